@@ -1,0 +1,166 @@
+# elegans: `make demo` and `make test` install what is missing, build and run; the rest is below.
+#
+#   make                 library, program and tests into build/
+#   make demo            what this machine is and can do
+#   make test            all tests; FILTER=gemm runs those whose name contains it
+#   make bench           our kernels beside the ceilings of this machine
+#   make bench-peers     our kernels beside OpenBLAS, BLIS, oneDNN, libxsmm, libmvec, SLEEF
+#   make check-all       the longer checks: compilers, sanitizers, ARM, old x86, macOS, coverage ...
+#   make format          clang-format over all our C
+#   make install PREFIX=/usr/local DESTDIR=      and make uninstall
+#
+# Variables: CC, B (build folder), SAN=address,undefined, RUN="qemu-aarch64 ...", WERROR=1, COV=1.
+# Kept within what make 3.81 knows, because that is what macOS has.
+
+CC      ?= cc
+AR      ?= ar
+B       ?= build
+PREFIX  ?= /usr/local
+DESTDIR ?=
+VERSION := 0.1.0
+SOVERSION := 0
+
+# ---- what we build for: taken from the compiler, so that a cross compiler needs no more words
+MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
+ARCH := $(if $(filter x86_64%,$(MACHINE)),x86_64,$(if $(filter aarch64% arm64%,$(MACHINE)),aarch64,other))
+OS   := $(if $(findstring darwin,$(MACHINE))$(findstring macos,$(MACHINE)),macos,linux)
+
+# ---- libraries: a file that needs one ends in _<library>.c, its replacement in _no<library>.c
+PKG_CONFIG ?= pkg-config
+LIBRARIES  ?= $(if $(filter linux,$(OS)),hwloc) jansson zlib
+LIB_CFLAGS := $(if $(strip $(LIBRARIES)),$(shell $(PKG_CONFIG) --cflags $(LIBRARIES) 2>/dev/null))
+LIB_LIBS   := $(if $(strip $(LIBRARIES)),$(shell $(PKG_CONFIG) --libs $(LIBRARIES) 2>/dev/null))
+
+# ---- sources: the last part of a file's name says where it belongs
+SKIP := $(if $(filter x86_64,$(ARCH)),,%_x86.c %_avx2.c %_avx512.c) \
+        $(if $(filter aarch64,$(ARCH)),,%_arm.c %_neon.c) $(if $(filter other,$(ARCH)),,%_other.c) \
+        $(if $(filter linux,$(OS)),%_macos.c,%_linux.c) \
+        $(foreach l,hwloc jansson zlib,$(if $(filter $(l),$(LIBRARIES)),%_no$(l).c,%_$(l).c))
+ALL_SRC  := $(filter-out $(SKIP),$(wildcard src/*/*.c))
+CLI_SRC  := $(filter src/cli/%,$(ALL_SRC))
+LIB_SRC  := $(filter-out src/cli/%,$(ALL_SRC))
+TEST_SRC := $(filter-out $(SKIP),$(wildcard tests/*.c))
+LIB_OBJ  := $(LIB_SRC:%.c=$(B)/obj/%.o) $(B)/obj/data/chips.o
+CLI_OBJ  := $(CLI_SRC:%.c=$(B)/obj/%.o)
+TEST_OBJ := $(TEST_SRC:%.c=$(B)/obj/%.o)
+
+# ---- flags. No contraction and no fast-math: the same program gives the same bits.
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla
+CFLAGS ?= -O2 -g
+BASE_CFLAGS := -std=c11 -ffp-contract=off -fPIC -fvisibility=hidden -pthread -Iinclude -Isrc -D_GNU_SOURCE \
+    $(WARN) $(if $(WERROR),-Werror) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all) \
+    $(if $(COV),--coverage -fprofile-update=atomic) $(LIB_CFLAGS)
+LINK_FLAGS := $(if $(SAN),-fsanitize=$(SAN)) $(if $(COV),--coverage) -pthread $(LDFLAGS)
+LINK_LIBS  := $(LIB_LIBS) -lm
+FLAGS_avx2   := -O3 -mavx2 -mfma -mf16c
+FLAGS_avx512 := -O3 -mavx2 -mfma -mf16c -mavx512f -mavx512dq -mavx512bw -mavx512vl -mprefer-vector-width=512
+FLAGS_neon   := -O3
+FLAGS_ref    := -O2
+isa_of = $(lastword $(subst _, ,$(basename $(notdir $(1)))))
+
+ifeq ($(OS),macos)
+SHARED := libelegans.$(SOVERSION).dylib
+SHARED_FLAGS = -dynamiclib -install_name $(PREFIX)/lib/$(SHARED)
+SHARED_LINKS := libelegans.dylib
+else
+SHARED := libelegans.so.$(VERSION)
+SHARED_FLAGS = -shared -Wl,-soname,libelegans.so.$(SOVERSION) -Wl,--no-undefined
+SHARED_LINKS := libelegans.so.$(SOVERSION) libelegans.so
+endif
+
+.PHONY: all lib demo test run-demo run-test deps bench bench-peers clean install uninstall format \
+        check-all coverage coverage-update
+.SECONDARY:
+.DELETE_ON_ERROR:
+
+all: $(B)/elegans $(B)/tests lib
+lib: $(B)/libelegans.a $(B)/$(SHARED)
+
+# ---- the two commands of a newcomer: install what is missing, then start make again, because what
+# pkg-config says is read when make starts
+deps:
+	@sh tools/deps.sh build
+demo: deps
+	@$(MAKE) --no-print-directory run-demo
+test: deps
+	@$(MAKE) --no-print-directory run-test
+
+run-demo: $(B)/elegans
+	$(RUN) $(B)/elegans info --measure
+run-test: all
+	ELEGANS="$(RUN) $(abspath $(B))/elegans" $(RUN) $(B)/tests $(FILTER)
+
+# ---- building
+DEPFLAGS = -MMD -MP -MF $(@:.o=.d)
+$(B)/obj/src/%.o: src/%.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(BASE_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(FLAGS_$(call isa_of,$<)) $(DEPFLAGS) -c $< -o $@
+$(B)/obj/tests/%.o: tests/%.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(BASE_CFLAGS) $(CPPFLAGS) $(CFLAGS) -DELEGANS_SOURCE='"$(CURDIR)"' $(DEPFLAGS) -c $< -o $@
+# the chip table becomes a string: nothing to install beside the library, nothing to read at run time
+$(B)/obj/data/chips.c: data/chips.csv Makefile
+	@mkdir -p $(@D)
+	@printf 'extern const char eg__chips_csv[];\nconst char eg__chips_csv[] =\n' > $@
+	@sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$$/\\n"/' data/chips.csv >> $@
+	@printf '    ;\n' >> $@
+$(B)/obj/data/chips.o: $(B)/obj/data/chips.c
+	$(CC) $(BASE_CFLAGS) $(CFLAGS) -c $< -o $@
+$(B)/libelegans.a: $(LIB_OBJ)
+	@rm -f $@
+	$(AR) rcs $@ $^
+$(B)/$(SHARED): $(LIB_OBJ)
+	$(CC) $(SHARED_FLAGS) $^ $(LINK_FLAGS) $(LINK_LIBS) -o $@
+	@cd $(B) && for link in $(SHARED_LINKS); do ln -sf $(SHARED) $$link; done
+$(B)/elegans: $(CLI_OBJ) $(B)/libelegans.a
+	$(CC) $^ $(LINK_FLAGS) $(LINK_LIBS) -o $@
+$(B)/tests: $(TEST_OBJ) $(B)/libelegans.a
+	$(CC) $^ $(LINK_FLAGS) $(LINK_LIBS) -o $@
+# a parser fed by clang's libFuzzer: CC=clang SAN=fuzzer-no-link,address,undefined
+$(B)/fuzz_%: fuzz/fuzz_%.c $(B)/libelegans.a Makefile
+	$(CC) $(BASE_CFLAGS) $(CFLAGS) -Wno-missing-prototypes -fsanitize=fuzzer $< $(B)/libelegans.a $(LINK_FLAGS) $(LINK_LIBS) -o $@
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
+
+clean:
+	rm -rf $(B)
+FORMAT ?= -i
+format:
+	clang-format $(FORMAT) $(shell find include src tests bench fuzz examples -name '*.[ch]' 2>/dev/null)
+
+# ---- installing. DESTDIR is where a packager stages files; PREFIX is what the files say of themselves.
+TO := $(DESTDIR)$(PREFIX)
+BASH_TO := $(TO)/share/bash-completion/completions
+ZSH_TO  := $(TO)/share/zsh/site-functions
+FISH_TO := $(TO)/share/fish/vendor_completions.d
+MAN_TO  := $(TO)/share/man/man1
+install: lib $(B)/elegans
+	install -d $(TO)/bin $(TO)/include/elegans $(TO)/lib/pkgconfig $(MAN_TO) $(BASH_TO) $(ZSH_TO) $(FISH_TO)
+	install -m 755 $(B)/elegans $(TO)/bin
+	install -m 644 include/elegans/*.h $(TO)/include/elegans
+	install -m 644 $(B)/libelegans.a $(TO)/lib
+	install -m 755 $(B)/$(SHARED) $(TO)/lib
+	cd $(TO)/lib && for link in $(SHARED_LINKS); do ln -sf $(SHARED) $$link; done
+	$(if $(filter macos,$(OS)),install_name_tool -id $(PREFIX)/lib/$(SHARED) $(TO)/lib/$(SHARED))
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBRARIES@|$(LIBRARIES)|' \
+	    packaging/elegans.pc.in > $(TO)/lib/pkgconfig/elegans.pc
+	install -m 644 packaging/elegans.1 $(MAN_TO)
+	install -m 644 packaging/elegans.bash $(BASH_TO)/elegans
+	install -m 644 packaging/elegans.zsh $(ZSH_TO)/_elegans
+	install -m 644 packaging/elegans.fish $(FISH_TO)
+uninstall:
+	rm -f $(TO)/bin/elegans $(MAN_TO)/elegans.1
+	rm -f $(BASH_TO)/elegans $(ZSH_TO)/_elegans $(FISH_TO)/elegans.fish
+	rm -f $(addprefix $(TO)/lib/,libelegans.a $(SHARED) $(SHARED_LINKS) pkgconfig/elegans.pc)
+	rm -rf $(TO)/include/elegans
+
+# ---- the longer checks, each alone as `make check-<name>`; tools/check.sh says what each one proves
+CHECKS := format layers headers gcc clang penryn installed asan tsan fuzz coverage arm64 macos
+.PHONY: $(CHECKS:%=check-%)
+check-all:
+	@B="$(B)" MAKE="$(MAKE)" sh tools/check.sh $(CHECKS)
+$(CHECKS:%=check-%):
+	@B="$(B)" MAKE="$(MAKE)" sh tools/check.sh $(@:check-%=%)
+coverage:
+	@B="$(B)" MAKE="$(MAKE)" sh tools/coverage.sh show
+coverage-update:
+	@B="$(B)" MAKE="$(MAKE)" sh tools/coverage.sh update

@@ -1,0 +1,133 @@
+/* oneDNN: primitives and memory objects made once, weights reordered ahead as the primitive likes
+ * them. */
+#include "create_dnnl.h"
+#include "peers.h"
+
+enum { ARGUMENTS_MAX = 4 };
+
+static dnnl_engine_t engine; /* filled by onednn_open */
+static dnnl_stream_t stream;
+
+void onednn_open(void) {
+    if (dnnl_engine_create(&engine, dnnl_cpu, 0) != dnnl_success) engine = NULL;
+    if (engine && dnnl_stream_create(&stream, engine, dnnl_stream_in_order) != dnnl_success)
+        engine = NULL;
+}
+
+void onednn_versions(peer_versions *out) {
+    const dnnl_version_t *version = dnnl_version();
+    if (engine)
+        peer_versions_add(out, "onednn", "oneDNN %d.%d.%d", version->major, version->minor,
+                          version->patch);
+}
+
+typedef struct onednn_state {
+    dnnl_primitive_t primitive;
+    dnnl_exec_arg_t arguments[ARGUMENTS_MAX];
+    int count;
+} onednn_state;
+
+static void run_primitive(void *state) {
+    const onednn_state *s = state;
+    dnnl_primitive_execute(s->primitive, stream, s->count, s->arguments);
+}
+
+static void end_primitive(void *state) {
+    onednn_state *s = state;
+    if (s->primitive) dnnl_primitive_destroy(s->primitive);
+    for (int i = 0; i < s->count; i++) dnnl_memory_destroy(s->arguments[i].memory);
+}
+
+/* Takes `desc` over; NULL leaves the primitive NULL. */
+static onednn_state *state_make(bench *b, dnnl_primitive_desc_t desc) {
+    onednn_state *state = bench_take(b, sizeof *state);
+    *state = (onednn_state){.primitive = NULL};
+    if (!desc) return state;
+    if (dnnl_primitive_create(&state->primitive, desc) != dnnl_success) state->primitive = NULL;
+    dnnl_primitive_desc_destroy(desc);
+    return state;
+}
+
+/* Takes `memory` over. */
+static void state_argument(onednn_state *state, int name, dnnl_memory_t memory) {
+    if (memory) state->arguments[state->count++] = (dnnl_exec_arg_t){name, memory};
+}
+
+/* Joins the race, if all that it needs could be made. */
+static void state_race(race *r, onednn_state *state, const char *variant, int arguments) {
+    if (!state->primitive || state->count != arguments) {
+        end_primitive(state);
+        return;
+    }
+    race_add(r, (contestant){.role = ROLE_PEER,
+                             .name = "onednn",
+                             .variant = variant,
+                             .run = run_primitive,
+                             .end = end_primitive,
+                             .state = state});
+}
+
+/* The plain weights in the format that `desc` wants; takes `plain` over. */
+static dnnl_memory_t weights_reordered(bench *b, dnnl_primitive_desc_t desc, dnnl_memory_t plain) {
+    dnnl_memory_t weights = desc ? create_weights(engine, desc) : NULL;
+    if (!weights) {
+        dnnl_memory_destroy(plain);
+        return NULL;
+    }
+    onednn_state *reorder = state_make(b, create_reorder(engine, plain, weights));
+    state_argument(reorder, DNNL_ARG_FROM, plain);
+    reorder->arguments[reorder->count] = (dnnl_exec_arg_t){DNNL_ARG_TO, weights};
+    if (reorder->primitive)
+        dnnl_primitive_execute(reorder->primitive, stream, 2, reorder->arguments);
+    end_primitive(reorder);
+    return weights;
+}
+
+static void add_product(bench *b, race *r, const gemm_problem *p, dnnl_primitive_desc_t desc,
+                        dnnl_memory_t plain, const char *variant) {
+    dnnl_memory_t weights = weights_reordered(b, desc, plain);
+    onednn_state *state = state_make(b, desc);
+    state_argument(state, DNNL_ARG_SRC, create_matrix(engine, p->m, p->k, p->a));
+    state_argument(state, DNNL_ARG_WEIGHTS, weights);
+    state_argument(state, DNNL_ARG_DST, create_matrix(engine, p->m, p->n, p->c));
+    state_race(r, state, variant, 3);
+}
+
+static void run_sgemm(void *state) {
+    const gemm_problem *p = state;
+    dnnl_dim_t m = (dnnl_dim_t)p->m, n = (dnnl_dim_t)p->n, k = (dnnl_dim_t)p->k;
+    dnnl_sgemm('N', 'N', m, n, k, 1, p->a, k, p->b, n, 0, p->c, n);
+}
+
+void onednn_gemm(bench *b, race *r, const gemm_problem *p) {
+    if (!engine) return;
+    add_product(b, r, p, create_matmul(engine, p->m, p->n, p->k),
+                create_matrix(engine, p->k, p->n, p->b), "matmul");
+    add_product(b, r, p, create_inner_product(engine, p->m, p->n, p->k),
+                create_matrix(engine, p->n, p->k, p->bt), "inner product");
+    gemm_problem *plain = bench_take(b, sizeof *plain);
+    *plain = *p;
+    race_add(r, (contestant){.role = ROLE_PEER,
+                             .name = "onednn",
+                             .variant = "sgemm",
+                             .run = run_sgemm,
+                             .state = plain});
+}
+
+void onednn_layernorm(bench *b, race *r, const rows_problem *p) {
+    if (!engine) return;
+    onednn_state *state = state_make(b, create_layernorm(engine, p->rows, p->columns, p->epsilon));
+    state_argument(state, DNNL_ARG_SRC, create_matrix(engine, p->rows, p->columns, p->x));
+    state_argument(state, DNNL_ARG_DST, create_matrix(engine, p->rows, p->columns, p->y));
+    state_argument(state, DNNL_ARG_SCALE, create_vector(engine, p->columns, p->gain));
+    state_argument(state, DNNL_ARG_SHIFT, create_vector(engine, p->columns, p->bias));
+    state_race(r, state, "", 4);
+}
+
+void onednn_softmax(bench *b, race *r, const rows_problem *p) {
+    if (!engine) return;
+    onednn_state *state = state_make(b, create_softmax(engine, p->rows, p->columns));
+    state_argument(state, DNNL_ARG_SRC, create_matrix(engine, p->rows, p->columns, p->x));
+    state_argument(state, DNNL_ARG_DST, create_matrix(engine, p->rows, p->columns, p->y));
+    state_race(r, state, "", 2);
+}

@@ -1,0 +1,14 @@
+/* A build without oneDNN. */
+#include "peers.h"
+
+void onednn_open(void) {}
+void onednn_versions(peer_versions *out) { (void)out; }
+void onednn_gemm(bench *b, race *r, const gemm_problem *problem) {
+    (void)b, (void)r, (void)problem;
+}
+void onednn_layernorm(bench *b, race *r, const rows_problem *problem) {
+    (void)b, (void)r, (void)problem;
+}
+void onednn_softmax(bench *b, race *r, const rows_problem *problem) {
+    (void)b, (void)r, (void)problem;
+}

@@ -1,0 +1,14 @@
+/* elegans: liquid neural networks and transformers, tuned for the chip they run on. This header
+ * includes all parts; each can be included alone. */
+#ifndef ELEGANS_H
+#define ELEGANS_H
+
+#include "elegans/base.h"
+#include "elegans/chip.h"
+#include "elegans/context.h"
+#include "elegans/kernels.h"
+#include "elegans/measure.h"
+#include "elegans/memory.h"
+#include "elegans/tensor.h"
+
+#endif

@@ -1,0 +1,28 @@
+/* Which kernels there are, and which of them a context uses. */
+#ifndef ELEGANS_KERNELS_H
+#define ELEGANS_KERNELS_H
+
+#include "elegans/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct eg_kernel_info {
+    const char *operation; /* "gemm_f32"; static, as the other texts */
+    const char *text;      /* "matrix product, right side packed" */
+    const char *isa;       /* "avx2", "neon", ..., "ref" */
+    unsigned features;     /* eg_cpu_feature bits it needs */
+    int usable;            /* 1: this machine can run it */
+    int selected;          /* 1: the context uses it for that operation */
+} eg_kernel_info;
+
+/* Kernels in this build, best first within an operation. */
+EG_API size_t eg_kernel_count(void);
+EG_API eg_status eg_kernel_list(const eg_context *context, size_t index, eg_kernel_info *out,
+                                eg_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,95 @@
+/* What this machine can really do: ceilings, and the speed of our kernels beside them. */
+#ifndef ELEGANS_MEASURE_H
+#define ELEGANS_MEASURE_H
+
+#include "elegans/base.h"
+#include "elegans/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- ceilings -------------------------------------------------------------------------------
+ * Each is the best of many short bursts: on a shared machine the best is what the hardware can do
+ * and the median what the neighbours left. "one" is one core, "all" every thread of the context at
+ * once. A level of the memory that the machine lacks, or whose size it does not tell, is
+ * unavailable, with the reason in `source`. */
+#define EG_CEILING_MAP(X)                                                                          \
+    X(clock, "GHz", "core clock while computing")                                                  \
+    X(fma_one, "GFLOP/s", "f32 FMA peak, one core")                                                \
+    X(fma_all, "GFLOP/s", "f32 FMA peak, all cores")                                               \
+    X(fma_per_cycle, "FLOP/cycle", "f32 FMA peak per cycle, one core")                             \
+    X(l1_one, "GB/s", "read L1, one core")                                                         \
+    X(l1_all, "GB/s", "read L1, all cores")                                                        \
+    X(l2_one, "GB/s", "read L2, one core")                                                         \
+    X(l2_all, "GB/s", "read L2, all cores")                                                        \
+    X(l3_one, "GB/s", "read L3, one core")                                                         \
+    X(l3_all, "GB/s", "read L3, all cores")                                                        \
+    X(dram_one, "GB/s", "read DRAM, one core")                                                     \
+    X(dram_all, "GB/s", "read DRAM, all cores")                                                    \
+    X(copy_one, "GB/s", "copy DRAM, one core (read + write)")                                      \
+    X(copy_all, "GB/s", "copy DRAM, all cores (read + write)")                                     \
+    X(launch, "ns", "start and join of all threads")                                               \
+    X(clock_overhead, "ns", "one reading of the clock")
+
+typedef struct eg_ceilings {
+#define EG_CEILING_FIELD(name, unit, text) eg_metric name;
+    EG_CEILING_MAP(EG_CEILING_FIELD)
+#undef EG_CEILING_FIELD
+    int from_cache;       /* 1: measured earlier on this machine */
+    int64_t measured_at;  /* seconds since 1970 */
+    double seconds;       /* the measurement took */
+    char fingerprint[24]; /* of the chip it was measured on */
+} eg_ceilings;
+
+typedef struct eg_ceilings_options { /* all zero = defaults */
+    size_t size;                     /* sizeof(eg_ceilings_options), or 0 = version 0.1 */
+    int cached;                      /* 1: a stored result of this machine will do */
+    const char *cache_folder;        /* NULL = $XDG_CACHE_HOME/elegans or ~/.cache/elegans */
+    double seconds;                  /* 0 = 1.5: how long the measurement may take, about */
+} eg_ceilings_options;
+
+/* Measures and stores the result for this machine and number of threads; a result that cannot be
+ * stored is still returned (the log says so). Keep the machine quiet meanwhile. */
+EG_API eg_status eg_ceilings_measure(eg_context *context, const eg_ceilings_options *options,
+                                     eg_ceilings *out, eg_error *error);
+
+/* ---- two measurements everybody asks for */
+typedef struct eg_bench_result {
+    eg_metric best;      /* GB/s or GFLOP/s of the quickest repetition */
+    eg_metric median;    /* the same of the middle one */
+    double best_seconds; /* time of one repetition */
+    uint64_t repetitions;
+    double flops, bytes; /* counted, per repetition */
+    unsigned threads;
+} eg_bench_result;
+
+/* Memory bandwidth: copies `bytes` bytes `iterations` times (0, 0 = 256 MiB, 20) with every thread of
+ * the context; counts what is read and what is written. */
+EG_API eg_status eg_bench_copy(eg_context *context, uint64_t bytes, uint64_t iterations,
+                               eg_bench_result *out, eg_error *error);
+/* Compute throughput: a product of m x k and k x n, weights packed beforehand, `iterations` times
+ * (0 = as many as fit into a second). Only EG_F32 so far; another type is EG_ERR_UNSUPPORTED. */
+EG_API eg_status eg_bench_gemm(eg_context *context, eg_type type, uint64_t m, uint64_t n,
+                               uint64_t k, uint64_t iterations, eg_bench_result *out,
+                               eg_error *error);
+
+/* ---- every kernel of the table, on one typical size each, one thread */
+typedef struct eg_bench_kernel {
+    const char *operation, *isa; /* static, as `shape` */
+    const char *shape;           /* "128x256x256", "4096 tanh" */
+    int selected;                /* the context uses it */
+    eg_metric speed;             /* GFLOP/s where it computes, else GB/s; or unavailable and why */
+    double nanoseconds;          /* one call, best */
+    double flops, bytes;         /* counted, one call */
+} eg_bench_kernel;
+/* Return 0 to go on, anything else to stop. */
+typedef int (*eg_bench_kernel_function)(void *user, const eg_bench_kernel *result);
+/* `filter` NULL = all; else only operations whose name contains it. */
+EG_API eg_status eg_bench_kernels(eg_context *context, const char *filter,
+                                  eg_bench_kernel_function function, void *user, eg_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,16 @@
+# Completion of the elegans program in fish.
+complete -c elegans -f
+complete -c elegans -n __fish_use_subcommand -a info -d 'what this machine is and can do'
+complete -c elegans -n __fish_use_subcommand -a bench -d 'kernels beside the ceilings of this machine'
+complete -c elegans -n __fish_use_subcommand -a help -d 'how to use a command'
+complete -c elegans -n __fish_use_subcommand -a version -d 'version, compiler and libraries'
+complete -c elegans -n __fish_use_subcommand -l help -d 'how to use the program'
+complete -c elegans -n __fish_use_subcommand -l version -d 'print the version'
+complete -c elegans -n '__fish_seen_subcommand_from help' -a 'info bench version'
+complete -c elegans -n '__fish_seen_subcommand_from info' -l measure -d 'time the ceilings of this machine'
+complete -c elegans -n '__fish_seen_subcommand_from bench' -a 'copy gemm kernels'
+complete -c elegans -n '__fish_seen_subcommand_from bench' -l size -x -d 'problem size'
+complete -c elegans -n '__fish_seen_subcommand_from bench' -l iterations -x -d 'how many times'
+complete -c elegans -n '__fish_seen_subcommand_from bench' -l dtype -x -a 'f32 f16 bf16' -d 'data type'
+complete -c elegans -n '__fish_seen_subcommand_from info bench' -l json -d 'output for machines'
+complete -c elegans -n '__fish_seen_subcommand_from info bench' -l help -d 'how to use it'

@@ -1,0 +1,91 @@
+/* What the commands share: options, text for terminals, JSON. Public interface of the library only. */
+#ifndef EG__CLI_H
+#define EG__CLI_H
+
+#include "elegans/elegans.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+/* ---- commands: one table in main.c, one file each */
+typedef struct command {
+    const char *name, *summary;
+    int (*run)(int argc, char **argv); /* argv[0] is the command's name */
+} command;
+extern const command cli_commands[]; /* ends with a row of NULLs */
+
+int cmd_bench(int argc, char **argv);
+int cmd_help(int argc, char **argv);
+int cmd_info(int argc, char **argv);
+int cmd_version(int argc, char **argv);
+
+/* ---- options: a table per command; --help is understood everywhere */
+typedef enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_COUNT } option_kind;
+typedef struct option {
+    const char *name; /* "--json"; NULL ends the table */
+    option_kind kind;
+    void *value;          /* bool *, const char **, uint64_t * */
+    const char *argument; /* what the help calls the value: "N" */
+    const char *text;
+} option;
+
+typedef struct usage {
+    const char *line;  /* "info [--measure] [--json]" */
+    const char *about; /* a sentence or two */
+    const option *options;
+    const char *examples; /* lines, or NULL */
+} usage;
+
+/* Reads options out of argv; what remains is moved to its front and counted in *rest. Returns -1 to
+ * go on, or the exit code after --help or a mistake, which was printed. */
+int options_read(const usage *use, int argc, char **argv, int *rest);
+/* Prints "elegans: ..." and, for a usage mistake, where to find help. Returns `code`. */
+int fail(int code, const char *format, ...) EG_PRINTF(2, 3);
+/* 4096, 64K, 256M, 2G, with binary units; false when it is none of these. */
+bool parse_bytes(const char *text, uint64_t *out);
+/* The options that all commands with a context share. */
+typedef struct context_flags {
+    const char *isa, *root;
+    uint64_t threads;
+} context_flags;
+#define CONTEXT_OPTIONS(flags)                                                                     \
+    {"--threads", OPTION_COUNT, &(flags).threads, "N", "threads to use (default: fastest cores)"}, \
+        {"--isa", OPTION_TEXT, &(flags).isa, "NAME", "kernels to use: ref, avx2, avx512, neon"}
+/* NULL after a message; warnings of the library go to stderr. */
+eg_context *context_open(const context_flags *flags);
+
+/* ---- text */
+/* Colours only on a terminal, and never when NO_COLOR is set. */
+const char *style_bold(void);
+const char *style_dim(void);
+const char *style_end(void);
+void print_title(const char *left, const char *right);
+void print_section(const char *name, const char *note);
+/* "  name   value                      note": the note is dim and right-aligned at column 80. */
+void print_row(const char *name, const char *value, const char *note);
+/* "64 KiB", "32 MiB", "23.5 GiB". */
+const char *format_bytes(char out[32], uint64_t bytes);
+/* Three or four digits that matter: "118.2", "3.69", "1040". */
+const char *format_short(char out[32], double value);
+/* "118.2 GFLOP/s", or "unavailable: why". */
+const char *format_metric(char out[96], const eg_metric *metric);
+
+/* ---- JSON, through jansson; a build without it refuses --json with a message */
+typedef struct json_t json;
+bool json_usable(void);
+json *json_new_object(void);
+json *json_new_list(void);
+void json_put(json *object, const char *key, json *value); /* takes the value over */
+void json_put_text(json *object, const char *key, const char *text);
+void json_put_number(json *object, const char *key, double value); /* null when not finite */
+void json_put_count(json *object, const char *key, uint64_t value);
+void json_put_flag(json *object, const char *key, bool value);
+void json_put_metric(json *object, const char *key, const eg_metric *metric);
+void json_append(json *list, json *value); /* takes the value over */
+void json_append_text(json *list, const char *text);
+/* Prints, frees, and returns the exit code. */
+int json_print(json *document);
+
+#endif

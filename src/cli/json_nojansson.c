@@ -1,0 +1,28 @@
+/* A build without jansson: --json says so. */
+#include "cli.h"
+
+bool json_usable(void) { return false; }
+json *json_new_object(void) { return NULL; }
+json *json_new_list(void) { return NULL; }
+void json_put(json *object, const char *key, json *value) { (void)object, (void)key, (void)value; }
+void json_put_text(json *object, const char *key, const char *text) {
+    (void)object, (void)key, (void)text;
+}
+void json_put_number(json *object, const char *key, double value) {
+    (void)object, (void)key, (void)value;
+}
+void json_put_count(json *object, const char *key, uint64_t value) {
+    (void)object, (void)key, (void)value;
+}
+void json_put_flag(json *object, const char *key, bool value) {
+    (void)object, (void)key, (void)value;
+}
+void json_put_metric(json *object, const char *key, const eg_metric *metric) {
+    (void)object, (void)key, (void)metric;
+}
+void json_append(json *list, json *value) { (void)list, (void)value; }
+void json_append_text(json *list, const char *text) { (void)list, (void)text; }
+int json_print(json *document) {
+    (void)document;
+    return fail(EXIT_FAILED, "this build has no JSON (jansson was not there)");
+}

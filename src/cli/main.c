@@ -1,0 +1,31 @@
+/* elegans: one program, one file per command. */
+#include "cli.h"
+
+#include <string.h>
+
+const command cli_commands[] = {
+    {"info", "what this machine is, what it can do, and which kernels would run on it", cmd_info},
+    {"bench", "measure memory bandwidth, matrix products, or every kernel", cmd_bench},
+    {"help", "explain a command", cmd_help},
+    {"version", "print the version", cmd_version},
+    {NULL, NULL, NULL},
+};
+
+int main(int argc, char **argv) {
+    if (argc < 2) {
+        cmd_help(1, argv);
+        return EXIT_USAGE;
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) name = "help";
+    if (strcmp(name, "--version") == 0) name = "version";
+    for (const command *c = cli_commands; c->name; c++)
+        if (strcmp(c->name, name) == 0) {
+            int code = c->run(argc - 1, argv + 1);
+            /* a full disk or a closed pipe shows only now */
+            if (fflush(stdout) != 0 && code == EXIT_DONE)
+                return fail(EXIT_FAILED, "cannot write the output");
+            return code;
+        }
+    return fail(EXIT_USAGE, "unknown command '%s'", name);
+}

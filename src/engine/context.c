@@ -1,0 +1,125 @@
+/* Creation of a context: options, chip, budget, kernels, threads. */
+#include "engine/context.h"
+
+#include <string.h>
+
+/* Options of a caller that was built with another version: missing fields are zero, and fields
+ * that this version does not know must be. A size of 0 stands for the first published layout. */
+static eg_status options_read(const eg_context_options *from, eg_context_options *to,
+                              eg_error *error) {
+    memset(to, 0, sizeof *to);
+    if (!from) return EG_OK;
+    size_t size = from->size ? from->size : sizeof *to;
+    for (size_t i = sizeof *to; i < size; i++)
+        if (((const unsigned char *)from)[i])
+            return eg__fail(error, EG_ERR_UNSUPPORTED,
+                            "context options of %zu bytes use a field that version %s lacks", size,
+                            eg_version());
+    memcpy(to, from, eg__min(size, sizeof *to));
+    if (to->threads > EG__THREADS_MAX)
+        return eg__fail(error, EG_ERR_ARGUMENT, "%u threads are not within 1..%d", to->threads,
+                        EG__THREADS_MAX);
+    if (!(to->memory_fraction >= 0 && to->memory_fraction <= 1))
+        return eg__fail(error, EG_ERR_ARGUMENT, "memory fraction %g is not within 0..1",
+                        to->memory_fraction);
+    if (!to->allocator.allocate != !to->allocator.release)
+        return eg__fail(error, EG_ERR_ARGUMENT, "an allocator needs both of its functions");
+    return EG_OK;
+}
+
+static uint64_t budget_of(const eg_context_options *options, const eg_chip *chip) {
+    if (options->memory_budget) return options->memory_budget;
+    double fraction = options->memory_fraction > 0 ? options->memory_fraction : 0.8;
+    return (uint64_t)((double)chip->memory_available * fraction); /* 0 = not told: no limit */
+}
+
+/* A recorded machine has its own features; the kernels must run on this one. */
+static eg_status select_kernels(eg_context *context, const eg_context_options *options,
+                                eg_error *error) {
+    context->features = context->chip.features;
+    if (options->system_root) {
+        eg_chip here;
+        eg_status status = eg__chip_detect(NULL, NULL, &here, error);
+        if (status) return status;
+        context->features = here.features;
+    }
+    return eg__kernels_select(context->features, options->isa, &context->kernels, error);
+}
+
+static void pin(void *user, unsigned thread) {
+    eg_context *context = user;
+    if (!eg__chip_bind_thread(thread))
+        eg__log_write(&context->log, EG_LOG_WARNING, "cannot bind thread %u to a core", thread);
+}
+
+/* A program computes as fast as its slowest thread: by default only the fastest kind of core works. */
+static eg_status start_threads(eg_context *context, const eg_context_options *options,
+                               eg_error *error) {
+    unsigned count = options->threads ? options->threads : context->chip.kinds[0].cores;
+    count = (unsigned)eg__max(1, eg__min(count, EG__THREADS_MAX)); /* 0 cores: not told */
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    void *memory =
+        eg__memory_take(context->memory, EG_TAG_CONTEXT, eg__threads_size(count), &reason);
+    if (!memory) return eg__fail(error, reason.status, "%s", reason.message);
+    eg_status status = eg__threads_start(memory, count, options->pin_threads ? pin : NULL, context,
+                                         &context->threads, error);
+    if (status) eg__memory_give(context->memory, memory);
+    else if (options->pin_threads) pin(context, 0);
+    return status;
+}
+
+eg_status eg_context_create(eg_context **out, const eg_context_options *given, eg_error *error) {
+    eg_context_options options;
+    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no place for the context");
+    *out = NULL;
+    eg_status status = options_read(given, &options, error);
+    if (status) return status;
+
+    eg__log log = {options.log, options.log_user, options.log_level};
+    eg_chip chip;
+    status = eg__chip_detect(options.system_root, &log, &chip, error);
+    if (status) return status;
+
+    eg__memory_options memory_options = {.allocator = options.allocator,
+                                         .budget = budget_of(&options, &chip),
+                                         .no_cache = options.memory_cache_off != 0};
+    eg__memory *memory = NULL;
+    status = eg__memory_create(&memory, &memory_options, error);
+    if (status) return status;
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    eg_context *context = eg__memory_take_zeroed(memory, EG_TAG_CONTEXT, sizeof *context, &reason);
+    if (!context) {
+        eg__memory_destroy(memory);
+        return eg__fail(error, reason.status, "%s", reason.message);
+    }
+    context->memory = memory;
+    context->log = log;
+    context->chip = chip;
+    status = select_kernels(context, &options, error);
+    if (!status) status = start_threads(context, &options, error);
+    if (status) {
+        eg_context_destroy(context);
+        return status;
+    }
+    eg__log_write(&log, EG_LOG_INFO, "%s: %u threads, %s kernels", chip.name,
+                  eg__threads_count(context->threads), context->kernels.isa);
+    *out = context;
+    return EG_OK;
+}
+
+void eg_context_destroy(eg_context *context) {
+    if (!context) return;
+    eg__memory *memory = context->memory;
+    eg__threads_stop(context->threads);
+    eg__memory_give(memory, context->threads);
+    eg__memory_give(memory, context);
+    eg__memory_destroy(memory);
+}
+
+const eg_chip *eg_context_chip(const eg_context *context) { return &context->chip; }
+
+unsigned eg_context_threads(const eg_context *context) {
+    return eg__threads_count(context->threads);
+}
+
+const char *eg_context_isa(const eg_context *context) { return context->kernels.isa; }

@@ -1,0 +1,23 @@
+/* The context, as the library's own files see it. */
+#ifndef EG__CONTEXT_H
+#define EG__CONTEXT_H
+
+#include "base/threads.h"
+#include "chip/chip.h"
+#include "elegans/context.h"
+#include "kernels/kernels.h"
+#include "memory/memory.h"
+
+/* Nothing here changes after creation; the memory and the threads guard themselves. */
+struct eg_context {
+    eg__memory *memory;
+    eg__log log;
+    eg_chip chip;
+    unsigned features; /* of this machine, even when the chip is a recorded one */
+    eg__kernels kernels;
+    eg__threads *threads;
+};
+
+static inline eg__memory *eg__context_memory(const eg_context *context) { return context->memory; }
+
+#endif

@@ -1,0 +1,20 @@
+/* The kernel table as the public interface shows it. */
+#include "elegans/kernels.h"
+#include "engine/context.h"
+
+size_t eg_kernel_count(void) { return eg__kernel_count(); }
+
+eg_status eg_kernel_list(const eg_context *context, size_t index, eg_kernel_info *out,
+                         eg_error *error) {
+    if (!context || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no context or no place");
+    const eg__kernel *row = eg__kernel_row(index);
+    if (!row)
+        return eg__fail(error, EG_ERR_ARGUMENT, "kernel %zu of %zu", index, eg__kernel_count());
+    out->operation = eg__operation_name(row->operation);
+    out->text = eg__operation_text(row->operation);
+    out->isa = row->isa;
+    out->features = row->features;
+    out->usable = (row->features & ~context->features) == 0;
+    out->selected = context->kernels.row[row->operation] == row;
+    return EG_OK;
+}

@@ -1,0 +1,25 @@
+/* The public calls that read and write tensors in files, on the memory of a context. */
+#include "engine/context.h"
+#include "formats/npy.h"
+#include "formats/npz.h"
+
+static eg_status no_place(eg_error *error) {
+    return eg__fail(error, EG_ERR_ARGUMENT, "no context, no path or no place for the result");
+}
+
+eg_status eg_npy_read(eg_context *context, const char *path, eg_tensor *out, eg_error *error) {
+    if (!context || !path || !out) return no_place(error);
+    return eg__npy_load(eg__context_memory(context), path, out, error);
+}
+
+eg_status eg_npz_open(eg_context *context, const char *path, eg_npz **out, eg_error *error) {
+    if (out) *out = NULL;
+    if (!context || !path || !out) return no_place(error);
+    return eg__npz_open(eg__context_memory(context), path, out, error);
+}
+
+eg_status eg_npz_write(eg_context *context, const char *path, size_t count,
+                       const char *const *names, const eg_tensor *tensors, eg_error *error) {
+    if (!context) return eg__fail(error, EG_ERR_ARGUMENT, "no context");
+    return eg__npz_save(eg__context_memory(context), path, count, names, tensors, error);
+}

@@ -1,0 +1,63 @@
+/* Matrix products with a right side that was packed once. */
+#ifndef EG__GEMM_H
+#define EG__GEMM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* B (k x n) is stored in panels of 16 columns, each k rows of 16 floats, the last one padded with
+ * zeros. The layout is the same for every instruction set, so weights are packed once. */
+enum { EG__PANEL = 16 };
+
+static inline size_t eg__gemm_panels(size_t n) { return (n + EG__PANEL - 1) / EG__PANEL; }
+/* Floats of packed B; the caller has checked that k*n fits. */
+static inline size_t eg__gemm_packed_size(size_t k, size_t n) {
+    return k * eg__gemm_panels(n) * EG__PANEL;
+}
+/* Element (i, j) of B is b[i*row_stride + j*column_stride]: a transposed matrix packs as well. */
+void eg__gemm_pack_f32(size_t k, size_t n, const float *b, size_t row_stride, size_t column_stride,
+                       float *packed);
+
+/* What happens to a finished part of C while it is in the cache: rows x columns starting at (row,
+ * column), stored at c with the row stride of C. */
+typedef struct eg__epilogue {
+    void (*apply)(const void *user, float *c, size_t c_stride, size_t row, size_t rows,
+                  size_t column, size_t columns);
+    const void *user;
+} eg__epilogue;
+
+/* C = A*B or, with `accumulate`, C += A*B. Strides are in floats. B and `scratch` are aligned to 64
+ * bytes. */
+typedef struct eg__gemm_f32_args {
+    size_t m, n, k;
+    const float *a;
+    size_t a_stride;
+    const float *b; /* packed */
+    float *c;
+    size_t c_stride;
+    bool accumulate;
+    const eg__epilogue *epilogue; /* NULL = none */
+    float *scratch;               /* eg__gemm_scratch(m, n, k) floats; NULL when that is 0 */
+} eg__gemm_f32_args;
+
+/* Copying A in blocks pays where it is large and each of its elements is used often. */
+enum { EG__GEMM_ROWS = 168, EG__GEMM_DEPTH = 512 }; /* of a block: fits an L2 of 512 KB */
+static inline bool eg__gemm_copies_a(size_t m, size_t n, size_t k) {
+    return n >= 320 && m * k >= (size_t)EG__GEMM_ROWS * EG__GEMM_DEPTH;
+}
+static inline size_t eg__gemm_scratch(size_t m, size_t n, size_t k) {
+    return eg__gemm_copies_a(m, n, k)
+               ? (size_t)(EG__GEMM_ROWS + EG__PANEL) * (EG__GEMM_DEPTH + EG__PANEL)
+               : 0;
+}
+
+/* y = x*B for one row x of k floats, B packed (k x n). */
+typedef struct eg__gemv_f32_args {
+    size_t n, k;
+    const float *x;
+    const float *b; /* packed */
+    float *y;
+    bool accumulate;
+} eg__gemv_f32_args;
+
+#endif

@@ -1,0 +1,79 @@
+/* The one list of kernels: every row of kernels.def is declared, found and tested through here. */
+#ifndef EG__KERNELS_H
+#define EG__KERNELS_H
+
+#include "base/base.h"
+#include "chip/chip.h"
+#include "kernels/fused.h"
+#include "kernels/gemm.h"
+#include "kernels/rows.h"
+
+/* ---- what a kernel of each operation looks like */
+typedef void eg__gemm_f32_function(const eg__gemm_f32_args *args);
+typedef void eg__gemv_f32_function(const eg__gemv_f32_args *args);
+typedef void eg__fused_f32_function(const eg__fused_f32_args *args);
+typedef void eg__reduce_f32_function(const eg__reduce_f32_args *args);
+typedef void eg__softmax_f32_function(const eg__softmax_f32_args *args);
+typedef void eg__layernorm_f32_function(const eg__norm_f32_args *args);
+typedef void eg__rmsnorm_f32_function(const eg__norm_f32_args *args);
+typedef void eg__copy_f32_function(const eg__move_f32_args *args);
+typedef void eg__transpose_f32_function(const eg__move_f32_args *args);
+typedef void eg__gather_f32_function(const eg__gather_f32_args *args);
+/* n elements; rounding to nearest, ties to even; a NaN stays a (quiet) NaN */
+typedef void eg__f16_to_f32_function(size_t n, const uint16_t *x, float *y);
+typedef void eg__f32_to_f16_function(size_t n, const float *x, uint16_t *y);
+typedef void eg__bf16_to_f32_function(size_t n, const uint16_t *x, float *y);
+typedef void eg__f32_to_bf16_function(size_t n, const float *x, uint16_t *y);
+/* The ceilings: `turns` times x = x*0.75 + 0.25 on EG__BURN_LANES numbers, as many at once as the
+ * pipes take; and the sum of n floats (n a multiple of 256, aligned to 64). */
+enum { EG__BURN_LANES = 384 };
+typedef void eg__burn_f32_function(size_t turns, float numbers[EG__BURN_LANES]);
+typedef float eg__read_f32_function(size_t n, const float *x);
+
+/* ---- the table */
+typedef enum eg__operation {
+#define OPERATION(name, text) EG__OP_##name,
+#define KERNEL(op, isa, features)
+#include "kernels/kernels.def"
+#undef OPERATION
+#undef KERNEL
+    EG__OP_COUNT
+} eg__operation;
+
+#define OPERATION(name, text)
+#define KERNEL(op, isa, features) eg__##op##_function eg__##op##_##isa;
+#include "kernels/kernels.def"
+#undef OPERATION
+#undef KERNEL
+
+/* The function of a row, or of every operation at once: a union and a struct of the same names. */
+#define OPERATION(name, text) eg__##name##_function *name;
+#define KERNEL(op, isa, features)
+typedef union eg__kernel_function {
+#include "kernels/kernels.def"
+} eg__kernel_function;
+typedef struct eg__kernels {
+#include "kernels/kernels.def"
+    const struct eg__kernel *row[EG__OP_COUNT]; /* where each came from */
+    const char *isa;                            /* of gemm_f32, which stands for all */
+} eg__kernels;
+#undef OPERATION
+#undef KERNEL
+
+typedef struct eg__kernel {
+    eg__operation operation;
+    const char *isa;
+    unsigned features; /* all of these are needed */
+    eg__kernel_function function;
+} eg__kernel;
+
+size_t eg__kernel_count(void);
+const eg__kernel *eg__kernel_row(size_t index);
+const char *eg__operation_name(eg__operation operation); /* "gemm_f32"; static */
+const char *eg__operation_text(eg__operation operation); /* "matrix product ..."; static */
+
+/* Picks the best row per operation among those whose features are there. With `isa`, only rows of
+ * that name and "ref"; a name that no row has, or that the machine cannot run, is an error. */
+eg_status eg__kernels_select(unsigned features, const char *isa, eg__kernels *out, eg_error *error);
+
+#endif

@@ -1,0 +1,70 @@
+/* Kernels that work row by row, and those that only move data. Strides are in floats. */
+#ifndef EG__ROWS_H
+#define EG__ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum eg__reduction {
+    EG__REDUCE_SUM,
+    EG__REDUCE_MEAN,
+    EG__REDUCE_MAX,
+    EG__REDUCE_MIN,
+    EG__REDUCE_ARGMAX, /* the first of equal maxima, or the first NaN */
+    EG__REDUCE_COUNT
+} eg__reduction;
+
+/* One result per row, in y or, for argmax, in index. A row of no columns gives sum 0, mean NaN, max
+ * -inf, min inf, argmax -1. A NaN in a row makes its sum, mean, max and min NaN. */
+typedef struct eg__reduce_f32_args {
+    eg__reduction reduction;
+    size_t rows, columns;
+    const float *x;
+    size_t x_stride;
+    float *y;
+    int32_t *index;
+} eg__reduce_f32_args;
+
+/* y = exp(x - max) / sum per row or, with `logarithm`, x - max - log(sum). y may be x. */
+typedef struct eg__softmax_f32_args {
+    size_t rows, columns;
+    const float *x;
+    size_t x_stride;
+    float *y;
+    size_t y_stride;
+    bool logarithm;
+} eg__softmax_f32_args;
+
+/* Layer norm: (x - mean) / sqrt(variance + epsilon) * gain + bias; rms norm: x / sqrt(mean(x^2) +
+ * epsilon) * gain + bias. gain and bias have one value per column; NULL = 1 and 0. y may be x. */
+typedef struct eg__norm_f32_args {
+    size_t rows, columns;
+    const float *x;
+    size_t x_stride;
+    float *y;
+    size_t y_stride;
+    const float *gain, *bias;
+    float epsilon;
+} eg__norm_f32_args;
+
+/* copy: y[r][c] = x[r][c]; transpose: y[c][r] = x[r][c]. No overlap. */
+typedef struct eg__move_f32_args {
+    size_t rows, columns;
+    const float *x;
+    size_t x_stride;
+    float *y;
+    size_t y_stride;
+} eg__move_f32_args;
+
+/* y[r] = x[index[r]]; the caller has checked the indices. */
+typedef struct eg__gather_f32_args {
+    size_t rows, columns;
+    const float *x;
+    size_t x_stride;
+    const int32_t *index;
+    float *y;
+    size_t y_stride;
+} eg__gather_f32_args;
+
+#endif

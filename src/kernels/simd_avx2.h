@@ -1,0 +1,143 @@
+/* Eight floats at a time with AVX2 and FMA: the vocabulary of the *_body.h files. */
+#ifndef EG__SIMD_H
+#define EG__SIMD_H
+
+#include <immintrin.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SIMD(name) name##_avx2
+#define VF_N       8
+
+typedef __m256 vf;  /* floats */
+typedef __m256i vi; /* 32-bit integers */
+typedef __m256 vm;  /* a mask: all bits of a lane or none */
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE vf vf_load(const float *p) { return _mm256_loadu_ps(p); }
+INLINE void vf_store(float *p, vf v) { _mm256_storeu_ps(p, v); }
+INLINE vf vf_set(float x) { return _mm256_set1_ps(x); }
+INLINE vf vf_zero(void) { return _mm256_setzero_ps(); }
+INLINE vf vf_broadcast(const float *p) { return _mm256_broadcast_ss(p); }
+
+/* The first n (0..8) lanes; the memory behind the others is not touched, they read as 0. */
+INLINE vi vi_first(size_t n) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n),
+                              _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+INLINE vf vf_load_part(const float *p, size_t n) { return _mm256_maskload_ps(p, vi_first(n)); }
+/* In halves: a masked store is microcode on AMD, slower than all of these together. */
+INLINE void vf_store_part(float *p, vf v, size_t n) {
+    __m128 x = _mm256_castps256_ps128(v);
+    if (n & 8) {
+        _mm256_storeu_ps(p, v);
+        return;
+    }
+    if (n & 4) {
+        _mm_storeu_ps(p, x);
+        x = _mm256_extractf128_ps(v, 1);
+        p += 4;
+    }
+    if (n & 2) {
+        _mm_storel_pi((__m64 *)p, x);
+        x = _mm_movehl_ps(x, x);
+        p += 2;
+    }
+    if (n & 1) _mm_store_ss(p, x);
+}
+/* v with every lane from n on replaced by x. */
+INLINE vf vf_fill_rest(vf v, size_t n, vf x) {
+    return _mm256_blendv_ps(x, v, _mm256_castsi256_ps(vi_first(n)));
+}
+
+INLINE vf vf_add(vf a, vf b) { return _mm256_add_ps(a, b); }
+INLINE vf vf_sub(vf a, vf b) { return _mm256_sub_ps(a, b); }
+INLINE vf vf_mul(vf a, vf b) { return _mm256_mul_ps(a, b); }
+INLINE vf vf_div(vf a, vf b) { return _mm256_div_ps(a, b); }
+INLINE vf vf_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }   /* a*b + c */
+INLINE vf vf_fnma(vf a, vf b, vf c) { return _mm256_fnmadd_ps(a, b, c); } /* c - a*b */
+/* b where either is NaN, so that min(limit, x) and max(limit, x) keep a NaN in x. */
+INLINE vf vf_min(vf a, vf b) { return _mm256_min_ps(a, b); }
+INLINE vf vf_max(vf a, vf b) { return _mm256_max_ps(a, b); }
+INLINE vf vf_sqrt(vf a) { return _mm256_sqrt_ps(a); }
+
+INLINE vf vf_and(vf a, vf b) { return _mm256_and_ps(a, b); }
+INLINE vf vf_or(vf a, vf b) { return _mm256_or_ps(a, b); }
+INLINE vf vf_xor(vf a, vf b) { return _mm256_xor_ps(a, b); }
+INLINE vf vf_abs(vf a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
+
+INLINE vm vf_lt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+INLINE vm vf_le(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LE_OQ); }
+INLINE vm vf_eq(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
+INLINE vm vf_ne(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_NEQ_UQ); }
+INLINE vf vf_select(vm m, vf yes, vf no) { return _mm256_blendv_ps(no, yes, m); }
+INLINE int vm_any(vm m) { return _mm256_movemask_ps(m) != 0; }
+
+INLINE vi vf_bits(vf a) { return _mm256_castps_si256(a); }
+INLINE vf vi_bits(vi a) { return _mm256_castsi256_ps(a); }
+INLINE vi vi_set(int32_t x) { return _mm256_set1_epi32(x); }
+INLINE vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); }
+INLINE vi vi_sub(vi a, vi b) { return _mm256_sub_epi32(a, b); }
+INLINE vi vi_and(vi a, vi b) { return _mm256_and_si256(a, b); }
+#define vi_shl(a, n) _mm256_slli_epi32(a, n)
+#define vi_sar(a, n) _mm256_srai_epi32(a, n)
+INLINE vf vi_to_float(vi a) { return _mm256_cvtepi32_ps(a); }
+
+/* 2^23 + 2^22: adding it to a float rounds that to an integer, which then sits in the low bits. */
+#define VF_ROUNDER 12582912.0f
+/* 2^n for an integer n within [-126, 127], given n + VF_ROUNDER. */
+INLINE vf vf_power2(vf rounded) {
+    return vi_bits(vi_shl(vi_add(vf_bits(rounded), vi_set(127)), 23));
+}
+/* a * 2^n for an integer n within [-252, 254], rounded once; `rounded` is n + VF_ROUNDER. In two
+ * factors, as 2^-150 is no float. */
+INLINE vf vf_scale(vf a, vf n, vf rounded) {
+    (void)n;
+    vi whole = vi_sub(vf_bits(rounded), vf_bits(vf_set(VF_ROUNDER)));
+    vi half = vi_sar(whole, 1), bias = vi_set(127);
+    vf first = vi_bits(vi_shl(vi_add(half, bias), 23));
+    vf second = vi_bits(vi_shl(vi_add(vi_sub(whole, half), bias), 23));
+    return vf_mul(vf_mul(a, first), second);
+}
+
+/* Sums and extremes over the lanes, always in the same order. */
+INLINE float vf_sum(vf a) {
+    __m128 x = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    x = _mm_add_ps(x, _mm_movehl_ps(x, x));
+    return _mm_cvtss_f32(_mm_add_ss(x, _mm_movehdup_ps(x)));
+}
+INLINE float vf_largest(vf a) {
+    __m128 x = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    x = _mm_max_ps(x, _mm_movehl_ps(x, x));
+    return _mm_cvtss_f32(_mm_max_ss(x, _mm_movehdup_ps(x)));
+}
+INLINE float vf_smallest(vf a) {
+    __m128 x = _mm_min_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    x = _mm_min_ps(x, _mm_movehl_ps(x, x));
+    return _mm_cvtss_f32(_mm_min_ss(x, _mm_movehdup_ps(x)));
+}
+
+/* From here on v is a value in a register, not a load that can be done again at each use. */
+#define vf_keep(v) __asm__("" : "+x"(v))
+
+/* c += a*b for accumulators: as an instruction, because gcc otherwise folds the load of b into every
+ * use of it and spills accumulators (28 instead of 95 % of the peak). */
+#define vf_accumulate(c, a, b) __asm__("vfmadd231ps %2, %1, %0" : "+x"(c) : "x"(a), "x"(b))
+
+/* The float at base + row*stride bytes + 4*offset in every lane, for a row of 0, 1 or 2. Written as an
+ * instruction, because gcc adds stride and offset beforehand, once for each, moves what then no
+ * longer fits into its registers through the vector pipes, and loads so early that accumulators
+ * spill. */
+#define vf_broadcast_row(out, base, stride, row, offset)                                           \
+    do {                                                                                           \
+        if ((row) == 0) BROADCAST(out, "%c3(%1)", base, stride, offset);                           \
+        else if ((row) == 1) BROADCAST(out, "%c3(%1,%2)", base, stride, offset);                   \
+        else BROADCAST(out, "%c3(%1,%2,2)", base, stride, offset);                                 \
+    } while (0)
+#define BROADCAST(out, address, base, stride, offset)                                              \
+    __asm__("vbroadcastss " address ", %0"                                                         \
+            : "=x"(out)                                                                          \
+            : "r"(base), "r"(stride), "i"(4 * (offset)), "m"(*(const float(*)[])(base)))
+
+#endif

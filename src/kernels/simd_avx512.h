@@ -1,0 +1,111 @@
+/* Sixteen floats at a time with AVX-512: the vocabulary of the *_body.h files. */
+#ifndef EG__SIMD_H
+#define EG__SIMD_H
+
+#include <immintrin.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SIMD(name) name##_avx512
+#define VF_N       16
+
+typedef __m512 vf;    /* floats */
+typedef __m512i vi;   /* 32-bit integers */
+typedef __mmask16 vm; /* a mask */
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE vf vf_load(const float *p) { return _mm512_loadu_ps(p); }
+INLINE void vf_store(float *p, vf v) { _mm512_storeu_ps(p, v); }
+INLINE vf vf_set(float x) { return _mm512_set1_ps(x); }
+INLINE vf vf_zero(void) { return _mm512_setzero_ps(); }
+INLINE vf vf_broadcast(const float *p) { return _mm512_set1_ps(*p); }
+
+/* The first n (0..16) lanes; the memory behind the others is not touched, they read as 0. */
+INLINE vm vm_first(size_t n) { return (vm)((1u << n) - 1); }
+INLINE vf vf_load_part(const float *p, size_t n) { return _mm512_maskz_loadu_ps(vm_first(n), p); }
+INLINE void vf_store_part(float *p, vf v, size_t n) { _mm512_mask_storeu_ps(p, vm_first(n), v); }
+/* v with every lane from n on replaced by x. */
+INLINE vf vf_fill_rest(vf v, size_t n, vf x) { return _mm512_mask_blend_ps(vm_first(n), x, v); }
+
+INLINE vf vf_add(vf a, vf b) { return _mm512_add_ps(a, b); }
+INLINE vf vf_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
+INLINE vf vf_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }
+INLINE vf vf_div(vf a, vf b) { return _mm512_div_ps(a, b); }
+INLINE vf vf_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }   /* a*b + c */
+INLINE vf vf_fnma(vf a, vf b, vf c) { return _mm512_fnmadd_ps(a, b, c); } /* c - a*b */
+/* b where either is NaN, so that min(limit, x) and max(limit, x) keep a NaN in x. */
+INLINE vf vf_min(vf a, vf b) { return _mm512_min_ps(a, b); }
+INLINE vf vf_max(vf a, vf b) { return _mm512_max_ps(a, b); }
+INLINE vf vf_sqrt(vf a) { return _mm512_sqrt_ps(a); }
+
+INLINE vf vf_and(vf a, vf b) { return _mm512_and_ps(a, b); }
+INLINE vf vf_or(vf a, vf b) { return _mm512_or_ps(a, b); }
+INLINE vf vf_xor(vf a, vf b) { return _mm512_xor_ps(a, b); }
+INLINE vf vf_abs(vf a) { return _mm512_andnot_ps(_mm512_set1_ps(-0.0f), a); }
+
+INLINE vm vf_lt(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+INLINE vm vf_le(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
+INLINE vm vf_eq(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
+INLINE vm vf_ne(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
+INLINE vf vf_select(vm m, vf yes, vf no) { return _mm512_mask_blend_ps(m, no, yes); }
+INLINE int vm_any(vm m) { return m != 0; }
+
+INLINE vi vf_bits(vf a) { return _mm512_castps_si512(a); }
+INLINE vf vi_bits(vi a) { return _mm512_castsi512_ps(a); }
+INLINE vi vi_set(int32_t x) { return _mm512_set1_epi32(x); }
+INLINE vi vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); }
+INLINE vi vi_sub(vi a, vi b) { return _mm512_sub_epi32(a, b); }
+INLINE vi vi_and(vi a, vi b) { return _mm512_and_si512(a, b); }
+#define vi_shl(a, n) _mm512_slli_epi32(a, n)
+#define vi_sar(a, n) _mm512_srai_epi32(a, n)
+INLINE vf vi_to_float(vi a) { return _mm512_cvtepi32_ps(a); }
+
+/* 2^23 + 2^22: adding it to a float rounds that to an integer, which then sits in the low bits. */
+#define VF_ROUNDER 12582912.0f
+/* 2^n for an integer n within [-126, 127], given n + VF_ROUNDER. */
+INLINE vf vf_power2(vf rounded) {
+    return vi_bits(vi_shl(vi_add(vf_bits(rounded), vi_set(127)), 23));
+}
+/* a * 2^n for an integer n, rounded once; the instruction knows denormals and overflow. */
+INLINE vf vf_scale(vf a, vf n, vf rounded) {
+    (void)rounded;
+    return _mm512_scalef_ps(a, n);
+}
+
+/* Sums and extremes over the lanes, always in the same order. */
+INLINE __m256 vf_upper(vf a) { return _mm512_extractf32x8_ps(a, 1); }
+#define LANES(name, op)                                                                            \
+    INLINE float name(vf a) {                                                                      \
+        __m256 y = _mm256_##op##_ps(_mm512_castps512_ps256(a), vf_upper(a));                       \
+        __m128 x = _mm_##op##_ps(_mm256_castps256_ps128(y), _mm256_extractf128_ps(y, 1));          \
+        x = _mm_##op##_ps(x, _mm_movehl_ps(x, x));                                                 \
+        return _mm_cvtss_f32(_mm_##op##_ss(x, _mm_movehdup_ps(x)));                                \
+    }
+LANES(vf_sum, add)
+LANES(vf_largest, max)
+LANES(vf_smallest, min)
+#undef LANES
+
+/* From here on v is a value in a register, not a load that can be done again at each use. */
+#define vf_keep(v) __asm__("" : "+v"(v))
+
+/* c += a*b for accumulators: as an instruction, so that the compiler keeps operands in registers. */
+#define vf_accumulate(c, a, b) __asm__("vfmadd231ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b))
+
+/* The float at base + row*stride bytes + 4*offset in every lane, for a row of 0, 1 or 2. Written as an
+ * instruction, because gcc adds stride and offset beforehand, once for each, moves what then no
+ * longer fits into its registers through the vector pipes, and loads so early that accumulators
+ * spill. */
+#define vf_broadcast_row(out, base, stride, row, offset)                                           \
+    do {                                                                                           \
+        if ((row) == 0) BROADCAST(out, "%c3(%1)", base, stride, offset);                           \
+        else if ((row) == 1) BROADCAST(out, "%c3(%1,%2)", base, stride, offset);                   \
+        else BROADCAST(out, "%c3(%1,%2,2)", base, stride, offset);                                 \
+    } while (0)
+#define BROADCAST(out, address, base, stride, offset)                                              \
+    __asm__("vbroadcastss " address ", %0"                                                         \
+            : "=v"(out)                                                                          \
+            : "r"(base), "r"(stride), "i"(4 * (offset)), "m"(*(const float(*)[])(base)))
+
+#endif

@@ -1,0 +1,109 @@
+/* Four floats at a time with NEON: the vocabulary of the *_body.h files. */
+#ifndef EG__SIMD_H
+#define EG__SIMD_H
+
+#include <arm_neon.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SIMD(name) name##_neon
+#define VF_N       4
+
+typedef float32x4_t vf; /* floats */
+typedef int32x4_t vi;   /* 32-bit integers */
+typedef uint32x4_t vm;  /* a mask: all bits of a lane or none */
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE vf vf_load(const float *p) { return vld1q_f32(p); }
+INLINE void vf_store(float *p, vf v) { vst1q_f32(p, v); }
+INLINE vf vf_set(float x) { return vdupq_n_f32(x); }
+INLINE vf vf_zero(void) { return vdupq_n_f32(0); }
+INLINE vf vf_broadcast(const float *p) { return vld1q_dup_f32(p); }
+
+INLINE vm vf_lt(vf a, vf b) { return vcltq_f32(a, b); }
+INLINE vm vf_le(vf a, vf b) { return vcleq_f32(a, b); }
+INLINE vm vf_eq(vf a, vf b) { return vceqq_f32(a, b); }
+INLINE vm vf_ne(vf a, vf b) { return vmvnq_u32(vceqq_f32(a, b)); }
+INLINE vf vf_select(vm m, vf yes, vf no) { return vbslq_f32(m, yes, no); }
+INLINE int vm_any(vm m) { return vmaxvq_u32(m) != 0; }
+
+/* The first n (0..4) lanes; the memory behind the others is not touched, they read as 0. */
+INLINE vf vf_load_part(const float *p, size_t n) {
+    float lanes[4] = {0};
+    for (size_t i = 0; i < n; i++) lanes[i] = p[i];
+    return vld1q_f32(lanes);
+}
+INLINE void vf_store_part(float *p, vf v, size_t n) {
+    float lanes[4];
+    vst1q_f32(lanes, v);
+    for (size_t i = 0; i < n; i++) p[i] = lanes[i];
+}
+/* v with every lane from n on replaced by x. */
+INLINE vf vf_fill_rest(vf v, size_t n, vf x) {
+    static const uint32_t index[4] = {0, 1, 2, 3};
+    return vbslq_f32(vcltq_u32(vld1q_u32(index), vdupq_n_u32((uint32_t)n)), v, x);
+}
+
+INLINE vf vf_add(vf a, vf b) { return vaddq_f32(a, b); }
+INLINE vf vf_sub(vf a, vf b) { return vsubq_f32(a, b); }
+INLINE vf vf_mul(vf a, vf b) { return vmulq_f32(a, b); }
+INLINE vf vf_div(vf a, vf b) { return vdivq_f32(a, b); }
+INLINE vf vf_fma(vf a, vf b, vf c) { return vfmaq_f32(c, a, b); }  /* a*b + c */
+INLINE vf vf_fnma(vf a, vf b, vf c) { return vfmsq_f32(c, a, b); } /* c - a*b */
+/* b where either is NaN, as on x86, so that min(limit, x) and max(limit, x) keep a NaN in x. */
+INLINE vf vf_min(vf a, vf b) { return vbslq_f32(vcltq_f32(a, b), a, b); }
+INLINE vf vf_max(vf a, vf b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
+INLINE vf vf_sqrt(vf a) { return vsqrtq_f32(a); }
+
+INLINE vi vf_bits(vf a) { return vreinterpretq_s32_f32(a); }
+INLINE vf vi_bits(vi a) { return vreinterpretq_f32_s32(a); }
+INLINE vf vf_and(vf a, vf b) { return vi_bits(vandq_s32(vf_bits(a), vf_bits(b))); }
+INLINE vf vf_or(vf a, vf b) { return vi_bits(vorrq_s32(vf_bits(a), vf_bits(b))); }
+INLINE vf vf_xor(vf a, vf b) { return vi_bits(veorq_s32(vf_bits(a), vf_bits(b))); }
+INLINE vf vf_abs(vf a) { return vabsq_f32(a); }
+
+INLINE vi vi_set(int32_t x) { return vdupq_n_s32(x); }
+INLINE vi vi_add(vi a, vi b) { return vaddq_s32(a, b); }
+INLINE vi vi_sub(vi a, vi b) { return vsubq_s32(a, b); }
+INLINE vi vi_and(vi a, vi b) { return vandq_s32(a, b); }
+#define vi_shl(a, n) vshlq_n_s32(a, n)
+#define vi_sar(a, n) vshrq_n_s32(a, n)
+INLINE vf vi_to_float(vi a) { return vcvtq_f32_s32(a); }
+
+/* 2^23 + 2^22: adding it to a float rounds that to an integer, which then sits in the low bits. */
+#define VF_ROUNDER 12582912.0f
+/* 2^n for an integer n within [-126, 127], given n + VF_ROUNDER. */
+INLINE vf vf_power2(vf rounded) {
+    return vi_bits(vi_shl(vi_add(vf_bits(rounded), vi_set(127)), 23));
+}
+/* a * 2^n for an integer n within [-252, 254], rounded once; `rounded` is n + VF_ROUNDER. In two
+ * factors, as 2^-150 is no float. */
+INLINE vf vf_scale(vf a, vf n, vf rounded) {
+    (void)n;
+    vi whole = vi_sub(vf_bits(rounded), vf_bits(vf_set(VF_ROUNDER)));
+    vi half = vi_sar(whole, 1), bias = vi_set(127);
+    vf first = vi_bits(vi_shl(vi_add(half, bias), 23));
+    vf second = vi_bits(vi_shl(vi_add(vi_sub(whole, half), bias), 23));
+    return vf_mul(vf_mul(a, first), second);
+}
+
+/* Sums and extremes over the lanes, always in the same order. */
+INLINE float vf_sum(vf a) {
+    float32x2_t x = vadd_f32(vget_low_f32(a), vget_high_f32(a));
+    return vget_lane_f32(vpadd_f32(x, x), 0);
+}
+INLINE float vf_largest(vf a) { return vmaxvq_f32(a); }
+INLINE float vf_smallest(vf a) { return vminvq_f32(a); }
+
+/* From here on v is a value in a register, not a load that can be done again at each use. */
+#define vf_keep(v) __asm__("" : "+w"(v))
+
+/* c += a*b for accumulators. */
+#define vf_accumulate(c, a, b) ((c) = vfmaq_f32(c, a, b))
+
+/* The float at base + row*stride bytes + 4*offset in every lane. */
+#define vf_broadcast_row(out, base, stride, row, offset)                                           \
+    ((out) = vf_broadcast((const float *)((const char *)(base) + (size_t)(row) * (stride)) + (offset)))
+
+#endif

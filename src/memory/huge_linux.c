@@ -1,0 +1,12 @@
+/* Huge pages on Linux: most distributions give them only to those who ask. */
+#include "memory/system.h"
+
+#include <sys/mman.h>
+
+void eg__huge_pages_advise(void *memory, size_t size) {
+    if (size < EG__HUGE_PAGE) return;
+    /* Whole huge pages only: what shares a page with our ends has not asked. */
+    size_t skip = -(uintptr_t)memory % EG__HUGE_PAGE;
+    size_t length = (size - skip) / EG__HUGE_PAGE * EG__HUGE_PAGE;
+    (void)madvise((char *)memory + skip, length, MADV_HUGEPAGE);
+}

@@ -1,0 +1,4 @@
+/* Huge pages on macOS: the system has no such request for ordinary memory. */
+#include "memory/system.h"
+
+void eg__huge_pages_advise(void *memory, size_t size) { (void)memory, (void)size; }

@@ -1,0 +1,81 @@
+/* Tracked memory: the only way the library takes any. One eg__memory per context. */
+#ifndef EG__MEMORY_H
+#define EG__MEMORY_H
+
+#include "base/base.h"
+#include "elegans/memory.h"
+
+typedef struct eg__memory eg__memory;
+
+/* The memory node near the calling thread; -1 = not known. `user` is the allocator's. */
+typedef int (*eg__memory_node)(void *user);
+
+typedef struct eg__memory_options {
+    eg_allocator allocator; /* all zero = the system's, NUMA-local where there are several nodes */
+    eg__memory_node node;   /* of that allocator; NULL = it knows no nodes. With it, a cached block
+                             * of 64 KiB or more goes only to threads near the node it lies on. */
+    uint64_t budget;        /* bytes held and cached together; 0 = no limit */
+    bool no_cache;          /* freed blocks go straight back to the allocator */
+} eg__memory_options;
+
+/* `options` may be NULL. The object is taken from the same allocator, with EG_TAG_CONTEXT. */
+eg_status eg__memory_create(eg__memory **out, const eg__memory_options *options, eg_error *error);
+/* NULL is fine. Whatever was not given back before is a leak: it stays taken, so that a leak
+ * detector or a counting allocator shows it, and nobody can give it back any more. */
+void eg__memory_destroy(eg__memory *memory);
+
+/* `size` bytes, aligned to 64, contents undefined. NULL (and `error` filled, EG_ERR_MEMORY or
+ * EG_ERR_BUDGET) when there is none; nothing is counted then. A size of 0 gives a valid pointer to
+ * nothing. Any thread; the allocator is called without a lock held. */
+void *eg__memory_take(eg__memory *memory, eg_tag tag, size_t size, eg_error *error);
+void *eg__memory_take_zeroed(eg__memory *memory, eg_tag tag, size_t size, eg_error *error);
+/* `count` things of `size` bytes, zeroed; EG_ERR_OVERFLOW when the product does not fit. */
+void *eg__memory_take_array(eg__memory *memory, eg_tag tag, size_t count, size_t size,
+                            eg_error *error);
+/* `length` bytes of `text` and a terminator. */
+char *eg__memory_take_text(eg__memory *memory, eg_tag tag, const char *text, size_t length,
+                           eg_error *error);
+void eg__memory_give(eg__memory *memory, void *block); /* NULL is fine; any thread */
+
+void eg__memory_figures_get(const eg__memory *memory, eg_tag tag, eg_memory_figures *out);
+/* Every tag and, last, all together, at one moment. */
+void eg__memory_figures_all(const eg__memory *memory, eg_memory_figures out[EG_TAG_COUNT + 1]);
+void eg__memory_pool_figures_get(const eg__memory *memory, eg_memory_pool_figures *out);
+void eg__memory_peak_reset(eg__memory *memory);
+uint64_t eg__memory_cache_empty(eg__memory *memory);
+void eg__memory_mark_get(const eg__memory *memory, eg_memory_mark *out);
+void eg__memory_growth_get(const eg__memory *memory, const eg_memory_mark *mark, uint64_t tolerance,
+                           eg_memory_growth *out);
+
+/* ---- failure injection: an allocator for tests that fails the k-th request and no other (tried
+ * again after a release, it is still the same request and fails, too). Wraps `inner` (all zero =
+ * the system's). */
+typedef struct eg__failing_allocator {
+    eg_allocator inner;
+    int64_t fail_at;                /* 1 = the first request fails; 0 = none */
+    int64_t requests;               /* seen so far; atomic */
+    int64_t live;                   /* blocks not given back; atomic */
+    size_t failed_size, again_size; /* the allocator's own; atomic */
+} eg__failing_allocator;
+eg_allocator eg__failing_allocator_use(eg__failing_allocator *state);
+
+/* ---- arena: memory taken in order and given back by scope, all at once. One thread. */
+typedef struct eg__arena eg__arena;
+typedef struct eg__arena_scope {
+    struct eg__chunk *chunk;
+    size_t used;
+    struct eg__chunk *large;
+} eg__arena_scope;
+/* `chunk_size` 0 = 64 KiB, of which 64 bytes are the arena's own; what does not fit into one gets a
+ * chunk to itself. Chunks are taken when they are needed. */
+eg_status eg__arena_create(eg__arena **out, eg__memory *memory, eg_tag tag, size_t chunk_size,
+                           eg_error *error);
+void eg__arena_destroy(eg__arena *arena); /* NULL is fine */
+/* Aligned to 64, contents undefined; NULL and `error` filled when there is none. */
+void *eg__arena_take(eg__arena *arena, size_t size, eg_error *error);
+eg__arena_scope eg__arena_scope_begin(eg__arena *arena);
+/* Everything taken since is gone; its chunks, large ones too, stay with the arena for the next
+ * scope: one that asks for the same takes no new memory. */
+void eg__arena_scope_end(eg__arena *arena, eg__arena_scope scope);
+
+#endif

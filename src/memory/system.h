@@ -1,0 +1,14 @@
+/* The system's memory as an allocator. */
+#ifndef EG__SYSTEM_H
+#define EG__SYSTEM_H
+
+#include "memory/memory.h"
+
+enum { EG__HUGE_PAGE = 2 << 20 };
+
+eg_allocator eg__system_allocator(void);
+/* Asks for huge pages where `size` fills at least one and the system has them: fewer misses in the
+ * address translation of large tensors. A hint; nothing depends on it. */
+void eg__huge_pages_advise(void *memory, size_t size);
+
+#endif

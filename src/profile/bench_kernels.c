@@ -1,0 +1,174 @@
+/* Every kernel of the table on one typical size. */
+#include "profile/burst.h"
+#include "profile/ceilings.h"
+
+#include <string.h>
+
+enum { SPACE = 1 << 20 }; /* floats of memory that the cases share */
+
+/* Inputs in the first half, outputs in the second. */
+typedef struct bench {
+    const eg__kernel *row;
+    float *in, *out;
+    union {
+        eg__gemm_f32_args gemm;
+        eg__gemv_f32_args gemv;
+        eg__fused_f32_args fused;
+        eg__reduce_f32_args reduce;
+        eg__softmax_f32_args softmax;
+        eg__norm_f32_args norm;
+        eg__move_f32_args move;
+        eg__gather_f32_args gather;
+    } args;
+    size_t n;
+    const char *shape;
+    double flops, bytes; /* of one call; flops 0 = it moves data */
+} bench;
+
+static const eg__fused_program tanh_program = {
+    .length = 1,
+    .operands = 2,
+    .kind = {EG__FULL, EG__FULL},
+    .code = {{EG__FUSED_TANH, EG__OPERAND(1), EG__OPERAND(0), 0, 0}}};
+
+/* The typical case of each operation; what it counts as work is in flops and bytes. */
+static void prepare(bench *b) {
+    enum { M = 128, N = 256, K = 256, ROWS = 128, WIDE = 384, LONG = 4096 };
+    float *in = b->in, *out = b->out;
+    b->flops = 0;
+    b->n = 1 << 16;
+    switch (b->row->operation) {
+    case EG__OP_gemm_f32:
+        b->args.gemm = (eg__gemm_f32_args){M, N, K, in, K, in + M * K, out, N, false, NULL, NULL};
+        b->shape = "128x256x256";
+        b->flops = 2.0 * M * N * K;
+        b->bytes = 4.0 * (M * K + K * N + M * N);
+        break;
+    case EG__OP_gemv_f32:
+        b->args.gemv = (eg__gemv_f32_args){N, K, in, in + EG__PANEL * K, out, false};
+        b->shape = "1x256x256";
+        b->flops = 2.0 * N * K;
+        b->bytes = 4.0 * (K + K * N + N);
+        break;
+    case EG__OP_fused_f32:
+        b->args.fused = (eg__fused_f32_args){&tanh_program, 1, LONG, {{in, LONG}, {out, LONG}}};
+        b->shape = "4096 tanh";
+        b->bytes = 8.0 * LONG;
+        break;
+    case EG__OP_reduce_f32:
+        b->args.reduce = (eg__reduce_f32_args){EG__REDUCE_SUM, ROWS, WIDE, in, WIDE, out, NULL};
+        b->shape = "128x384 sum";
+        b->bytes = 4.0 * ROWS * WIDE;
+        break;
+    case EG__OP_softmax_f32:
+        b->args.softmax = (eg__softmax_f32_args){ROWS, WIDE, in, WIDE, out, WIDE, false};
+        b->shape = "128x384";
+        b->bytes = 8.0 * ROWS * WIDE;
+        break;
+    case EG__OP_layernorm_f32:
+    case EG__OP_rmsnorm_f32:
+        b->args.norm = (eg__norm_f32_args){ROWS, WIDE, in, WIDE, out, WIDE, in, in, 1e-5f};
+        b->shape = "128x384";
+        b->bytes = 8.0 * ROWS * WIDE;
+        break;
+    case EG__OP_copy_f32:
+    case EG__OP_transpose_f32:
+        b->args.move = (eg__move_f32_args){ROWS, WIDE, in, WIDE, out,
+                                           b->row->operation == EG__OP_copy_f32 ? WIDE : ROWS};
+        b->shape = "128x384";
+        b->bytes = 8.0 * ROWS * WIDE;
+        break;
+    case EG__OP_gather_f32:
+        b->args.gather = (eg__gather_f32_args){ROWS, WIDE,  in, WIDE, (int32_t *)(in + SPACE / 2 - ROWS),
+                                               out,  WIDE};
+        b->shape = "128x384";
+        b->bytes = 8.0 * ROWS * WIDE;
+        break;
+    case EG__OP_f16_to_f32:
+    case EG__OP_f32_to_f16:
+    case EG__OP_bf16_to_f32:
+    case EG__OP_f32_to_bf16:
+        b->shape = "65536";
+        b->bytes = 6.0 * (double)b->n;
+        break;
+    case EG__OP_burn_f32:
+        b->n = 2000;
+        b->shape = "2000 turns";
+        b->flops = 2.0 * EG__BURN_LANES * (double)b->n;
+        b->bytes = 0;
+        break;
+    case EG__OP_read_f32:
+        b->n = 1 << 12;
+        b->shape = "4096";
+        b->bytes = 4.0 * (double)b->n;
+        break;
+    case EG__OP_COUNT: break;
+    }
+}
+
+static void run(void *job) {
+    bench *b = job;
+    const eg__kernel_function *f = &b->row->function;
+    switch (b->row->operation) {
+    case EG__OP_gemm_f32: f->gemm_f32(&b->args.gemm); break;
+    case EG__OP_gemv_f32: f->gemv_f32(&b->args.gemv); break;
+    case EG__OP_fused_f32: f->fused_f32(&b->args.fused); break;
+    case EG__OP_reduce_f32: f->reduce_f32(&b->args.reduce); break;
+    case EG__OP_softmax_f32: f->softmax_f32(&b->args.softmax); break;
+    case EG__OP_layernorm_f32: f->layernorm_f32(&b->args.norm); break;
+    case EG__OP_rmsnorm_f32: f->rmsnorm_f32(&b->args.norm); break;
+    case EG__OP_copy_f32: f->copy_f32(&b->args.move); break;
+    case EG__OP_transpose_f32: f->transpose_f32(&b->args.move); break;
+    case EG__OP_gather_f32: f->gather_f32(&b->args.gather); break;
+    case EG__OP_f16_to_f32: f->f16_to_f32(b->n, (const uint16_t *)b->in, b->out); break;
+    case EG__OP_f32_to_f16: f->f32_to_f16(b->n, b->in, (uint16_t *)b->out); break;
+    case EG__OP_bf16_to_f32: f->bf16_to_f32(b->n, (const uint16_t *)b->in, b->out); break;
+    case EG__OP_f32_to_bf16: f->f32_to_bf16(b->n, b->in, (uint16_t *)b->out); break;
+    case EG__OP_burn_f32: f->burn_f32(b->n, b->out); break;
+    case EG__OP_read_f32: b->out[0] = f->read_f32(b->n, b->in); break;
+    case EG__OP_COUNT: break;
+    }
+}
+
+static void measure(eg_context *context, bench *b, eg_bench_kernel *result) {
+    prepare(b);
+    const char *unit = b->flops > 0 ? "GFLOP/s" : "GB/s";
+    *result = (eg_bench_kernel){.operation = eg__operation_name(b->row->operation),
+                                .isa = b->row->isa,
+                                .shape = b->shape,
+                                .selected = context->kernels.row[b->row->operation] == b->row,
+                                .flops = b->flops,
+                                .bytes = b->bytes};
+    if (b->row->features & ~context->features) {
+        result->speed = eg__metric_unavailable(unit, "this machine cannot run it");
+        return;
+    }
+    double best = eg__burst_measure(run, b, 0.03).best;
+    result->nanoseconds = best * 1e9;
+    result->speed = eg__metric((b->flops > 0 ? b->flops : b->bytes) / best * 1e-9, unit, EG_MEASURED,
+                               "best of many bursts");
+}
+
+eg_status eg_bench_kernels(eg_context *context, const char *filter,
+                           eg_bench_kernel_function function, void *user, eg_error *error) {
+    if (!context || !function)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no context or no function for the results");
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    float *space =
+        eg__memory_take_zeroed(context->memory, EG_TAG_MEASURE, SPACE * sizeof *space, &reason);
+    if (!space) return eg__fail(error, reason.status, "%s", reason.message);
+    for (size_t i = 0; i < SPACE / 4; i++) space[i] = (float)(i % 31) / 16 - 1;
+    size_t matches = 0;
+    for (size_t i = 0; i < eg__kernel_count(); i++) {
+        bench b = {.row = eg__kernel_row(i), .in = space, .out = space + SPACE / 2};
+        if (filter && !strstr(eg__operation_name(b.row->operation), filter)) continue;
+        matches++;
+        eg_bench_kernel result;
+        measure(context, &b, &result);
+        if (function(user, &result)) break;
+    }
+    eg__memory_give(context->memory, space);
+    if (!matches)
+        return eg__fail(error, EG_ERR_NOT_FOUND, "no operation contains '%s'", filter);
+    return EG_OK;
+}

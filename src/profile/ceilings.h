@@ -1,0 +1,19 @@
+/* Measuring ceilings, and keeping them per machine. */
+#ifndef EG__CEILINGS_H
+#define EG__CEILINGS_H
+
+#include "elegans/measure.h"
+#include "engine/context.h"
+
+/* Measures, never fails: what cannot be measured is unavailable and says why. */
+void eg__ceilings_run(eg_context *context, double seconds, eg_ceilings *out);
+
+/* The text form: one `name value provenance` per line, values as eg_number_format writes them. */
+enum { EG__CEILINGS_TEXT = 4096 };
+size_t eg__ceilings_write(const eg_ceilings *ceilings, unsigned threads,
+                          char out[EG__CEILINGS_TEXT]);
+/* EG_ERR_FORMAT names the line; a value of an unknown name is skipped, a missing one unavailable. */
+eg_status eg__ceilings_read(const char *text, size_t length, eg_ceilings *out, unsigned *threads,
+                            eg_error *error);
+
+#endif

@@ -1,0 +1,170 @@
+/* Runs the tests and prints one line per area. */
+#include "test.h"
+
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static test_area *areas;
+static test_case *cases;
+static struct {
+    unsigned failures;
+    bool skipped;
+    char reason[200], claim[200];
+    const test_case *test;
+} running;
+static char folder[128];
+
+void test_area_add(test_area *area) {
+    test_area **at = &areas;
+    while (*at && strcmp((*at)->name, area->name) < 0) at = &(*at)->next;
+    area->next = *at;
+    *at = area;
+}
+
+void test_case_add(test_case *test) {
+    test->next = cases;
+    cases = test;
+}
+
+void test_fail(const char *file, int line, const char *format, ...) {
+    if (running.failures++ >= 10) return;
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "%s:%d: %s.%s: ", file, line, running.test->area, running.test->name);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+void test_skip(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(running.reason, sizeof running.reason, format, arguments);
+    va_end(arguments);
+    running.skipped = true;
+}
+
+void test_claim(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(running.claim, sizeof running.claim, format, arguments);
+    va_end(arguments);
+}
+
+void *test_alloc(size_t size) {
+    void *memory = malloc(size ? size : 1);
+    if (!memory) {
+        fprintf(stderr, "tests: out of memory for %zu bytes\n", size);
+        exit(1);
+    }
+    return memory;
+}
+
+float test_random(uint64_t *state) {
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (float)((int32_t)(*state >> 40) - (1 << 23)) / (float)(1 << 23);
+}
+
+const char *test_path(const char *path) {
+    static char full[512];
+    snprintf(full, sizeof full, "%s/tests/%s", ELEGANS_SOURCE, path);
+    return full;
+}
+
+const char *test_data(const char *path) {
+    static char full[512];
+    const char *root = getenv("ELEGANS_DATA");
+    if (!root || !root[0]) return NULL;
+    snprintf(full, sizeof full, "%s/%s", root, path);
+    return full;
+}
+
+const char *test_folder(void) {
+    static unsigned number;
+    static char fresh[160];
+    if (!folder[0]) {
+        const char *base = getenv("TMPDIR");
+        snprintf(folder, sizeof folder, "%s/elegans-tests-XXXXXX", base && base[0] ? base : "/tmp");
+        if (!mkdtemp(folder)) {
+            fprintf(stderr, "tests: cannot create %s\n", folder);
+            exit(1);
+        }
+    }
+    snprintf(fresh, sizeof fresh, "%s/%u", folder, number++);
+    if (mkdir(fresh, 0777)) {
+        fprintf(stderr, "tests: cannot create %s\n", fresh);
+        exit(1);
+    }
+    return fresh;
+}
+
+int test_every_allocation(test_attempt attempt, void *user) {
+    for (int k = 1; k < 10000; k++) {
+        eg__failing_allocator state = {.fail_at = k};
+        eg_allocator allocator = eg__failing_allocator_use(&state);
+        eg_error error = {0};
+        eg_status status = attempt(user, &allocator, &error);
+        CHECK(state.live == 0, "allocation %d failed: %lld blocks leaked", k,
+              (long long)state.live);
+        if (state.requests < k) {
+            CHECK(status == EG_OK, "no allocation failed, yet: %s", error.message);
+            return k - 1;
+        }
+        CHECK(status == EG_ERR_MEMORY, "allocation %d failed: %s '%s'", k, eg_status_name(status),
+              error.message);
+    }
+    CHECK(false, "still failing after 10000 allocations");
+    return 0;
+}
+
+static void run_case(test_area *area, const test_case *test) {
+    memset(&running, 0, sizeof running);
+    running.test = test;
+    test->function();
+    if (running.claim[0]) {
+        static char claims[64][200];
+        static unsigned count;
+        if (count < 64) area->claim = strcpy(claims[count++], running.claim);
+    }
+    if (running.failures) area->failed++;
+    else if (running.skipped) {
+        area->skipped++;
+        printf("skip  %s.%s: %s\n", test->area, test->name, running.reason);
+    } else area->passed++;
+}
+
+static void run_area(test_area *area, const char *filter) {
+    for (test_case *test = cases; test; test = test->next) {
+        char name[160];
+        snprintf(name, sizeof name, "%s.%s", test->area, test->name);
+        if (strcmp(test->area, area->name) == 0 && (!filter || strstr(name, filter)))
+            run_case(area, test);
+    }
+    if (area->passed + area->failed + area->skipped == 0) return;
+    printf("%-5s %-12s %3u  %s\n", area->failed ? "FAIL" : "ok", area->name,
+           area->passed + area->failed, area->claim);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv) {
+    const char *filter = argc > 1 ? argv[1] : NULL;
+    unsigned passed = 0, failed = 0, skipped = 0;
+    for (test_area *area = areas; area; area = area->next) {
+        run_area(area, filter);
+        passed += area->passed;
+        failed += area->failed;
+        skipped += area->skipped;
+    }
+    if (folder[0]) {
+        char command[200];
+        snprintf(command, sizeof command, "rm -rf '%s'", folder);
+        if (system(command)) fprintf(stderr, "tests: could not remove %s\n", folder);
+    }
+    if (passed + failed + skipped == 0) {
+        fprintf(stderr, "tests: nothing matches '%s'\n", filter ? filter : "");
+        return 2;
+    }
+    printf("%u passed, %u failed, %u skipped\n", passed, failed, skipped);
+    return failed ? 1 : 0;
+}

@@ -1,0 +1,193 @@
+#!/bin/sh
+# The longer checks: `sh tools/check.sh NAME...` runs each, prints one line for it and stops at the
+# first that fails, showing the end of its log. The last line a check prints says what it has proven.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+# every check sets its own compiler and flags: nothing leaks in from the caller
+mkdir -p "${B:-build}/check" && checks=$(cd "${B:-build}/check" && pwd) || exit 1
+make=${MAKE:-make}
+unset B CC AR CFLAGS CPPFLAGS LDFLAGS LIBRARIES SAN COV WERROR RUN FILTER FORMAT PREFIX DESTDIR
+unset MAKE MAKEFLAGS MFLAGS MAKELEVEL PKG_CONFIG_PATH PKG_CONFIG_LIBDIR LD_LIBRARY_PATH
+export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:print_legend=0
+export UBSAN_OPTIONS=print_stacktrace=1
+zig_version=0.17.0
+
+# tests that need a locale with a decimal comma find one here, whatever the system has
+comma_locale() {
+    export LOCPATH="$checks/locale"
+    [ -d "$LOCPATH/de_DE.UTF-8" ] || {
+        mkdir -p "$LOCPATH"
+        localedef -i de_DE -f UTF-8 "$LOCPATH/de_DE.UTF-8"
+    }
+}
+
+# build_and_test FOLDER VARIABLE=VALUE...: everything, then the tests
+build_and_test() {
+    folder=$1
+    shift
+    comma_locale
+    timeout 1200 "$make" -j2 B="$checks/$folder" WERROR=1 "$@" run-test
+}
+
+# the count line of the tests that ran last in this check
+tests_counted() { grep -E '^[0-9]+ passed, ' "$log" | tail -n 1; }
+
+# fails when a line of its input matches; `! grep` would not, because set -e overlooks a negation
+none() { if grep "$@"; then return 1; fi; }
+
+# the sanitizers of Debian 12 need a kernel that does not place memory too randomly
+fixed_layout() { if setarch -R true; then echo "setarch -R"; fi; }
+
+check_format() {
+    clang-format --version | grep -q 'version 14\.' || echo "note: the tree is formatted with clang-format 14"
+    "$make" -s format FORMAT="--dry-run -Werror"
+    echo "clang-format changes nothing"
+}
+
+check_layers() {
+    awk -f tools/layers.awk include/elegans/*.h src/*/*.[ch]
+    echo "no folder uses one below it, no memory is taken around src/memory"
+}
+
+check_headers() {
+    for header in include/elegans/*.h; do
+        name=elegans/${header##*/}
+        for compiler in "gcc -std=c11 -x c" "clang -std=c11 -x c" "g++ -std=c++17 -x c++" "clang++ -std=c++17 -x c++"; do
+            echo "$compiler $name"
+            echo "#include <$name>" | $compiler -Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only -
+        done
+    done
+    echo "every public header alone, as C11 and as C++17, gcc and clang"
+}
+
+check_gcc() {
+    build_and_test gcc CC=gcc
+    echo "gcc $(gcc -dumpversion) -Werror, $(tests_counted)"
+}
+
+check_clang() {
+    build_and_test clang CC=clang
+    echo "clang $(clang -dumpversion) -Werror, $(tests_counted)"
+}
+
+check_asan() {
+    build_and_test asan CC=gcc SAN=address,undefined RUN="$(fixed_layout)"
+    echo "no bad access, leak or undefined behaviour, $(tests_counted)"
+}
+
+check_tsan() {
+    export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 ELEGANS_QUICK=1
+    build_and_test tsan CC=gcc SAN=thread RUN="$(fixed_layout)"
+    echo "no data race, $(tests_counted)"
+}
+
+check_arm64() {
+    export PKG_CONFIG_LIBDIR=/usr/lib/aarch64-linux-gnu/pkgconfig ELEGANS_QUICK=1
+    build_and_test arm64 CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar RUN="qemu-aarch64 -cpu max"
+    file -b "$checks/arm64/tests" | grep 'ARM aarch64'
+    echo "cross built -Werror, run by qemu-aarch64, $(tests_counted)"
+}
+
+# a processor with SSE4.1 and nothing newer: an AVX instruction outside its kernel file would trap
+check_penryn() {
+    export ELEGANS_QUICK=1
+    old="qemu-x86_64 -cpu Penryn"
+    build_and_test gcc CC=gcc RUN="$old"
+    counted=$(tests_counted)
+    $old "$checks/gcc/elegans" info
+    $old "$checks/gcc/elegans" info --json >"$checks/penryn.json"
+    echo "no newer instruction, only ref kernels, $counted"
+}
+
+# prints the path of a zig of our version, fetched once per user
+zig() {
+    home=${XDG_CACHE_HOME:-$HOME/.cache}/elegans/zig-$zig_version
+    [ -x "$home/ziglang/zig" ] || {
+        rm -rf "$home" "$home.new"
+        python3 -m pip install -q --no-deps --target "$home.new" "ziglang==$zig_version" >&2
+        mv "$home.new" "$home"
+    }
+    echo "$home/ziglang/zig"
+}
+
+check_macos() {
+    zig=$(zig)
+    "$make" -j2 B="$checks/macos" WERROR=1 LIBRARIES= AR="$zig ar" CC="$zig cc -target aarch64-macos -mcpu=apple_m1" all
+    for program in elegans tests; do
+        file -b "$checks/macos/$program" | grep 'Mach-O 64-bit arm64 executable'
+    done
+    file -b "$checks/macos/libelegans.0.dylib" | grep 'Mach-O 64-bit arm64 dynamically linked shared library'
+    echo "compiled and linked for arm64 macOS by zig $zig_version, never run"
+}
+
+check_installed() {
+    to=$checks/installed
+    rm -rf "$to" && mkdir -p "$to/static"
+    # staged: everything lands below DESTDIR, and uninstall takes all of it back
+    "$make" -j2 B="$checks/gcc" CC=gcc WERROR=1 install PREFIX=/opt/elegans DESTDIR="$to/stage"
+    grep '^prefix=/opt/elegans$' "$to/stage/opt/elegans/lib/pkgconfig/elegans.pc"
+    "$make" B="$checks/gcc" CC=gcc WERROR=1 uninstall PREFIX=/opt/elegans DESTDIR="$to/stage"
+    find "$to/stage" ! -type d | none .
+
+    "$make" B="$checks/gcc" CC=gcc WERROR=1 install PREFIX="$to/usr"
+    export PKG_CONFIG_PATH="$to/usr/lib/pkgconfig"
+    version=$(pkg-config --modversion elegans)
+    gcc tests/outside/hello.c $(pkg-config --cflags --libs elegans) -o "$to/hello-shared"
+    readelf -d "$to/hello-shared" | grep 'NEEDED.*libelegans\.so\.0\]'
+    LD_LIBRARY_PATH="$to/usr/lib" "$to/hello-shared" | grep "^elegans $version "
+    # a folder with the static library alone, so that -lelegans can mean nothing else
+    cp "$to/usr/lib/libelegans.a" "$to/static"
+    gcc tests/outside/hello.c -L"$to/static" $(pkg-config --static --cflags --libs elegans) -o "$to/hello-static"
+    readelf -d "$to/hello-static" | none libelegans
+    "$to/hello-static" | grep "^elegans $version "
+    "$to/usr/bin/elegans" version | grep "$version"
+    nm -D --defined-only "$to/usr/lib/libelegans.so" | none -v ' eg_[a-z]'
+    echo "installed, linked shared and static by pkg-config, run, uninstalled without a trace"
+}
+
+check_fuzz() {
+    set -- fuzz/fuzz_*.c
+    [ -e "$1" ] || {
+        echo "skipped: fuzz/ has no target"
+        return
+    }
+    seconds=${FUZZ_SECONDS:-10}
+    for source in "$@"; do
+        name=$(basename "$source" .c)
+        program=$checks/fuzz/$name
+        "$make" -j2 B="$checks/fuzz" CC=clang WERROR=1 SAN=fuzzer-no-link,address,undefined "$program"
+        # starts from the files the tests have, and from what earlier runs found
+        mkdir -p "$program.corpus"
+        seeds=tests/fixtures/${name#fuzz_}
+        [ -d "$seeds" ] || seeds=
+        $(fixed_layout) "$program" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
+            -artifact_prefix="$program." "$program.corpus" $seeds
+    done
+    echo "$# targets, $seconds s each, nothing found"
+}
+
+check_coverage() {
+    B=${checks%/check} MAKE=$make sh tools/coverage.sh check
+    echo "no folder of src/ is more than a point below tests/coverage.txt"
+}
+
+for name in "$@"; do
+    purposes="build check"
+    [ "$name" != arm64 ] || purposes="build check arm64"
+    sh tools/deps.sh $purposes || exit 1
+    log=$checks/$name.log
+    started=$(date +%s)
+    (
+        set -e
+        "check_$name"
+    ) >"$log" 2>&1
+    status=$?
+    seconds=$(($(date +%s) - started))
+    if [ $status -ne 0 ]; then
+        tail -n 60 "$log"
+        echo "FAIL  check-$name  ($seconds s, exit $status; the whole log: $log)"
+        exit 1
+    fi
+    printf 'ok    %-15s  (%s, %d s)\n' "check-$name" "$(tail -n 1 "$log")" "$seconds"
+done

@@ -1,0 +1,71 @@
+#!/bin/sh
+# Installs what is missing for the purposes named (build, check, arm64, peers): Debian's packages as
+# root or through sudo, Homebrew's on a Mac. Where it may not, it prints the command and fails. Does
+# nothing, quickly, when all is there.
+set -eu
+
+[ $# -gt 0 ] || set -- build
+apt="" brew="" architecture=""
+for purpose in "$@"; do
+    case "$purpose" in
+    build)
+        apt="$apt pkg-config libhwloc-dev libjansson-dev zlib1g-dev"
+        brew="$brew pkgconf jansson"
+        ;;
+    check) # libudev-dev: what a program that links hwloc statically needs; locales: a decimal comma
+        apt="$apt g++ clang clang-format libclang-rt-dev gcovr file locales qemu-user
+             gcc-aarch64-linux-gnu libc6-dev-arm64-cross libudev-dev python3 python3-pip"
+        brew="$brew clang-format gcovr"
+        ;;
+    arm64)
+        apt="$apt libhwloc-dev:arm64 libjansson-dev:arm64 zlib1g-dev:arm64"
+        architecture="dpkg --add-architecture arm64"
+        ;;
+    peers) apt="$apt g++ libopenblas-dev libblis-dev libdnnl-dev libxsmm-dev libsleef-dev" ;;
+    *)
+        echo "deps: unknown purpose '$purpose' (build, check, arm64, peers)" >&2
+        exit 2
+        ;;
+    esac
+done
+
+if [ "$(uname)" = Darwin ]; then
+    [ -n "$brew" ] || exit 0
+    command -v brew >/dev/null || {
+        echo "deps: install Homebrew (https://brew.sh), then run: brew install$brew" >&2
+        exit 1
+    }
+    there=" $(brew list -1 | tr '\n' ' ')"
+    missing=""
+    for package in $brew; do
+        case "$there" in *" $package "*) ;; *) missing="$missing $package" ;; esac
+    done
+    [ -z "$missing" ] || brew install $missing
+    exit 0
+fi
+
+command -v dpkg-query >/dev/null || {
+    echo "deps: not a Debian system; install what these packages contain:" $apt >&2
+    exit 1
+}
+native=$(dpkg --print-architecture)
+there=$(dpkg-query -W -f='${db:Status-Status}=${Package}:${Architecture} ' $apt 2>/dev/null || :)
+missing=""
+for package in $apt; do
+    case "$there" in
+    *"installed=$package:$native "* | *"installed=$package:all "* | *"installed=$package "*) ;;
+    *) missing="$missing $package" ;;
+    esac
+done
+[ -n "$missing" ] || exit 0
+
+command="${architecture:+$architecture && }apt-get update -qq && \
+DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends$missing"
+if [ "$(id -u)" = 0 ]; then as_root=""
+elif command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then as_root=sudo
+else
+    echo "deps: packages are missing; as root run: $command" >&2
+    exit 1
+fi
+echo "deps: installing$missing" >&2
+$as_root sh -ec "$command" >/dev/null
