@@ -44,6 +44,15 @@ LIB_OBJ  := $(LIB_SRC:%.c=$(B)/obj/%.o) $(B)/obj/data/chips.o
 CLI_OBJ  := $(CLI_SRC:%.c=$(B)/obj/%.o)
 TEST_OBJ := $(TEST_SRC:%.c=$(B)/obj/%.o)
 
+# ---- the benchmark: it loads other libraries at run time or, where that cannot be, links those that
+# are installed
+PEERS := $(if $(wildcard /usr/include/libxsmm.h),xsmm) $(if $(wildcard /usr/include/oneapi/dnnl/dnnl.h),dnnl)
+DNNL_MAJOR := $(if $(filter dnnl,$(PEERS)),$(shell sed -n 's/.*DNNL_VERSION_MAJOR //p' /usr/include/oneapi/dnnl/dnnl_version.h))
+BENCH_SKIP := $(SKIP) $(foreach l,xsmm dnnl,$(if $(filter $(l),$(PEERS)),%_no$(l).c,%_$(l).c)) \
+              $(foreach v,2 3,$(if $(filter $(v),$(DNNL_MAJOR)),,%_dnnl$(v).c))
+BENCH_OBJ  := $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(BENCH_SKIP),$(wildcard bench/*.c)))
+BENCH_LIBS := $(if $(filter xsmm,$(PEERS)),-lxsmm -lxsmmnoblas) $(if $(filter dnnl,$(PEERS)),-ldnnl) -ldl
+
 # ---- flags. No contraction and no fast-math: the same program gives the same bits.
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla
 CFLAGS ?= -O2 -g
@@ -68,7 +77,7 @@ SHARED_FLAGS = -shared -Wl,-soname,libelegans.so.$(SOVERSION) -Wl,--no-undefined
 SHARED_LINKS := libelegans.so.$(SOVERSION) libelegans.so
 endif
 
-.PHONY: all lib demo test run-demo run-test deps bench bench-peers clean install uninstall format \
+.PHONY: all lib demo test run-demo run-test deps bench bench-peers run-bench run-bench-peers clean install uninstall format \
         check-all coverage coverage-update
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -90,9 +99,24 @@ run-demo: $(B)/elegans
 run-test: all
 	ELEGANS="$(RUN) $(abspath $(B))/elegans" $(RUN) $(B)/tests $(FILTER)
 
+# ---- speed; ARGS=--quick, or any other option of build/bench
+bench: deps
+	@$(MAKE) --no-print-directory run-bench
+bench-peers:
+	@sh tools/deps.sh build peers
+	@$(MAKE) --no-print-directory run-bench-peers
+run-bench: $(B)/bench
+	$(RUN) $(B)/bench --no-peers $(ARGS)
+run-bench-peers: $(B)/bench
+	$(RUN) $(B)/bench --json $(B)/peers.json $(ARGS)
+
 # ---- building
 DEPFLAGS = -MMD -MP -MF $(@:.o=.d)
 $(B)/obj/src/%.o: src/%.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(BASE_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(FLAGS_$(call isa_of,$<)) \
+	    $(if $(filter src/kernels/%,$<),$(KERNEL_CFLAGS)) $(DEPFLAGS) -c $< -o $@
+$(B)/obj/bench/%.o: bench/%.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(BASE_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(FLAGS_$(call isa_of,$<)) $(DEPFLAGS) -c $< -o $@
 $(B)/obj/tests/%.o: tests/%.c Makefile
@@ -116,10 +140,12 @@ $(B)/elegans: $(CLI_OBJ) $(B)/libelegans.a
 	$(CC) $^ $(LINK_FLAGS) $(LINK_LIBS) -o $@
 $(B)/tests: $(TEST_OBJ) $(B)/libelegans.a
 	$(CC) $^ $(LINK_FLAGS) $(LINK_LIBS) -o $@
+$(B)/bench: $(BENCH_OBJ) $(B)/libelegans.a
+	$(CC) $^ $(LINK_FLAGS) $(BENCH_LIBS) $(LINK_LIBS) -o $@
 # a parser fed by clang's libFuzzer: CC=clang SAN=fuzzer-no-link,address,undefined
 $(B)/fuzz_%: fuzz/fuzz_%.c $(B)/libelegans.a Makefile
-	$(CC) $(BASE_CFLAGS) $(CFLAGS) -Wno-missing-prototypes -fsanitize=fuzzer $< $(B)/libelegans.a $(LINK_FLAGS) $(LINK_LIBS) -o $@
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d)
+	$(CC) $(BASE_CFLAGS) $(CFLAGS) -fsanitize=fuzzer $< $(B)/libelegans.a $(LINK_FLAGS) $(LINK_LIBS) -o $@
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d)
 
 clean:
 	rm -rf $(B)

@@ -56,13 +56,13 @@ void bench_add_peak(bench *b, race *r, eg__threads *threads) {
     burn_state *state = bench_take(b, sizeof *state);
     *state = (burn_state){.burn = b->kernels.burn_f32, .threads = threads};
     bench_fill(state->numbers[0], BURN_THREADS_MAX * EG__BURN_LANES, 1, 1);
-    race_add(r, (contestant){.role = ROLE_PEAK,
-                             .name = "peak",
-                             .variant = "",
-                             .run = run_burn,
-                             .state = state,
-                             .work = 2.0 * BURN_TURNS * EG__BURN_LANES *
-                                     eg__threads_count(threads)});
+    race_add(r,
+             (contestant){.role = ROLE_PEAK,
+                          .name = "peak",
+                          .variant = "",
+                          .run = run_burn,
+                          .state = state,
+                          .work = 2.0 * BURN_TURNS * EG__BURN_LANES * eg__threads_count(threads)});
 }
 
 void bench_race(bench *b, race *r, const char *title, double tolerance) {
@@ -94,4 +94,12 @@ const result *bench_results_of(const bench *b, const group *g, size_t *count) {
         ++*count;
     }
     return first;
+}
+
+double bench_peak(const bench *b) {
+    double peak = 0;
+    for (size_t i = 0; i < b->count; i++)
+        if (b->result_group[i]->threads == 1 && b->results[i].peak > peak)
+            peak = b->results[i].peak;
+    return peak;
 }

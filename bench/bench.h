@@ -12,8 +12,8 @@ typedef struct bench bench;
 
 typedef struct group {
     const char *name, *title, *unit;
-    bool is_rate;         /* unit: work per ns; else ns per piece of work */
-    unsigned threads;     /* cores it needs */
+    bool is_rate;     /* unit: work per ns; else ns per piece of work */
+    unsigned threads; /* cores it needs */
     void (*run)(bench *b);
 } group;
 
@@ -78,5 +78,7 @@ void report_json(const bench *b, const char *path);
 
 /* Results of a group are neighbours; NULL and 0 when it was not run. */
 const result *bench_results_of(const bench *b, const group *g, size_t *count);
+/* The highest FMA peak of one core that was seen, GFLOP/s; 0 = not measured. */
+double bench_peak(const bench *b);
 
 #endif

@@ -35,7 +35,8 @@ dnnl_primitive_desc_t create_matmul(dnnl_engine_t engine, size_t m, size_t n, si
     dnnl_memory_desc_t source = matrix(m, k, dnnl_ab), weights = matrix(k, n, dnnl_format_tag_any),
                        to = matrix(m, n, dnnl_ab);
     dnnl_matmul_desc_t operation;
-    if (dnnl_matmul_desc_init(&operation, &source, &weights, NULL, &to) != dnnl_success) return NULL;
+    if (dnnl_matmul_desc_init(&operation, &source, &weights, NULL, &to) != dnnl_success)
+        return NULL;
     return primitive_desc(engine, &operation);
 }
 

@@ -65,8 +65,7 @@ static gemm_state *state_make(bench *b, const gemm_problem *p) {
                                        .c = p->c,
                                        .c_stride = p->n};
     s->gemm_args.scratch = bench_floats(b, eg__gemm_scratch(p->m, p->n, p->k));
-    s->gemv_args =
-        (eg__gemv_f32_args){.n = p->n, .k = p->k, .x = p->a, .b = packed, .y = p->c};
+    s->gemv_args = (eg__gemv_f32_args){.n = p->n, .k = p->k, .x = p->a, .b = packed, .y = p->c};
     return s;
 }
 

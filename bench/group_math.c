@@ -20,7 +20,8 @@ static const struct function {
     const char *name;
     math_function function;
     eg__fused_op op;
-    double reach; /* errors are sought within [-reach, reach], where no result over- or underflows */
+    double
+        reach; /* errors are sought within [-reach, reach], where no result over- or underflows */
 } functions[] = {
     {"exp", MATH_EXP, EG__FUSED_EXP, 87},
     {"tanh", MATH_TANH, EG__FUSED_TANH, 20},
@@ -59,8 +60,8 @@ static void measure_errors(race *r, const struct function *f, const math_problem
         for (size_t c = 0; c < r->count; c++) {
             r->list[c].run(r->list[c].state);
             for (int i = 0; i < N; i++)
-                r->list[c].ulp = fmax(r->list[c].ulp,
-                                      ulp_error(p->y[i], exact(f->function, (double)x[i])));
+                r->list[c].ulp =
+                    fmax(r->list[c].ulp, ulp_error(p->y[i], exact(f->function, (double)x[i])));
         }
     }
 }
@@ -69,20 +70,19 @@ static void math_case(bench *b, const struct function *f) {
     eg__arena_scope scope = eg__arena_scope_begin(b->arena);
     math_problem p = {f->function, N, bench_floats(b, N), bench_floats(b, N)};
     fused_state *state = bench_take(b, sizeof *state);
-    *state = (fused_state){
-        .kernel = b->kernels.fused_f32,
-        .program = {.length = 1,
-                    .operands = 2,
-                    .kind = {EG__FULL, EG__FULL},
-                    .code = {{(uint8_t)f->op, EG__OPERAND(1), EG__OPERAND(0), 0, 0}}},
-        .args = {.rows = 1, .columns = N, .operand = {{p.x, N}, {p.y, N}}}};
+    *state =
+        (fused_state){.kernel = b->kernels.fused_f32,
+                      .program = {.length = 1,
+                                  .operands = 2,
+                                  .kind = {EG__FULL, EG__FULL},
+                                  .code = {{(uint8_t)f->op, EG__OPERAND(1), EG__OPERAND(0), 0, 0}}},
+                      .args = {.rows = 1, .columns = N, .operand = {{p.x, N}, {p.y, N}}}};
     state->args.program = &state->program;
     race r = {.out = p.y, .out_size = N, .work = N};
-    race_add(&r, (contestant){.role = ROLE_OURS,
-                              .name = "ours",
-                              .variant = "",
-                              .run = run_fused,
-                              .state = state});
+    race_add(
+        &r,
+        (contestant){
+            .role = ROLE_OURS, .name = "ours", .variant = "", .run = run_fused, .state = state});
     peers_math(b, &r, &p);
     measure_errors(&r, f, &p);
     bench_fill(p.x, N, 8, 3);

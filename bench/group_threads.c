@@ -49,7 +49,8 @@ static halves_state *state_make(bench *b, const gemm_problem *p, eg__threads *th
     halves_state *s = bench_take(b, sizeof *s);
     float *packed = bench_floats(b, eg__gemm_packed_size(SIDE, SIDE));
     eg__gemm_pack_f32(SIDE, SIDE, p->b, SIDE, 1, packed);
-    *s = (halves_state){b->kernels.gemm_f32, threads,
+    *s = (halves_state){b->kernels.gemm_f32,
+                        threads,
                         {.m = SIDE,
                          .n = SIDE,
                          .k = SIDE,
@@ -82,11 +83,10 @@ void bench_two_threads(bench *b) {
               .settles = true};
     char title[48];
     snprintf(title, sizeof title, "%dx%dx%d", SIDE, SIDE, SIDE);
-    race_add(&r, (contestant){.role = ROLE_OURS,
-                              .name = "ours",
-                              .variant = "",
-                              .run = run_halves,
-                              .state = state});
+    race_add(
+        &r,
+        (contestant){
+            .role = ROLE_OURS, .name = "ours", .variant = "", .run = run_halves, .state = state});
     race_add(&r, (contestant){.role = ROLE_OTHER,
                               .name = "one thread",
                               .variant = "",
@@ -122,18 +122,29 @@ static void run_launch(void *state) {
     eg__threads_run(s->threads, THREADS, mark_block, s);
 }
 
+/* A launch that leaves a block out would be quick, and wrong. */
+static void check_marks(const race *r, float *marks) {
+    for (size_t c = 0; c < r->count; c++) {
+        for (int i = 0; i < THREADS; i++) marks[i * LINE_FLOATS] = 0;
+        r->list[c].run(r->list[c].state);
+        for (int i = 0; i < THREADS; i++)
+            if (!(marks[i * LINE_FLOATS] > 0))
+                bench_fail("launch: '%s' left block %d out", r->list[c].name, i);
+    }
+}
+
 void bench_launch(bench *b) {
     eg__arena_scope scope = eg__arena_scope_begin(b->arena);
     launch_state *state = bench_take(b, sizeof *state);
     *state = (launch_state){bench_threads(b, THREADS), bench_floats(b, THREADS * LINE_FLOATS)};
     race r = {.work = 1, .settles = true};
     launch_problem p = {mark, state};
-    race_add(&r, (contestant){.role = ROLE_OURS,
-                              .name = "ours",
-                              .variant = "",
-                              .run = run_launch,
-                              .state = state});
+    race_add(
+        &r,
+        (contestant){
+            .role = ROLE_OURS, .name = "ours", .variant = "", .run = run_launch, .state = state});
     peers_launch(b, &r, &p);
+    check_marks(&r, state->marks);
     bench_race(b, &r, "two blocks, two threads", 0);
     eg__threads_stop(state->threads);
     eg__arena_scope_end(b->arena, scope);

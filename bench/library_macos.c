@@ -13,8 +13,8 @@ const blas_name library_blas[] = {
     {NULL, {NULL}},
 };
 const char *const library_gomp[LIBRARY_NAMES_MAX] = {NULL};
-const char *const library_sleef[LIBRARY_NAMES_MAX] = {
-    "/opt/homebrew/opt/sleef/lib/libsleef.dylib", "/usr/local/opt/sleef/lib/libsleef.dylib"};
+const char *const library_sleef[LIBRARY_NAMES_MAX] = {"/opt/homebrew/opt/sleef/lib/libsleef.dylib",
+                                                      "/usr/local/opt/sleef/lib/libsleef.dylib"};
 const char *const library_mvec[LIBRARY_NAMES_MAX] = {NULL};
 
 void *library_open(const char *const files[LIBRARY_NAMES_MAX]) {

@@ -35,11 +35,11 @@ static bool is_faster(const contestant *a, const contestant *b, unsigned rounds)
     return !b || median(a->ns, rounds) < median(b->ns, rounds);
 }
 
-static const contestant *fastest(const race *r, role role, const char *name) {
+static const contestant *fastest(const race *r, role wanted, const char *name) {
     const contestant *best = NULL;
     for (size_t i = 0; i < r->count; i++) {
         const contestant *c = &r->list[i];
-        if (c->role != role || (name && strcmp(c->name, name) != 0)) continue;
+        if (c->role != wanted || (name && strcmp(c->name, name) != 0)) continue;
         if (is_faster(c, best, r->rounds)) best = c;
     }
     return best;

@@ -9,10 +9,10 @@
 #include <time.h>
 
 enum {
-    BURST_NS = 40000,    /* short enough to fall between two interruptions */
-    BURSTS = 4,          /* of one contestant before it is the next one's turn */
-    WARM_NS = 1000000,   /* a call that takes longer warms its caches itself */
-    LONG_NS = 5000000,   /* ... and one this long is timed once per turn */
+    BURST_NS = 40000,  /* short enough to fall between two interruptions */
+    BURSTS = 4,        /* of one contestant before it is the next one's turn */
+    WARM_NS = 1000000, /* a call that takes longer warms its caches itself */
+    LONG_NS = 5000000, /* ... and one this long is timed once per turn */
     PILOT_TURNS = 8,
     SETTLE_NS = 30000000 /* OpenBLAS's idle threads spin for 26 ms, others less */
 };
@@ -106,7 +106,8 @@ static void calibrate(const race *r, contestant *c) {
 
 static bool is_hopeless(const race *r, const contestant *c) {
     for (size_t i = 0; i < r->count; i++)
-        if (!strcmp(r->list[i].name, c->name) && c->pilot > HOPELESS * r->list[i].pilot) return true;
+        if (!strcmp(r->list[i].name, c->name) && c->pilot > HOPELESS * r->list[i].pilot)
+            return true;
     return false;
 }
 

@@ -21,10 +21,10 @@ typedef struct contestant {
     void (*run)(void *state);
     void (*end)(void *state); /* gives back what `state` holds; NULL = nothing */
     void *state;
-    double work;          /* operations or elements of one call; 0 = the race's */
-    double ulp;           /* largest error, for functions; 0 = not measured */
-    size_t calls;         /* in a burst */
-    double pilot;         /* ns per call, roughly */
+    double work;           /* operations or elements of one call; 0 = the race's */
+    double ulp;            /* largest error, for functions; 0 = not measured */
+    size_t calls;          /* in a burst */
+    double pilot;          /* ns per call, roughly */
     double ns[ROUNDS_MAX]; /* per call, the best of each round */
 } contestant;
 

@@ -5,12 +5,17 @@ _elegans() {
         words="info bench help version --help --version"
     else
         case "${COMP_WORDS[1]}:$before" in
-        bench:--dtype) words="f32 f16 bf16" ;;
-        bench:--size | bench:--iterations) ;;
-        bench:bench) words="copy gemm kernels --size --iterations --dtype --json --help" ;;
-        bench:*) words="--size --iterations --dtype --json --help" ;;
-        info:*) words="--measure --json --help" ;;
-        help:*) words="info bench version" ;;
+        *:--size | *:--iterations | *:--threads) ;;
+        *:--dtype) words="f32" ;;
+        *:--isa) words="ref avx2 avx512 neon" ;;
+        *:--root)
+            COMPREPLY=($(compgen -d -- "$word"))
+            return
+            ;;
+        bench:bench) words="copy gemm kernels" ;;
+        bench:*) words="--size --iterations --dtype --json --threads --isa --help" ;;
+        info:*) words="--measure --again --json --threads --isa --root --help" ;;
+        help:help) words="info bench help version" ;;
         esac
     fi
     COMPREPLY=($(compgen -W "$words" -- "$word"))

@@ -1,27 +1,36 @@
 #compdef elegans
 # Completion of the elegans program in zsh.
 _elegans() {
-    local -a commands
+    local -a commands common
     commands=(
-        'info:what this machine is and can do'
-        'bench:kernels beside the ceilings of this machine'
-        'help:how to use a command'
-        'version:version, compiler and libraries'
+        'info:what this machine is, what it can do, and which kernels would run on it'
+        'bench:measure memory bandwidth, matrix products, or every kernel'
+        'help:explain a command'
+        'version:print the version'
+    )
+    common=(
+        '--json[print JSON]'
+        '--threads[threads to use]:number:'
+        '--isa[kernels to use]:name:(ref avx2 avx512 neon)'
+        '--help[explain the command]'
     )
     if ((CURRENT == 2)); then
         _describe command commands
-        _arguments '--help[how to use the program]' '--version[print the version]'
+        _arguments '--help[explain the program]' '--version[print the version]'
         return
     fi
     local command=$words[2]
     shift words
     ((CURRENT--))
     case $command in
-    info) _arguments '--measure[time the ceilings of this machine]' '--json[output for machines]' '--help[how to use it]' ;;
+    info)
+        _arguments $common '--measure[measure the ceilings]' '--again[measure even if a stored result is there]' \
+            '--root[show the machine recorded in a folder]:folder:_directories'
+        ;;
     bench)
-        _arguments '1:what:(copy gemm kernels)' '--size[problem size]:size:' \
-            '--iterations[how many times]:count:' '--dtype[data type]:type:(f32 f16 bf16)' \
-            '--json[output for machines]' '--help[how to use it]'
+        _arguments $common '1:what:(copy gemm kernels)' '2:part of the name of a kernel:' \
+            '--size[copy: bytes; gemm: N or MxNxK]:size:' '--iterations[repetitions]:number:' \
+            '--dtype[gemm: element type]:type:(f32)'
         ;;
     help) _describe command commands ;;
     esac

@@ -139,6 +139,8 @@ TEST(chip, caches_from_files) {
                  files[i].path);
         chip_file_write(root, path, files[i].text, strlen(files[i].text));
     }
+    chip_file_write(root, "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "1800000\n", 8);
+    chip_file_write(root, "proc/device-tree/hypervisor/compatible", "xen,xen-4.17\0xen,xen", 21);
     eg_chip chip;
     eg_error error = {0};
     CHECK_OK(eg_chip_detect(root, NULL, NULL, &chip, &error), error);
@@ -150,6 +152,8 @@ TEST(chip, caches_from_files) {
           (unsigned long long)kind->l2_bytes, kind->l2_cores);
     CHECK(chip.l3_bytes == 8192 * KB && chip.l3_count == 1 && chip.cache_line == 64, "L3");
     CHECK(strcmp(chip.topology_source, "cpuinfo") == 0, "'%s'", chip.topology_source);
+    CHECK(kind->max_mhz == 1800 && strcmp(chip.hypervisor, "xen") == 0, "%g MHz, '%s'",
+          kind->max_mhz, chip.hypervisor);
 }
 
 TEST(chip, memory_limits) {

@@ -22,6 +22,9 @@ TEST(chip, this_machine) {
     if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
         CHECK(chip.threads == (unsigned)CPU_COUNT(&allowed), "%u threads, %d allowed", chip.threads,
               CPU_COUNT(&allowed));
+    unsigned cores = 0, threads = 0;
+    CHECK(eg__cores_usable(&cores, &threads) && cores == chip.cores && threads == chip.threads,
+          "the kernel's files tell %u cores, %u threads", cores, threads);
     CHECK(strcmp(chip.arch, "aarch64") != 0 || (chip.features & EG_CPU_NEON), "no NEON");
     CHECK(chip.page_size == (unsigned)sysconf(_SC_PAGESIZE), "page %u", chip.page_size);
     uint64_t available = eg__memory_available(NULL);

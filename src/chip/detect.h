@@ -73,7 +73,7 @@ void eg__meminfo_read(const char *root, const eg__log *log, uint64_t *total, uin
 bool eg__topology_read(const char *root, const eg__log *log, eg_chip *chip);
 void eg__topology_from_files(const char *root, const eg__log *log, const eg__cpuinfo *counts,
                              eg_chip *chip);
-/* What is wrong with hwloc's XML in `file`; NULL when hwloc may load it. (hwloc_xml.c) */
+/* What is wrong with hwloc's XML in `file`; NULL when hwloc may load it. (xml_hwloc.c) */
 const char *eg__hwloc_xml_fault(FILE *file);
 
 /* ---- cores_linux.c, cores_macos.c: the cores this thread may run on; false = not told */

@@ -53,8 +53,8 @@ typedef struct context_flags {
 #define CONTEXT_OPTIONS(flags)                                                                     \
     {"--threads", OPTION_COUNT, &(flags).threads, "N", "threads to use (default: fastest cores)"}, \
         {"--isa", OPTION_TEXT, &(flags).isa, "NAME", "kernels to use: ref, avx2, avx512, neon"}
-/* NULL after a message; warnings of the library go to stderr. */
-eg_context *context_open(const context_flags *flags);
+/* Returns -1 to go on, or the exit code after a message. Warnings of the library go to stderr. */
+int context_open(const context_flags *flags, eg_context **out);
 
 /* ---- text */
 /* Colours only on a terminal, and never when NO_COLOR is set. */

@@ -98,14 +98,16 @@ static int bench_gemm(eg_context *context, const bench_flags *flags) {
 }
 
 static int print_kernel(void *user, const eg_bench_kernel *k) {
-    (void)user;
+    bool *titled = user;
     char speed[96], time[32];
+    if (!*titled) print_title("kernels, one thread", "* = in use; measured, best of many bursts");
+    *titled = true;
     format_metric(speed, &k->speed);
     if (k->speed.provenance == EG_UNAVAILABLE)
         printf("  %-14s %-7s %-12s %s\n", k->operation, k->isa, k->shape, speed);
     else
-        printf("%s %-14s %-7s %-12s %11s ns %18s%s\n", k->selected ? "*" : " ", k->operation, k->isa,
-               k->shape, format_short(time, k->nanoseconds), speed, "");
+        printf("%s %-14s %-7s %-12s %11s ns %18s\n", k->selected ? "*" : " ", k->operation, k->isa,
+               k->shape, format_short(time, k->nanoseconds), speed);
     fflush(stdout);
     return 0;
 }
@@ -135,8 +137,8 @@ static int bench_kernels(eg_context *context, const bench_flags *flags, const ch
             return fail(EXIT_FAILED, "%s", error.message);
         return json_print(list);
     }
-    print_title("kernels, one thread", "* = in use; measured, best of many bursts");
-    if (eg_bench_kernels(context, filter, print_kernel, NULL, &error))
+    bool titled = false;
+    if (eg_bench_kernels(context, filter, print_kernel, &titled, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     return EXIT_DONE;
 }
@@ -165,8 +167,9 @@ int cmd_bench(int argc, char **argv) {
         return fail(EXIT_USAGE, "unknown benchmark '%s'", argv[0]);
     if (rest > (kernels ? 2 : 1))
         return fail(EXIT_USAGE, "too many arguments: '%s'", argv[rest - 1]);
-    eg_context *context = context_open(&flags.context);
-    if (!context) return EXIT_FAILED;
+    eg_context *context;
+    code = context_open(&flags.context, &context);
+    if (code >= 0) return code;
     if (kernels) code = bench_kernels(context, &flags, rest > 1 ? argv[1] : NULL);
     else if (strcmp(argv[0], "copy") == 0) code = bench_copy(context, &flags);
     else code = bench_gemm(context, &flags);

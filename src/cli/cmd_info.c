@@ -43,7 +43,9 @@ static void print_caches(const eg_chip *chip) {
         if (!at) snprintf(value, sizeof value, "not told by the system");
         print_row(i ? "" : "caches", value, i ? "" : note);
     }
-    if (chip->slc_bytes) print_row("", format_bytes(size, chip->slc_bytes), "system level, spec");
+    if (!chip->slc_bytes) return;
+    snprintf(value, sizeof value, "%s at system level", format_bytes(size, chip->slc_bytes));
+    print_row("", value, "spec");
 }
 
 static void print_memory(const eg_chip *chip) {
@@ -61,9 +63,9 @@ static void print_memory(const eg_chip *chip) {
     print_row("memory", value, "counted, system");
 }
 
-/* Words in lines of at most `width` columns, the first after `name`. */
+/* Words in lines that leave room for the note; the first stands after `name`. */
 static void print_words(const char *name, const char *words, const char *note) {
-    enum { WIDTH = 62 };
+    enum { WIDTH = 54 };
     while (*words) {
         size_t length = strlen(words);
         const char *rest = words + length;
@@ -96,10 +98,10 @@ static void print_chip(const eg_context *context) {
     char value[256];
     snprintf(value, sizeof value, "elegans %s", eg_version());
     print_title(chip->name[0] ? chip->name : "unknown chip", value);
-    snprintf(value, sizeof value, "%s, %s%s%s%s%s", chip->system[0] ? chip->system : "unknown system",
-             chip->arch, chip->model[0] ? ", " : "", chip->model, chip->hypervisor[0] ? ", under " : "",
-             chip->hypervisor);
+    snprintf(value, sizeof value, "%s, %s%s%s", chip->system[0] ? chip->system : "unknown system",
+             chip->arch, chip->hypervisor[0] ? ", under " : "", chip->hypervisor);
     printf("%s%s%s\n\n", style_dim(), value, style_end());
+    if (chip->model[0]) print_row("machine", chip->model, "");
     print_cores(chip);
     print_caches(chip);
     print_memory(chip);
@@ -107,7 +109,8 @@ static void print_chip(const eg_context *context) {
     if (!chip->in_table) return;
     const eg_chip_row *row = &chip->row;
     char number[32];
-    print_section("Data sheet", row->confidence[0] ? row->confidence : "");
+    snprintf(value, sizeof value, "confidence: %s", row->confidence[0] ? row->confidence : "unknown");
+    print_section("Data sheet", value);
     if (row->gpu_tflops > 0) {
         snprintf(value, sizeof value, "%u cores, %s TFLOP/s f32", row->gpu_cores,
                  format_short(number, row->gpu_tflops));
@@ -291,17 +294,18 @@ int cmd_info(int argc, char **argv) {
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "info [--measure] [--json]",
-        "Shows what this machine is, and with --measure what it can really do: each ceiling is the\n"
-        "best of many short bursts. Every figure says where it comes from: measured, counted (as\n"
-        "the system reports it), spec (a data sheet), or unavailable and why.",
+        "Shows what this machine is, and with --measure what it can really do: each ceiling\n"
+        "is the best of many short bursts. Every figure says where it comes from: measured,\n"
+        "counted (as the system reports it), spec (a data sheet), or unavailable and why.",
         options, "  elegans info --measure\n  elegans info --json | jq .chip.cores\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
     if (code >= 0) return code;
     if (rest) return fail(EXIT_USAGE, "info takes no argument, got '%s'", argv[0]);
     if (flags.root && (measure || again))
         return fail(EXIT_USAGE, "a recorded machine cannot be measured");
-    eg_context *context = context_open(&flags);
-    if (!context) return EXIT_FAILED;
+    eg_context *context;
+    code = context_open(&flags, &context);
+    if (code >= 0) return code;
     eg_ceilings ceilings;
     eg_error error;
     measure |= again;

@@ -30,7 +30,10 @@ void json_put_flag(json *object, const char *key, bool value) {
 
 void json_put_metric(json *object, const char *key, const eg_metric *metric) {
     json_t *value = json_object();
+    bool whole = metric->provenance == EG_COUNTED && fabs(metric->value) < 9e15 &&
+                 metric->value == floor(metric->value);
     if (metric->provenance == EG_UNAVAILABLE) json_object_set_new(value, "value", json_null());
+    else if (whole) json_object_set_new(value, "value", json_integer((json_int_t)metric->value));
     else json_put_number(value, "value", metric->value);
     json_put_text(value, "unit", metric->unit);
     json_put_text(value, "provenance", eg_provenance_name(metric->provenance));

@@ -99,19 +99,17 @@ static void print_log(void *user, eg_log_level level, const char *message) {
     fprintf(stderr, "elegans: %s: %s\n", eg_log_level_name(level), message);
 }
 
-eg_context *context_open(const context_flags *flags) {
-    if (flags->threads > 256) {
-        fail(EXIT_USAGE, "--threads: %llu is not within 1..256", (unsigned long long)flags->threads);
-        return NULL;
-    }
+int context_open(const context_flags *flags, eg_context **out) {
+    if (flags->threads > 256)
+        return fail(EXIT_USAGE, "--threads: %llu is not within 1..256",
+                    (unsigned long long)flags->threads);
     eg_context_options options = {.size = sizeof options,
                                   .threads = (unsigned)flags->threads,
                                   .isa = flags->isa,
                                   .system_root = flags->root,
                                   .log = print_log,
                                   .log_level = EG_LOG_WARNING};
-    eg_context *context;
     eg_error error;
-    if (eg_context_create(&context, &options, &error)) fail(EXIT_FAILED, "%s", error.message);
-    return context;
+    if (eg_context_create(out, &options, &error)) return fail(EXIT_FAILED, "%s", error.message);
+    return -1;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WIDTH = 80, NAME = 13 };
+enum { WIDTH = 80, NAME = 15 };
 
 static bool coloured(void) {
     const char *off = getenv("NO_COLOR"), *term = getenv("TERM");

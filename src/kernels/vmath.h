@@ -131,13 +131,7 @@ INLINE vf vf_softplus(vf x) {
     return vf_add(vf_max(vf_zero(), x), vf_add(vf_log(u), rest));
 }
 
-/* Lane by lane through the C library: for what is rare, or rarely out of range. */
-INLINE vf vf_lanes1(float (*function)(float), vf x) {
-    float lanes[VF_N];
-    vf_store(lanes, x);
-    for (int i = 0; i < VF_N; i++) lanes[i] = function(lanes[i]);
-    return vf_load(lanes);
-}
+/* Lane by lane through the C library: for what is rare. */
 INLINE vf vf_pow(vf x, vf y) {
     float a[VF_N], b[VF_N];
     vf_store(a, x);
@@ -146,9 +140,21 @@ INLINE vf vf_pow(vf x, vf y) {
     return vf_load(a);
 }
 
-/* sin(x + quarter pi/2); pi/2 in three parts is good for |x| up to a few times 10^4. */
-INLINE vf vf_sin_shifted(vf x, int quarter, float (*exact)(float)) {
-    if (vm_any(vf_lt(vf_set(30000.0f), vf_abs(x)))) return vf_lanes1(exact, x);
+/* pi/2 in three parts is good for |x| up to a few times 10^4; lanes beyond go through the C library,
+ * each for itself, so that no value depends on its neighbours. */
+#define TRIG_LIMIT 30000.0f
+INLINE vf trig_far(vf x, vf y, float (*exact)(float)) {
+    if (!vm_any(vf_lt(vf_set(TRIG_LIMIT), vf_abs(x)))) return y;
+    float from[VF_N], to[VF_N];
+    vf_store(from, x);
+    vf_store(to, y);
+    for (int i = 0; i < VF_N; i++)
+        if (fabsf(from[i]) > TRIG_LIMIT) to[i] = exact(from[i]);
+    return vf_load(to);
+}
+
+/* sin(x + quarter * pi/2) */
+INLINE vf trig_near(vf x, int quarter) {
     const vf rounded = vf_fma(x, vf_set(0.636619772f), vf_set(VF_ROUNDER));
     const vf k = vf_sub(rounded, vf_set(VF_ROUNDER));
     vf r = vf_fnma(k, vf_set(1.57079637f), x);
@@ -166,8 +172,11 @@ INLINE vf vf_sin_shifted(vf x, int quarter, float (*exact)(float)) {
     const vf sign = vi_bits(vi_shl(vi_and(turn, vi_set(2)), 30));
     return vf_xor(vf_select(vf_eq(odd, vf_zero()), sine, cosine), sign);
 }
-INLINE vf vf_sin(vf x) { return vf_sin_shifted(x, 0, sinf); }
-INLINE vf vf_cos(vf x) { return vf_sin_shifted(x, 1, cosf); }
+INLINE vf vf_sin(vf x) {
+    const vf near = vf_select(vf_eq(x, vf_zero()), x, trig_near(x, 0)); /* keeps -0 */
+    return trig_far(x, near, sinf);
+}
+INLINE vf vf_cos(vf x) { return trig_far(x, trig_near(x, 1), cosf); }
 
 #undef EACH
 #endif

@@ -1,0 +1,11 @@
+# recorded machines: the same wherever the tests run, but for the kernels and the libraries' versions
+recorded() {
+    elegans info --root "$fixtures/chip/$1" --threads 1 |
+        sed '/^Kernels/,$d; s/elegans [0-9.]*$/elegans X/; s/ *counted, hwloc [0-9.]*$/ counted, hwloc/'
+}
+recorded m1-asahi
+recorded m2-max-macos
+recorded server-2s
+elegans info --root "$fixtures/chip/pi5" --threads 1 --json | sed -n '/"kinds"/,/\]/p' | grep -v '"source"'
+elegans info --root "$fixtures/chip/broken-empty" 2>&1 | sed "s#$fixtures#FIXTURES#"
+elegans info --root "$fixtures/chip/broken-empty" >/dev/null 2>&1; echo "exit $?"
