@@ -32,6 +32,16 @@ static void set_errors(json_t *to, const result *r) {
     json_object_set_new(to, "ulp", errors);
 }
 
+static void set_others(json_t *to, const result *r) {
+    json_t *others = json_object();
+    for (unsigned i = 0; i < r->other_count; i++)
+        json_object_set_new(
+            others, r->others[i].name,
+            json_pack("{s:f, s:f}", "value", r->others[i].value, "speedup", r->speedup[i]));
+    if (r->other_count) json_object_set(to, "ours_otherwise", others);
+    json_decref(others);
+}
+
 static json_t *result_json(const group *g, const result *r) {
     json_t *peers = json_object();
     for (unsigned i = 0; i < r->peer_count; i++)
@@ -49,8 +59,7 @@ static json_t *result_json(const group *g, const result *r) {
     set_known(out, "limit", r->limit);
     set_known(out, "share_of_peak", r->share);
     set_known(out, "peak", r->peak);
-    set_known(out, "one_thread", r->other.value);
-    set_known(out, "speedup", r->speedup);
+    set_others(out, r);
     set_errors(out, r);
     return out;
 }

@@ -4,6 +4,7 @@
 #include "peers.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, BLAS_MAX = 4 };
 
@@ -48,13 +49,21 @@ void blas_open(void) {
     }
 }
 
+/* Of the first two words. */
+static int version_length(const char *config) {
+    size_t length = strcspn(config, " ");
+    if (config[length]) length += 1 + strcspn(config + length + 1, " ");
+    return (int)length;
+}
+
 void blas_versions(peer_versions *out) {
     for (size_t i = 0; i < library_count; i++) {
         const blas *library = &libraries[i];
-        if (library->openblas_core && library->openblas_config)
-            peer_versions_add(out, library->name, "%s, kernels for %s", library->openblas_config(),
-                              library->openblas_core());
-        else if (library->blis_version && library->blis_core && library->blis_core_id)
+        if (library->openblas_core && library->openblas_config) {
+            const char *config = library->openblas_config(); /* "OpenBLAS 0.3.21 NO_LAPACKE ..." */
+            peer_versions_add(out, library->name, "%.*s, kernels for %s", version_length(config),
+                              config, library->openblas_core());
+        } else if (library->blis_version && library->blis_core && library->blis_core_id)
             peer_versions_add(out, library->name, "BLIS %s, kernels for %s",
                               library->blis_version(), library->blis_core(library->blis_core_id()));
         else peer_versions_add(out, library->name, "version not told");

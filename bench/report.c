@@ -111,9 +111,9 @@ void report_group(const bench *b, const group *g) {
         const result *r = &results[i];
         print_row(&c, r);
         if (c.ulp) print_errors(&c, r);
-        if (r->speedup > 0)
-            printf("  ours on %s: %.1f %s; on two %.2f times as fast\n", r->other.name,
-                   r->other.value, g->unit, r->speedup);
+        for (unsigned j = 0; j < r->other_count; j++)
+            printf("  ours %s: %.1f %s; the line above is %.2f times as fast\n", r->others[j].name,
+                   r->others[j].value, g->unit, r->speedup[j]);
     }
     fflush(stdout);
 }

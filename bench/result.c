@@ -58,9 +58,18 @@ static void add_peers(result *out, const race *r, const contestant *best, bool i
     }
 }
 
+static void add_others(result *out, const race *r, const contestant *ours, bool is_rate) {
+    for (size_t i = 0; i < r->count && out->other_count < OTHERS_MAX; i++) {
+        const contestant *c = &r->list[i];
+        if (c->role != ROLE_OTHER) continue;
+        out->speedup[out->other_count] = speed_ratio(ours, c, r->rounds).middle;
+        out->others[out->other_count++] = entry_of(c, r->rounds, is_rate);
+    }
+}
+
 void result_make(result *out, const char *title, const race *r, bool is_rate) {
     const contestant *ours = fastest(r, ROLE_OURS, NULL), *best = fastest(r, ROLE_PEER, NULL),
-                     *peak = fastest(r, ROLE_PEAK, NULL), *other = fastest(r, ROLE_OTHER, NULL);
+                     *peak = fastest(r, ROLE_PEAK, NULL);
     memset(out, 0, sizeof *out);
     snprintf(out->title, sizeof out->title, "%s", title);
     out->ours = entry_of(ours, r->rounds, is_rate);
@@ -69,10 +78,7 @@ void result_make(result *out, const char *title, const race *r, bool is_rate) {
         spread s = speed_ratio(ours, best, r->rounds);
         out->ratio = s.middle, out->low = s.low, out->high = s.high;
     }
-    if (other) {
-        out->other = entry_of(other, r->rounds, is_rate);
-        out->speedup = speed_ratio(ours, other, r->rounds).middle;
-    }
+    add_others(out, r, ours, is_rate);
     if (!peak) return;
     out->peak = median_value(peak, r->rounds, is_rate);
     out->share = speed_ratio(ours, peak, r->rounds).middle;

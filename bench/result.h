@@ -4,7 +4,7 @@
 
 #include "timing.h"
 
-enum { NAMES_MAX = 8, RESULTS_MAX = 256 };
+enum { NAMES_MAX = 8, OTHERS_MAX = 2, RESULTS_MAX = 256 };
 
 typedef struct entry {
     const char *name, *variant;
@@ -17,12 +17,13 @@ typedef struct result {
     char title[48];
     entry ours, peers[NAMES_MAX];
     unsigned peer_count, best; /* index of the fastest peer */
-    entry other;
-    double peak;             /* in the group's unit */
-    double ratio, low, high; /* speed of ours / best peer: median and extremes of the rounds */
-    double limit;            /* peak / best peer: what the ratio cannot exceed */
-    double share;            /* ours / peak */
-    double speedup;          /* ours / ours in another configuration */
+    entry others[OTHERS_MAX];
+    unsigned other_count;
+    double peak;                /* in the group's unit */
+    double ratio, low, high;    /* speed of ours / best peer: median and extremes of the rounds */
+    double limit;               /* peak / best peer: what the ratio cannot exceed */
+    double share;               /* ours / peak */
+    double speedup[OTHERS_MAX]; /* ours / ours in another configuration */
 } result;
 
 /* How a group counts, and what the sums over its results are. */

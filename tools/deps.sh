@@ -21,7 +21,11 @@ for purpose in "$@"; do
         apt="$apt libhwloc-dev:arm64 libjansson-dev:arm64 zlib1g-dev:arm64"
         architecture="dpkg --add-architecture arm64"
         ;;
-    peers) apt="$apt g++ libopenblas-dev libblis-dev libdnnl-dev libxsmm-dev libsleef-dev" ;;
+    peers)
+        apt="$apt libopenblas-dev libblis-dev libdnnl-dev libsleef-dev"
+        brew="$brew openblas sleef"
+        [ "$(uname -m)" != x86_64 ] || apt="$apt libxsmm-dev"
+        ;;
     *)
         echo "deps: unknown purpose '$purpose' (build, check, arm64, peers)" >&2
         exit 2

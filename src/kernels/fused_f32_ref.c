@@ -12,7 +12,7 @@ static double evaluate(eg__fused_op op, double a, double b, double c) {
     case EG__FUSED_DIV: return a / b;
     case EG__FUSED_MIN: return isnan(a) || isnan(b) ? NAN : a < b ? a : b;
     case EG__FUSED_MAX: return isnan(a) || isnan(b) ? NAN : a > b ? a : b;
-    case EG__FUSED_FMA: return a * b + c;
+    case EG__FUSED_FMA: return fmaf((float)a, (float)b, (float)c); /* not rounded twice */
     case EG__FUSED_NEG: return -a;
     case EG__FUSED_ABS: return fabs(a);
     case EG__FUSED_SQRT: return sqrt(a);
@@ -23,7 +23,7 @@ static double evaluate(eg__fused_op op, double a, double b, double c) {
     case EG__FUSED_SIGMOID: return 1 / (1 + exp(-a));
     case EG__FUSED_SOFTPLUS: return fmax(a, 0) + log1p(exp(-fabs(a)));
     case EG__FUSED_ERF: return erf(a);
-    case EG__FUSED_GELU: return 0.5 * a * (1 + erf(a * 0.70710678118654752440));
+    case EG__FUSED_GELU: return 0.5 * a * erfc(-a * 0.70710678118654752440);
     case EG__FUSED_SILU: return a / (1 + exp(-a));
     case EG__FUSED_RELU: return a < 0 ? 0 : a;
     case EG__FUSED_SIN: return sin(a);

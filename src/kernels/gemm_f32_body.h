@@ -246,6 +246,17 @@ static void product(const eg__gemm_f32_args *g) {
     } while (k < g->k);
 }
 
+/* A product that is one tile: what it would cost to find that out shows at these sizes. */
+INLINE bool product_is_tile(const eg__gemm_f32_args *g) {
+    return g->m <= MAX_ROWS && g->n <= TILE_WIDTH(MAX_ROWS) * VF_N && g->k <= EG__GEMM_DEPTH;
+}
+static void product_tile(const eg__gemm_f32_args *g) {
+    const walk w = {g->k, g->a_stride, EG__PANEL * g->k, g->c_stride, g->accumulate, false};
+    tile_run(g->m, eg__ceil_div(g->n, VF_N), 0, &w, g->a, g->b, g->c, g->n, (const char *)g->b);
+    if (g->epilogue)
+        g->epilogue->apply(g->epilogue->user, g->c, g->c_stride, 0, g->m, 0, g->n);
+}
+
 void SIMD(eg__gemm_f32)(const eg__gemm_f32_args *g) {
     if (!g->m || !g->n) return;
     if (g->m == 1) {
@@ -253,5 +264,6 @@ void SIMD(eg__gemm_f32)(const eg__gemm_f32_args *g) {
         SIMD(eg__gemv_f32)(&row);
         if (g->epilogue) g->epilogue->apply(g->epilogue->user, g->c, g->c_stride, 0, 1, 0, g->n);
     } else if (is_narrow(g->n)) narrow_product(g);
+    else if (product_is_tile(g)) product_tile(g);
     else product(g);
 }

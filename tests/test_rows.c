@@ -1,0 +1,164 @@
+/* Reductions, copies, transposes and gathers of every instruction set. */
+#include "test_kernels.h"
+
+#include <math.h>
+
+AREA(rows, "reductions, copies, transposes and gathers")
+
+static const size_t lengths[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  11,  12,  13,  15,  16,  17,
+                                 20, 23, 24, 25, 28, 31, 32, 33, 39, 40, 47,  48,  49,  63,  64,  65,
+                                 95, 96, 97, 99, 127, 128, 129, 255, 256, 257, 1000};
+enum { LENGTHS = sizeof lengths / sizeof *lengths };
+
+static const char *const names[] = {"sum", "mean", "max", "min", "argmax"};
+
+/* One row by the letter of rows.h, in double; `size` is what its error is measured by. */
+static double exact_reduce(eg__reduction reduction, size_t n, const float *x, double *size) {
+    double sum = 0, max = -INFINITY, min = INFINITY;
+    size_t place = 0;
+    *size = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (isnan(x[i])) return reduction == EG__REDUCE_ARGMAX ? (double)i : NAN;
+        if (x[i] > max) max = x[i], place = i;
+        if (x[i] < min) min = x[i];
+        sum += x[i];
+        *size += fabs(x[i]);
+    }
+    *size = reduction == EG__REDUCE_SUM ? *size : reduction == EG__REDUCE_MEAN ? *size / (double)n : 0;
+    switch (reduction) {
+    case EG__REDUCE_SUM: return sum;
+    case EG__REDUCE_MEAN: return sum / (double)n;
+    case EG__REDUCE_MAX: return max;
+    case EG__REDUCE_MIN: return min;
+    default: return n ? (double)place : -1;
+    }
+}
+
+/* x has `rows` rows of n floats, contiguous; the kernels see them with `gap` floats between. */
+static void reduce_check(size_t rows, size_t n, size_t gap, const float *x) {
+    const size_t stride = n + gap, size = kernel_extent(rows, n, stride);
+    float *spread = kernel_walled(0, size * sizeof *spread);
+    kernel_fill(size, spread, NAN);
+    for (size_t r = 0; r < rows && n; r++) memcpy(spread + r * stride, x + r * n, n * sizeof *x);
+    for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_reduce_f32, row));)
+        for (int kind = 0; kind < EG__REDUCE_COUNT; kind++) {
+            float *y = kernel_walled(1, rows * sizeof *y);
+            int32_t *index = kernel_walled(2, rows * sizeof *index);
+            const bool places = kind == EG__REDUCE_ARGMAX;
+            const eg__reduce_f32_args args = {kind,   rows,   n, spread,
+                                              stride, places ? NULL : y, places ? index : NULL};
+            kernel_fill(rows, y, KERNEL_GUARD);
+            memset(index, 77, rows * sizeof *index);
+            row->function.reduce_f32(&args);
+            for (size_t r = 0; r < rows; r++) {
+                double unit;
+                const double want = exact_reduce(kind, n, x + r * n, &unit);
+                const double got = places ? (double)index[r] : (double)y[r];
+                CHECK((isnan(want) && isnan(got)) || got == want ||
+                          fabs(got - want) <= 4 * ldexp(unit, -24),
+                      "%s %s of %zu columns, row %zu: %.9g, not %.9g", row->isa, names[kind], n, r,
+                      got, want);
+            }
+        }
+}
+
+TEST(rows, reduce_lengths) {
+    uint64_t state = 1;
+    float *x = test_alloc(3 * 1000 * sizeof *x);
+    for (size_t l = 0; l < LENGTHS; l++)
+        for (size_t rows = 0; rows <= 3; rows++) {
+            if (kernel_quick() && (l + rows) % 5) continue;
+            kernel_random(rows * lengths[l], x, &state);
+            reduce_check(rows, lengths[l], rows == 3 ? 5 : 0, x);
+        }
+    free(x);
+    test_claim("%d reductions x %d lengths, moves of all small sizes: %s", EG__REDUCE_COUNT,
+               LENGTHS, kernel_isas(EG__OP_reduce_f32));
+}
+
+/* One value at every place of a row, and the same value twice: only the first one counts. */
+TEST(rows, reduce_specials) {
+    static const float specials[] = {NAN, INFINITY, -INFINITY, 5, -5};
+    static const float grounds[] = {-1, -INFINITY, 0.0f, -0.0f, 1};
+    enum { LONGEST = 75 };
+    float x[LONGEST];
+    for (size_t n = 1; n <= LONGEST; n += kernel_quick() ? 26 : 1)
+        for (size_t at = 0; at < n; at += 1 + n / 20)
+            for (size_t s = 0; s < 5; s++) {
+                kernel_fill(n, x, grounds[(s + at) % 5]);
+                x[at] = specials[s];
+                reduce_check(1, n, 0, x);
+                x[(at + n) / 2] = specials[s];
+                reduce_check(1, n, 0, x);
+                x[n - 1] = at % 2 ? NAN : 0.0f;
+                reduce_check(1, n, 0, x);
+            }
+}
+
+/* x[rows][columns] with numbers that tell their place. */
+static float *numbered(unsigned slot, size_t rows, size_t columns, size_t stride) {
+    const size_t size = kernel_extent(rows, columns, stride);
+    float *x = kernel_walled(slot, size * sizeof *x);
+    kernel_fill(size, x, NAN);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < columns; c++) x[r * stride + c] = (float)(r * 1000 + c);
+    return x;
+}
+
+static void move_check(eg__operation operation, size_t rows, size_t columns, size_t gap) {
+    const bool turn = operation == EG__OP_transpose_f32;
+    const size_t to_rows = turn ? columns : rows, to_columns = turn ? rows : columns;
+    const size_t stride = columns + gap, to_stride = to_columns + gap;
+    const size_t to_size = to_columns ? kernel_extent(to_rows, to_columns, to_stride) : 0;
+    const float *x = numbered(0, columns ? rows : 0, columns, stride);
+    for (const eg__kernel *row = NULL; (row = kernel_next(operation, row));) {
+        float *y = kernel_walled(1, to_size * sizeof *y);
+        const eg__move_f32_args args = {rows, columns, x, stride, y, to_stride};
+        kernel_fill(to_size, y, KERNEL_GUARD);
+        if (turn) row->function.transpose_f32(&args);
+        else row->function.copy_f32(&args);
+        for (size_t i = 0; i < to_size; i++) {
+            const size_t r = i / to_stride, c = i % to_stride;
+            const float want = c >= to_columns ? KERNEL_GUARD
+                                               : (float)(turn ? c * 1000 + r : r * 1000 + c);
+            CHECK(y[i] == want, "%s_%s %zu x %zu gap %zu: [%zu][%zu] is %g, not %g",
+                  eg__operation_name(operation), row->isa, rows, columns, gap, r, c, (double)y[i],
+                  (double)want);
+        }
+    }
+}
+
+TEST(rows, moves) {
+    for (size_t rows = 0; rows <= 20; rows++)
+        for (size_t columns = 0; columns <= 20; columns++) {
+            if (kernel_quick() && (rows * 21 + columns) % 11) continue;
+            move_check(EG__OP_transpose_f32, rows, columns, (rows + columns) % 3);
+            move_check(EG__OP_copy_f32, rows, columns, (rows + columns) % 3);
+        }
+    for (size_t rows = 64; rows <= 130; rows += kernel_quick() ? 65 : 3)
+        for (size_t columns = 64; columns <= 130; columns += kernel_quick() ? 64 : 5)
+            move_check(EG__OP_transpose_f32, rows, columns, rows % 2);
+}
+
+TEST(rows, gathers) {
+    static const int32_t index[] = {3, 0, 0, 6, 2, 6, 1};
+    enum { PICKED = sizeof index / sizeof *index, STORED = 7 };
+    for (size_t columns = 0; columns <= 20; columns++)
+        for (size_t picked = 0; picked <= PICKED; picked++)
+            for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_gather_f32, row));) {
+                const size_t stride = columns + 1, to_stride = columns + picked % 2;
+                const size_t to_size = kernel_extent(picked, columns, to_stride);
+                const float *x = numbered(0, STORED, columns, stride);
+                float *y = kernel_walled(1, to_size * sizeof *y);
+                const int32_t *places = kernel_walled_copy(2, index, picked * sizeof *index);
+                const eg__gather_f32_args args = {picked, columns, x, stride, places, y, to_stride};
+                kernel_fill(to_size, y, KERNEL_GUARD);
+                row->function.gather_f32(&args);
+                for (size_t i = 0; i < to_size; i++) {
+                    const size_t r = i / to_stride, c = i % to_stride;
+                    CHECK(y[i] == (c < columns ? (float)(index[r] * 1000 + (int)c) : KERNEL_GUARD),
+                          "%s: %zu of %zu columns: [%zu][%zu] is %g", row->isa, picked, columns, r,
+                          c, (double)y[i]);
+                }
+            }
+}
