@@ -6,6 +6,7 @@
 #   make bench           our kernels beside the ceilings of this machine
 #   make bench-peers     our kernels beside OpenBLAS, BLIS, oneDNN, libxsmm, libmvec, SLEEF
 #   make check-all       the longer checks: compilers, sanitizers, ARM, old x86, macOS, coverage ...
+#   make check-exhaustive  all floats through exp, sigmoid, tanh, log, erf: minutes
 #   make format          clang-format over all our C
 #   make install PREFIX=/usr/local DESTDIR=      and make uninstall
 #
@@ -39,15 +40,16 @@ SKIP := $(if $(filter x86_64,$(ARCH)),,%_x86.c %_avx2.c %_avx512.c) \
 ALL_SRC  := $(filter-out $(SKIP),$(wildcard src/*/*.c))
 CLI_SRC  := $(filter src/cli/%,$(ALL_SRC))
 LIB_SRC  := $(filter-out src/cli/%,$(ALL_SRC))
-TEST_SRC := $(filter-out $(SKIP),$(wildcard tests/*.c))
+TEST_SRC := $(filter-out $(SKIP) tests/exhaustive.c,$(wildcard tests/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/obj/%.o) $(B)/obj/data/chips.o
 CLI_OBJ  := $(CLI_SRC:%.c=$(B)/obj/%.o)
 TEST_OBJ := $(TEST_SRC:%.c=$(B)/obj/%.o)
 
 # ---- the benchmark: it loads other libraries at run time or, where that cannot be, links those that
 # are installed
-PEERS := $(if $(wildcard /usr/include/libxsmm.h),xsmm) $(if $(wildcard /usr/include/oneapi/dnnl/dnnl.h),dnnl)
-DNNL_MAJOR := $(if $(filter dnnl,$(PEERS)),$(shell sed -n 's/.*DNNL_VERSION_MAJOR //p' /usr/include/oneapi/dnnl/dnnl_version.h))
+DNNL_H := $(wildcard /usr/include/oneapi/dnnl/dnnl_version.h)
+DNNL_MAJOR := $(if $(DNNL_H),$(shell [ "`uname -m`" != $(ARCH) ] || sed -n 's/.*DNNL_VERSION_MAJOR //p' $(DNNL_H)))
+PEERS := $(if $(filter 2 3,$(DNNL_MAJOR)),dnnl) $(if $(filter x86_64,$(ARCH)),$(if $(wildcard /usr/include/libxsmm.h),xsmm))
 BENCH_SKIP := $(SKIP) $(foreach l,xsmm dnnl,$(if $(filter $(l),$(PEERS)),%_no$(l).c,%_$(l).c)) \
               $(foreach v,2 3,$(if $(filter $(v),$(DNNL_MAJOR)),,%_dnnl$(v).c))
 BENCH_OBJ  := $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(BENCH_SKIP),$(wildcard bench/*.c)))
@@ -77,8 +79,9 @@ SHARED_FLAGS = -shared -Wl,-soname,libelegans.so.$(SOVERSION) -Wl,--no-undefined
 SHARED_LINKS := libelegans.so.$(SOVERSION) libelegans.so
 endif
 
-.PHONY: all lib demo test run-demo run-test deps bench bench-peers run-bench run-bench-peers clean install uninstall format \
-        check-all coverage coverage-update
+.PHONY: all lib demo test run-demo run-test deps bench bench-peers run-bench run-bench-peers clean \
+        install uninstall format \
+        check-all check-exhaustive coverage coverage-update
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -142,10 +145,12 @@ $(B)/tests: $(TEST_OBJ) $(B)/libelegans.a
 	$(CC) $^ $(LINK_FLAGS) $(LINK_LIBS) -o $@
 $(B)/bench: $(BENCH_OBJ) $(B)/libelegans.a
 	$(CC) $^ $(LINK_FLAGS) $(BENCH_LIBS) $(LINK_LIBS) -o $@
+$(B)/exhaustive: $(B)/obj/tests/exhaustive.o $(B)/libelegans.a
+	$(CC) $^ $(LINK_FLAGS) $(LINK_LIBS) -o $@
 # a parser fed by clang's libFuzzer: CC=clang SAN=fuzzer-no-link,address,undefined
 $(B)/fuzz_%: fuzz/fuzz_%.c $(B)/libelegans.a Makefile
 	$(CC) $(BASE_CFLAGS) $(CFLAGS) -fsanitize=fuzzer $< $(B)/libelegans.a $(LINK_FLAGS) $(LINK_LIBS) -o $@
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d)
+-include $(B)/obj/tests/exhaustive.d $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d)
 
 clean:
 	rm -rf $(B)
@@ -186,6 +191,8 @@ check-all:
 	@B="$(B)" MAKE="$(MAKE)" sh tools/check.sh $(CHECKS)
 $(CHECKS:%=check-%):
 	@B="$(B)" MAKE="$(MAKE)" sh tools/check.sh $(@:check-%=%)
+check-exhaustive: $(B)/exhaustive
+	$(RUN) $(B)/exhaustive
 coverage:
 	@B="$(B)" MAKE="$(MAKE)" sh tools/coverage.sh show
 coverage-update:

@@ -31,6 +31,7 @@ struct bench {
     eg__kernels kernels;
     eg__memory *memory;
     eg__arena *arena; /* emptied after each case */
+    size_t arrays;    /* given out so far */
     const group *group;
     result results[RESULTS_MAX];
     const group *result_group[RESULTS_MAX];

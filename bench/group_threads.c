@@ -1,30 +1,37 @@
 /* Two threads: a large product cut in two, and what a launch costs. */
+#include "engine/gemm_parallel.h"
 #include "peers.h"
 
 #include <stdio.h>
 
 enum { THREADS = 2, SIDE = 1024 };
 
-typedef struct halves_state {
+typedef struct product_state {
     eg__gemm_f32_function *gemm;
     eg__threads *threads;
-    eg__gemm_f32_args whole, half[THREADS];
-} halves_state;
+    eg__gemm_f32_args args, half[THREADS];
+} product_state;
+
+/* As the library does it. */
+static void run_parallel(void *state) {
+    const product_state *s = state;
+    eg__gemm_parallel(s->threads, s->gemm, &s->args);
+}
 
 static void half_block(void *job, size_t block, unsigned thread) {
-    const halves_state *s = job;
+    const product_state *s = job;
     (void)thread;
     s->gemm(&s->half[block]);
 }
 
 static void run_halves(void *state) {
-    halves_state *s = state;
+    product_state *s = state;
     eg__threads_run(s->threads, THREADS, half_block, s);
 }
 
-static void run_whole(void *state) {
-    const halves_state *s = state;
-    s->gemm(&s->whole);
+static void run_one_thread(void *state) {
+    const product_state *s = state;
+    s->gemm(&s->args);
 }
 
 static gemm_problem problem_make(bench *b) {
@@ -44,26 +51,22 @@ static gemm_problem problem_make(bench *b) {
     return p;
 }
 
-/* Rows in two halves; each thread has its own scratch. */
-static halves_state *state_make(bench *b, const gemm_problem *p, eg__threads *threads) {
-    halves_state *s = bench_take(b, sizeof *s);
+/* Rows in two halves; each has its own scratch. */
+static product_state *state_make(bench *b, const gemm_problem *p, eg__threads *threads) {
+    const size_t rows = SIDE / THREADS;
+    product_state *s = bench_take(b, sizeof *s);
     float *packed = bench_floats(b, eg__gemm_packed_size(SIDE, SIDE));
     eg__gemm_pack_f32(SIDE, SIDE, p->b, SIDE, 1, packed);
-    *s = (halves_state){b->kernels.gemm_f32,
-                        threads,
-                        {.m = SIDE,
-                         .n = SIDE,
-                         .k = SIDE,
-                         .a = p->a,
-                         .a_stride = SIDE,
-                         .b = packed,
-                         .c = p->c,
-                         .c_stride = SIDE},
-                        {{0}}};
-    s->whole.scratch = bench_floats(b, eg__gemm_scratch(SIDE, SIDE, SIDE));
+    *s = (product_state){.gemm = b->kernels.gemm_f32, .threads = threads};
+    s->args.m = s->args.n = s->args.k = s->args.a_stride = s->args.c_stride = SIDE;
+    s->args.a = p->a;
+    s->args.b = packed;
+    s->args.c = p->c;
+    s->args.scratch =
+        bench_floats(b, eg__max(eg__gemm_scratch(SIDE, SIDE, SIDE),
+                                eg__gemm_parallel_scratch(SIDE, SIDE, SIDE, THREADS)));
     for (size_t i = 0; i < THREADS; i++) {
-        const size_t rows = SIDE / THREADS;
-        s->half[i] = s->whole;
+        s->half[i] = s->args;
         s->half[i].m = rows;
         s->half[i].a += i * rows * SIDE;
         s->half[i].c += i * rows * SIDE;
@@ -72,11 +75,16 @@ static halves_state *state_make(bench *b, const gemm_problem *p, eg__threads *th
     return s;
 }
 
+static void add_ours(race *r, product_state *state, role as, const char *name,
+                     void (*run)(void *state)) {
+    race_add(r, (contestant){.role = as, .name = name, .variant = "", .run = run, .state = state});
+}
+
 void bench_two_threads(bench *b) {
     eg__arena_scope scope = eg__arena_scope_begin(b->arena);
     eg__threads *threads = bench_threads(b, THREADS);
     gemm_problem p = problem_make(b);
-    halves_state *state = state_make(b, &p, threads);
+    product_state *state = state_make(b, &p, threads);
     race r = {.out = p.c,
               .out_size = (size_t)SIDE * SIDE,
               .work = 2.0 * SIDE * SIDE * SIDE,
@@ -87,11 +95,9 @@ void bench_two_threads(bench *b) {
         &r,
         (contestant){
             .role = ROLE_OURS, .name = "ours", .variant = "", .run = run_halves, .state = state});
-    race_add(&r, (contestant){.role = ROLE_OTHER,
-                              .name = "one thread",
-                              .variant = "",
-                              .run = run_whole,
-                              .state = state});
+    add_ours(&r, state, ROLE_OURS, "ours", run_parallel);
+    add_ours(&r, state, ROLE_OTHER, "as two halves", run_halves);
+    add_ours(&r, state, ROLE_OTHER, "on one thread", run_one_thread);
     peers_gemm(b, &r, &p);
     bench_add_peak(b, &r, threads);
     bench_race(b, &r, title, 1e-5);

@@ -17,7 +17,7 @@ extern const char *const library_mvec[LIBRARY_NAMES_MAX];
 
 /* The first of `files` that loads; NULL when none does. It sees its own symbols before ours. */
 void *library_open(const char *const files[LIBRARY_NAMES_MAX]);
-/* Copies the address of a function into *to, a pointer to one; sets it to NULL when there is none. */
+/* Puts the address of a function into *to, a pointer to one; NULL when there is none. */
 void library_find(void *library, const char *symbol, void *to);
 
 #endif

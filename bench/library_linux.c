@@ -11,8 +11,8 @@ const blas_name library_blas[] = {
      {"/usr/lib/*/openblas-pthread/libopenblas.so.0", "/usr/lib/*/openblas-openmp/libopenblas.so.0",
       "libopenblas.so.0", NULL}},
     {"blis",
-     {"/usr/lib/*/blis-openmp/libblis.so.4", "/usr/lib/*/blis-pthread/libblis.so.4", "libblis.so.4",
-      NULL}},
+     {"/usr/lib/*/blis-openmp/libblis.so.[0-9]", "/usr/lib/*/blis-pthread/libblis.so.[0-9]",
+      "libblis.so.4", NULL}},
     {NULL, {NULL}},
 };
 const char *const library_gomp[LIBRARY_NAMES_MAX] = {"libgomp.so.1"};

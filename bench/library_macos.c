@@ -1,4 +1,4 @@
-/* What a Mac has: Apple's own BLAS, and Homebrew's OpenBLAS. Symbols are bound per library there. */
+/* What a Mac has: Apple's own BLAS, and Homebrew's OpenBLAS. Symbols are bound per library. */
 #include "library.h"
 
 #include <dlfcn.h>

@@ -24,7 +24,7 @@ const size_t bench_group_count = sizeof bench_groups / sizeof *bench_groups;
 static const char usage[] =
     "usage: bench [options]\n"
     "  --no-peers     only our kernels and the peak of this machine\n"
-    "  --quick        shorter rounds: about 40 seconds instead of 3 minutes\n"
+    "  --quick        shorter rounds, no square above 1024: 40 seconds instead of 3 minutes\n"
     "  --full         every K with every N in the groups gemm and gemv: some 10 minutes\n"
     "  --group NAME   only this one: gemm gemv square odd math layernorm softmax threads launch\n"
     "  --rounds N     5 .. 64; a figure is the median over the rounds (default 5)\n"
@@ -79,7 +79,7 @@ static void start(bench *b, options o) {
     eg_error error;
     memset(b, 0, sizeof *b);
     b->options = o;
-    b->pace = (pace){o.rounds, o.quick ? 1e8 : 5e8, o.quick ? 1 : 2};
+    b->pace = (pace){o.rounds, o.quick ? 8e7 : 5e8, o.quick ? 1 : 2};
     if (getloadavg(&b->load, 1) != 1) b->load = 0;
     if (eg_chip_detect(NULL, NULL, NULL, &b->chip, &error) != EG_OK ||
         eg__kernels_select(b->chip.features, o.isa, &b->kernels, &error) != EG_OK ||

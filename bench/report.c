@@ -10,7 +10,8 @@ static const double BUSY = 0.5; /* a load from which on somebody else was at wor
 
 void report_start(const bench *b) {
     peer_versions versions;
-    printf("%s, %u cores%s%s, %s, %s kernels\n", b->chip.name, b->chip.cores,
+    printf("%s, %u cores%s%s, %s, %s kernels\n",
+           b->chip.name[0] ? b->chip.name : "unknown processor", b->chip.cores,
            b->chip.hypervisor[0] ? ", under " : "", b->chip.hypervisor, b->chip.system,
            b->kernels.isa);
     if (b->load > BUSY)
@@ -119,11 +120,25 @@ void report_group(const bench *b, const group *g) {
 }
 
 /* ---- the end */
+static void print_figure(double value) {
+    if (value > 0) printf(" %8.3f", value);
+    else printf(" %8s", "-");
+}
+
+static void print_figures(const char *name, size_t count, const group_figures *f) {
+    printf("%-12s %6zu", name, count);
+    print_figure(f->share);
+    print_figure(f->geomean);
+    print_figure(f->limit);
+    print_figure(f->minimum);
+    printf("   %s\n", f->minimum_title ? f->minimum_title : "");
+}
+
 void report_summary(const bench *b) {
     const double peak = bench_peak(b);
     printf("\nsummary, medians of %u rounds", b->pace.rounds);
     if (peak > 0) printf("; FMA peak of one core %.1f GFLOP/s", peak);
-    printf("\n%-12s %6s %8s %8s %8s %8s   %s\n", "group", "cases", "geomean", "limit", "share",
+    printf("\n%-12s %6s %8s %8s %8s %8s   %s\n", "group", "cases", "share", "geomean", "limit",
            "minimum", "at");
     for (size_t i = 0; i < bench_group_count; i++) {
         size_t count;
@@ -131,17 +146,10 @@ void report_summary(const bench *b) {
         group_figures f;
         if (!count) continue;
         group_figures_make(&f, results, count);
-        printf("%-12s %6zu", bench_groups[i].name, count);
-        if (f.geomean > 0) printf(" %8.3f", f.geomean);
-        else printf(" %8s", "-");
-        if (f.limit > 0) printf(" %8.3f", f.limit);
-        else printf(" %8s", "-");
-        if (f.share > 0) printf(" %7.1f%%", 100 * f.share);
-        else printf(" %8s", "-");
-        if (f.minimum > 0) printf(" %8.3f   %s\n", f.minimum, f.minimum_title);
-        else printf(" %8s\n", "-");
+        print_figures(bench_groups[i].name, count, &f);
     }
-    puts(
-        "ratio, geomean, minimum: speed of ours / fastest peer. limit: peak / fastest peer, which no\n"
-        "ratio can exceed. share: speed of ours / FMA peak, measured between the others.");
+    puts("share: of the FMA peak, which was measured between the others");
+    if (!b->options.no_peers)
+        puts("geomean, minimum: of the ratio, the speed of ours / that of the fastest peer\n"
+             "limit: geomean of peak / fastest peer, which no ratio can exceed");
 }

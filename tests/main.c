@@ -1,6 +1,7 @@
 /* Runs the tests and prints one line per area. */
 #include "test.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -118,6 +119,18 @@ int test_every_allocation(test_attempt attempt, void *user) {
     return 0;
 }
 
+/* Names the test that crashed and leaves the rest to whoever handled it before: the instruction is
+ * tried again and fails again. */
+static struct sigaction crash_before[3];
+static const int crash_signals[3] = {SIGSEGV, SIGBUS, SIGABRT};
+static void crash(int number) {
+    char text[160];
+    int length = snprintf(text, sizeof text, "tests: signal %d in %s.%s\n", number,
+                          running.test ? running.test->area : "", running.test ? running.test->name : "");
+    if (write(STDERR_FILENO, text, (size_t)length) < 0) length = 0;
+    for (int i = 0; i < 3; i++) sigaction(crash_signals[i], &crash_before[i], NULL);
+}
+
 static void run_case(test_area *area, const test_case *test) {
     memset(&running, 0, sizeof running);
     running.test = test;
@@ -150,6 +163,8 @@ static void run_area(test_area *area, const char *filter) {
 int main(int argc, char **argv) {
     const char *filter = argc > 1 ? argv[1] : NULL;
     unsigned passed = 0, failed = 0, skipped = 0;
+    const struct sigaction handler = {.sa_handler = crash};
+    for (int i = 0; i < 3; i++) sigaction(crash_signals[i], &handler, &crash_before[i]);
     for (test_area *area = areas; area; area = area->next) {
         run_area(area, filter);
         passed += area->passed;

@@ -201,6 +201,7 @@ TEST(context, conversions_and_files) {
     CHECK(eg_npz_count(archive) == 1 && strcmp(eg_npz_name(archive, 0), "weights") == 0, "names");
     CHECK_OK(eg_npz_read(archive, "weights", &read, &error), error);
     CHECK(memcmp(from.data, read.data, 77 * sizeof(float)) == 0, "the archive changed values");
+    eg_tensor_release(context, &half);
     CHECK_FAILS(eg_npz_read(archive, "bias", &half, &error), error, EG_ERR_NOT_FOUND, "bias");
     eg_npz_close(archive);
     eg_tensor_release(context, &read);

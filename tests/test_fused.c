@@ -85,9 +85,11 @@ static void run_check(const eg__kernel *row, const run *r) {
     for (size_t i = 0; i < operand_size(r, EG__FULL); i++) {
         const float got = args.operand[out].data[i], exact = want.operand[out].data[i];
         const bool gap = i % stride >= r->columns;
-        const float input = r->kind[0] == EG__FULL ? x[i] : r->kind[0] == EG__SCALAR ? x[0]
-                            : r->kind[0] == EG__ROW ? x[i / stride * (1 + r->gap)]
-                                                    : x[gap ? 0 : i % stride];
+        const float input = gap                        ? 0 /* without columns there is no x */
+                            : r->kind[0] == EG__FULL   ? x[i]
+                            : r->kind[0] == EG__SCALAR ? x[0]
+                            : r->kind[0] == EG__ROW    ? x[i / stride * (1 + r->gap)]
+                                                       : x[i % stride];
         CHECK(gap ? kernel_same(got, exact) : close_enough(r->op, got, exact, input),
               "%s %s, %zu x %zu gap %zu kinds %u %u %u%s: element %zu is %a, not %a", row->isa,
               eg__fused_op_name(r->op), r->rows, r->columns, r->gap, r->kind[0], r->kind[1],

@@ -10,9 +10,8 @@ typedef struct gemm_problem {
     double *exact, *size;  /* the product, and the same of the absolute values */
 } gemm_problem;
 
-/* Random numbers within [-1, 1), solved. */
+/* Random numbers within [-1, 1), not solved yet. */
 gemm_problem gemm_problem_make(size_t m, size_t n, size_t k, uint64_t *state);
-/* Again, after a change of a or b. */
 void gemm_problem_solve(gemm_problem *p);
 void gemm_problem_free(gemm_problem *p);
 

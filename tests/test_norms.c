@@ -148,7 +148,7 @@ static void norm_check(const norm *setting, size_t n, const float *x, unsigned v
                 const double unbiased = (before[i] - mean) * scale * gain, want = unbiased + bias;
                 const double off = setting->centered ? 8 * largest * scale * fabs(gain) : 0;
                 const double allowed =
-                    ldexp(off + 6 * fabs(unbiased) + fabs(want), -24) + 0x1p-148;
+                    ldexp(off + 6 * fabs(unbiased) + 2 * fabs(want), -24) + 0x1p-148;
                 const double error = relative_to(p.y[r * p.stride + i], want, allowed,
                                                  &worst[setting->centered ? 2 : 3]);
                 CHECK(error <= 1, "%s_%s %s, %zu columns, variant %u: [%zu][%zu] is %.9g, not %.9g",

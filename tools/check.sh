@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.." || exit 1
 
 # every check sets its own compiler and flags: nothing leaks in from the caller
 mkdir -p "${B:-build}/check" && checks=$(cd "${B:-build}/check" && pwd) || exit 1
-make=${MAKE:-make}
+make="${MAKE:-make} -s"
 unset B CC AR CFLAGS CPPFLAGS LDFLAGS LIBRARIES SAN COV WERROR RUN FILTER FORMAT PREFIX DESTDIR
 unset MAKE MAKEFLAGS MFLAGS MAKELEVEL PKG_CONFIG_PATH PKG_CONFIG_LIBDIR LD_LIBRARY_PATH
 export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:print_legend=0
@@ -27,8 +27,8 @@ build_and_test() {
     folder=$1
     shift
     comma_locale
-    timeout 1200 "$make" -j2 B="$checks/$folder" WERROR=1 "$@" all "$checks/$folder/bench"
-    timeout 1200 "$make" -j2 B="$checks/$folder" WERROR=1 "$@" run-test
+    timeout 1200 $make -j2 B="$checks/$folder" WERROR=1 "$@" all "$checks/$folder/bench"
+    timeout 1200 $make -j2 B="$checks/$folder" WERROR=1 "$@" run-test
 }
 
 # the count line of the tests that ran last in this check
@@ -42,7 +42,7 @@ fixed_layout() { if setarch -R true; then echo "setarch -R"; fi; }
 
 check_format() {
     clang-format --version | grep -q 'version 14\.' || echo "note: the tree is formatted with clang-format 14"
-    "$make" -s format FORMAT="--dry-run -Werror"
+    $make format FORMAT="--dry-run -Werror"
     echo "clang-format changes nothing"
 }
 
@@ -118,7 +118,7 @@ zig() {
 
 check_macos() {
     zig=$(zig)
-    "$make" -j2 B="$checks/macos" WERROR=1 LIBRARIES= PEERS= AR="$zig ar" \
+    $make -j2 B="$checks/macos" WERROR=1 LIBRARIES= PEERS= AR="$zig ar" \
         CC="$zig cc -target aarch64-macos -mcpu=apple_m1" all "$checks/macos/bench"
     for program in elegans tests bench; do
         file -b "$checks/macos/$program" | grep 'Mach-O 64-bit arm64 executable'
@@ -131,12 +131,12 @@ check_installed() {
     to=$checks/installed
     rm -rf "$to" && mkdir -p "$to/static"
     # staged: everything lands below DESTDIR, and uninstall takes all of it back
-    "$make" -j2 B="$checks/gcc" CC=gcc WERROR=1 install PREFIX=/opt/elegans DESTDIR="$to/stage"
+    $make -j2 B="$checks/gcc" CC=gcc WERROR=1 install PREFIX=/opt/elegans DESTDIR="$to/stage"
     grep '^prefix=/opt/elegans$' "$to/stage/opt/elegans/lib/pkgconfig/elegans.pc"
-    "$make" B="$checks/gcc" CC=gcc WERROR=1 uninstall PREFIX=/opt/elegans DESTDIR="$to/stage"
+    $make B="$checks/gcc" CC=gcc WERROR=1 uninstall PREFIX=/opt/elegans DESTDIR="$to/stage"
     find "$to/stage" ! -type d | none .
 
-    "$make" B="$checks/gcc" CC=gcc WERROR=1 install PREFIX="$to/usr"
+    $make B="$checks/gcc" CC=gcc WERROR=1 install PREFIX="$to/usr"
     export PKG_CONFIG_PATH="$to/usr/lib/pkgconfig"
     version=$(pkg-config --modversion elegans)
     gcc tests/outside/hello.c $(pkg-config --cflags --libs elegans) -o "$to/hello-shared"
@@ -182,7 +182,7 @@ check_fuzz() {
         name=$(basename "$source" .c)
         program=$checks/fuzz/$name
         # kernels parse nothing, and clang takes minutes to instrument their unrolled loops
-        "$make" -j2 B="$checks/fuzz" CC=clang WERROR=1 SAN=fuzzer-no-link,address,undefined \
+        $make -j2 B="$checks/fuzz" CC=clang WERROR=1 SAN=fuzzer-no-link,address,undefined \
             KERNEL_CFLAGS=-fno-sanitize=all "$program"
         # starts from the files the tests have, and from what earlier runs found
         mkdir -p "$program.corpus"
@@ -195,7 +195,7 @@ check_fuzz() {
 }
 
 check_coverage() {
-    B=${checks%/check} MAKE=$make sh tools/coverage.sh check
+    B=${checks%/check} MAKE="${make% -s}" sh tools/coverage.sh check
     echo "no folder of src/ is more than a point below tests/coverage.txt"
 }
 

@@ -9,7 +9,7 @@ floor=tests/coverage.txt
 
 mkdir -p "$build"
 find "$build" -name '*.gcda' -exec rm {} +
-env -u MAKEFLAGS -u MAKELEVEL "${MAKE:-make}" -j2 B="$build" CC=gcc COV=1 CFLAGS="-O1 -g" run-test >"$build.tests.log" 2>&1 || {
+env -u MAKEFLAGS -u MAKELEVEL "${MAKE:-make}" -s -j2 B="$build" CC=gcc COV=1 CFLAGS="-O1 -g" run-test >"$build.tests.log" 2>&1 || {
     tail -n 40 "$build.tests.log"
     exit 1
 }

@@ -14,7 +14,7 @@ enum { SPIN_NS = 400000, SPINS_PER_CLOCK = 64 };
 /* A worker's own cache lines: the launcher writes `sleeping` only through the lock, the worker
  * writes `done` once per job, and nobody else's line moves. */
 typedef struct worker {
-    _Alignas(128) atomic_uint done; /* the last job this worker finished */
+    _Alignas(64) atomic_uint done; /* the last job this worker finished */
     atomic_bool sleeping;
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -25,11 +25,11 @@ typedef struct worker {
 } worker;
 
 struct eg__threads {
-    _Alignas(128) atomic_uint launched; /* number of the current job; workers watch it */
+    _Alignas(64) atomic_uint launched; /* number of the current job; workers watch it */
     eg__block_function function;
     void *job;
     size_t blocks;
-    _Alignas(128) atomic_flag busy; /* somebody is inside eg__threads_run */
+    _Alignas(64) atomic_flag busy; /* somebody is inside eg__threads_run */
     unsigned count;
     atomic_bool stopping;
     eg__thread_start start;

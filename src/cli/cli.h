@@ -17,6 +17,7 @@ typedef struct command {
 extern const command cli_commands[]; /* ends with a row of NULLs */
 
 int cmd_bench(int argc, char **argv);
+int cmd_graph(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_version(int argc, char **argv);

@@ -139,6 +139,6 @@ INLINE float vf_smallest(vf a) {
 #define BROADCAST(out, address, base, stride, offset)                                              \
     __asm__("vbroadcastss " address ", %0"                                                         \
             : "=x"(out)                                                                          \
-            : "r"(base), "r"(stride), "i"(4 * (offset)), "m"(*(const float(*)[])(base)))
+            : "r"(base), "r"(stride), "i"(4 * (offset)), "m"(*(const float(*)[1 << 28])(base)))
 
 #endif

@@ -106,6 +106,6 @@ LANES(vf_smallest, min)
 #define BROADCAST(out, address, base, stride, offset)                                              \
     __asm__("vbroadcastss " address ", %0"                                                         \
             : "=v"(out)                                                                          \
-            : "r"(base), "r"(stride), "i"(4 * (offset)), "m"(*(const float(*)[])(base)))
+            : "r"(base), "r"(stride), "i"(4 * (offset)), "m"(*(const float(*)[1 << 28])(base)))
 
 #endif

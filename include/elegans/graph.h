@@ -1,0 +1,141 @@
+/* Graphs: what is to be computed, described without computing it.
+ *
+ * A graph is a list of nodes, each an operation on earlier nodes, with its shape known from the
+ * moment it is made. Building computes nothing. A call that cannot be right (shapes that do not fit,
+ * an axis that is not there) returns the node {0}, which every later call passes on; the graph
+ * remembers the first such mistake with its message, and eg_graph_check tells it. So a network can
+ * be written down without a test after every line. */
+#ifndef ELEGANS_GRAPH_H
+#define ELEGANS_GRAPH_H
+
+#include "elegans/base.h"
+#include "elegans/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct eg_graph eg_graph; /* opaque; used by one thread at a time */
+typedef struct eg_node {
+    uint32_t id; /* 0 = no node */
+} eg_node;
+
+/* You own *out; its memory is the context's (EG_TAG_GRAPH). */
+EG_API eg_status eg_graph_create(eg_context *context, eg_graph **out, eg_error *error);
+EG_API void eg_graph_destroy(eg_graph *graph); /* NULL is fine */
+/* EG_OK, or the first mistake made while building, with its message. */
+EG_API eg_status eg_graph_check(const eg_graph *graph, eg_error *error);
+
+/* ---- leaves: names are unique within a graph and its inputs, parameters and states */
+EG_API eg_node eg_input(eg_graph *graph, const char *name, eg_type type, unsigned rank,
+                        const uint64_t *shape);
+EG_API eg_node eg_parameter(eg_graph *graph, const char *name, unsigned rank,
+                            const uint64_t *shape);
+/* Copies the data (f32 or i32). */
+EG_API eg_node eg_constant(eg_graph *graph, const eg_tensor *tensor);
+EG_API eg_node eg_scalar(eg_graph *graph, double value);
+/* A buffer that each instance of a program keeps between runs, zero at first; eg_update gives it a
+ * new value, which is read from the next run (or the next use of the returned node) on. */
+EG_API eg_node eg_state(eg_graph *graph, const char *name, unsigned rank, const uint64_t *shape);
+EG_API eg_node eg_update(eg_graph *graph, eg_node state, eg_node value);
+
+/* ---- movement */
+EG_API eg_node eg_reshape(eg_graph *graph, eg_node x, unsigned rank, const uint64_t *shape);
+/* Axis i of the result is axis order[i] of x. */
+EG_API eg_node eg_transpose(eg_graph *graph, eg_node x, const unsigned *order);
+EG_API eg_node eg_slice(eg_graph *graph, eg_node x, unsigned axis, uint64_t start, uint64_t size);
+EG_API eg_node eg_concat(eg_graph *graph, unsigned axis, size_t count, const eg_node *parts);
+EG_API eg_node eg_broadcast(eg_graph *graph, eg_node x, unsigned rank, const uint64_t *shape);
+/* `before` and `after` elements of `value` around an axis. */
+EG_API eg_node eg_pad(eg_graph *graph, eg_node x, unsigned axis, uint64_t before, uint64_t after,
+                      double value);
+/* Rows (along the first axis) of x, picked by an i32 tensor of any shape. */
+EG_API eg_node eg_gather(eg_graph *graph, eg_node x, eg_node index);
+/* The reverse: zeros of `rows` rows, to which the rows of x are added where the index says, in the
+ * order they come. */
+EG_API eg_node eg_scatter_add(eg_graph *graph, eg_node x, eg_node index, uint64_t rows);
+
+/* ---- elementwise. Two inputs broadcast as in numpy; comparisons give 1 or 0. */
+#define EG_UNARY_MAP(X)                                                                            \
+    X(neg) X(abs) X(sqrt) X(rsqrt) X(exp) X(log) X(tanh) X(sigmoid) X(softplus) X(erf) X(gelu)     \
+    X(silu) X(relu) X(sin) X(cos)
+#define EG_BINARY_MAP(X) X(add) X(sub) X(mul) X(div) X(min) X(max) X(pow) X(lt) X(le) X(eq) X(ne)
+#define EG_UNARY_DECLARE(name)  EG_API eg_node eg_##name(eg_graph *graph, eg_node x);
+#define EG_BINARY_DECLARE(name) EG_API eg_node eg_##name(eg_graph *graph, eg_node a, eg_node b);
+EG_UNARY_MAP(EG_UNARY_DECLARE)
+EG_BINARY_MAP(EG_BINARY_DECLARE)
+#undef EG_UNARY_DECLARE
+#undef EG_BINARY_DECLARE
+/* yes where condition is not 0, else no. */
+EG_API eg_node eg_select(eg_graph *graph, eg_node condition, eg_node yes, eg_node no);
+/* In training, elements are 0 with probability `rate` and scaled by 1/(1-rate) otherwise: a function
+ * of the seed of the run, this node, the time step and the element. Elsewhere it is x. */
+EG_API eg_node eg_dropout(eg_graph *graph, eg_node x, double rate);
+
+/* ---- reductions over the axes whose bits are set in `axes`; `keep` leaves them as extents of 1 */
+EG_API eg_node eg_sum(eg_graph *graph, eg_node x, unsigned axes, int keep);
+EG_API eg_node eg_mean(eg_graph *graph, eg_node x, unsigned axes, int keep);
+EG_API eg_node eg_largest(eg_graph *graph, eg_node x, unsigned axes, int keep);
+/* Index of the first largest element along the last axis, as i32. */
+EG_API eg_node eg_argmax(eg_graph *graph, eg_node x);
+#define EG_ALL_AXES 0x3fu
+
+/* ---- contraction: [.., m, k] x [.., k, n]; leading axes broadcast. The flags transpose the last two
+ * axes of a or b first. */
+EG_API eg_node eg_matmul(eg_graph *graph, eg_node a, eg_node b);
+EG_API eg_node eg_matmul_transposed(eg_graph *graph, eg_node a, int a_transposed, eg_node b,
+                                    int b_transposed);
+
+/* ---- over the last axis */
+EG_API eg_node eg_softmax(eg_graph *graph, eg_node x);
+EG_API eg_node eg_log_softmax(eg_graph *graph, eg_node x);
+/* (x - mean) / sqrt(variance + epsilon), and x / sqrt(mean(x^2) + epsilon); scale and shift with
+ * eg_mul and eg_add. */
+EG_API eg_node eg_layer_norm(eg_graph *graph, eg_node x, double epsilon);
+EG_API eg_node eg_rms_norm(eg_graph *graph, eg_node x, double epsilon);
+
+/* ---- scan: a body that is run `length` times. eg_scan makes it; eg_scan_carry and eg_scan_step give
+ * nodes that stand for values inside; whatever is computed from them is inside, everything else
+ * outside. eg_scan_update says what a carry becomes after a step; eg_scan_stack, eg_scan_sum and
+ * eg_scan_last bring values out. */
+EG_API eg_node eg_scan(eg_graph *graph, uint64_t length, int reverse);
+EG_API eg_node eg_scan_carry(eg_graph *graph, eg_node scan, eg_node initial);
+/* Element t of the first axis of `sequence`, from the end on in a reverse scan. */
+EG_API eg_node eg_scan_step(eg_graph *graph, eg_node scan, eg_node sequence);
+EG_API void eg_scan_update(eg_graph *graph, eg_node carry, eg_node next);
+EG_API eg_node eg_scan_stack(eg_graph *graph, eg_node scan, eg_node value); /* [length, ..] */
+EG_API eg_node eg_scan_sum(eg_graph *graph, eg_node scan, eg_node value);   /* over all steps */
+EG_API eg_node eg_scan_last(eg_graph *graph, eg_node carry); /* after the last step */
+
+/* ---- questions */
+EG_API size_t eg_graph_size(const eg_graph *graph); /* nodes; their ids are 1 .. size */
+typedef struct eg_node_info {
+    const char *operation; /* "matmul"; static */
+    const char *name;      /* of a leaf, else NULL; lives as long as the graph */
+    eg_type type;
+    unsigned rank;
+    uint64_t shape[EG_RANK_MAX];
+    uint32_t scan;       /* id of the scan it is inside, 0 = none */
+    size_t input_count;  /* and its inputs: */
+    const eg_node *inputs; /* valid until the next node is made */
+    double flops, bytes; /* counted: one evaluation; bytes read and written */
+} eg_node_info;
+EG_API eg_status eg_graph_node(const eg_graph *graph, eg_node node, eg_node_info *out,
+                               eg_error *error);
+
+/* ---- JSON: for looking, for tests and for bug reports. What is written reads back as the same graph,
+ * node for node. Files are written beside and renamed. */
+EG_API eg_status eg_graph_save(const eg_graph *graph, const char *path, eg_error *error);
+/* Every node is checked as if it were built anew; a shape that does not follow is EG_ERR_FORMAT. */
+EG_API eg_status eg_graph_load(eg_context *context, const char *path, eg_graph **out,
+                               eg_error *error);
+
+/* ---- gradient: more graph. Adds nodes for d loss / d wrt[i]; `loss` has one element. A node that
+ * the loss does not depend on gets zeros. On failure (also kept by the graph) out is untouched. */
+EG_API eg_status eg_gradient(eg_graph *graph, eg_node loss, size_t count, const eg_node *wrt,
+                             eg_node *out, eg_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

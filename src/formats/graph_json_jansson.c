@@ -1,0 +1,287 @@
+/* Graphs as JSON, through jansson: {"elegans_graph": 1, "nodes": [{"op": ..., "inputs": [...]}]}. */
+#include "formats/graph_json.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+enum { VERSION = 1 };
+
+/* ---- writing */
+
+/* JSON has no NaN and no infinity: they become words. */
+static json_t *number_to_json(double value) {
+    char text[EG_NUMBER_SIZE];
+    if (isfinite(value)) return json_real(value);
+    eg_number_format(text, value);
+    return json_string(text);
+}
+
+static json_t *data_to_json(const eg__node *node) {
+    json_t *list = json_array();
+    for (uint64_t i = 0; i < eg__node_elements(node); i++)
+        json_array_append_new(list, node->type == EG_I32
+                                        ? json_integer(((const int32_t *)node->data)[i])
+                                        : number_to_json(((const float *)node->data)[i]));
+    return list;
+}
+
+static json_t *node_to_json(const eg_graph *graph, const eg__node *node) {
+    json_t *object = json_object(), *shape = json_array(), *inputs = json_array();
+    json_object_set_new(object, "op", json_string(eg__node_operation(node)));
+    if (node->name) json_object_set_new(object, "name", json_string(node->name));
+    json_object_set_new(object, "type", json_string(eg_type_name(node->type)));
+    for (unsigned i = 0; i < node->rank; i++)
+        json_array_append_new(shape, json_integer((json_int_t)node->shape[i]));
+    json_object_set_new(object, "shape", shape);
+    for (unsigned i = 0; i < node->input_count; i++)
+        json_array_append_new(inputs, json_integer(eg__node_input(graph, node, i).id));
+    json_object_set_new(object, "inputs", inputs);
+    const int64_t *index = node->attributes.index;
+    unsigned used = EG_RANK_MAX;
+    while (used && !index[used - 1]) used--;
+    if (used) {
+        json_t *list = json_array();
+        for (unsigned i = 0; i < used; i++) json_array_append_new(list, json_integer(index[i]));
+        json_object_set_new(object, "index", list);
+    }
+    if (node->attributes.number != 0)
+        json_object_set_new(object, "number", number_to_json(node->attributes.number));
+    if (node->next) json_object_set_new(object, "next", json_integer(node->next));
+    if (node->data) json_object_set_new(object, "data", data_to_json(node));
+    return object;
+}
+
+eg_status eg__graph_to_json(const eg_graph *graph, char **text, size_t *length, eg_error *error) {
+    eg_status status = eg_graph_check(graph, error);
+    if (status) return status;
+    json_t *document = json_object(), *nodes = json_array();
+    json_object_set_new(document, "elegans_graph", json_integer(VERSION));
+    for (uint32_t i = 1; i <= graph->size; i++)
+        json_array_append_new(nodes, node_to_json(graph, &graph->nodes[i]));
+    json_object_set_new(document, "nodes", nodes);
+    /* one node per line would be nicer; jansson indents everything or nothing */
+    const size_t flags = JSON_COMPACT | JSON_REAL_PRECISION(17);
+    *length = document ? json_dumpb(document, NULL, 0, flags) : 0;
+    eg_error reason = {EG_ERR_MEMORY, "no memory for JSON"};
+    *text = *length ? eg__memory_take(graph->memory, EG_TAG_FILE, *length, &reason) : NULL;
+    if (*text) json_dumpb(document, *text, *length, flags);
+    json_decref(document);
+    return *text ? EG_OK : eg__fail(error, reason.status, "%s", reason.message);
+}
+
+/* ---- reading: every node is made anew, so that nothing wrong can come in */
+
+static eg_status bad(eg_error *error, size_t node, const char *what) {
+    return eg__fail(error, EG_ERR_FORMAT, "node %zu: %s", node, what);
+}
+
+static bool find_operation(const char *name, eg__op_id *op, unsigned *kind) {
+    for (unsigned id = 0; id < EG__GRAPH_COUNT; id++)
+        for (unsigned k = 0; k < 32; k++) {
+            eg__node node = {.op = id, .kind = k};
+            if (strcmp(eg__node_operation(&node), name) != 0) continue;
+            /* "unary" itself, and kinds beyond the last, have the family's name */
+            if ((id == EG__GRAPH_unary && k >= EG__UNARY_COUNT) ||
+                (id == EG__GRAPH_binary && k >= EG__BINARY_COUNT) ||
+                (id == EG__GRAPH_reduce && k >= 3) ||
+                ((id == EG__GRAPH_softmax || id == EG__GRAPH_norm) && k >= 2))
+                continue;
+            *op = id;
+            *kind = k;
+            return true;
+        }
+    return false;
+}
+
+static bool number_from_json(const json_t *value, double *out) {
+    if (json_is_number(value)) return *out = json_number_value(value), true;
+    return json_is_string(value) &&
+           eg_number_parse(json_string_value(value), json_string_length(value), out, NULL) == EG_OK;
+}
+
+static eg_status read_shape(const json_t *list, eg__node *node, size_t at, eg_error *error) {
+    if (!json_is_array(list) || json_array_size(list) > EG_RANK_MAX)
+        return bad(error, at, "shape is no list of at most 6 extents");
+    node->rank = (unsigned)json_array_size(list);
+    for (unsigned i = 0; i < node->rank; i++) {
+        const json_t *extent = json_array_get(list, i);
+        if (!json_is_integer(extent) || json_integer_value(extent) < 0)
+            return bad(error, at, "an extent is no count");
+        node->shape[i] = (uint64_t)json_integer_value(extent);
+    }
+    return EG_OK;
+}
+
+static eg_status read_attributes(const json_t *object, eg__attributes *out, size_t at,
+                                 eg_error *error) {
+    const json_t *index = json_object_get(object, "index"), *number;
+    memset(out, 0, sizeof *out);
+    if (index && (!json_is_array(index) || json_array_size(index) > EG_RANK_MAX))
+        return bad(error, at, "index is no list of at most 6 integers");
+    for (size_t i = 0; i < json_array_size(index); i++) {
+        if (!json_is_integer(json_array_get(index, i)))
+            return bad(error, at, "index holds something else than integers");
+        out->index[i] = json_integer_value(json_array_get(index, i));
+        if (out->index[i] < 0) return bad(error, at, "index holds a negative number");
+    }
+    number = json_object_get(object, "number");
+    if (number && !number_from_json(number, &out->number))
+        return bad(error, at, "number is no number");
+    return EG_OK;
+}
+
+/* The elements of a constant, into memory that the node will own. */
+static eg_status read_data(eg_graph *graph, const json_t *list, eg__node *node, size_t at,
+                           eg_error *error) {
+    eg_tensor tensor = {.type = node->type, .rank = node->rank};
+    memcpy(tensor.shape, node->shape, sizeof tensor.shape);
+    uint64_t elements, bytes;
+    eg_status status = eg_tensor_measure(&tensor, &elements, &bytes, error);
+    if (status) return status;
+    if (!json_is_array(list) || json_array_size(list) != elements)
+        return bad(error, at, "data does not fill the shape");
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    node->data = eg__memory_take(graph->memory, EG_TAG_GRAPH, (size_t)bytes, &reason);
+    if (!node->data) return eg__fail(error, reason.status, "%s", reason.message);
+    for (size_t i = 0; i < elements; i++) {
+        const json_t *element = json_array_get(list, i);
+        double value;
+        bool fits = node->type == EG_I32
+                        ? json_is_integer(element) && json_integer_value(element) >= INT32_MIN &&
+                              json_integer_value(element) <= INT32_MAX
+                        : number_from_json(element, &value);
+        if (!fits) return bad(error, at, "data holds what is no element");
+        if (node->type == EG_I32) ((int32_t *)node->data)[i] = (int32_t)json_integer_value(element);
+        else ((float *)node->data)[i] = (float)value;
+    }
+    return EG_OK;
+}
+
+static eg_status read_leaf(eg_graph *graph, const json_t *object, eg__op_id op, eg__node *like,
+                           size_t at, eg_node *out, eg_error *error) {
+    const char *name = json_string_value(json_object_get(object, "name"));
+    eg_status status = EG_OK;
+    if (op == EG__GRAPH_constant) {
+        if (like->type != EG_F32 && like->type != EG_I32)
+            return bad(error, at, "a constant is f32 or i32");
+        status = read_data(graph, json_object_get(object, "data"), like, at, error);
+        eg_tensor tensor = {.type = like->type, .rank = like->rank, .data = like->data};
+        memcpy(tensor.shape, like->shape, sizeof tensor.shape);
+        if (!status) *out = eg_constant(graph, &tensor);
+        eg__memory_give(graph->memory, like->data);
+    } else if (op == EG__GRAPH_input)
+        *out = eg_input(graph, name, like->type, like->rank, like->shape);
+    else if (op == EG__GRAPH_parameter) *out = eg_parameter(graph, name, like->rank, like->shape);
+    else *out = eg_state(graph, name, like->rank, like->shape);
+    return status;
+}
+
+static eg_status read_inputs(const json_t *list, eg_node *inputs, size_t most, size_t at,
+                             size_t *count, eg_error *error) {
+    *count = json_array_size(list);
+    if ((list && !json_is_array(list)) || *count > most)
+        return bad(error, at, "inputs are no list of at most 64 nodes");
+    for (size_t i = 0; i < *count; i++) {
+        const json_t *input = json_array_get(list, i);
+        if (!json_is_integer(input) || json_integer_value(input) < 1 ||
+            json_integer_value(input) >= (json_int_t)at)
+            return bad(error, at, "an input is no earlier node");
+        inputs[i].id = (uint32_t)json_integer_value(input);
+    }
+    return EG_OK;
+}
+
+/* How many inputs an operation has; concat takes any number. */
+static bool count_fits(eg__op_id op, size_t count) {
+    switch (op) {
+    case EG__GRAPH_input:
+    case EG__GRAPH_parameter:
+    case EG__GRAPH_constant:
+    case EG__GRAPH_state:
+    case EG__GRAPH_scan: return count == 0;
+    case EG__GRAPH_select: return count == 3;
+    case EG__GRAPH_concat: return count > 0;
+    case EG__GRAPH_update:
+    case EG__GRAPH_gather:
+    case EG__GRAPH_scatter:
+    case EG__GRAPH_binary:
+    case EG__GRAPH_matmul:
+    case EG__GRAPH_carry:
+    case EG__GRAPH_step:
+    case EG__GRAPH_stack:
+    case EG__GRAPH_total:
+    case EG__GRAPH_last: return count == 2;
+    default: return count == 1;
+    }
+}
+
+static eg_status read_node(eg_graph *graph, const json_t *object, size_t at, eg_error *error) {
+    enum { MOST = 64 };
+    eg__op_id op;
+    unsigned kind;
+    eg__node like = {0};
+    eg__attributes attributes;
+    eg_node inputs[MOST], made = {0};
+    size_t count;
+    const char *name = json_string_value(json_object_get(object, "op"));
+    const char *type = json_string_value(json_object_get(object, "type"));
+    if (!name || !find_operation(name, &op, &kind)) return bad(error, at, "unknown operation");
+    if (!type || eg_type_find(type, &like.type, NULL)) return bad(error, at, "unknown type");
+    eg_status status = read_shape(json_object_get(object, "shape"), &like, at, error);
+    if (!status)
+        status = read_inputs(json_object_get(object, "inputs"), inputs, MOST, at, &count, error);
+    if (!status) status = read_attributes(object, &attributes, at, error);
+    if (status) return status;
+    if (!count_fits(op, count)) return bad(error, at, "wrong number of inputs");
+    if (op <= EG__GRAPH_state)
+        status = read_leaf(graph, object, op, &like, at, &made, error);
+    else if (op == EG__GRAPH_scan)
+        made = eg_scan(graph, (uint64_t)attributes.index[0], attributes.index[1] != 0);
+    else if (op == EG__GRAPH_update) made = eg_update(graph, inputs[0], inputs[1]);
+    else {
+        eg__node shape = like; /* reshape and broadcast take their shape from it */
+        made = eg__graph_add(graph, op, kind, count, inputs, &attributes, &shape);
+    }
+    if (status) return status;
+    if (!made.id) return eg_graph_check(graph, error);
+    const eg__node *node = eg__node_at(graph, made);
+    if (!eg__same_shape(node, &like) || node->type != like.type)
+        return bad(error, at, "its shape does not follow from its inputs");
+    return EG_OK;
+}
+
+static eg_status read_updates(eg_graph *graph, const json_t *nodes, eg_error *error) {
+    for (uint32_t i = 1; i <= graph->size; i++) {
+        const json_t *next = json_object_get(json_array_get(nodes, i - 1), "next");
+        if (!next || graph->nodes[i].op != EG__GRAPH_carry) continue;
+        if (!json_is_integer(next) || json_integer_value(next) < 1 ||
+            json_integer_value(next) > (json_int_t)graph->size)
+            return bad(error, i, "next is no node");
+        eg_scan_update(graph, (eg_node){i}, (eg_node){(uint32_t)json_integer_value(next)});
+    }
+    return eg_graph_check(graph, error);
+}
+
+eg_status eg__graph_from_json(eg__memory *memory, const char *text, size_t length, eg_graph **out,
+                              eg_error *error) {
+    *out = NULL;
+    json_error_t where;
+    json_t *document = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where);
+    if (!document)
+        return eg__fail(error, EG_ERR_FORMAT, "line %d: %s", where.line, where.text);
+    const json_t *nodes = json_object_get(document, "nodes");
+    eg_graph *graph = NULL;
+    eg_status status = EG_OK;
+    if (json_integer_value(json_object_get(document, "elegans_graph")) != VERSION ||
+        !json_is_array(nodes))
+        status = eg__fail(error, EG_ERR_FORMAT, "no graph of version %d", VERSION);
+    if (!status) status = eg__graph_new(memory, &graph, error);
+    for (size_t i = 0; !status && i < json_array_size(nodes); i++)
+        status = read_node(graph, json_array_get(nodes, i), i + 1, error);
+    if (!status) status = read_updates(graph, nodes, error);
+    json_decref(document);
+    if (status) eg_graph_destroy(graph);
+    else *out = graph;
+    return status;
+}

@@ -1,0 +1,205 @@
+/* Making graphs: nodes, mistakes, questions. */
+#include "graph/graph.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const eg__op *const table[EG__GRAPH_COUNT] = {
+#define OP(name) &eg__op_##name,
+#include "graph/ops.def"
+#undef OP
+};
+
+const eg__op *eg__op_row(eg__op_id op) { return table[op]; }
+
+eg_status eg__graph_new(eg__memory *memory, eg_graph **out, eg_error *error) {
+    *out = NULL;
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    eg_graph *graph = eg__memory_take_zeroed(memory, EG_TAG_GRAPH, sizeof *graph, &reason);
+    if (!graph) return eg__fail(error, reason.status, "%s", reason.message);
+    graph->memory = memory;
+    *out = graph;
+    return EG_OK;
+}
+
+void eg_graph_destroy(eg_graph *graph) {
+    if (!graph) return;
+    for (uint32_t i = 1; i <= graph->size; i++) {
+        eg__memory_give(graph->memory, graph->nodes[i].name);
+        eg__memory_give(graph->memory, graph->nodes[i].data);
+    }
+    eg__memory_give(graph->memory, graph->nodes);
+    eg__memory_give(graph->memory, graph->inputs);
+    eg__memory_give(graph->memory, graph);
+}
+
+eg_status eg_graph_check(const eg_graph *graph, eg_error *error) {
+    if (!graph) return eg__fail(error, EG_ERR_ARGUMENT, "no graph");
+    if (graph->mistake.status == EG_OK) return EG_OK;
+    return eg__fail(error, graph->mistake.status, "%s", graph->mistake.message);
+}
+
+eg_node eg__graph_mistake(eg_graph *graph, eg_status status, const char *format, ...) {
+    if (graph && graph->mistake.status == EG_OK) {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(graph->mistake.message, sizeof graph->mistake.message, format, arguments);
+        va_end(arguments);
+        graph->mistake.status = status;
+    }
+    return (eg_node){0};
+}
+
+uint64_t eg__node_elements(const eg__node *node) {
+    uint64_t elements = 1;
+    for (unsigned i = 0; i < node->rank; i++) elements *= node->shape[i]; /* checked when made */
+    return elements;
+}
+
+bool eg__same_shape(const eg__node *a, const eg__node *b) {
+    return a->rank == b->rank && memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0;
+}
+
+const char *eg__shape_text(const eg__node *node, char out[160]) {
+    int at = snprintf(out, 160, "[");
+    for (unsigned i = 0; i < node->rank; i++)
+        at += snprintf(out + at, (size_t)(160 - at), "%s%llu", i ? ", " : "",
+                       (unsigned long long)node->shape[i]);
+    snprintf(out + at, (size_t)(160 - at), "]");
+    return out;
+}
+
+/* Room for one more of a growing array; false when there is no memory. */
+static bool grow(eg_graph *graph, void **array, size_t used, size_t *room, size_t need,
+                 size_t size) {
+    if (used + need <= *room) return true;
+    size_t larger = eg__max(64, eg__max(2 * *room, used + need));
+    void *fresh = eg__memory_take_array(graph->memory, EG_TAG_GRAPH, larger, size, NULL);
+    if (!fresh) return false;
+    if (*array) memcpy(fresh, *array, used * size);
+    eg__memory_give(graph->memory, *array);
+    *array = fresh;
+    *room = larger;
+    return true;
+}
+
+static bool reserve(eg_graph *graph, size_t inputs) {
+    size_t room = graph->room;
+    void *nodes = graph->nodes, *edges = graph->inputs;
+    bool fits = grow(graph, &nodes, graph->size + 1, &room, 1, sizeof *graph->nodes);
+    graph->nodes = nodes;
+    graph->room = (uint32_t)room;
+    fits = fits && grow(graph, &edges, graph->inputs_size, &graph->inputs_room, inputs,
+                        sizeof *graph->inputs);
+    graph->inputs = edges;
+    return fits;
+}
+
+/* carry, step, stack, total and last name their scan first. */
+static bool takes_scan(eg__op_id op) {
+    return op == EG__GRAPH_carry || op == EG__GRAPH_step || op == EG__GRAPH_stack ||
+           op == EG__GRAPH_total || op == EG__GRAPH_last;
+}
+
+/* The scan that the inputs are inside; false for inputs of two scans. What leaves a scan is outside,
+ * what enters is inside. */
+static bool find_scan(const eg_graph *graph, eg__op_id op, size_t count, const eg_node *inputs,
+                      uint32_t *scan) {
+    *scan = 0;
+    if (op == EG__GRAPH_carry || op == EG__GRAPH_step) {
+        *scan = inputs[0].id;
+        return graph->nodes[inputs[1].id].scan == 0;
+    }
+    if (takes_scan(op)) return true;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t inside = graph->nodes[inputs[i].id].scan;
+        if (inside && *scan && inside != *scan) return false;
+        if (inside) *scan = inside;
+    }
+    return true;
+}
+
+static eg_status check_size(const eg__node *node, eg_error *error) {
+    eg_tensor tensor = {.type = node->type, .rank = node->rank};
+    memcpy(tensor.shape, node->shape, sizeof tensor.shape);
+    return eg_tensor_measure(&tensor, NULL, NULL, error);
+}
+
+eg_node eg__graph_add(eg_graph *graph, eg__op_id op, unsigned kind, size_t count,
+                      const eg_node *inputs, const eg__attributes *attributes,
+                      const eg__node *like) {
+    if (!graph) return (eg_node){0};
+    for (size_t i = 0; i < count; i++) {
+        if (!inputs[i].id) return (eg_node){0};
+        if (inputs[i].id > graph->size)
+            return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "%s: node %u is not of this graph",
+                                     table[op]->name, inputs[i].id);
+        if (graph->nodes[inputs[i].id].op == EG__GRAPH_scan && (i || !takes_scan(op)))
+            return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "%s: a scan has no value",
+                                     table[op]->name);
+    }
+    if (graph->mistake.status) return (eg_node){0};
+    if (graph->size >= UINT32_MAX / 2 || !reserve(graph, count))
+        return eg__graph_mistake(graph, EG_ERR_MEMORY, "no memory for node %u", graph->size + 1);
+    eg__node *node = &graph->nodes[graph->size + 1];
+    memset(node, 0, sizeof *node);
+    if (like) *node = *like;
+    node->op = op;
+    node->kind = kind;
+    if (attributes) node->attributes = *attributes;
+    node->first_input = (uint32_t)graph->inputs_size;
+    node->input_count = (uint32_t)count;
+    if (count) memcpy(graph->inputs + graph->inputs_size, inputs, count * sizeof *inputs);
+    eg_error reason = {EG_OK, ""};
+    eg_status status = EG_OK;
+    if (!find_scan(graph, op, count, inputs, &node->scan))
+        return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "%s: inputs are inside two scans",
+                                 eg__node_operation(node));
+    if (table[op]->infer) status = table[op]->infer(graph, node, &reason);
+    if (!status) status = check_size(node, &reason);
+    if (status)
+        return eg__graph_mistake(graph, status, "%s: %s", eg__node_operation(node), reason.message);
+    graph->inputs_size += count;
+    graph->size++;
+    return (eg_node){graph->size};
+}
+
+const char *eg__node_operation(const eg__node *node) {
+    if (node->op == EG__GRAPH_unary) return eg__unary_name(node->kind);
+    if (node->op == EG__GRAPH_binary) return eg__binary_name(node->kind);
+    if (node->op == EG__GRAPH_reduce) return eg__reduce_name(node->kind);
+    if (node->op == EG__GRAPH_softmax) return node->kind ? "log_softmax" : "softmax";
+    if (node->op == EG__GRAPH_norm) return node->kind ? "rms_norm" : "layer_norm";
+    return table[node->op]->name;
+}
+
+size_t eg_graph_size(const eg_graph *graph) { return graph ? graph->size : 0; }
+
+static double node_bytes(const eg_graph *graph, const eg__node *node) {
+    double bytes = (double)eg__node_elements(node) * eg_type_bits(node->type) / 8;
+    for (unsigned i = 0; i < node->input_count; i++) {
+        const eg__node *input = eg__node_at(graph, eg__node_input(graph, node, i));
+        bytes += (double)eg__node_elements(input) * eg_type_bits(input->type) / 8;
+    }
+    return bytes;
+}
+
+eg_status eg_graph_node(const eg_graph *graph, eg_node node, eg_node_info *out, eg_error *error) {
+    if (!graph || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no graph or no place");
+    if (!node.id || node.id > graph->size)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no node %u in a graph of %u", node.id,
+                        graph->size);
+    const eg__node *n = eg__node_at(graph, node);
+    *out = (eg_node_info){.operation = eg__node_operation(n),
+                          .name = n->name,
+                          .type = n->type,
+                          .rank = n->rank,
+                          .scan = n->scan,
+                          .input_count = n->input_count,
+                          .inputs = graph->inputs + n->first_input,
+                          .flops = table[n->op]->flops ? table[n->op]->flops(graph, n) : 0,
+                          .bytes = n->input_count ? node_bytes(graph, n) : 0};
+    memcpy(out->shape, n->shape, sizeof out->shape);
+    return EG_OK;
+}

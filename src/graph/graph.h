@@ -1,0 +1,143 @@
+/* Graphs, as the library's own files see them. */
+#ifndef EG__GRAPH_H
+#define EG__GRAPH_H
+
+#include "base/base.h"
+#include "elegans/graph.h"
+#include "memory/memory.h"
+
+/* ---- operations: one table row and one file each */
+typedef enum eg__op_id {
+#define OP(name) EG__GRAPH_##name,
+#include "graph/ops.def"
+#undef OP
+    EG__GRAPH_COUNT
+} eg__op_id;
+
+typedef struct eg__attributes {
+    int64_t index[EG_RANK_MAX]; /* axis, order, start ...; the operation's file says which */
+    double number;              /* rate, epsilon, value */
+} eg__attributes;
+
+typedef struct eg__node {
+    eg__op_id op;
+    unsigned kind; /* which unary, binary, ...: within the operation */
+    eg_type type;
+    unsigned rank;
+    uint64_t shape[EG_RANK_MAX];
+    uint32_t scan;                    /* the scan it is inside; 0 = none */
+    uint32_t first_input, input_count; /* in graph->inputs */
+    eg__attributes attributes;
+    char *name;  /* leaves */
+    void *data;  /* constants */
+    uint32_t next; /* a carry: its value after a step; a state: its last update */
+} eg__node;
+
+struct eg_graph {
+    eg__memory *memory;
+    eg__node *nodes; /* [0] is unused */
+    uint32_t size, room;
+    eg_node *inputs;
+    size_t inputs_size, inputs_room;
+    eg_error mistake; /* the first one; EG_OK while there is none */
+};
+
+/* eg_graph_create, on memory instead of a context. */
+eg_status eg__graph_new(eg__memory *memory, eg_graph **out, eg_error *error);
+
+static inline eg__node *eg__node_at(const eg_graph *graph, eg_node node) {
+    return &graph->nodes[node.id];
+}
+static inline eg_node eg__node_input(const eg_graph *graph, const eg__node *node, unsigned i) {
+    return graph->inputs[node->first_input + i];
+}
+uint64_t eg__node_elements(const eg__node *node);
+bool eg__same_shape(const eg__node *a, const eg__node *b);
+/* "[3, 4]" for messages; `out` holds 160 bytes. */
+const char *eg__shape_text(const eg__node *node, char out[160]);
+
+/* Remembers the first mistake and returns the node {0}. */
+eg_node eg__graph_mistake(eg_graph *graph, eg_status status, const char *format, ...)
+    EG_PRINTF(3, 4);
+
+/* A new node whose type and shape its operation's rule finds out from the inputs and attributes (or
+ * that come with `like`, for leaves). {0} among the inputs gives {0}. */
+eg_node eg__graph_add(eg_graph *graph, eg__op_id op, unsigned kind, size_t count,
+                      const eg_node *inputs, const eg__attributes *attributes, const eg__node *like);
+static inline eg_node eg__graph_add1(eg_graph *graph, eg__op_id op, unsigned kind, eg_node a,
+                                     const eg__attributes *attributes) {
+    return eg__graph_add(graph, op, kind, 1, &a, attributes, NULL);
+}
+static inline eg_node eg__graph_add2(eg_graph *graph, eg__op_id op, unsigned kind, eg_node a,
+                                     eg_node b, const eg__attributes *attributes) {
+    eg_node inputs[] = {a, b};
+    return eg__graph_add(graph, op, kind, 2, inputs, attributes, NULL);
+}
+
+/* ---- what an operation is */
+typedef struct eg__backward eg__backward;
+typedef struct eg__op {
+    const char *name;
+    /* Type, rank and shape of `node` from its inputs and attributes; a mistake otherwise. */
+    eg_status (*infer)(const eg_graph *graph, eg__node *node, eg_error *error);
+    /* Floating-point operations of one evaluation; NULL = none. */
+    double (*flops)(const eg_graph *graph, const eg__node *node);
+    /* Hands d loss / d input to eg__backward_give for every input that wants it; NULL = it has none. */
+    void (*gradient)(eg__backward *backward, eg_node node, eg_node d);
+    /* The definition: in double, for checks. `in` and `out` are contiguous. */
+    void (*evaluate)(const eg_graph *graph, const eg__node *node, const double *const *in,
+                     double *out);
+} eg__op;
+
+#define OP(name) extern const eg__op eg__op_##name;
+#include "graph/ops.def"
+#undef OP
+const eg__op *eg__op_row(eg__op_id op);
+const char *eg__node_operation(const eg__node *node); /* "tanh", where the op is unary; static */
+
+/* ---- elementwise kinds, in the order of the public lists */
+typedef enum eg__unary {
+#define UNARY(name) EG__UNARY_##name,
+    EG_UNARY_MAP(UNARY)
+#undef UNARY
+        EG__UNARY_COUNT
+} eg__unary;
+typedef enum eg__binary {
+#define BINARY(name) EG__BINARY_##name,
+    EG_BINARY_MAP(BINARY)
+#undef BINARY
+        EG__BINARY_COUNT
+} eg__binary;
+const char *eg__unary_name(unsigned kind);
+const char *eg__binary_name(unsigned kind);
+const char *eg__reduce_name(unsigned kind);
+
+/* ---- broadcasting, as numpy has it */
+eg_status eg__broadcast_shape(const eg__node *a, const eg__node *b, eg__node *out, eg_error *error);
+/* Where element `at` (in the order of `out`) of a broadcast input lies in the input. */
+uint64_t eg__broadcast_index(const eg__node *out, const eg__node *in, uint64_t at);
+
+/* ---- the reverse pass */
+bool eg__backward_wants(const eg__backward *backward, eg_node node);
+/* Adds d to the gradient of node, summed over the axes along which node was broadcast. */
+void eg__backward_give(eg__backward *backward, eg_node node, eg_node d);
+eg_graph *eg__backward_graph(const eg__backward *backward);
+/* Inside the reverse of a scan, nodes of the forward body have another name. */
+eg_node eg__backward_value(eg__backward *backward, eg_node node);
+
+/* Random bits of dropout: the element is dropped when the upper 53 of them, as a fraction, are below
+ * the rate. */
+uint64_t eg__dropout_bits(uint64_t seed, uint64_t key, uint64_t time, uint64_t element);
+
+/* ---- evaluation in double */
+typedef struct eg__binding {
+    eg_node leaf; /* input, parameter or state */
+    double *data; /* a state's is written, too */
+} eg__binding;
+/* Evaluates `outputs` into out[i], each as large as its node. `training` makes dropout drop, with
+ * `seed`. */
+eg_status eg__graph_evaluate(eg_graph *graph, size_t bindings, const eg__binding *bound,
+                             size_t count, const eg_node *outputs, double *const *out,
+                             bool training, uint64_t seed, eg_error *error);
+
+#endif

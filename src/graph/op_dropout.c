@@ -1,0 +1,51 @@
+/* dropout: number is the rate, index[0] the key. The gradient drops the same elements, because it has
+ * the same key. */
+#include "graph/graph.h"
+
+#include <string.h>
+
+static eg_node add(eg_graph *graph, eg_node x, double rate, int64_t key) {
+    eg__attributes attributes = {{key}, rate};
+    return eg__graph_add1(graph, EG__GRAPH_dropout, 0, x, &attributes);
+}
+
+eg_node eg_dropout(eg_graph *graph, eg_node x, double rate) {
+    if (!graph) return (eg_node){0};
+    return add(graph, x, rate, (int64_t)graph->size + 1);
+}
+
+static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
+    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
+    if (x->type != EG_F32)
+        return eg__fail(error, EG_ERR_ARGUMENT, "needs f32, got '%s'", eg_type_name(x->type));
+    if (!(node->attributes.number >= 0 && node->attributes.number < 1))
+        return eg__fail(error, EG_ERR_ARGUMENT, "rate %g is not within [0, 1)",
+                        node->attributes.number);
+    node->type = EG_F32;
+    node->rank = x->rank;
+    memcpy(node->shape, x->shape, sizeof node->shape);
+    return EG_OK;
+}
+
+static double flops(const eg_graph *graph, const eg__node *node) {
+    (void)graph;
+    return (double)eg__node_elements(node);
+}
+
+static void gradient(eg__backward *backward, eg_node node, eg_node d) {
+    eg_graph *graph = eg__backward_graph(backward);
+    const eg__node n = *eg__node_at(graph, node);
+    eg__backward_give(backward, eg__node_input(graph, &n, 0),
+                      add(graph, d, n.attributes.number, n.attributes.index[0]));
+}
+
+uint64_t eg__dropout_bits(uint64_t seed, uint64_t key, uint64_t time, uint64_t element) {
+    uint64_t x = seed + 0x9e3779b97f4a7c15u * (element + 1);
+    x ^= (key << 32 | (time & 0xffffffffu)) * 0xd1342543de82ef95u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u; /* splitmix64's finish */
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+const eg__op eg__op_dropout = {
+    .name = "dropout", .infer = infer, .flops = flops, .gradient = gradient};

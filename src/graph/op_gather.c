@@ -1,0 +1,120 @@
+/* gather and scatter: rows picked by index, and added where an index says. An index out of range
+ * picks a row of zeros and adds nowhere. */
+#include "graph/graph.h"
+
+#include <string.h>
+
+static uint64_t row_size(const eg__node *x, unsigned skipped) {
+    uint64_t size = 1;
+    for (unsigned i = skipped; i < x->rank; i++) size *= x->shape[i];
+    return size;
+}
+
+static eg_status check(const eg__node *x, const eg__node *index, unsigned rank, eg_error *error) {
+    char a[160], b[160];
+    if (x->type != EG_F32 || index->type != EG_I32)
+        return eg__fail(error, EG_ERR_ARGUMENT, "needs f32 and an i32 index, got '%s' and '%s'",
+                        eg_type_name(x->type), eg_type_name(index->type));
+    if (x->rank < 1 || rank > EG_RANK_MAX)
+        return eg__fail(error, EG_ERR_ARGUMENT, "%s by an index of %s", eg__shape_text(x, a),
+                        eg__shape_text(index, b));
+    return EG_OK;
+}
+
+/* ---- gather */
+eg_node eg_gather(eg_graph *graph, eg_node x, eg_node index) {
+    return eg__graph_add2(graph, EG__GRAPH_gather, 0, x, index, NULL);
+}
+
+static eg_status infer_gather(const eg_graph *graph, eg__node *node, eg_error *error) {
+    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
+    const eg__node *index = eg__node_at(graph, eg__node_input(graph, node, 1));
+    eg_status status = check(x, index, x->rank + index->rank - 1, error);
+    if (status) return status;
+    node->type = EG_F32;
+    node->rank = index->rank + x->rank - 1;
+    memcpy(node->shape, index->shape, index->rank * sizeof *node->shape);
+    memcpy(node->shape + index->rank, x->shape + 1, (x->rank - 1) * sizeof *node->shape);
+    return EG_OK;
+}
+
+static void gradient_gather(eg__backward *backward, eg_node node, eg_node d) {
+    eg_graph *graph = eg__backward_graph(backward);
+    const eg__node n = *eg__node_at(graph, node);
+    eg_node x = eg__node_input(graph, &n, 0);
+    eg_node index = eg__backward_value(backward, eg__node_input(graph, &n, 1));
+    eg__backward_give(backward, x,
+                      eg_scatter_add(graph, d, index, eg__node_at(graph, x)->shape[0]));
+}
+
+static void evaluate_gather(const eg_graph *graph, const eg__node *node, const double *const *in,
+                            double *out) {
+    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
+    uint64_t size = row_size(x, 1), rows = size ? eg__node_elements(node) / size : 0;
+    for (uint64_t r = 0; r < rows; r++) {
+        double at = in[1][r];
+        if (at >= 0 && at < (double)x->shape[0])
+            memcpy(out + r * size, in[0] + (uint64_t)at * size, size * sizeof *out);
+        else memset(out + r * size, 0, size * sizeof *out);
+    }
+}
+
+/* ---- scatter: index[0] is the number of rows */
+eg_node eg_scatter_add(eg_graph *graph, eg_node x, eg_node index, uint64_t rows) {
+    if (rows > INT64_MAX)
+        return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scatter: rows overflow");
+    eg__attributes attributes = {{(int64_t)rows}, 0};
+    return eg__graph_add2(graph, EG__GRAPH_scatter, 0, x, index, &attributes);
+}
+
+static eg_status infer_scatter(const eg_graph *graph, eg__node *node, eg_error *error) {
+    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
+    const eg__node *index = eg__node_at(graph, eg__node_input(graph, node, 1));
+    if (index->rank > x->rank || memcmp(x->shape, index->shape, index->rank * sizeof *x->shape)) {
+        char a[160], b[160];
+        return eg__fail(error, EG_ERR_ARGUMENT, "%s does not begin with the shape %s of the index",
+                        eg__shape_text(x, a), eg__shape_text(index, b));
+    }
+    unsigned rank = x->rank - index->rank + 1;
+    if (x->type != EG_F32 || index->type != EG_I32 || rank > EG_RANK_MAX)
+        return eg__fail(error, EG_ERR_ARGUMENT, "needs f32 and an i32 index, got '%s' and '%s'",
+                        eg_type_name(x->type), eg_type_name(index->type));
+    node->type = EG_F32;
+    node->rank = rank;
+    node->shape[0] = (uint64_t)node->attributes.index[0];
+    memcpy(node->shape + 1, x->shape + index->rank, (rank - 1) * sizeof *node->shape);
+    return EG_OK;
+}
+
+static void gradient_scatter(eg__backward *backward, eg_node node, eg_node d) {
+    eg_graph *graph = eg__backward_graph(backward);
+    const eg__node n = *eg__node_at(graph, node);
+    eg_node index = eg__backward_value(backward, eg__node_input(graph, &n, 1));
+    eg__backward_give(backward, eg__node_input(graph, &n, 0), eg_gather(graph, d, index));
+}
+
+static double flops_scatter(const eg_graph *graph, const eg__node *node) {
+    return (double)eg__node_elements(eg__node_at(graph, eg__node_input(graph, node, 0)));
+}
+
+static void evaluate_scatter(const eg_graph *graph, const eg__node *node, const double *const *in,
+                             double *out) {
+    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
+    uint64_t size = row_size(node, 1), rows = size ? eg__node_elements(x) / size : 0;
+    memset(out, 0, eg__node_elements(node) * sizeof *out);
+    for (uint64_t r = 0; r < rows; r++) {
+        double at = in[1][r];
+        if (at < 0 || at >= (double)node->shape[0]) continue;
+        for (uint64_t i = 0; i < size; i++) out[(uint64_t)at * size + i] += in[0][r * size + i];
+    }
+}
+
+const eg__op eg__op_gather = {.name = "gather",
+                              .infer = infer_gather,
+                              .gradient = gradient_gather,
+                              .evaluate = evaluate_gather};
+const eg__op eg__op_scatter = {.name = "scatter",
+                               .infer = infer_scatter,
+                               .flops = flops_scatter,
+                               .gradient = gradient_scatter,
+                               .evaluate = evaluate_scatter};

@@ -1,0 +1,133 @@
+/* scan: a body run many times. The scan node (index: length, reverse) has no value of its own; carry
+ * and step are values inside, stack, total and last bring values out. */
+#include "graph/graph.h"
+
+#include <string.h>
+
+eg_node eg_scan(eg_graph *graph, uint64_t length, int reverse) {
+    if (!length || length > INT64_MAX)
+        return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scan: a length of %llu steps",
+                                 (unsigned long long)length);
+    eg__attributes attributes = {{(int64_t)length, reverse != 0}, 0};
+    return eg__graph_add(graph, EG__GRAPH_scan, 0, 0, NULL, &attributes, NULL);
+}
+
+static const eg__node *input_of(const eg_graph *graph, const eg__node *node, unsigned i) {
+    return eg__node_at(graph, eg__node_input(graph, node, i));
+}
+
+static eg_status check_scan(const eg__node *scan, eg_error *error) {
+    if (scan->op == EG__GRAPH_scan) return EG_OK;
+    return eg__fail(error, EG_ERR_ARGUMENT, "'%s' is no scan", eg__node_operation(scan));
+}
+
+static void copy_shape(eg__node *to, const eg__node *from) {
+    to->type = from->type;
+    to->rank = from->rank;
+    memcpy(to->shape, from->shape, sizeof to->shape);
+}
+
+/* ---- inside */
+eg_node eg_scan_carry(eg_graph *graph, eg_node scan, eg_node initial) {
+    return eg__graph_add2(graph, EG__GRAPH_carry, 0, scan, initial, NULL);
+}
+static eg_status infer_carry(const eg_graph *graph, eg__node *node, eg_error *error) {
+    const eg__node *initial = input_of(graph, node, 1);
+    if (initial->type != EG_F32)
+        return eg__fail(error, EG_ERR_ARGUMENT, "needs f32, got '%s'", eg_type_name(initial->type));
+    copy_shape(node, initial);
+    return check_scan(input_of(graph, node, 0), error);
+}
+
+eg_node eg_scan_step(eg_graph *graph, eg_node scan, eg_node sequence) {
+    return eg__graph_add2(graph, EG__GRAPH_step, 0, scan, sequence, NULL);
+}
+static eg_status infer_step(const eg_graph *graph, eg__node *node, eg_error *error) {
+    const eg__node *scan = input_of(graph, node, 0), *sequence = input_of(graph, node, 1);
+    eg_status status = check_scan(scan, error);
+    if (status) return status;
+    char text[160];
+    if (!sequence->rank || sequence->shape[0] != (uint64_t)scan->attributes.index[0])
+        return eg__fail(error, EG_ERR_ARGUMENT, "a sequence of %s for a scan of %lld steps",
+                        eg__shape_text(sequence, text), (long long)scan->attributes.index[0]);
+    node->type = sequence->type;
+    node->rank = sequence->rank - 1;
+    memcpy(node->shape, sequence->shape + 1, node->rank * sizeof *node->shape);
+    return EG_OK;
+}
+
+void eg_scan_update(eg_graph *graph, eg_node carry, eg_node next) {
+    if (!graph || !carry.id || !next.id || carry.id > graph->size || next.id > graph->size) return;
+    eg__node *c = eg__node_at(graph, carry);
+    const eg__node *n = eg__node_at(graph, next);
+    char first[160], second[160];
+    if (c->op != EG__GRAPH_carry)
+        eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scan update: '%s' is no carry",
+                          eg__node_operation(c));
+    else if (n->op == EG__GRAPH_scan)
+        eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scan update: a scan has no value");
+    else if (c->next)
+        eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scan update: carry %u has one already", carry.id);
+    else if (n->scan && n->scan != c->scan)
+        eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scan update: the value is of another scan");
+    else if (!eg__same_shape(c, n) || n->type != EG_F32)
+        eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scan update: a carry of %s cannot become %s",
+                          eg__shape_text(c, first), eg__shape_text(n, second));
+    else c->next = next.id;
+}
+
+/* ---- out: stack and total take (scan, value), last takes (scan, carry) */
+static eg_status check_out(const eg_graph *graph, const eg__node *node, eg_error *error) {
+    const eg__node *scan = input_of(graph, node, 0), *value = input_of(graph, node, 1);
+    eg_status status = check_scan(scan, error);
+    if (status) return status;
+    if (value->scan && value->scan != eg__node_input(graph, node, 0).id)
+        return eg__fail(error, EG_ERR_ARGUMENT, "the value is of another scan");
+    if (value->type != EG_F32)
+        return eg__fail(error, EG_ERR_ARGUMENT, "needs f32, got '%s'", eg_type_name(value->type));
+    return EG_OK;
+}
+
+eg_node eg_scan_stack(eg_graph *graph, eg_node scan, eg_node value) {
+    return eg__graph_add2(graph, EG__GRAPH_stack, 0, scan, value, NULL);
+}
+static eg_status infer_stack(const eg_graph *graph, eg__node *node, eg_error *error) {
+    eg_status status = check_out(graph, node, error);
+    if (status) return status;
+    const eg__node *value = input_of(graph, node, 1);
+    if (value->rank == EG_RANK_MAX)
+        return eg__fail(error, EG_ERR_ARGUMENT, "rank %u has no room for time", value->rank);
+    node->type = EG_F32;
+    node->rank = value->rank + 1;
+    node->shape[0] = (uint64_t)input_of(graph, node, 0)->attributes.index[0];
+    memcpy(node->shape + 1, value->shape, value->rank * sizeof *node->shape);
+    return EG_OK;
+}
+
+eg_node eg_scan_sum(eg_graph *graph, eg_node scan, eg_node value) {
+    return eg__graph_add2(graph, EG__GRAPH_total, 0, scan, value, NULL);
+}
+static eg_status infer_total(const eg_graph *graph, eg__node *node, eg_error *error) {
+    copy_shape(node, input_of(graph, node, 1));
+    return check_out(graph, node, error);
+}
+
+eg_node eg_scan_last(eg_graph *graph, eg_node carry) {
+    if (!graph || !carry.id || carry.id > graph->size) return (eg_node){0};
+    const eg__node *c = eg__node_at(graph, carry);
+    if (c->op != EG__GRAPH_carry)
+        return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "last: '%s' is no carry",
+                                 eg__node_operation(c));
+    return eg__graph_add2(graph, EG__GRAPH_last, 0, eg__node_input(graph, c, 0), carry, NULL);
+}
+static eg_status infer_last(const eg_graph *graph, eg__node *node, eg_error *error) {
+    copy_shape(node, input_of(graph, node, 1));
+    return check_out(graph, node, error);
+}
+
+const eg__op eg__op_scan = {.name = "scan"};
+const eg__op eg__op_carry = {.name = "carry", .infer = infer_carry};
+const eg__op eg__op_step = {.name = "step", .infer = infer_step};
+const eg__op eg__op_stack = {.name = "stack", .infer = infer_stack};
+const eg__op eg__op_total = {.name = "total", .infer = infer_total};
+const eg__op eg__op_last = {.name = "last", .infer = infer_last};

@@ -1,0 +1,33 @@
+/* Broadcasting of shapes, as numpy has it. */
+#include "graph/graph.h"
+
+eg_status eg__broadcast_shape(const eg__node *a, const eg__node *b, eg__node *out,
+                              eg_error *error) {
+    unsigned rank = a->rank > b->rank ? a->rank : b->rank;
+    uint64_t shape[EG_RANK_MAX];
+    for (unsigned i = 0; i < rank; i++) {
+        uint64_t x = i + a->rank < rank ? 1 : a->shape[i + a->rank - rank];
+        uint64_t y = i + b->rank < rank ? 1 : b->shape[i + b->rank - rank];
+        if (x != y && x != 1 && y != 1) {
+            char first[160], second[160];
+            return eg__fail(error, EG_ERR_ARGUMENT, "shapes %s and %s do not fit",
+                            eg__shape_text(a, first), eg__shape_text(b, second));
+        }
+        shape[i] = x == 1 ? y : x;
+    }
+    out->rank = rank;
+    for (unsigned i = 0; i < rank; i++) out->shape[i] = shape[i];
+    return EG_OK;
+}
+
+uint64_t eg__broadcast_index(const eg__node *out, const eg__node *in, uint64_t at) {
+    uint64_t index = 0, stride = 1;
+    for (unsigned i = 0; i < in->rank; i++) {
+        uint64_t extent = out->shape[out->rank - 1 - i], mine = in->shape[in->rank - 1 - i];
+        uint64_t here = at % extent;
+        at /= extent;
+        index += (mine == 1 ? 0 : here) * stride;
+        stride *= mine;
+    }
+    return index;
+}

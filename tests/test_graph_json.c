@@ -1,0 +1,133 @@
+/* Graphs as JSON: what is written reads back node for node; damage is refused by name. */
+#include "test.h"
+#include "formats/graph_json.h"
+
+#include <math.h>
+
+AREA(graph_json, "round trip of every operation and of gradients; damage refused")
+
+#define S(...) (uint64_t[]){__VA_ARGS__}
+
+/* Every operation, a scan, and the gradient of it all. */
+static eg_graph *build(eg__memory *memory) {
+    eg_graph *g;
+    eg_error error = {0};
+    CHECK_OK(eg__graph_new(memory, &g, &error), error);
+    eg_node x = eg_parameter(g, "x", 3, S(2, 3, 4)), w = eg_parameter(g, "w \"quoted\"", 2, S(4, 4));
+    static const int32_t rows[] = {1, 0};
+    static const float odd[] = {NAN, INFINITY, -INFINITY, 0.1f};
+    eg_tensor index = {EG_I32, 1, {2}, (void *)rows}, strange = {EG_F32, 1, {4}, (void *)odd};
+    eg_node state = eg_state(g, "state", 2, S(3, 4));
+    eg_node scan = eg_scan(g, 2, 1), h = eg_scan_carry(g, scan, state);
+    eg_node z = eg_matmul_transposed(g, eg_add(g, eg_scan_step(g, scan, x), h), 0, w, 1);
+    eg_scan_update(g, h, eg_dropout(g, eg_tanh(g, z), 0.25));
+    eg_node y = eg_scan_stack(g, scan, eg_layer_norm(g, z, 1e-5));
+    y = eg_mul(g, y, eg_scan_sum(g, scan, eg_rms_norm(g, z, 1e-6)));
+    y = eg_concat(g, 1, 2, (eg_node[]){y, eg_gather(g, x, eg_constant(g, &index))});
+    y = eg_pad(g, eg_slice(g, y, 1, 1, 3), 2, 1, 0, 0.5);
+    y = eg_add(g, eg_softmax(g, y), eg_log_softmax(g, y));
+    y = eg_select(g, eg_lt(g, y, eg_largest(g, y, 4, 1)), y, eg_scalar(g, 2));
+    y = eg_transpose(g, eg_broadcast(g, y, 4, S(2, 2, 3, 5)), (unsigned[]){3, 0, 1, 2});
+    y = eg_scatter_add(g, eg_reshape(g, y, 2, S(2, 30)), eg_constant(g, &index), 3);
+    eg_node loss = eg_add(g, eg_sum(g, y, EG_ALL_AXES, 0),
+                          eg_mean(g, eg_scan_last(g, h), EG_ALL_AXES, 0));
+    eg_mul(g, eg_constant(g, &strange), w);
+    eg_argmax(g, w);
+    eg_update(g, state, eg_slice(g, eg_reshape(g, x, 2, S(6, 4)), 0, 0, 3));
+    eg_node d[2];
+    CHECK_OK(eg_gradient(g, loss, 2, (eg_node[]){x, w}, d, &error), error);
+    return g;
+}
+
+TEST(graph_json, round_trip) {
+    eg__memory *memory;
+    eg_error error = {0};
+    CHECK_OK(eg__memory_create(&memory, NULL, &error), error);
+    eg_graph *g = build(memory), *back = NULL;
+    char *text = NULL, *again = NULL;
+    size_t length = 0, length_again = 0;
+    eg_status status = eg__graph_to_json(g, &text, &length, &error);
+    if (status == EG_ERR_UNSUPPORTED) test_skip("%s", error.message);
+    else {
+        CHECK_OK(status, error);
+        CHECK_OK(eg__graph_from_json(memory, text, length, &back, &error), error);
+        if (back) {
+            CHECK(back->size == g->size, "%u nodes became %u", g->size, back->size);
+            CHECK_OK(eg__graph_to_json(back, &again, &length_again, &error), error);
+            CHECK(length == length_again && memcmp(text, again, length) == 0, "another text");
+        }
+    }
+    eg__memory_give(memory, text);
+    eg__memory_give(memory, again);
+    eg_graph_destroy(back);
+    eg_graph_destroy(g);
+    eg__memory_destroy(memory);
+}
+
+TEST(graph_json, damage) {
+    static const struct {
+        const char *text, *part;
+    } rows[] = {
+        {"", "line"},
+        {"{}", "no graph of version 1"},
+        {"{\"elegans_graph\": 2, \"nodes\": []}", "no graph of version 1"},
+        {"{\"elegans_graph\": 1, \"nodes\": [{}]}", "node 1: unknown operation"},
+        {"{\"elegans_graph\": 1, \"nodes\": [{\"op\": \"fly\"}]}", "unknown operation"},
+        {"{\"elegans_graph\": 1, \"nodes\": [{\"op\": \"unary\"}]}", "unknown operation"},
+        {"{\"elegans_graph\": 1, \"nodes\": [{\"op\": \"input\", \"type\": \"f8\"}]}",
+         "unknown type"},
+        {"{\"elegans_graph\": 1, \"nodes\": [{\"op\": \"input\", \"type\": \"f32\", \"shape\": "
+         "[-1]}]}",
+         "extent"},
+        {"{\"elegans_graph\": 1, \"nodes\": [{\"op\": \"input\", \"type\": \"f32\", \"shape\": "
+         "[1]}]}",
+         "name"},
+        {"{\"elegans_graph\": 1, \"nodes\": [{\"op\": \"tanh\", \"type\": \"f32\", \"shape\": [1], "
+         "\"inputs\": [1]}]}",
+         "no earlier node"},
+        {"{\"elegans_graph\": 1, \"nodes\": [{\"op\": \"tanh\", \"type\": \"f32\", \"shape\": "
+         "[1]}]}",
+         "wrong number"},
+        {"{\"elegans_graph\": 1, \"nodes\": [{\"op\": \"constant\", \"type\": \"f32\", \"shape\": "
+         "[2], \"data\": [1]}]}",
+         "does not fill"},
+        {"{\"elegans_graph\": 1, \"nodes\": [{\"op\": \"constant\", \"type\": \"f32\", \"shape\": "
+         "[], \"data\": [1]}, {\"op\": \"tanh\", \"type\": \"f32\", \"shape\": [3], \"inputs\": "
+         "[1]}]}",
+         "does not follow"},
+    };
+    eg__memory *memory;
+    eg_error error = {0};
+    CHECK_OK(eg__memory_create(&memory, NULL, &error), error);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        eg_graph *g;
+        eg_status status =
+            eg__graph_from_json(memory, rows[i].text, strlen(rows[i].text), &g, &error);
+        if (status == EG_ERR_UNSUPPORTED && strstr(error.message, "jansson")) {
+            test_skip("%s", error.message);
+            break;
+        }
+        CHECK(status && strstr(error.message, rows[i].part), "row %zu: '%s', expected '%s'", i,
+              error.message, rows[i].part);
+        CHECK(!g, "row %zu left a graph", i);
+    }
+    /* every byte changed in turn: refused, or another valid graph */
+    eg_graph *g = build(memory), *back;
+    char *text;
+    size_t length;
+    uint64_t state = 3;
+    const size_t step = getenv("ELEGANS_QUICK") ? 997 : 7;
+    if (eg__graph_to_json(g, &text, &length, &error) == EG_OK) {
+        for (size_t i = 0; i < length; i += step) {
+            char kept = text[i];
+            test_random(&state);
+            text[i] = "0123456789\",:[]{}x-"[(state >> 33) % 19];
+            if (eg__graph_from_json(memory, text, length, &back, NULL) == EG_OK)
+                eg_graph_destroy(back);
+            text[i] = kept;
+        }
+        eg__memory_give(memory, text);
+    }
+    eg_graph_destroy(g);
+    eg__memory_destroy(memory);
+}

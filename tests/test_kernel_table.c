@@ -1,0 +1,112 @@
+/* The kernel table and the choice of kernels from it. */
+#include "test_kernels.h"
+
+AREA(kernels, "the kernel table and the choice from it")
+
+TEST(kernels, every_operation_ends_with_ref) {
+    size_t rows = 0;
+    for (int op = 0; op < EG__OP_COUNT; op++) {
+        const eg__kernel *last = NULL;
+        for (size_t i = 0; i < eg__kernel_count(); i++)
+            if ((int)eg__kernel_row(i)->operation == op) last = eg__kernel_row(i), rows++;
+        CHECK(last && kernel_is_ref(last) && last->features == 0, "%s does not end with ref",
+              eg__operation_name(op));
+    }
+    CHECK(rows == eg__kernel_count(), "%zu of %zu rows have an operation", rows,
+          eg__kernel_count());
+    CHECK(!eg__kernel_row(eg__kernel_count()), "a row past the end");
+}
+
+TEST(kernels, rows_are_unique) {
+    for (size_t i = 0; i < eg__kernel_count(); i++) {
+        const eg__kernel *row = eg__kernel_row(i);
+        CHECK(row->function.gemm_f32, "%s_%s has no function", eg__operation_name(row->operation),
+              row->isa);
+        CHECK(kernel_is_ref(row) == (row->features == 0), "%s_%s: features %x",
+              eg__operation_name(row->operation), row->isa, row->features);
+        for (size_t j = 0; j < i; j++) {
+            const eg__kernel *other = eg__kernel_row(j);
+            CHECK(other->operation != row->operation || strcmp(other->isa, row->isa) != 0,
+                  "%s_%s stands there twice", eg__operation_name(row->operation), row->isa);
+            CHECK(memcmp(&other->function, &row->function, sizeof row->function) != 0,
+                  "%s_%s and %s_%s are one function", eg__operation_name(row->operation), row->isa,
+                  eg__operation_name(other->operation), other->isa);
+        }
+    }
+}
+
+TEST(kernels, operations_have_names) {
+    for (int op = 0; op < EG__OP_COUNT; op++) {
+        CHECK(eg__operation_name(op)[0] && eg__operation_text(op)[0], "operation %d", op);
+        for (int other = 0; other < op; other++)
+            CHECK(strcmp(eg__operation_name(op), eg__operation_name(other)) != 0,
+                  "two operations are called '%s'", eg__operation_name(op));
+    }
+    CHECK(strcmp(eg__operation_name(EG__OP_gemm_f32), "gemm_f32") == 0, "name");
+    CHECK(strcmp(eg__operation_name(EG__OP_COUNT), "unknown") == 0, "name of none");
+    CHECK(strcmp(eg__operation_text(EG__OP_COUNT), "unknown") == 0, "text of none");
+}
+
+/* The first row that fits, for every operation. */
+static void choice_check(unsigned features, const char *isa) {
+    eg__kernels chosen;
+    eg_error error = {0};
+    CHECK_OK(eg__kernels_select(features, isa, &chosen, &error), error);
+    for (int op = 0; op < EG__OP_COUNT; op++) {
+        const eg__kernel *want = NULL;
+        for (size_t i = 0; i < eg__kernel_count() && !want; i++) {
+            const eg__kernel *row = eg__kernel_row(i);
+            const bool named = !isa || strcmp(row->isa, isa) == 0 || kernel_is_ref(row);
+            if ((int)row->operation == op && named && !(row->features & ~features)) want = row;
+        }
+        CHECK(chosen.row[op] == want, "features %x isa %s: %s is %s, not %s", features,
+              isa ? isa : "any", eg__operation_name(op),
+              chosen.row[op] ? chosen.row[op]->isa : "none", want ? want->isa : "none");
+    }
+    CHECK(chosen.isa == chosen.row[EG__OP_gemm_f32]->isa, "isa '%s'", chosen.isa);
+    /* the struct of functions says the same as its rows */
+#define OPERATION(name, text)                                                                      \
+    CHECK(chosen.name == chosen.row[EG__OP_##name]->function.name, "%s", #name);
+#define KERNEL(op, set, needs)
+#include "kernels/kernels.def"
+#undef OPERATION
+#undef KERNEL
+}
+
+TEST(kernels, choice) {
+    const unsigned here = kernel_features();
+    choice_check(here, NULL);
+    choice_check(~0u, NULL);
+    choice_check(0, NULL);
+    choice_check(here, "ref");
+    choice_check(0, "ref");
+    for (size_t i = 0; i < eg__kernel_count(); i++) {
+        choice_check(~0u, eg__kernel_row(i)->isa);
+        choice_check(eg__kernel_row(i)->features, NULL); /* exactly enough */
+        choice_check(eg__kernel_row(i)->features, eg__kernel_row(i)->isa);
+    }
+    eg__kernels chosen;
+    eg_error error = {0};
+    CHECK_OK(eg__kernels_select(0, NULL, &chosen, &error), error);
+    for (int op = 0; op < EG__OP_COUNT; op++)
+        CHECK(kernel_is_ref(chosen.row[op]), "%s without any feature", eg__operation_name(op));
+    test_claim("%zu rows for %d operations, choices by feature and by name; here %s",
+               eg__kernel_count(), EG__OP_COUNT, kernel_isas(EG__OP_gemm_f32));
+}
+
+TEST(kernels, impossible_choices) {
+    eg__kernels chosen;
+    eg_error error = {0};
+    CHECK_FAILS(eg__kernels_select(~0u, "avx7", &chosen, &error), error, EG_ERR_UNSUPPORTED,
+                "no kernels for isa 'avx7' in this build");
+    CHECK_FAILS(eg__kernels_select(~0u, "", &chosen, &error), error, EG_ERR_UNSUPPORTED, "''");
+    CHECK_FAILS(eg__kernels_select(~0u, "REF", &chosen, &error), error, EG_ERR_UNSUPPORTED, "'REF'");
+    for (size_t i = 0; i < eg__kernel_count(); i++) {
+        const eg__kernel *row = eg__kernel_row(i);
+        char part[80];
+        snprintf(part, sizeof part, "this machine cannot run isa '%s'", row->isa);
+        if (!kernel_is_ref(row))
+            CHECK_FAILS(eg__kernels_select(0, row->isa, &chosen, &error), error, EG_ERR_UNSUPPORTED,
+                        part);
+    }
+}
