@@ -2,11 +2,17 @@
 _elegans() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words=
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words="info bench help version --help --version"
+        words="info bench graph help version --help --version"
     else
         case "${COMP_WORDS[1]}:$before" in
         *:--size | *:--iterations | *:--threads) ;;
         *:--dtype) words="f32" ;;
+        *:--example) words="mlp cfc gru" ;;
+        graph:--json | graph:graph)
+            COMPREPLY=($(compgen -f -- "$word") $(compgen -W "--example --help" -- "$word"))
+            return
+            ;;
+        graph:*) words="--example --gradient --dot --json --help" ;;
         *:--isa) words="ref avx2 avx512 neon" ;;
         *:--root)
             COMPREPLY=($(compgen -d -- "$word"))
@@ -15,7 +21,7 @@ _elegans() {
         bench:bench) words="copy gemm kernels" ;;
         bench:*) words="--size --iterations --dtype --json --threads --isa --help" ;;
         info:*) words="--measure --again --json --threads --isa --root --help" ;;
-        help:help) words="info bench help version" ;;
+        help:help) words="info bench graph help version" ;;
         esac
     fi
     COMPREPLY=($(compgen -W "$words" -- "$word"))

@@ -5,6 +5,7 @@ _elegans() {
     commands=(
         'info:what this machine is, what it can do, and which kernels would run on it'
         'bench:measure memory bandwidth, matrix products, or every kernel'
+        'graph:look at a graph\: text, Graphviz, JSON'
         'help:explain a command'
         'version:print the version'
     )
@@ -26,6 +27,10 @@ _elegans() {
     info)
         _arguments $common '--measure[measure the ceilings]' '--again[measure even if a stored result is there]' \
             '--root[show the machine recorded in a folder]:folder:_directories'
+        ;;
+    graph)
+        _arguments '--example[a built-in network]:name:(mlp cfc gru)' '--gradient[with the gradient of its loss]' \
+            '--dot[print Graphviz]' '--json[write the graph as JSON]:file:_files' '--help[explain]' '1:file:_files'
         ;;
     bench)
         _arguments $common '1:what:(copy gemm kernels)' '2:part of the name of a kernel:' \

@@ -99,7 +99,8 @@ int main(int argc, char **argv) {
     }
     const unsigned threads = chip.threads < THREADS_MAX ? chip.threads : THREADS_MAX;
     unsigned broken = 0;
-    for (size_t f = 0; f < VMATH_PROMISED; f++) broken += function_run(&vmath_functions[f], threads);
+    for (size_t f = 0; f < VMATH_PROMISED; f++)
+        broken += function_run(&vmath_functions[f], threads);
     if (broken) fprintf(stderr, "exhaustive: %u kernels are less accurate than promised\n", broken);
     return broken ? 1 : 0;
 }

@@ -125,8 +125,9 @@ static struct sigaction crash_before[3];
 static const int crash_signals[3] = {SIGSEGV, SIGBUS, SIGABRT};
 static void crash(int number) {
     char text[160];
-    int length = snprintf(text, sizeof text, "tests: signal %d in %s.%s\n", number,
-                          running.test ? running.test->area : "", running.test ? running.test->name : "");
+    int length =
+        snprintf(text, sizeof text, "tests: signal %d in %s.%s\n", number,
+                 running.test ? running.test->area : "", running.test ? running.test->name : "");
     if (write(STDERR_FILENO, text, (size_t)length) < 0) length = 0;
     for (int i = 0; i < 3; i++) sigaction(crash_signals[i], &crash_before[i], NULL);
 }

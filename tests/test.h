@@ -35,35 +35,35 @@ void test_skip(const char *format, ...) EG_PRINTF(1, 2);
 /* More detail than the claim: replaces it in the printed line ("412 shapes x 3 kernels ..."). */
 void test_claim(const char *format, ...) EG_PRINTF(1, 2);
 
-#define AREA(area, claim)                                                                          \
-    static test_area area_##area = {#area, claim, NULL, 0, 0, 0};                                  \
+#define AREA(area, claim)                                         \
+    static test_area area_##area = {#area, claim, NULL, 0, 0, 0}; \
     __attribute__((constructor)) static void area_add_##area(void) { test_area_add(&area_##area); }
 
-#define TEST(area, name)                                                                           \
-    static void test_##area##_##name(void);                                                        \
-    static test_case case_##area##_##name = {#area, #name, test_##area##_##name, NULL};            \
-    __attribute__((constructor)) static void case_add_##area##_##name(void) {                      \
-        test_case_add(&case_##area##_##name);                                                      \
-    }                                                                                              \
+#define TEST(area, name)                                                                \
+    static void test_##area##_##name(void);                                             \
+    static test_case case_##area##_##name = {#area, #name, test_##area##_##name, NULL}; \
+    __attribute__((constructor)) static void case_add_##area##_##name(void) {           \
+        test_case_add(&case_##area##_##name);                                           \
+    }                                                                                   \
     static void test_##area##_##name(void)
 
-#define CHECK(condition, ...)                                                                      \
-    do {                                                                                           \
-        if (!(condition)) test_fail(__FILE__, __LINE__, __VA_ARGS__);                              \
+#define CHECK(condition, ...)                                         \
+    do {                                                              \
+        if (!(condition)) test_fail(__FILE__, __LINE__, __VA_ARGS__); \
     } while (0)
-#define CHECK_OK(call, error)                                                                      \
-    do {                                                                                           \
-        eg_status status_ = (call);                                                                \
-        if (status_) test_fail(__FILE__, __LINE__, "%s: %s", #call, (error).message);              \
+#define CHECK_OK(call, error)                                                         \
+    do {                                                                              \
+        eg_status status_ = (call);                                                   \
+        if (status_) test_fail(__FILE__, __LINE__, "%s: %s", #call, (error).message); \
     } while (0)
 /* The call must fail with `status`, and its message must contain `part`. */
-#define CHECK_FAILS(call, error, expected, part)                                                   \
-    do {                                                                                           \
-        (error).message[0] = 0;                                                                    \
-        eg_status status_ = (call);                                                                \
-        if (status_ != (expected) || !strstr((error).message, part))                               \
-            test_fail(__FILE__, __LINE__, "%s: %s '%s', expected %s with '%s'", #call,             \
-                      eg_status_name(status_), (error).message, #expected, part);                  \
+#define CHECK_FAILS(call, error, expected, part)                                       \
+    do {                                                                               \
+        (error).message[0] = 0;                                                        \
+        eg_status status_ = (call);                                                    \
+        if (status_ != (expected) || !strstr((error).message, part))                   \
+            test_fail(__FILE__, __LINE__, "%s: %s '%s', expected %s with '%s'", #call, \
+                      eg_status_name(status_), (error).message, #expected, part);      \
     } while (0)
 
 /* Exactly n bytes of heap, so that the address sanitizer sees an access beyond; never NULL. */

@@ -41,9 +41,9 @@ static void check_round_trip(double value) {
 }
 
 static void check_numbers(void) {
-    static const double values[] = {0,    -0.0,  1,        0.1,       1.0 / 3,  1e300, 5e-324,
-                                    NAN,  1e16,  INFINITY, -INFINITY, 123456.7, 1e-5,  2e22,
-                                    -1.5, 1e23};
+    static const double values[] = {0,      -0.0, 1,    0.1,      1.0 / 3,   1e300,
+                                    5e-324, NAN,  1e16, INFINITY, -INFINITY, 123456.7,
+                                    1e-5,   2e22, -1.5, 1e23};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) check_round_trip(values[i]);
     uint64_t state = 1;
     for (int i = 0; i < 20000; i++) {
@@ -72,8 +72,8 @@ TEST(base, numbers_with_a_comma_locale) {
 }
 
 TEST(base, bad_numbers) {
-    static const char *const bad[] = {"",   " 1", "1 ",  "1,5", "0x10", "1e",  "e5",
-                                      ".",  "-",  "+-1", "1.2.3", "NaN", "infinity", "--1"};
+    static const char *const bad[] = {"",  " 1", "1 ",  "1,5",   "0x10", "1e",       "e5",
+                                      ".", "-",  "+-1", "1.2.3", "NaN",  "infinity", "--1"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         double value = 7;
         eg_error error = {0};

@@ -17,8 +17,7 @@ TEST(ceilings, burn) {
                 float plain = 1.0f / (float)(i + 1); /* an FMA has one rounding, and so has this */
                 for (size_t turn = 0; turn < turns[t]; turn++)
                     plain = (float)((double)plain * 0.75 + 0.25);
-                const double exact =
-                    1 - (1 - 1.0 / (i + 1)) * pow(0.75, (double)turns[t]);
+                const double exact = 1 - (1 - 1.0 / (i + 1)) * pow(0.75, (double)turns[t]);
                 CHECK(numbers[i] == plain && fabs(plain - exact) < 1e-6,
                       "%s, %zu turns: lane %d is %.9g, not %.9g", row->isa, turns[t], i,
                       (double)numbers[i], (double)plain);

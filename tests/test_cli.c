@@ -28,8 +28,8 @@ static void compare(const char *name, const char *expected, const char *got) {
         got += g + (got[g] == '\n');
         line++;
     }
-    CHECK(!*expected && !*got, "tests/cli/%s.sh, line %d:\n  expected '%.*s'\n  got      '%.*s'", name,
-          line, (int)strcspn(expected, "\n"), expected, (int)strcspn(got, "\n"), got);
+    CHECK(!*expected && !*got, "tests/cli/%s.sh, line %d:\n  expected '%.*s'\n  got      '%.*s'",
+          name, line, (int)strcspn(expected, "\n"), expected, (int)strcspn(got, "\n"), got);
 }
 
 static void run_script(const char *program, const char *name) {

@@ -66,7 +66,8 @@ TEST(context, options_of_other_versions) {
     eg_error error;
     CHECK_FAILS(eg_context_create(&context, &newer.options, &error), error, EG_ERR_UNSUPPORTED,
                 "field");
-    eg_context_options older = {.size = offsetof(eg_context_options, isa), .threads = 1,
+    eg_context_options older = {.size = offsetof(eg_context_options, isa),
+                                .threads = 1,
                                 .isa = "altivec"}; /* beyond its size: not read */
     eg_context_destroy(create(&older));
 }
@@ -149,8 +150,8 @@ TEST(context, wrong_tensors) {
     eg_error error = {0};
     eg_tensor tensor;
     uint64_t huge[] = {UINT64_C(1) << 40, UINT64_C(1) << 40}, seven[7] = {1, 1, 1, 1, 1, 1, 1};
-    CHECK_FAILS(eg_tensor_create(context, EG_F32, 2, huge, &tensor, &error), error,
-                EG_ERR_OVERFLOW, "");
+    CHECK_FAILS(eg_tensor_create(context, EG_F32, 2, huge, &tensor, &error), error, EG_ERR_OVERFLOW,
+                "");
     CHECK_FAILS(eg_tensor_create(context, EG_F32, 7, seven, &tensor, &error), error,
                 EG_ERR_ARGUMENT, "7");
     CHECK_FAILS(eg_tensor_create(context, (eg_type)77, 1, seven, &tensor, &error), error,

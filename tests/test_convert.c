@@ -61,9 +61,8 @@ static uint16_t nearest(const struct format *format, float x) {
     if (isinf(size)) return sign | format->infinity;
     /* beyond the largest the next value would be one more step, though it is called infinity */
     const double below = format->value((uint16_t)low);
-    const double above = high < format->infinity
-                             ? format->value((uint16_t)high)
-                             : 2 * below - format->value((uint16_t)(low - 1));
+    const double above = high < format->infinity ? format->value((uint16_t)high)
+                                                 : 2 * below - format->value((uint16_t)(low - 1));
     const double middle = (below + above) / 2;
     return (uint16_t)(sign | (size > middle || (size == middle && low % 2) ? high : low));
 }

@@ -9,9 +9,9 @@ static size_t runs;
 
 /* Half ordinary numbers, half the ends of ranges: limits of functions, zeros, denormals. */
 static float value(uint64_t *state) {
-    static const float ends[] = {0.0f,   -0.0f,  1.0f,  -1.0f,     0.5f,      2.0f,  NAN,
-                                 1e-40f, -1e-45f, 88.8f, -103.5f,   -87.5f,    9.5f,  -4.5f,
-                                 1e30f,  -1e30f, 4e4f,  -31000.0f, INFINITY, -INFINITY};
+    static const float ends[] = {0.0f,   -0.0f,   1.0f,  -1.0f,     0.5f,     2.0f,     NAN,
+                                 1e-40f, -1e-45f, 88.8f, -103.5f,   -87.5f,   9.5f,     -4.5f,
+                                 1e30f,  -1e30f,  4e4f,  -31000.0f, INFINITY, -INFINITY};
     const float pick = test_random(state), other = test_random(state);
     if (pick < 0) return other * 4;
     return ends[(size_t)(pick * (float)(sizeof ends / sizeof *ends))];
@@ -20,7 +20,8 @@ static float value(uint64_t *state) {
 /* 0 for what has one right answer. */
 static double tolerance(eg__fused_op op) {
     for (size_t f = 0; f < VMATH_FUNCTIONS; f++)
-        if (vmath_functions[f].op == op && op != EG__FUSED_SQRT) return vmath_functions[f].bound + 0.5;
+        if (vmath_functions[f].op == op && op != EG__FUSED_SQRT)
+            return vmath_functions[f].bound + 0.5;
     return op == EG__FUSED_POW ? 1 : 0;
 }
 
@@ -56,9 +57,9 @@ static eg__fused_f32_args run_args(const run *r, eg__fused_program *program, uns
     uint64_t state = r->rows * 1000 + r->columns + (unsigned)r->op;
     eg__fused_f32_args args = {.program = program, .rows = r->rows, .columns = r->columns};
     *program = (eg__fused_program){.length = 1, .operands = (uint8_t)(inputs + 1)};
-    program->code[0] = (eg__fused_instruction){(uint8_t)r->op, EG__OPERAND(inputs), EG__OPERAND(0),
-                                               inputs > 1 ? EG__OPERAND(1) : 0,
-                                               inputs > 2 ? EG__OPERAND(2) : 0};
+    program->code[0] =
+        (eg__fused_instruction){(uint8_t)r->op, EG__OPERAND(inputs), EG__OPERAND(0),
+                                inputs > 1 ? EG__OPERAND(1) : 0, inputs > 2 ? EG__OPERAND(2) : 0};
     for (unsigned i = 0; i <= inputs; i++) {
         program->kind[i] = i < inputs ? r->kind[i] : EG__FULL;
         const size_t size = operand_size(r, program->kind[i]);
@@ -77,8 +78,8 @@ static void run_check(const eg__kernel *row, const run *r) {
     eg__fused_f32_args args = run_args(r, &program, 0), want = run_args(r, &same, 4);
     eg_error error = {0};
     CHECK_OK(eg__fused_check(&program, &error), error);
-    float *x = kernel_walled_copy(8, args.operand[0].data,
-                                  operand_size(r, program.kind[0]) * sizeof *x);
+    float *x =
+        kernel_walled_copy(8, args.operand[0].data, operand_size(r, program.kind[0]) * sizeof *x);
     row->function.fused_f32(&args);
     eg__fused_f32_ref(&want);
     const size_t stride = args.operand[out].stride;
@@ -122,9 +123,9 @@ TEST(fused, every_length) {
 }
 
 TEST(fused, every_shape_and_kind) {
-    static const size_t shapes[][2] = {{0, 4},   {3, 0},  {2, 3},  {3, 1},   {5, 8},  {7, 17},
-                                       {33, 5},  {65, 1}, {4, 64}, {3, 255}, {2, 300}, {19, 16},
-                                       {2, 513}, {257, 2}};
+    static const size_t shapes[][2] = {{0, 4},   {3, 0},   {2, 3},   {3, 1},  {5, 8},
+                                       {7, 17},  {33, 5},  {65, 1},  {4, 64}, {3, 255},
+                                       {2, 300}, {19, 16}, {2, 513}, {257, 2}};
     const size_t count = sizeof shapes / sizeof *shapes;
     for (int op = 0; op < EG__FUSED_COUNT; op++) {
         const unsigned combinations = 1u << 2 * eg__fused_op_inputs(op); /* four kinds each */
@@ -150,45 +151,73 @@ TEST(fused, reference_values) {
         eg__fused_op op;
         float a, b, c, want;
     } rows[] = {
-        {EG__FUSED_COPY, -0.0f, 9, 9, -0.0f},    {EG__FUSED_ADD, 2, 3, 9, 5},
-        {EG__FUSED_SUB, 2, 3, 9, -1},            {EG__FUSED_MUL, 2, 3, 9, 6},
-        {EG__FUSED_DIV, 3, 2, 9, 1.5f},          {EG__FUSED_DIV, 1, -0.0f, 9, -INFINITY},
-        {EG__FUSED_MIN, 2, 3, 9, 2},             {EG__FUSED_MIN, NAN, 3, 9, NAN},
-        {EG__FUSED_MIN, 3, NAN, 9, NAN},         {EG__FUSED_MAX, 2, 3, 9, 3},
-        {EG__FUSED_MAX, NAN, 3, 9, NAN},         {EG__FUSED_MAX, 3, NAN, 9, NAN},
-        {EG__FUSED_FMA, 2, 3, 4, 10},            {EG__FUSED_FMA, 0x1.000002p0f, 0x1.000002p0f, -0x1.000004p0f, 0x1p-46f},
+        {EG__FUSED_COPY, -0.0f, 9, 9, -0.0f},
+        {EG__FUSED_ADD, 2, 3, 9, 5},
+        {EG__FUSED_SUB, 2, 3, 9, -1},
+        {EG__FUSED_MUL, 2, 3, 9, 6},
+        {EG__FUSED_DIV, 3, 2, 9, 1.5f},
+        {EG__FUSED_DIV, 1, -0.0f, 9, -INFINITY},
+        {EG__FUSED_MIN, 2, 3, 9, 2},
+        {EG__FUSED_MIN, NAN, 3, 9, NAN},
+        {EG__FUSED_MIN, 3, NAN, 9, NAN},
+        {EG__FUSED_MAX, 2, 3, 9, 3},
+        {EG__FUSED_MAX, NAN, 3, 9, NAN},
+        {EG__FUSED_MAX, 3, NAN, 9, NAN},
+        {EG__FUSED_FMA, 2, 3, 4, 10},
+        {EG__FUSED_FMA, 0x1.000002p0f, 0x1.000002p0f, -0x1.000004p0f, 0x1p-46f},
         /* half a step above a tie that the next rounding would break the wrong way */
         {EG__FUSED_FMA, 0x1.000002p0f, 0x1p-24f, 0x1.fffffep29f, 0x1.fffffep29f},
         {EG__FUSED_FMA, 0x1.8p0f, 0x1p-24f, 0x1.000002p0f, 0x1.000004p0f},
-        {EG__FUSED_NEG, 0.0f, 9, 9, -0.0f},      {EG__FUSED_ABS, -3, 9, 9, 3},
-        {EG__FUSED_ABS, -0.0f, 9, 9, 0.0f},      {EG__FUSED_SQRT, 9, 9, 9, 3},
-        {EG__FUSED_SQRT, -1, 9, 9, NAN},         {EG__FUSED_RSQRT, 16, 9, 9, 0.25f},
-        {EG__FUSED_RSQRT, 0, 9, 9, INFINITY},    {EG__FUSED_EXP, 0, 9, 9, 1},
-        {EG__FUSED_LOG, 1, 9, 9, 0},             {EG__FUSED_LOG, -1, 9, 9, NAN},
-        {EG__FUSED_TANH, 20, 9, 9, 1},           {EG__FUSED_SIGMOID, 0, 9, 9, 0.5f},
-        {EG__FUSED_SIGMOID, -800, 9, 9, 0},      {EG__FUSED_SOFTPLUS, 0, 9, 9, 0.693147181f},
-        {EG__FUSED_SOFTPLUS, -200, 9, 9, 0},     {EG__FUSED_SOFTPLUS, 200, 9, 9, 200},
-        {EG__FUSED_ERF, 1, 9, 9, 0.842700793f},  {EG__FUSED_GELU, 1, 9, 9, 0.841344746f},
-        {EG__FUSED_GELU, -8, 9, 9, -4.97676846e-15f}, {EG__FUSED_SILU, 1, 9, 9, 0.731058579f},
-        {EG__FUSED_RELU, -2, 9, 9, 0},           {EG__FUSED_RELU, 2, 9, 9, 2},
-        {EG__FUSED_RELU, NAN, 9, 9, NAN},        {EG__FUSED_SIN, 1, 9, 9, 0.841470985f},
-        {EG__FUSED_COS, 1, 9, 9, 0.540302306f},  {EG__FUSED_POW, 2, 10, 9, 1024},
-        {EG__FUSED_LT, 1, 2, 9, 1},              {EG__FUSED_LT, 2, 2, 9, 0},
-        {EG__FUSED_LT, NAN, 2, 9, 0},            {EG__FUSED_LE, 2, 2, 9, 1},
-        {EG__FUSED_LE, 3, 2, 9, 0},              {EG__FUSED_EQ, 0.0f, -0.0f, 9, 1},
-        {EG__FUSED_EQ, NAN, NAN, 9, 0},          {EG__FUSED_NE, NAN, NAN, 9, 1},
-        {EG__FUSED_NE, 2, 2, 9, 0},              {EG__FUSED_SELECT, 1, 2, 3, 2},
-        {EG__FUSED_SELECT, -0.0f, 2, 3, 3},      {EG__FUSED_SELECT, NAN, 2, 3, 2},
+        {EG__FUSED_NEG, 0.0f, 9, 9, -0.0f},
+        {EG__FUSED_ABS, -3, 9, 9, 3},
+        {EG__FUSED_ABS, -0.0f, 9, 9, 0.0f},
+        {EG__FUSED_SQRT, 9, 9, 9, 3},
+        {EG__FUSED_SQRT, -1, 9, 9, NAN},
+        {EG__FUSED_RSQRT, 16, 9, 9, 0.25f},
+        {EG__FUSED_RSQRT, 0, 9, 9, INFINITY},
+        {EG__FUSED_EXP, 0, 9, 9, 1},
+        {EG__FUSED_LOG, 1, 9, 9, 0},
+        {EG__FUSED_LOG, -1, 9, 9, NAN},
+        {EG__FUSED_TANH, 20, 9, 9, 1},
+        {EG__FUSED_SIGMOID, 0, 9, 9, 0.5f},
+        {EG__FUSED_SIGMOID, -800, 9, 9, 0},
+        {EG__FUSED_SOFTPLUS, 0, 9, 9, 0.693147181f},
+        {EG__FUSED_SOFTPLUS, -200, 9, 9, 0},
+        {EG__FUSED_SOFTPLUS, 200, 9, 9, 200},
+        {EG__FUSED_ERF, 1, 9, 9, 0.842700793f},
+        {EG__FUSED_GELU, 1, 9, 9, 0.841344746f},
+        {EG__FUSED_GELU, -8, 9, 9, -4.97676846e-15f},
+        {EG__FUSED_SILU, 1, 9, 9, 0.731058579f},
+        {EG__FUSED_RELU, -2, 9, 9, 0},
+        {EG__FUSED_RELU, 2, 9, 9, 2},
+        {EG__FUSED_RELU, NAN, 9, 9, NAN},
+        {EG__FUSED_SIN, 1, 9, 9, 0.841470985f},
+        {EG__FUSED_COS, 1, 9, 9, 0.540302306f},
+        {EG__FUSED_POW, 2, 10, 9, 1024},
+        {EG__FUSED_LT, 1, 2, 9, 1},
+        {EG__FUSED_LT, 2, 2, 9, 0},
+        {EG__FUSED_LT, NAN, 2, 9, 0},
+        {EG__FUSED_LE, 2, 2, 9, 1},
+        {EG__FUSED_LE, 3, 2, 9, 0},
+        {EG__FUSED_EQ, 0.0f, -0.0f, 9, 1},
+        {EG__FUSED_EQ, NAN, NAN, 9, 0},
+        {EG__FUSED_NE, NAN, NAN, 9, 1},
+        {EG__FUSED_NE, 2, 2, 9, 0},
+        {EG__FUSED_SELECT, 1, 2, 3, 2},
+        {EG__FUSED_SELECT, -0.0f, 2, 3, 3},
+        {EG__FUSED_SELECT, NAN, 2, 3, 2},
     };
     bool seen[EG__FUSED_COUNT] = {false};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_fused_f32, row));) {
             eg__fused_program program = {
                 .length = 1, .operands = 4, .kind = {EG__SCALAR, EG__SCALAR, EG__SCALAR, EG__FULL}};
-            program.code[0] = (eg__fused_instruction){(uint8_t)rows[i].op, EG__OPERAND(3),
-                                                      EG__OPERAND(0), EG__OPERAND(1), EG__OPERAND(2)};
+            program.code[0] =
+                (eg__fused_instruction){(uint8_t)rows[i].op, EG__OPERAND(3), EG__OPERAND(0),
+                                        EG__OPERAND(1), EG__OPERAND(2)};
             float a = rows[i].a, b = rows[i].b, c = rows[i].c, out = 9;
-            const eg__fused_f32_args args = {&program, 1, 1, {{&a, 0}, {&b, 0}, {&c, 0}, {&out, 1}}};
+            const eg__fused_f32_args args = {
+                &program, 1, 1, {{&a, 0}, {&b, 0}, {&c, 0}, {&out, 1}}};
             row->function.fused_f32(&args);
             const float want = rows[i].want;
             CHECK(kernel_is_ref(row) ? kernel_same(out, want)

@@ -78,7 +78,8 @@ TEST(fused_code, flat_only_without_gaps) {
                 {{EG__FULL, EG__COLUMN}, {7, 0}, false}, {{EG__FULL, EG__FULL}, {0, 7}, false}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         eg__fused_program program = {.operands = 2, .kind = {rows[i].kind[0], rows[i].kind[1]}};
-        eg__fused_f32_args args = {&program, 3, 7, {{NULL, rows[i].stride[0]}, {NULL, rows[i].stride[1]}}};
+        eg__fused_f32_args args = {
+            &program, 3, 7, {{NULL, rows[i].stride[0]}, {NULL, rows[i].stride[1]}}};
         CHECK(eg__fused_is_flat(&args) == rows[i].flat, "row %zu", i);
     }
 }
@@ -90,9 +91,9 @@ static unsigned below(uint64_t *state, unsigned limit) {
 
 /* Operations with one right answer in any order of evaluation, for comparison with the reference. */
 static const uint8_t exact_operations[] = {
-    EG__FUSED_COPY, EG__FUSED_ADD, EG__FUSED_SUB,  EG__FUSED_MUL,  EG__FUSED_DIV, EG__FUSED_MIN,
-    EG__FUSED_MAX,  EG__FUSED_FMA, EG__FUSED_NEG,  EG__FUSED_ABS,  EG__FUSED_SQRT, EG__FUSED_RELU,
-    EG__FUSED_LT,   EG__FUSED_LE,  EG__FUSED_EQ,   EG__FUSED_NE,   EG__FUSED_SELECT};
+    EG__FUSED_COPY, EG__FUSED_ADD, EG__FUSED_SUB, EG__FUSED_MUL, EG__FUSED_DIV,   EG__FUSED_MIN,
+    EG__FUSED_MAX,  EG__FUSED_FMA, EG__FUSED_NEG, EG__FUSED_ABS, EG__FUSED_SQRT,  EG__FUSED_RELU,
+    EG__FUSED_LT,   EG__FUSED_LE,  EG__FUSED_EQ,  EG__FUSED_NE,  EG__FUSED_SELECT};
 
 static uint8_t place_pick(const eg__fused_program *program, unsigned written, uint64_t *state) {
     for (int attempt = 0; attempt < 4; attempt++) { /* registers are what programs are made of */
@@ -139,7 +140,8 @@ typedef struct setting {
 
 /* Full operands may share the memory of an earlier one. */
 static setting setting_make(const eg__fused_program *program, uint64_t *state) {
-    static const size_t columns[] = {1, 2, 3, 5, 8, 13, 16, 17, 31, 33, 64, 100, 255, 256, 260, 520};
+    static const size_t columns[] = {1,  2,  3,  5,   8,   13,  16,  17,
+                                     31, 33, 64, 100, 255, 256, 260, 520};
     setting s = {.args = {.program = program}};
     s.args.columns = columns[below(state, sizeof columns / sizeof *columns)];
     s.args.rows = 1 + below(state, s.args.columns < 20 ? 70 : 5);
@@ -176,8 +178,8 @@ static void programs_compare(const char *what, const setting *s, size_t number, 
     const float *want = kernel_walled(slot, s->size * sizeof *got);
     const size_t at = kernel_difference(s->size, got, want);
     if (at == SIZE_MAX) return;
-    CHECK(false, "%s, program %zu of %u instructions, %zu x %zu: float %zu is %a, not %a", what, number,
-          s->args.program->length, s->args.rows, s->args.columns, at, (double)got[at],
+    CHECK(false, "%s, program %zu of %u instructions, %zu x %zu: float %zu is %a, not %a", what,
+          number, s->args.program->length, s->args.rows, s->args.columns, at, (double)got[at],
           (double)want[at]);
 }
 

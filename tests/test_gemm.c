@@ -74,10 +74,10 @@ static const struct {
     size_t m, n, k;
     bool copies, quick;
 } large[] = {
-    {33, 40, 1500, false, true},      {300, 30, 600, false, false},  {170, 319, 600, false, false},
-    {169, 321, 513, true, false},     {341, 337, 1027, true, false}, {2, 320, 43013, true, false},
-    {7, 500, 12301, true, false},     {500, 321, 180, true, false},  {4537, 320, 19, true, false},
-    {3361, 321, 26, true, true},      {171, 322, 512, true, false},  {85, 333, 2050, true, false},
+    {33, 40, 1500, false, true},   {300, 30, 600, false, false},  {170, 319, 600, false, false},
+    {169, 321, 513, true, false},  {341, 337, 1027, true, false}, {2, 320, 43013, true, false},
+    {7, 500, 12301, true, false},  {500, 321, 180, true, false},  {4537, 320, 19, true, false},
+    {3361, 321, 26, true, true},   {171, 322, 512, true, false},  {85, 333, 2050, true, false},
     {24, 1000, 3600, true, false},
 };
 
@@ -118,8 +118,7 @@ TEST(gemm, one_row) {
                     snprintf(what, sizeof what, "gemv %s n %zu k %zu add %d", row->isa, n, p.k,
                              add);
                     row->function.gemv_f32(&vector);
-                    for (size_t j = 0; j < n; j++)
-                        element_check(&p, 0, j, vector.y[j], add, what);
+                    for (size_t j = 0; j < n; j++) element_check(&p, 0, j, vector.y[j], add, what);
                 }
         }
         gemm_problem_free(&p);
@@ -172,8 +171,9 @@ TEST(gemm, nan_and_infinity) {
                 row->function.gemm_f32(&args);
                 for (size_t i = 0; i < p.m * p.n; i++) {
                     const double want = p.exact[i], got = args.c[i];
-                    CHECK(isnan(want) ? isnan(got)
-                          : isinf(want) ? got == want : fabs(got - want) < 1e-3,
+                    CHECK(isnan(want)   ? isnan(got)
+                          : isinf(want) ? got == want
+                                        : fabs(got - want) < 1e-3,
                           "%s m %zu n %zu k %zu, case %zu: C[%zu] is %g, not %g", row->isa, p.m,
                           p.n, p.k, v, i, got, want);
                 }

@@ -6,8 +6,8 @@
 
 typedef struct gemm_problem {
     size_t m, n, k;
-    float *a, *b, *start;  /* contiguous; `start` is what C holds before it is added to */
-    double *exact, *size;  /* the product, and the same of the absolute values */
+    float *a, *b, *start; /* contiguous; `start` is what C holds before it is added to */
+    double *exact, *size; /* the product, and the same of the absolute values */
 } gemm_problem;
 
 /* Random numbers within [-1, 1), not solved yet. */

@@ -10,9 +10,9 @@ static const struct {
     size_t m, n, k;
     bool quick;
 } shapes[] = {
-    {1, 1, 0, true},       {1, 40, 3, true},      {2, 5, 7, true},       {3, 24, 600, true},
-    {5, 50, 4, true},      {6, 100, 20, true},    {7, 333, 12, true},    {9, 28, 33, true},
-    {12, 1000, 8, true},   {20, 700, 9, true},    {64, 257, 530, false}, {100, 31, 1025, false},
+    {1, 1, 0, true},        {1, 40, 3, true},      {2, 5, 7, true},        {3, 24, 600, true},
+    {5, 50, 4, true},       {6, 100, 20, true},    {7, 333, 12, true},     {9, 28, 33, true},
+    {12, 1000, 8, true},    {20, 700, 9, true},    {64, 257, 530, false},  {100, 31, 1025, false},
     {171, 321, 513, false}, {3361, 330, 26, true}, {345, 400, 520, false},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
@@ -58,8 +58,9 @@ static void epilogue_check(const eg__kernel *row, eg__gemm_f32_args *args, const
     CHECK(!r.wrong, "%s m %zu n %zu k %zu: a wrong piece", row->isa, args->m, args->n, args->k);
     for (size_t i = 0; i < size; i++) {
         float got = args->c[i / args->n * args->c_stride + i % args->n];
-        CHECK(r.seen[i] == 1 && got == (float)i, "%s m %zu n %zu k %zu: element %zu handed over %d times",
-              row->isa, args->m, args->n, args->k, i, r.seen[i]);
+        CHECK(r.seen[i] == 1 && got == (float)i,
+              "%s m %zu n %zu k %zu: element %zu handed over %d times", row->isa, args->m, args->n,
+              args->k, i, r.seen[i]);
     }
     CHECK(kernel_gap_broken(args->m, args->n, args->c_stride, args->c) == SIZE_MAX,
           "%s m %zu n %zu k %zu: gap", row->isa, args->m, args->n, args->k);
@@ -82,8 +83,7 @@ TEST(gemm_parts, epilogue_sees_every_element_once) {
         const float *packed = gemm_packed(&p, p.n);
         for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_gemm_f32, row));)
             for (unsigned variant = 0; variant < variants(row, &p, 4); variant++) {
-                eg__gemm_f32_args args =
-                    gemm_args(&p, p.m, p.n, packed, variant & 1, variant & 2);
+                eg__gemm_f32_args args = gemm_args(&p, p.m, p.n, packed, variant & 1, variant & 2);
                 row->function.gemm_f32(&args);
                 float *plain = gathered(&args);
                 args = gemm_args(&p, p.m, p.n, packed, variant & 1, variant & 2);
@@ -95,13 +95,14 @@ TEST(gemm_parts, epilogue_sees_every_element_once) {
 }
 
 /* out = tanh(C + bias[column]) * scale[row], to C itself and, before the factor, elsewhere. */
-static const eg__fused_program gates = {.length = 4,
-                                        .operands = 4,
-                                        .kind = {EG__FULL, EG__COLUMN, EG__ROW, EG__FULL},
-                                        .code = {{EG__FUSED_ADD, 0, EG__OPERAND(0), EG__OPERAND(1), 0},
-                                                 {EG__FUSED_TANH, 0, 0, 0, 0},
-                                                 {EG__FUSED_COPY, EG__OPERAND(3), 0, 0, 0},
-                                                 {EG__FUSED_MUL, EG__OPERAND(0), 0, EG__OPERAND(2), 0}}};
+static const eg__fused_program gates = {
+    .length = 4,
+    .operands = 4,
+    .kind = {EG__FULL, EG__COLUMN, EG__ROW, EG__FULL},
+    .code = {{EG__FUSED_ADD, 0, EG__OPERAND(0), EG__OPERAND(1), 0},
+             {EG__FUSED_TANH, 0, 0, 0, 0},
+             {EG__FUSED_COPY, EG__OPERAND(3), 0, 0, 0},
+             {EG__FUSED_MUL, EG__OPERAND(0), 0, EG__OPERAND(2), 0}}};
 
 static void fused_check(const eg__kernel *row, const eg__kernel *fused, const gemm_problem *p,
                         const float *packed) {
@@ -113,11 +114,9 @@ static void fused_check(const eg__kernel *row, const eg__kernel *fused, const ge
     for (int joint = 0; joint < 2; joint++) {
         eg__gemm_f32_args args = gemm_args(p, m, n, packed, true, false);
         extra[joint] = kernel_walled(10 + (unsigned)joint, m * n * sizeof *bias);
-        eg__fused_epilogue part = {fused->function.fused_f32,
-                                   {&gates,
-                                    m,
-                                    n,
-                                    {{args.c, args.c_stride}, {bias, 0}, {scale, 1}, {extra[joint], n}}}};
+        eg__fused_epilogue part = {
+            fused->function.fused_f32,
+            {&gates, m, n, {{args.c, args.c_stride}, {bias, 0}, {scale, 1}, {extra[joint], n}}}};
         const eg__epilogue epilogue = eg__fused_epilogue_use(&part);
         if (joint) args.epilogue = &epilogue;
         row->function.gemm_f32(&args);

@@ -21,11 +21,11 @@ typedef struct rule {
     double low, high; /* of the values */
 } rule;
 
-#define UNARY(name)                                                                                \
+#define UNARY(name) \
     static eg_node unary_##name(eg_graph *g, const eg_node *x) { return eg_##name(g, x[0]); }
 EG_UNARY_MAP(UNARY)
 #undef UNARY
-#define BINARY(name)                                                                               \
+#define BINARY(name) \
     static eg_node binary_##name(eg_graph *g, const eg_node *x) { return eg_##name(g, x[0], x[1]); }
 EG_BINARY_MAP(BINARY)
 #undef BINARY
@@ -137,9 +137,9 @@ static eg_node scan_two(eg_graph *g, const eg_node *x) {
     return eg_add(g, eg_scan_last(g, c), eg_scan_sum(g, second, value));
 }
 
-#define V(rank, ...)                                                                               \
-    {                                                                                              \
-        rank, { __VA_ARGS__ }                                                                      \
+#define V(rank, ...)          \
+    {                         \
+        rank, { __VA_ARGS__ } \
     }
 #define RNN V(3, 5, 2, 3), V(2, 2, 4), V(2, 3, 4), V(2, 4, 4)
 static const rule rules[] = {
@@ -147,17 +147,17 @@ static const rule rules[] = {
     EG_UNARY_MAP(UNARY)
 #undef UNARY
 #define UNARY(name) {#name " of both signs", unary_##name, 1, {V(2, 3, 4)}, -2.5, 2.5},
-    UNARY(neg) UNARY(abs) UNARY(tanh) UNARY(sigmoid) UNARY(softplus) UNARY(erf) UNARY(gelu)
-        UNARY(silu) UNARY(relu) UNARY(sin) UNARY(cos)
+        UNARY(neg) UNARY(abs) UNARY(tanh) UNARY(sigmoid) UNARY(softplus) UNARY(erf) UNARY(gelu)
+            UNARY(silu) UNARY(relu) UNARY(sin) UNARY(cos)
 #undef UNARY
-#define BINARY(name)                                                                               \
-    {#name, binary_##name, 2, {V(2, 3, 4), V(2, 3, 4)}, 0.2, 2.5},                                 \
-        {#name " broadcast", binary_##name, 2, {V(3, 2, 3, 4), V(2, 1, 4)}, 0.2, 2.5},             \
-        {#name " both broadcast", binary_##name, 2, {V(3, 2, 1, 4), V(2, 3, 1)}, 0.2, 2.5},        \
+#define BINARY(name)                                                                        \
+    {#name, binary_##name, 2, {V(2, 3, 4), V(2, 3, 4)}, 0.2, 2.5},                          \
+        {#name " broadcast", binary_##name, 2, {V(3, 2, 3, 4), V(2, 1, 4)}, 0.2, 2.5},      \
+        {#name " both broadcast", binary_##name, 2, {V(3, 2, 1, 4), V(2, 3, 1)}, 0.2, 2.5}, \
         {#name " scalar", binary_##name, 2, {V(0, 0), V(2, 3, 1)}, 0.2, 2.5},
-            EG_BINARY_MAP(BINARY)
+                EG_BINARY_MAP(BINARY)
 #undef BINARY
-                {"reshape", build_reshape, 1, {V(3, 2, 3, 4)}, -1, 1},
+                    {"reshape", build_reshape, 1, {V(3, 2, 3, 4)}, -1, 1},
     {"transpose", build_transpose, 2, {V(3, 2, 3, 4), V(3, 4, 2, 3)}, -1, 1},
     {"slice", build_slice, 1, {V(3, 2, 4, 3)}, -1, 1},
     {"pad", build_pad, 1, {V(3, 2, 2, 3)}, -1, 1},
@@ -222,9 +222,9 @@ static void check_leaf(setting *s, const rule *r, unsigned leaf) {
     const uint64_t n = eg__node_elements(eg__node_at(s->graph, s->leaf[leaf]));
     double *d = test_alloc((n ? n : 1) * sizeof *d), *out[] = {d};
     eg_error error;
-    CHECK_OK(eg__graph_evaluate(s->graph, s->bindings, s->bound, 1, &s->d[leaf], out, true, 7,
-                                &error),
-             error);
+    CHECK_OK(
+        eg__graph_evaluate(s->graph, s->bindings, s->bound, 1, &s->d[leaf], out, true, 7, &error),
+        error);
     for (uint64_t i = 0; i < n; i++) {
         const double step = 1e-5, kept = s->data[leaf][i];
         s->data[leaf][i] = kept + step;

@@ -14,7 +14,8 @@ static eg__memory *memory_new(void) {
     return memory;
 }
 
-#define S(...) (uint64_t[]){__VA_ARGS__}
+#define S(...) \
+    (uint64_t[]) { __VA_ARGS__ }
 
 static void expect_shape(eg_graph *g, eg_node node, const char *shape, int line) {
     char text[160];
@@ -61,10 +62,10 @@ typedef struct wrong {
     eg_status status;
     const char *part;
 } wrong;
-#define WRONG(number, code)                                                                        \
-    static void wrong_##number(eg_graph *g, eg_node x, eg_node y) {                                \
-        (void)x, (void)y;                                                                          \
-        code;                                                                                      \
+#define WRONG(number, code)                                         \
+    static void wrong_##number(eg_graph *g, eg_node x, eg_node y) { \
+        (void)x, (void)y;                                           \
+        code;                                                       \
     }
 WRONG(0, eg_add(g, x, y)) /* [2, 3, 4] and [5] */
 WRONG(1, eg_matmul(g, x, x))
@@ -201,7 +202,8 @@ static uint32_t pick(uint64_t *state, uint32_t n) {
 }
 
 static eg_node random_operation(eg_graph *g, uint64_t *state, const eg_node *pool, uint32_t count) {
-    eg_node a = pool[pick(state, count)], b = pool[pick(state, count)], c = pool[pick(state, count)];
+    eg_node a = pool[pick(state, count)], b = pool[pick(state, count)],
+            c = pool[pick(state, count)];
     unsigned axis = pick(state, 4);
     switch (pick(state, 24)) {
     case 0: return eg_add(g, a, b);
@@ -252,8 +254,8 @@ TEST(graph, random_builders) {
         pool[count++] = eg_input(g, "i", EG_I32, 1, S(2));
         double values[18];
         for (int i = 0; i < 18; i++) values[i] = (double)(i % 5) - 2;
-        eg__binding bound[] = {{pool[0], values}, {pool[1], values}, {pool[2], values},
-                               {pool[3], values}};
+        eg__binding bound[] = {
+            {pool[0], values}, {pool[1], values}, {pool[2], values}, {pool[3], values}};
         while (count < 40 && g->mistake.status == EG_OK) {
             eg_node made = random_operation(g, &state, pool, count);
             if (made.id && eg__node_elements(eg__node_at(g, made)) < 100000) pool[count++] = made;
@@ -264,7 +266,8 @@ TEST(graph, random_builders) {
             }
         }
         uint32_t at = count - 1;
-        while (eg__node_at(g, pool[at])->scan || eg__node_at(g, pool[at])->op == EG__GRAPH_scan) at--;
+        while (eg__node_at(g, pool[at])->scan || eg__node_at(g, pool[at])->op == EG__GRAPH_scan)
+            at--;
         eg_node last = pool[at];
         const eg__node *n = eg__node_at(g, last);
         if (!g->mistake.status) {

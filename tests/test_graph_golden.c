@@ -86,8 +86,8 @@ TEST(golden, cfc_by_hand) {
         bound[i + 2] = (eg__binding){wrt[i + 1], values};
     }
     eg_node xs = eg_transpose(g, input, (unsigned[]){1, 0, 2});
-    eg_node ts = eg_reshape(g, eg_transpose(g, spans, (unsigned[]){1, 0}), 3,
-                            (uint64_t[]){T, B, 1});
+    eg_node ts =
+        eg_reshape(g, eg_transpose(g, spans, (unsigned[]){1, 0}), 3, (uint64_t[]){T, B, 1});
     results[0] = cfc(g, xs, ts, wrt + 1);
     eg_node loss = eg_sum(g, eg_mul(g, results[0], results[0]), EG_ALL_AXES, 0);
     CHECK_OK(eg_gradient(g, loss, PARAMETERS + 1, wrt, results + 1, &error), error);
@@ -101,8 +101,8 @@ TEST(golden, cfc_by_hand) {
     check_equal("output", out[0], expected, B * N, 1e-6);
     free(expected);
     for (int i = 0; i <= PARAMETERS; i++) {
-        expected = load(&file, i ? "grad.param.rnn_cell." : "grad.", i ? names[i - 1] : "input",
-                        NULL);
+        expected =
+            load(&file, i ? "grad.param.rnn_cell." : "grad.", i ? names[i - 1] : "input", NULL);
         check_equal(i ? names[i - 1] : "input", out[i + 1], expected,
                     eg__node_elements(eg__node_at(g, wrt[i])), 2e-6);
         free(expected);

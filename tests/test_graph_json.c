@@ -6,14 +6,16 @@
 
 AREA(graph_json, "round trip of every operation and of gradients; damage refused")
 
-#define S(...) (uint64_t[]){__VA_ARGS__}
+#define S(...) \
+    (uint64_t[]) { __VA_ARGS__ }
 
 /* Every operation, a scan, and the gradient of it all. */
 static eg_graph *build(eg__memory *memory) {
     eg_graph *g;
     eg_error error = {0};
     CHECK_OK(eg__graph_new(memory, &g, &error), error);
-    eg_node x = eg_parameter(g, "x", 3, S(2, 3, 4)), w = eg_parameter(g, "w \"quoted\"", 2, S(4, 4));
+    eg_node x = eg_parameter(g, "x", 3, S(2, 3, 4)),
+            w = eg_parameter(g, "w \"quoted\"", 2, S(4, 4));
     static const int32_t rows[] = {1, 0};
     static const float odd[] = {NAN, INFINITY, -INFINITY, 0.1f};
     eg_tensor index = {EG_I32, 1, {2}, (void *)rows}, strange = {EG_F32, 1, {4}, (void *)odd};
@@ -29,8 +31,8 @@ static eg_graph *build(eg__memory *memory) {
     y = eg_select(g, eg_lt(g, y, eg_largest(g, y, 4, 1)), y, eg_scalar(g, 2));
     y = eg_transpose(g, eg_broadcast(g, y, 4, S(2, 2, 3, 5)), (unsigned[]){3, 0, 1, 2});
     y = eg_scatter_add(g, eg_reshape(g, y, 2, S(2, 30)), eg_constant(g, &index), 3);
-    eg_node loss = eg_add(g, eg_sum(g, y, EG_ALL_AXES, 0),
-                          eg_mean(g, eg_scan_last(g, h), EG_ALL_AXES, 0));
+    eg_node loss =
+        eg_add(g, eg_sum(g, y, EG_ALL_AXES, 0), eg_mean(g, eg_scan_last(g, h), EG_ALL_AXES, 0));
     eg_mul(g, eg_constant(g, &strange), w);
     eg_argmax(g, w);
     eg_update(g, state, eg_slice(g, eg_reshape(g, x, 2, S(6, 4)), 0, 0, 3));

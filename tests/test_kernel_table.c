@@ -65,7 +65,7 @@ static void choice_check(unsigned features, const char *isa) {
     }
     CHECK(chosen.isa == chosen.row[EG__OP_gemm_f32]->isa, "isa '%s'", chosen.isa);
     /* the struct of functions says the same as its rows */
-#define OPERATION(name, text)                                                                      \
+#define OPERATION(name, text) \
     CHECK(chosen.name == chosen.row[EG__OP_##name]->function.name, "%s", #name);
 #define KERNEL(op, set, needs)
 #include "kernels/kernels.def"
@@ -100,7 +100,8 @@ TEST(kernels, impossible_choices) {
     CHECK_FAILS(eg__kernels_select(~0u, "avx7", &chosen, &error), error, EG_ERR_UNSUPPORTED,
                 "no kernels for isa 'avx7' in this build");
     CHECK_FAILS(eg__kernels_select(~0u, "", &chosen, &error), error, EG_ERR_UNSUPPORTED, "''");
-    CHECK_FAILS(eg__kernels_select(~0u, "REF", &chosen, &error), error, EG_ERR_UNSUPPORTED, "'REF'");
+    CHECK_FAILS(eg__kernels_select(~0u, "REF", &chosen, &error), error, EG_ERR_UNSUPPORTED,
+                "'REF'");
     for (size_t i = 0; i < eg__kernel_count(); i++) {
         const eg__kernel *row = eg__kernel_row(i);
         char part[80];

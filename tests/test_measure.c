@@ -20,12 +20,12 @@ static eg_context *create(unsigned threads) {
 
 /* Every metric is measured and positive, or unavailable with a reason. */
 static void check_metrics(const eg_ceilings *c) {
-#define ONE(name, unit_text, text)                                                                 \
-    CHECK(c->name.provenance == EG_UNAVAILABLE                                                     \
-              ? c->name.source && c->name.source[0]                                                \
-              : c->name.provenance == EG_MEASURED && c->name.value > 0,                            \
-          #name ": %g %s", c->name.value, eg_provenance_name(c->name.provenance));                 \
-    CHECK(c->name.unit && strcmp(c->name.unit, unit_text) == 0, #name " has no unit");
+#define ONE(name, unit_text, text)                                                 \
+    CHECK(c->name.provenance == EG_UNAVAILABLE                                     \
+              ? c->name.source && c->name.source[0]                                \
+              : c->name.provenance == EG_MEASURED && c->name.value > 0,            \
+          #name ": %g %s", c->name.value, eg_provenance_name(c->name.provenance)); \
+    CHECK(c->name.unit &&strcmp(c->name.unit, unit_text) == 0, #name " has no unit");
     EG_CEILING_MAP(ONE)
 #undef ONE
 }
@@ -88,7 +88,8 @@ TEST(measure, stored_text_round_trips_and_damage_is_refused) {
     CHECK(back.fma_one.value == 118.25 && threads == 4 && back.measured_at == c.measured_at,
           "values");
     CHECK(back.l1_one.provenance == EG_UNAVAILABLE, "what was not written is unavailable");
-    for (size_t cut = 0; cut < length; cut++) { /* whole lines are a shorter file; the rest is not */
+    for (size_t cut = 0; cut < length;
+         cut++) { /* whole lines are a shorter file; the rest is not */
         eg_status status = eg__ceilings_read(text, cut, &back, &threads, &error);
         bool whole = cut > strlen("elegans ceilings 1") && text[cut - 1] == '\n';
         CHECK((status == EG_OK) == whole, "cut at %zu: %s", cut, eg_status_name(status));
@@ -97,7 +98,8 @@ TEST(measure, stored_text_round_trips_and_damage_is_refused) {
                                       "elegans ceilings 1\nthreads 0\n",
                                       "elegans ceilings 1\nnovalue\n",
                                       "elegans ceilings 1\nfingerprint 012345678901234567890123\n",
-                                      "elegans ceilings 2\n", ""};
+                                      "elegans ceilings 2\n",
+                                      ""};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         CHECK(eg__ceilings_read(bad[i], strlen(bad[i]), &back, &threads, &error) != EG_OK,
               "accepted '%s'", bad[i]);
@@ -115,8 +117,8 @@ TEST(measure, bench_copy_and_gemm) {
     CHECK(result.best.value >= result.median.value, "best below median");
     CHECK_FAILS(eg_bench_gemm(context, EG_F16, 8, 8, 8, 1, &result, &error), error,
                 EG_ERR_UNSUPPORTED, "'f16'");
-    CHECK_FAILS(eg_bench_gemm(context, EG_F32, 0, 8, 8, 1, &result, &error), error,
-                EG_ERR_ARGUMENT, "0 x 8 x 8");
+    CHECK_FAILS(eg_bench_gemm(context, EG_F32, 0, 8, 8, 1, &result, &error), error, EG_ERR_ARGUMENT,
+                "0 x 8 x 8");
     CHECK_FAILS(eg_bench_gemm(context, EG_F32, UINT64_MAX, 8, 8, 1, &result, &error), error,
                 EG_ERR_OVERFLOW, "18446744073709551615");
     CHECK_FAILS(eg_bench_gemm(context, EG_F32, 8, UINT64_MAX, 8, 1, &result, &error), error,
@@ -172,8 +174,8 @@ TEST(measure, parallel_gemm_is_bit_identical) {
             memset(to, 0xff, M * N * sizeof *to);
             memset(seen, 0, M * N * sizeof *seen);
             eg__epilogue epilogue = {count_elements, &seen};
-            eg__gemm_f32_args args = {m, N, K, a, K, b, to, N, false,
-                                      threads == 1 ? &epilogue : NULL, NULL};
+            eg__gemm_f32_args args = {
+                m, N, K, a, K, b, to, N, false, threads == 1 ? &epilogue : NULL, NULL};
             eg__gemm_parallel(context->threads, context->kernels.gemm_f32, &args);
             CHECK(memcmp(c[0], to, m * N * sizeof *to) == 0, "%zu rows, %u threads differ", m,
                   threads);

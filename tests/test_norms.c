@@ -5,14 +5,15 @@
 
 AREA(norms, "softmax, layer norm and rms norm against double")
 
-static const size_t lengths[] = {1,  2,  3,  4,  5,  7,  8,  9,  12, 15,  16,  17,  23,  31,  32,
-                                 33, 40, 47, 63, 64, 65, 96, 97, 127, 128, 129, 257, 1000};
+static const size_t lengths[] = {1,  2,  3,  4,  5,  7,  8,  9,  12, 15,  16,  17,  23,  31,
+                                 32, 33, 40, 47, 63, 64, 65, 96, 97, 127, 128, 129, 257, 1000};
 enum { LENGTHS = sizeof lengths / sizeof *lengths, ROWS = 3 };
 static double worst[4]; /* of softmax, log-softmax, layer norm, rms norm, in their own units */
 
 static void claim(void) {
-    test_claim("worst error / bound with %s: softmax %.2f, log-softmax %.2f, layer norm %.2f, rms norm %.2f",
-               kernel_isas(EG__OP_softmax_f32), worst[0], worst[1], worst[2], worst[3]);
+    test_claim(
+        "worst error / bound with %s: softmax %.2f, log-softmax %.2f, layer norm %.2f, rms norm %.2f",
+        kernel_isas(EG__OP_softmax_f32), worst[0], worst[1], worst[2], worst[3]);
 }
 
 /* Input and output in walled memory: apart, or the same. */
@@ -35,7 +36,8 @@ static pair pair_make(size_t n, const float *from, unsigned variant) {
 
 /* |got - want| over what is allowed; remembers the worst. */
 static double relative_to(double got, double want, double allowed, double *most) {
-    if (isnan(want) || isinf(want)) return (isnan(want) && isnan(got)) || got == want ? 0 : INFINITY;
+    if (isnan(want) || isinf(want))
+        return (isnan(want) && isnan(got)) || got == want ? 0 : INFINITY;
     const double error = fabs(got - want) / allowed;
     *most = error > *most ? error : *most;
     return error;
@@ -52,19 +54,21 @@ static void softmax_check(size_t n, const float *x, bool logarithm, unsigned var
         for (size_t r = 0; r < ROWS; r++) {
             const float *before = p.before + r * n;
             double max = -INFINITY, sum = 0;
-            for (size_t i = 0; i < n; i++) max = before[i] > max || isnan(before[i]) ? before[i] : max;
+            for (size_t i = 0; i < n; i++)
+                max = before[i] > max || isnan(before[i]) ? before[i] : max;
             for (size_t i = 0; i < n; i++) sum += exp(before[i] - max);
             for (size_t i = 0; i < n; i++) {
                 const double below = before[i] - max, power = exp(below) / sum;
                 const double want = logarithm ? below - log(sum) : power;
                 const double roundings = 12 + fmin(fabs(below), 200); /* from there on it is 0 */
-                const double allowed =
-                    logarithm ? ldexp(4 + 3 * fabs(below) + 2 * log(sum), -24)
-                              : ldexp(roundings * power, -24) + 0x1p-148;
+                const double allowed = logarithm ? ldexp(4 + 3 * fabs(below) + 2 * log(sum), -24)
+                                                 : ldexp(roundings * power, -24) + 0x1p-148;
                 const double error =
                     relative_to(p.y[r * p.stride + i], want, allowed, &worst[logarithm]);
-                CHECK(error <= 1, "%s %s, %zu columns, log %d, variant %u: [%zu][%zu] is %.9g, not %.9g",
-                      row->isa, what, n, logarithm, variant, r, i, (double)p.y[r * p.stride + i], want);
+                CHECK(error <= 1,
+                      "%s %s, %zu columns, log %d, variant %u: [%zu][%zu] is %.9g, not %.9g",
+                      row->isa, what, n, logarithm, variant, r, i, (double)p.y[r * p.stride + i],
+                      want);
             }
         }
     }
@@ -74,8 +78,8 @@ TEST(norms, softmax) {
     static const struct {
         const char *what;
         float scale, offset;
-    } kinds[] = {{"ordinary", 3, 0},   {"peaked", 100, 0},     {"far up", 5, 1e4f},
-                 {"far down", 5, -1e4f}, {"huge", 1e30f, 0},     {"at the top", 1e38f, 2e38f},
+    } kinds[] = {{"ordinary", 3, 0},     {"peaked", 100, 0}, {"far up", 5, 1e4f},
+                 {"far down", 5, -1e4f}, {"huge", 1e30f, 0}, {"at the top", 1e38f, 2e38f},
                  {"equal", 0, -7.25f}};
     float *x = test_alloc(ROWS * 1000 * sizeof *x);
     uint64_t state = 1;
@@ -128,8 +132,8 @@ static void norm_check(const norm *setting, size_t n, const float *x, unsigned v
     const eg__operation operation = setting->centered ? EG__OP_layernorm_f32 : EG__OP_rmsnorm_f32;
     for (const eg__kernel *row = NULL; (row = kernel_next(operation, row));) {
         pair p = pair_make(n, x, variant);
-        const eg__norm_f32_args args = {ROWS,          n,             p.x,           p.stride, p.y, p.stride,
-                                        setting->gain, setting->bias, setting->epsilon};
+        const eg__norm_f32_args args = {
+            ROWS, n, p.x, p.stride, p.y, p.stride, setting->gain, setting->bias, setting->epsilon};
         if (setting->centered) row->function.layernorm_f32(&args);
         else row->function.rmsnorm_f32(&args);
         CHECK(kernel_gap_broken(ROWS, n, p.stride, p.y) == SIZE_MAX, "%s: gap", row->isa);

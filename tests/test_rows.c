@@ -5,9 +5,9 @@
 
 AREA(rows, "reductions, copies, transposes and gathers")
 
-static const size_t lengths[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  11,  12,  13,  15,  16,  17,
-                                 20, 23, 24, 25, 28, 31, 32, 33, 39, 40, 47,  48,  49,  63,  64,  65,
-                                 95, 96, 97, 99, 127, 128, 129, 255, 256, 257, 1000};
+static const size_t lengths[] = {0,  1,  2,  3,  4,  5,  6,   7,   8,   9,   11,  12,  13,  15, 16,
+                                 17, 20, 23, 24, 25, 28, 31,  32,  33,  39,  40,  47,  48,  49, 63,
+                                 64, 65, 95, 96, 97, 99, 127, 128, 129, 255, 256, 257, 1000};
 enum { LENGTHS = sizeof lengths / sizeof *lengths };
 
 static const char *const names[] = {"sum", "mean", "max", "min", "argmax"};
@@ -24,7 +24,9 @@ static double exact_reduce(eg__reduction reduction, size_t n, const float *x, do
         sum += x[i];
         *size += fabs(x[i]);
     }
-    *size = reduction == EG__REDUCE_SUM ? *size : reduction == EG__REDUCE_MEAN ? *size / (double)n : 0;
+    *size = reduction == EG__REDUCE_SUM    ? *size
+            : reduction == EG__REDUCE_MEAN ? *size / (double)n
+                                           : 0;
     switch (reduction) {
     case EG__REDUCE_SUM: return sum;
     case EG__REDUCE_MEAN: return sum / (double)n;
@@ -45,8 +47,8 @@ static void reduce_check(size_t rows, size_t n, size_t gap, const float *x) {
             float *y = kernel_walled(1, rows * sizeof *y);
             int32_t *index = kernel_walled(2, rows * sizeof *index);
             const bool places = kind == EG__REDUCE_ARGMAX;
-            const eg__reduce_f32_args args = {kind,   rows,   n, spread,
-                                              stride, places ? NULL : y, places ? index : NULL};
+            const eg__reduce_f32_args args = {
+                kind, rows, n, spread, stride, places ? NULL : y, places ? index : NULL};
             kernel_fill(rows, y, KERNEL_GUARD);
             memset(index, 77, rows * sizeof *index);
             row->function.reduce_f32(&args);
@@ -120,8 +122,8 @@ static void move_check(eg__operation operation, size_t rows, size_t columns) {
         else row->function.copy_f32(&args);
         for (size_t i = 0; i < to_size; i++) {
             const size_t r = i / to_stride, c = i % to_stride;
-            const float want = c >= to_columns ? KERNEL_GUARD
-                                               : (float)(turn ? c * 1000 + r : r * 1000 + c);
+            const float want =
+                c >= to_columns ? KERNEL_GUARD : (float)(turn ? c * 1000 + r : r * 1000 + c);
             CHECK(y[i] == want, "%s_%s %zu x %zu: [%zu][%zu] is %g, not %g",
                   eg__operation_name(operation), row->isa, rows, columns, r, c, (double)y[i],
                   (double)want);

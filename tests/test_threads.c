@@ -107,7 +107,9 @@ TEST(threads, idle_workers_sleep_and_wake) {
     stop(pool);
 }
 
-static void note_start(void *user, unsigned thread) { atomic_fetch_or((atomic_uint *)user, 1u << thread); }
+static void note_start(void *user, unsigned thread) {
+    atomic_fetch_or((atomic_uint *)user, 1u << thread);
+}
 
 TEST(threads, start_function_and_limits) {
     atomic_uint started = 0;

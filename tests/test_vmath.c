@@ -44,8 +44,8 @@ static void function_measure(const vmath_function *f, double worst[ROWS_MAX]) {
 
 TEST(vmath, within_their_bounds) {
     char text[200];
-    size_t at = (size_t)snprintf(text, sizeof text, "worst ulp with %s:",
-                                 kernel_isas(EG__OP_fused_f32));
+    size_t at =
+        (size_t)snprintf(text, sizeof text, "worst ulp with %s:", kernel_isas(EG__OP_fused_f32));
     for (size_t f = 0; f < VMATH_FUNCTIONS; f++) {
         double worst[ROWS_MAX] = {0};
         function_measure(&vmath_functions[f], worst);
@@ -89,8 +89,11 @@ TEST(vmath, denormals) {
     static const struct {
         eg__fused_op op;
         float factor, term; /* f(x) = factor*x + term there, exactly */
-    } rows[] = {{EG__FUSED_TANH, 1, 0},     {EG__FUSED_SIN, 1, 0},  {EG__FUSED_EXP, 0, 1},
-                {EG__FUSED_SIGMOID, 0, 0.5f}, {EG__FUSED_COS, 0, 1}};
+    } rows[] = {{EG__FUSED_TANH, 1, 0},
+                {EG__FUSED_SIN, 1, 0},
+                {EG__FUSED_EXP, 0, 1},
+                {EG__FUSED_SIGMOID, 0, 0.5f},
+                {EG__FUSED_COS, 0, 1}};
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_fused_f32, row));) {
             float y[VALUES];
@@ -107,9 +110,9 @@ TEST(vmath, symmetric_and_in_range) {
         eg__fused_op op;
         int symmetry; /* -1 odd, 1 even, 0 neither */
         float low, high;
-    } rows[] = {{EG__FUSED_TANH, -1, -1, 1},  {EG__FUSED_ERF, -1, -1, 1},
-                {EG__FUSED_SIN, -1, -1, 1},   {EG__FUSED_COS, 1, -1, 1},
-                {EG__FUSED_SIGMOID, 0, 0, 1}, {EG__FUSED_EXP, 0, 0, INFINITY},
+    } rows[] = {{EG__FUSED_TANH, -1, -1, 1},         {EG__FUSED_ERF, -1, -1, 1},
+                {EG__FUSED_SIN, -1, -1, 1},          {EG__FUSED_COS, 1, -1, 1},
+                {EG__FUSED_SIGMOID, 0, 0, 1},        {EG__FUSED_EXP, 0, 0, INFINITY},
                 {EG__FUSED_SOFTPLUS, 0, 0, INFINITY}};
     static float x[CHUNK], minus[CHUNK], y[CHUNK], back[CHUNK];
     for (size_t f = 0; f < sizeof rows / sizeof *rows; f++)
@@ -150,15 +153,15 @@ TEST(vmath, independent_of_neighbours) {
                 for (size_t i = 0; i < N; i++)
                     CHECK(i % 5 == v || kernel_same(y[i], alone[i]),
                           "%s %s(%a) is %a, beside %g it is %a", row->isa,
-                          eg__fused_op_name(vmath_functions[f].op), (double)x[i],
-                          (double)alone[i], (double)intruders[v], (double)y[i]);
+                          eg__fused_op_name(vmath_functions[f].op), (double)x[i], (double)alone[i],
+                          (double)intruders[v], (double)y[i]);
             }
 }
 
 /* pow of two numbers: near 1, over the range, and every pair of special values. */
 TEST(vmath, powers) {
     enum { N = 1024 };
-    static const float specials[] = {0.0f, -0.0f, 1.0f,      -1.0f,     2.0f, -3.0f,
+    static const float specials[] = {0.0f, -0.0f, 1.0f,     -1.0f,     2.0f,  -3.0f,
                                      0.5f, NAN,   INFINITY, -INFINITY, 1e-45f};
     enum { SPECIALS = sizeof specials / sizeof *specials };
     static const eg__fused_program program = {

@@ -50,7 +50,7 @@ static const vmath_function vmath_functions[] = {
     {EG__FUSED_LOG, log, 3, 0},
     {EG__FUSED_ERF, erf, 3, 0},
     {EG__FUSED_SOFTPLUS, exact_softplus, 3, 0},
-    {EG__FUSED_GELU, exact_gelu, 3, 0.5}, /* 1 + erf cancels on the left */
+    {EG__FUSED_GELU, exact_gelu, 3, 0.5},      /* 1 + erf cancels on the left */
     {EG__FUSED_SILU, exact_silu, 3, 0x1p-126}, /* the factor may be a denormal */
     {EG__FUSED_SIN, sin, 3, 0},
     {EG__FUSED_COS, cos, 3, 0},
@@ -62,12 +62,15 @@ enum { VMATH_FUNCTIONS = sizeof vmath_functions / sizeof *vmath_functions };
 /* y = op(x) with one kernel, n elements. */
 static inline void vmath_run(const eg__kernel *row, eg__fused_op op, size_t n, const float *x,
                              float *y) {
-    const eg__fused_program program = {.length = 1,
-                                       .operands = 2,
-                                       .kind = {EG__FULL, EG__FULL},
-                                       .code = {{(uint8_t)op, EG__OPERAND(1), EG__OPERAND(0), 0, 0}}};
-    const eg__fused_f32_args args = {
-        .program = &program, .rows = 1, .columns = n, .operand = {{(float *)(uintptr_t)x, n}, {y, n}}};
+    const eg__fused_program program = {
+        .length = 1,
+        .operands = 2,
+        .kind = {EG__FULL, EG__FULL},
+        .code = {{(uint8_t)op, EG__OPERAND(1), EG__OPERAND(0), 0, 0}}};
+    const eg__fused_f32_args args = {.program = &program,
+                                     .rows = 1,
+                                     .columns = n,
+                                     .operand = {{(float *)(uintptr_t)x, n}, {y, n}}};
     row->function.fused_f32(&args);
 }
 

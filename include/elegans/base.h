@@ -28,17 +28,17 @@ EG_API const char *eg_version(void);
 /* ---- status ---------------------------------------------------------------------------------
  * Every call that can fail returns a status: EG_OK (zero) or a negative code. The numbers are
  * frozen; new ones go at the end. */
-#define EG_STATUS_MAP(X)                                                                           \
-    X(EG_OK, 0, "ok")                                                                              \
-    X(EG_ERR_ARGUMENT, -1, "argument out of range")                                                \
-    X(EG_ERR_MEMORY, -2, "out of memory")                                                          \
-    X(EG_ERR_BUDGET, -3, "over the memory budget")                                                 \
-    X(EG_ERR_UNSUPPORTED, -4, "not supported here")                                                \
-    X(EG_ERR_NOT_FOUND, -5, "not found")                                                           \
-    X(EG_ERR_FILE, -6, "file cannot be read or written")                                           \
-    X(EG_ERR_FORMAT, -7, "malformed data")                                                         \
-    X(EG_ERR_OVERFLOW, -8, "size overflow")                                                        \
-    X(EG_ERR_SYSTEM, -9, "the system refused")                                                     \
+#define EG_STATUS_MAP(X)                                 \
+    X(EG_OK, 0, "ok")                                    \
+    X(EG_ERR_ARGUMENT, -1, "argument out of range")      \
+    X(EG_ERR_MEMORY, -2, "out of memory")                \
+    X(EG_ERR_BUDGET, -3, "over the memory budget")       \
+    X(EG_ERR_UNSUPPORTED, -4, "not supported here")      \
+    X(EG_ERR_NOT_FOUND, -5, "not found")                 \
+    X(EG_ERR_FILE, -6, "file cannot be read or written") \
+    X(EG_ERR_FORMAT, -7, "malformed data")               \
+    X(EG_ERR_OVERFLOW, -8, "size overflow")              \
+    X(EG_ERR_SYSTEM, -9, "the system refused")           \
     X(EG_ERR_BUSY, -10, "in use")
 
 typedef enum eg_status {
@@ -67,12 +67,12 @@ EG_API const char *eg_log_level_name(eg_log_level level); /* "warning"; static *
 /* ---- provenance -----------------------------------------------------------------------------
  * Every figure says where it comes from. `counted` is exact: computed from shapes, or read from
  * the system as it reports itself; `measured` was timed here; `spec` stands in a data sheet. */
-#define EG_PROVENANCE_MAP(X)                                                                       \
-    X(EG_UNAVAILABLE, "unavailable")                                                               \
-    X(EG_MEASURED, "measured")                                                                     \
-    X(EG_COUNTED, "counted")                                                                       \
-    X(EG_SIMULATED, "simulated")                                                                   \
-    X(EG_MODELLED, "modelled")                                                                     \
+#define EG_PROVENANCE_MAP(X)         \
+    X(EG_UNAVAILABLE, "unavailable") \
+    X(EG_MEASURED, "measured")       \
+    X(EG_COUNTED, "counted")         \
+    X(EG_SIMULATED, "simulated")     \
+    X(EG_MODELLED, "modelled")       \
     X(EG_SPEC, "spec")
 
 typedef enum eg_provenance {

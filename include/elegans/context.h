@@ -11,18 +11,18 @@ extern "C" {
 #endif
 
 typedef struct eg_context_options { /* all zero = defaults */
-    size_t size;              /* sizeof(eg_context_options), or 0 = the fields of version 0.1 */
-    eg_allocator allocator;   /* all zero = the system's */
-    unsigned threads;         /* 0 = one per performance core, at most 256 */
-    const char *isa;          /* NULL = best; "ref" = portable C; or a name from eg_kernel_list */
-    uint64_t memory_budget;   /* bytes; 0 = memory_fraction of what is available now */
-    double memory_fraction;   /* 0 = 0.8; within (0, 1] */
-    int memory_cache_off;     /* 1 = freed memory goes back to the allocator at once */
-    int pin_threads;          /* 1 = bind each thread to a core of its own, fastest kind first */
-    eg_log_function log;      /* NULL = silent */
-    void *log_user;           /* handed to `log` */
-    eg_log_level log_level;   /* the most talkative level wanted; EG_LOG_ERROR is 0 */
-    const char *system_root;  /* NULL = this machine; else a folder with a recorded machine */
+    size_t size;             /* sizeof(eg_context_options), or 0 = the fields of version 0.1 */
+    eg_allocator allocator;  /* all zero = the system's */
+    unsigned threads;        /* 0 = one per performance core, at most 256 */
+    const char *isa;         /* NULL = best; "ref" = portable C; or a name from eg_kernel_list */
+    uint64_t memory_budget;  /* bytes; 0 = memory_fraction of what is available now */
+    double memory_fraction;  /* 0 = 0.8; within (0, 1] */
+    int memory_cache_off;    /* 1 = freed memory goes back to the allocator at once */
+    int pin_threads;         /* 1 = bind each thread to a core of its own, fastest kind first */
+    eg_log_function log;     /* NULL = silent */
+    void *log_user;          /* handed to `log` */
+    eg_log_level log_level;  /* the most talkative level wanted; EG_LOG_ERROR is 0 */
+    const char *system_root; /* NULL = this machine; else a folder with a recorded machine */
 } eg_context_options;
 
 /* `options` and `error` may be NULL. On failure *out is NULL. You own *out. The context may be used

@@ -56,10 +56,11 @@ EG_API eg_node eg_gather(eg_graph *graph, eg_node x, eg_node index);
 EG_API eg_node eg_scatter_add(eg_graph *graph, eg_node x, eg_node index, uint64_t rows);
 
 /* ---- elementwise. Two inputs broadcast as in numpy; comparisons give 1 or 0. */
-#define EG_UNARY_MAP(X)                                                                            \
-    X(neg) X(abs) X(sqrt) X(rsqrt) X(exp) X(log) X(tanh) X(sigmoid) X(softplus) X(erf) X(gelu)     \
-    X(silu) X(relu) X(sin) X(cos)
-#define EG_BINARY_MAP(X) X(add) X(sub) X(mul) X(div) X(min) X(max) X(pow) X(lt) X(le) X(eq) X(ne)
+#define EG_UNARY_MAP(X)                                                                         \
+    X(neg)                                                                                      \
+    X(abs) X(sqrt) X(rsqrt) X(exp) X(log) X(tanh) X(sigmoid) X(softplus) X(erf) X(gelu) X(silu) \
+        X(relu) X(sin) X(cos)
+#define EG_BINARY_MAP(X)        X(add) X(sub) X(mul) X(div) X(min) X(max) X(pow) X(lt) X(le) X(eq) X(ne)
 #define EG_UNARY_DECLARE(name)  EG_API eg_node eg_##name(eg_graph *graph, eg_node x);
 #define EG_BINARY_DECLARE(name) EG_API eg_node eg_##name(eg_graph *graph, eg_node a, eg_node b);
 EG_UNARY_MAP(EG_UNARY_DECLARE)
@@ -115,10 +116,10 @@ typedef struct eg_node_info {
     eg_type type;
     unsigned rank;
     uint64_t shape[EG_RANK_MAX];
-    uint32_t scan;       /* id of the scan it is inside, 0 = none */
-    size_t input_count;  /* and its inputs: */
+    uint32_t scan;         /* id of the scan it is inside, 0 = none */
+    size_t input_count;    /* and its inputs: */
     const eg_node *inputs; /* valid until the next node is made */
-    double flops, bytes; /* counted: one evaluation; bytes read and written */
+    double flops, bytes;   /* counted: one evaluation; bytes read and written */
 } eg_node_info;
 EG_API eg_status eg_graph_node(const eg_graph *graph, eg_node node, eg_node_info *out,
                                eg_error *error);

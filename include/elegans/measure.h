@@ -14,22 +14,22 @@ extern "C" {
  * and the median what the neighbours left. "one" is one core, "all" every thread of the context at
  * once. A level of the memory that the machine lacks, or whose size it does not tell, is
  * unavailable, with the reason in `source`. */
-#define EG_CEILING_MAP(X)                                                                          \
-    X(clock, "GHz", "core clock while computing")                                                  \
-    X(fma_one, "GFLOP/s", "f32 FMA peak, one core")                                                \
-    X(fma_all, "GFLOP/s", "f32 FMA peak, all cores")                                               \
-    X(fma_per_cycle, "FLOP/cycle", "f32 FMA peak per cycle, one core")                             \
-    X(l1_one, "GB/s", "read L1, one core")                                                         \
-    X(l1_all, "GB/s", "read L1, all cores")                                                        \
-    X(l2_one, "GB/s", "read L2, one core")                                                         \
-    X(l2_all, "GB/s", "read L2, all cores")                                                        \
-    X(l3_one, "GB/s", "read L3, one core")                                                         \
-    X(l3_all, "GB/s", "read L3, all cores")                                                        \
-    X(dram_one, "GB/s", "read DRAM, one core")                                                     \
-    X(dram_all, "GB/s", "read DRAM, all cores")                                                    \
-    X(copy_one, "GB/s", "copy DRAM, one core (read + write)")                                      \
-    X(copy_all, "GB/s", "copy DRAM, all cores (read + write)")                                     \
-    X(launch, "ns", "start and join of all threads")                                               \
+#define EG_CEILING_MAP(X)                                              \
+    X(clock, "GHz", "core clock while computing")                      \
+    X(fma_one, "GFLOP/s", "f32 FMA peak, one core")                    \
+    X(fma_all, "GFLOP/s", "f32 FMA peak, all cores")                   \
+    X(fma_per_cycle, "FLOP/cycle", "f32 FMA peak per cycle, one core") \
+    X(l1_one, "GB/s", "read L1, one core")                             \
+    X(l1_all, "GB/s", "read L1, all cores")                            \
+    X(l2_one, "GB/s", "read L2, one core")                             \
+    X(l2_all, "GB/s", "read L2, all cores")                            \
+    X(l3_one, "GB/s", "read L3, one core")                             \
+    X(l3_all, "GB/s", "read L3, all cores")                            \
+    X(dram_one, "GB/s", "read DRAM, one core")                         \
+    X(dram_all, "GB/s", "read DRAM, all cores")                        \
+    X(copy_one, "GB/s", "copy DRAM, one core (read + write)")          \
+    X(copy_all, "GB/s", "copy DRAM, all cores (read + write)")         \
+    X(launch, "ns", "start and join of all threads")                   \
     X(clock_overhead, "ns", "one reading of the clock")
 
 typedef struct eg_ceilings {

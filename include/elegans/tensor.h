@@ -9,15 +9,15 @@ extern "C" {
 #endif
 
 /* name, bits per element, text, the .npy type ("" where numpy has none) */
-#define EG_TYPE_MAP(X)                                                                             \
-    X(EG_F32, 32, "f32", "<f4")                                                                    \
-    X(EG_F16, 16, "f16", "<f2")                                                                    \
-    X(EG_BF16, 16, "bf16", "")                                                                     \
-    X(EG_I8, 8, "i8", "|i1")                                                                       \
-    X(EG_I4, 4, "i4", "") /* two to a byte, the even element in the low half */                    \
-    X(EG_U8, 8, "u8", "|u1")                                                                       \
-    X(EG_I32, 32, "i32", "<i4")                                                                    \
-    X(EG_I64, 64, "i64", "<i8")                                                                    \
+#define EG_TYPE_MAP(X)                                                          \
+    X(EG_F32, 32, "f32", "<f4")                                                 \
+    X(EG_F16, 16, "f16", "<f2")                                                 \
+    X(EG_BF16, 16, "bf16", "")                                                  \
+    X(EG_I8, 8, "i8", "|i1")                                                    \
+    X(EG_I4, 4, "i4", "") /* two to a byte, the even element in the low half */ \
+    X(EG_U8, 8, "u8", "|u1")                                                    \
+    X(EG_I32, 32, "i32", "<i4")                                                 \
+    X(EG_I64, 64, "i64", "<i8")                                                 \
     X(EG_BOOL, 8, "bool", "|b1")
 
 typedef enum eg_type {

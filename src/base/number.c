@@ -90,8 +90,8 @@ eg_status eg_number_parse(const char *text, size_t length, double *out, eg_error
     return EG_OK;
 }
 
-eg_status eg_integer_parse(const char *text, size_t length, int64_t low, int64_t high,
-                           int64_t *out, eg_error *error) {
+eg_status eg_integer_parse(const char *text, size_t length, int64_t low, int64_t high, int64_t *out,
+                           eg_error *error) {
     if (!text || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no text or no place for a number");
     bool negative = length && text[0] == '-';
     size_t i = length && (text[0] == '-' || text[0] == '+');

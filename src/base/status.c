@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define STRING(x)       #x
+#define STRING(x)        #x
 #define EXPAND_STRING(x) STRING(x)
 
 const char *eg_version(void) {

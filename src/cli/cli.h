@@ -53,7 +53,9 @@ typedef struct context_flags {
 } context_flags;
 #define CONTEXT_OPTIONS(flags)                                                                     \
     {"--threads", OPTION_COUNT, &(flags).threads, "N", "threads to use (default: fastest cores)"}, \
-        {"--isa", OPTION_TEXT, &(flags).isa, "NAME", "kernels to use: ref, avx2, avx512, neon"}
+    {                                                                                              \
+        "--isa", OPTION_TEXT, &(flags).isa, "NAME", "kernels to use: ref, avx2, avx512, neon"      \
+    }
 /* Returns -1 to go on, or the exit code after a message. Warnings of the library go to stderr. */
 int context_open(const context_flags *flags, eg_context **out);
 
@@ -70,6 +72,8 @@ void print_row(const char *name, const char *value, const char *note);
 const char *format_bytes(char out[32], uint64_t bytes);
 /* Three or four digits that matter: "118.2", "3.69", "1040". */
 const char *format_short(char out[32], double value);
+/* "12.3 us". */
+const char *format_seconds(char out[32], double seconds);
 /* "118.2 GFLOP/s", or "unavailable: why". */
 const char *format_metric(char out[96], const eg_metric *metric);
 

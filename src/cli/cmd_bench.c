@@ -15,9 +15,10 @@ static void print_result(const char *what, const eg_bench_result *r) {
     print_title(what, "");
     snprintf(value, sizeof value, "%s", format_metric(best, &r->best));
     print_row("best", value, eg_provenance_name(r->best.provenance));
-    print_row("median", format_metric(median, &r->median), eg_provenance_name(r->median.provenance));
-    snprintf(value, sizeof value, "%s ms, %llu repetitions",
-             format_short(text, r->best_seconds * 1e3), (unsigned long long)r->repetitions);
+    print_row("median", format_metric(median, &r->median),
+              eg_provenance_name(r->median.provenance));
+    snprintf(value, sizeof value, "%s, %llu repetitions", format_seconds(text, r->best_seconds),
+             (unsigned long long)r->repetitions);
     print_row("time", value, "measured");
     snprintf(value, sizeof value, "%u", r->threads);
     print_row("threads", value, "counted");
@@ -119,7 +120,8 @@ static int append_kernel(void *user, const eg_bench_kernel *k) {
     json_put_text(entry, "shape", k->shape);
     json_put_flag(entry, "selected", k->selected);
     json_put_metric(entry, "speed", &k->speed);
-    if (k->speed.provenance != EG_UNAVAILABLE) json_put_number(entry, "nanoseconds", k->nanoseconds);
+    if (k->speed.provenance != EG_UNAVAILABLE)
+        json_put_number(entry, "nanoseconds", k->nanoseconds);
     json_put_number(entry, "flops", k->flops);
     json_put_number(entry, "bytes", k->bytes);
     json_append(user, entry);
@@ -152,13 +154,14 @@ int cmd_bench(int argc, char **argv) {
         {"--json", OPTION_FLAG, &flags.json, NULL, "print JSON"},
         CONTEXT_OPTIONS(flags.context),
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
-    const usage use = {"bench copy|gemm|kernels [FILTER] [OPTIONS]",
-                       "copy measures memory bandwidth, gemm compute throughput with packed weights,\n"
-                       "kernels every kernel of the table (or those whose name contains FILTER).",
-                       options,
-                       "  elegans bench gemm --size 128x256x512\n"
-                       "  elegans bench copy --size 1G --threads 1\n"
-                       "  elegans bench kernels softmax\n"};
+    const usage use = {
+        "bench copy|gemm|kernels [FILTER] [OPTIONS]",
+        "copy measures memory bandwidth, gemm compute throughput with packed weights,\n"
+        "kernels every kernel of the table (or those whose name contains FILTER).",
+        options,
+        "  elegans bench gemm --size 128x256x512\n"
+        "  elegans bench copy --size 1G --threads 1\n"
+        "  elegans bench kernels softmax\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
     if (code >= 0) return code;
     if (!rest) return fail(EXIT_USAGE, "bench what: copy, gemm or kernels?");

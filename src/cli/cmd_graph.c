@@ -41,7 +41,8 @@ static void print_text(const eg_graph *graph, const char *title) {
                shape_text(&info, shape));
         if (info.name) printf(" %s", info.name);
         for (size_t k = 0; k < info.input_count; k++) printf(" %u", info.inputs[k].id);
-        if (flops > 0) printf("  %s%s kFLOP%s", style_dim(), format_short(number, flops / 1e3), style_end());
+        if (flops > 0)
+            printf("  %s%s kFLOP%s", style_dim(), format_short(number, flops / 1e3), style_end());
         putchar('\n');
     }
     snprintf(note, sizeof note, "%s MFLOP", format_short(number, total / 1e6));
@@ -56,7 +57,7 @@ static void print_dot(const eg_graph *graph) {
         if (eg_graph_node(graph, (eg_node){(uint32_t)i}, &info, NULL)) continue;
         printf("  n%zu [label=\"%s\\n%s\"%s];\n", i, info.name ? info.name : info.operation,
                shape_text(&info, shape),
-               info.name  ? ", style=filled, fillcolor=\"#dde8f4\""
+               info.name   ? ", style=filled, fillcolor=\"#dde8f4\""
                : info.scan ? ", style=filled, fillcolor=\"#f4eedd\""
                            : "");
         for (size_t k = 0; k < info.input_count; k++)
@@ -81,7 +82,8 @@ static int open_graph(eg_context *context, const char *path, const char *example
                       eg_graph **out) {
     eg_error error;
     if (path) {
-        if (eg_graph_load(context, path, out, &error)) return fail(EXIT_FAILED, "%s", error.message);
+        if (eg_graph_load(context, path, out, &error))
+            return fail(EXIT_FAILED, "%s", error.message);
         return -1;
     }
     if (eg_graph_create(context, out, &error)) return fail(EXIT_FAILED, "%s", error.message);
@@ -98,17 +100,19 @@ int cmd_graph(int argc, char **argv) {
         {"--dot", OPTION_FLAG, &dot, NULL, "print Graphviz"},
         {"--json", OPTION_TEXT, &save, "FILE", "write the graph as JSON"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
-    const usage use = {"graph FILE.json|--example NAME [--gradient] [--dot|--json FILE]",
-                       "Shows a graph: every node with its operation, shape, inputs and cost. Nodes\n"
-                       "marked with | are inside a scan; their cost is that of all its steps.",
-                       options,
-                       "  elegans graph --example cfc\n"
-                       "  elegans graph --example mlp --dot | dot -Tsvg > mlp.svg\n"};
+    const usage use = {
+        "graph FILE.json|--example NAME [--gradient] [--dot|--json FILE]",
+        "Shows a graph: every node with its operation, shape, inputs and cost. Nodes\n"
+        "marked with | are inside a scan; their cost is that of all its steps.",
+        options,
+        "  elegans graph --example cfc\n"
+        "  elegans graph --example mlp --dot | dot -Tsvg > mlp.svg\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
     if (code >= 0) return code;
     if (rest > 1 || (rest == 1) == (example != NULL))
         return fail(EXIT_USAGE, "graph needs one file, or --example NAME");
-    if (gradient && !example) return fail(EXIT_USAGE, "--gradient needs --example: a file has no loss");
+    if (gradient && !example)
+        return fail(EXIT_USAGE, "--gradient needs --example: a file has no loss");
     eg_context *context;
     code = context_open(&flags, &context);
     if (code >= 0) return code;
@@ -117,7 +121,8 @@ int cmd_graph(int argc, char **argv) {
     code = open_graph(context, rest ? argv[0] : NULL, example, gradient, &graph);
     if (code < 0) {
         code = EXIT_DONE;
-        if (save && eg_graph_save(graph, save, &error)) code = fail(EXIT_FAILED, "%s", error.message);
+        if (save && eg_graph_save(graph, save, &error))
+            code = fail(EXIT_FAILED, "%s", error.message);
         else if (dot) print_dot(graph);
         else if (!save) print_text(graph, rest ? argv[0] : example);
     }

@@ -10,8 +10,7 @@ int cmd_help(int argc, char **argv) {
                 char *arguments[] = {argv[1], (char[]){"--help"}, NULL};
                 return c->run(2, arguments);
             }
-        if (strcmp(argv[1], "help") != 0)
-            return fail(EXIT_USAGE, "unknown command '%s'", argv[1]);
+        if (strcmp(argv[1], "help") != 0) return fail(EXIT_USAGE, "unknown command '%s'", argv[1]);
     }
     printf("%selegans%s %s: liquid networks and transformers, tuned for the chip they run on\n\n",
            style_bold(), style_end(), eg_version());

@@ -17,7 +17,8 @@ static void print_cores(const eg_chip *chip) {
         if (kind->threads > kind->cores)
             at += snprintf(value + at, sizeof value - (size_t)at, ", %u threads", kind->threads);
         if (kind->max_mhz > 0)
-            snprintf(value + at, sizeof value - (size_t)at, ", up to %.2f GHz", kind->max_mhz / 1000);
+            snprintf(value + at, sizeof value - (size_t)at, ", up to %.2f GHz",
+                     kind->max_mhz / 1000);
         print_row(i ? "" : "cores", value, note);
     }
 }
@@ -109,7 +110,8 @@ static void print_chip(const eg_context *context) {
     if (!chip->in_table) return;
     const eg_chip_row *row = &chip->row;
     char number[32];
-    snprintf(value, sizeof value, "confidence: %s", row->confidence[0] ? row->confidence : "unknown");
+    snprintf(value, sizeof value, "confidence: %s",
+             row->confidence[0] ? row->confidence : "unknown");
     print_section("Data sheet", value);
     if (row->gpu_tflops > 0) {
         snprintf(value, sizeof value, "%u cores, %s TFLOP/s f32", row->gpu_cores,
@@ -150,7 +152,8 @@ static void print_ceilings(const eg_context *context, const eg_ceilings *c) {
     if (c->from_cache) snprintf(note, sizeof note, "measured earlier on this machine");
     else snprintf(note, sizeof note, "best of many short bursts, %.1f s in all", c->seconds);
     print_section("Ceilings", note);
-    snprintf(value, sizeof value, "%12s%8s %u %s", "one core", "all", threads, threads == 1 ? "thread" : "threads");
+    snprintf(value, sizeof value, "%12s%8s %u %s", "one core", "all", threads,
+             threads == 1 ? "thread" : "threads");
     print_row("", value, "");
     print_pair("f32 FMA", &c->fma_one, &c->fma_all);
     print_pair("read L1", &c->l1_one, &c->l1_all);
@@ -206,11 +209,11 @@ static json *chip_json(const eg_chip *chip) {
     json_put_text(object, "hypervisor", chip->hypervisor);
     json_put_text(object, "fingerprint", chip->fingerprint);
     const char *source = chip->topology_source;
-#define COUNT(target, key, number, unit_text, from)                                                \
-    do {                                                                                           \
-        eg_metric metric_ = {(double)(number), (number) ? EG_COUNTED : EG_UNAVAILABLE, unit_text,  \
-                             (number) ? (from) : "not told by the system"};                        \
-        json_put_metric(target, key, &metric_);                                                    \
+#define COUNT(target, key, number, unit_text, from)                                               \
+    do {                                                                                          \
+        eg_metric metric_ = {(double)(number), (number) ? EG_COUNTED : EG_UNAVAILABLE, unit_text, \
+                             (number) ? (from) : "not told by the system"};                       \
+        json_put_metric(target, key, &metric_);                                                   \
     } while (0)
     COUNT(object, "cores", chip->cores, NULL, source);
     COUNT(object, "threads", chip->threads, NULL, source);

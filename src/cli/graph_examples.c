@@ -46,10 +46,12 @@ static eg_node build_cfc(eg_graph *g, eg_node *list, size_t *count) {
     eg_node h0 = eg_input(g, "h0", EG_F32, 2, (uint64_t[]){BATCH, UNITS});
     eg_node scan = eg_scan(g, STEPS, 0), h = eg_scan_carry(g, scan, h0);
     eg_node both[] = {eg_scan_step(g, scan, xs), h};
-    eg_node q = eg_silu(g, linear(&p, "backbone", eg_concat(g, 1, 2, both), INPUTS + UNITS, BACKBONE));
+    eg_node q =
+        eg_silu(g, linear(&p, "backbone", eg_concat(g, 1, 2, both), INPUTS + UNITS, BACKBONE));
     eg_node f1 = eg_tanh(g, linear(&p, "ff1", q, BACKBONE, UNITS));
     eg_node f2 = eg_tanh(g, linear(&p, "ff2", q, BACKBONE, UNITS));
-    eg_node time = eg_mul(g, eg_scan_step(g, scan, spans), linear(&p, "time_a", q, BACKBONE, UNITS));
+    eg_node time =
+        eg_mul(g, eg_scan_step(g, scan, spans), linear(&p, "time_a", q, BACKBONE, UNITS));
     eg_node gate = eg_sigmoid(g, eg_add(g, time, linear(&p, "time_b", q, BACKBONE, UNITS)));
     eg_node next = eg_add(g, f1, eg_mul(g, gate, eg_sub(g, f2, f1)));
     eg_scan_update(g, h, next);

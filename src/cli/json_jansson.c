@@ -8,7 +8,9 @@ bool json_usable(void) { return true; }
 json *json_new_object(void) { return json_object(); }
 json *json_new_list(void) { return json_array(); }
 
-void json_put(json *object, const char *key, json *value) { json_object_set_new(object, key, value); }
+void json_put(json *object, const char *key, json *value) {
+    json_object_set_new(object, key, value);
+}
 
 /* What is not valid UTF-8 (a name the firmware gave) becomes null rather than a broken document. */
 void json_put_text(json *object, const char *key, const char *text) {
@@ -37,12 +39,15 @@ void json_put_metric(json *object, const char *key, const eg_metric *metric) {
     else json_put_number(value, "value", metric->value);
     json_put_text(value, "unit", metric->unit);
     json_put_text(value, "provenance", eg_provenance_name(metric->provenance));
-    json_put_text(value, metric->provenance == EG_UNAVAILABLE ? "reason" : "source", metric->source);
+    json_put_text(value, metric->provenance == EG_UNAVAILABLE ? "reason" : "source",
+                  metric->source);
     json_object_set_new(object, key, value);
 }
 
 void json_append(json *list, json *value) { json_array_append_new(list, value); }
-void json_append_text(json *list, const char *text) { json_array_append_new(list, json_string(text)); }
+void json_append_text(json *list, const char *text) {
+    json_array_append_new(list, json_string(text));
+}
 
 int json_print(json *document) {
     int bad = !document || json_dumpf(document, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));

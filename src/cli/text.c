@@ -60,6 +60,14 @@ const char *format_short(char out[32], double value) {
     return out;
 }
 
+const char *format_seconds(char out[32], double seconds) {
+    char number[32];
+    double scale = seconds < 1e-6 ? 1e9 : seconds < 1e-3 ? 1e6 : seconds < 1 ? 1e3 : 1;
+    const char *unit = scale == 1e9 ? "ns" : scale == 1e6 ? "us" : scale == 1e3 ? "ms" : "s";
+    snprintf(out, 32, "%.20s %s", format_short(number, seconds * scale), unit);
+    return out;
+}
+
 const char *format_metric(char out[96], const eg_metric *metric) {
     char number[32];
     if (metric->provenance == EG_UNAVAILABLE)

@@ -28,8 +28,7 @@ void eg_tensor_release(eg_context *context, eg_tensor *tensor) {
 }
 
 static bool same_shape(const eg_tensor *a, const eg_tensor *b) {
-    return a->rank == b->rank &&
-           memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0;
+    return a->rank == b->rank && memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0;
 }
 
 eg_status eg_tensor_convert(const eg_context *context, const eg_tensor *from, eg_tensor *to,

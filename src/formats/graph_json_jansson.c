@@ -234,8 +234,7 @@ static eg_status read_node(eg_graph *graph, const json_t *object, size_t at, eg_
     if (!status) status = read_attributes(object, &attributes, at, error);
     if (status) return status;
     if (!count_fits(op, count)) return bad(error, at, "wrong number of inputs");
-    if (op <= EG__GRAPH_state)
-        status = read_leaf(graph, object, op, &like, at, &made, error);
+    if (op <= EG__GRAPH_state) status = read_leaf(graph, object, op, &like, at, &made, error);
     else if (op == EG__GRAPH_scan)
         made = eg_scan(graph, (uint64_t)attributes.index[0], attributes.index[1] != 0);
     else if (op == EG__GRAPH_update) made = eg_update(graph, inputs[0], inputs[1]);
@@ -268,8 +267,7 @@ eg_status eg__graph_from_json(eg__memory *memory, const char *text, size_t lengt
     *out = NULL;
     json_error_t where;
     json_t *document = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where);
-    if (!document)
-        return eg__fail(error, EG_ERR_FORMAT, "line %d: %s", where.line, where.text);
+    if (!document) return eg__fail(error, EG_ERR_FORMAT, "line %d: %s", where.line, where.text);
     const json_t *nodes = json_object_get(document, "nodes");
     eg_graph *graph = NULL;
     eg_status status = EG_OK;

@@ -69,8 +69,7 @@ static bool step(evaluation *e, uint32_t scan) {
         if (node->scan != scan || node->op == EG__GRAPH_carry) continue;
         uint64_t elements = eg__node_elements(node);
         if (node->op == EG__GRAPH_step)
-            memcpy(e->value[i],
-                   e->value[eg__node_input(graph, node, 1).id] + e->time * elements,
+            memcpy(e->value[i], e->value[eg__node_input(graph, node, 1).id] + e->time * elements,
                    (size_t)elements * sizeof(double));
         else if (!compute(e, i)) return false;
     }
@@ -140,8 +139,7 @@ static eg_status run(evaluation *e, const uint32_t *order, size_t size, size_t b
                                 eg__node_operation(node), node->name);
             fits = room_for(e, order[i]) != NULL;
             if (fits)
-                memcpy(e->value[order[i]], from,
-                       (size_t)eg__node_elements(node) * sizeof(double));
+                memcpy(e->value[order[i]], from, (size_t)eg__node_elements(node) * sizeof(double));
         } else if (node->op == EG__GRAPH_scan) fits = run_scan(e, order[i]);
         else if (node->op != EG__GRAPH_stack && node->op != EG__GRAPH_total &&
                  node->op != EG__GRAPH_last)
@@ -161,8 +159,8 @@ eg_status eg__graph_evaluate(eg_graph *graph, size_t bindings, const eg__binding
     status = eg__graph_order(graph, count, outputs, &order, &size, error);
     if (status) return status;
     evaluation e = {.graph = graph, .training = training, .seed = seed};
-    e.value = eg__memory_take_array(graph->memory, EG_TAG_GRAPH, graph->size + 1, sizeof *e.value,
-                                    NULL);
+    e.value =
+        eg__memory_take_array(graph->memory, EG_TAG_GRAPH, graph->size + 1, sizeof *e.value, NULL);
     if (e.value) status = run(&e, order, size, bindings, bound, error);
     else status = eg__fail(error, EG_ERR_MEMORY, "no memory to evaluate %u nodes", graph->size);
     for (size_t i = 0; !status && i < count; i++)

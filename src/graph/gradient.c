@@ -203,8 +203,8 @@ static eg_status check(eg_graph *graph, eg_node loss, size_t count, const eg_nod
     return EG_OK;
 }
 
-eg_status eg_gradient(eg_graph *graph, eg_node loss, size_t count, const eg_node *wrt,
-                      eg_node *out, eg_error *error) {
+eg_status eg_gradient(eg_graph *graph, eg_node loss, size_t count, const eg_node *wrt, eg_node *out,
+                      eg_error *error) {
     eg_status status = check(graph, loss, count, wrt, out, error);
     if (status) return status;
     const size_t nodes = graph->size + 1;

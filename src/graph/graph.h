@@ -25,11 +25,11 @@ typedef struct eg__node {
     eg_type type;
     unsigned rank;
     uint64_t shape[EG_RANK_MAX];
-    uint32_t scan;                    /* the scan it is inside; 0 = none */
+    uint32_t scan;                     /* the scan it is inside; 0 = none */
     uint32_t first_input, input_count; /* in graph->inputs */
     eg__attributes attributes;
-    char *name;  /* leaves */
-    void *data;  /* constants */
+    char *name;    /* leaves */
+    void *data;    /* constants */
     uint32_t next; /* a carry: its value after a step; a state: its last update */
 } eg__node;
 
@@ -63,7 +63,8 @@ eg_node eg__graph_mistake(eg_graph *graph, eg_status status, const char *format,
 /* A new node whose type and shape its operation's rule finds out from the inputs and attributes (or
  * that come with `like`, for leaves). {0} among the inputs gives {0}. */
 eg_node eg__graph_add(eg_graph *graph, eg__op_id op, unsigned kind, size_t count,
-                      const eg_node *inputs, const eg__attributes *attributes, const eg__node *like);
+                      const eg_node *inputs, const eg__attributes *attributes,
+                      const eg__node *like);
 static inline eg_node eg__graph_add1(eg_graph *graph, eg__op_id op, unsigned kind, eg_node a,
                                      const eg__attributes *attributes) {
     return eg__graph_add(graph, op, kind, 1, &a, attributes, NULL);

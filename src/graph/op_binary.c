@@ -13,9 +13,9 @@ const char *eg__binary_name(unsigned kind) {
     return kind < EG__BINARY_COUNT ? names[kind] : "binary";
 }
 
-#define DEFINE(name)                                                                               \
-    eg_node eg_##name(eg_graph *graph, eg_node a, eg_node b) {                                     \
-        return eg__graph_add2(graph, EG__GRAPH_binary, EG__BINARY_##name, a, b, NULL);             \
+#define DEFINE(name)                                                                   \
+    eg_node eg_##name(eg_graph *graph, eg_node a, eg_node b) {                         \
+        return eg__graph_add2(graph, EG__GRAPH_binary, EG__BINARY_##name, a, b, NULL); \
     }
 EG_BINARY_MAP(DEFINE)
 #undef DEFINE
@@ -115,8 +115,5 @@ static void gradient(eg__backward *backward, eg_node node, eg_node d) {
 #undef Y
 }
 
-const eg__op eg__op_binary = {.name = "binary",
-                              .infer = infer,
-                              .flops = flops,
-                              .gradient = gradient,
-                              .evaluate = evaluate};
+const eg__op eg__op_binary = {
+    .name = "binary", .infer = infer, .flops = flops, .gradient = gradient, .evaluate = evaluate};

@@ -17,8 +17,9 @@ static eg_node add_leaf(eg_graph *graph, eg__op_id op, const char *name, eg_type
                                  eg__op_row(op)->name, name, eg_type_name(type));
     for (uint32_t i = 1; i <= graph->size; i++)
         if (graph->nodes[i].name && strcmp(graph->nodes[i].name, name) == 0)
-            return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "%s: the name '%s' is taken by node %u",
-                                     eg__op_row(op)->name, name, i);
+            return eg__graph_mistake(graph, EG_ERR_ARGUMENT,
+                                     "%s: the name '%s' is taken by node %u", eg__op_row(op)->name,
+                                     name, i);
     eg__node like = {.type = type, .rank = rank};
     for (unsigned i = 0; i < rank; i++) like.shape[i] = shape[i];
     eg_node node = eg__graph_add(graph, op, 0, 0, NULL, NULL, &like);

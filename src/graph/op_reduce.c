@@ -130,10 +130,7 @@ static void evaluate_argmax(const eg_graph *graph, const eg__node *node, const d
     }
 }
 
-const eg__op eg__op_reduce = {.name = "reduce",
-                              .infer = infer,
-                              .flops = flops,
-                              .gradient = gradient,
-                              .evaluate = evaluate};
+const eg__op eg__op_reduce = {
+    .name = "reduce", .infer = infer, .flops = flops, .gradient = gradient, .evaluate = evaluate};
 const eg__op eg__op_argmax = {
     .name = "argmax", .infer = infer_argmax, .flops = flops, .evaluate = evaluate_argmax};

@@ -67,7 +67,8 @@ void eg_scan_update(eg_graph *graph, eg_node carry, eg_node next) {
     else if (n->op == EG__GRAPH_scan)
         eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scan update: a scan has no value");
     else if (c->next)
-        eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scan update: carry %u has one already", carry.id);
+        eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scan update: carry %u has one already",
+                          carry.id);
     else if (n->scan && n->scan != c->scan)
         eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scan update: the value is of another scan");
     else if (!eg__same_shape(c, n) || n->type != EG_F32)

@@ -46,8 +46,5 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
     }
 }
 
-const eg__op eg__op_select = {.name = "select",
-                              .infer = infer,
-                              .flops = flops,
-                              .gradient = gradient,
-                              .evaluate = evaluate};
+const eg__op eg__op_select = {
+    .name = "select", .infer = infer, .flops = flops, .gradient = gradient, .evaluate = evaluate};

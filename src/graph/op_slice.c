@@ -35,7 +35,8 @@ static eg_status infer_slice(const eg_graph *graph, eg__node *node, eg_error *er
     unsigned axis;
     eg_status status = copy_shape(graph, node, &axis, error);
     if (status) return status;
-    uint64_t start = (uint64_t)node->attributes.index[1], size = (uint64_t)node->attributes.index[2];
+    uint64_t start = (uint64_t)node->attributes.index[1],
+             size = (uint64_t)node->attributes.index[2];
     char text[160];
     if (start > node->shape[axis] || size > node->shape[axis] - start)
         return eg__fail(error, EG_ERR_ARGUMENT, "%llu elements from %llu are not in axis %u of %s",
@@ -62,8 +63,7 @@ static void evaluate_slice(const eg_graph *graph, const eg__node *node, const do
     uint64_t outer, inner, start = (uint64_t)node->attributes.index[1];
     split_at(node, axis, &outer, &inner);
     for (uint64_t o = 0; o < outer; o++)
-        memcpy(out + o * node->shape[axis] * inner,
-               in[0] + (o * x->shape[axis] + start) * inner,
+        memcpy(out + o * node->shape[axis] * inner, in[0] + (o * x->shape[axis] + start) * inner,
                node->shape[axis] * inner * sizeof *out);
 }
 
@@ -109,9 +109,7 @@ static void evaluate_pad(const eg_graph *graph, const eg__node *node, const doub
                x->shape[axis] * inner * sizeof *out);
 }
 
-const eg__op eg__op_slice = {.name = "slice",
-                             .infer = infer_slice,
-                             .gradient = gradient_slice,
-                             .evaluate = evaluate_slice};
+const eg__op eg__op_slice = {
+    .name = "slice", .infer = infer_slice, .gradient = gradient_slice, .evaluate = evaluate_slice};
 const eg__op eg__op_pad = {
     .name = "pad", .infer = infer_pad, .gradient = gradient_pad, .evaluate = evaluate_pad};

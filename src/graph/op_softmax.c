@@ -53,8 +53,5 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
     }
 }
 
-const eg__op eg__op_softmax = {.name = "softmax",
-                               .infer = infer,
-                               .flops = flops,
-                               .gradient = gradient,
-                               .evaluate = evaluate};
+const eg__op eg__op_softmax = {
+    .name = "softmax", .infer = infer, .flops = flops, .gradient = gradient, .evaluate = evaluate};

@@ -10,13 +10,11 @@ static const char *const names[EG__UNARY_COUNT] = {
 #undef NAME
 };
 
-const char *eg__unary_name(unsigned kind) {
-    return kind < EG__UNARY_COUNT ? names[kind] : "unary";
-}
+const char *eg__unary_name(unsigned kind) { return kind < EG__UNARY_COUNT ? names[kind] : "unary"; }
 
-#define DEFINE(name)                                                                               \
-    eg_node eg_##name(eg_graph *graph, eg_node x) {                                                \
-        return eg__graph_add1(graph, EG__GRAPH_unary, EG__UNARY_##name, x, NULL);                  \
+#define DEFINE(name)                                                              \
+    eg_node eg_##name(eg_graph *graph, eg_node x) {                               \
+        return eg__graph_add1(graph, EG__GRAPH_unary, EG__UNARY_##name, x, NULL); \
     }
 EG_UNARY_MAP(DEFINE)
 #undef DEFINE
@@ -78,7 +76,8 @@ static eg_node slope(eg_graph *g, eg__unary kind, eg_node x, eg_node y) {
     case EG__UNARY_sigmoid: return eg_mul(g, y, eg_sub(g, one, y));
     case EG__UNARY_softplus: return eg_sigmoid(g, x);
     case EG__UNARY_erf:
-        return eg_mul(g, eg_scalar(g, 1.12837916709551257390), eg_exp(g, eg_neg(g, eg_mul(g, x, x))));
+        return eg_mul(g, eg_scalar(g, 1.12837916709551257390),
+                      eg_exp(g, eg_neg(g, eg_mul(g, x, x))));
     case EG__UNARY_gelu: { /* Phi(x) + x phi(x) */
         eg_node cdf = eg_mul(
             g, half, eg_add(g, one, eg_erf(g, eg_mul(g, x, eg_scalar(g, 0.70710678118654752440)))));
@@ -107,8 +106,5 @@ static void gradient(eg__backward *backward, eg_node node, eg_node d) {
     eg__backward_give(backward, x, eg_mul(graph, d, rate));
 }
 
-const eg__op eg__op_unary = {.name = "unary",
-                             .infer = infer,
-                             .flops = flops,
-                             .gradient = gradient,
-                             .evaluate = evaluate};
+const eg__op eg__op_unary = {
+    .name = "unary", .infer = infer, .flops = flops, .gradient = gradient, .evaluate = evaluate};

@@ -21,6 +21,5 @@ void eg__f32_to_bf16_avx2(size_t n, const float *x, uint16_t *y) {
         __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xd8);
         _mm256_storeu_si256((__m256i *)(y + i), packed);
     }
-    for (; i < n; i++)
-        y[i] = (uint16_t)_mm256_extract_epi32(round_bits(_mm256_set1_ps(x[i])), 0);
+    for (; i < n; i++) y[i] = (uint16_t)_mm256_extract_epi32(round_bits(_mm256_set1_ps(x[i])), 0);
 }

@@ -12,7 +12,7 @@ static uint16_t convert(float x) {
     if (isnan(x)) return sign | 0x7e00;
     if (size >= 65520) return sign | 0x7c00; /* halfway beyond the largest: infinity */
     int exponent;
-    frexp(size, &exponent); /* size = m * 2^exponent, m within [0.5, 1) */
+    frexp(size, &exponent);                          /* size = m * 2^exponent, m within [0.5, 1) */
     if (exponent < -13 || size == 0) exponent = -13; /* denormals; frexp calls that of 0 0 */
     /* in units of the last place; rint rounds to even, and a carry runs into the exponent */
     double units = rint(ldexp(size, 11 - exponent));

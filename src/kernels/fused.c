@@ -69,7 +69,8 @@ static void apply(const void *user, float *c, size_t c_stride, size_t row, size_
     part.columns = columns;
     for (unsigned i = 0; i < part.program->operands; i++) {
         unsigned kind = part.program->kind[i];
-        if (kind == EG__FULL || kind == EG__ROW) part.operand[i].data += row * part.operand[i].stride;
+        if (kind == EG__FULL || kind == EG__ROW)
+            part.operand[i].data += row * part.operand[i].stride;
         if (kind == EG__FULL || kind == EG__COLUMN) part.operand[i].data += column;
     }
     fused->kernel(&part);

@@ -7,35 +7,35 @@
 
 /* name, number of inputs, text. Comparisons give 1 or 0; select(c, a, b) is a where c is not 0.
  * min and max are NaN where either input is. */
-#define EG__FUSED_MAP(X)                                                                           \
-    X(COPY, 1, "copy")                                                                             \
-    X(ADD, 2, "add")                                                                               \
-    X(SUB, 2, "sub")                                                                               \
-    X(MUL, 2, "mul")                                                                               \
-    X(DIV, 2, "div")                                                                               \
-    X(MIN, 2, "min")                                                                               \
-    X(MAX, 2, "max")                                                                               \
-    X(FMA, 3, "fma") /* a*b + c, rounded once */                                                   \
-    X(NEG, 1, "neg")                                                                               \
-    X(ABS, 1, "abs")                                                                               \
-    X(SQRT, 1, "sqrt")                                                                             \
-    X(RSQRT, 1, "rsqrt")                                                                           \
-    X(EXP, 1, "exp")                                                                               \
-    X(LOG, 1, "log")                                                                               \
-    X(TANH, 1, "tanh")                                                                             \
-    X(SIGMOID, 1, "sigmoid")                                                                       \
-    X(SOFTPLUS, 1, "softplus")                                                                     \
-    X(ERF, 1, "erf")                                                                               \
-    X(GELU, 1, "gelu")                                                                             \
-    X(SILU, 1, "silu")                                                                             \
-    X(RELU, 1, "relu")                                                                             \
-    X(SIN, 1, "sin")                                                                               \
-    X(COS, 1, "cos")                                                                               \
-    X(POW, 2, "pow")                                                                               \
-    X(LT, 2, "lt")                                                                                 \
-    X(LE, 2, "le")                                                                                 \
-    X(EQ, 2, "eq")                                                                                 \
-    X(NE, 2, "ne")                                                                                 \
+#define EG__FUSED_MAP(X)                         \
+    X(COPY, 1, "copy")                           \
+    X(ADD, 2, "add")                             \
+    X(SUB, 2, "sub")                             \
+    X(MUL, 2, "mul")                             \
+    X(DIV, 2, "div")                             \
+    X(MIN, 2, "min")                             \
+    X(MAX, 2, "max")                             \
+    X(FMA, 3, "fma") /* a*b + c, rounded once */ \
+    X(NEG, 1, "neg")                             \
+    X(ABS, 1, "abs")                             \
+    X(SQRT, 1, "sqrt")                           \
+    X(RSQRT, 1, "rsqrt")                         \
+    X(EXP, 1, "exp")                             \
+    X(LOG, 1, "log")                             \
+    X(TANH, 1, "tanh")                           \
+    X(SIGMOID, 1, "sigmoid")                     \
+    X(SOFTPLUS, 1, "softplus")                   \
+    X(ERF, 1, "erf")                             \
+    X(GELU, 1, "gelu")                           \
+    X(SILU, 1, "silu")                           \
+    X(RELU, 1, "relu")                           \
+    X(SIN, 1, "sin")                             \
+    X(COS, 1, "cos")                             \
+    X(POW, 2, "pow")                             \
+    X(LT, 2, "lt")                               \
+    X(LE, 2, "le")                               \
+    X(EQ, 2, "eq")                               \
+    X(NE, 2, "ne")                               \
     X(SELECT, 3, "select")
 
 typedef enum eg__fused_op {

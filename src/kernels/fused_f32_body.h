@@ -17,53 +17,54 @@ typedef struct view {
 
 /* One instruction over the block. BODY sees x, y, z and sets d; HEAVY is the same for functions
  * that work on several vectors in lockstep. */
-#define LOOP(BODY)                                                                                 \
-    for (size_t r = 0; r < rows; r++) {                                                            \
-        const float *pa = a.data + r * a.stride, *pb = b.data + r * b.stride,                      \
-                    *pc = c.data + r * c.stride;                                                   \
-        float *to = out.data + r * out.stride;                                                     \
-        size_t i = 0;                                                                              \
-        for (; i + VF_N <= columns; i += VF_N) {                                                   \
-            vf d, x = vf_load(pa + (i & a.mask)), y = vf_load(pb + (i & b.mask)),                  \
-                  z = vf_load(pc + (i & c.mask));                                                  \
-            (void)x, (void)y, (void)z;                                                             \
-            BODY;                                                                                  \
-            vf_store(to + i, d);                                                                   \
-        }                                                                                          \
-        if (i < columns) {                                                                         \
-            size_t n = columns - i;                                                                \
-            vf d, x = vf_load_part(pa + (i & a.mask), n), y = vf_load_part(pb + (i & b.mask), n),  \
-                  z = vf_load_part(pc + (i & c.mask), n);                                          \
-            (void)x, (void)y, (void)z;                                                             \
-            BODY;                                                                                  \
-            vf_store_part(to + i, d, n);                                                           \
-        }                                                                                          \
-    }                                                                                              \
+#define LOOP(BODY)                                                                                \
+    for (size_t r = 0; r < rows; r++) {                                                           \
+        const float *pa = a.data + r * a.stride, *pb = b.data + r * b.stride,                     \
+                    *pc = c.data + r * c.stride;                                                  \
+        float *to = out.data + r * out.stride;                                                    \
+        size_t i = 0;                                                                             \
+        for (; i + VF_N <= columns; i += VF_N) {                                                  \
+            vf d, x = vf_load(pa + (i & a.mask)), y = vf_load(pb + (i & b.mask)),                 \
+                  z = vf_load(pc + (i & c.mask));                                                 \
+            (void)x, (void)y, (void)z;                                                            \
+            BODY;                                                                                 \
+            vf_store(to + i, d);                                                                  \
+        }                                                                                         \
+        if (i < columns) {                                                                        \
+            size_t n = columns - i;                                                               \
+            vf d, x = vf_load_part(pa + (i & a.mask), n), y = vf_load_part(pb + (i & b.mask), n), \
+                  z = vf_load_part(pc + (i & c.mask), n);                                         \
+            (void)x, (void)y, (void)z;                                                            \
+            BODY;                                                                                 \
+            vf_store_part(to + i, d, n);                                                          \
+        }                                                                                         \
+    }                                                                                             \
     break
 
-#define HEAVY(FUNCTION)                                                                            \
-    for (size_t r = 0; r < rows; r++) {                                                            \
-        const float *pa = a.data + r * a.stride;                                                   \
-        float *to = out.data + r * out.stride;                                                     \
-        size_t i = 0;                                                                              \
-        for (; i + LOCKSTEP * VF_N <= columns; i += LOCKSTEP * VF_N) {                             \
-            vf x[LOCKSTEP];                                                                        \
-            UNROLL for (int l = 0; l < LOCKSTEP; l++) x[l] =                                       \
-                vf_load(pa + ((i + l * VF_N) & a.mask));                                           \
-            FUNCTION(LOCKSTEP, x);                                                                 \
-            UNROLL for (int l = 0; l < LOCKSTEP; l++) vf_store(to + i + l * VF_N, x[l]);           \
-        }                                                                                          \
-        for (; i + VF_N <= columns; i += VF_N) {                                                   \
-            vf x = vf_load(pa + (i & a.mask));                                                     \
-            FUNCTION(1, &x);                                                                       \
-            vf_store(to + i, x);                                                                   \
-        }                                                                                          \
-        if (i < columns) {                                                                         \
-            vf x = vf_load_part(pa + (i & a.mask), columns - i);                                   \
-            FUNCTION(1, &x);                                                                       \
-            vf_store_part(to + i, x, columns - i);                                                 \
-        }                                                                                          \
-    }                                                                                              \
+#define HEAVY(FUNCTION)                                                                        \
+    for (size_t r = 0; r < rows; r++) {                                                        \
+        const float *pa = a.data + r * a.stride;                                               \
+        float *to = out.data + r * out.stride;                                                 \
+        size_t i = 0;                                                                          \
+        for (; i + LOCKSTEP * VF_N <= columns; i += LOCKSTEP * VF_N) {                         \
+            vf x[LOCKSTEP];                                                                    \
+            UNROLL                                                                             \
+            for (int l = 0; l < LOCKSTEP; l++) x[l] = vf_load(pa + ((i + l * VF_N) & a.mask)); \
+            FUNCTION(LOCKSTEP, x);                                                             \
+            UNROLL                                                                             \
+            for (int l = 0; l < LOCKSTEP; l++) vf_store(to + i + l * VF_N, x[l]);              \
+        }                                                                                      \
+        for (; i + VF_N <= columns; i += VF_N) {                                               \
+            vf x = vf_load(pa + (i & a.mask));                                                 \
+            FUNCTION(1, &x);                                                                   \
+            vf_store(to + i, x);                                                               \
+        }                                                                                      \
+        if (i < columns) {                                                                     \
+            vf x = vf_load_part(pa + (i & a.mask), columns - i);                               \
+            FUNCTION(1, &x);                                                                   \
+            vf_store_part(to + i, x, columns - i);                                             \
+        }                                                                                      \
+    }                                                                                          \
     break
 
 INLINE vf keep_nan(vf result, vf a) { return vf_select(vf_ne(a, a), a, result); }
@@ -130,12 +131,10 @@ static view operand_view(const eg__fused_f32_args *args, workspace *space, unsig
     return (view){space->repeated[i], 0, 0}; /* filled once, before the first block */
 }
 
-static void block_run(const eg__fused_f32_args *args, workspace *space, size_t row, size_t rows,
-                      size_t column, size_t columns) {
+/* One block: `places` holds the registers already. */
+static void block_run(const eg__fused_f32_args *args, workspace *space, view *places, size_t row,
+                      size_t rows, size_t column, size_t columns) {
     const eg__fused_program *program = args->program;
-    view places[EG__FUSED_REGISTERS + EG__FUSED_OPERANDS];
-    for (unsigned i = 0; i < EG__FUSED_REGISTERS; i++)
-        places[i] = (view){space->registers[i], eg__round_up(columns, VF_N), ~(size_t)0};
     for (unsigned i = 0; i < program->operands; i++)
         places[EG__OPERAND(i)] = operand_view(args, space, i, row, rows, column);
     for (unsigned i = 0; i < program->length; i++) {
@@ -149,15 +148,20 @@ static void block_run(const eg__fused_f32_args *args, workspace *space, size_t r
 
 void SIMD(eg__fused_f32)(const eg__fused_f32_args *args) {
     workspace space;
+    view places[EG__FUSED_REGISTERS + EG__FUSED_OPERANDS];
     size_t rows = args->rows, columns = args->columns;
     if (eg__fused_is_flat(args)) columns *= rows, rows = rows > 0;
     if (!rows || !columns) return;
     for (unsigned i = 0; i < args->program->operands; i++)
         if (args->program->kind[i] == EG__SCALAR) repeat(space.repeated[i], *args->operand[i].data);
-    /* narrow rows are taken several at a time */
-    size_t wide = eg__min(columns, BLOCK), high = BLOCK / eg__round_up(wide, VF_N);
+    /* a single instruction keeps nothing for a next one, so that it may take a whole row; narrow rows
+     * are taken several at a time */
+    const size_t wide = args->program->length == 1 ? columns : eg__min(columns, BLOCK);
+    const size_t stride = eg__round_up(wide, VF_N), high = eg__max(1, BLOCK / stride);
+    for (unsigned i = 0; i < EG__FUSED_REGISTERS; i++)
+        places[i] = (view){space.registers[i], stride, ~(size_t)0};
     for (size_t row = 0; row < rows; row += high)
         for (size_t column = 0; column < columns; column += wide)
-            block_run(args, &space, row, eg__min(high, rows - row), column,
+            block_run(args, &space, places, row, eg__min(high, rows - row), column,
                       eg__min(wide, columns - column));
 }

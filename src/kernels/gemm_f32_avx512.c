@@ -7,8 +7,8 @@ enum { MAX_ROWS = 8, MAX_VECTORS = 6, WIDTH_UNIT = 1 };
 #define row_limit(m, n)  MAX_ROWS
 
 /* Half of a vector would be idle: vectors of eight waste less. */
-#define is_narrow(n)   ((n) <= 24 && (n) % 16 > 0 && (n) % 16 <= 8)
-#define narrow_product eg__gemm_f32_avx2
+#define is_narrow(n)     ((n) <= 24 && (n) % 16 > 0 && (n) % 16 <= 8)
+#define narrow_product   eg__gemm_f32_avx2
 
 /* clang-format off */
 #define WIDTHS_3(X, rows) X(rows, 3, 0) X(rows, 2, 0) X(rows, 1, 0)

@@ -19,8 +19,8 @@
 enum {
     PANEL_VECTORS = EG__PANEL / VF_N,
     MAX_HELD = 8,
-    STEP = 4,               /* turns of k in one round of the inner loop */
-    LINE = 64,              /* bytes fetched ahead in a round */
+    STEP = 4,  /* turns of k in one round of the inner loop */
+    LINE = 64, /* bytes fetched ahead in a round */
     COLD_BYTES = 131072,
     EPILOGUE_BYTES = 24576, /* finished columns are handed over while they are in the first cache */
 };
@@ -43,12 +43,16 @@ typedef struct walk {
 INLINE void tile(const int rows, const int vectors, const int start, const walk *w, const float *a,
                  const float *b, float *c, size_t width, const char *ahead) {
     vf sum[MAX_ROWS][MAX_VECTORS];
-    UNROLL for (int i = 0; i < rows; i++) {
-        UNROLL for (int v = 0; v < vectors; v++) sum[i][v] = vf_zero();
+    UNROLL
+    for (int i = 0; i < rows; i++) {
+        UNROLL
+        for (int v = 0; v < vectors; v++) sum[i][v] = vf_zero();
     }
     if (w->cold) {
-        UNROLL for (int i = 0; i < rows; i++) {
-            UNROLL for (int v = 0; v < vectors; v += LINE / (int)sizeof(vf))
+        UNROLL
+        for (int i = 0; i < rows; i++) {
+            UNROLL
+            for (int v = 0; v < vectors; v += LINE / (int)sizeof(vf))
                 __builtin_prefetch(c + (size_t)i * w->c_stride + v * VF_N, 0, 2);
         }
     }
@@ -56,44 +60,54 @@ INLINE void tile(const int rows, const int vectors, const int start, const walk 
     const int bases = (rows + 2) / 3, panels = (start + vectors - 1) / PANEL_VECTORS + 1;
     const size_t stride = w->a_stride * sizeof(float);
     const float *base[(MAX_ROWS + 2) / 3], *panel[MAX_VECTORS];
-    UNROLL for (int i = 0; i < bases; i++) base[i] = a + 3 * (size_t)i * w->a_stride;
-    UNROLL for (int p = 0; p < panels; p++) panel[p] = b + (size_t)p * w->panel_stride;
+    UNROLL
+    for (int i = 0; i < bases; i++) base[i] = a + 3 * (size_t)i * w->a_stride;
+    UNROLL
+    for (int p = 0; p < panels; p++) panel[p] = b + (size_t)p * w->panel_stride;
 /* The shorter side of the tile is held in registers, the other passes by. */
-#define RIGHT(v, t)                                                                                \
+#define RIGHT(v, t) \
     vf_load(panel[(v + start) / PANEL_VECTORS] + (t)*EG__PANEL + (v + start) % PANEL_VECTORS * VF_N)
-#define TURN(t)                                                                                    \
-    do {                                                                                           \
-        vf held[MAX_HELD], passing;                                                                \
-        if (rows < vectors) {                                                                      \
-            UNROLL for (int i = 0; i < rows; i++)                                                  \
-                vf_broadcast_row(held[i], base[i / 3], stride, i % 3, t);                          \
-            UNROLL for (int i = 0; i < rows; i++) vf_keep(held[i]);                                \
-            UNROLL for (int v = 0; v < vectors; v++) {                                             \
-                passing = RIGHT(v, t);                                                             \
-                vf_keep(passing);                                                                  \
-                UNROLL for (int i = 0; i < rows; i++)                                              \
-                    vf_accumulate(sum[i][v], held[i], passing);                                    \
-            }                                                                                      \
-        } else {                                                                                   \
-            UNROLL for (int v = 0; v < vectors; v++) held[v] = RIGHT(v, t);                        \
-            UNROLL for (int v = 0; v < vectors; v++) vf_keep(held[v]);                             \
-            UNROLL for (int i = 0; i < rows; i++) {                                                \
-                vf_broadcast_row(passing, base[i / 3], stride, i % 3, t);                          \
-                UNROLL for (int v = 0; v < vectors; v++)                                           \
-                    vf_accumulate(sum[i][v], passing, held[v]);                                    \
-            }                                                                                      \
-        }                                                                                          \
+#define TURN(t)                                                                               \
+    do {                                                                                      \
+        vf held[MAX_HELD], passing;                                                           \
+        if (rows < vectors) {                                                                 \
+            UNROLL                                                                            \
+            for (int i = 0; i < rows; i++)                                                    \
+                vf_broadcast_row(held[i], base[i / 3], stride, i % 3, t);                     \
+            UNROLL                                                                            \
+            for (int i = 0; i < rows; i++) vf_keep(held[i]);                                  \
+            UNROLL                                                                            \
+            for (int v = 0; v < vectors; v++) {                                               \
+                passing = RIGHT(v, t);                                                        \
+                vf_keep(passing);                                                             \
+                UNROLL                                                                        \
+                for (int i = 0; i < rows; i++) vf_accumulate(sum[i][v], held[i], passing);    \
+            }                                                                                 \
+        } else {                                                                              \
+            UNROLL                                                                            \
+            for (int v = 0; v < vectors; v++) held[v] = RIGHT(v, t);                          \
+            UNROLL                                                                            \
+            for (int v = 0; v < vectors; v++) vf_keep(held[v]);                               \
+            UNROLL                                                                            \
+            for (int i = 0; i < rows; i++) {                                                  \
+                vf_broadcast_row(passing, base[i / 3], stride, i % 3, t);                     \
+                UNROLL                                                                        \
+                for (int v = 0; v < vectors; v++) vf_accumulate(sum[i][v], passing, held[v]); \
+            }                                                                                 \
+        }                                                                                     \
     } while (0)
-#define ADVANCE(turns)                                                                             \
-    do {                                                                                           \
-        UNROLL for (int p = 0; p < panels; p++) {                                                  \
-            panel[p] += (turns)*EG__PANEL;                                                         \
-            KEEP(panel[p]);                                                                        \
-        }                                                                                          \
-        UNROLL for (int i = 0; i < bases; i++) {                                                   \
-            base[i] += (turns);                                                                    \
-            KEEP(base[i]);                                                                         \
-        }                                                                                          \
+#define ADVANCE(turns)                     \
+    do {                                   \
+        UNROLL                             \
+        for (int p = 0; p < panels; p++) { \
+            panel[p] += (turns)*EG__PANEL; \
+            KEEP(panel[p]);                \
+        }                                  \
+        UNROLL                             \
+        for (int i = 0; i < bases; i++) {  \
+            base[i] += (turns);            \
+            KEEP(base[i]);                 \
+        }                                  \
     } while (0)
     for (size_t left_over = w->k / STEP; left_over; left_over--) {
         __builtin_prefetch(ahead);
@@ -112,8 +126,10 @@ INLINE void tile(const int rows, const int vectors, const int start, const walk 
 #undef TURN
 #undef ADVANCE
     if (width >= (size_t)vectors * VF_N) {
-        UNROLL for (int i = 0; i < rows; i++, c += w->c_stride) {
-            UNROLL for (int v = 0; v < vectors; v++) {
+        UNROLL
+        for (int i = 0; i < rows; i++, c += w->c_stride) {
+            UNROLL
+            for (int v = 0; v < vectors; v++) {
                 if (w->add) sum[i][v] = vf_add(sum[i][v], vf_load(c + v * VF_N));
                 vf_store(c + v * VF_N, sum[i][v]);
             }
@@ -121,8 +137,10 @@ INLINE void tile(const int rows, const int vectors, const int start, const walk 
         return;
     }
     const size_t rest = width - (size_t)(vectors - 1) * VF_N; /* only the last vector is partial */
-    UNROLL for (int i = 0; i < rows; i++, c += w->c_stride) {
-        UNROLL for (int v = 0; v < vectors; v++) {
+    UNROLL
+    for (int i = 0; i < rows; i++, c += w->c_stride) {
+        UNROLL
+        for (int v = 0; v < vectors; v++) {
             if (v + 1 < vectors) {
                 if (w->add) sum[i][v] = vf_add(sum[i][v], vf_load(c + v * VF_N));
                 vf_store(c + v * VF_N, sum[i][v]);
@@ -134,20 +152,21 @@ INLINE void tile(const int rows, const int vectors, const int start, const walk 
     }
 }
 
-#define DEFINE_TILE(rows, vectors, start)                                                          \
-    __attribute__((noinline)) static void tile_##rows##_##vectors##_##start(                       \
-        const walk *w, const float *a, const float *b, float *c, size_t width, const char *ahead) { \
-        tile(rows, vectors, start, w, a, b, c, width, ahead);                                                \
+#define DEFINE_TILE(rows, vectors, start)                                      \
+    __attribute__((noinline)) static void tile_##rows##_##vectors##_##start(   \
+        const walk *w, const float *a, const float *b, float *c, size_t width, \
+        const char *ahead) {                                                   \
+        tile(rows, vectors, start, w, a, b, c, width, ahead);                  \
     }
 TILES(DEFINE_TILE)
 
 /* A chain of comparisons, not a table of pointers: an indirect call costs as much as a small tile. */
 INLINE void tile_run(size_t rows, size_t vectors, size_t start, const walk *w, const float *a,
                      const float *b, float *c, size_t width, const char *ahead) {
-#define CASE(r, v, s)                                                                              \
-    if (rows == r && vectors == v && start == s) {                                                 \
-        tile_##r##_##v##_##s(w, a, b, c, width, ahead);                                            \
-        return;                                                                                    \
+#define CASE(r, v, s)                                   \
+    if (rows == r && vectors == v && start == s) {      \
+        tile_##r##_##v##_##s(w, a, b, c, width, ahead); \
+        return;                                         \
     }
     TILES(CASE)
 #undef CASE
@@ -229,8 +248,9 @@ static void product(const eg__gemm_f32_args *g) {
     const size_t height = copies ? eg__round_up(part_size(g->m, EG__GEMM_ROWS), MAX_ROWS) : g->m;
     size_t k = 0;
     do {
-        walk w = {eg__min(depth, g->k - k), g->a_stride, EG__PANEL * g->k, g->c_stride,
-                  g->accumulate || k > 0, g->m * g->n * sizeof(float) > COLD_BYTES};
+        walk w = {eg__min(depth, g->k - k), g->a_stride,
+                  EG__PANEL * g->k,         g->c_stride,
+                  g->accumulate || k > 0,   g->m * g->n * sizeof(float) > COLD_BYTES};
         for (size_t row = 0, m; row < g->m; row += m) {
             m = eg__min(height, g->m - row);
             m += g->m - row - m == 1; /* no tile has a single row */
@@ -253,8 +273,7 @@ INLINE bool product_is_tile(const eg__gemm_f32_args *g) {
 static void product_tile(const eg__gemm_f32_args *g) {
     const walk w = {g->k, g->a_stride, EG__PANEL * g->k, g->c_stride, g->accumulate, false};
     tile_run(g->m, eg__ceil_div(g->n, VF_N), 0, &w, g->a, g->b, g->c, g->n, (const char *)g->b);
-    if (g->epilogue)
-        g->epilogue->apply(g->epilogue->user, g->c, g->c_stride, 0, g->m, 0, g->n);
+    if (g->epilogue) g->epilogue->apply(g->epilogue->user, g->c, g->c_stride, 0, g->m, 0, g->n);
 }
 
 void SIMD(eg__gemm_f32)(const eg__gemm_f32_args *g) {

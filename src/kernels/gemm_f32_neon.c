@@ -3,10 +3,10 @@
 
 enum { MAX_ROWS = 6, MAX_VECTORS = 8, WIDTH_UNIT = 4 };
 #define TILE_WIDTH(rows) ((rows) > 3 ? 4 : 8)
-#define row_limit(m, n)     MAX_ROWS
+#define row_limit(m, n)  MAX_ROWS
 
-#define is_narrow(n)   0
-#define narrow_product product
+#define is_narrow(n)     0
+#define narrow_product   product
 
 /* clang-format off */
 #define WIDTHS_4(X, rows) X(rows, 4, 0) X(rows, 3, 0) X(rows, 2, 0) X(rows, 1, 0)

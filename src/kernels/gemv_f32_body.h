@@ -9,27 +9,33 @@ enum { PANEL_VECTORS = EG__PANEL / VF_N };
 INLINE void strip(const int vectors, const int sums, size_t k, const float *x, const float *b,
                   size_t panel_stride, float *y, size_t width, bool add) {
     vf sum[MAX_SUMS][MAX_VECTORS];
-    UNROLL for (int s = 0; s < sums; s++) {
-        UNROLL for (int v = 0; v < vectors; v++) sum[s][v] = vf_zero();
+    UNROLL
+    for (int s = 0; s < sums; s++) {
+        UNROLL
+        for (int v = 0; v < vectors; v++) sum[s][v] = vf_zero();
     }
-#define B_AT(v, s)                                                                                 \
+#define B_AT(v, s) \
     (b + (size_t)((v) / PANEL_VECTORS) * panel_stride + (v) % PANEL_VECTORS * VF_N + (s)*EG__PANEL)
     size_t i = 0;
     for (; i + (size_t)sums <= k; i += (size_t)sums, b += sums * EG__PANEL) {
-        UNROLL for (int s = 0; s < sums; s++) {
+        UNROLL
+        for (int s = 0; s < sums; s++) {
             vf left = vf_broadcast(x + i + s);
-            UNROLL for (int v = 0; v < vectors; v++) sum[s][v] =
-                vf_fma(left, vf_load(B_AT(v, s)), sum[s][v]);
+            UNROLL
+            for (int v = 0; v < vectors; v++)
+                sum[s][v] = vf_fma(left, vf_load(B_AT(v, s)), sum[s][v]);
         }
     }
     for (; i < k; i++, b += EG__PANEL) {
         vf left = vf_broadcast(x + i);
-        UNROLL for (int v = 0; v < vectors; v++)
-            sum[0][v] = vf_fma(left, vf_load(B_AT(v, 0)), sum[0][v]);
+        UNROLL
+        for (int v = 0; v < vectors; v++) sum[0][v] = vf_fma(left, vf_load(B_AT(v, 0)), sum[0][v]);
     }
 #undef B_AT
-    UNROLL for (int v = 0; v < vectors; v++) {
-        UNROLL for (int s = 1; s < sums; s++) sum[0][v] = vf_add(sum[0][v], sum[s][v]);
+    UNROLL
+    for (int v = 0; v < vectors; v++) {
+        UNROLL
+        for (int s = 1; s < sums; s++) sum[0][v] = vf_add(sum[0][v], sum[s][v]);
         size_t from = (size_t)v * VF_N, n = width <= from ? 0 : eg__min(width - from, VF_N);
         if (n == VF_N) {
             if (add) sum[0][v] = vf_add(sum[0][v], vf_load(y + from));
@@ -41,10 +47,10 @@ INLINE void strip(const int vectors, const int sums, size_t k, const float *x, c
     }
 }
 
-#define DEFINE_STRIP(vectors, sums)                                                                \
-    __attribute__((noinline)) static void strip_##vectors(                                         \
-        size_t k, const float *x, const float *b, float *y, size_t width, bool add) {              \
-        strip(vectors, sums, k, x, b, EG__PANEL * k, y, width, add);                               \
+#define DEFINE_STRIP(vectors, sums)                                                   \
+    __attribute__((noinline)) static void strip_##vectors(                            \
+        size_t k, const float *x, const float *b, float *y, size_t width, bool add) { \
+        strip(vectors, sums, k, x, b, EG__PANEL *k, y, width, add);                   \
     }
 STRIPS(DEFINE_STRIP)
 
@@ -54,11 +60,11 @@ void SIMD(eg__gemv_f32)(const eg__gemv_f32_args *g) {
     const float *b = g->b;
     size_t left = g->n;
     float *y = g->y;
-#define TAKE(vectors, sums)                                                                        \
-    while (left > (vectors == PANEL_VECTORS ? 0 : vectors * VF_N - EG__PANEL)) {                   \
-        strip_##vectors(g->k, g->x, b, y, left, g->accumulate);                                    \
-        if (left <= vectors * VF_N) return;                                                        \
-        left -= vectors * VF_N, y += vectors * VF_N, b += vectors * VF_N * g->k;                   \
+#define TAKE(vectors, sums)                                                      \
+    while (left > (vectors == PANEL_VECTORS ? 0 : vectors * VF_N - EG__PANEL)) { \
+        strip_##vectors(g->k, g->x, b, y, left, g->accumulate);                  \
+        if (left <= vectors * VF_N) return;                                      \
+        left -= vectors * VF_N, y += vectors * VF_N, b += vectors * VF_N * g->k; \
     }
     STRIPS(TAKE)
 #undef TAKE

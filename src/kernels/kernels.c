@@ -42,14 +42,17 @@ static eg_status check_isa(unsigned features, const char *isa, eg_error *error) 
         if ((table[i].features & ~features) == 0) return EG_OK;
         known = true;
     }
-    return known ? eg__fail(error, EG_ERR_UNSUPPORTED, "this machine cannot run isa '%s'", isa)
-                 : eg__fail(error, EG_ERR_UNSUPPORTED, "no kernels for isa '%s' in this build", isa);
+    return known
+               ? eg__fail(error, EG_ERR_UNSUPPORTED, "this machine cannot run isa '%s'", isa)
+               : eg__fail(error, EG_ERR_UNSUPPORTED, "no kernels for isa '%s' in this build", isa);
 }
 
 static void take(eg__kernels *out, const eg__kernel *row) {
     switch (row->operation) {
-#define OPERATION(name, text)                                                                      \
-    case EG__OP_##name: out->name = row->function.name; break;
+#define OPERATION(name, text)           \
+    case EG__OP_##name:                 \
+        out->name = row->function.name; \
+        break;
 #define KERNEL(op, isa, features)
 #include "kernels/kernels.def"
 #undef OPERATION

@@ -6,27 +6,29 @@
 
 enum { SUMS = 4 };
 
-#define ROW_SUM(NAME, TERM)                                                                        \
-    INLINE float NAME(size_t n, const float *x, vf mean) {                                         \
-        (void)mean;                                                                                \
-        vf sum[SUMS];                                                                              \
-        UNROLL for (int s = 0; s < SUMS; s++) sum[s] = vf_zero();                                  \
-        size_t i = 0;                                                                              \
-        for (; i + SUMS * VF_N <= n; i += SUMS * VF_N) {                                           \
-            UNROLL for (int s = 0; s < SUMS; s++) {                                                \
-                vf v = vf_load(x + i + s * VF_N);                                                  \
-                sum[s] = TERM(v, sum[s]);                                                          \
-            }                                                                                      \
-        }                                                                                          \
-        for (; i + VF_N <= n; i += VF_N) {                                                         \
-            vf v = vf_load(x + i);                                                                 \
-            sum[0] = TERM(v, sum[0]);                                                              \
-        }                                                                                          \
-        if (i < n) {                                                                               \
-            vf v = vf_fill_rest(vf_load_part(x + i, n - i), n - i, mean);                          \
-            sum[1] = TERM(v, sum[1]);                                                              \
-        }                                                                                          \
-        return vf_sum(vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3])));                     \
+#define ROW_SUM(NAME, TERM)                                                    \
+    INLINE float NAME(size_t n, const float *x, vf mean) {                     \
+        (void)mean;                                                            \
+        vf sum[SUMS];                                                          \
+        UNROLL                                                                 \
+        for (int s = 0; s < SUMS; s++) sum[s] = vf_zero();                     \
+        size_t i = 0;                                                          \
+        for (; i + SUMS * VF_N <= n; i += SUMS * VF_N) {                       \
+            UNROLL                                                             \
+            for (int s = 0; s < SUMS; s++) {                                   \
+                vf v = vf_load(x + i + s * VF_N);                              \
+                sum[s] = TERM(v, sum[s]);                                      \
+            }                                                                  \
+        }                                                                      \
+        for (; i + VF_N <= n; i += VF_N) {                                     \
+            vf v = vf_load(x + i);                                             \
+            sum[0] = TERM(v, sum[0]);                                          \
+        }                                                                      \
+        if (i < n) {                                                           \
+            vf v = vf_fill_rest(vf_load_part(x + i, n - i), n - i, mean);      \
+            sum[1] = TERM(v, sum[1]);                                          \
+        }                                                                      \
+        return vf_sum(vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3]))); \
     }
 #define VALUE(v, sum)  vf_add(sum, v)
 #define SQUARE(v, sum) vf_fma(vf_sub(v, mean), vf_sub(v, mean), sum)

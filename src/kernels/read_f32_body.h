@@ -6,10 +6,13 @@
 float SIMD(eg__read_f32)(size_t n, const float *x) {
     enum { SUMS = 8 };
     vf sum[SUMS];
-    UNROLL for (int s = 0; s < SUMS; s++) sum[s] = vf_zero();
+    UNROLL
+    for (int s = 0; s < SUMS; s++) sum[s] = vf_zero();
     for (size_t i = 0; i < n; i += SUMS * VF_N) {
-        UNROLL for (int s = 0; s < SUMS; s++) sum[s] = vf_add(sum[s], vf_load(x + i + s * VF_N));
+        UNROLL
+        for (int s = 0; s < SUMS; s++) sum[s] = vf_add(sum[s], vf_load(x + i + s * VF_N));
     }
-    UNROLL for (int s = 1; s < SUMS; s++) sum[0] = vf_add(sum[0], sum[s]);
+    UNROLL
+    for (int s = 1; s < SUMS; s++) sum[0] = vf_add(sum[0], sum[s]);
     return vf_sum(sum[0]);
 }

@@ -7,20 +7,21 @@
 /* An addition takes three to four cycles and two start per cycle: four sums keep them coming. */
 enum { SUMS = 4 };
 
-#define COMBINE_ROW(NAME, COMBINE, LANES, START)                                                   \
-    static float NAME(size_t n, const float *x) {                                                  \
-        vf part[SUMS];                                                                             \
-        UNROLL for (int s = 0; s < SUMS; s++) part[s] = vf_set(START);                             \
-        size_t i = 0;                                                                              \
-        for (; i + SUMS * VF_N <= n; i += SUMS * VF_N) {                                           \
-            UNROLL for (int s = 0; s < SUMS; s++) part[s] =                                        \
-                COMBINE(part[s], vf_load(x + i + s * VF_N));                                       \
-        }                                                                                          \
-        for (; i + VF_N <= n; i += VF_N) part[0] = COMBINE(part[0], vf_load(x + i));               \
-        if (i < n)                                                                                 \
-            part[0] =                                                                              \
-                COMBINE(part[0], vf_fill_rest(vf_load_part(x + i, n - i), n - i, vf_set(START)));  \
-        return LANES(COMBINE(COMBINE(part[0], part[1]), COMBINE(part[2], part[3])));               \
+#define COMBINE_ROW(NAME, COMBINE, LANES, START)                                                  \
+    static float NAME(size_t n, const float *x) {                                                 \
+        vf part[SUMS];                                                                            \
+        UNROLL                                                                                    \
+        for (int s = 0; s < SUMS; s++) part[s] = vf_set(START);                                   \
+        size_t i = 0;                                                                             \
+        for (; i + SUMS * VF_N <= n; i += SUMS * VF_N) {                                          \
+            UNROLL                                                                                \
+            for (int s = 0; s < SUMS; s++) part[s] = COMBINE(part[s], vf_load(x + i + s * VF_N)); \
+        }                                                                                         \
+        for (; i + VF_N <= n; i += VF_N) part[0] = COMBINE(part[0], vf_load(x + i));              \
+        if (i < n)                                                                                \
+            part[0] =                                                                             \
+                COMBINE(part[0], vf_fill_rest(vf_load_part(x + i, n - i), n - i, vf_set(START))); \
+        return LANES(COMBINE(COMBINE(part[0], part[1]), COMBINE(part[2], part[3])));              \
     }
 COMBINE_ROW(row_sum, vf_add, vf_sum, 0.0f)
 COMBINE_ROW(row_max, vf_max, vf_largest, -INFINITY)

@@ -23,8 +23,7 @@ INLINE vf vf_broadcast(const float *p) { return _mm256_broadcast_ss(p); }
 
 /* The first n (0..8) lanes; the memory behind the others is not touched, they read as 0. */
 INLINE vi vi_first(size_t n) {
-    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n),
-                              _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 INLINE vf vf_load_part(const float *p, size_t n) { return _mm256_maskload_ps(p, vi_first(n)); }
 /* In halves: a masked store is microcode on AMD, slower than all of these together. */
@@ -120,7 +119,7 @@ INLINE float vf_smallest(vf a) {
 
 /* Elsewhere this makes of a load a value that must stay in a register. With sixteen registers, all
  * taken by a tile, gcc does better when it may load again. */
-#define vf_keep(v) (void)(v)
+#define vf_keep(v)             (void)(v)
 
 /* c += a*b for accumulators: as an instruction, because gcc otherwise folds the load of b into every
  * use of it and spills accumulators (28 instead of 95 % of the peak). */
@@ -130,15 +129,15 @@ INLINE float vf_smallest(vf a) {
  * instruction, because gcc adds stride and offset beforehand, once for each, moves what then no
  * longer fits into its registers through the vector pipes, and loads so early that accumulators
  * spill. */
-#define vf_broadcast_row(out, base, stride, row, offset)                                           \
-    do {                                                                                           \
-        if ((row) == 0) BROADCAST(out, "%c3(%1)", base, stride, offset);                           \
-        else if ((row) == 1) BROADCAST(out, "%c3(%1,%2)", base, stride, offset);                   \
-        else BROADCAST(out, "%c3(%1,%2,2)", base, stride, offset);                                 \
+#define vf_broadcast_row(out, base, stride, row, offset)                         \
+    do {                                                                         \
+        if ((row) == 0) BROADCAST(out, "%c3(%1)", base, stride, offset);         \
+        else if ((row) == 1) BROADCAST(out, "%c3(%1,%2)", base, stride, offset); \
+        else BROADCAST(out, "%c3(%1,%2,2)", base, stride, offset);               \
     } while (0)
-#define BROADCAST(out, address, base, stride, offset)                                              \
-    __asm__("vbroadcastss " address ", %0"                                                         \
-            : "=x"(out)                                                                          \
+#define BROADCAST(out, address, base, stride, offset) \
+    __asm__("vbroadcastss " address ", %0"            \
+            : "=x"(out)                               \
             : "r"(base), "r"(stride), "i"(4 * (offset)), "m"(*(const float(*)[1 << 28])(base)))
 
 #endif

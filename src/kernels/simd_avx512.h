@@ -75,12 +75,12 @@ INLINE vf vf_scale(vf a, vf n, vf rounded) {
 
 /* Sums and extremes over the lanes, always in the same order. */
 INLINE __m256 vf_upper(vf a) { return _mm512_extractf32x8_ps(a, 1); }
-#define LANES(name, op)                                                                            \
-    INLINE float name(vf a) {                                                                      \
-        __m256 y = _mm256_##op##_ps(_mm512_castps512_ps256(a), vf_upper(a));                       \
-        __m128 x = _mm_##op##_ps(_mm256_castps256_ps128(y), _mm256_extractf128_ps(y, 1));          \
-        x = _mm_##op##_ps(x, _mm_movehl_ps(x, x));                                                 \
-        return _mm_cvtss_f32(_mm_##op##_ss(x, _mm_movehdup_ps(x)));                                \
+#define LANES(name, op)                                                                   \
+    INLINE float name(vf a) {                                                             \
+        __m256 y = _mm256_##op##_ps(_mm512_castps512_ps256(a), vf_upper(a));              \
+        __m128 x = _mm_##op##_ps(_mm256_castps256_ps128(y), _mm256_extractf128_ps(y, 1)); \
+        x = _mm_##op##_ps(x, _mm_movehl_ps(x, x));                                        \
+        return _mm_cvtss_f32(_mm_##op##_ss(x, _mm_movehdup_ps(x)));                       \
     }
 LANES(vf_sum, add)
 LANES(vf_largest, max)
@@ -88,7 +88,7 @@ LANES(vf_smallest, min)
 #undef LANES
 
 /* From here on v is a value in a register, not a load that can be done again at each use. */
-#define vf_keep(v) __asm__("" : "+v"(v))
+#define vf_keep(v)             __asm__("" : "+v"(v))
 
 /* c += a*b for accumulators: as an instruction, so that the compiler keeps operands in registers. */
 #define vf_accumulate(c, a, b) __asm__("vfmadd231ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b))
@@ -97,15 +97,15 @@ LANES(vf_smallest, min)
  * instruction, because gcc adds stride and offset beforehand, once for each, moves what then no
  * longer fits into its registers through the vector pipes, and loads so early that accumulators
  * spill. */
-#define vf_broadcast_row(out, base, stride, row, offset)                                           \
-    do {                                                                                           \
-        if ((row) == 0) BROADCAST(out, "%c3(%1)", base, stride, offset);                           \
-        else if ((row) == 1) BROADCAST(out, "%c3(%1,%2)", base, stride, offset);                   \
-        else BROADCAST(out, "%c3(%1,%2,2)", base, stride, offset);                                 \
+#define vf_broadcast_row(out, base, stride, row, offset)                         \
+    do {                                                                         \
+        if ((row) == 0) BROADCAST(out, "%c3(%1)", base, stride, offset);         \
+        else if ((row) == 1) BROADCAST(out, "%c3(%1,%2)", base, stride, offset); \
+        else BROADCAST(out, "%c3(%1,%2,2)", base, stride, offset);               \
     } while (0)
-#define BROADCAST(out, address, base, stride, offset)                                              \
-    __asm__("vbroadcastss " address ", %0"                                                         \
-            : "=v"(out)                                                                          \
+#define BROADCAST(out, address, base, stride, offset) \
+    __asm__("vbroadcastss " address ", %0"            \
+            : "=v"(out)                               \
             : "r"(base), "r"(stride), "i"(4 * (offset)), "m"(*(const float(*)[1 << 28])(base)))
 
 #endif

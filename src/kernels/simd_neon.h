@@ -97,13 +97,14 @@ INLINE float vf_largest(vf a) { return vmaxvq_f32(a); }
 INLINE float vf_smallest(vf a) { return vminvq_f32(a); }
 
 /* From here on v is a value in a register, not a load that can be done again at each use. */
-#define vf_keep(v) __asm__("" : "+w"(v))
+#define vf_keep(v)             __asm__("" : "+w"(v))
 
 /* c += a*b for accumulators. */
 #define vf_accumulate(c, a, b) ((c) = vfmaq_f32(c, a, b))
 
 /* The float at base + row*stride bytes + 4*offset in every lane. */
-#define vf_broadcast_row(out, base, stride, row, offset)                                           \
-    ((out) = vf_broadcast((const float *)((const char *)(base) + (size_t)(row) * (stride)) + (offset)))
+#define vf_broadcast_row(out, base, stride, row, offset)                                     \
+    ((out) = vf_broadcast((const float *)((const char *)(base) + (size_t)(row) * (stride)) + \
+                          (offset)))
 
 #endif

@@ -5,30 +5,35 @@
 /* The largest value of a row; a NaN may or may not show, but it reaches the sum of exponentials. */
 INLINE vf row_max(size_t n, const float *x) {
     vf part[LOCKSTEP];
-    UNROLL for (int s = 0; s < LOCKSTEP; s++) part[s] = vf_set(-INFINITY);
+    UNROLL
+    for (int s = 0; s < LOCKSTEP; s++) part[s] = vf_set(-INFINITY);
     size_t i = 0;
     for (; i + LOCKSTEP * VF_N <= n; i += LOCKSTEP * VF_N) {
-        UNROLL for (int s = 0; s < LOCKSTEP; s++) part[s] =
-            vf_max(part[s], vf_load(x + i + s * VF_N));
+        UNROLL
+        for (int s = 0; s < LOCKSTEP; s++) part[s] = vf_max(part[s], vf_load(x + i + s * VF_N));
     }
     for (; i + VF_N <= n; i += VF_N) part[0] = vf_max(part[0], vf_load(x + i));
     if (i < n)
-        part[1] = vf_max(part[1], vf_fill_rest(vf_load_part(x + i, n - i), n - i,
-                                               vf_set(-INFINITY)));
+        part[1] =
+            vf_max(part[1], vf_fill_rest(vf_load_part(x + i, n - i), n - i, vf_set(-INFINITY)));
     return vf_set(vf_largest(vf_max(vf_max(part[0], part[1]), vf_max(part[2], part[3]))));
 }
 
 /* Sum of exp(x - max); with y, the terms are stored there. */
 INLINE float row_exp(size_t n, const float *x, vf max, float *y) {
     vf sum[LOCKSTEP], e[LOCKSTEP];
-    UNROLL for (int s = 0; s < LOCKSTEP; s++) sum[s] = vf_zero();
+    UNROLL
+    for (int s = 0; s < LOCKSTEP; s++) sum[s] = vf_zero();
     size_t i = 0;
     for (; i + LOCKSTEP * VF_N <= n; i += LOCKSTEP * VF_N) {
-        UNROLL for (int s = 0; s < LOCKSTEP; s++) e[s] = vf_sub(vf_load(x + i + s * VF_N), max);
+        UNROLL
+        for (int s = 0; s < LOCKSTEP; s++) e[s] = vf_sub(vf_load(x + i + s * VF_N), max);
         vf_exp_n(LOCKSTEP, e);
-        UNROLL for (int s = 0; s < LOCKSTEP; s++) sum[s] = vf_add(sum[s], e[s]);
+        UNROLL
+        for (int s = 0; s < LOCKSTEP; s++) sum[s] = vf_add(sum[s], e[s]);
         if (y) {
-            UNROLL for (int s = 0; s < LOCKSTEP; s++) vf_store(y + i + s * VF_N, e[s]);
+            UNROLL
+            for (int s = 0; s < LOCKSTEP; s++) vf_store(y + i + s * VF_N, e[s]);
         }
     }
     for (; i + VF_N <= n; i += VF_N) {

@@ -18,7 +18,8 @@ void SIMD(eg__transpose_f32)(const eg__move_f32_args *args) {
                     continue;
                 }
                 for (size_t i = 0; i < eg__min(SIDE, rows - r); i++)
-                    for (size_t j = 0; j < eg__min(SIDE, end - c); j++) y[j * ys + i] = x[i * xs + j];
+                    for (size_t j = 0; j < eg__min(SIDE, end - c); j++)
+                        y[j * ys + i] = x[i * xs + j];
             }
     }
 }

@@ -14,7 +14,9 @@
 enum { LOCKSTEP = 4 };
 
 #define SIGN_BIT vf_set(-0.0f)
-#define EACH(n)  UNROLL for (int i = 0; i < (n); i++)
+#define EACH(n) \
+    UNROLL      \
+    for (int i = 0; i < (n); i++)
 
 /* x = k ln2 + r with |r| <= ln2/2: p = expm1(r), k as a float and k + VF_ROUNDER. */
 INLINE void exp_parts_n(const int n, const vf *x, vf *p, vf *k, vf *rounded) {
@@ -94,7 +96,7 @@ INLINE vf vf_log(vf x) {
     y = vf_fma(e, vf_set(-2.12194440e-4f), y);
     y = vf_fma(vf_set(-0.5f), f2, y);
     y = vf_fma(e, vf_set(0.693359375f), vf_add(f, y));
-    y = vf_select(vf_lt(x, vf_set(INFINITY)), y, x);                     /* infinity and NaN */
+    y = vf_select(vf_lt(x, vf_set(INFINITY)), y, x); /* infinity and NaN */
     y = vf_select(vf_eq(x, vf_zero()), vf_set(-INFINITY), y);
     return vf_select(vf_lt(x, vf_zero()), vf_set(NAN), y);
 }

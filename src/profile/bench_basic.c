@@ -40,8 +40,8 @@ eg_status eg_bench_copy(eg_context *context, uint64_t bytes, uint64_t iterations
     eg_error reason = {EG_ERR_MEMORY, ""};
     copy_job job = {context, NULL, NULL, (size_t)bytes};
     char *from = eg__memory_take_zeroed(context->memory, EG_TAG_MEASURE, job.bytes, &reason);
-    char *to = from ? eg__memory_take_zeroed(context->memory, EG_TAG_MEASURE, job.bytes, &reason)
-                    : NULL;
+    char *to =
+        from ? eg__memory_take_zeroed(context->memory, EG_TAG_MEASURE, job.bytes, &reason) : NULL;
     if (to) {
         job.from = from;
         job.to = to;
@@ -99,8 +99,9 @@ eg_status eg_bench_gemm(eg_context *context, eg_type type, uint64_t m, uint64_t 
     for (size_t i = 0; i < (size_t)(m * k); i++) a[i] = (float)(i % 17) / 16 - 0.5f;
     for (size_t i = 0; i < eg__gemm_packed_size((size_t)k, (size_t)n); i++)
         b[i] = (float)(i % 13) / 12 - 0.5f;
-    gemm_job job = {context, {(size_t)m, (size_t)n, (size_t)k, a, (size_t)k, b, c, (size_t)n, false,
-                              NULL, scratch_size ? c + eg__round_up((size_t)(m * n), 16) : NULL}};
+    gemm_job job = {context,
+                    {(size_t)m, (size_t)n, (size_t)k, a, (size_t)k, b, c, (size_t)n, false, NULL,
+                     scratch_size ? c + eg__round_up((size_t)(m * n), 16) : NULL}};
     eg__burst_times times = iterations ? eg__burst_repeat(gemm_run, &job, iterations)
                                        : eg__burst_measure(gemm_run, &job, 1.0);
     memset(out, 0, sizeof *out);

@@ -73,14 +73,14 @@ static void prepare(bench *b) {
         break;
     case EG__OP_copy_f32:
     case EG__OP_transpose_f32:
-        b->args.move = (eg__move_f32_args){ROWS, WIDE, in, WIDE, out,
-                                           b->row->operation == EG__OP_copy_f32 ? WIDE : ROWS};
+        b->args.move = (eg__move_f32_args){
+            ROWS, WIDE, in, WIDE, out, b->row->operation == EG__OP_copy_f32 ? WIDE : ROWS};
         b->shape = "128x384";
         b->bytes = 8.0 * ROWS * WIDE;
         break;
     case EG__OP_gather_f32:
-        b->args.gather = (eg__gather_f32_args){ROWS, WIDE,  in, WIDE, (int32_t *)(in + SPACE / 2 - ROWS),
-                                               out,  WIDE};
+        b->args.gather = (eg__gather_f32_args){
+            ROWS, WIDE, in, WIDE, (int32_t *)(in + SPACE / 2 - ROWS), out, WIDE};
         b->shape = "128x384";
         b->bytes = 8.0 * ROWS * WIDE;
         break;
@@ -145,8 +145,8 @@ static void measure(eg_context *context, bench *b, eg_bench_kernel *result) {
     }
     double best = eg__burst_measure(run, b, 0.03).best;
     result->nanoseconds = best * 1e9;
-    result->speed = eg__metric((b->flops > 0 ? b->flops : b->bytes) / best * 1e-9, unit, EG_MEASURED,
-                               "best of many bursts");
+    result->speed = eg__metric((b->flops > 0 ? b->flops : b->bytes) / best * 1e-9, unit,
+                               EG_MEASURED, "best of many bursts");
 }
 
 eg_status eg_bench_kernels(eg_context *context, const char *filter,
@@ -168,7 +168,6 @@ eg_status eg_bench_kernels(eg_context *context, const char *filter,
         if (function(user, &result)) break;
     }
     eg__memory_give(context->memory, space);
-    if (!matches)
-        return eg__fail(error, EG_ERR_NOT_FOUND, "no operation contains '%s'", filter);
+    if (!matches) return eg__fail(error, EG_ERR_NOT_FOUND, "no operation contains '%s'", filter);
     return EG_OK;
 }

@@ -12,8 +12,8 @@ enum { CHAIN = 4096 };
 static void chain(void *job) {
     uint64_t x = *(uint64_t *)job, step = x | 1;
     for (int i = 0; i < CHAIN / 8; i++) {
-#define ADD                                                                                        \
-    x += step;                                                                                     \
+#define ADD    \
+    x += step; \
     __asm__("" : "+r"(x), "+r"(step));
         ADD ADD ADD ADD ADD ADD ADD ADD
 #undef ADD
@@ -60,8 +60,7 @@ static void measure_compute(eg_context *context, double seconds, eg_ceilings *ou
     double ghz = measure_ghz(seconds);
     burn_job one = {context, TURNS_ONE}, all = {context, TURNS_ALL};
     double flops = 2.0 * EG__BURN_LANES;
-    double gflops =
-        flops * TURNS_ONE / eg__burst_measure(burn_one, &one, seconds).best * 1e-9;
+    double gflops = flops * TURNS_ONE / eg__burst_measure(burn_one, &one, seconds).best * 1e-9;
     double together = flops * TURNS_ALL * eg__threads_count(context->threads) /
                       eg__burst_measure(burn_all, &all, seconds).best * 1e-9;
     const char *isa = context->kernels.row[EG__OP_burn_f32]->isa;
@@ -76,11 +75,11 @@ static void measure_compute(eg_context *context, double seconds, eg_ceilings *ou
 typedef struct read_job {
     eg_context *context;
     const float *buffer;
-    float *copy_to;      /* copies instead of reading */
-    size_t part;         /* floats of a thread's part */
-    size_t window;       /* floats read per pass */
-    size_t passes;       /* over the window, or windows walked on */
-    size_t walked;       /* windows since the start */
+    float *copy_to; /* copies instead of reading */
+    size_t part;    /* floats of a thread's part */
+    size_t window;  /* floats read per pass */
+    size_t passes;  /* over the window, or windows walked on */
+    size_t walked;  /* windows since the start */
     bool walks;
     float sums[EG__THREADS_MAX];
 } read_job;
@@ -92,8 +91,7 @@ static void read_block(void *job, size_t block, unsigned thread) {
     float sum = 0; /* of its own: neighbours in one line would fight for it */
     for (size_t pass = 0; pass < j->passes; pass++) {
         size_t at = base + (j->walks ? (j->walked + pass) % windows * j->window : 0);
-        if (j->copy_to)
-            memcpy(j->copy_to + at, j->buffer + at, j->window * sizeof(float));
+        if (j->copy_to) memcpy(j->copy_to + at, j->buffer + at, j->window * sizeof(float));
         else sum += j->context->kernels.read_f32(j->window, j->buffer + at);
     }
     j->sums[thread] = sum;
@@ -152,7 +150,8 @@ static void measure_dram(eg_context *context, const float *buffer, size_t bytes,
     job.part = bytes / sizeof(float) / threads / WINDOW * WINDOW;
     job.passes = eg__max(1, job.passes / threads);
     if (!job.part) *all = eg__metric_unavailable("GB/s", "more threads than the buffer has parts");
-    else *all = eg__metric(gigabytes(&job, read_all, threads, seconds), "GB/s", EG_MEASURED, source);
+    else
+        *all = eg__metric(gigabytes(&job, read_all, threads, seconds), "GB/s", EG_MEASURED, source);
 }
 
 /* Eight times all caches, so that a part is gone before it is read again. */
@@ -193,7 +192,9 @@ static void measure_memory(eg_context *context, double seconds, eg_ceilings *out
 }
 
 /* ---- threads */
-static void nothing(void *job, size_t block, unsigned thread) { (void)job, (void)block, (void)thread; }
+static void nothing(void *job, size_t block, unsigned thread) {
+    (void)job, (void)block, (void)thread;
+}
 static void launch(void *job) {
     eg__threads *threads = ((eg_context *)job)->threads;
     eg__threads_run(threads, eg__threads_count(threads), nothing, NULL);

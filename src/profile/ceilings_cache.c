@@ -46,8 +46,7 @@ static eg_status store(eg_context *context, const char *path, const eg_ceilings 
     char text[EG__CEILINGS_TEXT];
     size_t length = eg__ceilings_write(ceilings, eg__threads_count(context->threads), text);
     eg_error reason = {EG_ERR_MEMORY, ""};
-    eg__writer *writer =
-        eg__memory_take(context->memory, EG_TAG_FILE, sizeof *writer, &reason);
+    eg__writer *writer = eg__memory_take(context->memory, EG_TAG_FILE, sizeof *writer, &reason);
     if (!writer) return eg__fail(error, reason.status, "%s", reason.message);
     eg_status status = eg__writer_begin(writer, path, error);
     if (!status)
@@ -61,7 +60,9 @@ eg_status eg_ceilings_measure(eg_context *context, const eg_ceilings_options *op
     if (!context || !out)
         return eg__fail(error, EG_ERR_ARGUMENT, "no context or no place for the ceilings");
     eg_ceilings_options wanted = {0};
-    if (options) memcpy(&wanted, options, eg__min(sizeof wanted, options->size ? options->size : sizeof wanted));
+    if (options)
+        memcpy(&wanted, options,
+               eg__min(sizeof wanted, options->size ? options->size : sizeof wanted));
     if (!(wanted.seconds >= 0 && wanted.seconds <= 3600))
         return eg__fail(error, EG_ERR_ARGUMENT, "%g seconds of measuring", wanted.seconds);
     char folder[EG__PATH_SIZE], path[EG__PATH_SIZE];

@@ -20,14 +20,16 @@ enum { FIELDS = sizeof fields / sizeof *fields };
 size_t eg__ceilings_write(const eg_ceilings *c, unsigned threads, char out[EG__CEILINGS_TEXT]) {
     char number[EG_NUMBER_SIZE];
     eg_number_format(number, c->seconds);
-    int at = snprintf(out, EG__CEILINGS_TEXT, HEADER "\nfingerprint %s\nthreads %u\nmeasured_at %lld\n"
-                                                     "seconds %s\n",
+    int at = snprintf(out, EG__CEILINGS_TEXT,
+                      HEADER "\nfingerprint %s\nthreads %u\nmeasured_at %lld\n"
+                             "seconds %s\n",
                       c->fingerprint, threads, (long long)c->measured_at, number);
     for (size_t i = 0; i < FIELDS; i++) {
         const eg_metric *metric = (const eg_metric *)((const char *)c + fields[i].offset);
         if (metric->provenance != EG_MEASURED) continue;
         eg_number_format(number, metric->value);
-        at += snprintf(out + at, (size_t)(EG__CEILINGS_TEXT - at), "%s %s\n", fields[i].name, number);
+        at +=
+            snprintf(out + at, (size_t)(EG__CEILINGS_TEXT - at), "%s %s\n", fields[i].name, number);
     }
     return (size_t)at;
 }

@@ -1,0 +1,11 @@
+elegans graph --example mlp
+elegans graph --example mlp --json mlp.json; elegans graph mlp.json | tail -n 3
+elegans graph --example cfc --gradient | tail -n 1
+elegans graph --example gru --dot | grep -c ' -> '
+elegans graph; echo "exit $?"
+elegans graph --example worm; echo "exit $?"
+elegans graph nothing.json; echo "exit $?"
+elegans graph mlp.json --gradient; echo "exit $?"
+echo '{"elegans_graph": 1, "nodes": [{"op": "fly"}]}' > bad.json
+elegans graph bad.json; echo "exit $?"
+elegans graph mlp.json --json /dev/null/x 2>&1 | sed 's/: .*//'
