@@ -84,6 +84,26 @@ TEST(fused_code, flat_only_without_gaps) {
     }
 }
 
+/* Allowed, though nobody sees what they compute: a row is much longer than a register. */
+TEST(fused_code, programs_without_an_output) {
+    static const eg__fused_program programs[] = {
+        {.length = 0, .operands = 1},
+        {.length = 1, .operands = 1, .code = {{EG__FUSED_NEG, 7, EG__OPERAND(0), 0, 0}}},
+        {.length = 2,
+         .operands = 1,
+         .code = {{EG__FUSED_EXP, 7, EG__OPERAND(0), 0, 0}, {EG__FUSED_NEG, 7, 7, 0, 0}}}};
+    enum { COLUMNS = 100000 };
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_fused_f32, row));) {
+            float *x = kernel_walled(0, COLUMNS * sizeof *x);
+            kernel_fill(COLUMNS, x, 3);
+            const eg__fused_f32_args args = {&programs[i], 1, COLUMNS, {{x, COLUMNS}}};
+            row->function.fused_f32(&args);
+            CHECK(x[0] == 3 && x[COLUMNS - 1] == 3, "%s, program %zu: wrote its input", row->isa,
+                  i);
+        }
+}
+
 /* ---- random programs */
 static unsigned below(uint64_t *state, unsigned limit) {
     return (unsigned)((test_random(state) + 1) / 2 * (float)limit);

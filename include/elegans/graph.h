@@ -56,10 +56,12 @@ EG_API eg_node eg_gather(eg_graph *graph, eg_node x, eg_node index);
 EG_API eg_node eg_scatter_add(eg_graph *graph, eg_node x, eg_node index, uint64_t rows);
 
 /* ---- elementwise. Two inputs broadcast as in numpy; comparisons give 1 or 0. */
-#define EG_UNARY_MAP(X)                                                                         \
-    X(neg)                                                                                      \
-    X(abs) X(sqrt) X(rsqrt) X(exp) X(log) X(tanh) X(sigmoid) X(softplus) X(erf) X(gelu) X(silu) \
-        X(relu) X(sin) X(cos)
+#define EG_UNARY_MAP(X) \
+    X(neg)              \
+    X(abs)              \
+    X(sqrt)             \
+    X(rsqrt)            \
+    X(exp) X(log) X(tanh) X(sigmoid) X(softplus) X(erf) X(gelu) X(silu) X(relu) X(sin) X(cos)
 #define EG_BINARY_MAP(X)        X(add) X(sub) X(mul) X(div) X(min) X(max) X(pow) X(lt) X(le) X(eq) X(ne)
 #define EG_UNARY_DECLARE(name)  EG_API eg_node eg_##name(eg_graph *graph, eg_node x);
 #define EG_BINARY_DECLARE(name) EG_API eg_node eg_##name(eg_graph *graph, eg_node a, eg_node b);

@@ -154,9 +154,11 @@ void SIMD(eg__fused_f32)(const eg__fused_f32_args *args) {
     if (!rows || !columns) return;
     for (unsigned i = 0; i < args->program->operands; i++)
         if (args->program->kind[i] == EG__SCALAR) repeat(space.repeated[i], *args->operand[i].data);
-    /* a single instruction keeps nothing for a next one, so that it may take a whole row; narrow rows
-     * are taken several at a time */
-    const size_t wide = args->program->length == 1 ? columns : eg__min(columns, BLOCK);
+    /* a single instruction keeps nothing for a next one, so that it may take a whole row, unless it
+     * writes to a register; narrow rows are taken several at a time */
+    const bool whole =
+        args->program->length == 1 && args->program->code[0].out >= EG__FUSED_REGISTERS;
+    const size_t wide = whole ? columns : eg__min(columns, BLOCK);
     const size_t stride = eg__round_up(wide, VF_N), high = eg__max(1, BLOCK / stride);
     for (unsigned i = 0; i < EG__FUSED_REGISTERS; i++)
         places[i] = (view){space.registers[i], stride, ~(size_t)0};
