@@ -1,6 +1,6 @@
 /* layernorm_f32 and rmsnorm_f32 for any vector width: included by <norm>_f32_<isa>.c after its simd
- * header and NORM_NAME, the name of the kernel, and CENTERED, 1 for layer norm. The row stays in the first cache, so that two
- * exact passes cost less than the cancellation of one. */
+ * header and NORM_NAME, the name of the kernel, and CENTERED, 1 for layer norm. The row stays in the
+ * first cache, so that two exact passes cost less than the cancellation of one. */
 #include "kernels/kernels.h"
 #include "kernels/unroll.h"
 
@@ -39,10 +39,11 @@ ROW_SUM(row_squares, SQUARE)
 
 /* gained and biased are constants wherever this is inlined: no test inside the loop. */
 INLINE void row_write(const bool gained, const bool biased, const eg__norm_f32_args *args,
-                      const float *x, float *y, vf mean, vf scale) {
+                      const float *x, float *y, vf mean, vf scale, const float *next) {
     const size_t n = args->columns;
     size_t i = 0;
     for (; i + VF_N <= n; i += VF_N) {
+        __builtin_prefetch(next + i); /* the next row comes while this one is written */
         vf v = vf_mul(vf_sub(vf_load(x + i), mean), scale);
         if (gained && biased) v = vf_fma(v, vf_load(args->gain + i), vf_load(args->bias + i));
         else if (gained) v = vf_mul(v, vf_load(args->gain + i));
@@ -60,6 +61,7 @@ void NORM_NAME(const eg__norm_f32_args *args) {
     const float n = (float)args->columns;
     for (size_t r = 0; r < args->rows; r++) {
         const float *x = args->x + r * args->x_stride;
+        const float *next = r + 1 < args->rows ? x + args->x_stride : x;
         float *y = args->y + r * args->y_stride;
         vf mean = vf_zero();
 #if CENTERED
@@ -67,9 +69,9 @@ void NORM_NAME(const eg__norm_f32_args *args) {
 #endif
         vf variance = vf_set(row_squares(args->columns, x, mean) / n + args->epsilon);
         vf scale = vf_div(vf_set(1.0f), vf_sqrt(variance));
-        if (args->gain && args->bias) row_write(true, true, args, x, y, mean, scale);
-        else if (args->gain) row_write(true, false, args, x, y, mean, scale);
-        else if (args->bias) row_write(false, true, args, x, y, mean, scale);
-        else row_write(false, false, args, x, y, mean, scale);
+        if (args->gain && args->bias) row_write(true, true, args, x, y, mean, scale, next);
+        else if (args->gain) row_write(true, false, args, x, y, mean, scale, next);
+        else if (args->bias) row_write(false, true, args, x, y, mean, scale, next);
+        else row_write(false, false, args, x, y, mean, scale, next);
     }
 }

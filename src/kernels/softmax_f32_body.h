@@ -49,11 +49,41 @@ INLINE float row_exp(size_t n, const float *x, vf max, float *y) {
     return vf_sum(vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3])));
 }
 
+/* A row that fits into the registers: nothing is written down in between. */
+INLINE void row_short(size_t n, const float *x, float *y) {
+    vf e[LOCKSTEP];
+    size_t left[LOCKSTEP];
+    UNROLL
+    for (int s = 0; s < LOCKSTEP; s++) {
+        left[s] = n <= (size_t)s * VF_N ? 0 : eg__min(n - (size_t)s * VF_N, VF_N);
+        if (left[s] == VF_N) e[s] = vf_load(x + s * VF_N);
+        else e[s] = vf_fill_rest(vf_load_part(x + s * VF_N, left[s]), left[s], vf_set(-INFINITY));
+    }
+    const vf max = vf_set(vf_largest(vf_max(vf_max(e[0], e[1]), vf_max(e[2], e[3]))));
+    UNROLL
+    for (int s = 0; s < LOCKSTEP; s++) e[s] = vf_sub(e[s], max);
+    vf_exp_n(LOCKSTEP, e);
+    UNROLL
+    for (int s = 0; s < LOCKSTEP; s++)
+        if (left[s] < VF_N) e[s] = vf_fill_rest(e[s], left[s], vf_zero());
+    const vf sum = vf_set(vf_sum(vf_add(vf_add(e[0], e[1]), vf_add(e[2], e[3]))));
+    const vf scale = vf_div(vf_set(1.0f), sum);
+    UNROLL
+    for (int s = 0; s < LOCKSTEP; s++) {
+        if (left[s] == VF_N) vf_store(y + s * VF_N, vf_mul(e[s], scale));
+        else vf_store_part(y + s * VF_N, vf_mul(e[s], scale), left[s]);
+    }
+}
+
 void SIMD(eg__softmax_f32)(const eg__softmax_f32_args *args) {
     const size_t n = args->columns;
     for (size_t r = 0; r < args->rows; r++) {
         const float *x = args->x + r * args->x_stride;
         float *y = args->y + r * args->y_stride;
+        if (n <= LOCKSTEP * VF_N && !args->logarithm) {
+            row_short(n, x, y);
+            continue;
+        }
         const vf max = row_max(n, x);
         size_t i = 0;
         if (args->logarithm) {
