@@ -125,11 +125,13 @@ typedef struct norm {
     float epsilon;
 } norm;
 
-/* The mean in float is off by a few roundings of the largest value, and the result by that over the
- * deviation. */
+/* A mean in float is off by some roundings of the largest value, and the result by that over the
+ * deviation; sums of equal numbers round the same way again and again, four lanes more often than
+ * sixteen. */
 static void norm_check(const norm *setting, size_t n, const float *x, unsigned variant,
                        const char *what) {
     const eg__operation operation = setting->centered ? EG__OP_layernorm_f32 : EG__OP_rmsnorm_f32;
+    const double drift = 6 + (double)n / 50;
     for (const eg__kernel *row = NULL; (row = kernel_next(operation, row));) {
         pair p = pair_make(n, x, variant);
         const eg__norm_f32_args args = {
@@ -150,9 +152,9 @@ static void norm_check(const norm *setting, size_t n, const float *x, unsigned v
                 const double gain = setting->gain ? setting->gain[i] : 1;
                 const double bias = setting->bias ? setting->bias[i] : 0;
                 const double unbiased = (before[i] - mean) * scale * gain, want = unbiased + bias;
-                const double off = setting->centered ? 8 * largest * scale * fabs(gain) : 0;
+                const double off = setting->centered ? drift * largest * scale * fabs(gain) : 0;
                 const double allowed =
-                    ldexp(off + 6 * fabs(unbiased) + 2 * fabs(want), -24) + 0x1p-148;
+                    ldexp(off + drift * fabs(unbiased) + 2 * fabs(want), -24) + 0x1p-148;
                 const double error = relative_to(p.y[r * p.stride + i], want, allowed,
                                                  &worst[setting->centered ? 2 : 3]);
                 CHECK(error <= 1, "%s_%s %s, %zu columns, variant %u: [%zu][%zu] is %.9g, not %.9g",

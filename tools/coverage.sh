@@ -17,7 +17,7 @@ env -u MAKEFLAGS -u MAKELEVEL "${MAKE:-make}" -s -j2 B="$build" CC=gcc COV=1 CFL
 # what cannot run here does not count: macOS, and instruction sets this processor lacks
 cannot_run='.*_macos\.c'
 for isa in avx2 avx512; do
-    grep -q "$isa" /proc/cpuinfo || cannot_run="$cannot_run|.*_$isa\.c"
+    grep -q "$isa" /proc/cpuinfo || cannot_run="$cannot_run|.*_$isa\.[ch]"
 done
 gcovr --root . --filter 'src/' --exclude "$cannot_run" --csv -o "$build/files.csv" "$build"
 awk -F, '
