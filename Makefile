@@ -60,7 +60,7 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointe
 CFLAGS ?= -O2 -g
 BASE_CFLAGS := -std=c11 -ffp-contract=off -fPIC -fvisibility=hidden -pthread -Iinclude -Isrc -D_GNU_SOURCE \
     $(WARN) $(if $(WERROR),-Werror) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all) \
-    $(if $(COV),--coverage -fprofile-update=atomic) $(LIB_CFLAGS)
+    $(if $(COV),--coverage -fprofile-update=atomic -fprofile-abs-path) $(LIB_CFLAGS)
 LINK_FLAGS := $(if $(SAN),-fsanitize=$(SAN)) $(if $(COV),--coverage) -pthread $(LDFLAGS)
 LINK_LIBS  := $(LIB_LIBS) -lm
 FLAGS_avx2   := -O3 -mavx2 -mfma -mf16c

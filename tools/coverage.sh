@@ -4,10 +4,10 @@
 set -eu
 cd "$(dirname "$0")/.."
 action=$1
-build=${B:-build}/check/coverage
+mkdir -p "${B:-build}/check/coverage"
+build=$(cd "${B:-build}/check/coverage" && pwd)
 floor=tests/coverage.txt
 
-mkdir -p "$build"
 find "$build" -name '*.gcda' -exec rm {} +
 env -u MAKEFLAGS -u MAKELEVEL "${MAKE:-make}" -s -j2 B="$build" CC=gcc COV=1 CFLAGS="-O1 -g" run-test >"$build.tests.log" 2>&1 || {
     tail -n 40 "$build.tests.log"
@@ -19,7 +19,8 @@ cannot_run='.*_macos\.c'
 for isa in avx2 avx512; do
     grep -q "$isa" /proc/cpuinfo || cannot_run="$cannot_run|.*_$isa\.[ch]"
 done
-gcovr --root . --filter 'src/' --exclude "$cannot_run" --csv -o "$build/files.csv" "$build"
+# gcov writes a file per source into the folder it works in: --object-directory makes that $build
+gcovr --root . --object-directory "$build" --filter 'src/' --exclude "$cannot_run" --csv -o "$build/files.csv" "$build"
 awk -F, '
     NR > 1 { split($1, part, "/"); lines[part[2]] += $2; covered[part[2]] += $3 }
     END { for (folder in lines) printf "%-9s %5.1f\n", folder, 100 * covered[folder] / lines[folder] }
