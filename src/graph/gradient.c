@@ -96,15 +96,14 @@ static void enter(eg__backward *outer, eg__backward *inner) {
     }
 }
 
-static eg_node last_of(const eg_graph *graph, uint32_t limit, uint32_t carry, const eg_node *d,
-                       eg_graph *build) {
+/* What the loss says of a carry after the last step. */
+static eg_node last_of(eg_graph *graph, uint32_t limit, uint32_t carry, const eg_node *d) {
     eg_node sum = {0};
     for (uint32_t i = 1; i <= limit; i++) {
         const eg__node *n = &graph->nodes[i];
         if (n->op != EG__GRAPH_last || !d[i].id) continue;
         if (eg__node_input(graph, n, 1).id != carry) continue;
-        sum = sum.id ? eg_add(build, sum, d[i]) : d[i];
-        n = NULL;
+        sum = sum.id ? eg_add(graph, sum, d[i]) : d[i];
     }
     return sum;
 }
@@ -126,7 +125,7 @@ static void reverse_scan(eg__backward *outer, uint32_t scan, eg_node *room) {
         carried[i] = (eg_node){0};
         const eg__node n = graph->nodes[i];
         if (n.scan != scan || n.op != EG__GRAPH_carry || !outer->wants[i]) continue;
-        eg_node last = last_of(graph, outer->limit, i, outer->d, graph);
+        eg_node last = last_of(graph, outer->limit, i, outer->d);
         if (!last.id) last = zeros_like(graph, (eg_node){i});
         carried[i] = eg_scan_carry(graph, inner.reverse, last);
         eg__backward_give(&inner, (eg_node){n.next}, carried[i]);

@@ -96,6 +96,12 @@ typedef struct eg__op {
 const eg__op *eg__op_row(eg__op_id op);
 const char *eg__node_operation(const eg__node *node); /* "tanh", where the op is unary; static */
 
+/* ---- rules that many operations share */
+void eg__shape_copy(eg__node *to, const eg__node *from); /* type, rank and extents */
+/* f32 of the shape of the first input. */
+eg_status eg__infer_like(const eg_graph *graph, eg__node *node, eg_error *error);
+double eg__flops_per_element(const eg_graph *graph, const eg__node *node); /* one */
+
 /* ---- elementwise kinds, in the order of the public lists */
 typedef enum eg__unary {
 #define UNARY(name) EG__UNARY_##name,

@@ -30,11 +30,6 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     return eg__broadcast_shape(a, b, node, error);
 }
 
-static double flops(const eg_graph *graph, const eg__node *node) {
-    (void)graph;
-    return (double)eg__node_elements(node);
-}
-
 static double apply(eg__binary kind, double a, double b) {
     switch (kind) {
     case EG__BINARY_add: return a + b;
@@ -115,5 +110,8 @@ static void gradient(eg__backward *backward, eg_node node, eg_node d) {
 #undef Y
 }
 
-const eg__op eg__op_binary = {
-    .name = "binary", .infer = infer, .flops = flops, .gradient = gradient, .evaluate = evaluate};
+const eg__op eg__op_binary = {.name = "binary",
+                              .infer = infer,
+                              .flops = eg__flops_per_element,
+                              .gradient = gradient,
+                              .evaluate = evaluate};

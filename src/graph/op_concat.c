@@ -16,9 +16,7 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     char a[160], b[160];
     if (axis >= first->rank)
         return eg__fail(error, EG_ERR_ARGUMENT, "no axis %u in %s", axis, eg__shape_text(first, a));
-    node->type = first->type;
-    node->rank = first->rank;
-    memcpy(node->shape, first->shape, sizeof node->shape);
+    eg__shape_copy(node, first);
     for (unsigned i = 1; i < node->input_count; i++) {
         const eg__node *part = eg__node_at(graph, eg__node_input(graph, node, i));
         bool fits = part->rank == first->rank && part->type == first->type;

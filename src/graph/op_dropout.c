@@ -2,8 +2,6 @@
  * the same key. */
 #include "graph/graph.h"
 
-#include <string.h>
-
 static eg_node add(eg_graph *graph, eg_node x, double rate, int64_t key) {
     eg__attributes attributes = {{key}, rate};
     return eg__graph_add1(graph, EG__GRAPH_dropout, 0, x, &attributes);
@@ -15,21 +13,10 @@ eg_node eg_dropout(eg_graph *graph, eg_node x, double rate) {
 }
 
 static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
-    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
-    if (x->type != EG_F32)
-        return eg__fail(error, EG_ERR_ARGUMENT, "needs f32, got '%s'", eg_type_name(x->type));
-    if (!(node->attributes.number >= 0 && node->attributes.number < 1))
-        return eg__fail(error, EG_ERR_ARGUMENT, "rate %g is not within [0, 1)",
-                        node->attributes.number);
-    node->type = EG_F32;
-    node->rank = x->rank;
-    memcpy(node->shape, x->shape, sizeof node->shape);
-    return EG_OK;
-}
-
-static double flops(const eg_graph *graph, const eg__node *node) {
-    (void)graph;
-    return (double)eg__node_elements(node);
+    const double rate = node->attributes.number;
+    if (!(rate >= 0 && rate < 1))
+        return eg__fail(error, EG_ERR_ARGUMENT, "rate %g is not within [0, 1)", rate);
+    return eg__infer_like(graph, node, error);
 }
 
 static void gradient(eg__backward *backward, eg_node node, eg_node d) {
@@ -48,4 +35,4 @@ uint64_t eg__dropout_bits(uint64_t seed, uint64_t key, uint64_t time, uint64_t e
 }
 
 const eg__op eg__op_dropout = {
-    .name = "dropout", .infer = infer, .flops = flops, .gradient = gradient};
+    .name = "dropout", .infer = infer, .flops = eg__flops_per_element, .gradient = gradient};

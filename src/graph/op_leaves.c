@@ -94,9 +94,7 @@ static eg_status infer_update(const eg_graph *graph, eg__node *node, eg_error *e
     if (node->scan) return eg__fail(error, EG_ERR_ARGUMENT, "a state is not updated inside a scan");
     if (state->next)
         return eg__fail(error, EG_ERR_ARGUMENT, "state '%s' has an update already", state->name);
-    node->type = EG_F32;
-    node->rank = value->rank;
-    memcpy(node->shape, value->shape, sizeof node->shape);
+    eg__shape_copy(node, value);
     return EG_OK;
 }
 

@@ -2,7 +2,6 @@
 #include "graph/graph.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { LAYER, RMS };
 
@@ -25,9 +24,7 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
                         eg_type_name(x->type), eg__shape_text(x, text));
     if (!(node->attributes.number >= 0) || !isfinite(node->attributes.number))
         return eg__fail(error, EG_ERR_ARGUMENT, "epsilon %g", node->attributes.number);
-    node->type = EG_F32;
-    node->rank = x->rank;
-    memcpy(node->shape, x->shape, sizeof node->shape);
+    eg__shape_copy(node, x);
     return EG_OK;
 }
 

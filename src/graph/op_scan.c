@@ -21,12 +21,6 @@ static eg_status check_scan(const eg__node *scan, eg_error *error) {
     return eg__fail(error, EG_ERR_ARGUMENT, "'%s' is no scan", eg__node_operation(scan));
 }
 
-static void copy_shape(eg__node *to, const eg__node *from) {
-    to->type = from->type;
-    to->rank = from->rank;
-    memcpy(to->shape, from->shape, sizeof to->shape);
-}
-
 /* ---- inside */
 eg_node eg_scan_carry(eg_graph *graph, eg_node scan, eg_node initial) {
     return eg__graph_add2(graph, EG__GRAPH_carry, 0, scan, initial, NULL);
@@ -35,7 +29,7 @@ static eg_status infer_carry(const eg_graph *graph, eg__node *node, eg_error *er
     const eg__node *initial = input_of(graph, node, 1);
     if (initial->type != EG_F32)
         return eg__fail(error, EG_ERR_ARGUMENT, "needs f32, got '%s'", eg_type_name(initial->type));
-    copy_shape(node, initial);
+    eg__shape_copy(node, initial);
     return check_scan(input_of(graph, node, 0), error);
 }
 
@@ -109,7 +103,7 @@ eg_node eg_scan_sum(eg_graph *graph, eg_node scan, eg_node value) {
     return eg__graph_add2(graph, EG__GRAPH_total, 0, scan, value, NULL);
 }
 static eg_status infer_total(const eg_graph *graph, eg__node *node, eg_error *error) {
-    copy_shape(node, input_of(graph, node, 1));
+    eg__shape_copy(node, input_of(graph, node, 1));
     return check_out(graph, node, error);
 }
 
@@ -122,7 +116,7 @@ eg_node eg_scan_last(eg_graph *graph, eg_node carry) {
     return eg__graph_add2(graph, EG__GRAPH_last, 0, eg__node_input(graph, c, 0), carry, NULL);
 }
 static eg_status infer_last(const eg_graph *graph, eg__node *node, eg_error *error) {
-    copy_shape(node, input_of(graph, node, 1));
+    eg__shape_copy(node, input_of(graph, node, 1));
     return check_out(graph, node, error);
 }
 

@@ -20,11 +20,6 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     return eg__broadcast_shape(&sum, &sum, node, error);
 }
 
-static double flops(const eg_graph *graph, const eg__node *node) {
-    (void)graph;
-    return (double)eg__node_elements(node);
-}
-
 static void gradient(eg__backward *backward, eg_node node, eg_node d) {
     eg_graph *g = eg__backward_graph(backward);
     const eg__node n = *eg__node_at(g, node);
@@ -46,5 +41,8 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
     }
 }
 
-const eg__op eg__op_select = {
-    .name = "select", .infer = infer, .flops = flops, .gradient = gradient, .evaluate = evaluate};
+const eg__op eg__op_select = {.name = "select",
+                              .infer = infer,
+                              .flops = eg__flops_per_element,
+                              .gradient = gradient,
+                              .evaluate = evaluate};

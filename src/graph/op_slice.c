@@ -14,9 +14,7 @@ static eg_status copy_shape(const eg_graph *graph, eg__node *node, unsigned *axi
                             eg_error *error) {
     const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
     char text[160];
-    node->type = x->type;
-    node->rank = x->rank;
-    memcpy(node->shape, x->shape, sizeof node->shape);
+    eg__shape_copy(node, x);
     *axis = (unsigned)node->attributes.index[0];
     if (*axis >= x->rank)
         return eg__fail(error, EG_ERR_ARGUMENT, "no axis %u in %s", *axis, eg__shape_text(x, text));

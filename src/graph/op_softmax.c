@@ -2,7 +2,6 @@
 #include "graph/graph.h"
 
 #include <math.h>
-#include <string.h>
 
 eg_node eg_softmax(eg_graph *graph, eg_node x) {
     return eg__graph_add1(graph, EG__GRAPH_softmax, 0, x, NULL);
@@ -17,9 +16,7 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     if (x->type != EG_F32 || !x->rank)
         return eg__fail(error, EG_ERR_ARGUMENT, "'%s' %s has no last axis to work on",
                         eg_type_name(x->type), eg__shape_text(x, text));
-    node->type = EG_F32;
-    node->rank = x->rank;
-    memcpy(node->shape, x->shape, sizeof node->shape);
+    eg__shape_copy(node, x);
     return EG_OK;
 }
 

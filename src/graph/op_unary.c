@@ -2,7 +2,6 @@
 #include "graph/graph.h"
 
 #include <math.h>
-#include <string.h>
 
 static const char *const names[EG__UNARY_COUNT] = {
 #define NAME(name) #name,
@@ -18,21 +17,6 @@ const char *eg__unary_name(unsigned kind) { return kind < EG__UNARY_COUNT ? name
     }
 EG_UNARY_MAP(DEFINE)
 #undef DEFINE
-
-static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
-    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
-    if (x->type != EG_F32)
-        return eg__fail(error, EG_ERR_ARGUMENT, "needs f32, got '%s'", eg_type_name(x->type));
-    node->type = EG_F32;
-    node->rank = x->rank;
-    memcpy(node->shape, x->shape, sizeof node->shape);
-    return EG_OK;
-}
-
-static double flops(const eg_graph *graph, const eg__node *node) {
-    (void)graph;
-    return (double)eg__node_elements(node);
-}
 
 static double apply(eg__unary kind, double x) {
     switch (kind) {
@@ -106,5 +90,8 @@ static void gradient(eg__backward *backward, eg_node node, eg_node d) {
     eg__backward_give(backward, x, eg_mul(graph, d, rate));
 }
 
-const eg__op eg__op_unary = {
-    .name = "unary", .infer = infer, .flops = flops, .gradient = gradient, .evaluate = evaluate};
+const eg__op eg__op_unary = {.name = "unary",
+                             .infer = eg__infer_like,
+                             .flops = eg__flops_per_element,
+                             .gradient = gradient,
+                             .evaluate = evaluate};

@@ -1,5 +1,25 @@
-/* Broadcasting of shapes, as numpy has it. */
+/* Shapes that follow from others: the same, or broadcast as numpy has it. */
 #include "graph/graph.h"
+
+#include <string.h>
+
+void eg__shape_copy(eg__node *to, const eg__node *from) {
+    to->type = from->type;
+    to->rank = from->rank;
+    memcpy(to->shape, from->shape, sizeof to->shape);
+}
+
+eg_status eg__infer_like(const eg_graph *graph, eg__node *node, eg_error *error) {
+    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
+    eg__shape_copy(node, x);
+    if (x->type == EG_F32) return EG_OK;
+    return eg__fail(error, EG_ERR_ARGUMENT, "needs f32, got '%s'", eg_type_name(x->type));
+}
+
+double eg__flops_per_element(const eg_graph *graph, const eg__node *node) {
+    (void)graph;
+    return (double)eg__node_elements(node);
+}
 
 eg_status eg__broadcast_shape(const eg__node *a, const eg__node *b, eg__node *out,
                               eg_error *error) {
