@@ -64,6 +64,46 @@ static void reduce_check(size_t rows, size_t n, size_t gap, const float *x) {
         }
 }
 
+/* The sum of n random numbers within (-1, 1): one rounding per number of a block and one per block. */
+static void column_sum_check(size_t rows, size_t columns, size_t gap, const float *x) {
+    const size_t stride = columns + gap, size = kernel_extent(rows, columns, stride);
+    float *spread = kernel_walled(0, size * sizeof *spread);
+    kernel_fill(size, spread, NAN);
+    for (size_t r = 0; r < rows && columns; r++)
+        memcpy(spread + r * stride, x + r * columns, columns * sizeof *x);
+    for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_column_sum_f32, row));)
+        for (int mean = 0; mean <= (rows > 0); mean++) {
+            float *y = kernel_walled(1, columns * sizeof *y);
+            kernel_fill(columns, y, KERNEL_GUARD);
+            row->function.column_sum_f32(
+                &(eg__column_sum_f32_args){rows, columns, spread, stride, y, mean != 0});
+            for (size_t c = 0; c < columns; c++) {
+                double sum = 0, size_sum = 0;
+                for (size_t r = 0; r < rows; r++) {
+                    sum += x[r * columns + c];
+                    size_sum += fabs(x[r * columns + c]);
+                }
+                const double unit = mean ? (double)rows : 1;
+                CHECK(fabs(y[c] - sum / unit) <= 8 * 0x1p-24 * (size_sum + 1e-30) / unit,
+                      "%s: column %zu of %zu x %zu: %.9g, not %.9g", row->isa, c, rows, columns,
+                      (double)y[c], sum / unit);
+            }
+        }
+}
+
+TEST(rows, column_sums) {
+    uint64_t state = 5;
+    float *x = test_alloc(70 * 300 * sizeof *x);
+    static const size_t heights[] = {0, 1, 2, 127, 128, 129, 300};
+    for (size_t h = 0; h < sizeof heights / sizeof *heights; h++)
+        for (size_t columns = 0; columns <= 70; columns += columns < 34 ? 1 : 9) {
+            if (kernel_quick() && columns % 5) continue;
+            kernel_random(heights[h] * columns, x, &state);
+            column_sum_check(heights[h], columns, columns % 3, x);
+        }
+    free(x);
+}
+
 TEST(rows, reduce_lengths) {
     uint64_t state = 1;
     float *x = test_alloc(3 * 1000 * sizeof *x);

@@ -10,6 +10,7 @@
 #include "elegans/kernels.h"
 #include "elegans/measure.h"
 #include "elegans/memory.h"
+#include "elegans/program.h"
 #include "elegans/tensor.h"
 
 #endif

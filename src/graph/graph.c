@@ -70,28 +70,15 @@ const char *eg__shape_text(const eg__node *node, char out[160]) {
     return out;
 }
 
-/* Room for one more of a growing array; false when there is no memory. */
-static bool grow(eg_graph *graph, void **array, size_t used, size_t *room, size_t need,
-                 size_t size) {
-    if (used + need <= *room) return true;
-    size_t larger = eg__max(64, eg__max(2 * *room, used + need));
-    void *fresh = eg__memory_take_array(graph->memory, EG_TAG_GRAPH, larger, size, NULL);
-    if (!fresh) return false;
-    if (*array) memcpy(fresh, *array, used * size);
-    eg__memory_give(graph->memory, *array);
-    *array = fresh;
-    *room = larger;
-    return true;
-}
-
 static bool reserve(eg_graph *graph, size_t inputs) {
     size_t room = graph->room;
     void *nodes = graph->nodes, *edges = graph->inputs;
-    bool fits = grow(graph, &nodes, graph->size + 1, &room, 1, sizeof *graph->nodes);
+    bool fits = eg__memory_grow(graph->memory, EG_TAG_GRAPH, &nodes, graph->size + 1, &room, 1,
+                                sizeof *graph->nodes);
     graph->nodes = nodes;
     graph->room = (uint32_t)room;
-    fits = fits && grow(graph, &edges, graph->inputs_size, &graph->inputs_room, inputs,
-                        sizeof *graph->inputs);
+    fits = fits && eg__memory_grow(graph->memory, EG_TAG_GRAPH, &edges, graph->inputs_size,
+                                   &graph->inputs_room, inputs, sizeof *graph->inputs);
     graph->inputs = edges;
     return fits;
 }

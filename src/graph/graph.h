@@ -77,6 +77,8 @@ static inline eg_node eg__graph_add2(eg_graph *graph, eg__op_id op, unsigned kin
 
 /* ---- what an operation is */
 typedef struct eg__backward eg__backward;
+struct eg__lowering;
+struct eg__view;
 typedef struct eg__op {
     const char *name;
     /* Type, rank and shape of `node` from its inputs and attributes; a mistake otherwise. */
@@ -88,6 +90,14 @@ typedef struct eg__op {
     /* The definition: in double, for checks. `in` and `out` are contiguous. */
     void (*evaluate)(const eg_graph *graph, const eg__node *node, const double *const *in,
                      double *out);
+    /* How it becomes steps; one of three. A view: the value is part of the memory of the first
+     * input, which lies at `in`; false when it cannot be seen so, and the input is copied first. */
+    bool (*view)(const eg_graph *graph, const eg__node *node, const struct eg__view *in,
+                 struct eg__view *out);
+    /* Elementwise: its instruction in a fused program. */
+    unsigned (*fused)(const eg__node *node);
+    /* Anything else: emits its steps. */
+    void (*lower)(struct eg__lowering *lowering, uint32_t id);
 } eg__op;
 
 #define OP(name) extern const eg__op eg__op_##name;

@@ -1,5 +1,5 @@
 /* Functions of two values, which broadcast as in numpy. */
-#include "graph/graph.h"
+#include "graph/lower.h"
 
 #include <math.h>
 
@@ -110,8 +110,17 @@ static void gradient(eg__backward *backward, eg_node node, eg_node d) {
 #undef Y
 }
 
+/* in the order of EG_BINARY_MAP */
+static unsigned fused(const eg__node *node) {
+    static const unsigned char code[EG__BINARY_COUNT] = {
+        EG__FUSED_ADD, EG__FUSED_SUB, EG__FUSED_MUL, EG__FUSED_DIV, EG__FUSED_MIN, EG__FUSED_MAX,
+        EG__FUSED_POW, EG__FUSED_LT,  EG__FUSED_LE,  EG__FUSED_EQ,  EG__FUSED_NE};
+    return code[node->kind];
+}
+
 const eg__op eg__op_binary = {.name = "binary",
                               .infer = infer,
                               .flops = eg__flops_per_element,
                               .gradient = gradient,
-                              .evaluate = evaluate};
+                              .evaluate = evaluate,
+                              .fused = fused};

@@ -1,5 +1,5 @@
 /* broadcast: extents of 1 repeated, leading axes added, as numpy does it. */
-#include "graph/graph.h"
+#include "graph/lower.h"
 
 #include <string.h>
 
@@ -38,5 +38,10 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
         out[i] = in[0][eg__broadcast_index(node, x, i)];
 }
 
+static bool view(const eg_graph *graph, const eg__node *node, const eg__view *in, eg__view *out) {
+    *out = eg__view_broadcast(eg__node_at(graph, eg__node_input(graph, node, 0)), in, node);
+    return true;
+}
+
 const eg__op eg__op_broadcast = {
-    .name = "broadcast", .infer = infer, .gradient = gradient, .evaluate = evaluate};
+    .name = "broadcast", .infer = infer, .gradient = gradient, .evaluate = evaluate, .view = view};

@@ -1,5 +1,5 @@
 /* concat: tensors one after the other along an axis. index[0] is the axis. */
-#include "graph/graph.h"
+#include "graph/lower.h"
 
 #include <string.h>
 
@@ -59,5 +59,20 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
         }
 }
 
+/* Parts that were computed for it are there already. */
+static void lower(eg__lowering *l, uint32_t id) {
+    const eg__node *node = eg__lower_node(l, id);
+    const unsigned axis = (unsigned)node->attributes.index[0];
+    const eg__view home = eg__lower_home(l, id, 0);
+    size_t start = 0;
+    for (unsigned i = 0; i < node->input_count && !l->status; i++) {
+        const uint32_t input = eg__lower_input(l, id, i);
+        const eg__node *x = eg__lower_node(l, input);
+        const eg__view from = eg__lower_value(l, input), to = eg__view_part(&home, axis, start);
+        if (!eg__view_same(x, &from, &to)) eg__lower_copy(l, l->region[id], id, x, &from, &to);
+        start += (size_t)x->shape[axis];
+    }
+}
+
 const eg__op eg__op_concat = {
-    .name = "concat", .infer = infer, .gradient = gradient, .evaluate = evaluate};
+    .name = "concat", .infer = infer, .gradient = gradient, .evaluate = evaluate, .lower = lower};

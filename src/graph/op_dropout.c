@@ -1,6 +1,6 @@
 /* dropout: number is the rate, index[0] the key. The gradient drops the same elements, because it has
  * the same key. */
-#include "graph/graph.h"
+#include "graph/lower.h"
 
 static eg_node add(eg_graph *graph, eg_node x, double rate, int64_t key) {
     eg__attributes attributes = {{key}, rate};
@@ -34,5 +34,24 @@ uint64_t eg__dropout_bits(uint64_t seed, uint64_t key, uint64_t time, uint64_t e
     return x ^ x >> 31;
 }
 
-const eg__op eg__op_dropout = {
-    .name = "dropout", .infer = infer, .flops = eg__flops_per_element, .gradient = gradient};
+static void lower(eg__lowering *l, uint32_t id) {
+    const eg__node *node = eg__lower_node(l, id);
+    const eg__matrix x = eg__lower_rows(l, eg__lower_input(l, id, 0));
+    const eg__matrix y = eg__lower_rows_home(l, id, eg__lower_input(l, id, 0));
+    eg__step step =
+        eg__lower_step(l, l->region[id], id, "dropout", eg__run_dropout, x.rows, x.columns);
+    step.u.rows_ = (eg__step_rows){.key = (uint64_t)node->attributes.index[0],
+                                   .divisor = node->attributes.number,
+                                   .height_timed = node->scan != 0};
+    step.flops = (double)eg__node_elements(node);
+    step.bytes = 8 * step.flops;
+    eg__operand operands[] = {eg__lower_operand(&step, &x.view, x.stride, true),
+                              eg__lower_operand(&step, &y.view, y.stride, true)};
+    eg__lower_emit(l, l->region[id], &step, 2, operands);
+}
+
+const eg__op eg__op_dropout = {.name = "dropout",
+                               .infer = infer,
+                               .flops = eg__flops_per_element,
+                               .gradient = gradient,
+                               .lower = lower};

@@ -1,6 +1,6 @@
 /* gather and scatter: rows picked by index, and added where an index says. An index out of range
  * picks a row of zeros and adds nowhere. */
-#include "graph/graph.h"
+#include "graph/lower.h"
 
 #include <string.h>
 
@@ -109,12 +109,65 @@ static void evaluate_scatter(const eg_graph *graph, const eg__node *node, const 
     }
 }
 
+/* ---- steps: rows of x and y beyond the axes that the index has */
+static eg__operand rows_operand(eg__lowering *l, const eg__step *step, uint32_t id, eg__view view,
+                                unsigned axes, bool moves) {
+    eg__fused_kind kind = EG__FULL;
+    size_t stride = 0;
+    const eg__node *node = eg__lower_node(l, id);
+    if (!l->status && (!eg__view_split(node, &view, axes, &kind, &stride) || kind != EG__FULL)) {
+        view = eg__lower_contiguous(l, id);
+        stride = (size_t)row_size(node, axes);
+    }
+    return eg__lower_operand(step, &view, stride, moves);
+}
+
+static void lower_gather(eg__lowering *l, uint32_t id) {
+    const eg__node *node = eg__lower_node(l, id);
+    const uint32_t x = eg__lower_input(l, id, 0), index = eg__lower_input(l, id, 1);
+    const unsigned axes = eg__lower_node(l, index)->rank;
+    const size_t size = (size_t)row_size(eg__lower_node(l, x), 1);
+    const eg__view at = eg__lower_contiguous(l, index), from = eg__lower_value(l, x);
+    eg__view to = eg__lower_home(l, id, 0);
+    if (!l->status && !eg__view_is_contiguous(node, &to)) to = eg__lower_plain_home(l, id);
+    if (l->status || !eg__node_elements(node)) return;
+    eg__step step = eg__lower_step(l, l->region[id], id, "gather", eg__run_gather,
+                                   (size_t)eg__node_elements(eg__lower_node(l, index)), size);
+    step.u.gather.limit = (size_t)eg__lower_node(l, x)->shape[0];
+    step.bytes = 8.0 * (double)eg__node_elements(node);
+    eg__operand operands[] = {rows_operand(l, &step, x, from, 1, false),
+                              eg__lower_operand(&step, &at, 1, true),
+                              rows_operand(l, &step, id, to, axes, true)};
+    eg__lower_emit(l, l->region[id], &step, 3, operands);
+}
+
+static void lower_scatter(eg__lowering *l, uint32_t id) {
+    const eg__node *node = eg__lower_node(l, id);
+    const uint32_t x = eg__lower_input(l, id, 0), index = eg__lower_input(l, id, 1);
+    const size_t size = (size_t)row_size(node, 1);
+    const eg__view from = eg__lower_contiguous(l, x), at = eg__lower_contiguous(l, index);
+    eg__view to = eg__lower_home(l, id, 0);
+    if (!l->status && !eg__view_is_contiguous(node, &to)) to = eg__lower_plain_home(l, id);
+    if (l->status || !eg__node_elements(node)) return;
+    eg__step step = eg__lower_step(l, l->region[id], id, "scatter", eg__run_scatter,
+                                   (size_t)eg__node_elements(eg__lower_node(l, index)), size);
+    step.u.gather.limit = (size_t)node->shape[0];
+    step.flops = (double)eg__node_elements(eg__lower_node(l, x));
+    step.bytes = 12 * step.flops;
+    eg__operand operands[] = {eg__lower_operand(&step, &from, size, true),
+                              eg__lower_operand(&step, &at, 1, true),
+                              eg__lower_operand(&step, &to, size, false)};
+    eg__lower_emit(l, l->region[id], &step, 3, operands);
+}
+
 const eg__op eg__op_gather = {.name = "gather",
                               .infer = infer_gather,
                               .gradient = gradient_gather,
-                              .evaluate = evaluate_gather};
+                              .evaluate = evaluate_gather,
+                              .lower = lower_gather};
 const eg__op eg__op_scatter = {.name = "scatter",
                                .infer = infer_scatter,
                                .flops = flops_scatter,
                                .gradient = gradient_scatter,
-                               .evaluate = evaluate_scatter};
+                               .evaluate = evaluate_scatter,
+                               .lower = lower_scatter};

@@ -1,5 +1,5 @@
 /* matmul: products of the last two axes; the others broadcast. index: a and b transposed. */
-#include "graph/graph.h"
+#include "graph/lower.h"
 
 eg_node eg_matmul_transposed(eg_graph *graph, eg_node a, int a_transposed, eg_node b,
                              int b_transposed) {
@@ -87,5 +87,190 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
     }
 }
 
-const eg__op eg__op_matmul = {
-    .name = "matmul", .infer = infer, .flops = flops, .gradient = gradient, .evaluate = evaluate};
+/* ---- steps. One product for all rows where the right side has no leading axes, else many small
+ * ones. The right side is packed where it is known: in the prologue, if it depends on parameters
+ * alone. */
+static uint64_t leading(const eg__node *x) {
+    uint64_t count = 1;
+    for (unsigned i = 0; i + 2 < x->rank; i++) count *= x->shape[i];
+    return count;
+}
+
+/* A value with these leading axes and its last two, transposed or not, in one piece. */
+static eg__view dense(eg__lowering *l, uint32_t id, uint32_t input, bool transposed) {
+    const eg__node *node = eg__lower_node(l, id), *x = eg__lower_node(l, input);
+    eg__node shape = *node;
+    shape.shape[node->rank - 2] = rows(x, transposed);
+    shape.shape[node->rank - 1] = columns(x, transposed);
+    eg__view view = eg__lower_value(l, input);
+    if (transposed) {
+        const size_t stride = view.stride[x->rank - 1];
+        view.stride[x->rank - 1] = view.stride[x->rank - 2];
+        view.stride[x->rank - 2] = stride;
+    }
+    eg__node turned = *x;
+    turned.shape[x->rank - 2] = rows(x, transposed);
+    turned.shape[x->rank - 1] = columns(x, transposed);
+    view = eg__view_broadcast(&turned, &view, &shape);
+    if (l->status || eg__view_is_contiguous(&shape, &view)) return view;
+    const eg__view to = eg__lower_new(l, l->region[id], &shape);
+    eg__lower_copy(l, l->region[id], id, &shape, &view, &to);
+    return to;
+}
+
+/* Remembers what is packed: several products may have the same right side. */
+static bool find_packed(const eg__lowering *l, uint32_t node, bool transposed, eg__view *view) {
+    for (size_t i = 0; i < l->packed_count; i++)
+        if (l->packed[i].node == node && l->packed[i].transposed == transposed) {
+            *view = l->packed[i].view;
+            return true;
+        }
+    return false;
+}
+
+static void keep_packed(eg__lowering *l, uint32_t node, bool transposed, eg__view view) {
+    void *packed = l->packed;
+    if (!eg__lower_grow(l, &packed, l->packed_count, &l->packed_room, sizeof *l->packed)) return;
+    l->packed = packed;
+    l->packed[l->packed_count++] = (eg__packed){node, transposed, view};
+}
+
+static eg__view pack(eg__lowering *l, uint32_t b, bool transposed) {
+    const eg__node *node = eg__lower_node(l, b);
+    const size_t k = (size_t)rows(node, transposed), n = (size_t)columns(node, transposed);
+    eg__view view, from = eg__lower_value(l, b);
+    if (l->status || find_packed(l, b, transposed, &view)) return view;
+    const uint32_t region = l->region[b];
+    view = (eg__view){.buffer = eg__lower_buffer(l, region, eg__gemm_packed_size(k, n))};
+    const size_t row = from.stride[node->rank - 2], column = from.stride[node->rank - 1];
+    const bool k_timed = l->timed[b] && !transposed && node->rank == 2 && l->length;
+    eg__step step = {.run = eg__run_pack, .name = "pack", .node = b, .items = 1, .rows = 1};
+    step.columns = n;
+    step.bytes = 8.0 * (double)k * (double)n;
+    step.u.pack = (eg__step_pack){.n = n,
+                                  .k = k_timed ? k / l->length : k,
+                                  .row_stride = transposed ? column : row,
+                                  .column_stride = transposed ? row : column,
+                                  .k_timed = k_timed,
+                                  .products = 1};
+    eg__operand operands[] = {eg__lower_operand(&step, &from, 0, false),
+                              eg__lower_operand(&step, &view, 0, false)};
+    eg__lower_emit(l, region, &step, 2, operands);
+    keep_packed(l, b, transposed, view);
+    return view;
+}
+
+/* The rows of the left side, which may be all its leading axes together. */
+static eg__matrix left_rows(eg__lowering *l, uint32_t id, uint32_t a, bool transposed) {
+    if (!transposed) return eg__lower_rows(l, a);
+    const eg__node *node = eg__lower_node(l, a); /* of rank 2 */
+    const size_t k = (size_t)node->shape[0], m = (size_t)node->shape[1];
+    const eg__view from = eg__lower_value(l, a);
+    eg__view to = {.buffer = eg__lower_buffer(l, l->region[id], k * m), .stride = {1, k}};
+    eg__lower_copy(l, l->region[id], a, node, &from, &to);
+    return (eg__matrix){to, m, k, k};
+}
+
+static void lower_product(eg__lowering *l, uint32_t id, const eg__view *home,
+                          const eg__fused_program *epilogue, size_t count, eg__operand *more) {
+    const eg__node *node = eg__lower_node(l, id);
+    const uint32_t a = eg__lower_input(l, id, 0), b = eg__lower_input(l, id, 1);
+    const bool ta = node->attributes.index[0] != 0, tb = node->attributes.index[1] != 0;
+    const eg__matrix left = left_rows(l, id, a, ta);
+    const eg__view right = pack(l, b, tb);
+    eg__matrix out = {{0}, 1, 1, 1};
+    if (l->status) return;
+    eg__view_rows(node, home, &out);
+    eg__step step =
+        eg__lower_step(l, l->region[id], id, "gemm", eg__run_gemm, left.rows, out.columns);
+    const bool k_timed = ta && l->timed[a] && l->length;
+    step.u.gemm = (eg__step_gemm){.n = out.columns,
+                                  .k = k_timed ? left.columns / l->length : left.columns,
+                                  .k_timed = k_timed,
+                                  .has_epilogue = epilogue != NULL};
+    if (epilogue) step.u.gemm.epilogue = *epilogue;
+    step.flops = flops(l->graph, node) +
+                 (epilogue ? (double)epilogue->length * (double)eg__node_elements(node) : 0);
+    step.bytes = 4.0 * ((double)left.rows * (double)left.columns +
+                        (double)left.columns * (double)out.columns +
+                        (double)left.rows * (double)out.columns);
+    eg__operand operands[3 + EG__FUSED_OPERANDS] = {
+        eg__lower_operand(&step, &left.view, left.stride, true),
+        eg__lower_operand(&step, &right, 0, false),
+        eg__lower_operand(&step, home, out.stride, true)};
+    for (size_t i = 0; i < count; i++) {
+        operands[3 + i] = more[i];
+        operands[3 + i].item *= step.rows; /* it was made for items of one row */
+    }
+    eg__lower_emit(l, l->region[id], &step, 3 + count, operands);
+}
+
+static void lower_products(eg__lowering *l, uint32_t id, const eg__view *home) {
+    const eg__node *node = eg__lower_node(l, id);
+    const uint32_t a = eg__lower_input(l, id, 0), b = eg__lower_input(l, id, 1);
+    const bool ta = node->attributes.index[0] != 0, tb = node->attributes.index[1] != 0;
+    const size_t m = (size_t)rows(eg__lower_node(l, a), ta);
+    const size_t k = (size_t)columns(eg__lower_node(l, a), ta);
+    const size_t n = (size_t)columns(eg__lower_node(l, b), tb), batch = (size_t)leading(node);
+    const uint32_t region = l->region[id];
+    const eg__view left = dense(l, id, a, ta), right = dense(l, id, b, tb);
+    const size_t packed_size = eg__gemm_packed_size(k, n);
+    const eg__view packed = {.buffer = eg__lower_buffer(l, region, batch * packed_size)};
+    eg__step step = eg__lower_step(l, region, id, "pack", eg__run_pack, batch, n);
+    const size_t products = step.rows; /* of an item */
+    step.bytes = 8.0 * (double)batch * (double)k * (double)n;
+    step.u.pack = (eg__step_pack){.n = n,
+                                  .k = k,
+                                  .row_stride = n,
+                                  .column_stride = 1,
+                                  .products = products,
+                                  .from_step = k * n};
+    eg__operand packing[] = {eg__lower_operand(&step, &right, k * n, true),
+                             eg__lower_operand(&step, &packed, packed_size, true)};
+    eg__lower_emit(l, region, &step, 2, packing);
+    step = eg__lower_step(l, region, id, "gemm", eg__run_gemm, batch, n);
+    eg__operand operands[] = {eg__lower_operand(&step, &left, m * k, true),
+                              eg__lower_operand(&step, &packed, packed_size, true),
+                              eg__lower_operand(&step, home, m * n, true)};
+    operands[0].stride = k;
+    operands[2].stride = n;
+    step.rows = m;
+    step.u.gemm = (eg__step_gemm){.n = n,
+                                  .k = k,
+                                  .products = products,
+                                  .a_step = m * k,
+                                  .b_step = packed_size,
+                                  .c_step = m * n};
+    step.flops = flops(l->graph, node);
+    step.bytes = 4.0 * (double)batch * (double)(m * k + k * n + m * n);
+    eg__lower_emit(l, region, &step, 3, operands);
+}
+
+void eg__lower_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
+                      const eg__fused_program *epilogue, size_t count, eg__operand *operands) {
+    const eg__node *node = eg__lower_node(l, id);
+    const eg__node *a = eg__lower_node(l, eg__lower_input(l, id, 0));
+    const eg__node *b = eg__lower_node(l, eg__lower_input(l, id, 1));
+    if (l->status || !eg__node_elements(node)) return;
+    if (b->rank == 2 && (a->rank == 2 || !node->attributes.index[0]))
+        lower_product(l, id, home, epilogue, count, operands);
+    else lower_products(l, id, home);
+}
+
+static void lower(eg__lowering *l, uint32_t id) {
+    const eg__node *node = eg__lower_node(l, id);
+    const bool plain = eg__lower_node(l, eg__lower_input(l, id, 1))->rank == 2;
+    eg__view home = eg__lower_home(l, id, 0);
+    eg__matrix out;
+    if (!l->status &&
+        (plain ? !eg__view_rows(node, &home, &out) : !eg__view_is_contiguous(node, &home)))
+        home = eg__lower_plain_home(l, id);
+    eg__lower_matmul(l, id, &home, NULL, 0, NULL);
+}
+
+const eg__op eg__op_matmul = {.name = "matmul",
+                              .infer = infer,
+                              .flops = flops,
+                              .gradient = gradient,
+                              .evaluate = evaluate,
+                              .lower = lower};

@@ -1,5 +1,5 @@
 /* Layer norm (kind 0) and rms norm (kind 1) over the last axis. number is epsilon. */
-#include "graph/graph.h"
+#include "graph/lower.h"
 
 #include <math.h>
 
@@ -62,5 +62,17 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
     }
 }
 
-const eg__op eg__op_norm = {
-    .name = "norm", .infer = infer, .flops = flops, .gradient = gradient, .evaluate = evaluate};
+static void lower(eg__lowering *l, uint32_t id) {
+    const eg__node *node = eg__lower_node(l, id);
+    eg__step_rows rows = {.number = (float)node->attributes.number};
+    const bool layer = node->kind == LAYER;
+    eg__lower_rows_step(l, id, layer ? "layer_norm" : "rms_norm",
+                        layer ? eg__run_norm : eg__run_rms_norm, &rows, flops(l->graph, node));
+}
+
+const eg__op eg__op_norm = {.name = "norm",
+                            .infer = infer,
+                            .flops = flops,
+                            .gradient = gradient,
+                            .evaluate = evaluate,
+                            .lower = lower};

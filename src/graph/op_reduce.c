@@ -1,5 +1,5 @@
 /* Reductions over axes, and argmax. index: bits of the axes, keep. */
-#include "graph/graph.h"
+#include "graph/lower.h"
 
 #include <math.h>
 #include <string.h>
@@ -98,6 +98,105 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
     for (uint64_t i = 0; node->kind == MEAN && i < to; i++) out[i] /= (double)from / (double)to;
 }
 
+/* ---- steps. The axes that are reduced make one block of rows or columns, or are moved so that they
+ * do. */
+typedef struct block {
+    uint64_t outer, reduced, inner;
+    unsigned begin, end; /* axes */
+} block;
+
+static bool find_block(const eg__node *x, unsigned axes, block *b) {
+    *b = (block){1, 1, 1, 0, 0};
+    bool inside = false, after = false;
+    for (unsigned i = 0; i < x->rank; i++) {
+        if (axes >> i & 1) {
+            if (after && x->shape[i] != 1) return false;
+            if (!inside) b->begin = i;
+            inside = true;
+            if (!after) b->end = i + 1;
+            b->reduced *= x->shape[i];
+        } else {
+            if (inside && x->shape[i] != 1) after = true;
+            *(inside ? &b->inner : &b->outer) *= x->shape[i];
+        }
+    }
+    if (!inside) b->begin = b->end = x->rank;
+    if (b->inner == 1) b->end = x->rank;
+    return true;
+}
+
+static eg__view dense_home(eg__lowering *l, uint32_t id) {
+    eg__view home = eg__lower_home(l, id, 0);
+    if (!l->status && !eg__view_is_contiguous(eg__lower_node(l, id), &home))
+        home = eg__lower_plain_home(l, id);
+    return home;
+}
+
+/* The kept axes first, then the others. */
+static eg__view move_axes(eg__lowering *l, uint32_t id, unsigned axes, block *b) {
+    const uint32_t input = eg__lower_input(l, id, 0);
+    const eg__node *x = eg__lower_node(l, input);
+    const eg__view view = eg__lower_value(l, input);
+    eg__node moved = {.type = EG_F32};
+    eg__view from = view;
+    *b = (block){1, 1, 1, 0, 0};
+    for (int kept = 1; kept >= 0; kept--)
+        for (unsigned i = 0; i < x->rank; i++) {
+            if (kept == (int)(axes >> i & 1)) continue;
+            from.stride[moved.rank] = view.stride[i];
+            moved.shape[moved.rank++] = x->shape[i];
+            *(kept ? &b->outer : &b->reduced) *= x->shape[i];
+            b->begin += kept != 0;
+        }
+    const eg__view to = eg__lower_new(l, l->region[id], &moved);
+    eg__lower_copy(l, l->region[id], id, &moved, &from, &to);
+    return to;
+}
+
+static void lower(eg__lowering *l, uint32_t id) {
+    static const eg__reduction kinds[REDUCTIONS] = {EG__REDUCE_SUM, EG__REDUCE_MEAN,
+                                                    EG__REDUCE_MAX};
+    const eg__node *node = eg__lower_node(l, id);
+    const uint32_t input = eg__lower_input(l, id, 0);
+    const eg__node *x = eg__lower_node(l, input);
+    const unsigned axes = (unsigned)node->attributes.index[0];
+    eg__fused_kind kind;
+    size_t stride = 0;
+    block b;
+    eg__view view = {0};
+    const bool sums = find_block(x, axes, &b) && (b.inner == 1 || node->kind != LARGEST);
+    if (sums) {
+        view = eg__lower_value(l, input);
+        if (!l->status &&
+            (!eg__view_split(x, &view, b.inner == 1 ? b.begin : b.end, &kind, &stride) ||
+             kind != EG__FULL)) {
+            view = eg__lower_contiguous(l, input);
+            eg__view_split(x, &view, b.inner == 1 ? b.begin : b.end, &kind, &stride);
+        }
+    } else {
+        view = move_axes(l, id, axes, &b);
+        stride = (size_t)b.reduced;
+    }
+    const eg__view home = dense_home(l, id);
+    if (l->status || !eg__node_elements(node)) return;
+    const bool rows = b.inner == 1;
+    eg__step step = eg__lower_step(l, l->region[id], id, rows ? "reduce" : "column_sum",
+                                   rows ? eg__run_reduce : eg__run_column_sum, (size_t)b.outer,
+                                   (size_t)(rows ? b.reduced : b.inner));
+    step.u.rows_ = (eg__step_rows){.reduction = kinds[node->kind], .height = (size_t)b.reduced};
+    if (l->timed[input] && axes & 1 && l->region[id] == EG__REGION_MAIN) {
+        step.u.rows_.height_timed = true;
+        step.u.rows_.height /= l->length;
+        if (rows) step.columns /= l->length;
+    }
+    step.flops = (double)eg__node_elements(x);
+    step.bytes = 4 * step.flops + 4.0 * (double)eg__node_elements(node);
+    eg__operand operands[] = {eg__lower_operand(&step, &view, stride, true),
+                              eg__lower_operand(&step, &home, rows ? 1 : (size_t)b.inner, true)};
+    if (!rows) operands[0].item *= (size_t)b.reduced;
+    eg__lower_emit(l, l->region[id], &step, 2, operands);
+}
+
 /* ---- argmax, along the last axis */
 eg_node eg_argmax(eg_graph *graph, eg_node x) {
     return eg__graph_add1(graph, EG__GRAPH_argmax, 0, x, NULL);
@@ -130,7 +229,27 @@ static void evaluate_argmax(const eg_graph *graph, const eg__node *node, const d
     }
 }
 
-const eg__op eg__op_reduce = {
-    .name = "reduce", .infer = infer, .flops = flops, .gradient = gradient, .evaluate = evaluate};
-const eg__op eg__op_argmax = {
-    .name = "argmax", .infer = infer_argmax, .flops = flops, .evaluate = evaluate_argmax};
+static void lower_argmax(eg__lowering *l, uint32_t id) {
+    const eg__matrix x = eg__lower_rows(l, eg__lower_input(l, id, 0));
+    const eg__view home = dense_home(l, id);
+    if (l->status || !x.rows) return;
+    eg__step step =
+        eg__lower_step(l, l->region[id], id, "argmax", eg__run_argmax, x.rows, x.columns);
+    step.flops = (double)x.rows * (double)x.columns;
+    step.bytes = 4 * step.flops + 4.0 * (double)x.rows;
+    eg__operand operands[] = {eg__lower_operand(&step, &x.view, x.stride, true),
+                              eg__lower_operand(&step, &home, 1, true)};
+    eg__lower_emit(l, l->region[id], &step, 2, operands);
+}
+
+const eg__op eg__op_reduce = {.name = "reduce",
+                              .infer = infer,
+                              .flops = flops,
+                              .gradient = gradient,
+                              .evaluate = evaluate,
+                              .lower = lower};
+const eg__op eg__op_argmax = {.name = "argmax",
+                              .infer = infer_argmax,
+                              .flops = flops,
+                              .evaluate = evaluate_argmax,
+                              .lower = lower_argmax};

@@ -1,5 +1,5 @@
 /* reshape: the same elements in another shape. */
-#include "graph/graph.h"
+#include "graph/lower.h"
 
 #include <string.h>
 
@@ -41,5 +41,40 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
     memcpy(out, in[0], eg__node_elements(node) * sizeof *out);
 }
 
+/* Groups of axes with as many elements on either side: each must lie in one piece, so that it can be
+ * cut in another way. */
+static bool view(const eg_graph *graph, const eg__node *node, const eg__view *in, eg__view *out) {
+    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
+    unsigned i = 0, k = 0;
+    *out = *in;
+    if (!eg__node_elements(node)) return true;
+    while (i < x->rank || k < node->rank) {
+        const unsigned from = i, to = k;
+        uint64_t old = i < x->rank ? x->shape[i++] : 1,
+                 fresh = k < node->rank ? node->shape[k++] : 1;
+        while (old != fresh) {
+            if (old < fresh) old *= x->shape[i++];
+            else fresh *= node->shape[k++];
+        }
+        size_t stride = 0, expected = 0;
+        for (unsigned a = i; a-- > from;) {
+            if (x->shape[a] == 1) continue;
+            if (!expected) stride = in->stride[a];
+            else if (in->stride[a] != expected) return false;
+            expected = in->stride[a] * (size_t)x->shape[a];
+            if (!expected && a > from) { /* broadcast: only a run of them stays one */
+                for (unsigned b = a; b-- > from;)
+                    if (x->shape[b] != 1 && in->stride[b]) return false;
+                break;
+            }
+        }
+        for (unsigned a = k; a-- > to;) {
+            out->stride[a] = stride;
+            stride *= (size_t)node->shape[a];
+        }
+    }
+    return true;
+}
+
 const eg__op eg__op_reshape = {
-    .name = "reshape", .infer = infer, .gradient = gradient, .evaluate = evaluate};
+    .name = "reshape", .infer = infer, .gradient = gradient, .evaluate = evaluate, .view = view};

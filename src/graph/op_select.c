@@ -1,5 +1,5 @@
 /* select: one of two values, element by element. */
-#include "graph/graph.h"
+#include "graph/lower.h"
 
 eg_node eg_select(eg_graph *graph, eg_node condition, eg_node yes, eg_node no) {
     eg_node inputs[] = {condition, yes, no};
@@ -41,8 +41,14 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
     }
 }
 
+static unsigned fused(const eg__node *node) {
+    (void)node;
+    return EG__FUSED_SELECT;
+}
+
 const eg__op eg__op_select = {.name = "select",
                               .infer = infer,
                               .flops = eg__flops_per_element,
                               .gradient = gradient,
-                              .evaluate = evaluate};
+                              .evaluate = evaluate,
+                              .fused = fused};

@@ -1,5 +1,5 @@
 /* slice and pad: a part of one axis, and its reverse. index: axis, start (before), size (after). */
-#include "graph/graph.h"
+#include "graph/lower.h"
 
 #include <string.h>
 
@@ -65,6 +65,14 @@ static void evaluate_slice(const eg_graph *graph, const eg__node *node, const do
                node->shape[axis] * inner * sizeof *out);
 }
 
+static bool view_slice(const eg_graph *graph, const eg__node *node, const eg__view *in,
+                       eg__view *out) {
+    (void)graph;
+    *out =
+        eg__view_part(in, (unsigned)node->attributes.index[0], (size_t)node->attributes.index[1]);
+    return true;
+}
+
 /* ---- pad */
 eg_node eg_pad(eg_graph *graph, eg_node x, unsigned axis, uint64_t before, uint64_t after,
                double value) {
@@ -107,7 +115,25 @@ static void evaluate_pad(const eg_graph *graph, const eg__node *node, const doub
                x->shape[axis] * inner * sizeof *out);
 }
 
-const eg__op eg__op_slice = {
-    .name = "slice", .infer = infer_slice, .gradient = gradient_slice, .evaluate = evaluate_slice};
-const eg__op eg__op_pad = {
-    .name = "pad", .infer = infer_pad, .gradient = gradient_pad, .evaluate = evaluate_pad};
+static void lower_pad(eg__lowering *l, uint32_t id) {
+    const eg__node *node = eg__lower_node(l, id);
+    const uint32_t input = eg__lower_input(l, id, 0);
+    eg__view x = eg__lower_value(l, input), home = eg__lower_home(l, id, 0);
+    eg__matrix rows;
+    if (!l->status && !eg__view_rows(node, &home, &rows)) home = eg__lower_plain_home(l, id);
+    eg__lower_fill(l, l->region[id], id, node, (float)node->attributes.number, &home);
+    const eg__view part = eg__view_part(&home, (unsigned)node->attributes.index[0],
+                                        (size_t)node->attributes.index[1]);
+    eg__lower_copy(l, l->region[id], id, eg__lower_node(l, input), &x, &part);
+}
+
+const eg__op eg__op_slice = {.name = "slice",
+                             .infer = infer_slice,
+                             .gradient = gradient_slice,
+                             .evaluate = evaluate_slice,
+                             .view = view_slice};
+const eg__op eg__op_pad = {.name = "pad",
+                           .infer = infer_pad,
+                           .gradient = gradient_pad,
+                           .evaluate = evaluate_pad,
+                           .lower = lower_pad};

@@ -1,5 +1,5 @@
 /* softmax and log-softmax over the last axis; kind 1 is the logarithm. */
-#include "graph/graph.h"
+#include "graph/lower.h"
 
 #include <math.h>
 
@@ -50,5 +50,15 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
     }
 }
 
-const eg__op eg__op_softmax = {
-    .name = "softmax", .infer = infer, .flops = flops, .gradient = gradient, .evaluate = evaluate};
+static void lower(eg__lowering *l, uint32_t id) {
+    eg__step_rows rows = {.logarithm = eg__lower_node(l, id)->kind != 0};
+    eg__lower_rows_step(l, id, "softmax", eg__run_softmax, &rows,
+                        flops(l->graph, eg__lower_node(l, id)));
+}
+
+const eg__op eg__op_softmax = {.name = "softmax",
+                               .infer = infer,
+                               .flops = flops,
+                               .gradient = gradient,
+                               .evaluate = evaluate,
+                               .lower = lower};

@@ -1,5 +1,5 @@
 /* transpose: the axes in another order. index[i] is the axis of x that becomes axis i. */
-#include "graph/graph.h"
+#include "graph/lower.h"
 
 eg_node eg_transpose(eg_graph *graph, eg_node x, const unsigned *order) {
     if (!graph || !x.id || x.id > graph->size) return (eg_node){0};
@@ -48,5 +48,13 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
     }
 }
 
+static bool view(const eg_graph *graph, const eg__node *node, const eg__view *in, eg__view *out) {
+    (void)graph;
+    *out = *in;
+    for (unsigned i = 0; i < node->rank; i++)
+        out->stride[i] = in->stride[node->attributes.index[i]];
+    return true;
+}
+
 const eg__op eg__op_transpose = {
-    .name = "transpose", .infer = infer, .gradient = gradient, .evaluate = evaluate};
+    .name = "transpose", .infer = infer, .gradient = gradient, .evaluate = evaluate, .view = view};

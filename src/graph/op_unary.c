@@ -1,5 +1,5 @@
 /* Functions of one value. */
-#include "graph/graph.h"
+#include "graph/lower.h"
 
 #include <math.h>
 
@@ -90,8 +90,18 @@ static void gradient(eg__backward *backward, eg_node node, eg_node d) {
     eg__backward_give(backward, x, eg_mul(graph, d, rate));
 }
 
+/* in the order of EG_UNARY_MAP */
+static unsigned fused(const eg__node *node) {
+    static const unsigned char code[EG__UNARY_COUNT] = {
+        EG__FUSED_NEG,  EG__FUSED_ABS,  EG__FUSED_SQRT,    EG__FUSED_RSQRT,    EG__FUSED_EXP,
+        EG__FUSED_LOG,  EG__FUSED_TANH, EG__FUSED_SIGMOID, EG__FUSED_SOFTPLUS, EG__FUSED_ERF,
+        EG__FUSED_GELU, EG__FUSED_SILU, EG__FUSED_RELU,    EG__FUSED_SIN,      EG__FUSED_COS};
+    return code[node->kind];
+}
+
 const eg__op eg__op_unary = {.name = "unary",
                              .infer = eg__infer_like,
                              .flops = eg__flops_per_element,
                              .gradient = gradient,
-                             .evaluate = evaluate};
+                             .evaluate = evaluate,
+                             .fused = fused};

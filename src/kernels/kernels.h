@@ -13,6 +13,7 @@ typedef void eg__gemm_f32_function(const eg__gemm_f32_args *args);
 typedef void eg__gemv_f32_function(const eg__gemv_f32_args *args);
 typedef void eg__fused_f32_function(const eg__fused_f32_args *args);
 typedef void eg__reduce_f32_function(const eg__reduce_f32_args *args);
+typedef void eg__column_sum_f32_function(const eg__column_sum_f32_args *args);
 typedef void eg__softmax_f32_function(const eg__softmax_f32_args *args);
 typedef void eg__layernorm_f32_function(const eg__norm_f32_args *args);
 typedef void eg__rmsnorm_f32_function(const eg__norm_f32_args *args);

@@ -26,6 +26,17 @@ typedef struct eg__reduce_f32_args {
     int32_t *index;
 } eg__reduce_f32_args;
 
+/* y[c] = the sum (or the mean) of x[r][c] over the rows: what a bias collects. Rows are added in
+ * blocks, so that the error grows with the number of blocks and not of rows. */
+typedef struct eg__column_sum_f32_args {
+    size_t rows, columns;
+    const float *x;
+    size_t x_stride;
+    float *y;
+    bool mean;
+} eg__column_sum_f32_args;
+enum { EG__COLUMN_SUM_BLOCK = 128 };
+
 /* y = exp(x - max) / sum per row or, with `logarithm`, x - max - log(sum). y may be x. */
 typedef struct eg__softmax_f32_args {
     size_t rows, columns;

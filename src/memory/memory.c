@@ -132,6 +132,19 @@ void *eg__memory_take_array(eg__memory *memory, eg_tag tag, size_t count, size_t
     return NULL;
 }
 
+bool eg__memory_grow(eg__memory *memory, eg_tag tag, void **array, size_t used, size_t *room,
+                     size_t need, size_t size) {
+    if (used + need <= *room) return true;
+    size_t larger = eg__max(64, eg__max(2 * *room, used + need));
+    void *fresh = eg__memory_take_array(memory, tag, larger, size, NULL);
+    if (!fresh) return false;
+    if (*array) memcpy(fresh, *array, used * size);
+    eg__memory_give(memory, *array);
+    *array = fresh;
+    *room = larger;
+    return true;
+}
+
 char *eg__memory_take_text(eg__memory *memory, eg_tag tag, const char *text, size_t length,
                            eg_error *error) {
     size_t bytes;

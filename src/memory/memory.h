@@ -32,6 +32,10 @@ void *eg__memory_take_zeroed(eg__memory *memory, eg_tag tag, size_t size, eg_err
 /* `count` things of `size` bytes, zeroed; EG_ERR_OVERFLOW when the product does not fit. */
 void *eg__memory_take_array(eg__memory *memory, eg_tag tag, size_t count, size_t size,
                             eg_error *error);
+/* Room for `need` more in an array of which `used` of `*room` things of `size` bytes are taken: a
+ * larger one, whose new part is zeroed. False, and the old one untouched, when there is none. */
+bool eg__memory_grow(eg__memory *memory, eg_tag tag, void **array, size_t used, size_t *room,
+                     size_t need, size_t size);
 /* `length` bytes of `text` and a terminator. */
 char *eg__memory_take_text(eg__memory *memory, eg_tag tag, const char *text, size_t length,
                            eg_error *error);

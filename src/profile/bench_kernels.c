@@ -15,6 +15,7 @@ typedef struct bench {
         eg__gemv_f32_args gemv;
         eg__fused_f32_args fused;
         eg__reduce_f32_args reduce;
+        eg__column_sum_f32_args column_sum;
         eg__softmax_f32_args softmax;
         eg__norm_f32_args norm;
         eg__move_f32_args move;
@@ -58,6 +59,11 @@ static void prepare(bench *b) {
     case EG__OP_reduce_f32:
         b->args.reduce = (eg__reduce_f32_args){EG__REDUCE_SUM, ROWS, WIDE, in, WIDE, out, NULL};
         b->shape = "128x384 sum";
+        b->bytes = 4.0 * ROWS * WIDE;
+        break;
+    case EG__OP_column_sum_f32:
+        b->args.column_sum = (eg__column_sum_f32_args){ROWS, WIDE, in, WIDE, out, false};
+        b->shape = "128x384";
         b->bytes = 4.0 * ROWS * WIDE;
         break;
     case EG__OP_softmax_f32:
@@ -114,6 +120,7 @@ static void run(void *job) {
     case EG__OP_gemv_f32: f->gemv_f32(&b->args.gemv); break;
     case EG__OP_fused_f32: f->fused_f32(&b->args.fused); break;
     case EG__OP_reduce_f32: f->reduce_f32(&b->args.reduce); break;
+    case EG__OP_column_sum_f32: f->column_sum_f32(&b->args.column_sum); break;
     case EG__OP_softmax_f32: f->softmax_f32(&b->args.softmax); break;
     case EG__OP_layernorm_f32: f->layernorm_f32(&b->args.norm); break;
     case EG__OP_rmsnorm_f32: f->rmsnorm_f32(&b->args.norm); break;

@@ -1,0 +1,144 @@
+/* Programs: graphs compiled for given shapes into steps that do nothing but compute.
+ *
+ * Three objects, never mixed: the program (immutable, shared by any number of threads), the weights
+ * (the parameters and whatever depends on them alone, shared by all programs of a model) and the
+ * instance (memory, states and bindings of one user, used by one thread at a time). Running takes no
+ * memory and no lock. */
+#ifndef ELEGANS_PROGRAM_H
+#define ELEGANS_PROGRAM_H
+
+#include "elegans/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct eg_program eg_program;
+typedef struct eg_weights eg_weights;
+typedef struct eg_instance eg_instance;
+
+/* ---- compiling */
+typedef struct eg_output {
+    const char *name; /* copied */
+    eg_node node;     /* a value outside of scans */
+} eg_output;
+
+typedef struct eg_compile_options { /* all zero = defaults */
+    int training;                   /* dropout drops */
+    const char *passes;             /* NULL = all; "none", "all,-fuse", "fold,cse": for debugging */
+} eg_compile_options;
+
+/* The graph is only read and may go away afterwards. Updates of states are part of the program whether
+ * or not an output needs them. `options` may be NULL. You own *out. */
+EG_API eg_status eg_compile(eg_context *context, const eg_graph *graph, size_t count,
+                            const eg_output *outputs, const eg_compile_options *options,
+                            eg_program **out, eg_error *error);
+/* Weights and instances made of it keep it alive. NULL is fine. */
+EG_API void eg_program_release(eg_program *program);
+
+/* The passes there are, in the order they run; NULL past the end. Static. */
+EG_API const char *eg_pass_name(size_t index);
+EG_API const char *eg_pass_text(size_t index);
+
+/* ---- questions about a program. Figures are counted. */
+typedef struct eg_program_info {
+    size_t steps;     /* all of them: what a run does, then the prologue, then bodies of scans */
+    size_t run_steps; /* of those, what a run does */
+    size_t prologue_steps; /* what is done when the parameters change */
+    size_t inputs, outputs, parameters, states;
+    uint64_t arena_bytes; /* of an instance */
+    uint64_t
+        arena_bound_bytes;  /* the largest set of values that lives at once: no plan is smaller */
+    uint64_t scratch_bytes; /* of each thread */
+    uint64_t parameter_bytes, derived_bytes, state_bytes, constant_bytes;
+    uint64_t length;        /* steps of its scans; a run may do fewer. 0 = they cannot vary */
+    double flops, bytes;    /* of one run */
+    double compile_seconds; /* measured */
+} eg_program_info;
+EG_API void eg_program_info_get(const eg_program *program, eg_program_info *out);
+
+typedef enum eg_leaf_kind {
+    EG_LEAF_INPUT,
+    EG_LEAF_OUTPUT,
+    EG_LEAF_PARAMETER,
+    EG_LEAF_STATE
+} eg_leaf_kind;
+/* Name, type and shape of an input, output, parameter or state; .data is NULL. The name lives as long
+ * as the program; NULL past the end. */
+EG_API const char *eg_program_leaf(const eg_program *program, eg_leaf_kind kind, size_t index,
+                                   eg_tensor *out);
+
+typedef struct eg_step_info {
+    const char *kernel;            /* "gemm", "fused", ...; static */
+    const char *operation;         /* of the last node it computes; static */
+    const char *part;              /* "run", "prologue" or "scan"; static */
+    uint32_t scan;                 /* steps of a scan: the index of the step that runs them */
+    uint64_t rows, columns, depth; /* of what it writes; depth of a product, else 0 */
+    uint32_t operands;
+    double flops, bytes;       /* once; a scan's are those of all its steps */
+    uint64_t body, body_steps; /* of a scan: index and number of its steps */
+    char text[160];            /* a fused program: "tanh add mul"; a product: its epilogue */
+} eg_step_info;
+EG_API eg_status eg_program_step(const eg_program *program, size_t index, eg_step_info *out,
+                                 eg_error *error);
+typedef struct eg_operand_info {
+    const char
+        *space; /* "arena", "parameters", "derived", ...; or the name of an input or output */
+    uint64_t offset, row_stride, time_stride; /* bytes */
+} eg_operand_info;
+EG_API eg_status eg_program_operand(const eg_program *program, size_t step, size_t index,
+                                    eg_operand_info *out, eg_error *error);
+/* The graph as the passes left it; lives as long as the program. */
+EG_API const eg_graph *eg_program_graph(const eg_program *program);
+
+/* ---- weights: all parameters in one piece of memory, in the order they were made, each aligned to 64
+ * bytes */
+EG_API eg_status eg_weights_create(eg_program *program, eg_weights **out,
+                                   eg_error *error); /* zeros */
+EG_API void eg_weights_destroy(eg_weights *weights); /* NULL is fine; no instance may be left */
+/* The memory of a parameter. Write to it only between eg_weights_begin and eg_weights_end. */
+EG_API eg_status eg_weights_tensor(const eg_weights *weights, const char *name, eg_tensor *out,
+                                   eg_error *error);
+/* All parameters as one f32 vector, with zeros between them where they are aligned. */
+EG_API eg_tensor eg_weights_all(const eg_weights *weights);
+/* Exclusive access: while it lasts, runs are refused (EG_ERR_BUSY). While something runs, this is
+ * refused or, with `wait`, waits. */
+EG_API eg_status eg_weights_begin(eg_weights *weights, int wait, eg_error *error);
+/* Computes what depends on the parameters, for every program that has an instance. */
+EG_API void eg_weights_end(eg_weights *weights);
+/* begin, copy, end; refused while something runs. Type and shape must be those of the parameter. */
+EG_API eg_status eg_weights_set(eg_weights *weights, const char *name, const eg_tensor *tensor,
+                                eg_error *error);
+
+/* ---- instances */
+
+/* `weights` may be of another program with the same parameters, and NULL when there are none. States
+ * are zero. EG_ERR_BUDGET when it does not fit the context's memory budget. */
+EG_API eg_status eg_instance_create(eg_program *program, eg_weights *weights, eg_instance **out,
+                                    eg_error *error);
+EG_API void eg_instance_destroy(eg_instance *instance); /* NULL is fine */
+/* From now on runs read the input, or write the output, there: no copy is made. Contiguous memory of
+ * the same type and shape; where the first axis is time it may be shorter, which limits the runs. */
+EG_API eg_status eg_instance_bind(eg_instance *instance, const char *name, const eg_tensor *tensor,
+                                  eg_error *error);
+/* Where an output is after a run. One that was not bound gets memory of the instance's at the first
+ * call, so ask before the first run. */
+EG_API eg_status eg_instance_output(eg_instance *instance, const char *name, eg_tensor *out,
+                                    eg_error *error);
+/* The memory of a state: read and write it between runs. */
+EG_API eg_status eg_instance_state(eg_instance *instance, const char *name, eg_tensor *out,
+                                   eg_error *error);
+EG_API void eg_instance_reset(eg_instance *instance); /* all states to zero */
+
+typedef struct eg_run_options { /* all zero = defaults */
+    uint64_t length;            /* steps of the scans; 0 = as many as they were built with */
+    uint64_t seed;              /* of dropout */
+} eg_run_options;
+/* Runs the program once. EG_ERR_ARGUMENT names an input or output that has no memory; EG_ERR_BUSY:
+ * the weights are being changed. Takes no memory. `options` may be NULL. */
+EG_API eg_status eg_run(eg_instance *instance, const eg_run_options *options, eg_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

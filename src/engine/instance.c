@@ -1,0 +1,217 @@
+/* One user of a program: memory, states, bindings; and the run. */
+#include "engine/program.h"
+
+#include <string.h>
+
+typedef struct binding {
+    size_t rows;  /* of the first axis, where that is time */
+    bool missing; /* nothing is bound */
+    float *own;   /* memory of the instance, for outputs */
+} binding;
+
+struct eg_instance {
+    eg_program *program;
+    eg_weights *weights;
+    eg_weights *own_weights; /* of a program without parameters that prepares constants */
+    float **base;            /* per space */
+    binding *bindings;
+    float *arena, *states, *scratch;
+    size_t missing;  /* inputs and outputs without memory */
+    size_t shortest; /* rows of what is bound and has time first */
+};
+
+/* The prologue may share its result with another program's; its constants are its own. */
+static eg_status create(eg_instance *in, eg_error *error) {
+    const eg_program *p = in->program;
+    eg__memory *memory = p->memory;
+    const size_t bound = p->inputs.count + p->outputs.count;
+    const size_t threads = eg__threads_count(p->context->threads);
+    size_t scratch;
+    if (!eg__size_mul(p->scratch_size, threads, &scratch))
+        return eg__fail(error, EG_ERR_OVERFLOW, "scratch memory of %zu threads", threads);
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    in->base = eg__memory_take_array(memory, EG_TAG_PROGRAM, EG__SPACE_BOUND + bound,
+                                     sizeof *in->base, &reason);
+    in->bindings =
+        eg__memory_take_array(memory, EG_TAG_PROGRAM, bound + 1, sizeof *in->bindings, &reason);
+    in->arena =
+        eg__memory_take_array(memory, EG_TAG_ARENA, p->arena_size + 1, sizeof *in->arena, &reason);
+    in->states = eg__memory_take_array(memory, EG_TAG_ARENA, p->states_size + 1, sizeof *in->states,
+                                       &reason);
+    in->scratch =
+        eg__memory_take_array(memory, EG_TAG_ARENA, scratch + 1, sizeof *in->scratch, &reason);
+    if (!in->base || !in->bindings || !in->arena || !in->states || !in->scratch)
+        return eg__fail(error, reason.status, "%s", reason.message);
+    for (size_t i = 0; i < bound; i++) in->bindings[i].missing = true;
+    in->missing = bound;
+    in->shortest = SIZE_MAX;
+    in->base[EG__SPACE_ARENA] = in->arena;
+    in->base[EG__SPACE_STATES] = in->states;
+    in->base[EG__SPACE_CONSTANTS] = p->constants;
+    if (!in->weights && p->prologue_count) {
+        eg_status status = eg_weights_create(in->program, &in->own_weights, error);
+        if (status) return status;
+        in->weights = in->own_weights;
+    }
+    if (!in->weights) return EG_OK;
+    const eg__derived *derived;
+    eg_status status = eg__weights_attach(in->weights, in->program, &derived, error);
+    if (status) return status;
+    in->base[EG__SPACE_PARAMETERS] = in->weights->data;
+    in->base[EG__SPACE_DERIVED] = derived->data;
+    return EG_OK;
+}
+
+eg_status eg_instance_create(eg_program *program, eg_weights *weights, eg_instance **out,
+                             eg_error *error) {
+    if (!program || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "instance: no program or no place");
+    *out = NULL;
+    if (!weights && program->parameters.count)
+        return eg__fail(error, EG_ERR_ARGUMENT, "a program with %zu parameters needs weights",
+                        program->parameters.count);
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    eg_instance *in = eg__memory_take_zeroed(program->memory, EG_TAG_PROGRAM, sizeof *in, &reason);
+    if (!in) return eg__fail(error, reason.status, "%s", reason.message);
+    in->program = program;
+    in->weights = weights;
+    eg__program_keep(program);
+    eg_status status = create(in, error);
+    if (status) eg_instance_destroy(in);
+    else *out = in;
+    return status;
+}
+
+void eg_instance_destroy(eg_instance *in) {
+    if (!in) return;
+    eg__memory *memory = in->program->memory;
+    for (size_t i = 0; in->bindings && i < in->program->inputs.count + in->program->outputs.count;
+         i++)
+        eg__memory_give(memory, in->bindings[i].own);
+    eg_weights_destroy(in->own_weights);
+    eg__memory_give(memory, in->base);
+    eg__memory_give(memory, in->bindings);
+    eg__memory_give(memory, in->arena);
+    eg__memory_give(memory, in->states);
+    eg__memory_give(memory, in->scratch);
+    eg_program_release(in->program);
+    eg__memory_give(memory, in);
+}
+
+/* ---- bindings */
+static const eg__leaf *bound_leaf(const eg_program *p, size_t at) {
+    return at < p->inputs.count ? &p->inputs.list[at] : &p->outputs.list[at - p->inputs.count];
+}
+
+static void bind(eg_instance *in, size_t at, void *data, size_t rows) {
+    const eg_program *p = in->program;
+    binding *b = &in->bindings[at];
+    in->missing -= b->missing;
+    b->missing = false;
+    b->rows = rows;
+    in->base[EG__SPACE_BOUND + at] = data;
+    in->shortest = SIZE_MAX;
+    for (size_t i = 0; i < p->inputs.count + p->outputs.count; i++) {
+        const eg__leaf *leaf = bound_leaf(p, i);
+        if (!leaf->timed || in->bindings[i].missing) continue;
+        const size_t per_step = (size_t)leaf->shape[0] / p->length;
+        in->shortest = eg__min(in->shortest, in->bindings[i].rows / per_step);
+    }
+}
+
+static bool find_bound(const eg_program *p, const char *name, size_t *at) {
+    if (eg__leaf_find(&p->inputs, name, at)) return true;
+    if (!eg__leaf_find(&p->outputs, name, at)) return false;
+    *at += p->inputs.count;
+    return true;
+}
+
+eg_status eg_instance_bind(eg_instance *in, const char *name, const eg_tensor *tensor,
+                           eg_error *error) {
+    size_t at;
+    if (!in) return eg__fail(error, EG_ERR_ARGUMENT, "no instance");
+    if (!find_bound(in->program, name, &at))
+        return eg__fail(error, EG_ERR_NOT_FOUND, "no input or output '%s'", name ? name : "");
+    const eg__leaf *leaf = bound_leaf(in->program, at);
+    eg_status status = eg__leaf_check(leaf, tensor, leaf->timed, error);
+    if (!status) bind(in, at, tensor->data, leaf->rank ? (size_t)tensor->shape[0] : 1);
+    return status;
+}
+
+eg_status eg_instance_output(eg_instance *in, const char *name, eg_tensor *out, eg_error *error) {
+    size_t at;
+    if (!in || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no instance or no place");
+    const eg__leaf *leaf = eg__leaf_find(&in->program->outputs, name, &at);
+    if (!leaf) return eg__fail(error, EG_ERR_NOT_FOUND, "no output '%s'", name ? name : "");
+    at += in->program->inputs.count;
+    binding *b = &in->bindings[at];
+    if (b->missing) {
+        eg_error reason = {EG_ERR_MEMORY, ""};
+        b->own = eg__memory_take_array(in->program->memory, EG_TAG_ARENA, leaf->elements + 1,
+                                       sizeof *b->own, &reason);
+        if (!b->own) return eg__fail(error, reason.status, "%s", reason.message);
+        bind(in, at, b->own, leaf->rank ? (size_t)leaf->shape[0] : 1);
+    }
+    *out = eg__leaf_tensor(leaf, in->base[EG__SPACE_BOUND + at]);
+    return EG_OK;
+}
+
+eg_status eg_instance_state(eg_instance *in, const char *name, eg_tensor *out, eg_error *error) {
+    if (!in || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no instance or no place");
+    const eg__leaf *leaf = eg__leaf_find(&in->program->states, name, NULL);
+    if (!leaf) return eg__fail(error, EG_ERR_NOT_FOUND, "no state '%s'", name ? name : "");
+    *out = eg__leaf_tensor(leaf, in->states + leaf->offset);
+    return EG_OK;
+}
+
+void eg_instance_reset(eg_instance *in) {
+    if (in) memset(in->states, 0, in->program->states_size * sizeof *in->states);
+}
+
+/* ---- running */
+static eg_status check_run(const eg_instance *in, uint64_t length, eg_error *error) {
+    const eg_program *p = in->program;
+    for (size_t i = 0; in->missing && i < p->inputs.count + p->outputs.count; i++)
+        if (in->bindings[i].missing)
+            return eg__fail(error, EG_ERR_ARGUMENT, "%s '%s' has no memory: bind it%s",
+                            i < p->inputs.count ? "input" : "output", bound_leaf(p, i)->name,
+                            i < p->inputs.count ? "" : " or ask for it");
+    if (length && !p->length)
+        return p->length_fixed
+                   ? eg__fail(error, EG_ERR_UNSUPPORTED,
+                              "the length of this program is fixed: its %s mixes time steps",
+                              eg__node_operation(&p->graph->nodes[p->length_node]))
+                   : eg__fail(error, EG_ERR_UNSUPPORTED, "this program has no length that varies");
+    if (length > p->length)
+        return eg__fail(error, EG_ERR_ARGUMENT, "a run of %llu steps by a program for %zu",
+                        (unsigned long long)length, p->length);
+    if (p->length && (length ? length : p->length) > in->shortest)
+        return eg__fail(error, EG_ERR_ARGUMENT, "a run of %llu steps on memory for %zu",
+                        (unsigned long long)(length ? length : p->length), in->shortest);
+    return EG_OK;
+}
+
+eg_status eg_run(eg_instance *in, const eg_run_options *options, eg_error *error) {
+    if (!in) return eg__fail(error, EG_ERR_ARGUMENT, "no instance");
+    const eg_program *p = in->program;
+    const uint64_t length = options ? options->length : 0;
+    if (in->missing || length || in->shortest < p->length) {
+        eg_status status = check_run(in, length, error);
+        if (status) return status;
+    }
+    if (in->weights && __atomic_add_fetch(&in->weights->users, 1, __ATOMIC_ACQUIRE) <= 0) {
+        __atomic_sub_fetch(&in->weights->users, 1, __ATOMIC_RELAXED);
+        return eg__fail(error, EG_ERR_BUSY, "the weights are being changed");
+    }
+    const eg__run run = {.program = p,
+                         .kernels = p->kernels,
+                         .threads = p->context->threads,
+                         .base = in->base,
+                         .scratch = in->scratch,
+                         .scratch_size = p->scratch_size,
+                         .length = length ? (size_t)length : p->length,
+                         .seed = options ? options->seed : 0};
+    eg__steps_run(&run, p->steps, p->main_count);
+    if (in->weights) __atomic_sub_fetch(&in->weights->users, 1, __ATOMIC_RELEASE);
+    return EG_OK;
+}

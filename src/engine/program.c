@@ -1,0 +1,201 @@
+/* Compiling, and questions about a program. */
+#include "engine/program.h"
+#include "graph/passes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+eg_status eg_compile(eg_context *context, const eg_graph *graph, size_t count,
+                     const eg_output *outputs, const eg_compile_options *options, eg_program **out,
+                     eg_error *error) {
+    if (!context || !graph || !out || (count && !outputs))
+        return eg__fail(error, EG_ERR_ARGUMENT, "compile: no context, graph, outputs or place");
+    *out = NULL;
+    eg__compile_options inner = {.training = options && options->training};
+    eg_status status = eg__passes_parse(options ? options->passes : NULL, &inner.passes, error);
+    if (status) return status;
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    eg__output *list =
+        eg__memory_take_array(context->memory, EG_TAG_PROGRAM, count + 1, sizeof *list, &reason);
+    if (!list) return eg__fail(error, reason.status, "%s", reason.message);
+    for (size_t i = 0; i < count; i++) list[i] = (eg__output){outputs[i].name, outputs[i].node};
+    status = eg__program_compile(graph, &context->kernels, count, list, &inner, out, error);
+    eg__memory_give(context->memory, list);
+    if (!status) (*out)->context = context;
+    return status;
+}
+
+void eg__program_keep(eg_program *program) {
+    __atomic_add_fetch(&program->references, 1, __ATOMIC_RELAXED);
+}
+
+void eg_program_release(eg_program *program) {
+    if (program && __atomic_sub_fetch(&program->references, 1, __ATOMIC_ACQ_REL) == 0)
+        eg__program_free(program);
+}
+
+const char *eg_pass_name(size_t index) {
+    return index < EG__PASS_COUNT ? eg__pass_name((unsigned)index) : NULL;
+}
+const char *eg_pass_text(size_t index) {
+    return index < EG__PASS_COUNT ? eg__pass_text((unsigned)index) : NULL;
+}
+
+const eg_graph *eg_program_graph(const eg_program *program) { return program->graph; }
+
+void eg_program_info_get(const eg_program *p, eg_program_info *out) {
+    *out = (eg_program_info){.steps = p->step_count,
+                             .run_steps = p->main_count,
+                             .prologue_steps = p->prologue_count,
+                             .inputs = p->inputs.count,
+                             .outputs = p->outputs.count,
+                             .parameters = p->parameters.count,
+                             .states = p->states.count,
+                             .arena_bytes = p->arena_size * sizeof(float),
+                             .arena_bound_bytes = p->arena_bound * sizeof(float),
+                             .scratch_bytes = p->scratch_size * sizeof(float),
+                             .parameter_bytes = p->parameters_size * sizeof(float),
+                             .derived_bytes = p->derived_size * sizeof(float),
+                             .state_bytes = p->states_size * sizeof(float),
+                             .constant_bytes = p->constants_size * sizeof(float),
+                             .length = p->length,
+                             .compile_seconds = p->compile_seconds};
+    for (size_t i = 0; i < p->main_count; i++) {
+        out->flops += p->steps[i].flops;
+        out->bytes += p->steps[i].bytes;
+    }
+}
+
+/* ---- leaves */
+static const eg__leaves *leaves_of(const eg_program *p, eg_leaf_kind kind) {
+    return kind == EG_LEAF_INPUT       ? &p->inputs
+           : kind == EG_LEAF_OUTPUT    ? &p->outputs
+           : kind == EG_LEAF_PARAMETER ? &p->parameters
+                                       : &p->states;
+}
+
+eg_tensor eg__leaf_tensor(const eg__leaf *leaf, void *data) {
+    eg_tensor tensor = {.type = leaf->type, .rank = leaf->rank, .data = data};
+    memcpy(tensor.shape, leaf->shape, sizeof tensor.shape);
+    return tensor;
+}
+
+const char *eg_program_leaf(const eg_program *program, eg_leaf_kind kind, size_t index,
+                            eg_tensor *out) {
+    const eg__leaves *leaves = leaves_of(program, kind);
+    if (index >= leaves->count) return NULL;
+    if (out) *out = eg__leaf_tensor(&leaves->list[index], NULL);
+    return leaves->list[index].name;
+}
+
+const eg__leaf *eg__leaf_find(const eg__leaves *leaves, const char *name, size_t *index) {
+    for (size_t i = 0; name && i < leaves->count; i++)
+        if (strcmp(leaves->list[i].name, name) == 0) {
+            if (index) *index = i;
+            return &leaves->list[i];
+        }
+    return NULL;
+}
+
+static const char *shape_text(unsigned rank, const uint64_t *shape, char out[160]) {
+    eg__node node = {.rank = rank};
+    memcpy(node.shape, shape, rank * sizeof *shape);
+    return eg__shape_text(&node, out);
+}
+
+eg_status eg__leaf_check(const eg__leaf *leaf, const eg_tensor *tensor, bool shorter,
+                         eg_error *error) {
+    char want[160], got[160];
+    if (!tensor || !tensor->data)
+        return eg__fail(error, EG_ERR_ARGUMENT, "'%s': no memory given", leaf->name);
+    if (tensor->type != leaf->type)
+        return eg__fail(error, EG_ERR_ARGUMENT, "'%s' is %s, got %s", leaf->name,
+                        eg_type_name(leaf->type), eg_type_name(tensor->type));
+    bool same = tensor->rank == leaf->rank;
+    for (unsigned i = 0; same && i < leaf->rank; i++)
+        same = tensor->shape[i] == leaf->shape[i] ||
+               (shorter && i == 0 && tensor->shape[0] < leaf->shape[0]);
+    if (same) return EG_OK;
+    if (tensor->rank > EG_RANK_MAX)
+        return eg__fail(error, EG_ERR_ARGUMENT, "'%s': rank %u", leaf->name, tensor->rank);
+    return eg__fail(error, EG_ERR_ARGUMENT, "'%s' has shape %s, got %s", leaf->name,
+                    shape_text(leaf->rank, leaf->shape, want),
+                    shape_text(tensor->rank, tensor->shape, got));
+}
+
+/* ---- steps */
+static void fused_text(const eg__fused_program *program, char *out, size_t size) {
+    size_t at = 0;
+    out[0] = 0;
+    for (unsigned i = 0; i < program->length && at + 16 < size; i++)
+        at += (size_t)snprintf(out + at, size - at, "%s%s", i ? " " : "",
+                               eg__fused_op_name(program->code[i].op));
+    if (program->length && at + 16 >= size) snprintf(out + size - 4, 4, "...");
+}
+
+static void step_part(const eg_program *p, size_t index, eg_step_info *out) {
+    out->part = index < p->main_count                       ? "run"
+                : index < p->main_count + p->prologue_count ? "prologue"
+                                                            : "scan";
+    for (size_t i = 0; i < p->main_count; i++) {
+        const eg__step *step = &p->steps[i];
+        if (step->run == eg__run_scan && index >= step->u.scan.first &&
+            index < step->u.scan.first + step->u.scan.count)
+            out->scan = (uint32_t)i;
+    }
+}
+
+eg_status eg_program_step(const eg_program *p, size_t index, eg_step_info *out, eg_error *error) {
+    if (!p || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no program or no place");
+    if (index >= p->step_count)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no step %zu in a program of %zu", index,
+                        p->step_count);
+    const eg__step *step = &p->steps[index];
+    const size_t items = eg__step_items(step, eg__max(p->length, 1));
+    *out = (eg_step_info){.kernel = step->name,
+                          .operation = eg__node_operation(&p->graph->nodes[step->node]),
+                          .rows = items * step->rows,
+                          .columns = step->columns,
+                          .operands = step->operands,
+                          .flops = step->flops,
+                          .bytes = step->bytes};
+    step_part(p, index, out);
+    if (step->run == eg__run_fused) {
+        if (step->u.fused.flat) {
+            out->rows = 1;
+            out->columns = step->u.fused.flat;
+        }
+        fused_text(&step->u.fused.program, out->text, sizeof out->text);
+    } else if (step->run == eg__run_gemm) {
+        const eg__step_gemm *g = &step->u.gemm;
+        out->depth = g->k_timed ? g->k * eg__max(p->length, 1) : g->k;
+        if (g->products) out->rows *= g->products;
+        if (g->has_epilogue) fused_text(&g->epilogue, out->text, sizeof out->text);
+    } else if (step->run == eg__run_pack) {
+        const eg__step_pack *pack = &step->u.pack;
+        out->rows = pack->k_timed ? pack->k * eg__max(p->length, 1) : pack->k;
+    } else if (step->run == eg__run_scan) {
+        out->body = step->u.scan.first;
+        out->body_steps = step->u.scan.count;
+        out->columns = step->u.scan.length ? step->u.scan.length : p->length;
+    }
+    return EG_OK;
+}
+
+eg_status eg_program_operand(const eg_program *p, size_t index, size_t operand,
+                             eg_operand_info *out, eg_error *error) {
+    static const char *const spaces[] = {"arena", "parameters", "derived", "constants", "states"};
+    if (!p || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no program or no place");
+    if (index >= p->step_count || operand >= p->steps[index].operands)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no operand %zu in step %zu", operand, index);
+    const eg__operand *o = &p->steps[index].operand[operand];
+    const size_t bound = o->space - EG__SPACE_BOUND;
+    *out = (eg_operand_info){.space = o->space < EG__SPACE_BOUND ? spaces[o->space]
+                                      : bound < p->inputs.count
+                                          ? p->inputs.list[bound].name
+                                          : p->outputs.list[bound - p->inputs.count].name,
+                             .offset = (o->offset + o->scale) * sizeof(float),
+                             .row_stride = o->stride * sizeof(float),
+                             .time_stride = o->time * sizeof(float)};
+    return EG_OK;
+}

@@ -1,0 +1,206 @@
+/* A compiled program: steps that do nothing but compute, and where their operands lie. */
+#ifndef EG__PROGRAM_H
+#define EG__PROGRAM_H
+
+#include "base/threads.h"
+#include "graph/graph.h"
+#include "kernels/kernels.h"
+
+/* ---- memory a step reads and writes: every operand lies in a space, whose address is known when
+ * the program runs */
+enum {
+    EG__SPACE_ARENA,
+    EG__SPACE_PARAMETERS,
+    EG__SPACE_DERIVED, /* what the prologue made of the parameters */
+    EG__SPACE_CONSTANTS,
+    EG__SPACE_STATES,
+    EG__SPACE_BOUND /* inputs, then outputs, one space each */
+};
+
+/* Where an operand begins, in floats: space + offset + time*time_stride + first*item + count*scale.
+ * `time` is the step of the scan that is running and, outside, the number of steps of this run.
+ * first and count are the items that a thread works on. */
+typedef struct eg__operand {
+    uint32_t space;
+    size_t offset, time, item, scale;
+    size_t stride; /* between rows */
+} eg__operand;
+
+/* What a step needs to know about the run it is part of. */
+typedef struct eg__frame {
+    const struct eg__run *run;
+    float *const *base; /* per space */
+    size_t time, first, count;
+    float *scratch; /* of this thread */
+    unsigned thread;
+} eg__frame;
+
+typedef struct eg__run {
+    const struct eg_program *program;
+    const eg__kernels *kernels;
+    eg__threads *threads; /* NULL = this thread alone */
+    float *const *base;
+    float *scratch;      /* of all threads */
+    size_t scratch_size; /* of one, in floats */
+    size_t length;       /* steps of its scans */
+    uint64_t seed;       /* of dropout */
+} eg__run;
+
+static inline float *eg__operand_at(const eg__frame *frame, const eg__operand *operand) {
+    return frame->base[operand->space] + operand->offset + frame->time * operand->time +
+           frame->first * operand->item + frame->count * operand->scale;
+}
+
+/* ---- steps */
+typedef struct eg__step eg__step;
+typedef void eg__step_function(const eg__step *step, const eg__frame *frame);
+
+typedef struct eg__step_fused {
+    eg__fused_program program;
+    size_t flat; /* elements that are cut anywhere, EG__FLAT to an item; 0 = rows */
+    bool flat_timed;
+} eg__step_fused;
+enum { EG__FLAT = 1024 };
+
+/* operands: a, b packed, c, then those of the epilogue */
+typedef struct eg__step_gemm {
+    size_t n, k;
+    bool k_timed;    /* k is per time step */
+    size_t products; /* of an item, each of `rows` rows with a right side of its own; 0 = all rows
+                        have the same right side */
+    size_t a_step, b_step, c_step; /* from product to product */
+    bool has_epilogue;
+    eg__fused_program epilogue;
+} eg__step_gemm;
+
+/* operands: from, to */
+typedef struct eg__step_pack {
+    size_t n, k, row_stride, column_stride;
+    bool k_timed;
+    size_t products, from_step; /* matrices of an item, and from one to the next */
+} eg__step_pack;
+
+/* operands: from, to. A copy between strided places of the same shape; axis 0 is the items. */
+typedef struct eg__step_copy {
+    unsigned rank;
+    size_t shape[EG_RANK_MAX], from[EG_RANK_MAX], to[EG_RANK_MAX];
+} eg__step_copy;
+
+/* operands: x, y */
+typedef struct eg__step_rows {
+    eg__reduction reduction;
+    float number; /* epsilon, or the rate of dropout */
+    bool logarithm;
+    uint64_t key;
+    size_t height; /* rows that a sum over leading axes takes for one item */
+    bool height_timed;
+    double divisor; /* per time step where that is timed */
+} eg__step_rows;
+
+/* operands: x, index, y */
+typedef struct eg__step_gather {
+    size_t limit; /* rows of x (gather) or y (scatter) */
+} eg__step_gather;
+
+typedef struct eg__step_scan {
+    uint32_t region, first, count; /* steps of the body */
+    size_t length;                 /* 0 = that of the run */
+    bool reverse;
+} eg__step_scan;
+
+struct eg__step {
+    eg__step_function *run;
+    const eg__operand *operand;
+    uint32_t operands, first_operand;
+    size_t items, rows,
+        columns;  /* items of `rows` rows each; with `timed`, items are per time step */
+    size_t grain; /* fewest items worth a thread; 0 = not to be cut */
+    bool timed;
+    uint32_t node;       /* what it computes, in the optimised graph */
+    const char *name;    /* "gemm", "fused", ...; static */
+    double flops, bytes; /* of all items, once */
+    union {
+        eg__step_fused fused;
+        eg__step_gemm gemm;
+        eg__step_pack pack;
+        eg__step_copy copy;
+        eg__step_rows rows_;
+        eg__step_gather gather;
+        eg__step_scan scan;
+    } u;
+};
+
+eg__step_function eg__run_fused, eg__run_gemm, eg__run_pack, eg__run_copy, eg__run_reduce,
+    eg__run_column_sum, eg__run_softmax, eg__run_norm, eg__run_rms_norm, eg__run_argmax,
+    eg__run_gather, eg__run_scatter, eg__run_dropout, eg__run_scan;
+
+/* Runs a list of steps, each over all its items, on the threads of the run. */
+void eg__steps_run(const eg__run *run, const eg__step *steps, size_t count);
+/* The same in one thread, for the items of `frame` (the body of a scan). */
+static inline void eg__step_one(const eg__step *step, const eg__frame *frame) {
+    /* a direct call to what most steps are; an indirect one costs as much as a small kernel */
+    if (step->run == eg__run_fused) eg__run_fused(step, frame);
+    else if (step->run == eg__run_gemm) eg__run_gemm(step, frame);
+    else step->run(step, frame);
+}
+static inline size_t eg__step_items(const eg__step *step, size_t length) {
+    return step->timed ? step->items * length : step->items;
+}
+/* Floats of scratch memory that one thread needs for `step`. */
+size_t eg__step_scratch(const eg__step *step, size_t length);
+
+/* ---- programs */
+typedef struct eg__leaf {
+    char *name;
+    eg_type type;
+    unsigned rank;
+    uint64_t shape[EG_RANK_MAX];
+    size_t offset;   /* parameters and states: in their buffer, in floats */
+    size_t elements; /* all of them */
+    bool timed;      /* axis 0 is time: a shorter run touches less of it */
+} eg__leaf;
+
+typedef struct eg__leaves {
+    eg__leaf *list;
+    size_t count;
+} eg__leaves;
+
+struct eg_program {
+    eg__memory *memory;
+    const eg__kernels *kernels;
+    eg_context *context; /* the engine's */
+    int64_t references;  /* atomic */
+    eg__step *steps;     /* the main ones, the prologue, then the bodies of scans */
+    size_t step_count, main_count, prologue_count;
+    eg__operand *operands;
+    size_t operand_count;
+    eg__leaves inputs, outputs, parameters, states;
+    float *constants;
+    size_t constants_size, parameters_size, states_size, derived_size; /* floats */
+    size_t arena_size, arena_bound; /* floats; the bound is the largest set that lives at once */
+    size_t scratch_size;            /* of one thread */
+    size_t length;                  /* of its scans, at most; 0 = it has none */
+    bool length_fixed;              /* something mixes what a shorter run would not compute */
+    uint32_t length_node;           /* and which node that is */
+    bool training;
+    double compile_seconds;
+    eg_graph *graph; /* as the passes left it */
+};
+
+typedef struct eg__compile_options {
+    bool training;
+    uint32_t passes; /* bits, in the order of passes.def */
+} eg__compile_options;
+
+typedef struct eg__output {
+    const char *name;
+    eg_node node;
+} eg__output;
+
+/* The graph is only read. */
+eg_status eg__program_compile(const eg_graph *graph, const eg__kernels *kernels, size_t count,
+                              const eg__output *outputs, const eg__compile_options *options,
+                              struct eg_program **out, eg_error *error);
+void eg__program_free(struct eg_program *program); /* NULL is fine */
+
+#endif

@@ -1,0 +1,40 @@
+/* Graph to graph: a new graph made of an old one, node by node, with a rule that may put something
+ * else in the place of a node. What nobody needs is left out. */
+#ifndef EG__REWRITE_H
+#define EG__REWRITE_H
+
+#include "graph/graph.h"
+
+typedef struct eg__rewrite eg__rewrite;
+/* What stands for node `id` of the old graph, in the new one; {0} = a copy of it. Everything that id
+ * needs has been mapped. */
+typedef eg_node (*eg__rule)(eg__rewrite *rewrite, uint32_t id);
+
+struct eg__rewrite {
+    const eg_graph *from;
+    eg_graph *to;
+    eg_node *map;           /* per old node */
+    unsigned char *live;    /* old nodes that are needed */
+    uint32_t *uses;         /* of old nodes, by live ones; outputs and carries count */
+    unsigned char *settled; /* old nodes that depend on parameters and constants alone */
+    size_t output_count;
+    const eg_node *outputs; /* old */
+    eg__rule rule;
+    bool training;
+    void *user;
+};
+
+/* The new graph, and the outputs in it. Updates of states are needed, always. */
+eg_status eg__graph_rewrite(const eg_graph *from, size_t count, eg_node *outputs, bool training,
+                            eg__rule rule, void *user, eg_graph **to, eg_error *error);
+
+static inline const eg__node *eg__old(const eg__rewrite *r, uint32_t id) {
+    return &r->from->nodes[id];
+}
+static inline uint32_t eg__old_input(const eg__rewrite *r, uint32_t id, unsigned i) {
+    return r->from->inputs[r->from->nodes[id].first_input + i].id;
+}
+/* A copy of an old node in the new graph, its inputs as they are mapped. */
+eg_node eg__rewrite_copy(eg__rewrite *r, uint32_t id);
+
+#endif

@@ -1,0 +1,328 @@
+/* What the steps of a program do when they run, and the loop that runs them. */
+#include "graph/program.h"
+
+#include <string.h>
+
+/* ---- elementwise */
+void eg__run_fused(const eg__step *step, const eg__frame *frame) {
+    const eg__step_fused *fused = &step->u.fused;
+    eg__fused_f32_args args;
+    args.program = &fused->program;
+    if (fused->flat) {
+        args.rows = 1;
+        args.columns =
+            eg__min(fused->flat - frame->first * EG__FLAT, frame->count * (size_t)EG__FLAT);
+    } else {
+        args.rows = frame->count * step->rows;
+        args.columns = step->columns;
+    }
+    for (unsigned i = 0; i < step->operands; i++) {
+        args.operand[i].data = eg__operand_at(frame, &step->operand[i]);
+        args.operand[i].stride = step->operand[i].stride;
+    }
+    frame->run->kernels->fused_f32(&args);
+}
+
+/* ---- products */
+static void epilogue_fill(const eg__step *step, const eg__frame *frame, size_t rows,
+                          eg__fused_epilogue *out) {
+    out->kernel = frame->run->kernels->fused_f32;
+    out->args.program = &step->u.gemm.epilogue;
+    out->args.rows = rows;
+    out->args.columns = step->u.gemm.n;
+    for (unsigned i = 3; i < step->operands; i++) {
+        out->args.operand[i - 3].data = eg__operand_at(frame, &step->operand[i]);
+        out->args.operand[i - 3].stride = step->operand[i].stride;
+    }
+}
+
+/* Many small products, each with a right side of its own. */
+static void run_products(const eg__step *step, const eg__frame *frame) {
+    const eg__step_gemm *g = &step->u.gemm;
+    const float *a = eg__operand_at(frame, &step->operand[0]);
+    const float *b = eg__operand_at(frame, &step->operand[1]);
+    float *c = eg__operand_at(frame, &step->operand[2]);
+    for (size_t i = 0; i < frame->count * g->products; i++) {
+        const eg__gemm_f32_args args = {step->rows,
+                                        g->n,
+                                        g->k,
+                                        a + i * g->a_step,
+                                        step->operand[0].stride,
+                                        b + i * g->b_step,
+                                        c + i * g->c_step,
+                                        step->operand[2].stride,
+                                        false,
+                                        NULL,
+                                        frame->scratch};
+        frame->run->kernels->gemm_f32(&args);
+    }
+}
+
+void eg__run_gemm(const eg__step *step, const eg__frame *frame) {
+    const eg__step_gemm *g = &step->u.gemm;
+    if (g->products) {
+        run_products(step, frame);
+        return;
+    }
+    const eg__kernels *kernels = frame->run->kernels;
+    const size_t k = g->k_timed ? g->k * frame->run->length : g->k, m = frame->count * step->rows;
+    eg__fused_epilogue fused;
+    if (g->has_epilogue) epilogue_fill(step, frame, m, &fused);
+    const float *a = eg__operand_at(frame, &step->operand[0]);
+    const float *b = eg__operand_at(frame, &step->operand[1]);
+    float *c = eg__operand_at(frame, &step->operand[2]);
+    if (m == 1) { /* straight to what gemm would call */
+        const eg__gemv_f32_args row = {g->n, k, a, b, c, false};
+        kernels->gemv_f32(&row);
+        if (g->has_epilogue) kernels->fused_f32(&fused.args);
+        return;
+    }
+    const eg__epilogue epilogue = eg__fused_epilogue_use(&fused);
+    const eg__gemm_f32_args args = {m,
+                                    g->n,
+                                    k,
+                                    a,
+                                    step->operand[0].stride,
+                                    b,
+                                    c,
+                                    step->operand[2].stride,
+                                    false,
+                                    g->has_epilogue ? &epilogue : NULL,
+                                    frame->scratch};
+    kernels->gemm_f32(&args);
+}
+
+void eg__run_pack(const eg__step *step, const eg__frame *frame) {
+    const eg__step_pack *p = &step->u.pack;
+    const size_t k = p->k_timed ? p->k * frame->run->length : p->k;
+    const float *from = eg__operand_at(frame, &step->operand[0]);
+    float *to = eg__operand_at(frame, &step->operand[1]);
+    for (size_t i = 0; i < frame->count * p->products; i++)
+        eg__gemm_pack_f32(k, p->n, from + i * p->from_step, p->row_stride, p->column_stride,
+                          to + i * eg__gemm_packed_size(k, p->n));
+}
+
+/* ---- movement */
+typedef struct mover {
+    const eg__step_copy *copy;
+    const eg__kernels *kernels;
+} mover;
+
+static void move_plane(const mover *m, unsigned axis, size_t rows, const float *from, float *to) {
+    const eg__step_copy *c = m->copy;
+    const size_t columns = c->shape[axis + 1];
+    const size_t from_row = c->from[axis], from_column = c->from[axis + 1];
+    const size_t to_row = c->to[axis], to_column = c->to[axis + 1];
+    eg__move_f32_args args = {rows, columns, from, from_row, to, to_row};
+    if (from_column == 1 && to_column == 1) m->kernels->copy_f32(&args);
+    else if (from_row == 1 && to_column == 1) {
+        args = (eg__move_f32_args){columns, rows, from, from_column, to, to_row};
+        m->kernels->transpose_f32(&args);
+    } else if (from_column == 1 && to_row == 1) {
+        args.y_stride = to_column;
+        m->kernels->transpose_f32(&args);
+    } else
+        for (size_t r = 0; r < rows; r++)
+            for (size_t i = 0; i < columns; i++)
+                to[r * to_row + i * to_column] = from[r * from_row + i * from_column];
+}
+
+/* Axes from `axis` on; the first of them has `extent` elements. */
+static void move(const mover *m, unsigned axis, size_t extent, const float *from, float *to) {
+    const eg__step_copy *c = m->copy;
+    if (axis + 2 == c->rank) {
+        move_plane(m, axis, extent, from, to);
+        return;
+    }
+    for (size_t i = 0; i < extent; i++)
+        move(m, axis + 1, c->shape[axis + 1], from + i * c->from[axis], to + i * c->to[axis]);
+}
+
+void eg__run_copy(const eg__step *step, const eg__frame *frame) {
+    const mover m = {&step->u.copy, frame->run->kernels};
+    move(&m, 0, frame->count, eg__operand_at(frame, &step->operand[0]),
+         eg__operand_at(frame, &step->operand[1]));
+}
+
+void eg__run_gather(const eg__step *step, const eg__frame *frame) {
+    const float *x = eg__operand_at(frame, &step->operand[0]);
+    const float *index = eg__operand_at(frame, &step->operand[1]); /* i32, of the same size */
+    float *y = eg__operand_at(frame, &step->operand[2]);
+    const size_t bytes = step->columns * sizeof *y, rows = frame->count * step->rows;
+    for (size_t r = 0; r < rows; r++) {
+        int32_t at;
+        memcpy(&at, index + r * step->operand[1].stride, sizeof at);
+        float *to = y + r * step->operand[2].stride;
+        if (at >= 0 && (size_t)at < step->u.gather.limit)
+            memcpy(to, x + (size_t)at * step->operand[0].stride, bytes);
+        else memset(to, 0, bytes);
+    }
+}
+
+/* In the order the rows come, so that the sum is always the same; never cut. */
+void eg__run_scatter(const eg__step *step, const eg__frame *frame) {
+    const float *x = eg__operand_at(frame, &step->operand[0]);
+    const float *index = eg__operand_at(frame, &step->operand[1]);
+    float *y = eg__operand_at(frame, &step->operand[2]);
+    const size_t stride = step->operand[2].stride, limit = step->u.gather.limit;
+    for (size_t r = 0; r < limit; r++) memset(y + r * stride, 0, step->columns * sizeof *y);
+    for (size_t r = 0; r < frame->count * step->rows; r++) {
+        int32_t at;
+        memcpy(&at, index + r * step->operand[1].stride, sizeof at);
+        if (at < 0 || (size_t)at >= limit) continue;
+        const float *from = x + r * step->operand[0].stride;
+        float *to = y + (size_t)at * stride;
+        for (size_t i = 0; i < step->columns; i++) to[i] += from[i];
+    }
+}
+
+/* ---- rows */
+static size_t timed(const eg__frame *frame, size_t n, bool per_step) {
+    return per_step ? n * frame->run->length : n;
+}
+
+void eg__run_reduce(const eg__step *step, const eg__frame *frame) {
+    const eg__step_rows *r = &step->u.rows_;
+    const eg__reduce_f32_args args = {r->reduction,
+                                      frame->count * step->rows,
+                                      timed(frame, step->columns, r->height_timed),
+                                      eg__operand_at(frame, &step->operand[0]),
+                                      step->operand[0].stride,
+                                      eg__operand_at(frame, &step->operand[1]),
+                                      NULL};
+    frame->run->kernels->reduce_f32(&args);
+}
+
+void eg__run_argmax(const eg__step *step, const eg__frame *frame) {
+    const eg__reduce_f32_args args = {EG__REDUCE_ARGMAX,
+                                      frame->count * step->rows,
+                                      step->columns,
+                                      eg__operand_at(frame, &step->operand[0]),
+                                      step->operand[0].stride,
+                                      NULL,
+                                      (int32_t *)eg__operand_at(frame, &step->operand[1])};
+    frame->run->kernels->reduce_f32(&args);
+}
+
+void eg__run_column_sum(const eg__step *step, const eg__frame *frame) {
+    const eg__step_rows *r = &step->u.rows_;
+    const size_t height = timed(frame, r->height, r->height_timed);
+    const float *x = eg__operand_at(frame, &step->operand[0]);
+    float *y = eg__operand_at(frame, &step->operand[1]);
+    for (size_t i = 0; i < frame->count * step->rows; i++) {
+        const eg__column_sum_f32_args args = {height,
+                                              step->columns,
+                                              x + i * height * step->operand[0].stride,
+                                              step->operand[0].stride,
+                                              y + i * step->columns,
+                                              r->reduction == EG__REDUCE_MEAN};
+        frame->run->kernels->column_sum_f32(&args);
+    }
+}
+
+void eg__run_softmax(const eg__step *step, const eg__frame *frame) {
+    const eg__softmax_f32_args args = {frame->count * step->rows,
+                                       step->columns,
+                                       eg__operand_at(frame, &step->operand[0]),
+                                       step->operand[0].stride,
+                                       eg__operand_at(frame, &step->operand[1]),
+                                       step->operand[1].stride,
+                                       step->u.rows_.logarithm};
+    frame->run->kernels->softmax_f32(&args);
+}
+
+static eg__norm_f32_args norm_args(const eg__step *step, const eg__frame *frame) {
+    return (eg__norm_f32_args){frame->count * step->rows,
+                               step->columns,
+                               eg__operand_at(frame, &step->operand[0]),
+                               step->operand[0].stride,
+                               eg__operand_at(frame, &step->operand[1]),
+                               step->operand[1].stride,
+                               NULL,
+                               NULL,
+                               step->u.rows_.number};
+}
+void eg__run_norm(const eg__step *step, const eg__frame *frame) {
+    const eg__norm_f32_args args = norm_args(step, frame);
+    frame->run->kernels->layernorm_f32(&args);
+}
+void eg__run_rms_norm(const eg__step *step, const eg__frame *frame) {
+    const eg__norm_f32_args args = norm_args(step, frame);
+    frame->run->kernels->rmsnorm_f32(&args);
+}
+
+void eg__run_dropout(const eg__step *step, const eg__frame *frame) {
+    const eg__step_rows *r = &step->u.rows_;
+    const float *x = eg__operand_at(frame, &step->operand[0]);
+    float *y = eg__operand_at(frame, &step->operand[1]);
+    const uint64_t time = r->height_timed ? frame->time : 0; /* outside of a scan it is no step */
+    const float scale = (float)(1 / (1 - r->divisor));
+    for (size_t row = 0; row < frame->count * step->rows; row++) {
+        const uint64_t from = (frame->first * step->rows + row) * step->columns;
+        for (size_t i = 0; i < step->columns; i++) {
+            uint64_t bits = eg__dropout_bits(frame->run->seed, r->key, time, from + i);
+            bool drops = (double)(bits >> 11) * 0x1p-53 < r->divisor;
+            float value = x[row * step->operand[0].stride + i];
+            y[row * step->operand[1].stride + i] = drops ? 0 : value * scale;
+        }
+    }
+}
+
+/* ---- scans */
+void eg__run_scan(const eg__step *step, const eg__frame *frame) {
+    const eg__step_scan *scan = &step->u.scan;
+    const eg__step *body = frame->run->program->steps + scan->first;
+    const size_t length = scan->length ? scan->length : frame->run->length;
+    const bool whole =
+        step->items == 1; /* a body that is not cut: every step takes all its items */
+    eg__frame inner = *frame;
+    for (size_t t = 0; t < length; t++) {
+        inner.time = scan->reverse ? length - 1 - t : t;
+        for (uint32_t i = 0; i < scan->count; i++) {
+            if (whole) inner.count = body[i].items;
+            eg__step_one(&body[i], &inner);
+        }
+    }
+}
+
+/* ---- the loop */
+typedef struct part_job {
+    const eg__run *run;
+    const eg__step *step;
+    size_t items, parts;
+} part_job;
+
+static void run_part(void *user, size_t part, unsigned thread) {
+    const part_job *job = user;
+    const size_t first = job->items * part / job->parts;
+    const eg__frame frame = {.run = job->run,
+                             .base = job->run->base,
+                             .time = job->run->length,
+                             .first = first,
+                             .count = job->items * (part + 1) / job->parts - first,
+                             .scratch = job->run->scratch + thread * job->run->scratch_size,
+                             .thread = thread};
+    eg__step_one(job->step, &frame);
+}
+
+void eg__steps_run(const eg__run *run, const eg__step *steps, size_t count) {
+    const size_t threads = run->threads ? eg__threads_count(run->threads) : 1;
+    eg__frame frame = {.run = run, .base = run->base, .time = run->length, .scratch = run->scratch};
+    for (size_t i = 0; i < count; i++) {
+        const eg__step *step = &steps[i];
+        frame.count = eg__step_items(step, run->length);
+        const size_t parts =
+            threads > 1 && step->grain ? eg__min(threads, frame.count / step->grain) : 1;
+        if (parts > 1) {
+            part_job job = {run, step, frame.count, parts};
+            eg__threads_run(run->threads, parts, run_part, &job);
+        } else eg__step_one(step, &frame);
+    }
+}
+
+size_t eg__step_scratch(const eg__step *step, size_t length) {
+    if (step->run != eg__run_gemm) return 0;
+    const eg__step_gemm *g = &step->u.gemm;
+    const size_t items = g->products ? 1 : eg__step_items(step, length);
+    return eg__gemm_scratch(items * step->rows, g->n, g->k_timed ? g->k * length : g->k);
+}
