@@ -199,6 +199,7 @@ static eg_status check(const eg_graph *graph, size_t count, const eg__output *ou
 eg_status eg__program_compile(const eg_graph *graph, const eg__kernels *kernels, size_t count,
                               const eg__output *outputs, const eg__compile_options *options,
                               struct eg_program **out, eg_error *error) {
+    static const eg__rewriter plain = {0};
     const uint64_t start = eg_clock_ns();
     *out = NULL;
     eg_status status = check(graph, count, outputs, error);
@@ -228,7 +229,7 @@ eg_status eg__program_compile(const eg_graph *graph, const eg__kernels *kernels,
     status = l.status;
     if (!status)
         status =
-            eg__graph_rewrite(graph, count, nodes, options->training, NULL, NULL, &p->graph, error);
+            eg__graph_rewrite(graph, count, nodes, options->training, &plain, &p->graph, error);
     if (!status) status = eg__passes_run(&p->graph, count, nodes, options, error);
     if (!status) {
         l.graph = p->graph;

@@ -394,8 +394,8 @@ static eg__view find_home(eg__lowering *l, uint32_t id, uint32_t reuse, bool ear
         set_strides(node, &view);
     } else if (places && home_in_carry(l, id, early, &view)) {
     } else if (places && !early && home_in_state(l, id, &view)) {
-    } else if (places && eg__lower_stack_place(l, id, &view)) {
     } else if (eg__pass_is_on(l->options, "place") && home_in_concat(l, id, &view)) {
+    } else if (places && eg__lower_stack_place(l, id, &view)) {
     } else if (reuse && eg__lower_reusable(l, id, reuse)) {
         view = l->value[reuse];
         l->buffers[view.buffer].owner = id;

@@ -47,9 +47,10 @@ typedef struct eg__unit {
     bool is_fused;
 } eg__unit;
 
+typedef enum eg__layout { EG__PACKED, EG__PACKED_TRANSPOSED, EG__TURNED } eg__layout;
 typedef struct eg__packed {
     uint32_t node;
-    bool transposed;
+    eg__layout layout;
     eg__view view;
 } eg__packed;
 

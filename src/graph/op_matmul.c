@@ -118,28 +118,29 @@ static eg__view dense(eg__lowering *l, uint32_t id, uint32_t input, bool transpo
     return to;
 }
 
-/* Remembers what is packed: several products may have the same right side. */
-static bool find_packed(const eg__lowering *l, uint32_t node, bool transposed, eg__view *view) {
+/* Remembers what is packed or turned: several products may have the same side. */
+static bool find_packed(const eg__lowering *l, uint32_t node, eg__layout layout, eg__view *view) {
     for (size_t i = 0; i < l->packed_count; i++)
-        if (l->packed[i].node == node && l->packed[i].transposed == transposed) {
+        if (l->packed[i].node == node && l->packed[i].layout == layout) {
             *view = l->packed[i].view;
             return true;
         }
     return false;
 }
 
-static void keep_packed(eg__lowering *l, uint32_t node, bool transposed, eg__view view) {
+static void keep_packed(eg__lowering *l, uint32_t node, eg__layout layout, eg__view view) {
     void *packed = l->packed;
     if (!eg__lower_grow(l, &packed, l->packed_count, &l->packed_room, sizeof *l->packed)) return;
     l->packed = packed;
-    l->packed[l->packed_count++] = (eg__packed){node, transposed, view};
+    l->packed[l->packed_count++] = (eg__packed){node, layout, view};
 }
 
 static eg__view pack(eg__lowering *l, uint32_t b, bool transposed) {
     const eg__node *node = eg__lower_node(l, b);
     const size_t k = (size_t)rows(node, transposed), n = (size_t)columns(node, transposed);
-    eg__view view, from = eg__lower_value(l, b);
-    if (l->status || find_packed(l, b, transposed, &view)) return view;
+    const eg__layout layout = transposed ? EG__PACKED_TRANSPOSED : EG__PACKED;
+    eg__view view = {0}, from = eg__lower_value(l, b);
+    if (l->status || find_packed(l, b, layout, &view)) return view;
     const uint32_t region = l->region[b];
     view = (eg__view){.buffer = eg__lower_buffer(l, region, eg__gemm_packed_size(k, n))};
     const size_t row = from.stride[node->rank - 2], column = from.stride[node->rank - 1];
@@ -156,18 +157,23 @@ static eg__view pack(eg__lowering *l, uint32_t b, bool transposed) {
     eg__operand operands[] = {eg__lower_operand(&step, &from, 0, false),
                               eg__lower_operand(&step, &view, 0, false)};
     eg__lower_emit(l, region, &step, 2, operands);
-    keep_packed(l, b, transposed, view);
+    keep_packed(l, b, layout, view);
     return view;
 }
 
 /* The rows of the left side, which may be all its leading axes together. */
-static eg__matrix left_rows(eg__lowering *l, uint32_t id, uint32_t a, bool transposed) {
+static eg__matrix left_rows(eg__lowering *l, uint32_t a, bool transposed) {
     if (!transposed) return eg__lower_rows(l, a);
     const eg__node *node = eg__lower_node(l, a); /* of rank 2 */
     const size_t k = (size_t)node->shape[0], m = (size_t)node->shape[1];
     const eg__view from = eg__lower_value(l, a);
-    eg__view to = {.buffer = eg__lower_buffer(l, l->region[id], k * m), .stride = {1, k}};
-    eg__lower_copy(l, l->region[id], a, node, &from, &to);
+    eg__view to = {0};
+    if (!find_packed(l, a, EG__TURNED, &to)) {
+        const uint32_t region = l->region[a];
+        to = (eg__view){.buffer = eg__lower_buffer(l, region, k * m), .stride = {1, k}};
+        eg__lower_copy(l, region, a, node, &from, &to);
+        keep_packed(l, a, EG__TURNED, to);
+    }
     return (eg__matrix){to, m, k, k};
 }
 
@@ -176,7 +182,7 @@ static void lower_product(eg__lowering *l, uint32_t id, const eg__view *home,
     const eg__node *node = eg__lower_node(l, id);
     const uint32_t a = eg__lower_input(l, id, 0), b = eg__lower_input(l, id, 1);
     const bool ta = node->attributes.index[0] != 0, tb = node->attributes.index[1] != 0;
-    const eg__matrix left = left_rows(l, id, a, ta);
+    const eg__matrix left = left_rows(l, a, ta);
     const eg__view right = pack(l, b, tb);
     eg__matrix out = {{0}, 1, 1, 1};
     if (l->status) return;

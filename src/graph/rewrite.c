@@ -85,32 +85,36 @@ static bool is_settled(const eg__rewrite *r, uint32_t id) {
     return !node->scan;
 }
 
-static void copy_all(eg__rewrite *r) {
-    for (uint32_t i = 1; i <= r->from->size; i++) r->settled[i] = is_settled(r, i);
-    for (uint32_t i = 1; i <= r->from->size && !r->to->mistake.status; i++) {
-        if (!r->live[i]) continue;
-        if (r->rule) r->map[i] = r->rule(r, i);
-        if (!r->map[i].id) r->map[i] = eg__rewrite_copy(r, i);
-    }
-    for (uint32_t i = 1; i <= r->from->size && !r->to->mistake.status; i++) {
+static void map_node(eg__rewrite *r, uint32_t id) {
+    if (r->rewriter->rule) r->map[id] = r->rewriter->rule(r, id);
+    if (!r->map[id].id) r->map[id] = eg__rewrite_copy(r, id);
+}
+
+static void map_all(eg__rewrite *r) {
+    const uint32_t size = r->from->size;
+    for (uint32_t i = 1; i <= size; i++) r->settled[i] = is_settled(r, i);
+    const bool began = !r->rewriter->begin || r->rewriter->begin(r);
+    for (int settled = 1; settled >= 0; settled--)
+        for (uint32_t i = 1; began && i <= size && !r->to->mistake.status; i++)
+            if (r->live[i] && r->settled[i] == settled) map_node(r, i);
+    for (uint32_t i = 1; i <= size && !r->to->mistake.status; i++) {
         const eg__node *node = eg__old(r, i);
-        if (r->live[i] && node->op == EG__GRAPH_carry && r->map[i].id &&
-            eg__node_at(r->to, r->map[i])->op == EG__GRAPH_carry && node->next)
+        if (r->live[i] && node->op == EG__GRAPH_carry && node->next)
             eg_scan_update(r->to, r->map[i], r->map[node->next]);
     }
+    if (r->rewriter->end) r->rewriter->end(r);
 }
 
 eg_status eg__graph_rewrite(const eg_graph *from, size_t count, eg_node *outputs, bool training,
-                            eg__rule rule, void *user, eg_graph **to, eg_error *error) {
+                            const eg__rewriter *rewriter, eg_graph **to, eg_error *error) {
     eg_status status = eg__graph_new(from->memory, to, error);
     if (status) return status;
     eg__rewrite r = {.from = from,
                      .to = *to,
                      .output_count = count,
                      .outputs = outputs,
-                     .rule = rule,
-                     .training = training,
-                     .user = user};
+                     .rewriter = rewriter,
+                     .training = training};
     const size_t nodes = from->size + 1;
     eg_error reason = {EG_ERR_MEMORY, ""};
     r.map = eg__memory_take_array(from->memory, EG_TAG_GRAPH, nodes, sizeof *r.map, &reason);
@@ -119,9 +123,10 @@ eg_status eg__graph_rewrite(const eg_graph *from, size_t count, eg_node *outputs
     r.settled = eg__memory_take_array(from->memory, EG_TAG_GRAPH, nodes, 1, &reason);
     uint32_t *stack =
         eg__memory_take_array(from->memory, EG_TAG_GRAPH, nodes, sizeof *stack, &reason);
-    if (r.map && r.uses && r.live && r.settled && stack) {
+    r.user = eg__memory_take_zeroed(from->memory, EG_TAG_GRAPH, rewriter->size + 1, &reason);
+    if (r.map && r.uses && r.live && r.settled && stack && r.user) {
         mark(&r, stack);
-        copy_all(&r);
+        map_all(&r);
         status = eg_graph_check(*to, error);
         for (size_t i = 0; !status && i < count; i++) outputs[i] = r.map[outputs[i].id];
     } else status = eg__fail(error, reason.status, "%s", reason.message);
@@ -130,6 +135,7 @@ eg_status eg__graph_rewrite(const eg_graph *from, size_t count, eg_node *outputs
     eg__memory_give(from->memory, r.live);
     eg__memory_give(from->memory, r.settled);
     eg__memory_give(from->memory, stack);
+    eg__memory_give(from->memory, r.user);
     if (status) {
         eg_graph_destroy(*to);
         *to = NULL;

@@ -7,8 +7,14 @@
 
 typedef struct eg__rewrite eg__rewrite;
 /* What stands for node `id` of the old graph, in the new one; {0} = a copy of it. Everything that id
- * needs has been mapped. */
+ * needs has been mapped, and all that is settled before anything else. */
 typedef eg_node (*eg__rule)(eg__rewrite *rewrite, uint32_t id);
+typedef struct eg__rewriter {
+    eg__rule rule;                /* NULL = copies */
+    bool (*begin)(eg__rewrite *); /* before the first node; false = a mistake of the new graph */
+    void (*end)(eg__rewrite *);   /* after the last, even when it did not begin */
+    size_t size;                  /* bytes for the rewriter's own use, zeroed: rewrite->user */
+} eg__rewriter;
 
 struct eg__rewrite {
     const eg_graph *from;
@@ -19,14 +25,14 @@ struct eg__rewrite {
     unsigned char *settled; /* old nodes that depend on parameters and constants alone */
     size_t output_count;
     const eg_node *outputs; /* old */
-    eg__rule rule;
+    const eg__rewriter *rewriter;
     bool training;
     void *user;
 };
 
 /* The new graph, and the outputs in it. Updates of states are needed, always. */
 eg_status eg__graph_rewrite(const eg_graph *from, size_t count, eg_node *outputs, bool training,
-                            eg__rule rule, void *user, eg_graph **to, eg_error *error);
+                            const eg__rewriter *rewriter, eg_graph **to, eg_error *error);
 
 static inline const eg__node *eg__old(const eg__rewrite *r, uint32_t id) {
     return &r->from->nodes[id];
