@@ -86,8 +86,7 @@ static eg_node build(eg__lift *l, uint32_t id, eg_node *in) {
     eg_graph *g = l->r->to;
     const eg__node *node = eg__old(l->r, id);
     eg__attributes attributes = node->attributes;
-    uint64_t shape[EG_RANK_MAX] = {
-        (uint64_t)eg__old(l->r, node->scan)->attributes.index[0]};
+    uint64_t shape[EG_RANK_MAX] = {(uint64_t)eg__old(l->r, node->scan)->attributes.index[0]};
     for (unsigned i = 0; i < node->rank && i + 1 < EG_RANK_MAX; i++) shape[i + 1] = node->shape[i];
     for (unsigned i = 0; i < node->input_count; i++)
         if (eg__old(l->r, eg__old_input(l->r, id, i))->scan && node->op != EG__GRAPH_reshape &&
@@ -132,7 +131,7 @@ eg_node eg__lift_node(eg__lift *l, uint32_t id) {
         if (!l->late[id] && eg__lift_can(l, id) && node->input_count <= MANY) goto outside;
         result = eg_scan_stack(r->to, r->map[node->scan], r->map[id]);
     } else {
-    outside:
+outside:
         for (unsigned i = 0; i < node->input_count; i++) {
             const uint32_t input = eg__old_input(r, id, i);
             in[i] = eg__lift_node(l, input);

@@ -23,7 +23,8 @@ static uint64_t hash_of(const eg_graph *g, const eg__node *node) {
     for (unsigned i = 0; i < node->rank; i++) hash = mix(hash, node->shape[i]);
     for (unsigned i = 0; i < EG_RANK_MAX; i++)
         hash = mix(hash, (uint64_t)node->attributes.index[i]);
-    for (unsigned i = 0; i < node->input_count; i++) hash = mix(hash, eg__node_input(g, node, i).id);
+    for (unsigned i = 0; i < node->input_count; i++)
+        hash = mix(hash, eg__node_input(g, node, i).id);
     const unsigned char *data = node->data;
     for (size_t i = 0; data && i < eg__min(data_bytes(node), 256); i++) hash = mix(hash, data[i]);
     return hash;
@@ -48,9 +49,9 @@ static bool is_unique(eg__op_id op) {
 
 static bool begin(eg__rewrite *r) {
     table *t = r->user;
-    for (t->size = 64; t->size < 2 * (size_t)r->from->size; t->size *= 2) {}
-    t->slot =
-        eg__memory_take_array(r->from->memory, EG_TAG_GRAPH, t->size, sizeof *t->slot, NULL);
+    for (t->size = 64; t->size < 2 * (size_t)r->from->size; t->size *= 2) {
+    }
+    t->slot = eg__memory_take_array(r->from->memory, EG_TAG_GRAPH, t->size, sizeof *t->slot, NULL);
     if (!t->slot) eg__graph_mistake(r->to, EG_ERR_MEMORY, "no memory for a table of nodes");
     return t->slot != NULL;
 }

@@ -157,9 +157,9 @@ static eg_node fold_slice(eg__rewrite *r, uint32_t id, eg_node x) {
             const eg_node part = eg__node_input(g, &inner, i);
             const uint64_t extent = eg__node_at(g, part)->shape[axis];
             if (start < extent)
-                return start + size > extent           ? (eg_node){0}
-                       : size == extent                ? part
-                                                       : eg_slice(g, part, axis, start, size);
+                return start + size > extent ? (eg_node){0}
+                       : size == extent      ? part
+                                             : eg_slice(g, part, axis, start, size);
             start -= extent;
         }
     /* columns of a product that nobody else needs are columns of its right side */
@@ -168,8 +168,7 @@ static eg_node fold_slice(eg__rewrite *r, uint32_t id, eg_node x) {
         const eg_node b = eg__node_input(g, &inner, 1);
         const bool transposed = inner.attributes.index[1] != 0;
         const unsigned rank = eg__node_at(g, b)->rank;
-        return eg_matmul_transposed(g, eg__node_input(g, &inner, 0),
-                                    inner.attributes.index[0] != 0,
+        return eg_matmul_transposed(g, eg__node_input(g, &inner, 0), inner.attributes.index[0] != 0,
                                     eg_slice(g, b, rank - 1 - transposed, start, size), transposed);
     }
     return (eg_node){0};

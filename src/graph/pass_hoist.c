@@ -104,10 +104,10 @@ static eg_node split_half(sum *s, bool early) {
         const uint64_t size = eg__old(r, part)->shape[a->rank - 1];
         if (is_early(s->lift, part) == early) {
             parts[count] = early ? eg__lift_node(s->lift, part) : r->map[part];
-            rows[count++] = eg_slice(g, r->map[eg__old_input(r, s->split, 1)], transposed, start, size);
+            rows[count++] =
+                eg_slice(g, r->map[eg__old_input(r, s->split, 1)], transposed, start, size);
             if (early && !eg__old(r, part)->scan) { /* the same for all steps */
-                uint64_t shape[EG_RANK_MAX] = {
-                    (uint64_t)eg__old(r, s->scan)->attributes.index[0]};
+                uint64_t shape[EG_RANK_MAX] = {(uint64_t)eg__old(r, s->scan)->attributes.index[0]};
                 for (unsigned k = 0; k < eg__old(r, part)->rank; k++)
                     shape[k + 1] = eg__old(r, part)->shape[k];
                 parts[count - 1] =
