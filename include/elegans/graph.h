@@ -106,6 +106,10 @@ EG_API eg_node eg_scan_carry(eg_graph *graph, eg_node scan, eg_node initial);
 /* Element t of the first axis of `sequence`, from the end on in a reverse scan. */
 EG_API eg_node eg_scan_step(eg_graph *graph, eg_node scan, eg_node sequence);
 EG_API void eg_scan_update(eg_graph *graph, eg_node carry, eg_node next);
+/* Samples of a batch that end early: `lengths` is f32 [batch], the steps of each. From then on the
+ * carries of a sample (whose first axis is the batch) stay as they are, as if it had run alone. Call it
+ * before eg_scan_update. */
+EG_API void eg_scan_lengths(eg_graph *graph, eg_node scan, eg_node lengths);
 EG_API eg_node eg_scan_stack(eg_graph *graph, eg_node scan, eg_node value); /* [length, ..] */
 EG_API eg_node eg_scan_sum(eg_graph *graph, eg_node scan, eg_node value);   /* over all steps */
 EG_API eg_node eg_scan_last(eg_graph *graph, eg_node carry); /* after the last step */
@@ -135,6 +139,15 @@ EG_API eg_status eg_graph_load(eg_context *context, const char *path, eg_graph *
 
 /* ---- gradient: more graph. Adds nodes for d loss / d wrt[i]; `loss` has one element. A node that
  * the loss does not depend on gets zeros. On failure (also kept by the graph) out is untouched. */
+/* Memory for time: of a scan, only every k-th carry is kept, and the steps between are computed again in
+ * the backward pass. With `memory`, k is chosen so that what is kept of each scan fits into that many
+ * bytes, if need be as little as possible (EG_ERR_BUDGET when that is still too much). */
+typedef struct eg_gradient_options { /* all zero = everything is kept */
+    uint64_t every;                  /* k */
+    uint64_t memory;
+} eg_gradient_options;
+EG_API eg_status eg_gradient_with(eg_graph *graph, const eg_gradient_options *options, eg_node loss,
+                                  size_t count, const eg_node *wrt, eg_node *out, eg_error *error);
 EG_API eg_status eg_gradient(eg_graph *graph, eg_node loss, size_t count, const eg_node *wrt,
                              eg_node *out, eg_error *error);
 

@@ -26,10 +26,10 @@ struct eg_weights {
     float *data;
     int64_t users; /* runs going on, or negative: somebody changes them; atomic */
     eg__derived *derived;
+    bool listing; /* somebody reads or changes the list of derived values; atomic */
 };
 
-/* Finds or makes the derived values of `program`; exclusive access is not needed, but no two threads
- * may call it at once for the same weights. */
+/* Finds or makes the derived values of `program`. Any thread. */
 eg_status eg__weights_attach(eg_weights *weights, eg_program *program, const eg__derived **out,
                              eg_error *error);
 

@@ -6,6 +6,14 @@
 
 enum { CHANGING = -(1 << 30) };
 
+/* Short and rare, never while a program runs: a lock of its own would have to be destroyed. */
+static void list_lock(eg_weights *weights) {
+    while (__atomic_test_and_set(&weights->listing, __ATOMIC_ACQUIRE)) sched_yield();
+}
+static void list_unlock(eg_weights *weights) {
+    __atomic_clear(&weights->listing, __ATOMIC_RELEASE);
+}
+
 static void run_prologue(const eg_weights *weights, const eg__derived *derived) {
     eg_program *p = derived->program;
     float *base[EG__SPACE_BOUND] = {NULL, weights->data, derived->data, p->constants, NULL};
@@ -85,7 +93,9 @@ eg_status eg_weights_begin(eg_weights *weights, int wait, eg_error *error) {
 
 void eg_weights_end(eg_weights *weights) {
     if (!weights) return;
+    list_lock(weights);
     for (const eg__derived *d = weights->derived; d; d = d->next) run_prologue(weights, d);
+    list_unlock(weights);
     __atomic_sub_fetch(&weights->users, CHANGING, __ATOMIC_RELEASE);
 }
 
@@ -147,10 +157,8 @@ static bool same_prologue(const eg_program *a, const eg_program *b) {
     return true;
 }
 
-eg_status eg__weights_attach(eg_weights *weights, eg_program *program, const eg__derived **out,
-                             eg_error *error) {
-    eg_status status = check_same(weights->program, program, error);
-    if (status) return status;
+static eg_status attach(eg_weights *weights, eg_program *program, const eg__derived **out,
+                        eg_error *error) {
     for (eg__derived *d = weights->derived; d; d = d->next)
         if (same_prologue(d->program, program)) {
             *out = d;
@@ -182,4 +190,14 @@ eg_status eg__weights_attach(eg_weights *weights, eg_program *program, const eg_
     weights->derived = d;
     *out = d;
     return EG_OK;
+}
+
+eg_status eg__weights_attach(eg_weights *weights, eg_program *program, const eg__derived **out,
+                             eg_error *error) {
+    eg_status status = check_same(weights->program, program, error);
+    if (status) return status;
+    list_lock(weights);
+    status = attach(weights, program, out, error);
+    list_unlock(weights);
+    return status;
 }

@@ -20,8 +20,11 @@ static double *room_for(evaluation *e, uint32_t id) {
 
 static void drop(const evaluation *e, const eg__node *node, const double *x, double *out) {
     const double rate = e->training ? node->attributes.number : 0;
+    const uint64_t first =
+        node->scan ? (uint64_t)e->graph->nodes[node->scan].attributes.index[2] : 0;
+    const uint64_t time = node->scan ? e->time + first : 0;
     for (uint64_t i = 0; i < eg__node_elements(node); i++) {
-        uint64_t bits = eg__dropout_bits(e->seed, (uint64_t)node->attributes.index[0], e->time, i);
+        uint64_t bits = eg__dropout_bits(e->seed, (uint64_t)node->attributes.index[0], time, i);
         out[i] = (double)(bits >> 11) * 0x1p-53 < rate ? 0 : x[i] / (1 - rate);
     }
 }
@@ -62,6 +65,15 @@ static bool begin(evaluation *e, uint32_t scan) {
     return true;
 }
 
+/* Where a stack keeps the step of now. */
+static uint64_t place(const evaluation *e, const eg__node *stack) {
+    const int64_t every = stack->attributes.index[0];
+    const eg__node *scan = &e->graph->nodes[eg__node_input(e->graph, stack, 0).id];
+    if (!every) return e->time;
+    const uint64_t length = (uint64_t)scan->attributes.index[0];
+    return (scan->attributes.index[1] ? length - 1 - e->time : e->time) / (uint64_t)every;
+}
+
 static bool step(evaluation *e, uint32_t scan) {
     eg_graph *graph = e->graph;
     for (uint32_t i = 1; i <= graph->size; i++) {
@@ -78,7 +90,7 @@ static bool step(evaluation *e, uint32_t scan) {
         if (!is_output_of(graph, node, scan) || node->op == EG__GRAPH_last) continue;
         uint32_t from = eg__node_input(graph, node, 1).id;
         uint64_t elements = eg__node_elements(&graph->nodes[from]);
-        double *to = e->value[i] + (node->op == EG__GRAPH_stack ? e->time * elements : 0);
+        double *to = e->value[i] + (node->op == EG__GRAPH_stack ? place(e, node) * elements : 0);
         for (uint64_t k = 0; k < elements; k++)
             to[k] = node->op == EG__GRAPH_stack ? e->value[from][k] : to[k] + e->value[from][k];
     }

@@ -1,15 +1,24 @@
 /* Reverse mode: the gradient of a graph is more graph. */
 #include "graph/order.h"
 
+/* Some steps of a scan: all of them, or those between two checkpoints, computed again. */
+typedef struct part {
+    eg_node forward; /* the scan that computes them */
+    eg_node *clone;  /* its nodes for those of the scan; NULL = it is the scan */
+    uint64_t start, length;
+} part;
+
 /* One pass over the nodes outside, or over the body of one scan. */
 struct eg__backward {
     eg_graph *graph;
+    const eg_gradient_options *options;
     const unsigned char *wants; /* per forward node: something asked for depends on it */
     uint32_t limit;             /* forward nodes; what comes after them is gradient */
     eg_node *d;                 /* per forward node: its gradient so far, or {0} */
     /* inside a scan: */
     eg_node scan, reverse; /* {0} outside */
-    eg_node *value;        /* stand-ins of forward values in the reversed body */
+    const part *part;
+    eg_node *value; /* stand-ins of forward values in the reversed body */
 };
 
 eg_graph *eg__backward_graph(const eg__backward *backward) { return backward->graph; }
@@ -51,6 +60,11 @@ static bool is_kept(const eg__node *node) {
     }
 }
 
+/* The steps of a sequence that belong to the part. */
+static eg_node steps_of(eg_graph *graph, const part *p, eg_node sequence) {
+    return p->clone ? eg_slice(graph, sequence, 0, p->start, p->length) : sequence;
+}
+
 eg_node eg__backward_value(eg__backward *backward, eg_node node) {
     eg_graph *graph = backward->graph;
     if (!node.id || !backward->scan.id || eg__node_at(graph, node)->scan != backward->scan.id)
@@ -58,11 +72,14 @@ eg_node eg__backward_value(eg__backward *backward, eg_node node) {
     if (backward->value[node.id].id) return backward->value[node.id];
     const eg__node n = *eg__node_at(graph, node);
     eg_node stand_in;
+    const part *p = backward->part;
     if (n.op == EG__GRAPH_step)
-        stand_in = eg_scan_step(graph, backward->reverse, eg__node_input(graph, &n, 1));
+        stand_in =
+            eg_scan_step(graph, backward->reverse, steps_of(graph, p, eg__node_input(graph, &n, 1)));
     else if (is_kept(&n))
         stand_in =
-            eg_scan_step(graph, backward->reverse, eg_scan_stack(graph, backward->scan, node));
+            eg_scan_step(graph, backward->reverse,
+                         eg_scan_stack(graph, p->forward, p->clone ? p->clone[node.id] : node));
     else {
         enum { MANY = 64 };
         eg_node inputs[MANY];
@@ -91,7 +108,11 @@ static void enter(eg__backward *outer, eg__backward *inner) {
         if (n.op != EG__GRAPH_stack && n.op != EG__GRAPH_total) continue;
         if (eg__node_input(graph, &n, 0).id != inner->scan.id || !outer->d[i].id) continue;
         eg_node d = outer->d[i];
-        if (n.op == EG__GRAPH_stack) d = eg_scan_step(graph, inner->reverse, d);
+        if (n.op == EG__GRAPH_stack && n.attributes.index[0])
+            d = eg__graph_mistake(graph, EG_ERR_UNSUPPORTED, "gradient of a stack of every %lld steps",
+                                  (long long)n.attributes.index[0]);
+        else if (n.op == EG__GRAPH_stack)
+            d = eg_scan_step(graph, inner->reverse, steps_of(graph, inner->part, d));
         eg__backward_give(inner, eg__node_input(graph, &n, 1), d);
     }
 }
@@ -108,27 +129,46 @@ static eg_node last_of(eg_graph *graph, uint32_t limit, uint32_t carry, const eg
     return sum;
 }
 
-/* d of a carry after the step becomes d of its value before the step. */
-static void reverse_scan(eg__backward *outer, uint32_t scan, eg_node *room) {
+/* Everything that the reverse of a scan needs, per forward node. */
+typedef struct scratch {
+    eg_node *d, *value, *clone;
+    eg_node *carried;     /* carries of the reversed scan */
+    eg_node *after;       /* d of a carry after the part that comes next */
+    eg_node *sequence;    /* d of a sequence, as far as the parts have come */
+    eg_node *checkpoints; /* of a carry: its values at the ends of parts */
+} scratch;
+enum { SCRATCH_ARRAYS = 7 };
+
+static scratch scratch_at(eg_node *room, size_t nodes) {
+    return (scratch){room,           room + nodes,     room + 2 * nodes, room + 3 * nodes,
+                     room + 4 * nodes, room + 5 * nodes, room + 6 * nodes};
+}
+
+static bool is_wanted_carry(const eg__backward *outer, uint32_t scan, uint32_t id) {
+    const eg__node *n = &outer->graph->nodes[id];
+    return n->scan == scan && n->op == EG__GRAPH_carry && outer->wants[id];
+}
+
+/* One part, backwards: d of a carry after it becomes d of its value before it. */
+static void reverse_part(eg__backward *outer, uint32_t scan, const scratch *s, const part *p) {
     eg_graph *graph = outer->graph;
-    const eg__node s = graph->nodes[scan];
+    const eg__node forward = graph->nodes[scan];
     eg__backward inner = {.graph = graph,
                           .wants = outer->wants,
                           .limit = outer->limit,
-                          .d = room,
+                          .d = s->d,
                           .scan = {scan},
-                          .value = room + outer->limit + 1};
-    for (uint32_t i = 0; i < 2 * (outer->limit + 1); i++) room[i] = (eg_node){0};
-    inner.reverse = eg_scan(graph, (uint64_t)s.attributes.index[0], !s.attributes.index[1]);
-    eg_node *carried = room + 2 * (outer->limit + 1);
+                          .part = p,
+                          .value = s->value};
+    for (uint32_t i = 0; i <= outer->limit; i++) s->d[i] = s->value[i] = (eg_node){0};
+    inner.reverse = eg_scan(graph, p->length, !forward.attributes.index[1]);
+    if (inner.reverse.id)
+        eg__node_at(graph, inner.reverse)->attributes.index[2] =
+            forward.attributes.index[2] + (int64_t)p->start;
     for (uint32_t i = 1; i <= outer->limit; i++) {
-        carried[i] = (eg_node){0};
-        const eg__node n = graph->nodes[i];
-        if (n.scan != scan || n.op != EG__GRAPH_carry || !outer->wants[i]) continue;
-        eg_node last = last_of(graph, outer->limit, i, outer->d);
-        if (!last.id) last = zeros_like(graph, (eg_node){i});
-        carried[i] = eg_scan_carry(graph, inner.reverse, last);
-        eg__backward_give(&inner, (eg_node){n.next}, carried[i]);
+        if (!is_wanted_carry(outer, scan, i)) continue;
+        s->carried[i] = eg_scan_carry(graph, inner.reverse, s->after[i]);
+        eg__backward_give(&inner, (eg_node){graph->nodes[i].next}, s->carried[i]);
     }
     enter(outer, &inner);
     for (uint32_t i = outer->limit; i > 0 && !graph->mistake.status; i--) {
@@ -138,15 +178,128 @@ static void reverse_scan(eg__backward *outer, uint32_t scan, eg_node *room) {
     }
     for (uint32_t i = 1; i <= outer->limit && !graph->mistake.status; i++) {
         const eg__node n = graph->nodes[i];
-        eg_node d = inner.d[i];
-        if (n.scan == scan && n.op == EG__GRAPH_carry && carried[i].id) {
-            eg_scan_update(graph, carried[i], d.id ? d : zeros_like(graph, (eg_node){i}));
-            eg__backward_give(outer, eg__node_input(graph, &n, 1), eg_scan_last(graph, carried[i]));
-        } else if (n.scan == scan && n.op == EG__GRAPH_step && d.id)
-            eg__backward_give(outer, eg__node_input(graph, &n, 1),
-                              eg_scan_stack(graph, inner.reverse, d));
-        else if (!n.scan && d.id) /* taken from outside: every step adds to it */
+        const eg_node d = inner.d[i];
+        if (is_wanted_carry(outer, scan, i)) {
+            eg_scan_update(graph, s->carried[i], d.id ? d : zeros_like(graph, (eg_node){i}));
+            s->after[i] = eg_scan_last(graph, s->carried[i]);
+        } else if (n.scan == scan && n.op == EG__GRAPH_step && d.id) {
+            eg_node more = eg_scan_stack(graph, inner.reverse, d), old = s->sequence[i];
+            eg_node both[] = {more, old};
+            if (forward.attributes.index[1]) both[0] = old, both[1] = more;
+            s->sequence[i] = old.id ? eg_concat(graph, 0, 2, both) : more;
+        } else if (!n.scan && d.id) /* taken from outside: every step adds to it */
             eg__backward_give(outer, (eg_node){i}, eg_scan_sum(graph, inner.reverse, d));
+    }
+}
+
+/* ---- checkpoints: parts of the scan that are computed again from the carries at their start */
+static void clone_part(eg__backward *outer, uint32_t scan, const scratch *s, part *p,
+                       uint64_t index) {
+    eg_graph *graph = outer->graph;
+    const eg__node forward = graph->nodes[scan];
+    p->clone = s->clone;
+    p->forward = eg_scan(graph, p->length, (int)forward.attributes.index[1]);
+    if (!p->forward.id) return;
+    eg__node_at(graph, p->forward)->attributes.index[2] =
+        forward.attributes.index[2] + (int64_t)p->start;
+    for (uint32_t i = 1; i <= outer->limit && !graph->mistake.status; i++) {
+        const eg__node n = graph->nodes[i];
+        if (n.scan != scan) continue;
+        if (n.op == EG__GRAPH_carry) {
+            eg_node from = eg__node_input(graph, &n, 1);
+            if (index)
+                from = eg_reshape(graph, eg_slice(graph, s->checkpoints[i], 0, index - 1, 1), n.rank,
+                                  n.shape);
+            s->clone[i] = eg_scan_carry(graph, p->forward, from);
+        } else if (n.op == EG__GRAPH_step)
+            s->clone[i] = eg_scan_step(graph, p->forward,
+                                       steps_of(graph, p, eg__node_input(graph, &n, 1)));
+        else {
+            enum { MANY = 64 };
+            eg_node inputs[MANY];
+            if (n.input_count > MANY) {
+                eg__graph_mistake(graph, EG_ERR_UNSUPPORTED, "%s of %u inputs inside a scan",
+                                  eg__node_operation(&n), n.input_count);
+                return;
+            }
+            for (unsigned k = 0; k < n.input_count; k++) {
+                const eg_node input = eg__node_input(graph, &n, k);
+                inputs[k] = eg__node_at(graph, input)->scan == scan ? s->clone[input.id] : input;
+            }
+            s->clone[i] =
+                eg__graph_add(graph, n.op, n.kind, n.input_count, inputs, &n.attributes, &n);
+        }
+    }
+    for (uint32_t i = 1; i <= outer->limit && !graph->mistake.status; i++) {
+        const eg__node n = graph->nodes[i];
+        if (n.scan != scan || n.op != EG__GRAPH_carry) continue;
+        const bool inside = graph->nodes[n.next].scan == scan;
+        eg_scan_update(graph, s->clone[i], inside ? s->clone[n.next] : (eg_node){n.next});
+    }
+}
+
+/* Bytes that a step keeps for the backward pass, and those of the carries. */
+static void kept_bytes(const eg__backward *outer, uint32_t scan, double *step, double *carries) {
+    *step = *carries = 0;
+    for (uint32_t i = 1; i <= outer->limit; i++) {
+        const eg__node *n = &outer->graph->nodes[i];
+        const double bytes = 4.0 * (double)eg__node_elements(n);
+        if (n->scan != scan || !is_kept(n)) continue;
+        *step += n->op == EG__GRAPH_matmul ? 2 * bytes : bytes; /* its gradient is kept, too */
+        if (n->op == EG__GRAPH_carry) *carries += bytes;
+    }
+}
+
+/* How many steps a part has; the length = no checkpoints. */
+static uint64_t part_length(eg__backward *outer, uint32_t scan) {
+    const uint64_t length = (uint64_t)outer->graph->nodes[scan].attributes.index[0];
+    const eg_gradient_options *options = outer->options;
+    if (!options) return length;
+    if (options->every) return options->every < length ? options->every : length;
+    if (!options->memory) return length;
+    double step, carries, budget = (double)options->memory;
+    kept_bytes(outer, scan, &step, &carries);
+    if ((double)length * step <= budget) return length;
+    for (uint64_t every = length; every > 1; every = every * 7 / 8) {
+        const double parts = (double)((length + every - 1) / every);
+        if (parts * carries + (double)every * step <= budget) return every;
+    }
+    eg__graph_mistake(outer->graph, EG_ERR_BUDGET,
+                      "no checkpoints of a scan of %llu steps fit into %llu bytes",
+                      (unsigned long long)length, (unsigned long long)options->memory);
+    return length;
+}
+
+/* ---- a whole scan */
+static void reverse_scan(eg__backward *outer, uint32_t scan, eg_node *room) {
+    eg_graph *graph = outer->graph;
+    const eg__node forward = graph->nodes[scan];
+    const uint64_t length = (uint64_t)forward.attributes.index[0];
+    const uint64_t every = part_length(outer, scan);
+    const scratch s = scratch_at(room, outer->limit + 1);
+    for (uint32_t i = 1; i <= outer->limit; i++) {
+        s.sequence[i] = s.carried[i] = (eg_node){0};
+        if (every < length && graph->nodes[i].scan == scan &&
+            graph->nodes[i].op == EG__GRAPH_carry)
+            s.checkpoints[i] = eg__scan_stack_every(graph, (eg_node){scan},
+                                                    (eg_node){graph->nodes[i].next}, every);
+        if (!is_wanted_carry(outer, scan, i)) continue;
+        s.after[i] = last_of(graph, outer->limit, i, outer->d);
+        if (!s.after[i].id) s.after[i] = zeros_like(graph, (eg_node){i});
+    }
+    for (uint64_t index = (length + every - 1) / every; index-- > 0 && !graph->mistake.status;) {
+        const uint64_t first = index * every, end = first + every < length ? first + every : length;
+        part p = {.forward = {scan}, .length = end - first};
+        p.start = forward.attributes.index[1] ? length - end : first;
+        if (every < length) clone_part(outer, scan, &s, &p, index);
+        reverse_part(outer, scan, &s, &p);
+    }
+    for (uint32_t i = 1; i <= outer->limit && !graph->mistake.status; i++) {
+        const eg__node n = graph->nodes[i];
+        if (is_wanted_carry(outer, scan, i))
+            eg__backward_give(outer, eg__node_input(graph, &n, 1), s.after[i]);
+        else if (n.scan == scan && n.op == EG__GRAPH_step && s.sequence[i].id)
+            eg__backward_give(outer, eg__node_input(graph, &n, 1), s.sequence[i]);
     }
 }
 
@@ -204,6 +357,11 @@ static eg_status check(eg_graph *graph, eg_node loss, size_t count, const eg_nod
 
 eg_status eg_gradient(eg_graph *graph, eg_node loss, size_t count, const eg_node *wrt, eg_node *out,
                       eg_error *error) {
+    return eg_gradient_with(graph, NULL, loss, count, wrt, out, error);
+}
+
+eg_status eg_gradient_with(eg_graph *graph, const eg_gradient_options *options, eg_node loss,
+                           size_t count, const eg_node *wrt, eg_node *out, eg_error *error) {
     eg_status status = check(graph, loss, count, wrt, out, error);
     if (status) return status;
     const size_t nodes = graph->size + 1;
@@ -214,11 +372,16 @@ eg_status eg_gradient(eg_graph *graph, eg_node loss, size_t count, const eg_node
     eg_error reason = {EG_ERR_MEMORY, ""};
     unsigned char *wants = eg__memory_take_array(graph->memory, EG_TAG_GRAPH, nodes, 1, &reason);
     eg_node *room =
-        eg__memory_take_array(graph->memory, EG_TAG_GRAPH, 4 * nodes, sizeof *room, &reason);
+        eg__memory_take_array(graph->memory, EG_TAG_GRAPH, (1 + SCRATCH_ARRAYS) * nodes,
+                              sizeof *room, &reason);
     if (wants && room) {
         for (size_t i = 0; i < count; i++) wants[wrt[i].id] = 1;
         spread_wants(graph, wants);
-        eg__backward backward = {.graph = graph, .wants = wants, .limit = graph->size, .d = room};
+        eg__backward backward = {.graph = graph,
+                                 .options = options,
+                                 .wants = wants,
+                                 .limit = graph->size,
+                                 .d = room};
         const eg__node l = *eg__node_at(graph, loss);
         eg__backward_give(&backward, loss,
                           eg_broadcast(graph, eg_scalar(graph, 1), l.rank, l.shape));

@@ -134,6 +134,9 @@ eg_status eg__broadcast_shape(const eg__node *a, const eg__node *b, eg__node *ou
 /* Where element `at` (in the order of `out`) of a broadcast input lies in the input. */
 uint64_t eg__broadcast_index(const eg__node *out, const eg__node *in, uint64_t at);
 
+/* A stack with one place for so many steps, which keeps the last of them. */
+eg_node eg__scan_stack_every(eg_graph *graph, eg_node scan, eg_node value, uint64_t every);
+
 /* ---- the reverse pass */
 bool eg__backward_wants(const eg__backward *backward, eg_node node);
 /* Adds d to the gradient of node, summed over the axes along which node was broadcast. */

@@ -294,7 +294,7 @@ bool eg__lower_stack_place(eg__lowering *l, uint32_t id, eg__view *view) {
     for (uint32_t k = l->user_first[id]; k < l->user_first[id + 1]; k++) {
         const uint32_t user = l->users[k];
         const eg__node *node = eg__lower_node(l, user);
-        if (node->op != EG__GRAPH_stack ||
+        if (node->op != EG__GRAPH_stack || node->attributes.index[0] ||
             eg__lower_input(l, user, 0) != eg__lower_node(l, id)->scan)
             continue;
         if (!l->known[user] && follows_history(l, id) && !is_output(l, user, &(size_t){0}))

@@ -26,7 +26,9 @@ static void each_result(loop *s, eg__op_id op, node_function function) {
 
 static uint32_t user_of(const eg__lowering *l, uint32_t id, eg__op_id op) {
     for (uint32_t k = l->user_first[id]; k < l->user_first[id + 1]; k++)
-        if (eg__lower_node(l, l->users[k])->op == op) return l->users[k];
+        if (eg__lower_node(l, l->users[k])->op == op &&
+            !(op == EG__GRAPH_stack && eg__lower_node(l, l->users[k])->attributes.index[0]))
+            return l->users[k];
     return 0;
 }
 
@@ -81,12 +83,34 @@ static void begin_total(loop *s, uint32_t id) {
 }
 
 /* ---- in each step, after the units of the body */
+/* A checkpoint: the step of the copy finds its place itself. */
+static void stack_every(loop *s, uint32_t id, const eg__view *from) {
+    eg__lowering *l = s->l;
+    const eg__node *node = eg__lower_node(l, id);
+    const uint32_t value = eg__lower_input(l, id, 1);
+    eg__view to = eg__lower_home(l, id, 0);
+    const size_t place = to.stride[0];
+    for (unsigned i = 0; i + 1 < node->rank; i++) to.stride[i] = to.stride[i + 1];
+    const size_t before = l->regions[s->region].count;
+    eg__lower_copy(l, s->region, value, eg__lower_node(l, value), from, &to);
+    if (l->status || l->regions[s->region].count == before) return;
+    eg__step_copy *copy = &l->regions[s->region].steps[before].u.copy;
+    copy->every = (size_t)node->attributes.index[0];
+    copy->length = s->length;
+    copy->place = place;
+    copy->reverse = s->reverse;
+}
+
 static void stack_value(loop *s, uint32_t id) {
     eg__lowering *l = s->l;
     const eg__node *node = eg__lower_node(l, id);
     const uint32_t value = eg__lower_input(l, id, 1);
     eg__view from = eg__lower_value(l, value), to = {0};
     if (l->status || l->placed[id]) return;
+    if (node->attributes.index[0]) {
+        stack_every(s, id, &from);
+        return;
+    }
     if (!l->known[id] && l->region[value] == s->region && from.time &&
         l->buffers[from.buffer].region == EG__REGION_MAIN &&
         l->buffers[from.buffer].space == EG__SPACE_ARENA) { /* where it lies is a stack already */

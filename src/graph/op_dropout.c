@@ -43,6 +43,8 @@ static void lower(eg__lowering *l, uint32_t id) {
     step.u.rows_ = (eg__step_rows){.key = (uint64_t)node->attributes.index[0],
                                    .divisor = node->attributes.number,
                                    .height_timed = node->scan != 0};
+    if (node->scan) /* the number of its first step */
+        step.u.rows_.height = (size_t)eg__lower_node(l, node->scan)->attributes.index[2];
     step.flops = (double)eg__node_elements(node);
     step.bytes = 8 * step.flops;
     eg__operand operands[] = {eg__lower_operand(&step, &x.view, x.stride, true),

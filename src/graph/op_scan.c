@@ -1,5 +1,6 @@
-/* scan: a body run many times. The scan node (index: length, reverse) has no value of its own; carry
- * and step are values inside, stack, total and last bring values out. */
+/* scan: a body run many times. The scan node (index: length, reverse, number of its first step) has no
+ * value of its own; carry and step are values inside, stack, total and last bring values out. While
+ * it is being built, its `next` is the lengths of the samples. */
 #include "graph/graph.h"
 
 #include <string.h>
@@ -19,6 +20,38 @@ static const eg__node *input_of(const eg_graph *graph, const eg__node *node, uns
 static eg_status check_scan(const eg__node *scan, eg_error *error) {
     if (scan->op == EG__GRAPH_scan) return EG_OK;
     return eg__fail(error, EG_ERR_ARGUMENT, "'%s' is no scan", eg__node_operation(scan));
+}
+
+void eg_scan_lengths(eg_graph *graph, eg_node scan, eg_node lengths) {
+    if (!graph || !scan.id || !lengths.id || scan.id > graph->size || lengths.id > graph->size)
+        return;
+    const eg__node *n = eg__node_at(graph, lengths);
+    char text[160];
+    if (eg__node_at(graph, scan)->op != EG__GRAPH_scan)
+        eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scan lengths: '%s' is no scan",
+                          eg__node_operation(eg__node_at(graph, scan)));
+    else if (n->type != EG_F32 || n->rank != 1 || n->scan)
+        eg__graph_mistake(graph, EG_ERR_ARGUMENT,
+                          "scan lengths: %s %s is no f32 [batch] outside of scans",
+                          eg_type_name(n->type), eg__shape_text(n, text));
+    else eg__node_at(graph, scan)->next = lengths.id;
+}
+
+/* `next` while the sample goes on, `carry` from its end on. */
+static eg_node freeze(eg_graph *graph, eg_node scan, eg_node carry, eg_node next) {
+    const eg__node s = *eg__node_at(graph, scan), c = *eg__node_at(graph, carry);
+    const uint64_t steps = (uint64_t)s.attributes.index[0];
+    float *times =
+        eg__memory_take_array(graph->memory, EG_TAG_GRAPH, (size_t)steps, sizeof *times, NULL);
+    if (!times) return eg__graph_mistake(graph, EG_ERR_MEMORY, "no memory for %llu times",
+                                         (unsigned long long)steps);
+    for (uint64_t i = 0; i < steps; i++) times[i] = (float)i;
+    const eg_tensor tensor = {EG_F32, 1, {steps}, times};
+    eg_node now = eg_scan_step(graph, scan, eg_constant(graph, &tensor));
+    eg__memory_give(graph->memory, times);
+    uint64_t shape[EG_RANK_MAX] = {c.rank ? c.shape[0] : 1, 1, 1, 1, 1, 1};
+    eg_node lengths = eg_reshape(graph, (eg_node){s.next}, c.rank ? c.rank : 1, shape);
+    return eg_select(graph, eg_lt(graph, now, lengths), next, carry);
 }
 
 /* ---- inside */
@@ -68,7 +101,11 @@ void eg_scan_update(eg_graph *graph, eg_node carry, eg_node next) {
     else if (!eg__same_shape(c, n) || n->type != EG_F32)
         eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scan update: a carry of %s cannot become %s",
                           eg__shape_text(c, first), eg__shape_text(n, second));
-    else c->next = next.id;
+    else {
+        const eg_node scan = {c->scan};
+        if (eg__node_at(graph, scan)->next) next = freeze(graph, scan, carry, next);
+        if (next.id) eg__node_at(graph, carry)->next = next.id;
+    }
 }
 
 /* ---- out: stack and total take (scan, value), last takes (scan, carry) */
@@ -83,8 +120,13 @@ static eg_status check_out(const eg_graph *graph, const eg__node *node, eg_error
     return EG_OK;
 }
 
+/* index[0]: steps that share a place, of which the last one stays; 0 = every step has its own. */
 eg_node eg_scan_stack(eg_graph *graph, eg_node scan, eg_node value) {
     return eg__graph_add2(graph, EG__GRAPH_stack, 0, scan, value, NULL);
+}
+eg_node eg__scan_stack_every(eg_graph *graph, eg_node scan, eg_node value, uint64_t every) {
+    eg__attributes attributes = {{(int64_t)every}, 0};
+    return eg__graph_add2(graph, EG__GRAPH_stack, 0, scan, value, &attributes);
 }
 static eg_status infer_stack(const eg_graph *graph, eg__node *node, eg_error *error) {
     eg_status status = check_out(graph, node, error);
@@ -95,6 +137,10 @@ static eg_status infer_stack(const eg_graph *graph, eg__node *node, eg_error *er
     node->type = EG_F32;
     node->rank = value->rank + 1;
     node->shape[0] = (uint64_t)input_of(graph, node, 0)->attributes.index[0];
+    const int64_t every = node->attributes.index[0];
+    if (every < 0)
+        return eg__fail(error, EG_ERR_ARGUMENT, "a place for every %lld steps", (long long)every);
+    if (every) node->shape[0] = (node->shape[0] + (uint64_t)every - 1) / (uint64_t)every;
     memcpy(node->shape + 1, value->shape, value->rank * sizeof *node->shape);
     return EG_OK;
 }

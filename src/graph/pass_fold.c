@@ -63,8 +63,9 @@ static eg_node compute(eg__rewrite *r, uint32_t id) {
     double *where[] = {out};
     eg_error error;
     if (!out || !data) eg__graph_mistake(r->to, EG_ERR_MEMORY, "no memory to fold node %u", id);
-    else if (copy.id &&
-             eg__graph_evaluate(r->to, 0, NULL, 1, &copy, where, false, 0, &error) == EG_OK) {
+    else if (copy.id && eg__graph_evaluate(r->to, 0, NULL, 1, &copy, where, false, 0, &error))
+        eg__graph_mistake(r->to, error.status, "%s", error.message);
+    else if (copy.id) {
         for (size_t i = 0; i < n; i++) {
             if (node->type == EG_I32) ((int32_t *)data)[i] = (int32_t)out[i];
             else data[i] = (float)out[i];
@@ -72,7 +73,7 @@ static eg_node compute(eg__rewrite *r, uint32_t id) {
         eg_tensor tensor = {.type = node->type, .rank = node->rank, .data = data};
         memcpy(tensor.shape, node->shape, sizeof tensor.shape);
         result = eg_constant(r->to, &tensor);
-    } else result = copy;
+    }
     eg__memory_give(memory, out);
     eg__memory_give(memory, data);
     return result;
@@ -213,7 +214,9 @@ static eg_node rule(eg__rewrite *r, uint32_t id) {
         return eg__node_elements(node) == eg__node_elements(eg__node_at(g, x))
                    ? eg_reshape(g, x, node->rank, node->shape)
                    : (eg_node){0};
-    case EG__GRAPH_stack: return fold_stack(g, x, r->map[eg__old_input(r, id, 1)]);
+    case EG__GRAPH_stack:
+        return node->attributes.index[0] ? (eg_node){0}
+                                         : fold_stack(g, x, r->map[eg__old_input(r, id, 1)]);
     default: return (eg_node){0};
     }
 }

@@ -62,12 +62,38 @@ static bool reads_view_of(const eg__lowering *l, uint32_t unit, uint32_t other) 
     return false;
 }
 
+/* Several values that could become one are kept until something heavy that comes later is done: sums
+ * of gradients, which would all be in memory at once. */
+static bool keeps_much(const eg__lowering *l, uint32_t unit, uint32_t earlier) {
+    if (l->units[unit].region != EG__REGION_MAIN) return false;
+    const eg__unit *e = &l->units[earlier];
+    unsigned full = 0;
+    uint32_t seen = 0;
+    for (uint32_t id = e->first; id; id = l->next_member[id])
+        for (unsigned i = 0; i < eg__lower_node(l, id)->input_count; i++) {
+            const uint32_t input = eg__lower_input(l, id, i);
+            if (l->unit[input] == earlier || input == seen || !l->unit[input] ||
+                !eg__same_shape(eg__lower_node(l, input), eg__lower_node(l, id)))
+                continue;
+            seen = input;
+            full++;
+        }
+    if (full < 2) return false;
+    for (uint32_t id = l->units[unit].first; id; id = l->next_member[id])
+        for (unsigned i = 0; i < eg__lower_node(l, id)->input_count; i++) {
+            const uint32_t input = eg__lower_origin(l, eg__lower_input(l, id, i));
+            if (input > e->last && l->unit[input] && !l->units[l->unit[input]].is_fused) return true;
+        }
+    return false;
+}
+
 static bool try_join(search *s, uint32_t unit, uint32_t other) {
     eg__lowering *l = s->l;
     const eg__unit *u = &l->units[unit], *o = &l->units[other];
     if (unit == other || !other || !o->is_fused || o->region != u->region) return false;
     if (!eg__same_shape(eg__lower_node(l, u->first), eg__lower_node(l, o->first))) return false;
     if (l->timed[u->first] != l->timed[o->first]) return false;
+    if (keeps_much(l, unit, other)) return false;
     if (reads_view_of(l, unit, other) || reads_view_of(l, other, unit)) return false;
     if (needs_through_other(s, unit, other) || needs_through_other(s, other, unit)) return false;
     if (!eg__lower_fits(l, unit, other)) return false;

@@ -72,7 +72,8 @@ static eg_node total_of(eg__lift *l, uint32_t id) {
 static eg_node rule(eg__rewrite *r, uint32_t id) {
     eg__lift *l = r->user;
     const eg__node *node = eg__old(r, id);
-    if (node->op == EG__GRAPH_stack && has_free_product(l, eg__old_input(r, id, 1)))
+    if (node->op == EG__GRAPH_stack && !node->attributes.index[0] &&
+        has_free_product(l, eg__old_input(r, id, 1)))
         return eg__lift_node(l, eg__old_input(r, id, 1));
     if (node->op == EG__GRAPH_total) return total_of(l, eg__old_input(r, id, 1));
     return (eg_node){0};

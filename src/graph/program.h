@@ -84,6 +84,9 @@ typedef struct eg__step_pack {
 typedef struct eg__step_copy {
     unsigned rank;
     size_t shape[EG_RANK_MAX], from[EG_RANK_MAX], to[EG_RANK_MAX];
+    /* a stack with one place for `every` steps of a scan of `length`; 0 = no such */
+    size_t every, length, place;
+    bool reverse;
 } eg__step_copy;
 
 /* operands: x, y */

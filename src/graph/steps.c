@@ -139,9 +139,13 @@ static void move(const mover *m, unsigned axis, size_t extent, const float *from
 }
 
 void eg__run_copy(const eg__step *step, const eg__frame *frame) {
-    const mover m = {&step->u.copy, frame->run->kernels};
-    move(&m, 0, frame->count, eg__operand_at(frame, &step->operand[0]),
-         eg__operand_at(frame, &step->operand[1]));
+    const eg__step_copy *copy = &step->u.copy;
+    const mover m = {copy, frame->run->kernels};
+    float *to = eg__operand_at(frame, &step->operand[1]);
+    if (copy->every)
+        to += (copy->reverse ? copy->length - 1 - frame->time : frame->time) / copy->every *
+              copy->place;
+    move(&m, 0, frame->count, eg__operand_at(frame, &step->operand[0]), to);
 }
 
 void eg__run_gather(const eg__step *step, const eg__frame *frame) {
@@ -255,7 +259,8 @@ void eg__run_dropout(const eg__step *step, const eg__frame *frame) {
     const eg__step_rows *r = &step->u.rows_;
     const float *x = eg__operand_at(frame, &step->operand[0]);
     float *y = eg__operand_at(frame, &step->operand[1]);
-    const uint64_t time = r->height_timed ? frame->time : 0; /* outside of a scan it is no step */
+    /* outside of a scan it is no step */
+    const uint64_t time = r->height_timed ? frame->time + r->height : 0;
     const float scale = (float)(1 / (1 - r->divisor));
     for (size_t row = 0; row < frame->count * step->rows; row++) {
         const uint64_t from = (frame->first * step->rows + row) * step->columns;

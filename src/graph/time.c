@@ -8,7 +8,8 @@ typedef struct clock {
     unsigned char *axis; /* per node: 0 = time is no axis of it, else 1 + the axis */
     uint64_t length;
     uint32_t mixed; /* a node that mixes steps */
-    bool changed;
+    unsigned turns;
+    bool changed, checking;
 } clock;
 
 static void set(clock *c, uint32_t id, int axis) {
@@ -19,8 +20,9 @@ static void set(clock *c, uint32_t id, int axis) {
     c->changed = true;
 }
 
+/* Judged when all is known: a product over time needs both its sides to have it. */
 static void mix(clock *c, uint32_t id) {
-    if (!c->mixed) c->mixed = id;
+    if (c->checking && !c->mixed) c->mixed = id;
 }
 
 /* The axis of `node` that an axis of its broadcast input is seen as. */
@@ -159,11 +161,13 @@ void eg__lower_time(eg__lowering *l) {
     if (!c.length || !equal || c.length == 1) return;
     c.axis = eg__lower_array(l, l->graph->size + 1, 1);
     if (!c.axis) return;
-    do {
+    do { /* until nothing is new; a last turn finds what mixes */
+        c.checking = !c.changed && c.turns;
         c.changed = false;
         for (uint32_t i = 1; i <= l->graph->size; i++)
             if (l->live[i]) spread(&c, i);
-    } while (c.changed && !c.mixed);
+        c.turns++;
+    } while (c.changed || !c.checking);
     if (c.mixed) {
         l->program->length_fixed = true;
         l->program->length_node = c.mixed;

@@ -1,0 +1,52 @@
+/* Sessions: a model that is compiled for every shape it meets, and remembers the last ones. */
+#ifndef ELEGANS_SESSION_H
+#define ELEGANS_SESSION_H
+
+#include "elegans/program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct eg_session eg_session;
+
+enum { EG_SESSION_DIMENSIONS = 8 };
+
+/* Builds the graph of a model for given dimensions (batch, time: what they mean is the builder's
+ * affair) and names its outputs: `outputs` has room for `room`, *count is how many there are. Every
+ * call makes the same parameters in the same order. */
+typedef eg_status (*eg_session_build)(void *user, eg_graph *graph, const uint64_t *dimensions,
+                                      size_t dimension_count, eg_output *outputs, size_t room,
+                                      size_t *count, eg_error *error);
+
+typedef struct eg_session_options { /* all zero = defaults */
+    size_t programs;                /* how many are kept, 0 = 8; the one used longest ago goes first */
+    eg_compile_options compile;     /* the text of `passes` is copied */
+} eg_session_options;
+
+EG_API eg_status eg_session_create(eg_context *context, eg_session_build build, void *user,
+                                   const eg_session_options *options, eg_session **out,
+                                   eg_error *error);
+EG_API void eg_session_destroy(eg_session *session); /* NULL is fine */
+
+/* The program for these dimensions: remembered or compiled now. You own it (eg_program_release). Any
+ * thread; one compiles at a time. */
+EG_API eg_status eg_session_program(eg_session *session, const uint64_t *dimensions, size_t count,
+                                    eg_program **out, eg_error *error);
+/* An instance of that program that the session keeps as long as the program: for one thread. */
+EG_API eg_status eg_session_instance(eg_session *session, const uint64_t *dimensions, size_t count,
+                                     eg_instance **out, eg_error *error);
+/* The weights of all its programs; there are none before the first program. The session owns them. */
+EG_API eg_status eg_session_weights(eg_session *session, eg_weights **out, eg_error *error);
+
+typedef struct eg_session_figures { /* counted, but for the time */
+    uint64_t hits, misses, evicted;
+    uint64_t programs;      /* remembered now */
+    double compile_seconds; /* measured: of all misses */
+} eg_session_figures;
+EG_API void eg_session_figures_get(eg_session *session, eg_session_figures *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
