@@ -2,11 +2,13 @@
  * (ncps on torch, stored in tests/fixtures/golden). */
 #include "test.h"
 #include "formats/npz.h"
+#include "elegans/program.h"
+#include "engine/context.h"
 #include "graph/graph.h"
 
 #include <math.h>
 
-AREA(golden, "a CfC with two backbone layers and time spans against ncps: outputs and gradients")
+AREA(golden, "a CfC by hand against ncps, in double and compiled: outputs and gradients")
 
 enum { B = 5, T = 7, I = 6, N = 17, PARAMETERS = 12 };
 static const char *const names[PARAMETERS] = {
@@ -65,10 +67,75 @@ static void check_equal(const char *what, const double *got, const double *expec
     CHECK(worst <= tolerance * size, "%s: off by %g of %g", what, worst, size);
 }
 
+/* The output and all gradients against those of the original. */
+static void check_all(const golden *file, const eg_graph *g, const eg_node *wrt, double *const *out,
+                      double tolerance) {
+    double *expected = load(file, "", "output", NULL);
+    check_equal("output", out[0], expected, B * N, tolerance);
+    free(expected);
+    for (int i = 0; i <= PARAMETERS; i++) {
+        const char *name = i ? names[i - 1] : "input";
+        expected = load(file, i ? "grad.param.rnn_cell." : "grad.", name, NULL);
+        check_equal(name, out[i + 1], expected, eg__node_elements(eg__node_at(g, wrt[i])),
+                    tolerance);
+        free(expected);
+    }
+}
+
+static eg_tensor tensor_of(const eg__node *node, const double *values) {
+    eg_tensor tensor = {EG_F32, node->rank, {0}, NULL};
+    memcpy(tensor.shape, node->shape, sizeof tensor.shape);
+    const size_t n = (size_t)eg__node_elements(node);
+    float *data = test_alloc(n * sizeof *data);
+    for (size_t i = 0; i < n; i++) data[i] = (float)values[i];
+    tensor.data = data;
+    return tensor;
+}
+
+/* The same graph as a program. */
+static void run_compiled(eg_context *context, const eg_graph *g, const eg__binding *bound,
+                         const eg_node *results, double *const *out) {
+    static const char *const outputs[PARAMETERS + 2] = {
+        "y", "d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8", "d9", "d10", "d11", "d12"};
+    eg_output wanted[PARAMETERS + 2];
+    eg_program *program;
+    eg_weights *weights;
+    eg_instance *instance;
+    eg_error error;
+    eg_tensor tensor, got[PARAMETERS + 2];
+    for (int i = 0; i < PARAMETERS + 2; i++) wanted[i] = (eg_output){outputs[i], results[i]};
+    CHECK_OK(eg_compile(context, g, PARAMETERS + 2, wanted, NULL, &program, &error), error);
+    CHECK_OK(eg_weights_create(program, &weights, &error), error);
+    CHECK_OK(eg_instance_create(program, weights, &instance, &error), error);
+    eg_tensor spans = {0};
+    for (int i = 0; i < PARAMETERS + 2; i++) {
+        const eg__node *node = eg__node_at(g, bound[i].leaf);
+        tensor = tensor_of(node, bound[i].data);
+        if (node->op == EG__GRAPH_parameter) {
+            CHECK_OK(eg_weights_set(weights, node->name, &tensor, &error), error);
+            free(tensor.data);
+        } else {
+            CHECK_OK(eg_instance_bind(instance, node->name, &tensor, &error), error);
+            spans = tensor;
+        }
+        CHECK_OK(eg_instance_output(instance, outputs[i], &got[i], &error), error);
+    }
+    CHECK_OK(eg_run(instance, NULL, &error), error);
+    for (int i = 0; i < PARAMETERS + 2; i++)
+        for (size_t k = 0; k < (size_t)eg__node_elements(eg__node_at(g, results[i])); k++)
+            out[i][k] = ((const float *)got[i].data)[k];
+    free(spans.data);
+    eg_instance_destroy(instance);
+    eg_weights_destroy(weights);
+    eg_program_release(program);
+}
+
 TEST(golden, cfc_by_hand) {
     golden file;
     eg_error error = {0};
-    CHECK_OK(eg__memory_create(&file.memory, NULL, &error), error);
+    eg_context *context;
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    file.memory = eg__context_memory(context);
     CHECK_OK(eg__npz_open(file.memory, test_path("fixtures/golden/cfc_default_silu.npz"),
                           &file.archive, &error),
              error);
@@ -97,18 +164,11 @@ TEST(golden, cfc_by_hand) {
     CHECK_OK(eg__graph_evaluate(g, PARAMETERS + 2, bound, PARAMETERS + 2, results, out, false, 0,
                                 &error),
              error);
-    double *expected = load(&file, "", "output", NULL);
-    check_equal("output", out[0], expected, B * N, 1e-6);
-    free(expected);
-    for (int i = 0; i <= PARAMETERS; i++) {
-        expected =
-            load(&file, i ? "grad.param.rnn_cell." : "grad.", i ? names[i - 1] : "input", NULL);
-        check_equal(i ? names[i - 1] : "input", out[i + 1], expected,
-                    eg__node_elements(eg__node_at(g, wrt[i])), 2e-6);
-        free(expected);
-    }
+    check_all(&file, g, wrt, out, 2e-6);
+    run_compiled(context, g, bound, results, out);
+    check_all(&file, g, wrt, out, 1e-5);
     for (int i = 0; i < PARAMETERS + 2; i++) free(out[i]), free(bound[i].data);
     eg_graph_destroy(g);
     eg_npz_close(file.archive);
-    eg__memory_destroy(file.memory);
+    eg_context_destroy(context);
 }

@@ -95,7 +95,8 @@ static void fill(const char *name, const eg_tensor *tensor, float scale) {
     uint64_t elements, state = 1;
     for (const char *p = name; *p; p++) state = state * 31 + (unsigned char)*p;
     eg_tensor_measure(tensor, &elements, NULL, NULL);
-    for (uint64_t i = 0; i < elements; i++) ((float *)tensor->data)[i] = scale * test_random(&state);
+    for (uint64_t i = 0; i < elements; i++)
+        ((float *)tensor->data)[i] = scale * test_random(&state);
     if (strcmp(name, "lengths") == 0)
         for (uint64_t i = 0; i < elements; i++) ((float *)tensor->data)[i] = (float)(1 + i * 3 % 7);
 }
@@ -168,8 +169,8 @@ double tensor_distance(const eg_tensor *a, const eg_tensor *b) {
     double worst = 0;
     eg_tensor_measure(a, &n, NULL, NULL);
     for (uint64_t i = 0; i < n; i++)
-        worst = fmax(worst, fabs((double)((const float *)a->data)[i] -
-                                 (double)((const float *)b->data)[i]));
+        worst = fmax(
+            worst, fabs((double)((const float *)a->data)[i] - (double)((const float *)b->data)[i]));
     return worst;
 }
 
@@ -177,7 +178,6 @@ double tensor_size(const eg_tensor *a) {
     uint64_t n;
     double size = 0;
     eg_tensor_measure(a, &n, NULL, NULL);
-    for (uint64_t i = 0; i < n; i++)
-        size = fmax(size, fabs((double)((const float *)a->data)[i]));
+    for (uint64_t i = 0; i < n; i++) size = fmax(size, fabs((double)((const float *)a->data)[i]));
     return size;
 }

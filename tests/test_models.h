@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 typedef struct model_case {
-    const char *name;   /* "mlp", "gru" or "cfc" */
+    const char *name; /* "mlp", "gru" or "cfc" */
     uint64_t time, batch, inputs, units;
     bool reverse, lengths; /* of the scan; an input "lengths" [batch] */
     bool gradient;         /* outputs d0, d1, ... of every parameter */

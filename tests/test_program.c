@@ -168,7 +168,8 @@ TEST(program, budget) {
     eg_program *program;
     eg_instance *instance;
     CHECK_OK(eg_compile(context, g, 1, &output, NULL, &program, &error), error);
-    CHECK_FAILS(eg_instance_create(program, NULL, &instance, &error), error, EG_ERR_BUDGET, "budget");
+    CHECK_FAILS(eg_instance_create(program, NULL, &instance, &error), error, EG_ERR_BUDGET,
+                "budget");
     eg_program_release(program);
     eg_graph_destroy(g);
     eg_context_destroy(context);
@@ -225,12 +226,12 @@ TEST(program, bad_compile) {
                 "two outputs are called 'y'");
     CHECK_FAILS(eg_compile(context, g, 1, &(eg_output){"y", inside}, NULL, &program, &error), error,
                 EG_ERR_ARGUMENT, "no value outside");
-    CHECK_FAILS(eg_compile(context, g, 1, &(eg_output){"y", eg_scan_last(g, h)}, NULL, &program,
-                           &error),
-                error, EG_ERR_ARGUMENT, "has no update");
-    CHECK_FAILS(eg_compile(context, g, 1, twice, &(eg_compile_options){0, "fold,fuze"}, &program,
-                           &error),
-                error, EG_ERR_ARGUMENT, "unknown pass 'fuze'");
+    CHECK_FAILS(
+        eg_compile(context, g, 1, &(eg_output){"y", eg_scan_last(g, h)}, NULL, &program, &error),
+        error, EG_ERR_ARGUMENT, "has no update");
+    CHECK_FAILS(
+        eg_compile(context, g, 1, twice, &(eg_compile_options){0, "fold,fuze"}, &program, &error),
+        error, EG_ERR_ARGUMENT, "unknown pass 'fuze'");
     eg_graph_destroy(g);
     eg_context_destroy(context);
 }
@@ -307,8 +308,10 @@ TEST(program, fixed_length) {
     float memory[12] = {0};
     CHECK_OK(eg_compile(context, g, 1, &output, NULL, &program, &error), error);
     CHECK_OK(eg_instance_create(program, NULL, &instance, &error), error);
-    CHECK_OK(eg_instance_bind(instance, "x", &(eg_tensor){EG_F32, 2, {4, 3}, memory}, &error), error);
-    CHECK_OK(eg_instance_bind(instance, "y", &(eg_tensor){EG_F32, 2, {3, 4}, memory}, &error), error);
+    CHECK_OK(eg_instance_bind(instance, "x", &(eg_tensor){EG_F32, 2, {4, 3}, memory}, &error),
+             error);
+    CHECK_OK(eg_instance_bind(instance, "y", &(eg_tensor){EG_F32, 2, {3, 4}, memory}, &error),
+             error);
     CHECK_FAILS(eg_run(instance, &(eg_run_options){.length = 2}, &error), error, EG_ERR_UNSUPPORTED,
                 "softmax mixes time steps");
     eg_instance_destroy(instance);
@@ -332,8 +335,7 @@ TEST(program, stream_equals_scan) {
         eg_node w = eg_parameter(g, "w", 2, (uint64_t[]){N, N});
         eg_node h = eg_state(g, "h", 2, (uint64_t[]){1, N}), scan = eg_scan(g, time, 0);
         eg_node carry = eg_scan_carry(g, scan, h);
-        eg_node next = eg_tanh(
-            g, eg_add(g, eg_scan_step(g, scan, x), eg_matmul(g, carry, w)));
+        eg_node next = eg_tanh(g, eg_add(g, eg_scan_step(g, scan, x), eg_matmul(g, carry, w)));
         eg_scan_update(g, carry, next);
         eg_output output = {"y", eg_update(g, h, eg_scan_last(g, carry))};
         CHECK_OK(eg_compile(context, g, 1, &output, NULL, &programs[stream], &error), error);
@@ -382,7 +384,8 @@ static void *work(void *user) {
     eg_error error;
     CHECK_OK(eg_instance_create(w->shared->program, w->shared->weights, &instance, &error), error);
     for (size_t i = 0; i < w->shared->input_count; i++)
-        CHECK_OK(eg_instance_bind(instance, eg_program_leaf(w->shared->program, EG_LEAF_INPUT, i, NULL),
+        CHECK_OK(eg_instance_bind(instance,
+                                  eg_program_leaf(w->shared->program, EG_LEAF_INPUT, i, NULL),
                                   &w->shared->inputs[i], &error),
                  error);
     eg_tensor out;
@@ -465,8 +468,9 @@ TEST(program, checkpoints) {
             model_run m = model_open(&c, 1, NULL);
             CHECK_OK(eg_run(m.instance, &options, &error), error);
             eg_program_info_get(m.program, &less);
-            CHECK(less.arena_bytes < all.arena_bytes / 3, "%llu bytes with checkpoints, %llu without",
-                  (unsigned long long)less.arena_bytes, (unsigned long long)all.arena_bytes);
+            CHECK(less.arena_bytes < all.arena_bytes / 3,
+                  "%llu bytes with checkpoints, %llu without", (unsigned long long)less.arena_bytes,
+                  (unsigned long long)all.arena_bytes);
             const char *name;
             for (size_t k = 0; (name = eg_program_leaf(m.program, EG_LEAF_OUTPUT, k, NULL)); k++) {
                 eg_tensor x = model_output(&m, name), y = model_output(&plain, name);

@@ -20,8 +20,8 @@ typedef eg_status (*eg_session_build)(void *user, eg_graph *graph, const uint64_
                                       size_t *count, eg_error *error);
 
 typedef struct eg_session_options { /* all zero = defaults */
-    size_t programs;                /* how many are kept, 0 = 8; the one used longest ago goes first */
-    eg_compile_options compile;     /* the text of `passes` is copied */
+    size_t programs;            /* how many are kept, 0 = 8; the one used longest ago goes first */
+    eg_compile_options compile; /* the text of `passes` is copied */
 } eg_session_options;
 
 EG_API eg_status eg_session_create(eg_context *context, eg_session_build build, void *user,

@@ -39,11 +39,10 @@ eg_status eg_session_create(eg_context *context, eg_session_build build, void *u
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg__memory *memory = context->memory;
     eg_session *s = eg__memory_take_zeroed(memory, EG_TAG_PROGRAM, sizeof *s, &reason);
-    entry *entries =
-        eg__memory_take_array(memory, EG_TAG_PROGRAM, room, sizeof *entries, &reason);
-    char *copy = passes ? eg__memory_take_text(memory, EG_TAG_PROGRAM, passes, strlen(passes),
-                                               &reason)
-                        : NULL;
+    entry *entries = eg__memory_take_array(memory, EG_TAG_PROGRAM, room, sizeof *entries, &reason);
+    char *copy = passes
+                     ? eg__memory_take_text(memory, EG_TAG_PROGRAM, passes, strlen(passes), &reason)
+                     : NULL;
     if (!s || !entries || (passes && !copy)) {
         eg__memory_give(memory, s);
         eg__memory_give(memory, entries);
@@ -89,8 +88,8 @@ static entry *find(eg_session *s, const uint64_t *dimensions, size_t count) {
     return NULL;
 }
 
-static eg_status compile(eg_session *s, const uint64_t *dimensions, size_t count,
-                         eg_program **out, eg_error *error) {
+static eg_status compile(eg_session *s, const uint64_t *dimensions, size_t count, eg_program **out,
+                         eg_error *error) {
     eg_graph *graph;
     eg_output outputs[OUTPUTS];
     size_t used = 0;
@@ -100,8 +99,7 @@ static eg_status compile(eg_session *s, const uint64_t *dimensions, size_t count
     if (!status) status = eg_graph_check(graph, error);
     if (!status && used > OUTPUTS)
         status = eg__fail(error, EG_ERR_ARGUMENT, "a model with %zu outputs", used);
-    if (!status)
-        status = eg_compile(s->context, graph, used, outputs, &s->compile, out, error);
+    if (!status) status = eg_compile(s->context, graph, used, outputs, &s->compile, out, error);
     eg_graph_destroy(graph);
     return status;
 }

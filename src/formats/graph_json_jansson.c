@@ -47,7 +47,8 @@ static json_t *node_to_json(const eg_graph *graph, const eg__node *node) {
     }
     if (node->attributes.number != 0)
         json_object_set_new(object, "number", number_to_json(node->attributes.number));
-    if (node->next && node->op == EG__GRAPH_carry) json_object_set_new(object, "next", json_integer(node->next));
+    if (node->next && node->op == EG__GRAPH_carry)
+        json_object_set_new(object, "next", json_integer(node->next));
     if (node->data) json_object_set_new(object, "data", data_to_json(node));
     return object;
 }

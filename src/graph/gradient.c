@@ -74,8 +74,8 @@ eg_node eg__backward_value(eg__backward *backward, eg_node node) {
     eg_node stand_in;
     const part *p = backward->part;
     if (n.op == EG__GRAPH_step)
-        stand_in =
-            eg_scan_step(graph, backward->reverse, steps_of(graph, p, eg__node_input(graph, &n, 1)));
+        stand_in = eg_scan_step(graph, backward->reverse,
+                                steps_of(graph, p, eg__node_input(graph, &n, 1)));
     else if (is_kept(&n))
         stand_in =
             eg_scan_step(graph, backward->reverse,
@@ -109,7 +109,8 @@ static void enter(eg__backward *outer, eg__backward *inner) {
         if (eg__node_input(graph, &n, 0).id != inner->scan.id || !outer->d[i].id) continue;
         eg_node d = outer->d[i];
         if (n.op == EG__GRAPH_stack && n.attributes.index[0])
-            d = eg__graph_mistake(graph, EG_ERR_UNSUPPORTED, "gradient of a stack of every %lld steps",
+            d = eg__graph_mistake(graph, EG_ERR_UNSUPPORTED,
+                                  "gradient of a stack of every %lld steps",
                                   (long long)n.attributes.index[0]);
         else if (n.op == EG__GRAPH_stack)
             d = eg_scan_step(graph, inner->reverse, steps_of(graph, inner->part, d));
@@ -140,8 +141,13 @@ typedef struct scratch {
 enum { SCRATCH_ARRAYS = 7 };
 
 static scratch scratch_at(eg_node *room, size_t nodes) {
-    return (scratch){room,           room + nodes,     room + 2 * nodes, room + 3 * nodes,
-                     room + 4 * nodes, room + 5 * nodes, room + 6 * nodes};
+    return (scratch){room,
+                     room + nodes,
+                     room + 2 * nodes,
+                     room + 3 * nodes,
+                     room + 4 * nodes,
+                     room + 5 * nodes,
+                     room + 6 * nodes};
 }
 
 static bool is_wanted_carry(const eg__backward *outer, uint32_t scan, uint32_t id) {
@@ -208,12 +214,12 @@ static void clone_part(eg__backward *outer, uint32_t scan, const scratch *s, par
         if (n.op == EG__GRAPH_carry) {
             eg_node from = eg__node_input(graph, &n, 1);
             if (index)
-                from = eg_reshape(graph, eg_slice(graph, s->checkpoints[i], 0, index - 1, 1), n.rank,
-                                  n.shape);
+                from = eg_reshape(graph, eg_slice(graph, s->checkpoints[i], 0, index - 1, 1),
+                                  n.rank, n.shape);
             s->clone[i] = eg_scan_carry(graph, p->forward, from);
         } else if (n.op == EG__GRAPH_step)
-            s->clone[i] = eg_scan_step(graph, p->forward,
-                                       steps_of(graph, p, eg__node_input(graph, &n, 1)));
+            s->clone[i] =
+                eg_scan_step(graph, p->forward, steps_of(graph, p, eg__node_input(graph, &n, 1)));
         else {
             enum { MANY = 64 };
             eg_node inputs[MANY];
@@ -279,8 +285,7 @@ static void reverse_scan(eg__backward *outer, uint32_t scan, eg_node *room) {
     const scratch s = scratch_at(room, outer->limit + 1);
     for (uint32_t i = 1; i <= outer->limit; i++) {
         s.sequence[i] = s.carried[i] = (eg_node){0};
-        if (every < length && graph->nodes[i].scan == scan &&
-            graph->nodes[i].op == EG__GRAPH_carry)
+        if (every < length && graph->nodes[i].scan == scan && graph->nodes[i].op == EG__GRAPH_carry)
             s.checkpoints[i] = eg__scan_stack_every(graph, (eg_node){scan},
                                                     (eg_node){graph->nodes[i].next}, every);
         if (!is_wanted_carry(outer, scan, i)) continue;
@@ -371,17 +376,13 @@ eg_status eg_gradient_with(eg_graph *graph, const eg_gradient_options *options, 
     if (status) return status;
     eg_error reason = {EG_ERR_MEMORY, ""};
     unsigned char *wants = eg__memory_take_array(graph->memory, EG_TAG_GRAPH, nodes, 1, &reason);
-    eg_node *room =
-        eg__memory_take_array(graph->memory, EG_TAG_GRAPH, (1 + SCRATCH_ARRAYS) * nodes,
-                              sizeof *room, &reason);
+    eg_node *room = eg__memory_take_array(graph->memory, EG_TAG_GRAPH, (1 + SCRATCH_ARRAYS) * nodes,
+                                          sizeof *room, &reason);
     if (wants && room) {
         for (size_t i = 0; i < count; i++) wants[wrt[i].id] = 1;
         spread_wants(graph, wants);
-        eg__backward backward = {.graph = graph,
-                                 .options = options,
-                                 .wants = wants,
-                                 .limit = graph->size,
-                                 .d = room};
+        eg__backward backward = {
+            .graph = graph, .options = options, .wants = wants, .limit = graph->size, .d = room};
         const eg__node l = *eg__node_at(graph, loss);
         eg__backward_give(&backward, loss,
                           eg_broadcast(graph, eg_scalar(graph, 1), l.rank, l.shape));

@@ -43,8 +43,9 @@ static eg_node freeze(eg_graph *graph, eg_node scan, eg_node carry, eg_node next
     const uint64_t steps = (uint64_t)s.attributes.index[0];
     float *times =
         eg__memory_take_array(graph->memory, EG_TAG_GRAPH, (size_t)steps, sizeof *times, NULL);
-    if (!times) return eg__graph_mistake(graph, EG_ERR_MEMORY, "no memory for %llu times",
-                                         (unsigned long long)steps);
+    if (!times)
+        return eg__graph_mistake(graph, EG_ERR_MEMORY, "no memory for %llu times",
+                                 (unsigned long long)steps);
     for (uint64_t i = 0; i < steps; i++) times[i] = (float)i;
     const eg_tensor tensor = {EG_F32, 1, {steps}, times};
     eg_node now = eg_scan_step(graph, scan, eg_constant(graph, &tensor));

@@ -82,7 +82,8 @@ static bool keeps_much(const eg__lowering *l, uint32_t unit, uint32_t earlier) {
     for (uint32_t id = l->units[unit].first; id; id = l->next_member[id])
         for (unsigned i = 0; i < eg__lower_node(l, id)->input_count; i++) {
             const uint32_t input = eg__lower_origin(l, eg__lower_input(l, id, i));
-            if (input > e->last && l->unit[input] && !l->units[l->unit[input]].is_fused) return true;
+            if (input > e->last && l->unit[input] && !l->units[l->unit[input]].is_fused)
+                return true;
         }
     return false;
 }
