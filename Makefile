@@ -42,6 +42,7 @@ CLI_SRC  := $(filter src/cli/%,$(ALL_SRC))
 LIB_SRC  := $(filter-out src/cli/%,$(ALL_SRC))
 TEST_SRC := $(filter-out $(SKIP) tests/exhaustive.c,$(wildcard tests/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/obj/%.o) $(B)/obj/data/chips.o
+EXAMPLES := $(patsubst %.c,$(B)/%,$(wildcard examples/*.c))
 CLI_OBJ  := $(CLI_SRC:%.c=$(B)/obj/%.o)
 TEST_OBJ := $(TEST_SRC:%.c=$(B)/obj/%.o)
 
@@ -79,14 +80,16 @@ SHARED_FLAGS = -shared -Wl,-soname,libelegans.so.$(SOVERSION) -Wl,--no-undefined
 SHARED_LINKS := libelegans.so.$(SOVERSION) libelegans.so
 endif
 
-.PHONY: all lib demo test run-demo run-test deps bench bench-peers run-bench run-bench-peers clean \
+.PHONY: all lib examples demo test run-demo run-test deps bench bench-peers run-bench run-bench-peers clean \
         install uninstall format \
         check-all check-exhaustive coverage coverage-update
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-all: $(B)/elegans $(B)/tests lib
+all: $(B)/elegans $(B)/tests lib examples
 lib: $(B)/libelegans.a $(B)/$(SHARED)
+
+examples: $(EXAMPLES)
 
 # ---- the two commands of a newcomer: install what is missing, then start make again, because what
 # pkg-config says is read when make starts
@@ -145,6 +148,10 @@ $(B)/tests: $(TEST_OBJ) $(B)/libelegans.a
 	$(CC) $^ $(LINK_FLAGS) $(LINK_LIBS) -o $@
 $(B)/bench: $(BENCH_OBJ) $(B)/libelegans.a
 	$(CC) $^ $(LINK_FLAGS) $(BENCH_LIBS) $(LINK_LIBS) -o $@
+# as a user would compile them: nothing but the public headers and the library
+$(B)/examples/%: examples/%.c $(B)/libelegans.a Makefile
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -O2 -Iinclude $(WARN) $(if $(WERROR),-Werror) $(if $(COV),--coverage) $< $(B)/libelegans.a $(LINK_FLAGS) $(LINK_LIBS) -o $@
 $(B)/exhaustive: $(B)/obj/tests/exhaustive.o $(B)/libelegans.a
 	$(CC) $^ $(LINK_FLAGS) $(LINK_LIBS) -o $@
 # a parser fed by clang's libFuzzer: CC=clang SAN=fuzzer-no-link,address,undefined

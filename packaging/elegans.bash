@@ -12,7 +12,7 @@ _elegans() {
             COMPREPLY=($(compgen -f -- "$word") $(compgen -W "--example --help" -- "$word"))
             return
             ;;
-        graph:*) words="--example --gradient --dot --json --help" ;;
+        graph:*) words="--example --gradient --passes --steps --dot --json --help" ;;
         *:--isa) words="ref avx2 avx512 neon" ;;
         *:--root)
             COMPREPLY=($(compgen -d -- "$word"))

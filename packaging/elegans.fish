@@ -30,5 +30,7 @@ set -l graph '__fish_seen_subcommand_from graph'
 complete -c elegans -n $graph -F
 complete -c elegans -n $graph -l example -x -a 'mlp cfc gru' -d 'a built-in network'
 complete -c elegans -n $graph -l gradient -d 'with the gradient of its loss'
+complete -c elegans -n $graph -l passes -x -d 'as these passes leave it' -a 'all none list'
+complete -c elegans -n $graph -l steps -d 'print the compiled steps'
 complete -c elegans -n $graph -l dot -d 'print Graphviz'
 complete -c elegans -n $graph -l json -r -d 'write the graph as JSON'

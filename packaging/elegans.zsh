@@ -30,6 +30,7 @@ _elegans() {
         ;;
     graph)
         _arguments '--example[a built-in network]:name:(mlp cfc gru)' '--gradient[with the gradient of its loss]' \
+            '--passes[as these passes leave it]:list:(all none list)' '--steps[print the compiled steps]' \
             '--dot[print Graphviz]' '--json[write the graph as JSON]:file:_files' '--help[explain]' '1:file:_files'
         ;;
     bench)

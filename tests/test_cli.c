@@ -36,7 +36,7 @@ static void run_script(const char *program, const char *name) {
     char command[1024], path[512];
     snprintf(path, sizeof path, "%s", test_path("cli"));
     snprintf(command, sizeof command,
-             "cd '%s' && elegans() { %s \"$@\"; } && fixtures='%s' && XDG_CACHE_HOME='%s' && "
+             "cd '%s' && elegans() { %s \"$@\"; } && example() { ${ELEGANS%%elegans}examples/$1; } && fixtures='%s' && XDG_CACHE_HOME='%s' && "
              "export XDG_CACHE_HOME && . '%s/%s.sh' 2>&1",
              test_folder(), program, test_path("fixtures"), test_folder(), path, name);
     FILE *pipe = popen(command, "r");

@@ -50,8 +50,8 @@ static eg_node build_cfc(eg_graph *g, eg_node *list, size_t *count) {
         eg_silu(g, linear(&p, "backbone", eg_concat(g, 1, 2, both), INPUTS + UNITS, BACKBONE));
     eg_node f1 = eg_tanh(g, linear(&p, "ff1", q, BACKBONE, UNITS));
     eg_node f2 = eg_tanh(g, linear(&p, "ff2", q, BACKBONE, UNITS));
-    eg_node time =
-        eg_mul(g, eg_scan_step(g, scan, spans), linear(&p, "time_a", q, BACKBONE, UNITS));
+    eg_node span = eg_scan_step(g, scan, spans);
+    eg_node time = eg_mul(g, span, linear(&p, "time_a", q, BACKBONE, UNITS));
     eg_node gate = eg_sigmoid(g, eg_add(g, time, linear(&p, "time_b", q, BACKBONE, UNITS)));
     eg_node next = eg_add(g, f1, eg_mul(g, gate, eg_sub(g, f2, f1)));
     eg_scan_update(g, h, next);
@@ -66,12 +66,16 @@ static eg_node build_gru(eg_graph *g, eg_node *list, size_t *count) {
     eg_node h0 = eg_input(g, "h0", EG_F32, 2, (uint64_t[]){BATCH, UNITS});
     eg_node scan = eg_scan(g, STEPS, 0), h = eg_scan_carry(g, scan, h0);
     eg_node x = eg_scan_step(g, scan, xs);
-    eg_node update = eg_sigmoid(g, eg_add(g, linear(&p, "x_update", x, INPUTS, UNITS),
-                                          linear(&p, "h_update", h, UNITS, UNITS)));
-    eg_node reset = eg_sigmoid(g, eg_add(g, linear(&p, "x_reset", x, INPUTS, UNITS),
-                                         linear(&p, "h_reset", h, UNITS, UNITS)));
-    eg_node fresh = eg_mul(g, reset, linear(&p, "h_new", h, UNITS, UNITS));
-    fresh = eg_tanh(g, eg_add(g, linear(&p, "x_new", x, INPUTS, UNITS), fresh));
+    /* one by one: which argument of a call is computed first is the compiler's affair */
+    eg_node x_update = linear(&p, "x_update", x, INPUTS, UNITS);
+    eg_node x_reset = linear(&p, "x_reset", x, INPUTS, UNITS);
+    eg_node x_new = linear(&p, "x_new", x, INPUTS, UNITS);
+    eg_node h_update = linear(&p, "h_update", h, UNITS, UNITS);
+    eg_node h_reset = linear(&p, "h_reset", h, UNITS, UNITS);
+    eg_node h_new = linear(&p, "h_new", h, UNITS, UNITS);
+    eg_node update = eg_sigmoid(g, eg_add(g, x_update, h_update));
+    eg_node reset = eg_sigmoid(g, eg_add(g, x_reset, h_reset));
+    eg_node fresh = eg_tanh(g, eg_add(g, x_new, eg_mul(g, reset, h_new)));
     eg_node next = eg_add(g, fresh, eg_mul(g, update, eg_sub(g, h, fresh)));
     eg_scan_update(g, h, next);
     return squared_error(g, eg_scan_last(g, h), 2, (uint64_t[]){BATCH, UNITS});

@@ -9,3 +9,8 @@ elegans graph mlp.json --gradient; echo "exit $?"
 echo '{"elegans_graph": 1, "nodes": [{"op": "fly"}]}' > bad.json
 elegans graph bad.json; echo "exit $?"
 elegans graph mlp.json --json /dev/null/x 2>&1 | sed 's/: .*//'
+elegans graph --passes list
+elegans graph --example gru --passes all | grep -c '|'
+elegans graph --example gru --steps
+elegans graph mlp.json --steps --passes none | grep -c fused
+elegans graph --example mlp --passes fuze; echo "exit $?"
