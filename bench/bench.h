@@ -66,6 +66,12 @@ void bench_odd(bench *b);
 void bench_math(bench *b);
 void bench_layernorm(bench *b);
 void bench_softmax(bench *b);
+void bench_gate(bench *b);
+void bench_chain(bench *b);
+void bench_epilogue(bench *b);
+void bench_mlp(bench *b);
+void bench_mlp_train(bench *b);
+void bench_gru(bench *b);
 void bench_two_threads(bench *b);
 void bench_launch(bench *b);
 

@@ -16,6 +16,13 @@ const group bench_groups[] = {
     {"layernorm", "layer norm with gain and bias, rows x columns", "ns/element", false, 1,
      bench_layernorm},
     {"softmax", "softmax of rows, rows x columns", "ns/element", false, 1, bench_softmax},
+    {"gate", "gate of a CfC cell, rows x columns", "ns/element", false, 1, bench_gate},
+    {"chain", "add mul sub max min mul add abs mul add", "ns/element", false, 1, bench_chain},
+    {"epilogue", "matmul + bias + tanh, m x n x k", "ns", false, 1, bench_epilogue},
+    {"mlp", "forward 64-256-256-64 with tanh", GFLOPS, true, 1, bench_mlp},
+    {"mlp_train", "the same forward and backward, products counted", GFLOPS, true, 1,
+     bench_mlp_train},
+    {"gru", "64 steps of 32 inputs, linear before reset", GFLOPS, true, 1, bench_gru},
     {"threads", "a product on two threads", GFLOPS, true, 2, bench_two_threads},
     {"launch", "launch of two threads and wait for both", "ns", false, 2, bench_launch},
 };
@@ -26,7 +33,8 @@ static const char usage[] =
     "  --no-peers     only our kernels and the peak of this machine\n"
     "  --quick        shorter rounds, no square above 1024: 40 seconds instead of 3 minutes\n"
     "  --full         every K with every N in the groups gemm and gemv: some 10 minutes\n"
-    "  --group NAME   only this one: gemm gemv square odd math layernorm softmax threads launch\n"
+    "  --group NAME   only this one: gemm gemv square odd math layernorm softmax gate chain\n"
+    "                 epilogue mlp mlp_train gru threads launch\n"
     "  --rounds N     5 .. 64; a figure is the median over the rounds (default 5)\n"
     "  --isa NAME     our kernels for this instruction set; \"ref\" = portable C\n"
     "  --json FILE    write the results there, too\n";

@@ -49,6 +49,14 @@ void peers_softmax(bench *b, race *r, const rows_problem *problem) {
     if (!b->options.no_peers) onednn_softmax(b, r, problem);
 }
 
+void peers_mlp(bench *b, race *r, const mlp_problem *problem) {
+    if (!b->options.no_peers) onednn_mlp(b, r, problem);
+}
+
+void peers_gru(bench *b, race *r, const gru_problem *problem) {
+    if (!b->options.no_peers) onednn_gru(b, r, problem);
+}
+
 void peers_math(bench *b, race *r, const math_problem *problem) {
     if (!b->options.no_peers) math_add(b, r, problem);
 }

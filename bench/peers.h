@@ -27,6 +27,24 @@ typedef struct math_problem {
     float *x, *y;
 } math_problem;
 
+/* Layers of y = tanh(x*w + bias), the last one without tanh; `wt` is w transposed. */
+enum { MLP_LAYERS = 3 };
+typedef struct mlp_problem {
+    size_t batch, width[MLP_LAYERS + 1];
+    float *value[MLP_LAYERS + 1]; /* the input, what each hidden layer gives, the output */
+    const float *w[MLP_LAYERS], *wt[MLP_LAYERS], *bias[MLP_LAYERS];
+} mlp_problem;
+
+/* A GRU with linear before reset; gates are update, reset, new. */
+enum { GRU_GATES = 3, GRU_BIASES = 4 };
+typedef struct gru_problem {
+    size_t steps, batch, input, hidden;
+    float *x, *h0;   /* [steps][batch][input], [batch][hidden] */
+    float *wx, *wh;  /* [input][gate][hidden], [hidden][gate][hidden] */
+    float *bias;     /* of the gates, and of the new gate's part that is reset: [4][hidden] */
+    float *y, *last; /* [steps][batch][hidden], [batch][hidden] */
+} gru_problem;
+
 /* Work that two threads share: function(job, block) for block 0 and 1. */
 typedef struct launch_problem {
     void (*function)(void *job, size_t block);
@@ -51,6 +69,8 @@ void peers_versions(peer_versions *out);
 void peers_gemm(bench *b, race *r, const gemm_problem *problem);
 void peers_layernorm(bench *b, race *r, const rows_problem *problem);
 void peers_softmax(bench *b, race *r, const rows_problem *problem);
+void peers_mlp(bench *b, race *r, const mlp_problem *problem);
+void peers_gru(bench *b, race *r, const gru_problem *problem);
 void peers_math(bench *b, race *r, const math_problem *problem);
 void peers_launch(bench *b, race *r, const launch_problem *problem);
 
@@ -63,6 +83,8 @@ void onednn_versions(peer_versions *out);
 void onednn_gemm(bench *b, race *r, const gemm_problem *problem);
 void onednn_layernorm(bench *b, race *r, const rows_problem *problem);
 void onednn_softmax(bench *b, race *r, const rows_problem *problem);
+void onednn_mlp(bench *b, race *r, const mlp_problem *problem);
+void onednn_gru(bench *b, race *r, const gru_problem *problem);
 void xsmm_open(void);
 void xsmm_versions(peer_versions *out);
 void xsmm_gemm(bench *b, race *r, const gemm_problem *problem);

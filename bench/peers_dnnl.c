@@ -3,7 +3,7 @@
 #include "create_dnnl.h"
 #include "peers.h"
 
-enum { ARGUMENTS_MAX = 4 };
+enum { ARGUMENTS_MAX = 8 };
 
 static dnnl_engine_t engine; /* filled by onednn_open */
 static dnnl_stream_t stream;
@@ -68,8 +68,9 @@ static void state_race(race *r, onednn_state *state, const char *variant, int ar
 }
 
 /* The plain weights in the format that `desc` wants; takes `plain` over. */
-static dnnl_memory_t weights_reordered(bench *b, dnnl_primitive_desc_t desc, dnnl_memory_t plain) {
-    dnnl_memory_t weights = desc ? create_weights(engine, desc) : NULL;
+static dnnl_memory_t weights_reordered(bench *b, dnnl_primitive_desc_t desc, int index,
+                                       dnnl_memory_t plain) {
+    dnnl_memory_t weights = desc ? create_weights(engine, desc, index) : NULL;
     if (!weights) {
         dnnl_memory_destroy(plain);
         return NULL;
@@ -85,7 +86,7 @@ static dnnl_memory_t weights_reordered(bench *b, dnnl_primitive_desc_t desc, dnn
 
 static void add_product(bench *b, race *r, const gemm_problem *p, dnnl_primitive_desc_t desc,
                         dnnl_memory_t plain, const char *variant) {
-    dnnl_memory_t weights = weights_reordered(b, desc, plain);
+    dnnl_memory_t weights = weights_reordered(b, desc, 0, plain);
     onednn_state *state = state_make(b, desc);
     state_argument(state, DNNL_ARG_SRC, create_matrix(engine, p->m, p->k, p->a));
     state_argument(state, DNNL_ARG_WEIGHTS, weights);
@@ -101,9 +102,9 @@ static void run_sgemm(void *state) {
 
 void onednn_gemm(bench *b, race *r, const gemm_problem *p) {
     if (!engine) return;
-    add_product(b, r, p, create_matmul(engine, p->m, p->n, p->k),
+    add_product(b, r, p, create_matmul(engine, p->m, p->n, p->k, FINISH_NONE),
                 create_matrix(engine, p->k, p->n, p->b), "matmul");
-    add_product(b, r, p, create_inner_product(engine, p->m, p->n, p->k),
+    add_product(b, r, p, create_inner_product(engine, p->m, p->n, p->k, FINISH_NONE),
                 create_matrix(engine, p->n, p->k, p->bt), "inner product");
     gemm_problem *plain = bench_take(b, sizeof *plain);
     *plain = *p;
@@ -130,4 +131,88 @@ void onednn_softmax(bench *b, race *r, const rows_problem *p) {
     state_argument(state, DNNL_ARG_SRC, create_matrix(engine, p->rows, p->columns, p->x));
     state_argument(state, DNNL_ARG_DST, create_matrix(engine, p->rows, p->columns, p->y));
     state_race(r, state, "", 2);
+}
+
+/* ---- networks. The interface takes weights as memory that could be written; it is not. */
+typedef struct onednn_mlp_state {
+    onednn_state *layer[MLP_LAYERS];
+} onednn_mlp_state;
+
+static void run_mlp(void *state) {
+    const onednn_mlp_state *s = state;
+    for (int i = 0; i < MLP_LAYERS; i++) run_primitive(s->layer[i]);
+}
+
+static void end_mlp(void *state) {
+    const onednn_mlp_state *s = state;
+    for (int i = 0; i < MLP_LAYERS; i++) end_primitive(s->layer[i]);
+}
+
+static onednn_state *layer_make(bench *b, const mlp_problem *p, int i, bool as_matmul) {
+    const size_t m = p->batch, n = p->width[i + 1], k = p->width[i];
+    const finish how = i < MLP_LAYERS - 1 ? FINISH_TANH : FINISH_BIAS;
+    float *w = (float *)(as_matmul ? p->w[i] : p->wt[i]), *bias = (float *)p->bias[i];
+    dnnl_primitive_desc_t desc =
+        (as_matmul ? create_matmul : create_inner_product)(engine, m, n, k, how);
+    dnnl_memory_t weights = weights_reordered(
+        b, desc, 0, as_matmul ? create_matrix(engine, k, n, w) : create_matrix(engine, n, k, w));
+    onednn_state *state = state_make(b, desc);
+    state_argument(state, DNNL_ARG_SRC, create_matrix(engine, m, k, p->value[i]));
+    state_argument(state, DNNL_ARG_WEIGHTS, weights);
+    state_argument(state, DNNL_ARG_BIAS,
+                   as_matmul ? create_matrix(engine, 1, n, bias) : create_vector(engine, n, bias));
+    state_argument(state, DNNL_ARG_DST, create_matrix(engine, m, n, p->value[i + 1]));
+    return state;
+}
+
+static void add_mlp(bench *b, race *r, const mlp_problem *p, bool as_matmul, const char *variant) {
+    onednn_mlp_state *state = bench_take(b, sizeof *state);
+    bool complete = true;
+    for (int i = 0; i < MLP_LAYERS; i++) {
+        state->layer[i] = layer_make(b, p, i, as_matmul);
+        complete = complete && state->layer[i]->primitive && state->layer[i]->count == 4;
+    }
+    if (!complete) {
+        end_mlp(state);
+        return;
+    }
+    race_add(r, (contestant){.role = ROLE_PEER,
+                             .name = "onednn",
+                             .variant = variant,
+                             .run = run_mlp,
+                             .end = end_mlp,
+                             .state = state});
+}
+
+void onednn_mlp(bench *b, race *r, const mlp_problem *p) {
+    if (!engine) return;
+    add_mlp(b, r, p, true, "matmul");
+    add_mlp(b, r, p, false, "inner product");
+}
+
+static void add_gru(bench *b, race *r, const gru_problem *p, bool plain, const char *variant) {
+    const dnnl_dim_t t = (dnnl_dim_t)p->steps, n = (dnnl_dim_t)p->batch, i = (dnnl_dim_t)p->input,
+                     h = (dnnl_dim_t)p->hidden;
+    const dnnl_dims_t of_input = {1, 1, i, GRU_GATES, h}, of_state = {1, 1, h, GRU_GATES, h},
+                      bias = {1, 1, GRU_BIASES, h}, state_dims = {1, 1, n, h};
+    dnnl_primitive_desc_t desc = create_gru(engine, p->steps, p->batch, p->input, p->hidden, plain);
+    dnnl_memory_t wx = weights_reordered(b, desc, 0, create_tensor(engine, 5, of_input, p->wx)),
+                  wh = weights_reordered(b, desc, 1, create_tensor(engine, 5, of_state, p->wh));
+    onednn_state *state = state_make(b, desc);
+    state_argument(state, DNNL_ARG_SRC_LAYER,
+                   create_tensor(engine, 3, (dnnl_dims_t){t, n, i}, p->x));
+    state_argument(state, DNNL_ARG_SRC_ITER, create_tensor(engine, 4, state_dims, p->h0));
+    state_argument(state, DNNL_ARG_WEIGHTS_LAYER, wx);
+    state_argument(state, DNNL_ARG_WEIGHTS_ITER, wh);
+    state_argument(state, DNNL_ARG_BIAS, create_tensor(engine, 4, bias, p->bias));
+    state_argument(state, DNNL_ARG_DST_LAYER,
+                   create_tensor(engine, 3, (dnnl_dims_t){t, n, h}, p->y));
+    state_argument(state, DNNL_ARG_DST_ITER, create_tensor(engine, 4, state_dims, p->last));
+    state_race(r, state, variant, 7);
+}
+
+void onednn_gru(bench *b, race *r, const gru_problem *p) {
+    if (!engine) return;
+    add_gru(b, r, p, false, "packed");
+    add_gru(b, r, p, true, "plain");
 }

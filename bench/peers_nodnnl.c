@@ -12,3 +12,5 @@ void onednn_layernorm(bench *b, race *r, const rows_problem *problem) {
 void onednn_softmax(bench *b, race *r, const rows_problem *problem) {
     (void)b, (void)r, (void)problem;
 }
+void onednn_mlp(bench *b, race *r, const mlp_problem *problem) { (void)b, (void)r, (void)problem; }
+void onednn_gru(bench *b, race *r, const gru_problem *problem) { (void)b, (void)r, (void)problem; }

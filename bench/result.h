@@ -4,7 +4,7 @@
 
 #include "timing.h"
 
-enum { NAMES_MAX = 8, OTHERS_MAX = 2, RESULTS_MAX = 256 };
+enum { NAMES_MAX = 8, OTHERS_MAX = 3, RESULTS_MAX = 256 };
 
 typedef struct entry {
     const char *name, *variant;
