@@ -68,6 +68,8 @@ FLAGS_avx2   := -O3 -mavx2 -mfma -mf16c
 FLAGS_avx512 := -O3 -mavx2 -mfma -mf16c -mavx512f -mavx512dq -mavx512bw -mavx512vl -mprefer-vector-width=512
 FLAGS_neon   := -O3
 FLAGS_ref    := -O2
+# the interpreter's choice among instructions: comparisons cost less than a jump through a table
+$(B)/obj/src/kernels/fused_f32_%.o: KERNEL_CFLAGS += -fno-jump-tables
 isa_of = $(lastword $(subst _, ,$(basename $(notdir $(1)))))
 
 ifeq ($(OS),macos)

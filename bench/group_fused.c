@@ -53,16 +53,17 @@ static gate_problem *problem_make(bench *b, size_t rows, size_t columns) {
     return p;
 }
 
-static fused_state *gate_make(bench *b, const gate_problem *p) {
+static fused_state *gate_make(bench *b, const gate_problem *p, bool compiled) {
     const size_t n = p->columns;
     fused_state *s = bench_take(b, sizeof *s);
     *s = (fused_state){
-        .kernel = b->kernels.fused_f32,
         .program = gate_program,
         .args = {
             .rows = p->rows,
             .columns = n,
             .operand = {{p->a, n}, {p->b, n}, {p->ta, n}, {p->tb, n}, {p->ts, 1}, {p->out, n}}}};
+    eg__fused_join(&s->program); /* as the compiler does */
+    s->kernel = compiled ? eg__fused_pick(&b->kernels, &s->program) : b->kernels.fused_f32;
     s->args.program = &s->program;
     return s;
 }
@@ -91,7 +92,12 @@ void bench_gate(bench *b) {
                                   .name = "ours",
                                   .variant = "",
                                   .run = run_fused,
-                                  .state = gate_make(b, p)});
+                                  .state = gate_make(b, p, true)});
+        race_add(&r, (contestant){.role = ROLE_OTHER,
+                                  .name = "ours",
+                                  .variant = "interpreted",
+                                  .run = run_fused,
+                                  .state = gate_make(b, p, false)});
         if (!b->options.no_peers) add_by_hand(b, &r, p);
         bench_race(b, &r, title, 1e-6);
         eg__arena_scope_end(b->arena, scope);

@@ -35,10 +35,11 @@ static void compare(const char *name, const char *expected, const char *got) {
 static void run_script(const char *program, const char *name) {
     char command[1024], path[512];
     snprintf(path, sizeof path, "%s", test_path("cli"));
-    snprintf(command, sizeof command,
-             "cd '%s' && elegans() { %s \"$@\"; } && example() { ${ELEGANS%%elegans}examples/$1; } && fixtures='%s' && XDG_CACHE_HOME='%s' && "
-             "export XDG_CACHE_HOME && . '%s/%s.sh' 2>&1",
-             test_folder(), program, test_path("fixtures"), test_folder(), path, name);
+    snprintf(
+        command, sizeof command,
+        "cd '%s' && elegans() { %s \"$@\"; } && example() { ${ELEGANS%%elegans}examples/$1; } && fixtures='%s' && XDG_CACHE_HOME='%s' && "
+        "export XDG_CACHE_HOME && . '%s/%s.sh' 2>&1",
+        test_folder(), program, test_path("fixtures"), test_folder(), path, name);
     FILE *pipe = popen(command, "r");
     CHECK(pipe, "cannot run %s", name);
     if (!pipe) return;

@@ -548,6 +548,7 @@ static void emit_simple(eg__lowering *l, uint32_t region, uint32_t id, const eg_
     }
     eg__step step = eg__lower_step(l, region, id, "fused", eg__run_fused, rows.rows, rows.columns);
     eg__fused_program *program = &step.u.fused.program;
+    step.u.fused.kernel = l->kernels->fused_f32;
     const bool adds = op == EG__FUSED_ADD;
     program->length = 1;
     program->operands = 2;

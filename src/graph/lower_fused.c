@@ -303,6 +303,7 @@ static void emit(chain *c, uint32_t unit, const eg__node *shape, unsigned split)
         step.items = eg__ceil_div(columns, EG__FLAT);
     }
     step.u.fused.program = c->program;
+    step.u.fused.kernel = eg__fused_pick(l->kernels, &c->program);
     step.flops = (double)c->members * (double)rows * (double)columns;
     eg__lower_emit(l, region, &step, all, operands);
 }
@@ -344,6 +345,7 @@ void eg__lower_fused_unit(eg__lowering *l, uint32_t unit) {
             c.deferred[s] = false;
         }
     }
+    if (eg__pass_is_on(l->options, "fuse")) eg__fused_join(&c.program);
     const bool rows = l->regions[region].cut || (l->timed[l->units[unit].first] && shape->rank);
     unsigned split = rows ? 1 : 0;
     if (host) {

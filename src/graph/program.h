@@ -57,6 +57,7 @@ typedef void eg__step_function(const eg__step *step, const eg__frame *frame);
 
 typedef struct eg__step_fused {
     eg__fused_program program;
+    eg__fused_f32_function *kernel; /* the interpreter, or one compiled for this program */
     size_t flat; /* elements that are cut anywhere, EG__FLAT to an item; 0 = rows */
     bool flat_timed;
 } eg__step_fused;

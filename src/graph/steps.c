@@ -20,7 +20,7 @@ void eg__run_fused(const eg__step *step, const eg__frame *frame) {
         args.operand[i].data = eg__operand_at(frame, &step->operand[i]);
         args.operand[i].stride = step->operand[i].stride;
     }
-    frame->run->kernels->fused_f32(&args);
+    fused->kernel(&args);
 }
 
 /* ---- products */

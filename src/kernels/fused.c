@@ -51,6 +51,75 @@ eg_status eg__fused_check(const eg__fused_program *program, eg_error *error) {
     return EG_OK;
 }
 
+/* ---- superinstructions */
+typedef struct pair {
+    uint8_t first, second, joined;
+} pair;
+static const pair pairs[] = {
+    {EG__FUSED_ADD, EG__FUSED_TANH, EG__FUSED_ADD_TANH},
+    {EG__FUSED_ADD, EG__FUSED_SIGMOID, EG__FUSED_ADD_SIGMOID},
+    {EG__FUSED_ADD, EG__FUSED_SILU, EG__FUSED_ADD_SILU},
+    {EG__FUSED_ADD, EG__FUSED_RELU, EG__FUSED_ADD_RELU},
+    {EG__FUSED_FMA, EG__FUSED_TANH, EG__FUSED_FMA_TANH},
+    {EG__FUSED_FMA, EG__FUSED_SIGMOID, EG__FUSED_FMA_SIGMOID},
+};
+
+static bool reads(const eg__fused_instruction *code, uint8_t place) {
+    const unsigned inputs = operations[code->op].inputs;
+    return (inputs > 0 && code->a == place) || (inputs > 1 && code->b == place) ||
+           (inputs > 2 && code->c == place);
+}
+
+/* The register that instruction i writes is read by `reader` and by nothing else. */
+static bool only_reader(const eg__fused_program *p, unsigned i, unsigned reader) {
+    const uint8_t place = p->code[i].out;
+    if (place >= EG__FUSED_REGISTERS) return false;
+    for (unsigned k = i + 1; k < p->length; k++) {
+        if (k != reader && reads(&p->code[k], place)) return false;
+        if (k >= reader && p->code[k].out == place) break;
+        if (k < reader && p->code[k].out == place) return false;
+    }
+    return true;
+}
+
+/* Nothing between i and `user` writes what instruction i reads, so that it may come later. An operand
+ * that is written may be the memory of one that is read. */
+static bool can_wait(const eg__fused_program *p, unsigned i, unsigned user) {
+    for (unsigned k = i + 1; k < user; k++)
+        if (p->code[k].out >= EG__FUSED_REGISTERS || reads(&p->code[i], p->code[k].out))
+            return false;
+    return true;
+}
+
+static eg__fused_instruction join(const eg__fused_instruction *first,
+                                  const eg__fused_instruction *second) {
+    for (unsigned i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (pairs[i].first == first->op && pairs[i].second == second->op)
+            return (eg__fused_instruction){pairs[i].joined, second->out, first->a, first->b,
+                                           first->c};
+    /* (b - a) * c + a, whichever factor the difference is */
+    const bool left = second->a == first->out;
+    if (first->op == EG__FUSED_SUB && second->op == EG__FUSED_FMA && second->c == first->b &&
+        second->a != second->b)
+        return (eg__fused_instruction){EG__FUSED_LERP, second->out, first->b, first->a,
+                                       left ? second->b : second->a};
+    return (eg__fused_instruction){EG__FUSED_COUNT, 0, 0, 0, 0};
+}
+
+void eg__fused_join(eg__fused_program *p) {
+    for (unsigned i = 0; i < p->length; i++)
+        for (unsigned k = i + 1; k < p->length; k++) {
+            if (!reads(&p->code[k], p->code[i].out)) continue;
+            const eg__fused_instruction joined = join(&p->code[i], &p->code[k]);
+            if (joined.op == EG__FUSED_COUNT || !only_reader(p, i, k) || !can_wait(p, i, k)) break;
+            p->code[k] = joined;
+            p->length--;
+            for (unsigned n = i; n < p->length; n++) p->code[n] = p->code[n + 1];
+            i--;
+            break;
+        }
+}
+
 bool eg__fused_is_flat(const eg__fused_f32_args *args) {
     for (unsigned i = 0; i < args->program->operands; i++) {
         unsigned kind = args->program->kind[i];

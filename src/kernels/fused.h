@@ -7,36 +7,44 @@
 
 /* name, number of inputs, text. Comparisons give 1 or 0; select(c, a, b) is a where c is not 0.
  * min and max are NaN where either input is. */
-#define EG__FUSED_MAP(X)                         \
-    X(COPY, 1, "copy")                           \
-    X(ADD, 2, "add")                             \
-    X(SUB, 2, "sub")                             \
-    X(MUL, 2, "mul")                             \
-    X(DIV, 2, "div")                             \
-    X(MIN, 2, "min")                             \
-    X(MAX, 2, "max")                             \
-    X(FMA, 3, "fma") /* a*b + c, rounded once */ \
-    X(NEG, 1, "neg")                             \
-    X(ABS, 1, "abs")                             \
-    X(SQRT, 1, "sqrt")                           \
-    X(RSQRT, 1, "rsqrt")                         \
-    X(EXP, 1, "exp")                             \
-    X(LOG, 1, "log")                             \
-    X(TANH, 1, "tanh")                           \
-    X(SIGMOID, 1, "sigmoid")                     \
-    X(SOFTPLUS, 1, "softplus")                   \
-    X(ERF, 1, "erf")                             \
-    X(GELU, 1, "gelu")                           \
-    X(SILU, 1, "silu")                           \
-    X(RELU, 1, "relu")                           \
-    X(SIN, 1, "sin")                             \
-    X(COS, 1, "cos")                             \
-    X(POW, 2, "pow")                             \
-    X(LT, 2, "lt")                               \
-    X(LE, 2, "le")                               \
-    X(EQ, 2, "eq")                               \
-    X(NE, 2, "ne")                               \
-    X(SELECT, 3, "select")
+#define EG__FUSED_MAP(X)                                                        \
+    X(COPY, 1, "copy")                                                          \
+    X(ADD, 2, "add")                                                            \
+    X(SUB, 2, "sub")                                                            \
+    X(MUL, 2, "mul")                                                            \
+    X(DIV, 2, "div")                                                            \
+    X(MIN, 2, "min")                                                            \
+    X(MAX, 2, "max")                                                            \
+    X(FMA, 3, "fma") /* a*b + c, rounded once */                                \
+    X(NEG, 1, "neg")                                                            \
+    X(ABS, 1, "abs")                                                            \
+    X(SQRT, 1, "sqrt")                                                          \
+    X(RSQRT, 1, "rsqrt")                                                        \
+    X(EXP, 1, "exp")                                                            \
+    X(LOG, 1, "log")                                                            \
+    X(TANH, 1, "tanh")                                                          \
+    X(SIGMOID, 1, "sigmoid")                                                    \
+    X(SOFTPLUS, 1, "softplus")                                                  \
+    X(ERF, 1, "erf")                                                            \
+    X(GELU, 1, "gelu")                                                          \
+    X(SILU, 1, "silu")                                                          \
+    X(RELU, 1, "relu")                                                          \
+    X(SIN, 1, "sin")                                                            \
+    X(COS, 1, "cos")                                                            \
+    X(POW, 2, "pow")                                                            \
+    X(LT, 2, "lt")                                                              \
+    X(LE, 2, "le")                                                              \
+    X(EQ, 2, "eq")                                                              \
+    X(NE, 2, "ne")                                                              \
+    X(SELECT, 3, "select")                                                      \
+    /* superinstructions: two or three of the above, with the same roundings */ \
+    X(LERP, 3, "lerp") /* fma(c, b - a, a) */                                   \
+    X(ADD_TANH, 2, "add+tanh")                                                  \
+    X(ADD_SIGMOID, 2, "add+sigmoid")                                            \
+    X(ADD_SILU, 2, "add+silu")                                                  \
+    X(ADD_RELU, 2, "add+relu")                                                  \
+    X(FMA_TANH, 3, "fma+tanh")                                                  \
+    X(FMA_SIGMOID, 3, "fma+sigmoid")
 
 typedef enum eg__fused_op {
 #define EG__FUSED_ENUM(name, inputs, text) EG__FUSED_##name,
@@ -69,6 +77,9 @@ typedef struct eg__fused_program {
     uint8_t kind[EG__FUSED_OPERANDS];
     eg__fused_instruction code[EG__FUSED_INSTRUCTIONS];
 } eg__fused_program;
+
+/* Replaces neighbours that have a superinstruction where the value between them is used once. */
+void eg__fused_join(eg__fused_program *program);
 
 /* A register is written before it is read, places exist, only full operands are written. */
 eg_status eg__fused_check(const eg__fused_program *program, eg_error *error);

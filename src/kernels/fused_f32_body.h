@@ -6,102 +6,113 @@
 
 #include <string.h>
 
-enum { BLOCK = 256, ROWS_MAX = BLOCK / VF_N };
+enum {
+    BLOCK = 512,
+    ROWS_MAX = BLOCK / VF_N,
+    LINE = 64,
+    FAR = 262144 /* bytes of operands that do not come from a second cache any more */
+};
 
 /* Where an instruction reads or writes: row r, column i is at data[r*stride + (i & mask)]. A mask
  * of 0 repeats one vector, which holds a per-row value or a scalar in every lane. */
 typedef struct view {
     float *data;
     size_t stride, mask;
+    size_t ahead; /* how far ahead to fetch, where it comes from afar; 0 = not */
 } view;
 
-/* One instruction over the block. BODY sees x, y, z and sets d; HEAVY is the same for functions
- * that work on several vectors in lockstep. */
-#define LOOP(BODY)                                                                                \
-    for (size_t r = 0; r < rows; r++) {                                                           \
-        const float *pa = a.data + r * a.stride, *pb = b.data + r * b.stride,                     \
-                    *pc = c.data + r * c.stride;                                                  \
-        float *to = out.data + r * out.stride;                                                    \
-        size_t i = 0;                                                                             \
-        for (; i + VF_N <= columns; i += VF_N) {                                                  \
-            vf d, x = vf_load(pa + (i & a.mask)), y = vf_load(pb + (i & b.mask)),                 \
-                  z = vf_load(pc + (i & c.mask));                                                 \
-            (void)x, (void)y, (void)z;                                                            \
-            BODY;                                                                                 \
-            vf_store(to + i, d);                                                                  \
-        }                                                                                         \
-        if (i < columns) {                                                                        \
-            size_t n = columns - i;                                                               \
-            vf d, x = vf_load_part(pa + (i & a.mask), n), y = vf_load_part(pb + (i & b.mask), n), \
-                  z = vf_load_part(pc + (i & c.mask), n);                                         \
-            (void)x, (void)y, (void)z;                                                            \
-            BODY;                                                                                 \
-            vf_store_part(to + i, d, n);                                                          \
-        }                                                                                         \
-    }                                                                                             \
+#define EACH_VECTOR(count) \
+    UNROLL                 \
+    for (int l = 0; l < (count); l++)
+
+/* One instruction over the block: x, y, z hold n vectors of its inputs, the statement turns them into
+ * x, which is stored. Several vectors at a time: long functions keep the pipes full only in lockstep,
+ * and short ones pay less for the loop. */
+#define RUN(INPUTS, ...)                                                                        \
+    for (size_t r = 0; r < rows; r++) {                                                         \
+        const float *pa = a->data + r * a->stride, *pb = b->data + r * b->stride,               \
+                    *pc = c->data + r * c->stride;                                              \
+        float *to = out->data + r * out->stride;                                                \
+        size_t i = 0;                                                                           \
+        for (; i + LOCKSTEP * VF_N <= columns; i += LOCKSTEP * VF_N) {                          \
+            enum { n = LOCKSTEP };                                                              \
+            vf x[n], y[n], z[n];                                                                \
+            if (a->ahead) EACH_VECTOR(n) __builtin_prefetch(pa + i + l * VF_N + a->ahead);      \
+            if (INPUTS > 1 && b->ahead)                                                         \
+                EACH_VECTOR(n) __builtin_prefetch(pb + i + l * VF_N + b->ahead);                \
+            if (INPUTS > 2 && c->ahead)                                                         \
+                EACH_VECTOR(n) __builtin_prefetch(pc + i + l * VF_N + c->ahead);                \
+            EACH_VECTOR(n) x[l] = vf_load(pa + ((i + l * VF_N) & a->mask));                     \
+            EACH_VECTOR(n) y[l] = INPUTS > 1 ? vf_load(pb + ((i + l * VF_N) & b->mask)) : x[l]; \
+            EACH_VECTOR(n) z[l] = INPUTS > 2 ? vf_load(pc + ((i + l * VF_N) & c->mask)) : x[l]; \
+            __VA_ARGS__;                                                                        \
+            (void)y, (void)z;                                                                   \
+            EACH_VECTOR(n) vf_store(to + i + l * VF_N, x[l]);                                   \
+        }                                                                                       \
+        for (; i < columns; i += VF_N) {                                                        \
+            enum { n = 1 };                                                                     \
+            const size_t rest = columns - i;                                                    \
+            const bool whole = rest >= VF_N;                                                    \
+            vf x[n], y[n], z[n];                                                                \
+            const float *ia = pa + (i & a->mask), *ib = pb + (i & b->mask),                     \
+                        *ic = pc + (i & c->mask);                                               \
+            x[0] = whole ? vf_load(ia) : vf_load_part(ia, rest);                                \
+            y[0] = INPUTS < 2 ? x[0] : whole ? vf_load(ib) : vf_load_part(ib, rest);            \
+            z[0] = INPUTS < 3 ? x[0] : whole ? vf_load(ic) : vf_load_part(ic, rest);            \
+            __VA_ARGS__;                                                                        \
+            (void)y, (void)z;                                                                   \
+            if (whole) vf_store(to + i, x[0]);                                                  \
+            else vf_store_part(to + i, x[0], rest);                                             \
+        }                                                                                       \
+    }                                                                                           \
     break
 
-#define HEAVY(FUNCTION)                                                                        \
-    for (size_t r = 0; r < rows; r++) {                                                        \
-        const float *pa = a.data + r * a.stride;                                               \
-        float *to = out.data + r * out.stride;                                                 \
-        size_t i = 0;                                                                          \
-        for (; i + LOCKSTEP * VF_N <= columns; i += LOCKSTEP * VF_N) {                         \
-            vf x[LOCKSTEP];                                                                    \
-            UNROLL                                                                             \
-            for (int l = 0; l < LOCKSTEP; l++) x[l] = vf_load(pa + ((i + l * VF_N) & a.mask)); \
-            FUNCTION(LOCKSTEP, x);                                                             \
-            UNROLL                                                                             \
-            for (int l = 0; l < LOCKSTEP; l++) vf_store(to + i + l * VF_N, x[l]);              \
-        }                                                                                      \
-        for (; i + VF_N <= columns; i += VF_N) {                                               \
-            vf x = vf_load(pa + (i & a.mask));                                                 \
-            FUNCTION(1, &x);                                                                   \
-            vf_store(to + i, x);                                                               \
-        }                                                                                      \
-        if (i < columns) {                                                                     \
-            vf x = vf_load_part(pa + (i & a.mask), columns - i);                               \
-            FUNCTION(1, &x);                                                                   \
-            vf_store_part(to + i, x, columns - i);                                             \
-        }                                                                                      \
-    }                                                                                          \
-    break
+#define LIGHT(INPUTS, EXPRESSION) RUN(INPUTS, EACH_VECTOR(n) x[l] = EXPRESSION)
+#define SUM                       EACH_VECTOR(n) x[l] = vf_add(x[l], y[l])
+#define PRODUCT_SUM               EACH_VECTOR(n) x[l] = vf_fma(x[l], y[l], z[l])
 
 INLINE vf keep_nan(vf result, vf a) { return vf_select(vf_ne(a, a), a, result); }
 
-static void instruction_run(eg__fused_op op, view out, view a, view b, view c, size_t rows,
-                            size_t columns) {
+INLINE void instruction_run(eg__fused_op op, const view *out, const view *a, const view *b,
+                            const view *c, size_t rows, size_t columns) {
     const vf one = vf_set(1.0f), zero = vf_zero();
     switch (op) {
-    case EG__FUSED_COPY: LOOP(d = x);
-    case EG__FUSED_ADD: LOOP(d = vf_add(x, y));
-    case EG__FUSED_SUB: LOOP(d = vf_sub(x, y));
-    case EG__FUSED_MUL: LOOP(d = vf_mul(x, y));
-    case EG__FUSED_DIV: LOOP(d = vf_div(x, y));
-    case EG__FUSED_MIN: LOOP(d = keep_nan(vf_min(x, y), x));
-    case EG__FUSED_MAX: LOOP(d = keep_nan(vf_max(x, y), x));
-    case EG__FUSED_FMA: LOOP(d = vf_fma(x, y, z));
-    case EG__FUSED_NEG: LOOP(d = vf_xor(x, SIGN_BIT));
-    case EG__FUSED_ABS: LOOP(d = vf_abs(x));
-    case EG__FUSED_SQRT: LOOP(d = vf_sqrt(x));
-    case EG__FUSED_RSQRT: LOOP(d = vf_div(one, vf_sqrt(x)));
-    case EG__FUSED_EXP: HEAVY(vf_exp_n);
-    case EG__FUSED_LOG: LOOP(d = vf_log(x));
-    case EG__FUSED_TANH: HEAVY(vf_tanh_n);
-    case EG__FUSED_SIGMOID: HEAVY(vf_sigmoid_n);
-    case EG__FUSED_SOFTPLUS: LOOP(d = vf_softplus(x));
-    case EG__FUSED_ERF: LOOP(d = vf_erf(x));
-    case EG__FUSED_GELU: LOOP(d = vf_gelu(x));
-    case EG__FUSED_SILU: HEAVY(vf_silu_n);
-    case EG__FUSED_RELU: LOOP(d = vf_max(zero, x));
-    case EG__FUSED_SIN: LOOP(d = vf_sin(x));
-    case EG__FUSED_COS: LOOP(d = vf_cos(x));
-    case EG__FUSED_POW: LOOP(d = vf_pow(x, y));
-    case EG__FUSED_LT: LOOP(d = vf_select(vf_lt(x, y), one, zero));
-    case EG__FUSED_LE: LOOP(d = vf_select(vf_le(x, y), one, zero));
-    case EG__FUSED_EQ: LOOP(d = vf_select(vf_eq(x, y), one, zero));
-    case EG__FUSED_NE: LOOP(d = vf_select(vf_ne(x, y), one, zero));
-    case EG__FUSED_SELECT: LOOP(d = vf_select(vf_ne(x, zero), y, z));
+    case EG__FUSED_COPY: LIGHT(1, x[l]);
+    case EG__FUSED_ADD: LIGHT(2, vf_add(x[l], y[l]));
+    case EG__FUSED_SUB: LIGHT(2, vf_sub(x[l], y[l]));
+    case EG__FUSED_MUL: LIGHT(2, vf_mul(x[l], y[l]));
+    case EG__FUSED_DIV: LIGHT(2, vf_div(x[l], y[l]));
+    case EG__FUSED_MIN: LIGHT(2, keep_nan(vf_min(x[l], y[l]), x[l]));
+    case EG__FUSED_MAX: LIGHT(2, keep_nan(vf_max(x[l], y[l]), x[l]));
+    case EG__FUSED_FMA: RUN(3, PRODUCT_SUM);
+    case EG__FUSED_NEG: LIGHT(1, vf_xor(x[l], SIGN_BIT));
+    case EG__FUSED_ABS: LIGHT(1, vf_abs(x[l]));
+    case EG__FUSED_SQRT: LIGHT(1, vf_sqrt(x[l]));
+    case EG__FUSED_RSQRT: LIGHT(1, vf_div(one, vf_sqrt(x[l])));
+    case EG__FUSED_EXP: RUN(1, vf_exp_n(n, x));
+    case EG__FUSED_LOG: LIGHT(1, vf_log(x[l]));
+    case EG__FUSED_TANH: RUN(1, vf_tanh_n(n, x));
+    case EG__FUSED_SIGMOID: RUN(1, vf_sigmoid_n(n, x));
+    case EG__FUSED_SOFTPLUS: LIGHT(1, vf_softplus(x[l]));
+    case EG__FUSED_ERF: LIGHT(1, vf_erf(x[l]));
+    case EG__FUSED_GELU: LIGHT(1, vf_gelu(x[l]));
+    case EG__FUSED_SILU: RUN(1, vf_silu_n(n, x));
+    case EG__FUSED_RELU: LIGHT(1, vf_max(zero, x[l]));
+    case EG__FUSED_SIN: LIGHT(1, vf_sin(x[l]));
+    case EG__FUSED_COS: LIGHT(1, vf_cos(x[l]));
+    case EG__FUSED_POW: LIGHT(2, vf_pow(x[l], y[l]));
+    case EG__FUSED_LT: LIGHT(2, vf_select(vf_lt(x[l], y[l]), one, zero));
+    case EG__FUSED_LE: LIGHT(2, vf_select(vf_le(x[l], y[l]), one, zero));
+    case EG__FUSED_EQ: LIGHT(2, vf_select(vf_eq(x[l], y[l]), one, zero));
+    case EG__FUSED_NE: LIGHT(2, vf_select(vf_ne(x[l], y[l]), one, zero));
+    case EG__FUSED_SELECT: LIGHT(3, vf_select(vf_ne(x[l], zero), y[l], z[l]));
+    case EG__FUSED_LERP: LIGHT(3, vf_fma(z[l], vf_sub(y[l], x[l]), x[l]));
+    case EG__FUSED_ADD_TANH: RUN(2, SUM; vf_tanh_n(n, x));
+    case EG__FUSED_ADD_SIGMOID: RUN(2, SUM; vf_sigmoid_n(n, x));
+    case EG__FUSED_ADD_SILU: RUN(2, SUM; vf_silu_n(n, x));
+    case EG__FUSED_ADD_RELU: LIGHT(2, vf_max(zero, vf_add(x[l], y[l])));
+    case EG__FUSED_FMA_TANH: RUN(3, PRODUCT_SUM; vf_tanh_n(n, x));
+    case EG__FUSED_FMA_SIGMOID: RUN(3, PRODUCT_SUM; vf_sigmoid_n(n, x));
     case EG__FUSED_COUNT: break;
     }
 }
@@ -111,59 +122,73 @@ typedef struct workspace {
     float repeated[EG__FUSED_OPERANDS][ROWS_MAX * VF_N];
 } workspace;
 
-static void repeat(float *to, float value) { vf_store(to, vf_set(value)); }
+/* What is the same for all blocks of a call. */
+typedef struct job {
+    const eg__fused_f32_args *args;
+    workspace *space;
+    bool fetches; /* the next block from afar */
+} job;
 
-/* The operand as seen from the block that starts at (row, column). */
-static view operand_view(const eg__fused_f32_args *args, workspace *space, unsigned i, size_t row,
-                         size_t rows, size_t column) {
-    const eg__fused_operand *operand = &args->operand[i];
+/* The operand as seen from the block that starts at (row, column). Comparisons, not a switch: a jump
+ * through a table costs more than the few that are taken here. */
+INLINE view operand_view(const job *j, unsigned i, size_t row, size_t rows, size_t column) {
+    const eg__fused_operand *operand = &j->args->operand[i];
+    const unsigned kind = j->args->program->kind[i];
     const size_t all = ~(size_t)0;
-    switch ((eg__fused_kind)args->program->kind[i]) {
-    case EG__FULL:
-        return (view){operand->data + row * operand->stride + column, operand->stride, all};
-    case EG__COLUMN: return (view){operand->data + column, 0, all};
-    case EG__ROW:
-        for (size_t r = 0; r < rows; r++)
-            repeat(&space->repeated[i][r * VF_N], operand->data[(row + r) * operand->stride]);
-        return (view){space->repeated[i], VF_N, 0};
-    case EG__SCALAR: break;
-    }
-    return (view){space->repeated[i], 0, 0}; /* filled once, before the first block */
+    if (kind == EG__FULL)
+        return (view){operand->data + row * operand->stride + column, operand->stride, all,
+                      j->fetches ? BLOCK : 0};
+    if (kind == EG__COLUMN) return (view){operand->data + column, 0, all, 0};
+    float *repeated = j->space->repeated[i];
+    if (kind == EG__SCALAR) return (view){repeated, 0, 0, 0}; /* filled before the first block */
+    for (size_t r = 0; r < rows; r++)
+        vf_store(repeated + r * VF_N, vf_set(operand->data[(row + r) * operand->stride]));
+    return (view){repeated, VF_N, 0, 0};
 }
 
-/* One block: `places` holds the registers already. */
-static void block_run(const eg__fused_f32_args *args, workspace *space, view *places, size_t row,
-                      size_t rows, size_t column, size_t columns) {
-    const eg__fused_program *program = args->program;
-    for (unsigned i = 0; i < program->operands; i++)
-        places[EG__OPERAND(i)] = operand_view(args, space, i, row, rows, column);
+/* Its rows follow each other without a gap, or it is one value: then the block is one long row. */
+INLINE bool is_dense(const view *v, size_t columns) {
+    return v->mask ? v->stride == columns : v->stride == 0;
+}
+
+/* `places` holds the registers already. */
+static void block_run(const job *j, view *places, size_t row, size_t rows, size_t column,
+                      size_t columns) {
+    const eg__fused_program *program = j->args->program;
+    for (unsigned i = 0; i < program->operands; i++) {
+        places[EG__OPERAND(i)] = operand_view(j, i, row, rows, column);
+    }
     for (unsigned i = 0; i < program->length; i++) {
-        const eg__fused_instruction *code = &program->code[i];
-        unsigned inputs = eg__fused_op_inputs(code->op);
-        instruction_run(code->op, places[code->out], places[code->a],
-                        places[inputs > 1 ? code->b : code->a],
-                        places[inputs > 2 ? code->c : code->a], rows, columns);
+        const eg__fused_instruction *code = &program->code[i]; /* unused inputs are register 0 */
+        const view *out = &places[code->out], *a = &places[code->a], *b = &places[code->b],
+                   *c = &places[code->c];
+        const bool joins = rows > 1 && is_dense(out, columns) && is_dense(a, columns) &&
+                           is_dense(b, columns) && is_dense(c, columns);
+        instruction_run(code->op, out, a, b, c, joins ? 1 : rows, joins ? rows * columns : columns);
     }
 }
 
 void SIMD(eg__fused_f32)(const eg__fused_f32_args *args) {
     workspace space;
-    view places[EG__FUSED_REGISTERS + EG__FUSED_OPERANDS];
+    const eg__fused_program *program = args->program;
     size_t rows = args->rows, columns = args->columns;
-    if (eg__fused_is_flat(args)) columns *= rows, rows = rows > 0;
+    if (rows > 1 && eg__fused_is_flat(args)) columns *= rows, rows = 1;
     if (!rows || !columns) return;
-    for (unsigned i = 0; i < args->program->operands; i++)
-        if (args->program->kind[i] == EG__SCALAR) repeat(space.repeated[i], *args->operand[i].data);
+    for (unsigned i = 0; i < program->operands; i++)
+        if (program->kind[i] == EG__SCALAR)
+            vf_store(space.repeated[i], vf_set(*args->operand[i].data));
     /* a single instruction keeps nothing for a next one, so that it may take a whole row, unless it
      * writes to a register; narrow rows are taken several at a time */
-    const bool whole =
-        args->program->length == 1 && args->program->code[0].out >= EG__FUSED_REGISTERS;
+    const bool whole = program->length == 1 && program->code[0].out >= EG__FUSED_REGISTERS;
     const size_t wide = whole ? columns : eg__min(columns, BLOCK);
-    const size_t stride = eg__round_up(wide, VF_N), high = eg__max(1, BLOCK / stride);
+    const size_t stride = eg__round_up(wide, VF_N), high = stride < BLOCK ? BLOCK / stride : 1;
+    const bool far = !whole && rows * columns * program->operands * sizeof(float) > FAR;
+    const job j = {args, &space, far};
+    view places[EG__FUSED_REGISTERS + EG__FUSED_OPERANDS];
     for (unsigned i = 0; i < EG__FUSED_REGISTERS; i++)
-        places[i] = (view){space.registers[i], stride, ~(size_t)0};
+        places[i] = (view){space.registers[i], stride, ~(size_t)0, 0};
     for (size_t row = 0; row < rows; row += high)
         for (size_t column = 0; column < columns; column += wide)
-            block_run(args, &space, places, row, eg__min(high, rows - row), column,
+            block_run(&j, places, row, eg__min(high, rows - row), column,
                       eg__min(wide, columns - column));
 }

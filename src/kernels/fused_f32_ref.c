@@ -34,6 +34,13 @@ static double evaluate(eg__fused_op op, double a, double b, double c) {
     case EG__FUSED_EQ: return a == b;
     case EG__FUSED_NE: return a != b;
     case EG__FUSED_SELECT: return a != 0 ? b : c;
+    case EG__FUSED_LERP: return fmaf((float)c, (float)b - (float)a, (float)a);
+    case EG__FUSED_ADD_TANH: return tanh((float)(a + b));
+    case EG__FUSED_ADD_SIGMOID: return 1 / (1 + exp(-(float)(a + b)));
+    case EG__FUSED_ADD_SILU: return (float)(a + b) / (1 + exp(-(float)(a + b)));
+    case EG__FUSED_ADD_RELU: return (float)(a + b) < 0 ? 0 : (float)(a + b);
+    case EG__FUSED_FMA_TANH: return tanh(fmaf((float)a, (float)b, (float)c));
+    case EG__FUSED_FMA_SIGMOID: return 1 / (1 + exp(-fmaf((float)a, (float)b, (float)c)));
     case EG__FUSED_COUNT: break;
     }
     return NAN;

@@ -12,6 +12,7 @@
 typedef void eg__gemm_f32_function(const eg__gemm_f32_args *args);
 typedef void eg__gemv_f32_function(const eg__gemv_f32_args *args);
 typedef void eg__fused_f32_function(const eg__fused_f32_args *args);
+typedef void eg__cfc_gate_f32_function(const eg__fused_f32_args *args); /* see eg__fused_pick */
 typedef void eg__reduce_f32_function(const eg__reduce_f32_args *args);
 typedef void eg__column_sum_f32_function(const eg__column_sum_f32_args *args);
 typedef void eg__softmax_f32_function(const eg__softmax_f32_args *args);
@@ -75,6 +76,11 @@ const char *eg__operation_text(eg__operation operation); /* "matrix product ..."
 
 /* Picks the best row per operation among those whose features are there. With `isa`, only rows of
  * that name and "ref"; a name that no row has, or that the machine cannot run, is an error. */
+/* The kernel for a fused program: a compiled one where the program is one of those that have one, else
+ * the interpreter. */
+eg__fused_f32_function *eg__fused_pick(const eg__kernels *kernels,
+                                       const eg__fused_program *program);
+
 eg_status eg__kernels_select(unsigned features, const char *isa, eg__kernels *out, eg_error *error);
 
 #endif

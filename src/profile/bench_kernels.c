@@ -26,6 +26,14 @@ typedef struct bench {
     double flops, bytes; /* of one call; flops 0 = it moves data */
 } bench;
 
+static const eg__fused_program gate_program = {
+    4,
+    6,
+    {EG__FULL, EG__FULL, EG__FULL, EG__FULL, EG__ROW, EG__FULL},
+    {{EG__FUSED_TANH, 0, EG__OPERAND(0), 0, 0},
+     {EG__FUSED_TANH, 1, EG__OPERAND(1), 0, 0},
+     {EG__FUSED_FMA_SIGMOID, 2, EG__OPERAND(2), EG__OPERAND(4), EG__OPERAND(3)},
+     {EG__FUSED_LERP, EG__OPERAND(5), 0, 1, 2}}};
 static const eg__fused_program tanh_program = {
     .length = 1,
     .operands = 2,
@@ -55,6 +63,15 @@ static void prepare(bench *b) {
         b->args.fused = (eg__fused_f32_args){&tanh_program, 1, LONG, {{in, LONG}, {out, LONG}}};
         b->shape = "4096 tanh";
         b->bytes = 8.0 * LONG;
+        break;
+    case EG__OP_cfc_gate_f32:
+        b->args.fused = (eg__fused_f32_args){
+            &gate_program,
+            64,
+            64,
+            {{in, 64}, {in + LONG, 64}, {in, 64}, {in + LONG, 64}, {in, 1}, {out, 64}}};
+        b->shape = "64x64";
+        b->bytes = 20.0 * LONG;
         break;
     case EG__OP_reduce_f32:
         b->args.reduce = (eg__reduce_f32_args){EG__REDUCE_SUM, ROWS, WIDE, in, WIDE, out, NULL};
@@ -119,6 +136,7 @@ static void run(void *job) {
     case EG__OP_gemm_f32: f->gemm_f32(&b->args.gemm); break;
     case EG__OP_gemv_f32: f->gemv_f32(&b->args.gemv); break;
     case EG__OP_fused_f32: f->fused_f32(&b->args.fused); break;
+    case EG__OP_cfc_gate_f32: f->cfc_gate_f32(&b->args.fused); break;
     case EG__OP_reduce_f32: f->reduce_f32(&b->args.reduce); break;
     case EG__OP_column_sum_f32: f->column_sum_f32(&b->args.column_sum); break;
     case EG__OP_softmax_f32: f->softmax_f32(&b->args.softmax); break;

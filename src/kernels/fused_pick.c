@@ -1,0 +1,29 @@
+/* Fused programs that are so frequent that they have a kernel of their own. */
+#include "kernels/kernels.h"
+
+static bool is_kind(const eg__fused_program *p, uint8_t place, eg__fused_kind kind) {
+    return place >= EG__FUSED_REGISTERS && p->kind[place - EG__FUSED_REGISTERS] == kind;
+}
+
+/* tanh(a) + sigmoid(ta*ts + tb) * (tanh(b) - tanh(a)); ts is per row. The result may go to a second
+ * place. */
+static bool is_cfc_gate(const eg__fused_program *p) {
+    const eg__fused_instruction *c = p->code;
+    if (p->length != 4 && p->length != 5) return false;
+    if (c[0].op != EG__FUSED_TANH || c[1].op != EG__FUSED_TANH ||
+        c[2].op != EG__FUSED_FMA_SIGMOID || c[3].op != EG__FUSED_LERP)
+        return false;
+    const bool factors = (is_kind(p, c[2].a, EG__ROW) && is_kind(p, c[2].b, EG__FULL)) ||
+                         (is_kind(p, c[2].b, EG__ROW) && is_kind(p, c[2].a, EG__FULL));
+    if (!is_kind(p, c[0].a, EG__FULL) || !is_kind(p, c[1].a, EG__FULL) || !factors ||
+        !is_kind(p, c[2].c, EG__FULL) || !is_kind(p, c[3].out, EG__FULL))
+        return false;
+    if (c[3].a != c[0].out || c[3].b != c[1].out || c[3].c != c[2].out) return false;
+    return p->length == 4 ||
+           (c[4].op == EG__FUSED_COPY && c[4].a == c[3].out && is_kind(p, c[4].out, EG__FULL));
+}
+
+eg__fused_f32_function *eg__fused_pick(const eg__kernels *kernels,
+                                       const eg__fused_program *program) {
+    return is_cfc_gate(program) ? kernels->cfc_gate_f32 : kernels->fused_f32;
+}
