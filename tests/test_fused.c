@@ -40,6 +40,7 @@ static double tolerance(eg__fused_op op) {
 
 static bool close_enough(eg__fused_op op, float got, float want, float x) {
     const double allowed = tolerance(op);
+    if (last_part(op) != op) x = 200; /* the function sees a sum, at most so large */
     op = last_part(op);
     if (allowed == 0) return kernel_same(got, want);
     double scale = 0;

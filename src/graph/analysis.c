@@ -117,6 +117,15 @@ static void list_users(eg__lowering *l) {
     }
 }
 
+static void list_carries(eg__lowering *l) {
+    for (uint32_t i = 1; i <= l->graph->size; i++) {
+        const eg__node *node = eg__lower_node(l, i);
+        if (!l->live[i] || node->op != EG__GRAPH_carry) continue;
+        l->becomes_too[i] = l->becomes[node->next];
+        l->becomes[node->next] = i;
+    }
+}
+
 /* ---- bodies that can be cut along the first axis of everything in them: the batch */
 static bool has_items(const eg__node *node, uint64_t items) {
     return node->rank && node->shape[0] == items;
@@ -130,6 +139,15 @@ static bool matmul_keeps_items(const eg__lowering *l, const eg__node *node, uint
     return !b->scan && (a->rank > 2 || !node->attributes.index[0]);
 }
 
+/* Values of the body are read item by item only where their first axis is that of the result. */
+static bool is_aligned(const eg__lowering *l, const eg__node *node) {
+    for (unsigned i = 0; i < node->input_count; i++) {
+        const eg__node *x = eg__node_at(l->graph, eg__node_input(l->graph, node, i));
+        if (x->scan && x->op != EG__GRAPH_step && x->rank != node->rank) return false;
+    }
+    return true;
+}
+
 static bool keeps_items(const eg__lowering *l, uint32_t id, uint64_t items) {
     const eg__node *node = eg__lower_node(l, id);
     const int64_t *index = node->attributes.index;
@@ -138,12 +156,11 @@ static bool keeps_items(const eg__lowering *l, uint32_t id, uint64_t items) {
     const eg__node *x =
         node->input_count ? eg__node_at(l->graph, eg__node_input(l->graph, node, 0)) : NULL;
     switch (node->op) {
-    case EG__GRAPH_carry:
+    case EG__GRAPH_carry: return true;
     case EG__GRAPH_unary:
     case EG__GRAPH_binary:
     case EG__GRAPH_select:
-    case EG__GRAPH_dropout: return true;
-    case EG__GRAPH_broadcast: return true;
+    case EG__GRAPH_broadcast: return is_aligned(l, node);
     case EG__GRAPH_reshape: return has_items(x, items);
     case EG__GRAPH_transpose: return index[0] == 0;
     case EG__GRAPH_slice:
@@ -152,8 +169,11 @@ static bool keeps_items(const eg__lowering *l, uint32_t id, uint64_t items) {
     case EG__GRAPH_reduce: return has_items(x, items) && !(index[0] & 1);
     case EG__GRAPH_softmax:
     case EG__GRAPH_norm:
+    case EG__GRAPH_dropout:
     case EG__GRAPH_argmax: return x->rank > 1;
-    case EG__GRAPH_gather: return !x->scan;
+    case EG__GRAPH_gather:
+        return !x->scan &&
+               has_items(eg__node_at(l->graph, eg__node_input(l->graph, node, 1)), items);
     case EG__GRAPH_matmul: return matmul_keeps_items(l, node, items);
     default: return false;
     }
@@ -169,6 +189,14 @@ static void find_cuts(eg__lowering *l) {
         }
         for (uint32_t i = l->inside_first[r]; i < l->inside_first[r + 1]; i++)
             cuts = cuts && keeps_items(l, l->inside[i], items);
+        const uint32_t scan = l->regions[r].scan; /* and what leaves: that has items of its own */
+        for (uint32_t k = l->user_first[scan]; k < l->user_first[scan + 1]; k++) {
+            const eg__node *out = eg__lower_node(l, l->users[k]);
+            if (out->op != EG__GRAPH_stack && out->op != EG__GRAPH_total) continue;
+            const eg__node *value = eg__node_at(l->graph, eg__node_input(l->graph, out, 1));
+            cuts =
+                cuts && has_items(value, items) && (out->op == EG__GRAPH_stack || value->rank > 1);
+        }
         l->regions[r].cut = cuts && items > 1 ? (size_t)items : 0;
     }
 }
@@ -180,6 +208,8 @@ void eg__lower_analyse(eg__lowering *l) {
     l->known = eg__lower_array(l, nodes, 1);
     l->placed = eg__lower_array(l, nodes, 1);
     l->region = eg__lower_array(l, nodes, sizeof *l->region);
+    l->becomes = eg__lower_array(l, nodes, sizeof *l->becomes);
+    l->becomes_too = eg__lower_array(l, nodes, sizeof *l->becomes_too);
     l->unit = eg__lower_array(l, nodes, sizeof *l->unit);
     l->next_member = eg__lower_array(l, nodes, sizeof *l->next_member);
     l->value = eg__lower_array(l, nodes, sizeof *l->value);
@@ -188,6 +218,7 @@ void eg__lower_analyse(eg__lowering *l) {
     if (!l->status) find_regions(l);
     if (!l->status) list_inside(l);
     if (!l->status) list_users(l);
+    if (!l->status) list_carries(l);
     if (!l->status) find_cuts(l);
     if (!l->status) eg__lower_time(l);
 }

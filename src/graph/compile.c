@@ -60,15 +60,22 @@ static void finish_outputs(eg__lowering *l) {
     }
 }
 
+/* What one becomes may be what another one was: then all is read before anything is written. */
 static void finish_states(eg__lowering *l) {
-    for (uint32_t i = 1; i <= l->graph->size && !l->status; i++) {
-        const eg__node *node = eg__lower_node(l, i);
-        if (!l->live[i] || node->op != EG__GRAPH_update) continue;
-        const eg__view from = eg__lower_value(l, i);
-        const eg__view to = eg__lower_value(l, eg__lower_input(l, i, 0));
-        if (!l->status && !eg__view_same(node, &from, &to))
-            eg__lower_copy(l, EG__REGION_MAIN, i, node, &from, &to);
-    }
+    for (int writing = 0; writing < 2; writing++)
+        for (uint32_t i = 1; i <= l->graph->size && !l->status; i++) {
+            const eg__node *node = eg__lower_node(l, i);
+            if (!l->live[i] || node->op != EG__GRAPH_update) continue;
+            const eg__view from = eg__lower_value(l, i);
+            const eg__view to = eg__lower_value(l, eg__lower_input(l, i, 0));
+            if (l->status || eg__view_same(node, &from, &to)) continue;
+            if (writing) eg__lower_copy(l, EG__REGION_MAIN, i, node, &from, &to);
+            else if (l->buffers[from.buffer].space == EG__SPACE_STATES) {
+                eg__view kept = eg__lower_new(l, EG__REGION_MAIN, node);
+                eg__lower_copy(l, EG__REGION_MAIN, i, node, &from, &kept);
+                l->value[i] = kept;
+            }
+        }
 }
 
 /* ---- memory and addresses */
@@ -142,10 +149,10 @@ static void link(eg__lowering *l) {
 }
 
 static void release(eg__lowering *l) {
-    void *const all[] = {l->region, l->unit,     l->next_member,  l->user_first, l->users,
-                         l->live,   l->timed,    l->known,        l->placed,     l->value,
-                         l->space,  l->buffers,  l->inside_first, l->inside,     l->units,
-                         l->packed, l->operands, l->constants};
+    void *const all[] = {l->region,  l->unit,        l->next_member,  l->user_first, l->users,
+                         l->live,    l->timed,       l->known,        l->placed,     l->value,
+                         l->space,   l->buffers,     l->inside_first, l->inside,     l->units,
+                         l->becomes, l->becomes_too, l->packed,       l->operands,   l->constants};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) eg__memory_give(l->memory, all[i]);
     for (size_t r = 0; l->regions && r < l->region_count; r++) {
         eg__memory_give(l->memory, l->regions[r].steps);

@@ -110,6 +110,10 @@ bool eg__view_rows(const eg__node *shape, const eg__view *view, eg__matrix *out)
     eg__fused_kind kind;
     size_t stride, rows = 1;
     for (unsigned i = 0; i < last; i++) rows *= (size_t)shape->shape[i];
+    if (!eg__node_elements(shape)) { /* strides mean nothing */
+        *out = (eg__matrix){*view, rows, (size_t)shape->shape[last], (size_t)shape->shape[last]};
+        return true;
+    }
     if (shape->shape[last] > 1 && view->stride[last] != 1) return false;
     if (!eg__view_split(shape, view, last, &kind, &stride)) return false;
     if (rows > 1 && !stride) return false; /* rows that are the same one have to be copied */
@@ -276,6 +280,8 @@ static bool home_in_concat(eg__lowering *l, uint32_t id, eg__view *view) {
             start += (size_t)eg__node_at(l->graph, eg__node_input(l->graph, node, i))->shape[axis];
         if (!l->known[user]) find_home(l, user, 0, true);
         *view = eg__view_part(&l->value[user], axis, start);
+        if (eg__lower_last_use(l, id, l->region[id]) != l->units[l->unit[user]].position)
+            l->buffers[view->buffer].owner = 0; /* others read the part: the whole stays as it is */
         return true;
     }
     return false;
@@ -283,9 +289,8 @@ static bool home_in_concat(eg__lowering *l, uint32_t id, eg__view *view) {
 
 /* The value becomes a carry of which every step is kept. */
 static bool follows_history(const eg__lowering *l, uint32_t id) {
-    const uint32_t region = l->region[id];
-    for (uint32_t k = l->inside_first[region]; k < l->inside_first[region + 1]; k++)
-        if (eg__lower_node(l, l->inside[k])->next == id && l->value[l->inside[k]].time) return true;
+    for (uint32_t carry = l->becomes[id]; carry; carry = l->becomes_too[carry])
+        if (l->value[carry].time) return true;
     return false;
 }
 
@@ -313,11 +318,16 @@ bool eg__lower_stack_place(eg__lowering *l, uint32_t id, eg__view *view) {
 static bool may_replace(eg__lowering *l, uint32_t old, uint32_t id) {
     const uint32_t region = l->region[id];
     const uint32_t unit = l->unit[id], position = l->units[unit].position;
-    if (!unit) return false;
+    /* a carry that becomes what this one is reads it after the last step of the body */
+    if (!unit || is_output(l, old, &(size_t){0}) || l->becomes[old]) return false;
     for (uint32_t k = l->user_first[old]; k < l->user_first[old + 1]; k++) {
         const uint32_t user = l->users[k];
         const eg__node *node = eg__lower_node(l, user);
-        if (node->op == EG__GRAPH_last || node->op == EG__GRAPH_update) continue;
+        if (node->op == EG__GRAPH_last) continue;
+        if (node->op == EG__GRAPH_update) { /* its own, or another state becomes what it was */
+            if (eg__lower_input(l, user, 1) == old) return false;
+            continue;
+        }
         if (l->region[user] != region) return false;
         if (eg__is_view(l, user)) {
             const uint32_t last = eg__lower_last_use(l, user, region);
@@ -337,16 +347,8 @@ static bool may_replace(eg__lowering *l, uint32_t old, uint32_t id) {
 /* A carry becomes this value: it may be written where the carry is. */
 static bool home_in_carry(eg__lowering *l, uint32_t id, bool early, eg__view *view) {
     const uint32_t region = l->region[id];
-    uint32_t found = 0;
-    if (region < EG__REGION_BODIES) return false;
-    for (uint32_t k = l->inside_first[region]; k < l->inside_first[region + 1]; k++) {
-        const uint32_t carry = l->inside[k];
-        const eg__node *node = eg__lower_node(l, carry);
-        if (node->op != EG__GRAPH_carry || node->next != id) continue;
-        if (found) return false; /* two carries become the same value */
-        found = carry;
-    }
-    if (!found) return false;
+    const uint32_t found = l->becomes[id];
+    if (region < EG__REGION_BODIES || !found || l->becomes_too[found]) return false;
     *view = l->value[found];
     if (view->time) { /* the history of a carry: the next step's place */
         const bool reverse =

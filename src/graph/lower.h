@@ -67,6 +67,7 @@ typedef struct eg__lowering {
     uint32_t *region, *unit, *next_member;
     uint32_t *user_first, *users;    /* users[user_first[n] .. user_first[n + 1]) are its users */
     uint32_t *inside_first, *inside; /* the nodes of a region, in the same way */
+    uint32_t *becomes, *becomes_too; /* the carry that becomes a value; per carry, the next such */
     unsigned char *live, *timed, *known;
     unsigned char *placed; /* stacks that the step of their value has written */
     eg__view *value;

@@ -38,15 +38,11 @@ static bool add_input(chain *c, uint32_t id, unsigned *index) {
 /* Somebody outside of the chain wants the value. */
 static bool is_stored(const chain *c, uint32_t id) {
     const eg__lowering *l = c->l;
-    const uint32_t region = l->region[id];
     for (size_t i = 0; i < l->output_count; i++)
         if (l->outputs[i].id == id) return true;
     for (uint32_t k = l->user_first[id]; k < l->user_first[id + 1]; k++)
         if (member_index(c, l->users[k]) == NO) return true;
-    for (uint32_t k = l->inside_first[region];
-         region >= EG__REGION_BODIES && k < l->inside_first[region + 1]; k++)
-        if (eg__lower_node(l, l->inside[k])->next == id) return true;
-    return false;
+    return l->becomes[id] != 0;
 }
 
 static bool is_stacked(const eg__lowering *l, uint32_t id) {

@@ -252,20 +252,24 @@ static void lower_products(eg__lowering *l, uint32_t id, const eg__view *home) {
     eg__lower_emit(l, region, &step, 3, operands);
 }
 
+/* All rows meet the same right side. */
+static bool is_plain(const eg__lowering *l, uint32_t id) {
+    const eg__node *a = eg__lower_node(l, eg__lower_input(l, id, 0));
+    const eg__node *b = eg__lower_node(l, eg__lower_input(l, id, 1));
+    return b->rank == 2 && (a->rank == 2 || !eg__lower_node(l, id)->attributes.index[0]);
+}
+
 void eg__lower_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
                       const eg__fused_program *epilogue, size_t count, eg__operand *operands) {
     const eg__node *node = eg__lower_node(l, id);
-    const eg__node *a = eg__lower_node(l, eg__lower_input(l, id, 0));
-    const eg__node *b = eg__lower_node(l, eg__lower_input(l, id, 1));
     if (l->status || !eg__node_elements(node)) return;
-    if (b->rank == 2 && (a->rank == 2 || !node->attributes.index[0]))
-        lower_product(l, id, home, epilogue, count, operands);
+    if (is_plain(l, id)) lower_product(l, id, home, epilogue, count, operands);
     else lower_products(l, id, home);
 }
 
 static void lower(eg__lowering *l, uint32_t id) {
     const eg__node *node = eg__lower_node(l, id);
-    const bool plain = eg__lower_node(l, eg__lower_input(l, id, 1))->rank == 2;
+    const bool plain = is_plain(l, id);
     eg__view home = eg__lower_home(l, id, 0);
     eg__matrix out;
     if (!l->status &&

@@ -6,6 +6,7 @@ static uint32_t only_user(const eg__lowering *l, uint32_t id) {
     uint32_t unit = 0;
     for (size_t i = 0; i < l->output_count; i++)
         if (l->outputs[i].id == id) return 0;
+    if (l->becomes[id]) return 0;
     for (uint32_t k = l->user_first[id]; k < l->user_first[id + 1]; k++) {
         const uint32_t user = l->users[k];
         if (eg__is_view(l, user) || l->region[user] != l->region[id] || !l->unit[user]) return 0;

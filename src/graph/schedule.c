@@ -172,9 +172,11 @@ uint32_t eg__lower_last_use(const eg__lowering *l, uint32_t id, uint32_t region)
         if (at > last) last = at;
     }
     /* what a carry becomes is read after the last step of the body */
-    for (uint32_t k = l->inside_first[region];
-         region >= EG__REGION_BODIES && k < l->inside_first[region + 1]; k++)
-        if (eg__lower_node(l, l->inside[k])->next == id) return EG__NEVER;
+    for (uint32_t carry = l->becomes[id]; carry; carry = l->becomes_too[carry]) {
+        if (region != EG__REGION_MAIN) return EG__NEVER;
+        const uint32_t at = l->units[l->unit[eg__lower_node(l, carry)->scan]].position;
+        if (at > last) last = at;
+    }
     return last;
 }
 

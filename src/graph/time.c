@@ -12,17 +12,21 @@ typedef struct clock {
     bool changed, checking;
 } clock;
 
+/* Judged when all is known: a product over time needs both its sides to have it. */
+static void mix(clock *c, uint32_t id) {
+    if (c->checking && !c->mixed) c->mixed = id;
+}
+
 static void set(clock *c, uint32_t id, int axis) {
-    if (axis < 0 || c->axis[id]) return;
+    if (axis < 0) return;
+    if (c->axis[id]) { /* every step with every other one: two axes of time */
+        if (c->axis[id] != axis + 1) mix(c, id);
+        return;
+    }
     const eg__node *node = eg__lower_node(c->l, id);
     if (node->shape[axis] % c->length) return;
     c->axis[id] = (unsigned char)(axis + 1);
     c->changed = true;
-}
-
-/* Judged when all is known: a product over time needs both its sides to have it. */
-static void mix(clock *c, uint32_t id) {
-    if (c->checking && !c->mixed) c->mixed = id;
 }
 
 /* The axis of `node` that an axis of its broadcast input is seen as. */
@@ -64,8 +68,10 @@ static int through(clock *c, uint32_t id, unsigned input, int axis) {
     case EG__GRAPH_unary:
     case EG__GRAPH_binary:
     case EG__GRAPH_select:
-    case EG__GRAPH_dropout:
     case EG__GRAPH_broadcast: return aligned(node, x, axis);
+    case EG__GRAPH_dropout: /* it counts the elements */
+        if (axis == 0) return 0;
+        break;
     case EG__GRAPH_reshape:
         if (axis == 0 && node->rank && node->shape[0] % c->length == 0) return 0;
         if (same_until(node, x, axis)) return axis;
@@ -99,10 +105,8 @@ static int through(clock *c, uint32_t id, unsigned input, int axis) {
     case EG__GRAPH_step:
         if (axis == 0) return -1; /* it ends here */
         break;
-    case EG__GRAPH_stack:
-    case EG__GRAPH_total:
     case EG__GRAPH_last: return -1;
-    default: break;
+    default: break; /* a stack or sum of what has all steps, too */
     }
     mix(c, id);
     return -1;
@@ -147,6 +151,7 @@ static void spread(clock *c, uint32_t id) {
         if (node->scan && node->op != EG__GRAPH_step) mix(c, id); /* a body that sees all of it */
         else set(c, id, through(c, id, i, c->axis[input] - 1));
     }
+    if (node->op == EG__GRAPH_carry && c->axis[node->next]) mix(c, id);
     if (node->op == EG__GRAPH_stack) set(c, id, 0);
 }
 
