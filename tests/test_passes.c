@@ -207,15 +207,15 @@ static eg_node build_chain(eg_graph *g) {
 TEST(passes, fuse) {
     check_lowering("fuse", build_chain,
                    "gemm:add fused:tanh fused:exp softmax fused:mul fused:sigmoid",
-                   "gemm:add,tanh,exp,mul,sigmoid softmax");
+                   "gemm:add+tanh,exp,mul,sigmoid softmax");
 }
 TEST(passes, epilogue) {
-    check_lowering("epilogue", build_chain, "gemm fused:add,tanh,exp,mul,sigmoid softmax",
-                   "gemm:add,tanh,exp,mul,sigmoid softmax");
+    check_lowering("epilogue", build_chain, "gemm fused:add+tanh,exp,mul,sigmoid softmax",
+                   "gemm:add+tanh,exp,mul,sigmoid softmax");
 }
 TEST(passes, place) {
-    check_lowering("place", build_chain, "gemm:add,tanh,exp,mul,sigmoid softmax copy copy copy",
-                   "gemm:add,tanh,exp,mul,sigmoid softmax");
+    check_lowering("place", build_chain, "gemm:add+tanh,exp,mul,sigmoid softmax copy copy copy",
+                   "gemm:add+tanh,exp,mul,sigmoid softmax");
 }
 static eg_node build_long(eg_graph *g) {
     eg_node x = input(g, "x", 30, 40);

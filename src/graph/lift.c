@@ -52,6 +52,8 @@ void eg__lift_close(eg__rewrite *r) {
 
 bool eg__lift_can(const eg__lift *lift, uint32_t id) {
     const eg__node *node = eg__old(lift->r, id);
+    for (unsigned i = 0; i < node->input_count; i++) /* time needs an axis */
+        if (eg__old(lift->r, eg__old_input(lift->r, id, i))->rank == EG_RANK_MAX) return false;
     switch (node->op) {
     case EG__GRAPH_reshape:
     case EG__GRAPH_transpose:
