@@ -2,13 +2,14 @@
 #include <elegans/elegans.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { POINTS = 64, UNITS = 16, PARAMETERS = 4 };
 
 static void check(eg_status status, const eg_error *error) {
     if (status) {
         fprintf(stderr, "%s\n", error->message);
-        _Exit(1);
+        exit(1);
     }
 }
 
