@@ -75,6 +75,32 @@ static eg_node build_update(eg_graph *g, const eg_node *x) {
     eg_node state = eg_state(g, "state", 2, (uint64_t[]){3, 4});
     return eg_mul(g, eg_update(g, state, eg_sin(g, x[0])), x[0]);
 }
+/* three targets, seven synapses of which one is padding, as a plain list */
+static eg_node build_synapses(eg_graph *g, const eg_node *x) {
+    static const int32_t ends[2][7] = {{0, 1, 2, 3, 0, 2, 0}, {0, 0, 1, 2, 2, 2, -1}};
+    const eg_tensor source = {EG_I32, 1, {7}, (void *)ends[0]};
+    const eg_tensor target = {EG_I32, 1, {7}, (void *)ends[1]};
+    const eg_node parameters[] = {eg_reshape(g, eg_slice(g, x[1], 0, 0, 1), 1, (uint64_t[]){7}),
+                                  eg_reshape(g, eg_slice(g, x[1], 0, 1, 1), 1, (uint64_t[]){7}),
+                                  eg_reshape(g, eg_slice(g, x[1], 0, 2, 1), 1, (uint64_t[]){7}),
+                                  eg_reshape(g, eg_slice(g, x[1], 0, 3, 1), 1, (uint64_t[]){7})};
+    const eg_synapse_nodes nodes = {
+        x[0],          parameters[0],           parameters[1],          parameters[2],
+        parameters[3], eg_constant(g, &source), eg_constant(g, &target)};
+    return eg_synapses(g, &nodes, 3);
+}
+/* the same inside a scan: a cell of three neurons and one input */
+static eg_node scan_synapses(eg_graph *g, const eg_node *x) {
+    eg_node scan = eg_scan(g, 5, 0), h = eg_scan_carry(g, scan, x[1]);
+    eg_node both[] = {h, eg_scan_step(g, scan, x[0])};
+    eg_node sums = build_synapses(g, (eg_node[]){eg_concat(g, 1, 2, both), x[2]});
+    eg_node current = eg_slice(g, sums, 1, 0, 3), conductance = eg_slice(g, sums, 1, 3, 3);
+    eg_scan_update(g, h, eg_div(g, current, eg_add(g, conductance, eg_scalar(g, 3))));
+    eg_node senses = build_synapses(
+        g, (eg_node[]){eg_concat(g, 1, 2, (eg_node[]){eg_tanh(g, both[1]), x[3]}), x[2]});
+    return eg_add(g, eg_scan_last(g, h),
+                  eg_sum(g, eg_scan_stack(g, scan, eg_slice(g, senses, 1, 2, 3)), 1, 0));
+}
 /* x used twice, and through two paths */
 static eg_node build_shared(eg_graph *g, const eg_node *x) {
     eg_node y = eg_tanh(g, eg_add(g, x[0], x[1]));
@@ -164,6 +190,8 @@ const graph_rule graph_rules[] = {
     {"dropout", build_dropout, 1, {V(2, 5, 8)}, -1, 1},
     {"update", build_update, 1, {V(2, 3, 4)}, -1, 1},
     {"shared", build_shared, 2, {V(2, 3, 4), V(1, 4)}, -1, 1},
+    {"synapses", build_synapses, 2, {V(3, 2, 3, 4), V(2, 4, 7)}, -1, 1},
+    {"scan synapses", scan_synapses, 4, {V(3, 5, 4, 1), V(2, 4, 3), V(2, 4, 7), V(2, 4, 3)}, -1, 1},
     {"scan stack", scan_stack, 4, {RNN}, -1, 1},
     {"scan last", scan_last, 4, {RNN}, -1, 1},
     {"scan sum", scan_sum, 4, {RNN}, -1, 1},

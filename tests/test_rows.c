@@ -205,3 +205,84 @@ TEST(rows, gathers) {
                 }
             }
 }
+
+/* ---- synapses: any list, and one in lanes, against the definition */
+typedef struct synapse_case {
+    size_t sources, targets, batch, fan;
+    bool laned;
+} synapse_case;
+
+static size_t synapses_fill(const synapse_case *c, int32_t *source, int32_t *target) {
+    size_t count = 0;
+    if (!c->laned) {
+        for (; count < c->targets * c->fan; count++) {
+            source[count] = (int32_t)(count * 5 % c->sources);
+            target[count] = count % 7 == 6 ? -1 : (int32_t)(count * 3 % c->targets);
+        }
+        return count;
+    }
+    /* the targets of a group have fewer and fewer synapses */
+    for (size_t group = 0; group < c->targets; group += EG__LANES)
+        for (size_t row = 0; row < c->fan; row++)
+            for (size_t lane = 0; lane < EG__LANES; lane++, count++) {
+                const size_t t = group + lane;
+                const bool there = t < c->targets && (lane == 0 || row + lane % 3 < c->fan);
+                source[count] = (int32_t)((t + row * 3) % c->sources);
+                target[count] = there ? (int32_t)t : -1;
+            }
+    return count;
+}
+
+static void synapses_check(const synapse_case *c, uint64_t *state) {
+    enum { MOST = 4096 };
+    static int32_t source[MOST], target[MOST];
+    const size_t count = synapses_fill(c, source, target);
+    float *parameters = test_alloc(4 * (count + 1) * sizeof *parameters);
+    float *v = test_alloc(c->batch * c->sources * sizeof *v);
+    kernel_random(4 * count, parameters, state);
+    kernel_random(c->batch * c->sources, v, state);
+    for (size_t i = 0; i < count; i++) parameters[2 * count + i] *= 4;
+    void *memory = NULL;
+    if (posix_memalign(&memory, 64, eg__synapses_scratch(c->sources, c->targets) * sizeof(float)))
+        exit(1);
+    const size_t n = c->batch * 2 * c->targets;
+    float *want = test_alloc(n * sizeof *want), *got = test_alloc(n * sizeof *got);
+    eg__synapses_f32_args args = {.list = {c->sources, c->targets, count, source, target, c->laned},
+                                  .batch = c->batch,
+                                  .v = v,
+                                  .v_stride = c->sources,
+                                  .weight = parameters,
+                                  .middle = parameters + count,
+                                  .slope = parameters + 2 * count,
+                                  .reversal = parameters + 3 * count,
+                                  .out = want,
+                                  .out_stride = 2 * c->targets,
+                                  .scratch = memory};
+    eg__synapses_f32_ref(&args);
+    args.out = got;
+    for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_synapses_f32, row));) {
+        kernel_fill(n, got, KERNEL_GUARD);
+        row->function.synapses_f32(&args);
+        for (size_t i = 0; i < n; i++)
+            CHECK(fabs((double)got[i] - (double)want[i]) <= 1e-5 * (1 + (double)c->fan),
+                  "%s: %zu x %zu -> %zu, fan %zu%s: element %zu is %.9g, not %.9g", row->isa,
+                  c->batch, c->sources, c->targets, c->fan, c->laned ? ", laned" : "", i,
+                  (double)got[i], (double)want[i]);
+    }
+    free(memory);
+    free(parameters);
+    free(v);
+    free(want);
+    free(got);
+}
+
+TEST(rows, synapses) {
+    static const synapse_case cases[] = {
+        {1, 1, 1, 1, false},      {5, 7, 3, 4, false},    {20, 33, 65, 6, false},
+        {64, 48, 130, 14, false}, {3, 5, 1, 2, true},     {16, 16, 2, 5, true},
+        {40, 37, 1, 9, true},     {40, 37, 4, 9, true},   {40, 37, 5, 9, true},
+        {64, 64, 1, 13, true},    {64, 64, 33, 13, true},
+    };
+    uint64_t state = 3;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) synapses_check(&cases[i], &state);
+}

@@ -89,6 +89,16 @@ EG_API eg_node eg_matmul(eg_graph *graph, eg_node a, eg_node b);
 EG_API eg_node eg_matmul_transposed(eg_graph *graph, eg_node a, int a_transposed, eg_node b,
                                     int b_transposed);
 
+/* ---- synapses: for each of the targets t, the sums of a*reversal and of a over a list of synapses, with
+ * a = weight sigmoid(slope (v[source] - middle)). The result is [.., 2 targets]: first the currents,
+ * then the conductances. */
+typedef struct eg_synapse_nodes {
+    eg_node v;                               /* [.., sources] */
+    eg_node weight, middle, slope, reversal; /* [count] */
+    eg_node source, target; /* i32 constants [count]; a target below 0 is padding */
+} eg_synapse_nodes;
+EG_API eg_node eg_synapses(eg_graph *graph, const eg_synapse_nodes *nodes, uint64_t targets);
+
 /* ---- over the last axis */
 EG_API eg_node eg_softmax(eg_graph *graph, eg_node x);
 EG_API eg_node eg_log_softmax(eg_graph *graph, eg_node x);

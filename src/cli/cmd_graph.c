@@ -130,7 +130,7 @@ typedef struct source {
     eg_graph *graph;
     eg_output outputs[OUTPUTS];
     size_t count;
-    char names[OUTPUTS][24];
+    char names[OUTPUTS][32];
 } source;
 
 static void add_output(source *s, const char *name, eg_node node) {
@@ -150,7 +150,7 @@ static void find_outputs(source *s) {
             if (eg_graph_node(s->graph, (eg_node){(uint32_t)k}, &user, NULL)) continue;
             for (size_t n = 0; n < user.input_count; n++) used = used || user.inputs[n].id == i;
         }
-        char name[24];
+        char name[32];
         snprintf(name, sizeof name, "node%zu", i);
         if (!used) add_output(s, name, (eg_node){(uint32_t)i});
     }
@@ -168,7 +168,7 @@ static int fill_example(source *s, const char *name, bool gradient, eg_error *er
                                 : eg_graph_check(s->graph, error);
     if (status) return fail(EXIT_FAILED, "%s", error->message);
     for (size_t i = 0; gradient && i < count; i++) {
-        char text[24];
+        char text[32];
         snprintf(text, sizeof text, "gradient%zu", i);
         add_output(s, text, d[i]);
     }

@@ -67,6 +67,11 @@ bool eg__lift_can(const eg__lift *lift, uint32_t id) {
     case EG__GRAPH_reduce:
     case EG__GRAPH_softmax:
     case EG__GRAPH_norm: return node->rank < EG_RANK_MAX;
+    case EG__GRAPH_synapses:
+    case EG__GRAPH_synapses_dv: /* parameters are the same in all steps */
+        for (unsigned i = 1; i < 7; i++)
+            if (eg__old(lift->r, eg__old_input(lift->r, id, i))->scan) return false;
+        return node->rank < EG_RANK_MAX;
     case EG__GRAPH_matmul: /* rows of all steps meet one right side */
         return node->rank < EG_RANK_MAX && !node->attributes.index[0] &&
                !eg__old(lift->r, eg__old_input(lift->r, id, 1))->scan;

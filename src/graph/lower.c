@@ -465,7 +465,9 @@ static void touch(eg__lowering *l, uint32_t id, uint32_t region) {
 static size_t grain_of(const eg__step *step, size_t items) {
     enum { WORTH_NS = 5000 };
     const bool product = step->run == eg__run_gemm;
-    if (!items || step->run == eg__run_scatter || step->run == eg__run_column_sum) return 0;
+    if (!items || step->run == eg__run_scatter || step->run == eg__run_column_sum ||
+        step->run == eg__run_synapses_dp)
+        return 0;
     double ns = (step->flops / (product ? 60 : 6) + step->bytes / 20) / (double)items;
     size_t grain = ns * (double)items < 1 ? items : (size_t)(WORTH_NS / ns) + 1;
     if (product && !step->u.gemm.products) grain = eg__max(grain, eg__ceil_div(8, step->rows));

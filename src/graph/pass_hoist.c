@@ -30,7 +30,7 @@ static bool is_early(const eg__lift *l, uint32_t id) {
 static bool has_product(const eg__lift *l, uint32_t id) {
     const eg__node *node = eg__old(l->r, id);
     if (!node->scan || node->op == EG__GRAPH_step) return false;
-    if (node->op == EG__GRAPH_matmul) return true;
+    if (node->op == EG__GRAPH_matmul || node->op == EG__GRAPH_synapses) return true;
     for (unsigned i = 0; i < node->input_count; i++)
         if (has_product(l, eg__old_input(l->r, id, i))) return true;
     return false;
@@ -129,6 +129,9 @@ static eg_node rule(eg__rewrite *r, uint32_t id) {
     eg__lift *lift = r->user;
     const eg__node *node = eg__old(r, id);
     eg_graph *g = r->to;
+    if (node->scan && node->op == EG__GRAPH_synapses)
+        return is_early(lift, id) ? eg_scan_step(g, r->map[node->scan], eg__lift_node(lift, id))
+                                  : (eg_node){0};
     if (!node->scan || (!is_add(node) && node->op != EG__GRAPH_matmul) || is_part_of_sum(lift, id))
         return (eg_node){0};
     if (is_early(lift, id)) { /* all of it leaves, unless something larger that contains it does */

@@ -39,6 +39,20 @@ static eg_node product(eg_graph *g, eg_node a, eg_node d) {
     return eg_matmul_transposed(g, join_time(g, a), 1, d, 0);
 }
 
+/* The gradients of all steps by the parameters of synapses: one sum over time and batch. */
+static eg_node synapses_of(eg__lift *l, uint32_t id) {
+    const eg__rewrite *r = l->r;
+    eg_node in[8];
+    for (unsigned i = 0; i < 8; i++) {
+        const uint32_t input = eg__old_input(r, id, i);
+        const bool inside = eg__old(r, input)->scan != 0;
+        if (inside != (i == 0 || i == 7) || (inside && eg__old(r, input)->rank == EG_RANK_MAX))
+            return (eg_node){0};
+        in[i] = eg__lift_node(l, input);
+    }
+    return eg__graph_add(r->to, EG__GRAPH_synapses_dp, 0, 8, in, &eg__old(r, id)->attributes, NULL);
+}
+
 /* A term of the sum that is one product, or one sum, over time and batch; {0} = it is not. */
 static eg_node total_of(eg__lift *l, uint32_t id) {
     const eg__rewrite *r = l->r;
@@ -50,6 +64,12 @@ static eg_node total_of(eg__lift *l, uint32_t id) {
         return a.id && b.id ? eg_add(g, a, b) : (eg_node){0};
     }
     const uint32_t x = node->input_count ? eg__old_input(r, id, 0) : 0;
+    if (node->op == EG__GRAPH_slice && node->attributes.index[0] == 0) {
+        eg_node inner = total_of(l, x);
+        return inner.id ? eg_slice(g, inner, 0, (uint64_t)node->attributes.index[1], node->shape[0])
+                        : inner;
+    }
+    if (node->op == EG__GRAPH_synapses_dp) return synapses_of(l, id);
     if (node->op == EG__GRAPH_reshape) {
         eg_node inner = total_of(l, x);
         return inner.id ? eg_reshape(g, inner, node->rank, node->shape) : inner;

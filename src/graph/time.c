@@ -101,6 +101,15 @@ static int through(clock *c, uint32_t id, unsigned input, int axis) {
     case EG__GRAPH_gather:
         if (input == 1) return axis;
         break;
+    case EG__GRAPH_synapses:
+    case EG__GRAPH_synapses_dv:
+        if ((input == 0 || input == 7) && axis + 1 < (int)x->rank) return axis;
+        break;
+    case EG__GRAPH_synapses_dp: /* a sum over the steps there are */
+        if ((input == 0 || input == 7) && axis == 0 && x->rank > 1 &&
+            c->axis[eg__lower_input(c->l, id, 7 - input)] == 1)
+            return -1;
+        break;
     case EG__GRAPH_matmul: return through_matmul(c, id, input, axis);
     case EG__GRAPH_step:
         if (axis == 0) return -1; /* it ends here */
@@ -135,6 +144,8 @@ static int back(const clock *c, uint32_t id, unsigned input) {
             return 0;
         return input == 1 && x->rank > 2 && x->rank == node->rank ? 0 : -1;
     case EG__GRAPH_gather: return input == 1 ? 0 : -1;
+    case EG__GRAPH_synapses:
+    case EG__GRAPH_synapses_dv: return (input == 0 || input == 7) && x->rank > 1 ? 0 : -1;
     default: return -1;
     }
 }

@@ -7,6 +7,7 @@
 #include "kernels/fused.h"
 #include "kernels/gemm.h"
 #include "kernels/rows.h"
+#include "kernels/synapses.h"
 
 /* ---- what a kernel of each operation looks like */
 typedef void eg__gemm_f32_function(const eg__gemm_f32_args *args);
@@ -21,6 +22,9 @@ typedef void eg__rmsnorm_f32_function(const eg__norm_f32_args *args);
 typedef void eg__copy_f32_function(const eg__move_f32_args *args);
 typedef void eg__transpose_f32_function(const eg__move_f32_args *args);
 typedef void eg__gather_f32_function(const eg__gather_f32_args *args);
+typedef void eg__synapses_f32_function(const eg__synapses_f32_args *args);
+typedef void eg__synapses_dv_f32_function(const eg__synapses_back_f32_args *args);
+typedef void eg__synapses_dp_f32_function(const eg__synapses_back_f32_args *args);
 /* n elements; rounding to nearest, ties to even; a NaN stays a (quiet) NaN */
 typedef void eg__f16_to_f32_function(size_t n, const uint16_t *x, float *y);
 typedef void eg__f32_to_f16_function(size_t n, const float *x, uint16_t *y);

@@ -20,11 +20,23 @@ typedef struct bench {
         eg__norm_f32_args norm;
         eg__move_f32_args move;
         eg__gather_f32_args gather;
+        eg__synapses_f32_args synapses;
+        eg__synapses_back_f32_args synapses_back;
     } args;
     size_t n;
     const char *shape;
     double flops, bytes; /* of one call; flops 0 = it moves data */
 } bench;
+
+/* 48 targets with 14 synapses each, in lanes. */
+enum { CELLS = 48, FAN = 14, SYNAPSES = CELLS * FAN, SAMPLES = 32 };
+static eg__synapse_list synapse_list(int32_t *memory) {
+    for (int32_t i = 0; i < SYNAPSES; i++) {
+        memory[i] = i * 7 % CELLS;
+        memory[SYNAPSES + i] = i / (FAN * EG__LANES) * EG__LANES + i % EG__LANES;
+    }
+    return (eg__synapse_list){CELLS, CELLS, SYNAPSES, memory, memory + SYNAPSES, true};
+}
 
 static const eg__fused_program gate_program = {
     4,
@@ -107,6 +119,28 @@ static void prepare(bench *b) {
         b->shape = "128x384";
         b->bytes = 8.0 * ROWS * WIDE;
         break;
+    case EG__OP_synapses_f32:
+    case EG__OP_synapses_dv_f32:
+    case EG__OP_synapses_dp_f32: {
+        const eg__synapses_f32_args forward = {synapse_list((int32_t *)(out + SPACE / 4)),
+                                               SAMPLES,
+                                               in,
+                                               CELLS,
+                                               in,
+                                               in,
+                                               in,
+                                               in,
+                                               out,
+                                               2 * CELLS,
+                                               out + SPACE / 8};
+        if (b->row->operation == EG__OP_synapses_f32) b->args.synapses = forward;
+        else
+            b->args.synapses_back =
+                (eg__synapses_back_f32_args){forward, in, 2 * CELLS, out, CELLS};
+        b->shape = "32 samples, 672 synapses";
+        b->bytes = 4.0 * (SAMPLES * CELLS * 3 + SYNAPSES * 6);
+        break;
+    }
     case EG__OP_f16_to_f32:
     case EG__OP_f32_to_f16:
     case EG__OP_bf16_to_f32:
@@ -145,6 +179,9 @@ static void run(void *job) {
     case EG__OP_copy_f32: f->copy_f32(&b->args.move); break;
     case EG__OP_transpose_f32: f->transpose_f32(&b->args.move); break;
     case EG__OP_gather_f32: f->gather_f32(&b->args.gather); break;
+    case EG__OP_synapses_f32: f->synapses_f32(&b->args.synapses); break;
+    case EG__OP_synapses_dv_f32: f->synapses_dv_f32(&b->args.synapses_back); break;
+    case EG__OP_synapses_dp_f32: f->synapses_dp_f32(&b->args.synapses_back); break;
     case EG__OP_f16_to_f32: f->f16_to_f32(b->n, (const uint16_t *)b->in, b->out); break;
     case EG__OP_f32_to_f16: f->f32_to_f16(b->n, b->in, (uint16_t *)b->out); break;
     case EG__OP_bf16_to_f32: f->bf16_to_f32(b->n, (const uint16_t *)b->in, b->out); break;

@@ -1,0 +1,49 @@
+/* Conductance sums over a list of synapses: what liquid time-constant networks compute. */
+#ifndef EG__SYNAPSES_H
+#define EG__SYNAPSES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A list of synapses. A negative target is padding. It is `laned` when the list comes in rows of
+ * EG__LANES of which each lane keeps its target over several rows (padding follows when it has no
+ * more; the first lane has the most) and no target has two lanes: then the sums of EG__LANES targets
+ * grow in registers. */
+enum { EG__LANES = 16 };
+typedef struct eg__synapse_list {
+    size_t sources, targets, count;
+    const int32_t *source, *target;
+    bool laned;
+} eg__synapse_list;
+
+/* out[b][t] = sum of a*reversal and out[b][targets + t] = sum of a over the synapses p of target t,
+ * with a = weight[p] * sigmoid(slope[p] * (v[b][source[p]] - middle[p])). */
+typedef struct eg__synapses_f32_args {
+    eg__synapse_list list;
+    size_t batch;
+    const float *v;
+    size_t v_stride;
+    const float *weight, *middle, *slope, *reversal;
+    float *out;
+    size_t out_stride;
+    float *scratch; /* eg__synapses_scratch floats, aligned to 64 */
+} eg__synapses_f32_args;
+
+/* Samples that are worked on side by side, and what that needs. */
+enum { EG__SYNAPSES_BLOCK = 64 };
+static inline size_t eg__synapses_scratch(size_t sources, size_t targets) {
+    return (sources + 2 * targets) * EG__SYNAPSES_BLOCK;
+}
+
+/* The reverse: d is the gradient of out, [batch][2 targets]. dv[b][s], or sums over the batch for each
+ * synapse: parameters[0..3][p] of weight, middle, slope, reversal. */
+typedef struct eg__synapses_back_f32_args {
+    eg__synapses_f32_args forward; /* out is not used */
+    const float *d;
+    size_t d_stride;
+    float *result;
+    size_t result_stride; /* of dv */
+} eg__synapses_back_f32_args;
+
+#endif
