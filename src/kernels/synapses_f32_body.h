@@ -91,6 +91,11 @@ static void sample_run(const eg__synapses_f32_args *args, size_t b) {
                       vf_sub(vf_load(gathered + l * VF_N), vf_load(args->middle + p + l * VF_N)));
         vf_sigmoid_n(VECTORS, x);
         EACH_VECTOR(VECTORS) x[l] = vf_mul(x[l], vf_load(args->weight + p + l * VF_N));
+        /* the bits of -1 and its neighbours are NaN, those of a target are not */
+        EACH_VECTOR(VECTORS) {
+            const vf target = vf_load((const float *)(const void *)(list->target + p) + l * VF_N);
+            x[l] = vf_select(vf_ne(target, target), vf_zero(), x[l]);
+        }
         EACH_VECTOR(VECTORS)
         current[l] = vf_fma(x[l], vf_load(args->reversal + p + l * VF_N), current[l]);
         EACH_VECTOR(VECTORS) conductance[l] = vf_add(conductance[l], x[l]);
