@@ -1,0 +1,96 @@
+/* MT19937 and what numpy's RandomState and torch make of its words. */
+#include "base/random.h"
+
+#include <assert.h>
+#include <math.h>
+
+enum { SHIFT = 397 }; /* how far ahead the recurrence looks */
+
+void eg__mt_seed(eg__mt *mt, uint32_t seed) {
+    mt->words[0] = seed;
+    for (uint32_t i = 1; i < EG__MT_WORDS; i++) {
+        uint32_t before = mt->words[i - 1];
+        mt->words[i] = 1812433253u * (before ^ (before >> 30)) + i;
+    }
+    mt->at = EG__MT_WORDS;
+}
+
+static void make_block(eg__mt *mt) {
+    uint32_t *w = mt->words;
+    for (uint32_t i = 0; i < EG__MT_WORDS; i++) {
+        uint32_t y = (w[i] & 0x80000000u) | (w[(i + 1) % EG__MT_WORDS] & 0x7fffffffu);
+        w[i] = w[(i + SHIFT) % EG__MT_WORDS] ^ (y >> 1) ^ (y & 1 ? 0x9908b0dfu : 0);
+    }
+    mt->at = 0;
+}
+
+uint32_t eg__mt_u32(eg__mt *mt) {
+    if (mt->at == EG__MT_WORDS) make_block(mt);
+    uint32_t y = mt->words[mt->at++];
+    y ^= y >> 11;
+    y ^= (y << 7) & 0x9d2c5680u;
+    y ^= (y << 15) & 0xefc60000u;
+    return y ^ (y >> 18);
+}
+
+uint64_t eg__mt_u64(eg__mt *mt) {
+    uint64_t high = eg__mt_u32(mt);
+    return high << 32 | eg__mt_u32(mt);
+}
+
+double eg__mt_sample(eg__mt *mt) {
+    double high = eg__mt_u32(mt) >> 5, low = eg__mt_u32(mt) >> 6;
+    return (high * 67108864.0 + low) / 9007199254740992.0;
+}
+
+void eg__mt_skip(eg__mt *mt, uint64_t draws) {
+    while (draws--) eg__mt_u32(mt);
+}
+
+uint64_t eg__mt_interval(eg__mt *mt, uint64_t most) {
+    if (!most) return 0;
+    uint64_t mask = UINT64_MAX >> __builtin_clzll(most), value;
+    do value = (most > UINT32_MAX ? eg__mt_u64(mt) : eg__mt_u32(mt)) & mask;
+    while (value > most);
+    return value;
+}
+
+int64_t eg__mt_randint(eg__mt *mt, int64_t low, int64_t high) {
+    assert(low < high);
+    uint64_t most = (uint64_t)high - 1 - (uint64_t)low;
+    return (int64_t)((uint64_t)low + eg__mt_interval(mt, most));
+}
+
+void eg__mt_shuffle(eg__mt *mt, uint32_t count, uint32_t *values) {
+    for (uint32_t i = count; i-- > 1;) {
+        uint32_t j = (uint32_t)eg__mt_interval(mt, i), kept = values[i];
+        values[i] = values[j];
+        values[j] = kept;
+    }
+}
+
+void eg__mt_permutation(eg__mt *mt, uint32_t count, uint32_t *out) {
+    for (uint32_t i = 0; i < count; i++) out[i] = i;
+    eg__mt_shuffle(mt, count, out);
+}
+
+void eg__mt_choice(eg__mt *mt, uint32_t count, const uint32_t *from, uint32_t chosen,
+                   uint32_t *out) {
+    assert(chosen <= count);
+    eg__mt_permutation(mt, count, out);
+    for (uint32_t i = 0; from && i < chosen; i++) out[i] = from[out[i]];
+}
+
+void eg__torch_uniform(eg__mt *mt, size_t count, float *out, double low, double high) {
+    const float from = (float)low, range = (float)high - from;
+    /* torch's vector code fuses; a product rounded by itself would differ in the last bit */
+    for (size_t i = 0; i < count; i++)
+        out[i] = fmaf((float)(eg__mt_u32(mt) & 0xffffff) * 0x1p-24f, range, from);
+}
+
+uint64_t eg__torch_normal_draws(uint64_t count) {
+    /* few: one by one, in pairs of doubles of two words each; many: one word each, in blocks of 16,
+     * of which an incomplete last one is drawn anew as the last 16 values */
+    if (count < 16) return (count + 1) / 2 * 4;
+    return count + (count % 16 ? 16 : 0);
+}
