@@ -13,5 +13,6 @@
 #include "elegans/program.h"
 #include "elegans/session.h"
 #include "elegans/tensor.h"
+#include "elegans/wiring.h"
 
 #endif
