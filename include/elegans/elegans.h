@@ -11,6 +11,7 @@
 #include "elegans/measure.h"
 #include "elegans/memory.h"
 #include "elegans/program.h"
+#include "elegans/safetensors.h"
 #include "elegans/session.h"
 #include "elegans/tensor.h"
 #include "elegans/wiring.h"

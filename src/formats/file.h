@@ -38,6 +38,21 @@ void eg__source_close(eg__source *source);
 eg_status eg__file_read(eg__memory *memory, const char *path, uint64_t limit, void **bytes,
                         size_t *length, eg_error *error);
 
+/* A whole file as memory that must not be written to. All zero is no file. */
+typedef struct eg__mapping {
+    const unsigned char *bytes;
+    size_t size;
+    void *mapped; /* the system's, or */
+    void *taken;  /* ours, EG_TAG_FILE */
+} eg__mapping;
+
+/* Mapped where the system can, otherwise read. After a failure *out is all zero. */
+eg_status eg__mapping_open(eg__mapping *out, eg__memory *memory, const char *path, eg_error *error);
+/* The same without the system's help: eg__mapping_open falls back to it. */
+eg_status eg__mapping_read(eg__mapping *out, eg__memory *memory, const eg__source *source,
+                           eg_error *error);
+void eg__mapping_close(eg__mapping *mapping, eg__memory *memory);
+
 /* ---- writing: into a temporary file in the same folder, which takes the name at the end */
 
 enum { EG__PATH_SIZE = 4096, EG__WRITER_BUFFER = 16384 };

@@ -1,6 +1,7 @@
 /* Writes .npz archives of stored arrays, the same bytes as numpy.savez. */
 #include "formats/npy.h"
 #include "formats/npz.h"
+#include "formats/utf8.h"
 #include "formats/zip.h"
 
 #include <stdlib.h>
@@ -17,21 +18,6 @@ typedef struct archive {
     char *names; /* with their extensions, one after the other */
 } archive;
 
-/* How many bytes the UTF-8 sequence at `at` has; 0 = none. Text ends with a zero byte. */
-static size_t sequence_length(const unsigned char *at) {
-    static const uint32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000};
-    if (at[0] < 0x80) return 1;
-    if (at[0] < 0xc2 || at[0] > 0xf4) return 0;
-    size_t length = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
-    uint32_t code = at[0] & (0x7fu >> length);
-    for (size_t i = 1; i < length; i++) {
-        if ((at[i] & 0xc0) != 0x80) return 0;
-        code = code << 6 | (at[i] & 0x3fu);
-    }
-    bool surrogate = code >= 0xd800 && code <= 0xdfff;
-    return code >= lowest[length] && code <= 0x10ffff && !surrogate ? length : 0;
-}
-
 /* zip marks names beyond ASCII as UTF-8, and readers refuse an archive where that is not so. */
 static eg_status check_name(const char *name, size_t index, eg__zip_entry *out, eg_error *error) {
     *out = (eg__zip_entry){.method = EG__ZIP_STORED};
@@ -42,7 +28,7 @@ static eg_status check_name(const char *name, size_t index, eg__zip_entry *out, 
                         strlen(name));
     const unsigned char *at = (const unsigned char *)name;
     while (*at) {
-        size_t length = sequence_length(at);
+        size_t length = eg__utf8_length(at);
         if (!length)
             return eg__fail(error, EG_ERR_ARGUMENT, "name of tensor '%zu' is not UTF-8", index);
         if (length > 1) out->flags = FLAG_UTF8;

@@ -2,6 +2,7 @@
 #include "engine/context.h"
 #include "formats/npy.h"
 #include "formats/npz.h"
+#include "formats/safetensors.h"
 
 static eg_status no_place(eg_error *error) {
     return eg__fail(error, EG_ERR_ARGUMENT, "no context, no path or no place for the result");
@@ -22,4 +23,19 @@ eg_status eg_npz_write(eg_context *context, const char *path, size_t count,
                        const char *const *names, const eg_tensor *tensors, eg_error *error) {
     if (!context) return eg__fail(error, EG_ERR_ARGUMENT, "no context");
     return eg__npz_save(eg__context_memory(context), path, count, names, tensors, error);
+}
+
+eg_status eg_safetensors_open(eg_context *context, const char *path, eg_safetensors **out,
+                              eg_error *error) {
+    if (out) *out = NULL;
+    if (!context || !path || !out) return no_place(error);
+    return eg__safetensors_open(eg__context_memory(context), path, out, error);
+}
+
+eg_status eg_safetensors_write(eg_context *context, const char *path, size_t count,
+                               const char *const *names, const eg_tensor *tensors,
+                               size_t metadata_count, const eg_pair *metadata, eg_error *error) {
+    if (!context) return eg__fail(error, EG_ERR_ARGUMENT, "no context");
+    return eg__safetensors_save(eg__context_memory(context), path, count, names, tensors,
+                                metadata_count, metadata, error);
 }
