@@ -65,7 +65,8 @@ static eg_status read_shape(const json_t *list, eg__safetensor *tensor, eg_error
         if (extent == 0) empty = true;
         else if (__builtin_mul_overflow(size, extent, &size)) fits = false;
     }
-    if (!fits) return refuse(tensor, EG_ERR_OVERFLOW, "more bytes than 64 bits count", error);
+    if (!fits || size > INT64_MAX)
+        return refuse(tensor, EG_ERR_OVERFLOW, "more bytes than 63 bits count", error);
     if (empty) size = 0;
     if (packed && size % 8)
         return bad(tensor, "elements that fill no whole number of bytes", error);
