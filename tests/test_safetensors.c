@@ -1,25 +1,11 @@
 /* .safetensors: the package's files read and written byte for byte, views, memory that runs out. */
-#include "formats/safetensors.h"
 #include "elegans/context.h"
-#include "test_formats.h"
+#include "test_safetensors.h"
 
 #include <dirent.h>
 #include <unistd.h>
 
 AREA(safetensors, "the package's files byte for byte, views into them, every allocation fails")
-
-static bool reads(void) {
-    test_memory test;
-    test_memory_open(&test, 0);
-    eg_safetensors *file;
-    eg_error error = {0};
-    eg_status status = eg__safetensors_parse(test.memory, "\2\0\0\0\0\0\0\0{}", 10, &file, &error);
-    eg_safetensors_close(file);
-    test_memory_close(&test);
-    if (status == EG_ERR_UNSUPPORTED) test_skip("%s", error.message);
-    else CHECK(status == EG_OK, "%s", error.message);
-    return status == EG_OK;
-}
 
 /* Reads all of `path`, writes it again in the same order, and compares; returns the tensors. */
 static size_t check_copy(eg__memory *memory, const char *path, const char *copy) {
@@ -57,7 +43,7 @@ TEST(safetensors, golden_files_are_read_and_written) {
         const char *file;
         size_t count;
     } rows[] = {{"types", 11}, {"empty", 0}, {"pairs", 1}, {"names", 5}};
-    if (!reads()) return;
+    if (!test_reads_safetensors()) return;
     test_memory test;
     test_memory_open(&test, 0);
     const char *folder = test_folder();
@@ -86,7 +72,7 @@ TEST(safetensors, golden_tensors_are_what_was_written) {
     };
     static const char *const names[] = {"i64", "f32", "none",  "scalar", "i32", "bf16",
                                         "f16", "i8",  "rank6", "u8",     "bool"};
-    if (!reads()) return;
+    if (!test_reads_safetensors()) return;
     test_memory test;
     test_memory_open(&test, 0);
     eg_safetensors *file = NULL;
@@ -119,7 +105,7 @@ TEST(safetensors, golden_tensors_are_what_was_written) {
 }
 
 TEST(safetensors, foreign_types_open_and_are_refused_by_name) {
-    if (!reads()) return;
+    if (!test_reads_safetensors()) return;
     test_memory test;
     test_memory_open(&test, 0);
     eg_safetensors *file = NULL;
@@ -162,7 +148,7 @@ TEST(safetensors, recorded_models) {
     test_memory test;
     test_memory_open(&test, 0);
     size_t files = 0, tensors = 0;
-    const char *copies = reads() ? test_folder() : NULL;
+    const char *copies = test_reads_safetensors() ? test_folder() : NULL;
     for (struct dirent *entry; copies && (entry = readdir(directory));) {
         const char *dot = strrchr(entry->d_name, '.');
         if (!dot || strcmp(dot, ".safetensors") != 0) continue;
@@ -208,7 +194,7 @@ TEST(safetensors, context) {
     const char *name = "x";
     eg_pair pair = {"key", "value"};
     CHECK_OK(eg_safetensors_write(context, path, 1, &name, &tensor, 1, &pair, &error), error);
-    if (reads()) {
+    if (test_reads_safetensors()) {
         eg_safetensors *file = NULL;
         CHECK_OK(eg_safetensors_open(context, path, &file, &error), error);
         CHECK_OK(eg_safetensors_tensor(file, "x", &back, &error), error);
@@ -330,7 +316,7 @@ static eg_status save_and_open(void *user, const eg_allocator *allocator, eg_err
 }
 
 TEST(safetensors, every_allocation_fails) {
-    if (!reads()) return;
+    if (!test_reads_safetensors()) return;
     char path[512];
     snprintf(path, sizeof path, "%s/out.safetensors", test_folder());
     int failed = test_every_allocation(save_and_open, path);
