@@ -3,7 +3,6 @@
 #include "test_safetensors.h"
 
 #include <dirent.h>
-#include <unistd.h>
 
 AREA(safetensors, "the package's files byte for byte, views into them, every allocation fails")
 
