@@ -10,6 +10,7 @@
 #include "elegans/kernels.h"
 #include "elegans/measure.h"
 #include "elegans/memory.h"
+#include "elegans/model.h"
 #include "elegans/program.h"
 #include "elegans/safetensors.h"
 #include "elegans/session.h"

@@ -1,0 +1,89 @@
+/* Models: liquid networks (CfC, LTC on neural circuit policies), from specs and files, as graphs and as
+ * streams. */
+#ifndef ELEGANS_MODEL_H
+#define ELEGANS_MODEL_H
+
+#include "elegans/program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct eg_model eg_model; /* opaque; read by any number of threads, changed by one */
+
+/* A file, or a spec of a freshly initialised model such as "cfc:autoncp:64:16,in=16,seed=1"
+ * (docs/liquid-networks.md has all of them). You own *out. */
+EG_API eg_status eg_model_open(eg_context *context, const char *file_or_spec, eg_model **out,
+                               eg_error *error);
+/* A safetensors file with the parameters of torch's state-dict, and the architecture as JSON: `config`, or
+ * NULL when the file says it in its metadata. */
+EG_API eg_status eg_model_load(eg_context *context, const char *path, const char *config,
+                               eg_model **out, eg_error *error);
+EG_API void eg_model_destroy(eg_model *model); /* NULL is fine */
+/* One safetensors file with the architecture in its metadata; written beside and renamed. */
+EG_API eg_status eg_model_save(const eg_model *model, const char *path, eg_error *error);
+
+typedef struct eg_model_info {
+    uint64_t inputs, outputs, state; /* features; state: of one sample, all layers */
+    uint64_t layers, parameters;     /* parameters: trainable numbers */
+    int uses_time;                   /* elapsed times matter: always, today */
+} eg_model_info;
+EG_API void eg_model_info_get(const eg_model *model, eg_model_info *out);
+
+/* Its tensors, named as torch's state-dict names them; masks are among them. Values may be written. */
+EG_API size_t eg_model_count(const eg_model *model);
+EG_API const char *eg_model_tensor(const eg_model *model, size_t index, eg_tensor *out,
+                                   int *is_trainable); /* NULL past the end */
+
+/* ---- as a graph */
+typedef struct eg_model_options { /* all zero = one sample, one step, no elapsed times */
+    uint64_t batch, time;         /* 0 = 1 */
+    int batch_first;              /* x is [batch, time, inputs], else [time, batch, inputs] */
+    int unbatched;                /* no batch axis at all; batch must be 0 or 1 */
+    int last;                     /* only the last output, else all */
+    int spans;                    /* an input "timespans": x's shape without the features */
+    int lengths;                  /* an input "lengths" [batch]: steps of each sample */
+    int state;                    /* inputs "h0" (and "c0"): initial states, else zeros */
+    int as_parameters;            /* inputs become parameters, so that gradients reach them */
+} eg_model_options;
+
+enum { EG_MODEL_STATES = 64 };
+typedef struct eg_model_nodes {
+    eg_node x, spans, lengths; /* {0} where there is none */
+    eg_node y;
+    size_t states; /* of each layer and direction: h, and c with mixed memory */
+    eg_node initial[EG_MODEL_STATES], final[EG_MODEL_STATES];
+    char state_name[EG_MODEL_STATES][16]; /* of the input and, with 'n' for '0', of the output: "h0" */
+} eg_model_nodes;
+/* Builds the model in `graph`: inputs x, timespans, lengths, h0 ..; parameters named as in the state-dict.
+ * A negative or undefined elapsed time is not looked for here: see eg_model_check_spans. */
+EG_API eg_status eg_model_build(const eg_model *model, eg_graph *graph,
+                                const eg_model_options *options, eg_model_nodes *out,
+                                eg_error *error);
+/* The values of the model into the weights of a program that was built from it. */
+EG_API eg_status eg_model_weights(const eg_model *model, eg_weights *weights, eg_error *error);
+/* EG_ERR_ARGUMENT names the sample and step of the first span that is negative, infinite or NaN. */
+EG_API eg_status eg_model_check_spans(const float *spans, uint64_t batch, uint64_t time,
+                                      int batch_first, eg_error *error);
+
+/* ---- streams: one step in, one step out, with a state of their own. A step takes no memory and no
+ * lock. */
+typedef struct eg_stream_program eg_stream_program; /* compiled once, shared by all streams */
+typedef struct eg_stream eg_stream;                 /* one per robot, used by one thread at a time */
+EG_API eg_status eg_stream_compile(eg_model *model, eg_stream_program **out, eg_error *error);
+EG_API void eg_stream_program_destroy(eg_stream_program *program); /* after its streams */
+EG_API eg_status eg_stream_create(eg_stream_program *program, eg_stream **out, eg_error *error);
+EG_API void eg_stream_destroy(eg_stream *stream);
+/* x: inputs floats; elapsed: time since the last step, in the unit of the training; y: outputs floats.
+ * EG_ERR_ARGUMENT for an elapsed time that is negative or NaN; the state is as it was then. */
+EG_API eg_status eg_stream_step(eg_stream *stream, const float *x, float elapsed, float *y,
+                                eg_error *error);
+EG_API void eg_stream_reset(eg_stream *stream);
+/* The whole state, eg_model_info.state floats. */
+EG_API void eg_stream_state_get(const eg_stream *stream, float *state);
+EG_API void eg_stream_state_set(eg_stream *stream, const float *state);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

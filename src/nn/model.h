@@ -1,0 +1,132 @@
+/* Liquid networks: layers of CfC and LTC cells, their parameters, and the graphs they become. */
+#ifndef EG__MODEL_H
+#define EG__MODEL_H
+
+#include "elegans/model.h"
+#include "engine/program.h"
+#include "nn/wiring.h"
+
+typedef enum eg__cell { EG__CFC, EG__LTC } eg__cell;
+typedef enum eg__cfc_mode { EG__CFC_DEFAULT, EG__CFC_PURE, EG__CFC_NO_GATE } eg__cfc_mode;
+typedef enum eg__activation {
+    EG__LECUN_TANH,
+    EG__SILU,
+    EG__RELU,
+    EG__TANH,
+    EG__GELU,
+    EG__ACTIVATIONS
+} eg__activation;
+typedef enum eg__map { EG__MAP_NONE, EG__MAP_LINEAR, EG__MAP_AFFINE } eg__map;
+typedef enum eg__merge {
+    EG__ONE_WAY,
+    EG__MERGE_CONCAT,
+    EG__MERGE_SUM,
+    EG__MERGE_MUL,
+    EG__MERGE_AVERAGE
+} eg__merge;
+
+enum { EG__BACKBONE_MAX = 8, EG__WIRED_MAX = 3, EG__LAYERS_MAX = 16, EG__NAME_MAX = 96 };
+
+/* One layer of a wired CfC: a cell without a backbone, of whose synapses only some exist. */
+typedef struct eg__wired {
+    uint32_t inputs, units;
+    float *mask; /* [units][inputs + units] */
+} eg__wired;
+
+typedef struct eg__layer {
+    eg__cell cell;
+    uint32_t inputs, units, outputs; /* units: the state; outputs: before the projection */
+    eg__merge merge;                 /* both ways through time */
+    bool mixed;                      /* an LSTM keeps a memory beside the state */
+    uint32_t projection;             /* outputs of a linear map after the cell; 0 = none */
+    eg__wiring *wiring;              /* as it was asked for; NULL = none, or not known */
+    /* CfC */
+    eg__cfc_mode mode;
+    bool keras; /* no tanh on the heads, the time term negated */
+    eg__activation activation;
+    uint32_t backbone_count, backbone[EG__BACKBONE_MAX];
+    double dropout;
+    uint32_t wired_count; /* 0 = fully connected */
+    eg__wired wired[EG__WIRED_MAX];
+    /* LTC */
+    uint32_t unfolds;
+    double epsilon;
+    bool explicit_constraints;
+    eg__map input_map, output_map;
+    int8_t *recurrent, *sensory; /* [units][units] and [inputs][units]: 0 = no synapse */
+} eg__layer;
+
+/* A parameter or mask of the model, as a state-dict names it. */
+typedef struct eg__parameter {
+    char name[EG__NAME_MAX];
+    unsigned rank;
+    uint64_t shape[2];
+    bool is_mask; /* constant: follows from the wiring */
+    size_t layer;
+    size_t offset; /* of its values in the model */
+} eg__parameter;
+
+struct eg_model {
+    eg_context *context;
+    eg__memory *memory;
+    eg__layer layers[EG__LAYERS_MAX];
+    size_t layer_count;
+    eg__parameter *parameters; /* masks included */
+    size_t parameter_count, parameter_room;
+    float *values;
+    size_t value_count;
+    char *spec; /* what it was made from, NULL = a file */
+};
+
+/* ---- model.c */
+eg_status eg__model_new(eg_context *context, eg_model **out, eg_error *error);
+/* Checks the layers, fills what follows from the wiring, lists the parameters; their values are zero
+ * and masks set. */
+eg_status eg__model_complete(eg_model *model, eg_error *error);
+const eg__parameter *eg__model_parameter(const eg_model *model, const char *name);
+static inline float *eg__parameter_values(const eg_model *model, const eg__parameter *p) {
+    return model->values + p->offset;
+}
+size_t eg__parameter_size(const eg__parameter *p);
+const char *eg__activation_name(eg__activation activation);
+const char *eg__mode_name(eg__cfc_mode mode);
+const char *eg__map_name(eg__map map);
+const char *eg__merge_name(eg__merge merge);
+uint32_t eg__layer_width(const eg__layer *layer); /* what it hands on */
+/* "layers.1.backward.": what stands before the names of a layer's parameters, if there are several. */
+void eg__layer_prefix(const eg_model *model, size_t layer, int way, char out[32]);
+
+/* ---- cells: one step. Parameters are asked for by their names within the layer ("rnn_cell.ff1.weight",
+ * with the layer's prefix put before). */
+typedef struct eg__builder {
+    const eg_model *model;
+    eg_graph *graph;
+    const eg__layer *layer;
+    char prefix[32];
+    eg_node *nodes; /* per parameter of the model; made when they are asked for first */
+} eg__builder;
+eg_node eg__builder_parameter(eg__builder *b, const char *format, ...) EG_PRINTF(2, 3);
+/* x W' + bias, as torch stores them: NAME.weight and NAME.bias */
+eg_node eg__builder_linear(eg__builder *b, eg_node x, const char *name);
+
+/* The state after a step: x [B, inputs], h [B, units], span [B, 1] or {0} for 1. */
+eg_node eg__cfc_step(eg__builder *b, eg_node x, eg_node h, eg_node span);
+eg_node eg__ltc_step(eg__builder *b, eg_node x, eg_node h, eg_node span);
+/* The LSTM of a mixed memory: h and c are replaced. */
+void eg__memory_step(eg__builder *b, eg_node x, eg_node *h, eg_node *c);
+/* What the layer hands on, from its state: [.., units] to [.., width]. */
+eg_node eg__layer_read(eg__builder *b, eg_node h);
+
+/* Names for the parameters of a layer, appended to the model's list. */
+void eg__layer_list(eg_model *model, size_t layer, const char *prefix, eg_status *status,
+                    eg_error *error);
+
+/* ---- init.c: the values that ncps gives with torch.manual_seed(seed) */
+eg_status eg__model_initialise(eg_model *model, uint64_t seed, eg_error *error);
+/* ---- stream.c */
+const eg_program *eg__stream_program_inner(const eg_stream_program *program, eg_weights **weights);
+/* ---- spec.c */
+eg_status eg__model_from_spec(eg_context *context, const char *spec, eg_model **out,
+                              eg_error *error);
+
+#endif

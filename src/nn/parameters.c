@@ -1,0 +1,120 @@
+/* The parameters of a layer: names, shapes and order as torch's state-dict has them. */
+#include "nn/model.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct listing {
+    eg_model *model;
+    size_t layer;
+    const char *prefix;
+    eg_status status;
+    eg_error *error;
+} listing;
+
+static void add(listing *l, bool is_mask, unsigned rank, uint64_t rows, uint64_t columns,
+                const char *format, ...) EG_PRINTF(6, 7);
+static void add(listing *l, bool is_mask, unsigned rank, uint64_t rows, uint64_t columns,
+                const char *format, ...) {
+    eg_model *m = l->model;
+    void *list = m->parameters;
+    if (l->status) return;
+    if (!eg__memory_grow(m->memory, EG_TAG_WEIGHTS, &list, m->parameter_count, &m->parameter_room,
+                         1, sizeof *m->parameters)) {
+        l->status = eg__fail(l->error, EG_ERR_MEMORY, "no memory for the list of parameters");
+        return;
+    }
+    m->parameters = list;
+    eg__parameter *p = &m->parameters[m->parameter_count];
+    *p = (eg__parameter){.rank = rank, .shape = {rows, columns}, .is_mask = is_mask};
+    p->layer = l->layer;
+    char name[64];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(name, sizeof name, format, arguments);
+    va_end(arguments);
+    snprintf(p->name, sizeof p->name, "%s%s", l->prefix, name);
+    p->offset = m->value_count;
+    if (!eg__size_add(m->value_count, eg__parameter_size(p), &m->value_count))
+        l->status = eg__fail(l->error, EG_ERR_OVERFLOW, "a model with too many parameters");
+    m->parameter_count++;
+}
+
+static void add_linear(listing *l, uint64_t outputs, uint64_t inputs, const char *name) {
+    add(l, false, 2, outputs, inputs, "%s.weight", name);
+    add(l, false, 1, outputs, 0, "%s.bias", name);
+}
+
+static void add_heads(listing *l, const eg__layer *layer, const char *cell, uint64_t units,
+                      uint64_t features) {
+    static const char *const heads[] = {"ff1", "ff2", "time_a", "time_b"};
+    const bool pure = layer->mode == EG__CFC_PURE;
+    char name[48];
+    if (pure) {
+        add(l, false, 2, 1, units, "%s.w_tau", cell);
+        add(l, false, 2, 1, units, "%s.A", cell);
+    }
+    if (!layer->wired_count) {
+        uint64_t width = (uint64_t)layer->inputs + layer->units;
+        for (unsigned i = 0; i < layer->backbone_count; i++) {
+            const unsigned index = layer->dropout > 0 && i > 1 ? 3 * i - 1 : 2 * i;
+            snprintf(name, sizeof name, "%s.backbone.%u", cell, index);
+            add_linear(l, layer->backbone[i], width, name);
+            width = layer->backbone[i];
+        }
+    }
+    for (unsigned i = 0; i < (pure ? 1u : 4u); i++) {
+        snprintf(name, sizeof name, "%s.%s", cell, heads[i]);
+        add_linear(l, units, features, name);
+    }
+}
+
+static void add_cfc(listing *l, const eg__layer *layer) {
+    if (!layer->wired_count) {
+        const uint64_t features = layer->backbone_count
+                                      ? layer->backbone[layer->backbone_count - 1]
+                                      : (uint64_t)layer->inputs + layer->units;
+        add_heads(l, layer, "rnn_cell", layer->units, features);
+        return;
+    }
+    for (unsigned i = 0; i < layer->wired_count; i++) {
+        const eg__wired *wired = &layer->wired[i];
+        const uint64_t features = (uint64_t)wired->inputs + wired->units;
+        char cell[32];
+        snprintf(cell, sizeof cell, "rnn_cell.layer_%u", i);
+        add(l, true, 2, wired->units, features, "%s.sparsity_mask", cell);
+        add_heads(l, layer, cell, wired->units, features);
+    }
+}
+
+static void add_ltc(listing *l, const eg__layer *layer) {
+    static const char *const vectors[] = {"gleak", "vleak", "cm"};
+    static const char *const matrices[] = {"sigma", "mu", "w", "erev"};
+    const uint64_t n = layer->units, inputs = layer->inputs;
+    for (unsigned i = 0; i < 3; i++) add(l, false, 1, n, 0, "rnn_cell.%s", vectors[i]);
+    for (unsigned i = 0; i < 4; i++) add(l, false, 2, n, n, "rnn_cell.%s", matrices[i]);
+    for (unsigned i = 0; i < 4; i++)
+        add(l, false, 2, inputs, n, "rnn_cell.sensory_%s", matrices[i]);
+    add(l, true, 2, n, n, "rnn_cell.sparsity_mask");
+    add(l, true, 2, inputs, n, "rnn_cell.sensory_sparsity_mask");
+    if (layer->input_map != EG__MAP_NONE) add(l, false, 1, inputs, 0, "rnn_cell.input_w");
+    if (layer->input_map == EG__MAP_AFFINE) add(l, false, 1, inputs, 0, "rnn_cell.input_b");
+    if (layer->output_map != EG__MAP_NONE) add(l, false, 1, layer->outputs, 0, "rnn_cell.output_w");
+    if (layer->output_map == EG__MAP_AFFINE)
+        add(l, false, 1, layer->outputs, 0, "rnn_cell.output_b");
+}
+
+void eg__layer_list(eg_model *model, size_t index, const char *prefix, eg_status *status,
+                    eg_error *error) {
+    const eg__layer *layer = &model->layers[index];
+    listing l = {model, index, prefix, *status, error};
+    if (layer->cell == EG__CFC) add_cfc(&l, layer);
+    else add_ltc(&l, layer);
+    if (layer->mixed) {
+        add_linear(&l, 4 * (uint64_t)layer->units, layer->inputs, "lstm.input_map");
+        add(&l, false, 2, 4 * (uint64_t)layer->units, layer->units, "lstm.recurrent_map.weight");
+    }
+    if (layer->projection) add_linear(&l, layer->projection, layer->outputs, "fc");
+    *status = l.status;
+}
