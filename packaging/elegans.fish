@@ -8,11 +8,12 @@ complete -c elegans -f
 complete -c elegans -n $first -a info -d 'what this machine is, what it can do, and which kernels would run on it'
 complete -c elegans -n $first -a bench -d 'measure memory bandwidth, matrix products, or every kernel'
 complete -c elegans -n $first -a graph -d 'look at a graph: text, Graphviz, JSON'
+complete -c elegans -n $first -a wiring -d 'look at a neural circuit: text, statistics, picture, Graphviz, JSON'
 complete -c elegans -n $first -a help -d 'explain a command'
 complete -c elegans -n $first -a version -d 'print the version'
 complete -c elegans -n $first -l help -d 'explain the program'
 complete -c elegans -n $first -l version -d 'print the version'
-complete -c elegans -n '__fish_seen_subcommand_from help' -a 'info bench graph help version'
+complete -c elegans -n '__fish_seen_subcommand_from help' -a 'info bench graph wiring help version'
 
 complete -c elegans -n $both -l json -d 'print JSON'
 complete -c elegans -n $both -l threads -x -d 'threads to use'
@@ -34,3 +35,11 @@ complete -c elegans -n $graph -l passes -x -d 'as these passes leave it' -a 'all
 complete -c elegans -n $graph -l steps -d 'print the compiled steps'
 complete -c elegans -n $graph -l dot -d 'print Graphviz'
 complete -c elegans -n $graph -l json -r -d 'write the graph as JSON'
+
+set -l wiring '__fish_seen_subcommand_from wiring'
+complete -c elegans -n $wiring -F
+complete -c elegans -n $wiring -a 'autoncp: ncp: full: random:' -d 'a wiring to draw'
+complete -c elegans -n $wiring -l stats -d 'print degrees, density, components, paths'
+complete -c elegans -n $wiring -l dot -d 'print Graphviz'
+complete -c elegans -n $wiring -l svg -r -d 'draw it'
+complete -c elegans -n $wiring -l json -r -d 'write its synapses as JSON'

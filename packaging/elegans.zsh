@@ -6,6 +6,7 @@ _elegans() {
         'info:what this machine is, what it can do, and which kernels would run on it'
         'bench:measure memory bandwidth, matrix products, or every kernel'
         'graph:look at a graph\: text, Graphviz, JSON'
+        'wiring:look at a neural circuit\: text, statistics, picture, Graphviz, JSON'
         'help:explain a command'
         'version:print the version'
     )
@@ -32,6 +33,10 @@ _elegans() {
         _arguments '--example[a built-in network]:name:(mlp cfc gru)' '--gradient[with the gradient of its loss]' \
             '--passes[as these passes leave it]:list:(all none list)' '--steps[print the compiled steps]' \
             '--dot[print Graphviz]' '--json[write the graph as JSON]:file:_files' '--help[explain]' '1:file:_files'
+        ;;
+    wiring)
+        _arguments '--stats[print degrees, density, components, paths]' '--dot[print Graphviz]' \
+            '--svg[draw it]:file:_files' '--json[write its synapses as JSON]:file:_files' '--help[explain]' '1:spec or file:_files'
         ;;
     bench)
         _arguments $common '1:what:(copy gemm kernels)' '2:part of the name of a kernel:' \
