@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what is missing for the purposes named (build, check, arm64, peers): Debian's packages as
-# root or through sudo, Homebrew's on a Mac. Where it may not, it prints the command and fails. Does
+# Installs what is missing for the purposes named (build, check, arm64, export, peers): Debian's packages
+# as root or through sudo, Homebrew's on a Mac. Where it may not, it prints the command and fails. Does
 # nothing, quickly, when all is there.
 set -eu
 
@@ -21,13 +21,17 @@ for purpose in "$@"; do
         apt="$apt libhwloc-dev:arm64 libjansson-dev:arm64 zlib1g-dev:arm64"
         architecture="dpkg --add-architecture arm64"
         ;;
+    export) # a microcontroller's compiler with its library, and a 32-bit ARM that qemu runs
+        apt="$apt gcc-arm-none-eabi libnewlib-arm-none-eabi gcc-arm-linux-gnueabihf
+             libc6-dev-armhf-cross qemu-user"
+        ;;
     peers)
         apt="$apt libopenblas-dev libblis-dev libdnnl-dev libsleef-dev"
         brew="$brew openblas sleef"
         [ "$(uname -m)" != x86_64 ] || apt="$apt libxsmm-dev"
         ;;
     *)
-        echo "deps: unknown purpose '$purpose' (build, check, arm64, peers)" >&2
+        echo "deps: unknown purpose '$purpose' (build, check, arm64, export, peers)" >&2
         exit 2
         ;;
     esac

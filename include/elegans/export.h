@@ -1,0 +1,34 @@
+/* Programs as plain C: source that computes what a program computes, without this library. */
+#ifndef ELEGANS_EXPORT_H
+#define ELEGANS_EXPORT_H
+
+#include "elegans/program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct eg_export_info {
+    uint64_t code_lines;               /* of NAME.c, its numbers apart */
+    uint64_t weight_bytes;             /* constant: flash */
+    uint64_t state_bytes, arena_bytes; /* of the struct: memory of each user */
+} eg_export_info;
+
+/* Writes DIRECTORY/NAME.c and DIRECTORY/NAME.h (beside and renamed): C99 that needs nothing but
+ * <math.h> and <string.h> and takes no memory. They declare a struct NAME and
+ *
+ *   void NAME_init(NAME *self);    states to zero
+ *   void NAME_reset(NAME *self);   the same later
+ *   void NAME_step(NAME *self, const float *INPUT..., float *OUTPUT...);
+ *
+ * with one pointer per input and output in the order of the program; what NAME.h says of each is its
+ * shape. Scans run over their whole length. NAME is a C identifier. `weights` may be NULL when there are
+ * no parameters; `info` may be NULL. EG_ERR_UNSUPPORTED names a step that has no C (dropout);
+ * EG_ERR_BUSY: the weights are being changed. */
+EG_API eg_status eg_export_c(eg_program *program, eg_weights *weights, const char *directory,
+                             const char *name, eg_export_info *info, eg_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,247 @@
+/* Functions that exported code calls; only those that it does call are written. */
+#include "formats/export_c.h"
+
+#include <string.h>
+
+#define ROWS(x, y) \
+    "    for (int r = 0; r < rows; r++) {\n        const float *" x " = x + r * x_stride;\n" y
+
+typedef struct helper {
+    const char *name, *text;
+} helper;
+
+static const helper helpers[] = {
+    {"sigmoid", "static float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }\n"},
+    {"silu", "static float silu(float x) { return x / (1.0f + expf(-x)); }\n"},
+    {"relu", "static float relu(float x) { return x < 0.0f ? 0.0f : x; }\n"},
+    {"gelu", "static float gelu(float x) { return 0.5f * x * erfcf(x * -0.707106781f); }\n"},
+    {"softplus", "static float softplus(float x) {\n"
+                 "    return (x > 0.0f ? x : 0.0f) + log1pf(expf(-fabsf(x)));\n"
+                 "}\n"},
+    {"least", "static float least(float a, float b) { return a < b || a != a ? a : b; }\n"},
+    {"largest", "static float largest(float a, float b) { return a > b || a != a ? a : b; }\n"},
+    {"product",
+     "/* c = a * b, b being k x n: four columns at a time, whose sums stay in registers */\n"
+     "static void product(int rows, int n, int k, const float *a, int a_stride, const float *b,\n"
+     "                    float *c, int c_stride) {\n"
+     "    for (int r = 0; r < rows; r++) {\n"
+     "        const float *x = a + r * a_stride;\n"
+     "        float *y = c + r * c_stride;\n"
+     "        int j = 0;\n"
+     "        for (; j + 4 <= n; j += 4) {\n"
+     "            float s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f;\n"
+     "            for (int i = 0; i < k; i++) {\n"
+     "                const float *w = b + i * n + j;\n"
+     "                s0 += x[i] * w[0];\n"
+     "                s1 += x[i] * w[1];\n"
+     "                s2 += x[i] * w[2];\n"
+     "                s3 += x[i] * w[3];\n"
+     "            }\n"
+     "            y[j] = s0;\n"
+     "            y[j + 1] = s1;\n"
+     "            y[j + 2] = s2;\n"
+     "            y[j + 3] = s3;\n"
+     "        }\n"
+     "        for (; j < n; j++) {\n"
+     "            float sum = 0.0f;\n"
+     "            for (int i = 0; i < k; i++) sum += x[i] * b[i * n + j];\n"
+     "            y[j] = sum;\n"
+     "        }\n"
+     "    }\n"
+     "}\n"},
+    {"matrix",
+     "static void matrix(int k, int n, const float *from, int row_stride, int column_stride,\n"
+     "                   float *to) {\n"
+     "    for (int i = 0; i < k; i++)\n"
+     "        for (int j = 0; j < n; j++)\n"
+     "            to[i * n + j] = from[i * row_stride + j * column_stride];\n"
+     "}\n"},
+    {"row_sum",
+     "static void row_sum(int rows, int n, const float *x, int x_stride, float *y) {\n" ROWS(
+         "row", "        float sum = 0.0f;\n"
+                "        for (int i = 0; i < n; i++) sum += row[i];\n"
+                "        y[r] = sum;\n"
+                "    }\n"
+                "}\n")},
+    {"row_mean",
+     "static void row_mean(int rows, int n, const float *x, int x_stride, float *y) {\n" ROWS(
+         "row", "        float sum = 0.0f;\n"
+                "        for (int i = 0; i < n; i++) sum += row[i];\n"
+                "        y[r] = sum / (float)n;\n"
+                "    }\n"
+                "}\n")},
+    {"row_largest",
+     "static void row_largest(int rows, int n, const float *x, int x_stride, float *y) {\n" ROWS(
+         "row", "        float best = n ? row[0] : -INFINITY;\n"
+                "        for (int i = 1; i < n; i++)\n"
+                "            if (row[i] > best || row[i] != row[i]) best = row[i];\n"
+                "        y[r] = best;\n"
+                "    }\n"
+                "}\n")},
+    {"row_least",
+     "static void row_least(int rows, int n, const float *x, int x_stride, float *y) {\n" ROWS(
+         "row", "        float best = n ? row[0] : INFINITY;\n"
+                "        for (int i = 1; i < n; i++)\n"
+                "            if (row[i] < best || row[i] != row[i]) best = row[i];\n"
+                "        y[r] = best;\n"
+                "    }\n"
+                "}\n")},
+    {"column_sum",
+     "static void column_sum(int blocks, int height, int n, const float *x, int x_stride, float *y) {\n"
+     "    for (int b = 0; b < blocks; b++)\n"
+     "        for (int i = 0; i < n; i++) {\n"
+     "            float sum = 0.0f;\n"
+     "            for (int r = 0; r < height; r++) sum += x[(b * height + r) * x_stride + i];\n"
+     "            y[b * n + i] = sum;\n"
+     "        }\n"
+     "}\n"},
+    {"column_mean",
+     "static void column_mean(int blocks, int height, int n, const float *x, int x_stride, float *y) {\n"
+     "    for (int b = 0; b < blocks; b++)\n"
+     "        for (int i = 0; i < n; i++) {\n"
+     "            float sum = 0.0f;\n"
+     "            for (int r = 0; r < height; r++) sum += x[(b * height + r) * x_stride + i];\n"
+     "            y[b * n + i] = sum / (float)height;\n"
+     "        }\n"
+     "}\n"},
+    {"softmax",
+     "static void softmax(int rows, int n, const float *x, int x_stride, float *y, int y_stride) {\n" ROWS(
+         "from", "        float *to = y + r * y_stride;\n"
+                 "        float best = from[0], sum = 0.0f;\n"
+                 "        for (int i = 1; i < n; i++)\n"
+                 "            if (from[i] > best || from[i] != from[i]) best = from[i];\n"
+                 "        for (int i = 0; i < n; i++) sum += to[i] = expf(from[i] - best);\n"
+                 "        for (int i = 0; i < n; i++) to[i] /= sum;\n"
+                 "    }\n"
+                 "}\n")},
+    {"log_softmax",
+     "static void log_softmax(int rows, int n, const float *x, int x_stride, float *y,\n"
+     "                        int y_stride) {\n" ROWS(
+         "from", "        float *to = y + r * y_stride;\n"
+                 "        float best = from[0], sum = 0.0f;\n"
+                 "        for (int i = 1; i < n; i++)\n"
+                 "            if (from[i] > best || from[i] != from[i]) best = from[i];\n"
+                 "        for (int i = 0; i < n; i++) sum += expf(from[i] - best);\n"
+                 "        sum = logf(sum);\n"
+                 "        for (int i = 0; i < n; i++) to[i] = from[i] - best - sum;\n"
+                 "    }\n"
+                 "}\n")},
+    {"norm",
+     "static void norm(int rows, int n, float epsilon, const float *x, int x_stride, float *y,\n"
+     "                 int y_stride) {\n" ROWS(
+         "from", "        float *to = y + r * y_stride;\n"
+                 "        float mean = 0.0f, square = 0.0f;\n"
+                 "        for (int i = 0; i < n; i++) mean += from[i];\n"
+                 "        mean /= (float)n;\n"
+                 "        for (int i = 0; i < n; i++)\n"
+                 "            square += (from[i] - mean) * (from[i] - mean);\n"
+                 "        const float scale = 1.0f / sqrtf(square / (float)n + epsilon);\n"
+                 "        for (int i = 0; i < n; i++) to[i] = (from[i] - mean) * scale;\n"
+                 "    }\n"
+                 "}\n")},
+    {"rms_norm",
+     "static void rms_norm(int rows, int n, float epsilon, const float *x, int x_stride, float *y,\n"
+     "                     int y_stride) {\n" ROWS(
+         "from", "        float *to = y + r * y_stride;\n"
+                 "        float square = 0.0f;\n"
+                 "        for (int i = 0; i < n; i++) square += from[i] * from[i];\n"
+                 "        const float scale = 1.0f / sqrtf(square / (float)n + epsilon);\n"
+                 "        for (int i = 0; i < n; i++) to[i] = from[i] * scale;\n"
+                 "    }\n"
+                 "}\n")},
+    {"argmax",
+     "static void argmax(int rows, int n, const float *x, int x_stride, void *y) {\n" ROWS(
+         "row", "        int32_t best = 0;\n"
+                "        for (int i = 0; i < n && row[best] == row[best]; i++)\n"
+                "            if (row[i] > row[best] || row[i] != row[i]) best = i;\n"
+                "        memcpy((int32_t *)y + r, &best, sizeof best);\n"
+                "    }\n"
+                "}\n")},
+    {"gather",
+     "/* rows of x that the index names; zeros where there is no such row */\n"
+     "static void gather(int rows, int n, int limit, const float *x, int x_stride, const void *index,\n"
+     "                   float *y, int y_stride) {\n"
+     "    for (int r = 0; r < rows; r++) {\n"
+     "        int32_t at;\n"
+     "        memcpy(&at, (const int32_t *)index + r, sizeof at);\n"
+     "        if (at >= 0 && at < limit)\n"
+     "            memcpy(y + r * y_stride, x + at * x_stride, (size_t)n * sizeof *y);\n"
+     "        else memset(y + r * y_stride, 0, (size_t)n * sizeof *y);\n"
+     "    }\n"
+     "}\n"},
+    {"scatter",
+     "static void scatter(int rows, int n, int limit, const float *x, int x_stride,\n"
+     "                    const void *index, float *y, int y_stride) {\n"
+     "    for (int r = 0; r < limit; r++) memset(y + r * y_stride, 0, (size_t)n * sizeof *y);\n"
+     "    for (int r = 0; r < rows; r++) {\n"
+     "        int32_t at;\n"
+     "        memcpy(&at, (const int32_t *)index + r, sizeof at);\n"
+     "        if (at < 0 || at >= limit) continue;\n"
+     "        for (int i = 0; i < n; i++) y[at * y_stride + i] += x[r * x_stride + i];\n"
+     "    }\n"
+     "}\n"},
+};
+enum { HELPERS = sizeof helpers / sizeof *helpers };
+_Static_assert(HELPERS <= 32, "one bit each");
+
+static void need(eg__c_export *x, const char *name) {
+    for (unsigned i = 0; i < HELPERS; i++)
+        if (strcmp(helpers[i].name, name) == 0) x->helpers |= 1u << i;
+}
+
+static void need_fused(eg__c_export *x, const eg__fused_program *program) {
+    for (unsigned i = 0; i < program->length; i++) {
+        const char *text = eg__c_operation(program->code[i].op);
+        if (!text) {
+            eg__c_fail(x, EG_ERR_UNSUPPORTED, "no C for the operation '%s' of a step 'fused'",
+                       eg__fused_op_name(program->code[i].op));
+            return;
+        }
+        for (unsigned h = 0; h < HELPERS; h++) {
+            const size_t length = strlen(helpers[h].name);
+            if (strncmp(text, helpers[h].name, length) == 0 && text[length] == '(')
+                x->helpers |= 1u << h;
+        }
+    }
+}
+
+const char *eg__c_helper(const eg__step *step) {
+    static const char *const reductions[] = {[EG__REDUCE_SUM] = "row_sum",
+                                             [EG__REDUCE_MEAN] = "row_mean",
+                                             [EG__REDUCE_MAX] = "row_largest",
+                                             [EG__REDUCE_MIN] = "row_least"};
+    const eg__step_rows *r = &step->u.rows_;
+    if (step->run == eg__run_gemm) return "product";
+    if (step->run == eg__run_pack) return "matrix";
+    if (step->run == eg__run_reduce) return reductions[r->reduction];
+    if (step->run == eg__run_column_sum)
+        return r->reduction == EG__REDUCE_MEAN ? "column_mean" : "column_sum";
+    if (step->run == eg__run_softmax) return r->logarithm ? "log_softmax" : "softmax";
+    if (step->run == eg__run_norm) return "norm";
+    if (step->run == eg__run_rms_norm) return "rms_norm";
+    if (step->run == eg__run_argmax) return "argmax";
+    if (step->run == eg__run_gather) return "gather";
+    if (step->run == eg__run_scatter) return "scatter";
+    return NULL;
+}
+
+void eg__c_need_helpers(eg__c_export *x, const eg__step *step) {
+    const char *name = eg__c_helper(step);
+    if (name) need(x, name);
+    else if (step->run != eg__run_fused && step->run != eg__run_copy && step->run != eg__run_scan)
+        eg__c_fail(x, EG_ERR_UNSUPPORTED, "no C for a step '%s'", step->name);
+    if (step->run == eg__run_fused) need_fused(x, &step->u.fused.program);
+    if (step->run == eg__run_gemm && step->u.gemm.has_epilogue)
+        need_fused(x, &step->u.gemm.epilogue);
+}
+
+bool eg__c_needs_integers(const eg__c_export *x) {
+    for (unsigned i = 0; i < HELPERS; i++)
+        if (x->helpers >> i & 1 && strstr(helpers[i].text, "int32_t")) return true;
+    return false;
+}
+
+void eg__c_write_helpers(eg__c_export *x) {
+    for (unsigned i = 0; i < HELPERS; i++)
+        if (x->helpers >> i & 1) eg__c_put(x, "\n%s", helpers[i].text);
+}

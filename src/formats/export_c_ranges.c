@@ -1,0 +1,307 @@
+/* What memory the steps of a program touch, and how exported code names it. */
+#include "formats/export_c.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the steps */
+eg__c_frame eg__c_body_frame(const eg__c_export *x, const eg__step *scan, const eg__step *step) {
+    const size_t length = scan->u.scan.length ? scan->u.scan.length : x->program->length;
+    return (eg__c_frame){scan->items == 1 ? step->items : scan->items, length};
+}
+
+void eg__c_each(eg__c_export *x, eg__c_visitor *visit) {
+    const eg_program *p = x->program;
+    for (size_t i = 0; i < p->main_count && !x->status; i++) {
+        const eg__step *step = &p->steps[i];
+        const eg__c_frame frame = {eg__step_items(step, p->length), 0};
+        visit(x, step, &frame);
+        for (uint32_t k = 0; step->run == eg__run_scan && k < step->u.scan.count; k++) {
+            const eg__step *inner = &p->steps[step->u.scan.first + k];
+            const eg__c_frame body = eg__c_body_frame(x, step, inner);
+            if (inner->run == eg__run_scan)
+                eg__c_fail(x, EG_ERR_UNSUPPORTED, "no C for a scan inside a scan");
+            else visit(x, inner, &body);
+        }
+    }
+}
+
+/* ---- how much of an operand a step touches, in floats from where it begins */
+static size_t span_rows(size_t rows, size_t stride, size_t columns) {
+    return rows ? (rows - 1) * stride + columns : 0;
+}
+
+static size_t span_fused(eg__fused_kind kind, size_t stride, size_t rows, size_t columns) {
+    switch (kind) {
+    case EG__FULL: return span_rows(rows, stride, columns);
+    case EG__ROW: return span_rows(rows, stride, 1);
+    case EG__COLUMN: return columns;
+    case EG__SCALAR: break;
+    }
+    return 1;
+}
+
+static size_t span_gemm(const eg__c_export *x, const eg__step *step, size_t count, unsigned i) {
+    const eg__step_gemm *g = &step->u.gemm;
+    const size_t k = eg__c_timed(x, g->k, g->k_timed), stride = step->operand[i].stride;
+    const size_t rows = g->products ? step->rows : count * step->rows;
+    const size_t products = g->products ? count * g->products : 1;
+    switch (i) {
+    case 0: return span_rows(products, g->a_step, span_rows(rows, stride, k));
+    case 1: return span_rows(products, g->b_step, k * g->n);
+    case 2: return span_rows(products, g->c_step, span_rows(rows, stride, g->n));
+    default: return span_fused(g->epilogue.kind[i - 3], stride, rows, g->n);
+    }
+}
+
+/* What is packed here is a plain k x n matrix in exported code, which is never larger. */
+static size_t span_pack(const eg__c_export *x, const eg__step *step, size_t count, unsigned i) {
+    const eg__step_pack *p = &step->u.pack;
+    const size_t k = eg__c_timed(x, p->k, p->k_timed), products = count * p->products;
+    if (i) return span_rows(products, eg__gemm_packed_size(k, p->n), k * p->n);
+    return span_rows(products, p->from_step,
+                     span_rows(k, p->row_stride, span_rows(p->n, p->column_stride, 1)));
+}
+
+static size_t span_copy(const eg__step *step, size_t count, unsigned i) {
+    const eg__step_copy *c = &step->u.copy;
+    size_t span = 1;
+    for (unsigned axis = 0; axis < c->rank; axis++)
+        span += ((axis ? c->shape[axis] : count) - 1) * (i ? c->to[axis] : c->from[axis]);
+    if (i && c->every) span += (c->length - 1) / c->every * c->place;
+    return span;
+}
+
+static size_t span_gather(const eg__step *step, size_t rows, unsigned i) {
+    const bool scatters = step->run == eg__run_scatter;
+    const size_t limit = step->u.gather.limit, stride = step->operand[i].stride;
+    if (i == 1) return span_rows(rows, stride, 1);
+    return span_rows((i == 0) == scatters ? rows : limit, stride, step->columns);
+}
+
+static size_t span(const eg__c_export *x, const eg__step *step, const eg__c_frame *frame,
+                   unsigned i) {
+    const size_t rows = frame->count * step->rows, stride = step->operand[i].stride;
+    const eg__step_rows *r = &step->u.rows_;
+    if (step->run == eg__run_fused) {
+        const eg__fused_kind kind = step->u.fused.program.kind[i];
+        return step->u.fused.flat ? span_fused(kind, stride, 1, step->u.fused.flat)
+                                  : span_fused(kind, stride, rows, step->columns);
+    }
+    if (step->run == eg__run_gemm) return span_gemm(x, step, frame->count, i);
+    if (step->run == eg__run_pack) return span_pack(x, step, frame->count, i);
+    if (step->run == eg__run_copy) return span_copy(step, frame->count, i);
+    if (step->run == eg__run_gather || step->run == eg__run_scatter)
+        return span_gather(step, rows, i);
+    if (step->run == eg__run_column_sum)
+        return i ? rows * step->columns
+                 : span_rows(rows * eg__c_timed(x, r->height, r->height_timed), stride,
+                             step->columns);
+    if (step->run == eg__run_argmax) return i ? rows : span_rows(rows, stride, step->columns);
+    if (step->run == eg__run_reduce)
+        return i ? rows : span_rows(rows, stride, eg__c_timed(x, step->columns, r->height_timed));
+    return span_rows(rows, stride, step->columns); /* softmax, norms */
+}
+
+/* ---- ranges */
+static size_t start_of(const eg__c_export *x, const eg__operand *operand,
+                       const eg__c_frame *frame) {
+    return operand->offset + frame->count * operand->scale +
+           (frame->length ? 0 : x->program->length * operand->time);
+}
+
+const float *eg__c_literal(const eg__c_export *x, const eg__step *step, const eg__c_frame *frame,
+                           unsigned i) {
+    const eg__operand *operand = &step->operand[i];
+    if (operand->space != EG__SPACE_CONSTANTS || operand->time || span(x, step, frame, i) != 1)
+        return NULL;
+    if (step->run != eg__run_fused && (step->run != eg__run_gemm || i < 3)) return NULL;
+    return &x->data[EG__SPACE_CONSTANTS][start_of(x, operand, frame)];
+}
+
+static bool is_i32(const eg__c_export *x, const eg__step *step, unsigned i) {
+    if (step->run == eg__run_gather || step->run == eg__run_scatter) return i == 1;
+    return step->run == eg__run_copy && x->program->graph->nodes[step->node].type == EG_I32;
+}
+
+static void add_range(eg__c_export *x, const eg__step *step, const eg__c_frame *frame, unsigned i) {
+    const eg__operand *operand = &step->operand[i];
+    const bool reads_packed = step->run == eg__run_gemm && i == 1;
+    eg__c_range *range = &x->ranges[x->range_count];
+    *range = (eg__c_range){.space = operand->space,
+                           .from = start_of(x, operand, frame),
+                           .size = span(x, step, frame, i),
+                           .is_index = is_i32(x, step, i)};
+    if (!range->size) {
+        eg__c_fail(x, EG_ERR_UNSUPPORTED, "no C for a step '%s' of nothing", step->name);
+        return;
+    }
+    if (frame->length) range->size += (frame->length - 1) * operand->time;
+    if (reads_packed && operand->space == EG__SPACE_DERIVED) {
+        const eg__step_gemm *g = &step->u.gemm;
+        if (g->products || operand->time)
+            eg__c_fail(x, EG_ERR_UNSUPPORTED, "no C for a step 'gemm' with many constant matrices");
+        range->k = g->k;
+        range->n = g->n;
+        range->size = 1; /* it is found by where it begins */
+    }
+    x->range_count++;
+}
+
+static void visit(eg__c_export *x, const eg__step *step, const eg__c_frame *frame) {
+    eg__c_need_helpers(x, step);
+    for (unsigned i = 0; i < step->operands && !x->status; i++) {
+        const uint32_t space = step->operand[i].space;
+        if (space >= EG__SPACE_BOUND) x->used[space - EG__SPACE_BOUND] = true;
+        else if (space != EG__SPACE_STATES && !eg__c_literal(x, step, frame, i))
+            add_range(x, step, frame, i);
+    }
+}
+
+static int by_place(const void *a, const void *b) {
+    const eg__c_range *p = a, *q = b;
+    if (p->space != q->space) return p->space < q->space ? -1 : 1;
+    return p->from < q->from ? -1 : p->from > q->from;
+}
+
+static void merge(eg__c_export *x) {
+    size_t count = 0;
+    qsort(x->ranges, x->range_count, sizeof *x->ranges, by_place);
+    for (size_t i = 0; i < x->range_count; i++) {
+        const eg__c_range *next = &x->ranges[i];
+        eg__c_range *last = count ? &x->ranges[count - 1] : NULL;
+        if (last && last->space == next->space && next->from < last->from + last->size) {
+            last->size = eg__max(last->size, next->from + next->size - last->from);
+            last->is_index = last->is_index || next->is_index;
+        } else x->ranges[count++] = *next;
+    }
+    x->range_count = count;
+}
+
+/* ---- names */
+static const eg__leaf *leaf_at(const eg__leaves *leaves, size_t offset, size_t *index) {
+    for (size_t i = 0; i < leaves->count; i++) {
+        const eg__leaf *leaf = &leaves->list[i];
+        if (offset < leaf->offset || offset - leaf->offset >= leaf->elements) continue;
+        *index = i;
+        return leaf;
+    }
+    return NULL;
+}
+
+/* What was packed may be a parameter as it is. */
+static const char *packed_name(const eg__c_export *x, size_t offset) {
+    const eg_program *p = x->program;
+    for (size_t i = p->main_count; i < p->main_count + p->prologue_count; i++) {
+        const eg__step *step = &p->steps[i];
+        if (step->run != eg__run_pack || step->operand[1].offset != offset) continue;
+        return p->graph->nodes[step->node].name;
+    }
+    return NULL;
+}
+
+static void name_range(eg__c_export *x, eg__c_range *range) {
+    size_t index;
+    const eg__leaf *leaf = range->space == EG__SPACE_PARAMETERS
+                               ? leaf_at(&x->program->parameters, range->from, &index)
+                               : NULL;
+    const char *name = leaf ? leaf->name : range->k ? packed_name(x, range->from) : NULL;
+    char wanted[EG__C_NAME];
+    snprintf(wanted, sizeof wanted, "%s_%.40s",
+             range->space == EG__SPACE_CONSTANTS ? "constant" : "w", name ? name : "0");
+    strcpy(range->name, eg__c_name(x, wanted));
+}
+
+static void name_leaves(eg__c_export *x, const eg__leaves *leaves) {
+    for (size_t i = 0; i < leaves->count; i++) {
+        if (leaves->list[i].elements > INT32_MAX)
+            eg__c_fail(x, EG_ERR_OVERFLOW, "'%.80s' is too large for C", leaves->list[i].name);
+        eg__c_name(x, leaves->list[i].name);
+    }
+}
+
+void eg__c_collect(eg__c_export *x) {
+    const eg_program *p = x->program;
+    name_leaves(x, &p->states);
+    name_leaves(x, &p->inputs);
+    name_leaves(x, &p->outputs);
+    eg__c_each(x, visit);
+    if (x->status) return;
+    merge(x);
+    size_t arena = 0, weights = 0;
+    for (size_t i = 0; i < x->range_count; i++) {
+        eg__c_range *range = &x->ranges[i];
+        if (range->k) range->size = range->k * range->n;
+        if (range->space == EG__SPACE_ARENA) {
+            range->place = arena;
+            arena += range->size;
+        } else {
+            name_range(x, range);
+            weights += range->size;
+        }
+    }
+    if (arena > INT32_MAX || weights > INT32_MAX)
+        eg__c_fail(x, EG_ERR_OVERFLOW, "%zu floats are too many for C", eg__max(arena, weights));
+    for (size_t i = 0; i < p->states.count; i++)
+        x->info.state_bytes += p->states.list[i].elements * sizeof(float);
+    x->info.arena_bytes = arena * sizeof(float);
+    x->info.weight_bytes = weights * sizeof(float);
+}
+
+/* ---- places */
+static const eg__c_range *range_at(const eg__c_export *x, uint32_t space, size_t offset) {
+    for (size_t i = 0; i < x->range_count; i++) {
+        const eg__c_range *range = &x->ranges[i];
+        if (range->space == space && offset >= range->from && offset - range->from < range->size)
+            return range;
+    }
+    return NULL;
+}
+
+static size_t place_bound(const eg__c_export *x, size_t at, size_t start, char base[EG__C_TEXT]) {
+    const eg_program *p = x->program;
+    const bool is_input = at < p->inputs.count;
+    const eg__leaf *leaf = is_input ? &p->inputs.list[at] : &p->outputs.list[at - p->inputs.count];
+    const char *name = x->names[p->states.count + at];
+    if (leaf->type == EG_I32) eg__c_add(base, "(%sfloat *)%s", is_input ? "const " : "", name);
+    else eg__c_add(base, "%s", name);
+    return start;
+}
+
+void eg__c_place(eg__c_export *x, const eg__step *step, const eg__c_frame *frame, unsigned i,
+                 char base[EG__C_TEXT], char terms[EG__C_TEXT]) {
+    const eg__operand *operand = &step->operand[i];
+    size_t start = start_of(x, operand, frame), index;
+    base[0] = terms[0] = 0;
+    if (operand->space >= EG__SPACE_BOUND)
+        start = place_bound(x, operand->space - EG__SPACE_BOUND, start, base);
+    else if (operand->space == EG__SPACE_STATES) {
+        const eg__leaf *leaf = leaf_at(&x->program->states, start, &index);
+        if (leaf) {
+            eg__c_add(base, "self->%s", x->names[index]);
+            start -= leaf->offset;
+        }
+    } else {
+        const eg__c_range *range = range_at(x, operand->space, start);
+        if (range && operand->space == EG__SPACE_ARENA) {
+            eg__c_add(base, "arena");
+            start = range->place + start - range->from;
+        } else if (range) {
+            eg__c_add(base, "%s%s", range->is_index ? "(const float *)" : "", range->name);
+            start -= range->from;
+        }
+    }
+    if (!base[0]) eg__c_fail(x, EG_ERR_UNSUPPORTED, "no place for a step '%s'", step->name);
+    if (start) eg__c_add(terms, "%zu", start);
+    if (frame->length && operand->time)
+        eg__c_add(terms, "%st * %zu", terms[0] ? " + " : "", operand->time);
+}
+
+const char *eg__c_pointer(eg__c_export *x, const eg__step *step, const eg__c_frame *frame,
+                          unsigned i, char out[EG__C_TEXT]) {
+    char terms[EG__C_TEXT];
+    eg__c_place(x, step, frame, i, out, terms);
+    if (terms[0]) eg__c_add(out, " + %s", terms);
+    return out;
+}
