@@ -2,6 +2,7 @@
 #ifndef EG__RANDOM_GRAPH_H
 #define EG__RANDOM_GRAPH_H
 
+#include "elegans/program.h"
 #include "graph/graph.h"
 
 enum { POOL = 400, MOST = 6000 /* elements */ };
@@ -39,5 +40,9 @@ void random_product(maker *m);
 void random_movement(maker *m);
 void random_over_axes(maker *m); /* reductions, softmax, norms */
 void random_state(maker *m);
+
+/* A whole graph, all of which follows from its number; returns how many outputs it has. */
+enum { RANDOM_OUTPUTS = 12 };
+size_t random_graph(eg_graph *g, uint64_t number, eg_output outputs[RANDOM_OUTPUTS]);
 
 #endif

@@ -121,7 +121,7 @@ static void operation(maker *m) {
 }
 
 /* ---- a whole graph */
-enum { OUTPUTS = 12 };
+enum { OUTPUTS = RANDOM_OUTPUTS };
 typedef struct random_case {
     compiled_case c;
     char name[32], passes[64];
@@ -172,6 +172,13 @@ static void make_graph(eg_graph *g, uint64_t number, random_case *c) {
                                         : c->passes,
                            random_draw(m, 4) != 0, -1, 1};
     free(m);
+}
+
+size_t random_graph(eg_graph *g, uint64_t number, eg_output outputs[RANDOM_OUTPUTS]) {
+    random_case c;
+    make_graph(g, number, &c);
+    memcpy(outputs, c.output, sizeof c.output);
+    return c.count;
 }
 
 TEST(compile_random, cases) {
