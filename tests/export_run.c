@@ -76,7 +76,7 @@ static void write_arrays(exporter *e, const eg_program *p, const char *name) {
              i++)
             fprintf(e->main, "static %s %s_%s%zu[%zu];\n",
                     tensor.type == EG_I32 ? "int32_t" : "float", name, kinds[kind], i,
-                    elements(&tensor) + 1);
+                    elements(&tensor) ? elements(&tensor) : 1);
 }
 
 static void write_main(exporter *e, const eg_program *p, const char *name) {

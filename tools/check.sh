@@ -91,6 +91,31 @@ check_arm64() {
     echo "cross built -Werror, run by qemu-aarch64, $(tests_counted)"
 }
 
+# what eg_export_c writes, for a microcontroller and run by a 32-bit ARM
+check_export() {
+    to=$checks/export
+    rm -rf "$to" && mkdir -p "$to"
+    $make -j2 B="$checks/gcc" CC=gcc WERROR=1 "$checks/gcc/tests"
+    export ELEGANS_EXPORT_CC="arm-linux-gnueabihf-gcc -mcpu=cortex-a9 -mfpu=neon -static"
+    export ELEGANS_EXPORT_RUN=qemu-arm
+    for test in scans operations random_graphs; do
+        timeout 600 "$checks/gcc/tests" "export.$test"
+    done
+    # the models, whose files stay
+    ELEGANS_EXPORT_FOLDER=$to timeout 600 "$checks/gcc/tests" export.cells
+    file -b "$to/run" | grep 'ELF 32-bit LSB executable, ARM'
+    for model in mlp stream gru cfc mixed; do
+        arm-none-eabi-gcc -std=c99 -Wall -Wextra -Wdouble-promotion -Werror -O2 -mcpu=cortex-m4 \
+            -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -c "$to/$model.c" -o "$to/$model.o"
+    done
+    (cd "$to" && arm-none-eabi-size mlp.o stream.o gru.o cfc.o mixed.o)
+    # nothing but the mathematics and the memory functions of C is called
+    (cd "$to" && arm-none-eabi-nm -u mlp.o stream.o gru.o cfc.o mixed.o) |
+        none -Ev ' (expf|logf|tanhf|powf|erff|erfcf|sqrtf|__errno|memcpy|memset|memmove)$|^$|:$'
+    sizes=$(arm-none-eabi-size "$to/cfc.o" | awk 'NR == 2 { print $1 " bytes of flash, " $2 + $3 " of data" }')
+    echo "the same numbers by qemu-arm; cfc on a Cortex-M4: $sizes"
+}
+
 # a processor with SSE4.1 and nothing newer: an AVX instruction outside its kernel file would trap
 check_penryn() {
     export ELEGANS_QUICK=1
@@ -202,6 +227,7 @@ check_coverage() {
 for name in "$@"; do
     purposes="build check"
     [ "$name" != arm64 ] || purposes="build check arm64"
+    [ "$name" != export ] || purposes="build check export"
     sh tools/deps.sh $purposes || exit 1
     log=$checks/$name.log
     started=$(date +%s)

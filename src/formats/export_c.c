@@ -71,9 +71,13 @@ static bool has_integers(const eg__c_export *x) {
 
 static void write_header(eg__c_export *x) {
     const eg_program *p = x->program;
+    char guard[EG__C_NAME];
+    snprintf(guard, sizeof guard, "%s_H", x->name);
+    for (char *c = guard; *c; c++)
+        if (*c >= 'a' && *c <= 'z') *c = (char)(*c - 'a' + 'A');
     write_comment(x);
-    eg__c_line(x, "#ifndef %s_H", x->name);
-    eg__c_line(x, "#define %s_H\n", x->name);
+    eg__c_line(x, "#ifndef %s", guard);
+    eg__c_line(x, "#define %s\n", guard);
     if (has_integers(x)) eg__c_line(x, "#include <stdint.h>\n");
     eg__c_line(x, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
     eg__c_open(x, "typedef struct %s", x->name);

@@ -76,7 +76,11 @@ static void write_copy(writing *w) {
         add_term(w->at[0], variable, c->from[axis]);
         add_term(w->at[1], variable, c->to[axis]);
     }
-    eg__c_line(x, "memcpy(%s, %s, %zu * sizeof(float));", w->at[1], w->at[0], piece);
+    /* what may be an integer is never seen as a float */
+    const bool floats = x->program->graph->nodes[w->step->node].type == EG_F32;
+    if (piece == 1 && floats) eg__c_line(x, "*(%s) = *(%s);", w->at[1], w->at[0]);
+    else if (piece == 1) eg__c_line(x, "memcpy(%s, %s, sizeof(float));", w->at[1], w->at[0]);
+    else eg__c_line(x, "memcpy(%s, %s, %zu * sizeof(float));", w->at[1], w->at[0], piece);
     x->indent = outer;
 }
 
