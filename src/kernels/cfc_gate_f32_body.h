@@ -44,7 +44,7 @@ void SIMD(eg__cfc_gate_f32)(const eg__fused_f32_args *args) {
     const eg__fused_instruction *code = args->program->code;
 #define OPERAND(place) args->operand[(place)-EG__FUSED_REGISTERS]
     /* of the two factors, the one that is per row is the elapsed time */
-    const bool first = args->program->kind[code[2].a - EG__FUSED_REGISTERS] == EG__ROW;
+    const bool first = args->program->kind[code[2].a - EG__FUSED_REGISTERS] != EG__FULL;
     const eg__fused_operand a = OPERAND(code[0].a), b = OPERAND(code[1].a),
                             ts = OPERAND(first ? code[2].a : code[2].b),
                             ta = OPERAND(first ? code[2].b : code[2].a), tb = OPERAND(code[2].c),

@@ -5,6 +5,11 @@ static bool is_kind(const eg__fused_program *p, uint8_t place, eg__fused_kind ki
     return place >= EG__FUSED_REGISTERS && p->kind[place - EG__FUSED_REGISTERS] == kind;
 }
 
+/* One value per row; for a single row that is a scalar. */
+static bool is_elapsed(const eg__fused_program *p, uint8_t place) {
+    return is_kind(p, place, EG__ROW) || is_kind(p, place, EG__SCALAR);
+}
+
 /* tanh(a) + sigmoid(ta*ts + tb) * (tanh(b) - tanh(a)); ts is per row. The result may go to a second
  * place. */
 static bool is_cfc_gate(const eg__fused_program *p) {
@@ -13,8 +18,8 @@ static bool is_cfc_gate(const eg__fused_program *p) {
     if (c[0].op != EG__FUSED_TANH || c[1].op != EG__FUSED_TANH ||
         c[2].op != EG__FUSED_FMA_SIGMOID || c[3].op != EG__FUSED_LERP)
         return false;
-    const bool factors = (is_kind(p, c[2].a, EG__ROW) && is_kind(p, c[2].b, EG__FULL)) ||
-                         (is_kind(p, c[2].b, EG__ROW) && is_kind(p, c[2].a, EG__FULL));
+    const bool factors = (is_elapsed(p, c[2].a) && is_kind(p, c[2].b, EG__FULL)) ||
+                         (is_elapsed(p, c[2].b) && is_kind(p, c[2].a, EG__FULL));
     if (!is_kind(p, c[0].a, EG__FULL) || !is_kind(p, c[1].a, EG__FULL) || !factors ||
         !is_kind(p, c[2].c, EG__FULL) || !is_kind(p, c[3].out, EG__FULL))
         return false;
