@@ -8,7 +8,8 @@
 #include <jansson.h>
 #include <math.h>
 
-AREA(golden_models, "models of the original implementation: outputs, states, gradients, initial values")
+AREA(golden_models,
+     "models of the original implementation: outputs, states, gradients, initial values")
 
 typedef struct golden_run {
     const char *name;
@@ -118,7 +119,8 @@ static void check_run(golden_run *r, eg_context *context, const json_t *config) 
     for (size_t i = 0; i < wanted; i++) {
         char key[EG__NAME_MAX + 16];
         const char *name = names[i] + 2;
-        const bool leaf = strcmp(name, "x") == 0 || strcmp(name, "h0") == 0 || strcmp(name, "c0") == 0;
+        const bool leaf =
+            strcmp(name, "x") == 0 || strcmp(name, "h0") == 0 || strcmp(name, "c0") == 0;
         snprintf(key, sizeof key, "grad.%s%s", leaf ? "" : "param.",
                  strcmp(name, "x") == 0 ? "input" : name);
         eg_tensor got = output(r, names[i]);

@@ -53,7 +53,8 @@ typedef struct eg_model_nodes {
     eg_node y;
     size_t states; /* of each layer and direction: h, and c with mixed memory */
     eg_node initial[EG_MODEL_STATES], final[EG_MODEL_STATES];
-    char state_name[EG_MODEL_STATES][16]; /* of the input and, with 'n' for '0', of the output: "h0" */
+    char state_name[EG_MODEL_STATES]
+                   [16]; /* of the input and, with 'n' for '0', of the output: "h0" */
 } eg_model_nodes;
 /* Builds the model in `graph`: inputs x, timespans, lengths, h0 ..; parameters named as in the state-dict.
  * A negative or undefined elapsed time is not looked for here: see eg_model_check_spans. */
@@ -69,7 +70,7 @@ EG_API eg_status eg_model_check_spans(const float *spans, uint64_t batch, uint64
 /* ---- streams: one step in, one step out, with a state of their own. A step takes no memory and no
  * lock. */
 typedef struct eg_stream_program eg_stream_program; /* compiled once, shared by all streams */
-typedef struct eg_stream eg_stream;                 /* one per robot, used by one thread at a time */
+typedef struct eg_stream eg_stream; /* one per robot, used by one thread at a time */
 EG_API eg_status eg_stream_compile(eg_model *model, eg_stream_program **out, eg_error *error);
 EG_API void eg_stream_program_destroy(eg_stream_program *program); /* after its streams */
 EG_API eg_status eg_stream_create(eg_stream_program *program, eg_stream **out, eg_error *error);

@@ -109,8 +109,8 @@ static void read_wiring(reader *r, eg__layer *layer) {
         inner.object = args;
         read_wiring_args(&inner, &o);
         if (!inner.status)
-            inner.status = eg__wiring_build(r->model->memory, &o, layer->inputs, &layer->wiring,
-                                            r->error);
+            inner.status =
+                eg__wiring_build(r->model->memory, &o, layer->inputs, &layer->wiring, r->error);
     }
     r->status = inner.status;
 }
@@ -142,13 +142,35 @@ static void read_backbone(reader *r, eg__layer *layer) {
 
 /* Keys that say how a model is run, not what it is, are other people's affair. */
 static void check_keys(reader *r) {
-    static const char *const known[] = {
-        "model",       "input_size",    "units",         "wiring",          "mode",
-        "activation",  "backbone",      "backbone_units", "backbone_layers", "backbone_dropout",
-        "proj_size",   "mixed_memory",  "flavour",       "bidirectional",   "ode_unfolds",
-        "epsilon",     "input_mapping", "output_mapping", "implicit_param_constraints",
-        "output_dim",  "batch",         "seq",           "batched",         "return_sequences",
-        "batch_first", "timespans",     "hx",            "perturb",         "ts_kind"};
+    static const char *const known[] = {"model",
+                                        "input_size",
+                                        "units",
+                                        "wiring",
+                                        "mode",
+                                        "activation",
+                                        "backbone",
+                                        "backbone_units",
+                                        "backbone_layers",
+                                        "backbone_dropout",
+                                        "proj_size",
+                                        "mixed_memory",
+                                        "flavour",
+                                        "bidirectional",
+                                        "ode_unfolds",
+                                        "epsilon",
+                                        "input_mapping",
+                                        "output_mapping",
+                                        "implicit_param_constraints",
+                                        "output_dim",
+                                        "batch",
+                                        "seq",
+                                        "batched",
+                                        "return_sequences",
+                                        "batch_first",
+                                        "timespans",
+                                        "hx",
+                                        "perturb",
+                                        "ts_kind"};
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)r->object, key, value) {

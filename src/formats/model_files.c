@@ -38,12 +38,13 @@ static eg_status copy_values(eg_model *model, const eg_safetensors *file, eg_err
         const bool same = tensor.rank == p->rank && tensor.shape[0] == p->shape[0] &&
                           (p->rank < 2 || tensor.shape[1] == p->shape[1]);
         if (!same)
-            return eg__fail(error, EG_ERR_FORMAT, "'%s' has another shape than the architecture says",
-                            name);
+            return eg__fail(error, EG_ERR_FORMAT,
+                            "'%s' has another shape than the architecture says", name);
         eg_tensor to = tensor;
         to.type = EG_F32;
         to.data = eg__parameter_values(model, p);
-        if (tensor.type == EG_F32) memcpy(to.data, tensor.data, eg__parameter_size(p) * sizeof(float));
+        if (tensor.type == EG_F32)
+            memcpy(to.data, tensor.data, eg__parameter_size(p) * sizeof(float));
         else status = eg_tensor_convert(model->context, &tensor, &to, error);
         if (status) return status;
     }
@@ -52,7 +53,8 @@ static eg_status copy_values(eg_model *model, const eg_safetensors *file, eg_err
 
 eg_status eg_model_load(eg_context *context, const char *path, const char *config, eg_model **out,
                         eg_error *error) {
-    if (!context || !path || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no context, path or place");
+    if (!context || !path || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no context, path or place");
     *out = NULL;
     eg_safetensors *file;
     eg_status status = eg_safetensors_open(context, path, &file, error);
@@ -80,7 +82,8 @@ eg_status eg_model_open(eg_context *context, const char *file_or_spec, eg_model 
                         eg_error *error) {
     if (!context || !file_or_spec || !out)
         return eg__fail(error, EG_ERR_ARGUMENT, "no context, model or place");
-    const bool spec = strncmp(file_or_spec, "cfc:", 4) == 0 || strncmp(file_or_spec, "ltc:", 4) == 0;
+    const bool spec =
+        strncmp(file_or_spec, "cfc:", 4) == 0 || strncmp(file_or_spec, "ltc:", 4) == 0;
     if (is_file(file_or_spec) || (!spec && strchr(file_or_spec, '.')))
         return eg_model_load(context, file_or_spec, NULL, out, error);
     return eg__model_from_spec(context, file_or_spec, out, error);
@@ -101,7 +104,8 @@ eg_status eg_model_save(const eg_model *model, const char *path, eg_error *error
     if (names && tensors) {
         for (size_t i = 0; i < count; i++) names[i] = eg_model_tensor(model, i, &tensors[i], NULL);
         const eg_pair metadata[] = {{"elegans", config}, {"format", "pt"}};
-        status = eg__safetensors_save(model->memory, path, count, names, tensors, 2, metadata, error);
+        status =
+            eg__safetensors_save(model->memory, path, count, names, tensors, 2, metadata, error);
     } else status = eg__fail(error, reason.status, "%s", reason.message);
     eg__memory_give(model->memory, (void *)names);
     eg__memory_give(model->memory, tensors);

@@ -29,7 +29,8 @@ static void uniform(drawing *d, const eg__parameter *p, double low, double high)
 
 /* The constructor of torch's Linear: kaiming's rule with a = sqrt(5), then the bias. */
 static void linear(drawing *d, const char *cell, const char *name) {
-    const eg__parameter *weight = find(d, cell, name, "weight"), *bias = find(d, cell, name, "bias");
+    const eg__parameter *weight = find(d, cell, name, "weight"),
+                        *bias = find(d, cell, name, "bias");
     if (!weight) return;
     const double inputs = (double)weight->shape[1];
     const double bound = sqrt(3.0) * (sqrt(2.0 / (1 + sqrt(5.0) * sqrt(5.0))) / sqrt(inputs));
@@ -114,9 +115,9 @@ static void orthogonal(drawing *d, const eg__parameter *p) {
             for (size_t r = 0; r < rows; r++)
                 dot += (double)q[r * columns + before] * (double)q[r * columns + c];
             for (size_t r = 0; r < rows; r++)
-                q[r * columns + c] = before < c
-                                         ? (float)(q[r * columns + c] - dot * q[r * columns + before])
-                                         : (float)(q[r * columns + c] / sqrt(dot));
+                q[r * columns + c] =
+                    before < c ? (float)(q[r * columns + c] - dot * q[r * columns + before])
+                               : (float)(q[r * columns + c] / sqrt(dot));
         }
 }
 

@@ -78,7 +78,8 @@ static eg_status wire_cfc(eg_model *model, eg__layer *layer, eg_error *error) {
                                               : w->sensory[k * w->units + ids[j]];
                 wired->mask[j * width + k] = synapse != 0;
             }
-            for (uint32_t k = 0; k < wired->units; k++) wired->mask[j * width + wired->inputs + k] = 1;
+            for (uint32_t k = 0; k < wired->units; k++)
+                wired->mask[j * width + wired->inputs + k] = 1;
         }
     }
     layer->units = w->units;
@@ -153,27 +154,34 @@ static void set_masks(eg_model *model) {
     }
 }
 
+eg_status eg__layer_complete(eg_model *model, eg__layer *layer, eg_error *error) {
+    eg_status status = EG_OK;
+    if (layer->wiring && layer->cell == EG__CFC && !layer->wired_count)
+        status = wire_cfc(model, layer, error);
+    if (layer->wiring && layer->cell == EG__LTC && !layer->recurrent)
+        status = wire_ltc(model, layer, error);
+    if (!layer->outputs) layer->outputs = layer->units;
+    return status ? status : check_layer(layer, (size_t)(layer - model->layers), error);
+}
+
 eg_status eg__model_complete(eg_model *model, eg_error *error) {
     eg_status status = EG_OK;
     if (!model->layer_count) return eg__fail(error, EG_ERR_ARGUMENT, "a model without layers");
     for (size_t i = 0; !status && i < model->layer_count; i++) {
         eg__layer *layer = &model->layers[i];
-        if (layer->wiring && layer->cell == EG__CFC && !layer->wired_count)
-            status = wire_cfc(model, layer, error);
-        if (layer->wiring && layer->cell == EG__LTC && !layer->recurrent)
-            status = wire_ltc(model, layer, error);
-        if (!layer->outputs) layer->outputs = layer->units;
-        if (!status) status = check_layer(layer, i, error);
+        status = eg__layer_complete(model, layer, error);
         if (!status && i && layer->inputs != eg__layer_width(layer - 1))
-            status = eg__fail(error, EG_ERR_ARGUMENT, "layer %zu takes %u inputs, layer %zu gives %u",
-                              i, layer->inputs, i - 1, eg__layer_width(layer - 1));
+            status =
+                eg__fail(error, EG_ERR_ARGUMENT, "layer %zu takes %u inputs, layer %zu gives %u", i,
+                         layer->inputs, i - 1, eg__layer_width(layer - 1));
         for (int way = 0; !status && way <= (layer->merge != EG__ONE_WAY); way++) {
             char prefix[32];
             eg__layer_prefix(model, i, way, prefix);
             eg__layer_list(model, i, prefix, &status, error);
         }
     }
-    if (!status) model->values = take(model, model->value_count + 1, sizeof *model->values, &status, error);
+    if (!status)
+        model->values = take(model, model->value_count + 1, sizeof *model->values, &status, error);
     if (!status) set_masks(model);
     return status;
 }
@@ -193,8 +201,8 @@ void eg_model_info_get(const eg_model *model, eg_model_info *out) {
                            .uses_time = 1};
     for (size_t i = 0; i < model->layer_count; i++) {
         const eg__layer *layer = &model->layers[i];
-        out->state += (uint64_t)layer->units * (layer->mixed ? 2 : 1) *
-                      (layer->merge == EG__ONE_WAY ? 1 : 2);
+        out->state +=
+            (uint64_t)layer->units * (layer->mixed ? 2 : 1) * (layer->merge == EG__ONE_WAY ? 1 : 2);
     }
     for (size_t i = 0; i < model->parameter_count; i++)
         if (!model->parameters[i].is_mask)

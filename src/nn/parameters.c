@@ -72,9 +72,8 @@ static void add_heads(listing *l, const eg__layer *layer, const char *cell, uint
 
 static void add_cfc(listing *l, const eg__layer *layer) {
     if (!layer->wired_count) {
-        const uint64_t features = layer->backbone_count
-                                      ? layer->backbone[layer->backbone_count - 1]
-                                      : (uint64_t)layer->inputs + layer->units;
+        const uint64_t features = layer->backbone_count ? layer->backbone[layer->backbone_count - 1]
+                                                        : (uint64_t)layer->inputs + layer->units;
         add_heads(l, layer, "rnn_cell", layer->units, features);
         return;
     }

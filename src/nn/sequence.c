@@ -60,8 +60,8 @@ static eg_node cell_step(eg__builder *b, eg_node x, eg_node h, eg_node span) {
 typedef struct sequence {
     const eg_model_options *options;
     eg_model_nodes *nodes;
-    eg_node spans;    /* [T, B, 1], {0} = none */
-    eg_node lengths;  /* [B] */
+    eg_node spans;   /* [T, B, 1], {0} = none */
+    eg_node lengths; /* [B] */
     uint64_t time, batch;
 } sequence;
 
@@ -80,12 +80,14 @@ static eg_node initial_state(eg__builder *b, sequence *s, const char *what, size
         return eg__graph_mistake(g, EG_ERR_UNSUPPORTED, "more than %d states", EG_MODEL_STATES);
     char *name = n->state_name[n->states];
     const char *ways = b->layer->merge == EG__ONE_WAY ? "" : way ? "b." : "f.";
-    if (b->model->layer_count > 1) snprintf(name, sizeof n->state_name[0], "%zu.%s%s0", layer, ways, what);
+    if (b->model->layer_count > 1)
+        snprintf(name, sizeof n->state_name[0], "%zu.%s%s0", layer, ways, what);
     else snprintf(name, sizeof n->state_name[0], "%s%s0", ways, what);
     eg_node initial;
     if (!s->options->state) initial = eg_broadcast(g, eg_scalar(g, 0), 2, shape);
     else {
-        initial = s->options->unbatched ? leaf(g, s, name, 1, shape + 1) : leaf(g, s, name, 2, shape);
+        initial =
+            s->options->unbatched ? leaf(g, s, name, 1, shape + 1) : leaf(g, s, name, 2, shape);
         n->initial[n->states] = initial;
         if (s->options->unbatched) initial = eg_reshape(g, initial, 2, shape);
     }
@@ -96,8 +98,7 @@ static void final_state(eg__builder *b, sequence *s, eg_node value) {
     eg_model_nodes *n = s->nodes;
     const uint64_t size = b->layer->units;
     if (n->states == EG_MODEL_STATES) return;
-    n->final[n->states++] =
-        s->options->unbatched ? eg_reshape(b->graph, value, 1, &size) : value;
+    n->final[n->states++] = s->options->unbatched ? eg_reshape(b->graph, value, 1, &size) : value;
 }
 
 /* Outputs of all steps [T, B, width] and, in *last, of the last one. */
@@ -169,10 +170,11 @@ static eg_node take_input(eg_graph *g, sequence *s, const char *name, uint64_t f
                           eg_node *given) {
     const eg_model_options *o = s->options;
     const bool flat = features == 0; /* elapsed times have no features */
-    const uint64_t wide[] = {o->batch_first ? s->batch : s->time, o->batch_first ? s->time : s->batch,
-                             features};
+    const uint64_t wide[] = {o->batch_first ? s->batch : s->time,
+                             o->batch_first ? s->time : s->batch, features};
     const uint64_t narrow[] = {s->time, features}, all[] = {s->time, s->batch, flat ? 1 : features};
-    *given = o->unbatched ? leaf(g, s, name, flat ? 1 : 2, narrow) : leaf(g, s, name, flat ? 2 : 3, wide);
+    *given = o->unbatched ? leaf(g, s, name, flat ? 1 : 2, narrow)
+                          : leaf(g, s, name, flat ? 2 : 3, wide);
     eg_node x = *given;
     if (!o->unbatched && o->batch_first) swap_axes(g, &x, 3);
     return eg_reshape(g, x, 3, all);
@@ -191,7 +193,8 @@ static eg_node give_output(eg_graph *g, const sequence *s, uint64_t width, eg_no
 eg_status eg_model_build(const eg_model *model, eg_graph *graph, const eg_model_options *given,
                          eg_model_nodes *out, eg_error *error) {
     const eg_model_options none = {0}, *o = given ? given : &none;
-    if (!model || !graph || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no model, graph or place");
+    if (!model || !graph || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no model, graph or place");
     memset(out, 0, sizeof *out);
     sequence s = {.options = o,
                   .nodes = out,

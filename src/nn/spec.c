@@ -1,4 +1,5 @@
-/* Models by a line of text: "cfc:autoncp:64:16,in=16,seed=1". */
+/* Models by a line of text: "cfc:autoncp:64:16,in=16,seed=1", layers one after the other with a slash
+ * between them: "cfc:64,in=16/cfc:32,backbone=0". */
 #include "nn/model.h"
 
 #include <stdio.h>
@@ -8,6 +9,7 @@
 typedef struct text {
     char wiring[256]; /* what is left for the wiring */
     uint64_t seed;
+    bool backbone; /* the layer says something about it */
 } text;
 
 static eg_status count_of(const char *value, const char *key, uint32_t *out, eg_error *error) {
@@ -70,11 +72,15 @@ static eg_status option(eg__layer *layer, text *t, const char *key, const char *
     if (strcmp(key, "seed") == 0) {
         int64_t seed;
         if (eg_integer_parse(value, strlen(value), 0, UINT32_MAX, &seed, NULL))
-            return eg__fail(error, EG_ERR_ARGUMENT, "seed=%.60s is not within 0..4294967295", value);
+            return eg__fail(error, EG_ERR_ARGUMENT, "seed=%.60s is not within 0..4294967295",
+                            value);
         t->seed = (uint64_t)seed;
         return EG_OK;
     }
-    if (strcmp(key, "backbone") == 0) return read_backbone(layer, value, error);
+    if (strcmp(key, "backbone") == 0) {
+        t->backbone = true;
+        return read_backbone(layer, value, error);
+    }
     if (strcmp(key, "proj") == 0) return count_of(value, key, &layer->projection, error);
     if (strcmp(key, "unfolds") == 0) return count_of(value, key, &layer->unfolds, error);
     if (strcmp(key, "mode") == 0) {
@@ -112,9 +118,10 @@ static eg_status option(eg__layer *layer, text *t, const char *key, const char *
     return status;
 }
 
-static eg_status parse(eg_model *model, char *spec, text *t, eg_error *error) {
-    eg__layer *layer = &model->layers[0];
-    model->layer_count = 1;
+static eg_status parse_layer(eg_model *model, char *spec, text *t, eg_error *error) {
+    eg__layer *layer = &model->layers[model->layer_count++];
+    t->wiring[0] = 0;
+    t->backbone = false;
     *layer = (eg__layer){.unfolds = 6,
                          .epsilon = 1e-8,
                          .input_map = EG__MAP_AFFINE,
@@ -140,6 +147,11 @@ static eg_status parse(eg_model *model, char *spec, text *t, eg_error *error) {
         eg_status status = option(layer, t, part, value, error);
         if (status) return status;
     }
+    if (!layer->inputs && layer > model->layers) { /* what the layer before gives */
+        eg_status status = eg__layer_complete(model, layer - 1, error);
+        if (status) return status;
+        layer->inputs = eg__layer_width(layer - 1);
+    }
     if (!layer->inputs) return eg__fail(error, EG_ERR_ARGUMENT, "the spec needs in=N, the inputs");
     if (plain && layer->cell == EG__CFC) {
         if (strchr(t->wiring, ','))
@@ -147,7 +159,8 @@ static eg_status parse(eg_model *model, char *spec, text *t, eg_error *error) {
                             strchr(t->wiring, ',') + 1);
         return EG_OK; /* fully connected: no wiring */
     }
-    layer->backbone_count = layer->cell == EG__CFC || layer->cell == EG__LTC ? 0 : 1;
+    if (!t->backbone)
+        layer->backbone_count = 0; /* wired cells have none, but may be asked for one */
     eg__wiring_options wiring;
     uint32_t inputs;
     eg_status status = eg__wiring_parse(t->wiring, &wiring, &inputs, error);
@@ -161,16 +174,21 @@ eg_status eg__model_from_spec(eg_context *context, const char *spec, eg_model **
     eg_model *model;
     text t = {.seed = 0};
     char copy[512];
-    if (strlen(spec) >= sizeof copy) return eg__fail(error, EG_ERR_ARGUMENT, "the spec is too long");
+    if (strlen(spec) >= sizeof copy)
+        return eg__fail(error, EG_ERR_ARGUMENT, "the spec is too long");
     snprintf(copy, sizeof copy, "%s", spec);
     eg_status status = eg__model_new(context, &model, error);
     if (status) return status;
-    status = parse(model, copy, &t, error);
+    for (char *rest = copy, *part; !status && (part = strsep(&rest, "/"));)
+        status = model->layer_count < EG__LAYERS_MAX
+                     ? parse_layer(model, part, &t, error)
+                     : eg__fail(error, EG_ERR_ARGUMENT, "more than %d layers", EG__LAYERS_MAX);
     if (!status) status = eg__model_complete(model, error);
     if (!status) status = eg__model_initialise(model, t.seed, error);
     if (!status) {
         eg_error reason = {EG_ERR_MEMORY, ""};
-        model->spec = eg__memory_take_text(model->memory, EG_TAG_WEIGHTS, spec, strlen(spec), &reason);
+        model->spec =
+            eg__memory_take_text(model->memory, EG_TAG_WEIGHTS, spec, strlen(spec), &reason);
         if (!model->spec) status = eg__fail(error, reason.status, "%s", reason.message);
     }
     if (status) eg_model_destroy(model);

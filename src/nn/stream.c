@@ -118,8 +118,7 @@ eg_status eg_stream_create(eg_stream_program *program, eg_stream **out, eg_error
     const size_t wide = (size_t)eg__round_up((size_t)program->inputs, 16);
     s->x = eg__memory_take_array(program->memory, EG_TAG_ARENA,
                                  wide + (size_t)program->outputs + 32, sizeof *s->x, &reason);
-    eg_status status =
-        s->x ? EG_OK : eg__fail(error, reason.status, "%s", reason.message);
+    eg_status status = s->x ? EG_OK : eg__fail(error, reason.status, "%s", reason.message);
     if (!status) {
         s->elapsed = s->x + wide;
         s->y = s->elapsed + 16;

@@ -1,0 +1,322 @@
+/* Models from specs and files, streams, time. */
+#include "test.h"
+#include "elegans/elegans.h"
+
+#include <math.h>
+
+AREA(nn, "specs, files, streams, elapsed times, lengths; what cannot be is refused by name")
+
+typedef struct fixture {
+    eg_context *context;
+    eg_model *model;
+    eg_program *program;
+    eg_weights *weights;
+    eg_instance *instance;
+    eg_model_info info;
+    eg_model_nodes nodes;
+} fixture;
+
+static void open_model(fixture *f, const char *spec) {
+    eg_error error = {0};
+    eg_context_options options = {.threads = 1};
+    CHECK_OK(eg_context_create(&f->context, &options, &error), error);
+    CHECK_OK(eg_model_open(f->context, spec, &f->model, &error), error);
+    if (f->model) eg_model_info_get(f->model, &f->info);
+}
+
+static void compile(fixture *f, const eg_model_options *options) {
+    eg_error error = {0};
+    eg_graph *g;
+    CHECK_OK(eg_graph_create(f->context, &g, &error), error);
+    CHECK_OK(eg_model_build(f->model, g, options, &f->nodes, &error), error);
+    eg_output outputs[EG_MODEL_STATES + 1] = {{"y", f->nodes.y}};
+    static const char *const names[] = {"s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"};
+    for (size_t i = 0; i < f->nodes.states; i++)
+        outputs[1 + i] = (eg_output){names[i], f->nodes.final[i]};
+    CHECK_OK(eg_compile(f->context, g, 1 + f->nodes.states, outputs, NULL, &f->program, &error),
+             error);
+    CHECK_OK(eg_weights_create(f->program, &f->weights, &error), error);
+    CHECK_OK(eg_model_weights(f->model, f->weights, &error), error);
+    CHECK_OK(eg_instance_create(f->program, f->weights, &f->instance, &error), error);
+    eg_tensor unused;
+    for (size_t i = 0; i <= f->nodes.states; i++)
+        CHECK_OK(eg_instance_output(f->instance, outputs[i].name, &unused, &error), error);
+    eg_graph_destroy(g);
+}
+
+static void close_all(fixture *f) {
+    eg_instance_destroy(f->instance);
+    eg_weights_destroy(f->weights);
+    eg_program_release(f->program);
+    eg_model_destroy(f->model);
+    eg_context_destroy(f->context);
+    *f = (fixture){0};
+}
+
+static void fill(float *to, size_t n, uint64_t seed) {
+    for (size_t i = 0; i < n; i++) to[i] = test_random(&seed);
+}
+
+static const char *const specs[] = {
+    "cfc:12,in=5,seed=3",
+    "cfc:12,in=5,backbone=16+8,activation=silu,mode=no_gate",
+    "cfc:12,in=5,backbone=0,mode=pure,proj=3",
+    "cfc:12,in=5,keras=1,mixed=1",
+    "cfc:autoncp:20:4,in=5,seed=9",
+    "cfc:ncp:6:5:3,in=5,sensory_fanout=3,inter_fanout=2,motor_fanin=2,mixed=1",
+    "cfc:random:9,in=5,sparsity=0.5",
+    "ltc:10,in=5",
+    "ltc:autoncp:20:4,in=5,unfolds=3,explicit=1,input_map=linear,output_map=none",
+    "ltc:autoncp:20:4,in=5,mixed=1,wiring_seed=7",
+    "cfc:12,in=5/cfc:autoncp:14:3/ltc:6",
+};
+enum { SPECS = sizeof specs / sizeof *specs, T = 9 };
+
+/* One step at a time is the whole sequence; the state can be taken out and put back. */
+TEST(nn, streams_are_sequences) {
+    for (size_t i = 0; i < SPECS; i++) {
+        fixture f = {0};
+        eg_error error = {0};
+        open_model(&f, specs[i]);
+        if (!f.model) continue;
+        compile(&f, &(eg_model_options){.time = T, .spans = 1});
+        float x[T * 5], spans[T], y[64], state[256], again[64];
+        fill(x, T * f.info.inputs, i + 1);
+        for (int t = 0; t < T; t++) spans[t] = 0.2f + 0.3f * (float)t;
+        const eg_tensor xs = {EG_F32, 3, {T, 1, f.info.inputs}, x}, ts = {EG_F32, 2, {T, 1}, spans};
+        CHECK_OK(eg_instance_bind(f.instance, "x", &xs, &error), error);
+        CHECK_OK(eg_instance_bind(f.instance, "timespans", &ts, &error), error);
+        CHECK_OK(eg_run(f.instance, NULL, &error), error);
+        eg_tensor all;
+        CHECK_OK(eg_instance_output(f.instance, "y", &all, &error), error);
+        eg_stream_program *program;
+        eg_stream *stream, *other;
+        CHECK_OK(eg_stream_compile(f.model, &program, &error), error);
+        CHECK_OK(eg_stream_create(program, &stream, &error), error);
+        CHECK_OK(eg_stream_create(program, &other, &error), error);
+        double worst = 0;
+        for (int turn = 0; turn < 2; turn++, eg_stream_reset(stream))
+            for (int t = 0; t < T; t++) {
+                eg_stream_state_get(stream, state);
+                CHECK_OK(eg_stream_step(stream, x + t * (int)f.info.inputs, spans[t], y, &error),
+                         error);
+                for (uint64_t k = 0; k < f.info.outputs; k++)
+                    worst = fmax(
+                        worst, fabs((double)y[k] -
+                                    (double)((float *)all.data)[(uint64_t)t * f.info.outputs + k]));
+                eg_stream_state_set(other, state);
+                CHECK_OK(eg_stream_step(other, x + t * (int)f.info.inputs, spans[t], again, &error),
+                         error);
+                CHECK(memcmp(y, again, (size_t)f.info.outputs * sizeof *y) == 0,
+                      "%s: a state put back does not go on", specs[i]);
+            }
+        CHECK(worst <= 2e-5, "%s: a stream is off by %g", specs[i], worst);
+        CHECK_FAILS(eg_stream_step(stream, x, -1, y, &error), error, EG_ERR_ARGUMENT, "-1");
+        CHECK_FAILS(eg_stream_step(stream, x, NAN, y, &error), error, EG_ERR_ARGUMENT, "nan");
+        eg_stream_destroy(stream);
+        eg_stream_destroy(other);
+        eg_stream_program_destroy(program);
+        close_all(&f);
+    }
+}
+
+/* Saved and loaded, it is the same model. */
+TEST(nn, files) {
+    for (size_t i = 0; i < SPECS; i++) {
+        fixture f = {0};
+        eg_error error = {0};
+        char path[512];
+        open_model(&f, specs[i]);
+        if (!f.model) continue;
+        snprintf(path, sizeof path, "%s/model.safetensors", test_folder());
+        CHECK_OK(eg_model_save(f.model, path, &error), error);
+        eg_model *again;
+        CHECK_OK(eg_model_open(f.context, path, &again, &error), error);
+        CHECK(again && eg_model_count(again) == eg_model_count(f.model), "%s: other tensors",
+              specs[i]);
+        for (size_t k = 0; again && k < eg_model_count(again); k++) {
+            eg_tensor a, b;
+            const char *x = eg_model_tensor(f.model, k, &a, NULL),
+                       *y = eg_model_tensor(again, k, &b, NULL);
+            uint64_t bytes;
+            eg_tensor_measure(&a, NULL, &bytes, NULL);
+            CHECK(strcmp(x, y) == 0 && memcmp(a.data, b.data, (size_t)bytes) == 0,
+                  "%s: '%s' differs", specs[i], x);
+        }
+        eg_model_destroy(again);
+        close_all(&f);
+    }
+}
+
+/* Samples do not see each other: elapsed times and lengths are each sample's own. */
+TEST(nn, samples_alone) {
+    static const char *const few[] = {"cfc:12,in=5", "cfc:autoncp:20:4,in=5",
+                                      "ltc:autoncp:20:4,in=5", "ltc:6,in=5,mixed=1"};
+    enum { B = 6 };
+    for (size_t i = 0; i < 4; i++) {
+        fixture f = {0}, one = {0};
+        eg_error error = {0};
+        open_model(&f, few[i]);
+        open_model(&one, few[i]);
+        compile(&f,
+                &(eg_model_options){
+                    .time = T, .batch = B, .batch_first = 1, .spans = 1, .lengths = 1, .last = 1});
+        float x[B * T * 5], spans[B * T], lengths[B];
+        fill(x, B * T * 5, 7);
+        for (int k = 0; k < B * T; k++) spans[k] = 0.1f * (float)(k % 11); /* 0 among them */
+        for (int k = 0; k < B; k++) lengths[k] = (float)(T - k);
+        const eg_tensor xs = {EG_F32, 3, {B, T, 5}, x}, ts = {EG_F32, 2, {B, T}, spans},
+                        ls = {EG_F32, 1, {B}, lengths};
+        CHECK_OK(eg_instance_bind(f.instance, "x", &xs, &error), error);
+        CHECK_OK(eg_instance_bind(f.instance, "timespans", &ts, &error), error);
+        CHECK_OK(eg_instance_bind(f.instance, "lengths", &ls, &error), error);
+        CHECK_OK(eg_run(f.instance, NULL, &error), error);
+        eg_tensor all, alone;
+        CHECK_OK(eg_instance_output(f.instance, "y", &all, &error), error);
+        compile(&one, &(eg_model_options){.time = T, .unbatched = 1, .spans = 1, .last = 1});
+        for (int b = 0; b < B; b++) {
+            const eg_tensor x1 = {EG_F32, 2, {T, 5}, x + b * T * 5},
+                            t1 = {EG_F32, 1, {T}, spans + b * T};
+            CHECK_OK(eg_instance_bind(one.instance, "x", &x1, &error), error);
+            CHECK_OK(eg_instance_bind(one.instance, "timespans", &t1, &error), error);
+            CHECK_OK(
+                eg_run(one.instance, &(eg_run_options){.length = (uint64_t)lengths[b]}, &error),
+                error);
+            CHECK_OK(eg_instance_output(one.instance, "y", &alone, &error), error);
+            for (uint64_t k = 0; k < f.info.outputs; k++) {
+                const double a = ((float *)all.data)[(uint64_t)b * f.info.outputs + k],
+                             c = ((float *)alone.data)[k];
+                CHECK(fabs(a - c) <= 1e-5, "%s: sample %d output %llu is %g, alone %g", few[i], b,
+                      (unsigned long long)k, a, c);
+            }
+        }
+        close_all(&f);
+        close_all(&one);
+    }
+}
+
+/* No time, no change: what the LTC of the original divides by zero for. */
+TEST(nn, ltc_without_time) {
+    fixture f = {0};
+    eg_error error = {0};
+    open_model(&f, "ltc:autoncp:20:4,in=5");
+    eg_stream_program *program;
+    eg_stream *stream;
+    CHECK_OK(eg_stream_compile(f.model, &program, &error), error);
+    CHECK_OK(eg_stream_create(program, &stream, &error), error);
+    float x[5] = {1, -1, 0.5f, 2, 0}, y[4], before[20], after[20];
+    CHECK_OK(eg_stream_step(stream, x, 1, y, &error), error);
+    eg_stream_state_get(stream, before);
+    CHECK_OK(eg_stream_step(stream, x, 0, y, &error), error);
+    eg_stream_state_get(stream, after);
+    CHECK(memcmp(before, after, sizeof before) == 0, "the state changed in no time");
+    eg_stream_destroy(stream);
+    eg_stream_program_destroy(program);
+    close_all(&f);
+}
+
+/* Both ways: the backward half of a palindrome is its forward half, mirrored. */
+TEST(nn, both_ways) {
+    static const char *const merges[] = {"concat", "sum", "mul", "average"};
+    for (int i = 0; i < 4; i++) {
+        char spec[80];
+        snprintf(spec, sizeof spec, "cfc:6,in=2,bidirectional=%s", merges[i]);
+        fixture f = {0};
+        eg_error error = {0};
+        open_model(&f, spec);
+        eg_tensor tensor;
+        for (size_t k = 0; k < eg_model_count(f.model) / 2; k++) { /* the same weights both ways */
+            eg_tensor other;
+            uint64_t bytes;
+            eg_model_tensor(f.model, k, &tensor, NULL);
+            eg_model_tensor(f.model, k + eg_model_count(f.model) / 2, &other, NULL);
+            eg_tensor_measure(&tensor, NULL, &bytes, NULL);
+            memcpy(other.data, tensor.data, (size_t)bytes);
+        }
+        compile(&f, &(eg_model_options){.time = 5});
+        float x[10] = {1, 2, 0.5f, -1, 0.3f, 0.7f, 0.5f, -1, 1, 2};
+        CHECK_OK(eg_instance_bind(f.instance, "x", &(eg_tensor){EG_F32, 3, {5, 1, 2}, x}, &error),
+                 error);
+        CHECK_OK(eg_run(f.instance, NULL, &error), error);
+        CHECK_OK(eg_instance_output(f.instance, "y", &tensor, &error), error);
+        const float *y = tensor.data;
+        const size_t width = (size_t)f.info.outputs;
+        CHECK(width == (i == 0 ? 12u : 6u), "%s gives %zu outputs", merges[i], width);
+        for (int t = 0; t < 5; t++)
+            for (int k = 0; k < 6; k++) {
+                const float a = y[(size_t)t * width + (size_t)k];
+                const float b = y[(size_t)(4 - t) * width + (size_t)k + (i == 0 ? 6 : 0)];
+                CHECK(fabsf(a - b) < 1e-6f, "%s: step %d unit %d: %g and %g", merges[i], t, k,
+                      (double)a, (double)b);
+            }
+        eg_stream_program *program;
+        CHECK_FAILS(eg_stream_compile(f.model, &program, &error), error, EG_ERR_UNSUPPORTED,
+                    "future");
+        close_all(&f);
+    }
+}
+
+TEST(nn, refused) {
+    static const struct {
+        const char *spec;
+        eg_status status;
+        const char *part;
+    } rows[] = {
+        {"", EG_ERR_ARGUMENT, "no spec"},
+        {"gru:64,in=3", EG_ERR_ARGUMENT, "begin with 'cfc:'"},
+        {"cfc:64", EG_ERR_ARGUMENT, "in=N"},
+        {"cfc:64,in=0", EG_ERR_ARGUMENT, "in=0"},
+        {"cfc:64,in=x", EG_ERR_ARGUMENT, "in=x"},
+        {"cfc:0,in=3", EG_ERR_ARGUMENT, "units=0"},
+        {"cfc:64,in=3,mode=loud", EG_ERR_ARGUMENT, "mode=loud"},
+        {"cfc:64,in=3,activation=sin", EG_ERR_ARGUMENT, "activation=sin"},
+        {"cfc:64,in=3,backbone=8x9", EG_ERR_ARGUMENT, "more than 8"},
+        {"cfc:64,in=3,dropout=1", EG_ERR_ARGUMENT, "dropout 1"},
+        {"cfc:64,in=3,sparsity=0.5", EG_ERR_ARGUMENT, "sparsity"},
+        {"cfc:64,in=3,seed=-1", EG_ERR_ARGUMENT, "seed=-1"},
+        {"cfc:64,in", EG_ERR_ARGUMENT, "not key=value"},
+        {"cfc:autoncp:20:4,in=3,backbone=5", EG_ERR_ARGUMENT, "no backbone"},
+        {"cfc:autoncp:20:19,in=3", EG_ERR_ARGUMENT, ""},
+        {"ltc:autoncp:20:4,in=3,proj=2", EG_ERR_ARGUMENT, "no projection"},
+        {"cfc:8,in=3/cfc:8,in=4", EG_ERR_ARGUMENT, "takes 4 inputs"},
+        {"missing.safetensors", EG_ERR_FILE, "missing.safetensors"},
+    };
+    eg_context *context;
+    eg_error error;
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        eg_model *model;
+        CHECK_FAILS(eg_model_open(context, rows[i].spec, &model, &error), error, rows[i].status,
+                    rows[i].part);
+    }
+    const float spans[] = {1, 2, 0, 1, -3, 1};
+    CHECK_FAILS(eg_model_check_spans(spans, 2, 3, 1, &error), error, EG_ERR_ARGUMENT,
+                "sample 1, step 1");
+    CHECK_FAILS(eg_model_check_spans(spans, 2, 3, 0, &error), error, EG_ERR_ARGUMENT,
+                "sample 0, step 2");
+    eg_context_destroy(context);
+}
+
+static eg_status attempt(void *user, const eg_allocator *allocator, eg_error *error) {
+    eg_context_options options = {.allocator = *allocator, .threads = 1, .memory_cache_off = 1};
+    eg_context *context;
+    eg_status status = eg_context_create(&context, &options, error);
+    if (status) return status;
+    eg_model *model = NULL;
+    eg_stream_program *program = NULL;
+    eg_stream *stream = NULL;
+    status = eg_model_open(context, user, &model, error);
+    if (!status) status = eg_stream_compile(model, &program, error);
+    if (!status) status = eg_stream_create(program, &stream, error);
+    eg_stream_destroy(stream);
+    eg_stream_program_destroy(program);
+    eg_model_destroy(model);
+    eg_context_destroy(context);
+    return status;
+}
+
+TEST(nn, every_allocation_may_fail) {
+    int failed = test_every_allocation(attempt, "cfc:autoncp:8:2,in=2");
+    failed += test_every_allocation(attempt, "ltc:autoncp:8:2,in=2");
+    CHECK(failed > 100, "only %d allocations", failed);
+}
