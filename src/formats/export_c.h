@@ -66,6 +66,9 @@ eg__c_frame eg__c_body_frame(const eg__c_export *x, const eg__step *scan, const 
 static inline size_t eg__c_timed(const eg__c_export *x, size_t n, bool timed) {
     return timed ? n * x->program->length : n;
 }
+/* Floats of an operand that a step touches, from where it begins at one step of a scan. */
+size_t eg__c_span(const eg__c_export *x, const eg__step *step, const eg__c_frame *frame,
+                  unsigned operand);
 void eg__c_collect(eg__c_export *x); /* fills ranges, names, used */
 /* A constant of one element that is written into the code; NULL = something else. */
 const float *eg__c_literal(const eg__c_export *x, const eg__step *step, const eg__c_frame *frame,

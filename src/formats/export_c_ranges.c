@@ -27,83 +27,6 @@ void eg__c_each(eg__c_export *x, eg__c_visitor *visit) {
     }
 }
 
-/* ---- how much of an operand a step touches, in floats from where it begins */
-static size_t span_rows(size_t rows, size_t stride, size_t columns) {
-    return rows ? (rows - 1) * stride + columns : 0;
-}
-
-static size_t span_fused(eg__fused_kind kind, size_t stride, size_t rows, size_t columns) {
-    switch (kind) {
-    case EG__FULL: return span_rows(rows, stride, columns);
-    case EG__ROW: return span_rows(rows, stride, 1);
-    case EG__COLUMN: return columns;
-    case EG__SCALAR: break;
-    }
-    return 1;
-}
-
-static size_t span_gemm(const eg__c_export *x, const eg__step *step, size_t count, unsigned i) {
-    const eg__step_gemm *g = &step->u.gemm;
-    const size_t k = eg__c_timed(x, g->k, g->k_timed), stride = step->operand[i].stride;
-    const size_t rows = g->products ? step->rows : count * step->rows;
-    const size_t products = g->products ? count * g->products : 1;
-    switch (i) {
-    case 0: return span_rows(products, g->a_step, span_rows(rows, stride, k));
-    case 1: return span_rows(products, g->b_step, k * g->n);
-    case 2: return span_rows(products, g->c_step, span_rows(rows, stride, g->n));
-    default: return span_fused(g->epilogue.kind[i - 3], stride, rows, g->n);
-    }
-}
-
-/* What is packed here is a plain k x n matrix in exported code, which is never larger. */
-static size_t span_pack(const eg__c_export *x, const eg__step *step, size_t count, unsigned i) {
-    const eg__step_pack *p = &step->u.pack;
-    const size_t k = eg__c_timed(x, p->k, p->k_timed), products = count * p->products;
-    if (i) return span_rows(products, eg__gemm_packed_size(k, p->n), k * p->n);
-    return span_rows(products, p->from_step,
-                     span_rows(k, p->row_stride, span_rows(p->n, p->column_stride, 1)));
-}
-
-static size_t span_copy(const eg__step *step, size_t count, unsigned i) {
-    const eg__step_copy *c = &step->u.copy;
-    size_t span = 1;
-    for (unsigned axis = 0; axis < c->rank; axis++)
-        span += ((axis ? c->shape[axis] : count) - 1) * (i ? c->to[axis] : c->from[axis]);
-    if (i && c->every) span += (c->length - 1) / c->every * c->place;
-    return span;
-}
-
-static size_t span_gather(const eg__step *step, size_t rows, unsigned i) {
-    const bool scatters = step->run == eg__run_scatter;
-    const size_t limit = step->u.gather.limit, stride = step->operand[i].stride;
-    if (i == 1) return span_rows(rows, stride, 1);
-    return span_rows((i == 0) == scatters ? rows : limit, stride, step->columns);
-}
-
-static size_t span(const eg__c_export *x, const eg__step *step, const eg__c_frame *frame,
-                   unsigned i) {
-    const size_t rows = frame->count * step->rows, stride = step->operand[i].stride;
-    const eg__step_rows *r = &step->u.rows_;
-    if (step->run == eg__run_fused) {
-        const eg__fused_kind kind = step->u.fused.program.kind[i];
-        return step->u.fused.flat ? span_fused(kind, stride, 1, step->u.fused.flat)
-                                  : span_fused(kind, stride, rows, step->columns);
-    }
-    if (step->run == eg__run_gemm) return span_gemm(x, step, frame->count, i);
-    if (step->run == eg__run_pack) return span_pack(x, step, frame->count, i);
-    if (step->run == eg__run_copy) return span_copy(step, frame->count, i);
-    if (step->run == eg__run_gather || step->run == eg__run_scatter)
-        return span_gather(step, rows, i);
-    if (step->run == eg__run_column_sum)
-        return i ? rows * step->columns
-                 : span_rows(rows * eg__c_timed(x, r->height, r->height_timed), stride,
-                             step->columns);
-    if (step->run == eg__run_argmax) return i ? rows : span_rows(rows, stride, step->columns);
-    if (step->run == eg__run_reduce)
-        return i ? rows : span_rows(rows, stride, eg__c_timed(x, step->columns, r->height_timed));
-    return span_rows(rows, stride, step->columns); /* softmax, norms */
-}
-
 /* ---- ranges */
 static size_t start_of(const eg__c_export *x, const eg__operand *operand,
                        const eg__c_frame *frame) {
@@ -114,7 +37,8 @@ static size_t start_of(const eg__c_export *x, const eg__operand *operand,
 const float *eg__c_literal(const eg__c_export *x, const eg__step *step, const eg__c_frame *frame,
                            unsigned i) {
     const eg__operand *operand = &step->operand[i];
-    if (operand->space != EG__SPACE_CONSTANTS || operand->time || span(x, step, frame, i) != 1)
+    if (operand->space != EG__SPACE_CONSTANTS || operand->time ||
+        eg__c_span(x, step, frame, i) != 1)
         return NULL;
     if (step->run != eg__run_fused && (step->run != eg__run_gemm || i < 3)) return NULL;
     return &x->data[EG__SPACE_CONSTANTS][start_of(x, operand, frame)];
@@ -131,7 +55,7 @@ static void add_range(eg__c_export *x, const eg__step *step, const eg__c_frame *
     eg__c_range *range = &x->ranges[x->range_count];
     *range = (eg__c_range){.space = operand->space,
                            .from = start_of(x, operand, frame),
-                           .size = span(x, step, frame, i),
+                           .size = eg__c_span(x, step, frame, i),
                            .is_index = is_i32(x, step, i)};
     if (!range->size) {
         eg__c_fail(x, EG_ERR_UNSUPPORTED, "no C for a step '%s' of nothing", step->name);
@@ -208,8 +132,8 @@ static void name_range(eg__c_export *x, eg__c_range *range) {
                                : NULL;
     const char *name = leaf ? leaf->name : range->k ? packed_name(x, range->from) : NULL;
     char wanted[EG__C_NAME];
-    snprintf(wanted, sizeof wanted, "%s_%.40s",
-             range->space == EG__SPACE_CONSTANTS ? "constant" : "w", name ? name : "0");
+    if (name) snprintf(wanted, sizeof wanted, "w_%.40s", name);
+    else strcpy(wanted, range->space == EG__SPACE_CONSTANTS ? "constant" : "weights");
     strcpy(range->name, eg__c_name(x, wanted));
 }
 

@@ -1,0 +1,78 @@
+/* How much of an operand a step touches, in floats from where it begins. */
+#include "formats/export_c.h"
+
+static size_t span_rows(size_t rows, size_t stride, size_t columns) {
+    return rows ? (rows - 1) * stride + columns : 0;
+}
+
+static size_t span_fused(eg__fused_kind kind, size_t stride, size_t rows, size_t columns) {
+    switch (kind) {
+    case EG__FULL: return span_rows(rows, stride, columns);
+    case EG__ROW: return span_rows(rows, stride, 1);
+    case EG__COLUMN: return columns;
+    case EG__SCALAR: break;
+    }
+    return 1;
+}
+
+static size_t span_gemm(const eg__c_export *x, const eg__step *step, size_t count, unsigned i) {
+    const eg__step_gemm *g = &step->u.gemm;
+    const size_t k = eg__c_timed(x, g->k, g->k_timed), stride = step->operand[i].stride;
+    const size_t rows = g->products ? step->rows : count * step->rows;
+    const size_t products = g->products ? count * g->products : 1;
+    switch (i) {
+    case 0: return span_rows(products, g->a_step, span_rows(rows, stride, k));
+    case 1: return span_rows(products, g->b_step, k * g->n);
+    case 2: return span_rows(products, g->c_step, span_rows(rows, stride, g->n));
+    default: return span_fused(g->epilogue.kind[i - 3], stride, rows, g->n);
+    }
+}
+
+/* What is packed here is a plain k x n matrix in exported code, which is never larger. */
+static size_t span_pack(const eg__c_export *x, const eg__step *step, size_t count, unsigned i) {
+    const eg__step_pack *p = &step->u.pack;
+    const size_t k = eg__c_timed(x, p->k, p->k_timed), products = count * p->products;
+    if (i) return span_rows(products, eg__gemm_packed_size(k, p->n), k * p->n);
+    return span_rows(products, p->from_step,
+                     span_rows(k, p->row_stride, span_rows(p->n, p->column_stride, 1)));
+}
+
+static size_t span_copy(const eg__step *step, size_t count, unsigned i) {
+    const eg__step_copy *c = &step->u.copy;
+    size_t span = 1;
+    for (unsigned axis = 0; axis < c->rank; axis++)
+        span += ((axis ? c->shape[axis] : count) - 1) * (i ? c->to[axis] : c->from[axis]);
+    if (i && c->every) span += (c->length - 1) / c->every * c->place;
+    return span;
+}
+
+static size_t span_gather(const eg__step *step, size_t rows, unsigned i) {
+    const bool scatters = step->run == eg__run_scatter;
+    const size_t limit = step->u.gather.limit, stride = step->operand[i].stride;
+    if (i == 1) return span_rows(rows, stride, 1);
+    return span_rows((i == 0) == scatters ? rows : limit, stride, step->columns);
+}
+
+size_t eg__c_span(const eg__c_export *x, const eg__step *step, const eg__c_frame *frame,
+                  unsigned i) {
+    const size_t rows = frame->count * step->rows, stride = step->operand[i].stride;
+    const eg__step_rows *r = &step->u.rows_;
+    if (step->run == eg__run_fused) {
+        const eg__fused_kind kind = step->u.fused.program.kind[i];
+        return step->u.fused.flat ? span_fused(kind, stride, 1, step->u.fused.flat)
+                                  : span_fused(kind, stride, rows, step->columns);
+    }
+    if (step->run == eg__run_gemm) return span_gemm(x, step, frame->count, i);
+    if (step->run == eg__run_pack) return span_pack(x, step, frame->count, i);
+    if (step->run == eg__run_copy) return span_copy(step, frame->count, i);
+    if (step->run == eg__run_gather || step->run == eg__run_scatter)
+        return span_gather(step, rows, i);
+    if (step->run == eg__run_column_sum)
+        return i ? rows * step->columns
+                 : span_rows(rows * eg__c_timed(x, r->height, r->height_timed), stride,
+                             step->columns);
+    if (step->run == eg__run_argmax) return i ? rows : span_rows(rows, stride, step->columns);
+    if (step->run == eg__run_reduce)
+        return i ? rows : span_rows(rows, stride, eg__c_timed(x, step->columns, r->height_timed));
+    return span_rows(rows, stride, step->columns); /* softmax, norms */
+}
