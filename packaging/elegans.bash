@@ -2,7 +2,7 @@
 _elegans() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words=
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words="info bench graph wiring help version --help --version"
+        words="info bench graph wiring export help version --help --version"
     else
         case "${COMP_WORDS[1]}:$before" in
         *:--size | *:--iterations | *:--threads) ;;
@@ -17,6 +17,7 @@ _elegans() {
             return
             ;;
         wiring:*) words="--stats --dot --svg --json --help" ;;
+        export:*) words="--to -o --name --json --help" ;;
         graph:*) words="--example --gradient --passes --steps --dot --json --help" ;;
         *:--isa) words="ref avx2 avx512 neon" ;;
         *:--root)
@@ -26,7 +27,7 @@ _elegans() {
         bench:bench) words="copy gemm kernels" ;;
         bench:*) words="--size --iterations --dtype --json --threads --isa --help" ;;
         info:*) words="--measure --again --json --threads --isa --root --help" ;;
-        help:help) words="info bench graph wiring help version" ;;
+        help:help) words="info bench graph wiring export help version" ;;
         esac
     fi
     COMPREPLY=($(compgen -W "$words" -- "$word"))

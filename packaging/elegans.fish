@@ -8,12 +8,13 @@ complete -c elegans -f
 complete -c elegans -n $first -a info -d 'what this machine is, what it can do, and which kernels would run on it'
 complete -c elegans -n $first -a bench -d 'measure memory bandwidth, matrix products, or every kernel'
 complete -c elegans -n $first -a graph -d 'look at a graph: text, Graphviz, JSON'
+complete -c elegans -n $first -a export -d 'write a model as C source'
 complete -c elegans -n $first -a wiring -d 'look at a neural circuit: text, statistics, picture, Graphviz, JSON'
 complete -c elegans -n $first -a help -d 'explain a command'
 complete -c elegans -n $first -a version -d 'print the version'
 complete -c elegans -n $first -l help -d 'explain the program'
 complete -c elegans -n $first -l version -d 'print the version'
-complete -c elegans -n '__fish_seen_subcommand_from help' -a 'info bench graph wiring help version'
+complete -c elegans -n '__fish_seen_subcommand_from help' -a 'info bench graph wiring export help version'
 
 complete -c elegans -n $both -l json -d 'print JSON'
 complete -c elegans -n $both -l threads -x -d 'threads to use'
@@ -35,6 +36,13 @@ complete -c elegans -n $graph -l passes -x -d 'as these passes leave it' -a 'all
 complete -c elegans -n $graph -l steps -d 'print the compiled steps'
 complete -c elegans -n $graph -l dot -d 'print Graphviz'
 complete -c elegans -n $graph -l json -r -d 'write the graph as JSON'
+
+set -l export '__fish_seen_subcommand_from export'
+complete -c elegans -n $export -F
+complete -c elegans -n $export -l to -x -a c -d 'format'
+complete -c elegans -n $export -s o -r -d 'folder'
+complete -c elegans -n $export -l name -x -d 'of files, struct and functions'
+complete -c elegans -n $export -l json -d 'print the figures as JSON'
 
 set -l wiring '__fish_seen_subcommand_from wiring'
 complete -c elegans -n $wiring -F

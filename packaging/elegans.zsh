@@ -7,6 +7,7 @@ _elegans() {
         'bench:measure memory bandwidth, matrix products, or every kernel'
         'graph:look at a graph\: text, Graphviz, JSON'
         'wiring:look at a neural circuit\: text, statistics, picture, Graphviz, JSON'
+        'export:write a model as C source'
         'help:explain a command'
         'version:print the version'
     )
@@ -33,6 +34,10 @@ _elegans() {
         _arguments '--example[a built-in network]:name:(mlp cfc gru)' '--gradient[with the gradient of its loss]' \
             '--passes[as these passes leave it]:list:(all none list)' '--steps[print the compiled steps]' \
             '--dot[print Graphviz]' '--json[write the graph as JSON]:file:_files' '--help[explain]' '1:file:_files'
+        ;;
+    export)
+        _arguments '--to[format]:format:(c)' '-o[folder]:folder:_directories' '--name[of files, struct and functions]:name:' \
+            '--json[print the figures as JSON]' '--help[explain]' '1:model:_files'
         ;;
     wiring)
         _arguments '--stats[print degrees, density, components, paths]' '--dot[print Graphviz]' \

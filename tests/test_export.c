@@ -4,6 +4,7 @@
 #include "random_graph.h"
 #include "test.h"
 #include "test_models.h"
+#include "nn/model.h"
 
 #include <dirent.h>
 
@@ -278,4 +279,34 @@ TEST(export, every_allocation) {
     char folder[EXPORT_PATH];
     snprintf(folder, sizeof folder, "%s", test_folder());
     CHECK(test_every_allocation(attempt, folder) > 10, "hardly any allocation was made to fail");
+}
+
+/* ---- whole models, one step of a stream */
+TEST(export, models) {
+    static const char *const specs[] = {"cfc:12,in=5,backbone=16",
+                                        "cfc:9,in=3,mode=pure,backbone=0,proj=2",
+                                        "cfc:9,in=3,mode=no_gate,mixed=1,activation=gelu",
+                                        "cfc:autoncp:20:4,in=5",
+                                        "ltc:autoncp:20:4,in=5",
+                                        "ltc:6,in=3,mixed=1,unfolds=2,output_map=none",
+                                        "cfc:8,in=3/ltc:5"};
+    exporter e;
+    if (!exporter_begin(&e, 1e-5)) return;
+    eg_context *context = context_new();
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        eg_model *model;
+        eg_graph *g;
+        eg_output output;
+        eg_error error;
+        char name[32];
+        snprintf(name, sizeof name, "model_%zu", i);
+        CHECK_OK(eg_model_open(context, specs[i], &model, &error), error);
+        CHECK_OK(eg_graph_create(context, &g, &error), error);
+        CHECK_OK(eg__stream_graph(model, g, &output, &error), error);
+        exporter_add(&e, context, g, 1, &output, name, 0.05, 0.6);
+        eg_graph_destroy(g);
+        eg_model_destroy(model);
+    }
+    exporter_end(&e);
+    eg_context_destroy(context);
 }

@@ -2,7 +2,7 @@
 #ifndef ELEGANS_EXPORT_H
 #define ELEGANS_EXPORT_H
 
-#include "elegans/program.h"
+#include "elegans/model.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,6 +27,11 @@ typedef struct eg_export_info {
  * EG_ERR_BUSY: the weights are being changed. */
 EG_API eg_status eg_export_c(eg_program *program, eg_weights *weights, const char *directory,
                              const char *name, eg_export_info *info, eg_error *error);
+
+/* The same for one step of a model, with its state: NAME_step(self, x, elapsed, y). Models that look at
+ * the future cannot be stepped (EG_ERR_UNSUPPORTED). */
+EG_API eg_status eg_model_export_c(eg_model *model, const char *directory, const char *name,
+                                   eg_export_info *info, eg_error *error);
 
 #ifdef __cplusplus
 }

@@ -66,6 +66,10 @@ eg__c_frame eg__c_body_frame(const eg__c_export *x, const eg__step *scan, const 
 static inline size_t eg__c_timed(const eg__c_export *x, size_t n, bool timed) {
     return timed ? n * x->program->length : n;
 }
+static inline bool eg__c_is_synapses(const eg__step *step) {
+    return step->run == eg__run_synapses || step->run == eg__run_synapses_dv ||
+           step->run == eg__run_synapses_dp;
+}
 /* Floats of an operand that a step touches, from where it begins at one step of a scan. */
 size_t eg__c_span(const eg__c_export *x, const eg__step *step, const eg__c_frame *frame,
                   unsigned operand);

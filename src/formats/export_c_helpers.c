@@ -169,6 +169,70 @@ static const helper helpers[] = {
      "        else memset(y + r * y_stride, 0, (size_t)n * sizeof *y);\n"
      "    }\n"
      "}\n"},
+    {"synapses",
+     "/* sums of weight * sigmoid(slope * (v[source] - middle)), with and without the reversal */\n"
+     "static void synapses(int batch, int sources, int targets, int count, const float *v, int stride,\n"
+     "                     const float *weight, const float *middle, const float *slope,\n"
+     "                     const float *reversal, const void *source, const void *target,\n"
+     "                     float *y, int y_stride) {\n"
+     "    (void)sources;\n"
+     "    for (int b = 0; b < batch; b++) {\n"
+     "        float *to = y + b * y_stride;\n"
+     "        memset(to, 0, 2 * (size_t)targets * sizeof *to);\n"
+     "        for (int p = 0; p < count; p++) {\n"
+     "            int32_t s, t;\n"
+     "            memcpy(&s, (const int32_t *)source + p, sizeof s);\n"
+     "            memcpy(&t, (const int32_t *)target + p, sizeof t);\n"
+     "            if (t < 0) continue;\n"
+     "            const float a = weight[p] * sigmoid(slope[p] * (v[b * stride + s] - middle[p]));\n"
+     "            to[t] += a * reversal[p];\n"
+     "            to[targets + t] += a;\n"
+     "        }\n"
+     "    }\n"
+     "}\n"},
+    {"synapses_dv",
+     "static void synapses_dv(int batch, int sources, int targets, int count, const float *v,\n"
+     "                        int stride, const float *weight, const float *middle,\n"
+     "                        const float *slope, const float *reversal, const void *source,\n"
+     "                        const void *target, float *y, int y_stride, const float *d,\n"
+     "                        int d_stride) {\n"
+     "    for (int b = 0; b < batch; b++) {\n"
+     "        memset(y + b * y_stride, 0, (size_t)sources * sizeof *y);\n"
+     "        for (int p = 0; p < count; p++) {\n"
+     "            int32_t s, t;\n"
+     "            memcpy(&s, (const int32_t *)source + p, sizeof s);\n"
+     "            memcpy(&t, (const int32_t *)target + p, sizeof t);\n"
+     "            if (t < 0) continue;\n"
+     "            const float a = sigmoid(slope[p] * (v[b * stride + s] - middle[p]));\n"
+     "            const float k = d[b * d_stride + t] * reversal[p] + d[b * d_stride + targets + t];\n"
+     "            y[b * y_stride + s] += k * weight[p] * a * (1.0f - a) * slope[p];\n"
+     "        }\n"
+     "    }\n"
+     "}\n"},
+    {"synapses_dp",
+     "static void synapses_dp(int batch, int sources, int targets, int count, const float *v,\n"
+     "                        int stride, const float *weight, const float *middle,\n"
+     "                        const float *slope, const float *reversal, const void *source,\n"
+     "                        const void *target, float *y, int y_stride, const float *d,\n"
+     "                        int d_stride) {\n"
+     "    (void)sources, (void)y_stride;\n"
+     "    memset(y, 0, 4 * (size_t)count * sizeof *y);\n"
+     "    for (int p = 0; p < count; p++) {\n"
+     "        int32_t s, t;\n"
+     "        memcpy(&s, (const int32_t *)source + p, sizeof s);\n"
+     "        memcpy(&t, (const int32_t *)target + p, sizeof t);\n"
+     "        for (int b = 0; t >= 0 && b < batch; b++) {\n"
+     "            const float from = v[b * stride + s] - middle[p], c = d[b * d_stride + t];\n"
+     "            const float a = sigmoid(slope[p] * from);\n"
+     "            const float k = c * reversal[p] + d[b * d_stride + targets + t];\n"
+     "            const float z = k * weight[p] * a * (1.0f - a);\n"
+     "            y[p] += k * a;\n"
+     "            y[count + p] -= z * slope[p];\n"
+     "            y[2 * count + p] += z * from;\n"
+     "            y[3 * count + p] += c * weight[p] * a;\n"
+     "        }\n"
+     "    }\n"
+     "}\n"},
     {"scatter",
      "static void scatter(int rows, int n, int limit, const float *x, int x_stride,\n"
      "                    const void *index, float *y, int y_stride) {\n"
@@ -222,6 +286,9 @@ const char *eg__c_helper(const eg__step *step) {
     if (step->run == eg__run_argmax) return "argmax";
     if (step->run == eg__run_gather) return "gather";
     if (step->run == eg__run_scatter) return "scatter";
+    if (step->run == eg__run_synapses) return "synapses";
+    if (step->run == eg__run_synapses_dv) return "synapses_dv";
+    if (step->run == eg__run_synapses_dp) return "synapses_dp";
     return NULL;
 }
 
@@ -230,6 +297,7 @@ void eg__c_need_helpers(eg__c_export *x, const eg__step *step) {
     if (name) need(x, name);
     else if (step->run != eg__run_fused && step->run != eg__run_copy && step->run != eg__run_scan)
         eg__c_fail(x, EG_ERR_UNSUPPORTED, "no C for a step '%s'", step->name);
+    if (eg__c_is_synapses(step)) need(x, "sigmoid");
     if (step->run == eg__run_fused) need_fused(x, &step->u.fused.program);
     if (step->run == eg__run_gemm && step->u.gemm.has_epilogue)
         need_fused(x, &step->u.gemm.epilogue);

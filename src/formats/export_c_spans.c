@@ -53,6 +53,17 @@ static size_t span_gather(const eg__step *step, size_t rows, unsigned i) {
     return span_rows((i == 0) == scatters ? rows : limit, stride, step->columns);
 }
 
+static size_t span_synapses(const eg__c_export *x, const eg__step *step, size_t rows, unsigned i) {
+    const eg__step_synapses *s = &step->u.synapses;
+    const size_t stride = step->operand[i].stride;
+    const bool by_parameters = step->run == eg__run_synapses_dp;
+    if (by_parameters) rows = eg__c_timed(x, s->batch, s->batch_timed);
+    if (i == 0) return span_rows(rows, stride, s->sources);
+    if (i == 8) return span_rows(rows, stride, 2 * s->targets);
+    if (i < 7) return s->count;
+    return by_parameters ? 4 * s->count : span_rows(rows, stride, step->columns);
+}
+
 size_t eg__c_span(const eg__c_export *x, const eg__step *step, const eg__c_frame *frame,
                   unsigned i) {
     const size_t rows = frame->count * step->rows, stride = step->operand[i].stride;
@@ -67,6 +78,7 @@ size_t eg__c_span(const eg__c_export *x, const eg__step *step, const eg__c_frame
     if (step->run == eg__run_copy) return span_copy(step, frame->count, i);
     if (step->run == eg__run_gather || step->run == eg__run_scatter)
         return span_gather(step, rows, i);
+    if (eg__c_is_synapses(step)) return span_synapses(x, step, rows, i);
     if (step->run == eg__run_column_sum)
         return i ? rows * step->columns
                  : span_rows(rows * eg__c_timed(x, r->height, r->height_timed), stride,

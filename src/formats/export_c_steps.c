@@ -113,6 +113,23 @@ static void write_rows(writing *w) {
                    eg__c_number(r->number, number), w->at[0], x_stride, w->at[1], y_stride);
 }
 
+/* ---- synapses: v, the four parameters, source, target, the result, and for gradients d */
+static void write_synapses(writing *w) {
+    const eg__step_synapses *s = &w->step->u.synapses;
+    const eg__operand *o = w->step->operand;
+    char at[9][EG__C_TEXT];
+    for (unsigned i = 0; i < w->step->operands; i++)
+        eg__c_pointer(w->x, w->step, w->frame, i, at[i]);
+    const bool by_parameters = w->step->run == eg__run_synapses_dp;
+    const size_t batch = by_parameters ? eg__c_timed(w->x, s->batch, s->batch_timed) : w->rows;
+    eg__c_line(w->x, "%s(%zu, %zu, %zu, %zu, %s, %zu, %s, %s, %s,", eg__c_helper(w->step), batch,
+               s->sources, s->targets, s->count, at[0], o[0].stride, at[1], at[2], at[3]);
+    if (w->step->operands == 9)
+        eg__c_line(w->x, "    %s, %s, %s, %s, %zu, %s, %zu);", at[4], at[5], at[6], at[7],
+                   o[7].stride, at[8], o[8].stride);
+    else eg__c_line(w->x, "    %s, %s, %s, %s, %zu);", at[4], at[5], at[6], at[7], o[7].stride);
+}
+
 /* ---- all */
 static void write_step(eg__c_export *x, const eg__step *step, const eg__c_frame *frame) {
     writing w = {.x = x, .step = step, .frame = frame, .rows = frame->count * step->rows};
@@ -128,6 +145,7 @@ static void write_step(eg__c_export *x, const eg__step *step, const eg__c_frame 
     else if (step->run == eg__run_pack) write_pack(&w);
     else if (step->run == eg__run_copy) write_copy(&w);
     else if (step->run == eg__run_gather || step->run == eg__run_scatter) write_gather(&w);
+    else if (eg__c_is_synapses(step)) write_synapses(&w);
     else write_rows(&w);
 }
 

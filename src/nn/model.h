@@ -126,7 +126,9 @@ void eg__layer_list(eg_model *model, size_t layer, const char *prefix, eg_status
 /* ---- init.c: the values that ncps gives with torch.manual_seed(seed) */
 eg_status eg__model_initialise(eg_model *model, uint64_t seed, eg_error *error);
 /* ---- stream.c */
-const eg_program *eg__stream_program_inner(const eg_stream_program *program, eg_weights **weights);
+eg_status eg__stream_graph(const eg_model *model, eg_graph *graph, eg_output *output,
+                           eg_error *error);
+eg_program *eg__stream_program_inner(const eg_stream_program *program, eg_weights **weights);
 /* ---- spec.c */
 eg_status eg__model_from_spec(eg_context *context, const char *spec, eg_model **out,
                               eg_error *error);

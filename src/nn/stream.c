@@ -21,7 +21,7 @@ struct eg_stream {
 };
 
 /* The graph of one step: every state of the model is a state of the program. */
-static eg_status build(const eg_model *model, eg_graph *g, eg_output *output, eg_error *error) {
+eg_status eg__stream_graph(const eg_model *model, eg_graph *g, eg_output *output, eg_error *error) {
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg__builder b = {.model = model, .graph = g};
     b.nodes = eg__memory_take_array(model->memory, EG_TAG_GRAPH, model->parameter_count + 1,
@@ -34,10 +34,10 @@ static eg_status build(const eg_model *model, eg_graph *g, eg_output *output, eg
         eg__layer_prefix(model, i, 0, b.prefix);
         const uint64_t shape[] = {1, b.layer->units};
         char name[32];
-        snprintf(name, sizeof name, "%zu.h", i);
+        snprintf(name, sizeof name, "h%zu", i);
         eg_node h = eg_state(g, name, 2, shape), next = h, c = {0}, memory = {0};
         if (b.layer->mixed) {
-            snprintf(name, sizeof name, "%zu.c", i);
+            snprintf(name, sizeof name, "c%zu", i);
             memory = eg_state(g, name, 2, shape);
             c = memory;
             eg__memory_step(&b, x, &next, &c);
@@ -72,7 +72,7 @@ eg_status eg_stream_compile(eg_model *model, eg_stream_program **out, eg_error *
     eg_graph *g = NULL;
     eg_output output;
     eg_status status = eg_graph_create(model->context, &g, error);
-    if (!status) status = build(model, g, &output, error);
+    if (!status) status = eg__stream_graph(model, g, &output, error);
     if (!status) status = eg_compile(model->context, g, 1, &output, NULL, &p->program, error);
     if (!status) status = eg_weights_create(p->program, &p->weights, error);
     if (!status) status = eg_model_weights(model, p->weights, error);
@@ -89,7 +89,7 @@ void eg_stream_program_destroy(eg_stream_program *p) {
     eg__memory_give(p->memory, p);
 }
 
-const eg_program *eg__stream_program_inner(const eg_stream_program *p, eg_weights **weights) {
+eg_program *eg__stream_program_inner(const eg_stream_program *p, eg_weights **weights) {
     if (weights) *weights = p->weights;
     return p->program;
 }
