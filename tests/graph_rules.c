@@ -75,6 +75,12 @@ static eg_node build_update(eg_graph *g, const eg_node *x) {
     eg_node state = eg_state(g, "state", 2, (uint64_t[]){3, 4});
     return eg_mul(g, eg_update(g, state, eg_sin(g, x[0])), x[0]);
 }
+static eg_node build_place(eg_graph *g, const eg_node *x) {
+    const int32_t row = 2;
+    eg_node at = eg_constant(g, &(eg_tensor){EG_I32, 0, {0}, (void *)&row});
+    eg_node placed = eg_place(g, eg_sin(g, x[0]), at, x[1]);
+    return eg_mul(g, eg_take(g, placed, at, 3), eg_take(g, x[0], at, 3));
+}
 /* three targets, seven synapses of which one is padding, as a plain list */
 static eg_node build_synapses(eg_graph *g, const eg_node *x) {
     static const int32_t ends[2][7] = {{0, 1, 2, 3, 0, 2, 0}, {0, 0, 1, 2, 2, 2, -1}};
@@ -190,6 +196,7 @@ const graph_rule graph_rules[] = {
     {"dropout", build_dropout, 1, {V(2, 5, 8)}, -1, 1},
     {"update", build_update, 1, {V(2, 3, 4)}, -1, 1},
     {"shared", build_shared, 2, {V(2, 3, 4), V(1, 4)}, -1, 1},
+    {"place and take", build_place, 2, {V(2, 6, 3), V(2, 2, 3)}, -1, 1},
     {"synapses", build_synapses, 2, {V(3, 2, 3, 4), V(2, 4, 7)}, -1, 1},
     {"scan synapses", scan_synapses, 4, {V(3, 5, 4, 1), V(2, 4, 3), V(2, 4, 7), V(2, 4, 3)}, -1, 1},
     {"scan stack", scan_stack, 4, {RNN}, -1, 1},

@@ -17,6 +17,12 @@ static const model_case models[] = {
 };
 enum { MODELS = sizeof models / sizeof *models };
 
+static size_t program_steps(const eg_program *program) {
+    eg_program_info info;
+    eg_program_info_get(program, &info);
+    return info.steps;
+}
+
 static void check_same_bits(model_run *a, model_run *b, const char *what) {
     const char *name;
     for (size_t i = 0; (name = eg_program_leaf(a->program, EG_LEAF_OUTPUT, i, NULL)); i++) {
@@ -367,6 +373,56 @@ TEST(program, stream_equals_scan) {
     eg_weights_destroy(weights);
     eg_program_release(programs[0]);
     eg_program_release(programs[1]);
+    eg_context_destroy(context);
+}
+
+/* ---- a state of which only the first rows are valid: it grows at run time, without compiling again */
+TEST(program, state_that_grows) {
+    enum { MOST = 8, N = 3 };
+    eg_context *context;
+    eg_error error;
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    eg_graph *g;
+    CHECK_OK(eg_graph_create(context, &g, &error), error);
+    eg_node row = eg_input(g, "row", EG_F32, 2, (uint64_t[]){1, N});
+    eg_node valid = eg_input(g, "valid", EG_I32, 0, NULL);
+    eg_node before = eg_input(g, "before", EG_F32, 0, NULL); /* the same, as a number */
+    eg_node cache = eg_state(g, "cache", 2, (uint64_t[]){MOST, N});
+    eg_node all = eg_update(g, cache, eg_place(g, cache, valid, row));
+    /* the mean of the valid rows */
+    float numbers[MOST];
+    for (int i = 0; i < MOST; i++) numbers[i] = (float)i;
+    eg_node index = eg_constant(g, &(eg_tensor){EG_F32, 2, {MOST, 1}, numbers});
+    eg_node weight = eg_div(g, eg_le(g, index, before), eg_add(g, before, eg_scalar(g, 1)));
+    eg_output output = {"mean", eg_sum(g, eg_mul(g, all, weight), 1, 0)};
+    eg_program *program;
+    eg_instance *instance;
+    CHECK_OK(eg_compile(context, g, 1, &output, NULL, &program, &error), error);
+    for (size_t i = 0; i < program_steps(program); i++) {
+        eg_step_info step;
+        CHECK_OK(eg_program_step(program, i, &step, &error), error);
+        CHECK(strcmp(step.kernel, "copy") != 0, "the state is copied");
+    }
+    CHECK_OK(eg_instance_create(program, NULL, &instance, &error), error);
+    float x[N], mean[N], count, sum[N] = {0};
+    int32_t at;
+    CHECK_OK(eg_instance_bind(instance, "row", &(eg_tensor){EG_F32, 2, {1, N}, x}, &error), error);
+    CHECK_OK(eg_instance_bind(instance, "valid", &(eg_tensor){EG_I32, 0, {0}, &at}, &error), error);
+    CHECK_OK(eg_instance_bind(instance, "before", &(eg_tensor){EG_F32, 0, {0}, &count}, &error),
+             error);
+    CHECK_OK(eg_instance_bind(instance, "mean", &(eg_tensor){EG_F32, 1, {N}, mean}, &error), error);
+    uint64_t state = 9;
+    for (at = 0; at < MOST; at++) {
+        count = (float)at;
+        for (int i = 0; i < N; i++) sum[i] += x[i] = test_random(&state);
+        CHECK_OK(eg_run(instance, NULL, &error), error);
+        for (int i = 0; i < N; i++)
+            CHECK(fabsf(mean[i] - sum[i] / (float)(at + 1)) < 1e-6f, "after %d rows: %g, not %g",
+                  at + 1, (double)mean[i], (double)(sum[i] / (float)(at + 1)));
+    }
+    eg_instance_destroy(instance);
+    eg_program_release(program);
+    eg_graph_destroy(g);
     eg_context_destroy(context);
 }
 

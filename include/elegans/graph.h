@@ -55,6 +55,12 @@ EG_API eg_node eg_gather(eg_graph *graph, eg_node x, eg_node index);
  * order they come. */
 EG_API eg_node eg_scatter_add(eg_graph *graph, eg_node x, eg_node index, uint64_t rows);
 
+/* x with the rows from `at` on replaced by those of value, and the reverse: rows of x from `at` on. `at` is
+ * one i32 that is known when the program runs; rows that would reach beyond the end are moved back. A
+ * state that becomes place(state, at, rows) grows without being copied: its valid length is an input. */
+EG_API eg_node eg_place(eg_graph *graph, eg_node x, eg_node at, eg_node value);
+EG_API eg_node eg_take(eg_graph *graph, eg_node x, eg_node at, uint64_t rows);
+
 /* ---- elementwise. Two inputs broadcast as in numpy; comparisons give 1 or 0. */
 #define EG_UNARY_MAP(X) \
     X(neg)              \

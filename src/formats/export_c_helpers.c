@@ -169,6 +169,20 @@ static const helper helpers[] = {
      "        else memset(y + r * y_stride, 0, (size_t)n * sizeof *y);\n"
      "    }\n"
      "}\n"},
+    {"place",
+     "static void place(int rows, int n, int limit, const float *x, const void *row, float *y) {\n"
+     "    int32_t at;\n"
+     "    memcpy(&at, row, sizeof at);\n"
+     "    at = at < 0 ? 0 : at > limit ? limit : at;\n"
+     "    memcpy(y + at * n, x, (size_t)rows * (size_t)n * sizeof *y);\n"
+     "}\n"},
+    {"take",
+     "static void take(int rows, int n, int limit, const float *x, const void *row, float *y) {\n"
+     "    int32_t at;\n"
+     "    memcpy(&at, row, sizeof at);\n"
+     "    at = at < 0 ? 0 : at > limit ? limit : at;\n"
+     "    memcpy(y, x + at * n, (size_t)rows * (size_t)n * sizeof *y);\n"
+     "}\n"},
     {"synapses",
      "/* sums of weight * sigmoid(slope * (v[source] - middle)), with and without the reversal */\n"
      "static void synapses(int batch, int sources, int targets, int count, const float *v, int stride,\n"
@@ -286,6 +300,7 @@ const char *eg__c_helper(const eg__step *step) {
     if (step->run == eg__run_argmax) return "argmax";
     if (step->run == eg__run_gather) return "gather";
     if (step->run == eg__run_scatter) return "scatter";
+    if (step->run == eg__run_place) return step->u.place.takes ? "take" : "place";
     if (step->run == eg__run_synapses) return "synapses";
     if (step->run == eg__run_synapses_dv) return "synapses_dv";
     if (step->run == eg__run_synapses_dp) return "synapses_dp";

@@ -46,6 +46,7 @@ const float *eg__c_literal(const eg__c_export *x, const eg__step *step, const eg
 
 static bool is_i32(const eg__c_export *x, const eg__step *step, unsigned i) {
     if (step->run == eg__run_gather || step->run == eg__run_scatter) return i == 1;
+    if (step->run == eg__run_place) return i == 1;
     if (eg__c_is_synapses(step)) return i == 5 || i == 6;
     return step->run == eg__run_copy && x->program->graph->nodes[step->node].type == EG_I32;
 }

@@ -78,6 +78,10 @@ size_t eg__c_span(const eg__c_export *x, const eg__step *step, const eg__c_frame
     if (step->run == eg__run_copy) return span_copy(step, frame->count, i);
     if (step->run == eg__run_gather || step->run == eg__run_scatter)
         return span_gather(step, rows, i);
+    if (step->run == eg__run_place) {
+        const size_t more = (i == 0) == step->u.place.takes ? step->u.place.limit : 0;
+        return i == 1 ? 1 : (step->rows + more) * step->columns;
+    }
     if (eg__c_is_synapses(step)) return span_synapses(x, step, rows, i);
     if (step->run == eg__run_column_sum)
         return i ? rows * step->columns

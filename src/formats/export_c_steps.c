@@ -145,6 +145,9 @@ static void write_step(eg__c_export *x, const eg__step *step, const eg__c_frame 
     else if (step->run == eg__run_pack) write_pack(&w);
     else if (step->run == eg__run_copy) write_copy(&w);
     else if (step->run == eg__run_gather || step->run == eg__run_scatter) write_gather(&w);
+    else if (step->run == eg__run_place)
+        eg__c_line(x, "%s(%zu, %zu, %zu, %s, %s, %s);", eg__c_helper(step), step->rows,
+                   step->columns, step->u.place.limit, w.at[0], w.at[1], w.at[2]);
     else if (eg__c_is_synapses(step)) write_synapses(&w);
     else write_rows(&w);
 }

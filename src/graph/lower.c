@@ -336,9 +336,11 @@ static bool may_replace(eg__lowering *l, uint32_t old, uint32_t id) {
             const uint32_t at = l->units[l->unit[user]].position;
             if (at > position) return false;
             /* in the same unit only elementwise, at the very place */
-            if (at == position && (l->unit[user] != unit || !l->units[unit].is_fused ||
-                                   !eg__same_shape(node, eg__lower_node(l, old))))
-                return false;
+            const bool same_place =
+                l->units[unit].is_fused
+                    ? eg__same_shape(node, eg__lower_node(l, old))
+                    : node->op == EG__GRAPH_place && eg__lower_input(l, user, 2) != old;
+            if (at == position && (l->unit[user] != unit || !same_place)) return false;
         }
     }
     return true;
@@ -466,7 +468,7 @@ static size_t grain_of(const eg__step *step, size_t items) {
     enum { WORTH_NS = 5000 };
     const bool product = step->run == eg__run_gemm;
     if (!items || step->run == eg__run_scatter || step->run == eg__run_column_sum ||
-        step->run == eg__run_synapses_dp)
+        step->run == eg__run_synapses_dp || step->run == eg__run_place)
         return 0;
     double ns = (step->flops / (product ? 60 : 6) + step->bytes / 20) / (double)items;
     size_t grain = ns * (double)items < 1 ? items : (size_t)(WORTH_NS / ns) + 1;

@@ -113,6 +113,12 @@ typedef struct eg__step_synapses {
     bool batch_timed, laned;
 } eg__step_synapses;
 
+/* operands: from, the row (i32), to */
+typedef struct eg__step_place {
+    size_t limit; /* the last row that it may begin at */
+    bool takes;   /* the row counts in what is read, not in what is written */
+} eg__step_place;
+
 typedef struct eg__step_scan {
     uint32_t region, first, count; /* steps of the body */
     size_t length;                 /* 0 = that of the run */
@@ -138,6 +144,7 @@ struct eg__step {
         eg__step_rows rows_;
         eg__step_gather gather;
         eg__step_synapses synapses;
+        eg__step_place place;
         eg__step_scan scan;
     } u;
 };
@@ -145,7 +152,7 @@ struct eg__step {
 eg__step_function eg__run_fused, eg__run_gemm, eg__run_pack, eg__run_copy, eg__run_reduce,
     eg__run_column_sum, eg__run_softmax, eg__run_norm, eg__run_rms_norm, eg__run_argmax,
     eg__run_gather, eg__run_scatter, eg__run_dropout, eg__run_synapses, eg__run_synapses_dv,
-    eg__run_synapses_dp, eg__run_scan;
+    eg__run_synapses_dp, eg__run_place, eg__run_scan;
 
 /* Runs a list of steps, each over all its items, on the threads of the run. */
 void eg__steps_run(const eg__run *run, const eg__step *steps, size_t count);

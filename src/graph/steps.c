@@ -180,6 +180,17 @@ void eg__run_scatter(const eg__step *step, const eg__frame *frame) {
     }
 }
 
+void eg__run_place(const eg__step *step, const eg__frame *frame) {
+    const float *from = eg__operand_at(frame, &step->operand[0]);
+    float *to = eg__operand_at(frame, &step->operand[2]);
+    int32_t at;
+    memcpy(&at, eg__operand_at(frame, &step->operand[1]), sizeof at);
+    const size_t row = at < 0 ? 0 : eg__min((size_t)at, step->u.place.limit);
+    if (step->u.place.takes) from += row * step->columns;
+    else to += row * step->columns;
+    memcpy(to, from, step->rows * step->columns * sizeof *to);
+}
+
 /* ---- rows */
 static size_t timed(const eg__frame *frame, size_t n, bool per_step) {
     return per_step ? n * frame->run->length : n;
