@@ -5,6 +5,14 @@
 #include <jansson.h>
 #include <string.h>
 
+/* Text in tracked memory; NULL when there is none. */
+static char *dump(eg__memory *memory, const json_t *value) {
+    const size_t size = json_dumpb(value, NULL, 0, JSON_COMPACT);
+    char *text = size ? eg__memory_take_zeroed(memory, EG_TAG_FILE, size + 1, NULL) : NULL;
+    if (text) json_dumpb(value, text, size, JSON_COMPACT);
+    return text;
+}
+
 /* ---- reading: a layer is an object; what it does not say has ncps' default */
 typedef struct reader {
     eg_model *model;
@@ -99,12 +107,12 @@ static void read_wiring(reader *r, eg__layer *layer) {
     eg__wiring_options o = {.kind = (eg__wiring_kind)read_name(&inner, "kind", 9, 5, kinds)};
     if (!inner.status && (unsigned)o.kind > 4) fail(&inner, "kind", "there");
     if (!inner.status && o.kind == EG__WIRING_EDGES) {
-        char *text = json_dumps(args, JSON_COMPACT);
+        char *text = dump(r->model->memory, args);
         if (!text) inner.status = eg__fail(r->error, EG_ERR_MEMORY, "no memory for a wiring");
         else
             inner.status = eg__wiring_from_json(r->model->memory, text, strlen(text),
                                                 &layer->wiring, r->error);
-        free(text);
+        eg__memory_give(r->model->memory, text);
     } else if (!inner.status) {
         inner.object = args;
         read_wiring_args(&inner, &o);
@@ -326,11 +334,7 @@ eg_status eg__model_config_write(const eg_model *model, char **text, eg_error *e
     for (size_t i = 0; i < model->layer_count; i++)
         json_array_append_new(layers, layer_json(&model->layers[i]));
     json_t *document = json_pack("{s:i, s:o}", "elegans_model", 1, "layers", layers);
-    char *dump = document ? json_dumps(document, JSON_COMPACT) : NULL;
+    *text = document ? dump(model->memory, document) : NULL;
     json_decref(document);
-    if (!dump) return eg__fail(error, EG_ERR_MEMORY, "no memory to describe a model");
-    eg_error reason = {EG_ERR_MEMORY, ""};
-    *text = eg__memory_take_text(model->memory, EG_TAG_FILE, dump, strlen(dump), &reason);
-    free(dump);
-    return *text ? EG_OK : eg__fail(error, reason.status, "%s", reason.message);
+    return *text ? EG_OK : eg__fail(error, EG_ERR_MEMORY, "no memory to describe a model");
 }
