@@ -269,6 +269,33 @@ static void synapses_check(const synapse_case *c, uint64_t *state) {
                   c->batch, c->sources, c->targets, c->fan, c->laned ? ", laned" : "", i,
                   (double)got[i], (double)want[i]);
     }
+    /* the gradients, of a random d */
+    float *d = test_alloc(n * sizeof *d);
+    kernel_random(n, d, state);
+    const size_t sizes[] = {c->batch * c->sources, 4 * count};
+    for (int way = 0; way < 2; way++) {
+        float *exact = test_alloc((sizes[way] + 1) * sizeof *exact);
+        float *back = test_alloc((sizes[way] + 1) * sizeof *back);
+        eg__synapses_back_f32_args reverse = {args, d, 2 * c->targets, exact, c->sources};
+        if (way) eg__synapses_dp_f32_ref(&reverse);
+        else eg__synapses_dv_f32_ref(&reverse);
+        reverse.result = back;
+        const eg__operation op = way ? EG__OP_synapses_dp_f32 : EG__OP_synapses_dv_f32;
+        for (const eg__kernel *row = NULL; (row = kernel_next(op, row));) {
+            kernel_fill(sizes[way], back, KERNEL_GUARD);
+            if (way) row->function.synapses_dp_f32(&reverse);
+            else row->function.synapses_dv_f32(&reverse);
+            for (size_t i = 0; i < sizes[way]; i++)
+                CHECK(fabs((double)back[i] - (double)exact[i]) <=
+                          2e-5 * (1 + (double)c->fan + (double)c->batch),
+                      "%s %s: %zu x %zu -> %zu: element %zu is %.9g, not %.9g", row->isa,
+                      way ? "dp" : "dv", c->batch, c->sources, c->targets, i, (double)back[i],
+                      (double)exact[i]);
+        }
+        free(exact);
+        free(back);
+    }
+    free(d);
     free(memory);
     free(parameters);
     free(v);

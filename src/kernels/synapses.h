@@ -33,7 +33,7 @@ typedef struct eg__synapses_f32_args {
 /* Samples that are worked on side by side, and what that needs. */
 enum { EG__SYNAPSES_BLOCK = 64 };
 static inline size_t eg__synapses_scratch(size_t sources, size_t targets) {
-    return (sources + 2 * targets) * EG__SYNAPSES_BLOCK;
+    return (2 * sources + 2 * targets) * EG__SYNAPSES_BLOCK;
 }
 
 /* The reverse: d is the gradient of out, [batch][2 targets]. dv[b][s], or sums over the batch for each

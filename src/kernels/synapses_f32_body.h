@@ -1,15 +1,8 @@
 /* synapses_f32 for any vector width: included by synapses_f32_<isa>.c after its simd header. Many samples
  * lie side by side in the lanes; few of them go one by one, with a lane for each target. */
-#include "kernels/kernels.h"
-#include "kernels/vmath.h"
+#include "kernels/synapses_block.h"
 
-#include <string.h>
-
-enum { BLOCK = EG__SYNAPSES_BLOCK, VECTORS = EG__LANES / VF_N, FEW = 4 };
-
-#define EACH_VECTOR(n) \
-    UNROLL             \
-    for (int l = 0; l < (n); l++)
+enum { VECTORS = EG__LANES / VF_N, FEW = 4 };
 
 /* ---- many samples: [sources][BLOCK] in, [targets][BLOCK] out */
 INLINE void columns(const int n, const eg__synapses_f32_args *args, size_t p, const float *v,
@@ -25,23 +18,13 @@ INLINE void columns(const int n, const eg__synapses_f32_args *args, size_t p, co
     EACH_VECTOR(n) vf_store(conductance + l * VF_N, vf_add(x[l], vf_load(conductance + l * VF_N)));
 }
 
-static void transpose_in(size_t rows, size_t sources, const float *v, size_t stride, float *to) {
-    for (size_t s = 0; s < sources; s++)
-        for (size_t b = 0; b < rows; b++) to[s * BLOCK + b] = v[b * stride + s];
-}
-
-static void transpose_out(size_t rows, size_t count, const float *from, float *out, size_t stride) {
-    for (size_t b = 0; b < rows; b++)
-        for (size_t t = 0; t < count; t++) out[b * stride + t] = from[t * BLOCK + b];
-}
-
 static void block_run(const eg__synapses_f32_args *args, size_t row, size_t rows) {
     const eg__synapse_list *list = &args->list;
     float *v = args->scratch, *current = v + list->sources * BLOCK;
     float *conductance = current + list->targets * BLOCK;
     const size_t wide = eg__round_up(rows, VF_N);
-    memset(v, 0, (list->sources + 2 * list->targets) * BLOCK * sizeof *v);
-    transpose_in(rows, list->sources, args->v + row * args->v_stride, args->v_stride, v);
+    block_load(rows, list->sources, args->v + row * args->v_stride, args->v_stride, v);
+    memset(current, 0, 2 * list->targets * BLOCK * sizeof *v);
     for (size_t p = 0; p < list->count; p++) {
         if (list->target[p] < 0) continue;
         const float *from = v + (size_t)list->source[p] * BLOCK;
@@ -52,8 +35,8 @@ static void block_run(const eg__synapses_f32_args *args, size_t row, size_t rows
             columns(LOCKSTEP, args, p, from + i, c + i, g + i);
         for (; i < wide; i += VF_N) columns(1, args, p, from + i, c + i, g + i);
     }
-    transpose_out(rows, 2 * list->targets, current, args->out + row * args->out_stride,
-                  args->out_stride);
+    block_store(rows, 2 * list->targets, current, args->out + row * args->out_stride,
+                args->out_stride);
 }
 
 /* ---- one sample of a laned list */
