@@ -278,6 +278,7 @@ static bool read_all(eg__memory *memory, const unsigned char *bytes, size_t leng
     if (eg__safetensors_parse(memory, bytes, length, &file, NULL)) return false;
     uint64_t total = 8 + eg__get64(bytes);
     volatile unsigned sum = 0;
+    (void)sum; /* every byte is read */
     bool foreign = false;
     for (size_t i = 0; i < eg_safetensors_count(file); i++) {
         eg_tensor tensor;

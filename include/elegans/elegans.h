@@ -16,6 +16,7 @@
 #include "elegans/safetensors.h"
 #include "elegans/session.h"
 #include "elegans/tensor.h"
+#include "elegans/train.h"
 #include "elegans/wiring.h"
 
 #endif

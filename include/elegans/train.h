@@ -1,0 +1,93 @@
+/* Training: losses, optimizers, and one step of descent on a batch. */
+#ifndef ELEGANS_TRAIN_H
+#define ELEGANS_TRAIN_H
+
+#include "elegans/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum eg_loss {
+    EG_LOSS_MSE,
+    EG_LOSS_MAE,
+    EG_LOSS_HUBER,  /* with a bend at 1 */
+    EG_LOSS_BINARY, /* cross entropy of sigmoid(y) and targets 0 or 1 */
+    EG_LOSS_CLASSES /* cross entropy of softmax(y) and a class number */
+} eg_loss;
+EG_API const char *eg_loss_name(eg_loss loss); /* "mse"; static; NULL past the last */
+
+/* The mean loss of y [.., outputs] against a target (of the same shape; [.., 1] for classes). With a weight
+ * [.., 1], each element counts as much as it says, and 0 not at all: the mean is over what counts. */
+EG_API eg_node eg_loss_node(eg_graph *graph, eg_loss loss, eg_node y, eg_node target,
+                            eg_node weight);
+
+typedef enum eg_optimizer_kind {
+    EG_ADAM,
+    EG_ADAMW, /* Adam, with weight decay beside the gradient instead of in it */
+    EG_SGD,
+    EG_RMSPROP
+} eg_optimizer_kind;
+EG_API const char *
+eg_optimizer_name(eg_optimizer_kind kind); /* "adam"; static; NULL past the last */
+
+typedef struct eg_optimizer { /* all zero = Adam with a learning rate of 0.001 */
+    eg_optimizer_kind kind;
+    double learning_rate; /* 0 = 0.001 */
+    double beta1;         /* momentum; 0 = 0.9 for Adam, none for SGD and RMSprop; below 0 = none */
+    double beta2;         /* 0 = 0.999, 0.99 for RMSprop */
+    double epsilon;       /* 0 = 1e-8 */
+    double weight_decay;
+    double clip_norm; /* the gradient is made shorter when it is longer than this; 0 = never */
+} eg_optimizer;
+
+typedef struct eg_train_options {
+    uint64_t batch, time; /* of one step; 0 = 1 */
+    int last;             /* the loss is of the last output alone */
+    int spans;            /* elapsed times are given */
+    int lengths;          /* and lengths of samples */
+    eg_loss loss;
+    eg_optimizer optimizer;
+    uint64_t
+        memory; /* bytes that a scan may keep for the backward pass; 0 = all (eg_gradient_options) */
+} eg_train_options;
+
+typedef struct eg_trainer eg_trainer; /* opaque; used by one thread */
+EG_API eg_status eg_trainer_create(const eg_model *model, const eg_train_options *options,
+                                   eg_trainer **out, eg_error *error);
+EG_API void eg_trainer_destroy(eg_trainer *trainer); /* NULL is fine */
+
+/* Memory for a batch, to be filled before each step; time comes first: x [time, batch, inputs]. */
+typedef struct eg_train_batch {
+    float *x, *target;
+    float *weight;  /* [time, batch]; 1 at first: set 0 for what is not there (a partial batch) */
+    float *spans;   /* NULL = none */
+    float *lengths; /* [batch]; NULL = none */
+    uint64_t target_size; /* floats per sample and step */
+} eg_train_batch;
+EG_API eg_train_batch eg_trainer_batch(eg_trainer *trainer);
+
+typedef struct eg_train_result {
+    double loss;          /* mean over what counts */
+    double gradient_norm; /* before clipping */
+} eg_train_result;
+/* Forward, backward, and the gradient added to what was added since the last update. EG_ERR_FORMAT: the
+ * loss is not finite; the message names the first operation that was not. */
+EG_API eg_status eg_trainer_gradient(eg_trainer *trainer, eg_train_result *out, eg_error *error);
+/* The mean of the gradients since the last update, clipped, and one step of the optimizer with it.
+ * `learning_rate` 0 = the optimizer's. */
+EG_API eg_status eg_trainer_update(eg_trainer *trainer, double learning_rate, eg_train_result *out,
+                                   eg_error *error);
+/* Both. */
+EG_API eg_status eg_trainer_step(eg_trainer *trainer, double learning_rate, eg_train_result *out,
+                                 eg_error *error);
+/* The loss of a batch without dropout, and its outputs ([time, batch, outputs] or [batch, outputs]). */
+EG_API eg_status eg_trainer_evaluate(eg_trainer *trainer, double *loss, const float **outputs,
+                                     eg_error *error);
+/* The parameters as they are now, into the model. */
+EG_API eg_status eg_trainer_store(const eg_trainer *trainer, eg_model *model, eg_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

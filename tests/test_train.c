@@ -1,0 +1,281 @@
+/* Training: optimizers against torch's formulas, losses, descent, the same bits on any threads. */
+#include "test.h"
+#include "elegans/elegans.h"
+#include "train/optimizer.h"
+
+#include <math.h>
+
+AREA(train, "optimizers step by step, losses, accumulation, clipping, the same bits on any threads")
+
+/* ---- optimizers: the textbook formulas in double, ten steps */
+static void exact_step(const eg_optimizer *o, int step, size_t n, double *p, const double *g,
+                       double *m, double *v) {
+    for (size_t i = 0; i < n; i++) {
+        double d = g[i];
+        if (o->kind != EG_ADAMW) d += o->weight_decay * p[i];
+        else p[i] *= 1 - o->learning_rate * o->weight_decay;
+        switch (o->kind) {
+        case EG_ADAM:
+        case EG_ADAMW:
+            m[i] = o->beta1 * m[i] + (1 - o->beta1) * d;
+            v[i] = o->beta2 * v[i] + (1 - o->beta2) * d * d;
+            p[i] -= o->learning_rate * (m[i] / (1 - pow(o->beta1, step))) /
+                    (sqrt(v[i] / (1 - pow(o->beta2, step))) + o->epsilon);
+            break;
+        case EG_SGD:
+            m[i] = o->beta1 * m[i] + d;
+            p[i] -= o->learning_rate * m[i];
+            break;
+        case EG_RMSPROP:
+            v[i] = o->beta2 * v[i] + (1 - o->beta2) * d * d;
+            m[i] = o->beta1 * m[i] + d / (sqrt(v[i]) + o->epsilon);
+            p[i] -= o->learning_rate * m[i];
+            break;
+        }
+    }
+}
+
+TEST(train, optimizers) {
+    enum { N = 37 };
+    static const eg_optimizer cases[] = {
+        {EG_ADAM, .learning_rate = 0.01},
+        {EG_ADAM, .learning_rate = 0.01, .weight_decay = 0.1},
+        {EG_ADAMW, .learning_rate = 0.01, .weight_decay = 0.1},
+        {EG_SGD, .learning_rate = 0.1},
+        {EG_SGD, .learning_rate = 0.1, .beta1 = 0.9, .weight_decay = 0.01},
+        {EG_RMSPROP, .learning_rate = 0.01},
+        {EG_RMSPROP, .learning_rate = 0.01, .beta1 = 0.5}};
+    eg__kernels kernels;
+    eg_error error;
+    CHECK_OK(eg__kernels_select(0, "ref", &kernels, &error), error);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        eg_optimizer o = cases[c];
+        CHECK_OK(eg__optimizer_complete(&o, &error), error);
+        float p[N], g[N], m[N] = {0}, v[N] = {0};
+        double dp[N], dg[N], dm[N] = {0}, dv[N] = {0};
+        uint64_t state = 3;
+        for (int i = 0; i < N; i++) dp[i] = p[i] = test_random(&state);
+        for (int step = 1; step <= 10; step++) {
+            for (int i = 0; i < N; i++) {
+                g[i] = 2 * test_random(&state);
+                dg[i] = 0.5 * (double)g[i];
+            }
+            const eg__optimizer_args args = {N, p, g, m, v, (uint64_t)step, o.learning_rate, 0.5};
+            eg__optimizer_run(&o, &kernels, &args);
+            exact_step(&o, step, N, dp, dg, dm, dv);
+        }
+        for (int i = 0; i < N; i++)
+            CHECK(fabs(dp[i] - (double)p[i]) < 3e-5, "%s %zu: element %d is %g, not %g",
+                  eg_optimizer_name(o.kind), c, i, (double)p[i], dp[i]);
+    }
+    eg_optimizer bad = {.learning_rate = -1};
+    CHECK_FAILS(eg__optimizer_complete(&bad, &error), error, EG_ERR_ARGUMENT, "rate -1");
+}
+
+/* ---- losses against their formulas */
+TEST(train, losses) {
+    enum { N = 3, C = 4 };
+    static const float y[N][C] = {{1, -2, 0.5f, 3}, {0, 0, 0.2f, -1}, {5, -5, 1, 0}};
+    static const float target[N][C] = {{0, 1, 1, 0}, {1, 0, 0, 1}, {1, 1, 0, 0}},
+                       class[N] = {3, 0, 1};
+    static const float weight[N] = {1, 0, 2};
+    eg_context *context;
+    eg_error error;
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    for (int kind = 0; eg_loss_name((eg_loss)kind); kind++)
+        for (int weighted = 0; weighted < 2; weighted++) {
+            double want = 0, counted = 0;
+            for (int i = 0; i < N; i++) {
+                double log_sum = 0;
+                for (int k = 0; k < C; k++) log_sum += exp((double)y[i][k]);
+                for (int k = 0; k < C; k++) {
+                    const double e = (double)y[i][k] - (double)target[i][k],
+                                 w = weighted ? weight[i] : 1;
+                    const double p = 1 / (1 + exp(-(double)y[i][k])), t = target[i][k];
+                    const double each[] = {e * e, fabs(e), fabs(e) < 1 ? e * e / 2 : fabs(e) - 0.5,
+                                           -t * log(p) - (1 - t) * log(1 - p),
+                                           k == (int)class[i] ? log(log_sum) - (double)y[i][k] : 0};
+                    want += w * each[kind];
+                    counted += kind == EG_LOSS_CLASSES ? w / C : w;
+                }
+            }
+            want /= counted;
+            eg_graph *g;
+            CHECK_OK(eg_graph_create(context, &g, &error), error);
+            const bool classes = kind == EG_LOSS_CLASSES;
+            eg_node in = eg_input(g, "y", EG_F32, 2, (uint64_t[]){N, C});
+            eg_node to = eg_input(g, "target", EG_F32, 2, (uint64_t[]){N, classes ? 1 : C});
+            eg_node by =
+                weighted ? eg_input(g, "weight", EG_F32, 2, (uint64_t[]){N, 1}) : (eg_node){0};
+            eg_output output = {"loss", eg_loss_node(g, (eg_loss)kind, in, to, by)};
+            eg_program *program;
+            eg_instance *instance;
+            eg_tensor got;
+            CHECK_OK(eg_compile(context, g, 1, &output, NULL, &program, &error), error);
+            CHECK_OK(eg_instance_create(program, NULL, &instance, &error), error);
+            eg_tensor t = {EG_F32, 2, {N, C}, (void *)y};
+            CHECK_OK(eg_instance_bind(instance, "y", &t, &error), error);
+            t = (eg_tensor){
+                EG_F32, 2, {N, classes ? 1 : C}, classes ? (void *)class : (void *)target};
+            CHECK_OK(eg_instance_bind(instance, "target", &t, &error), error);
+            t = (eg_tensor){EG_F32, 2, {N, 1}, (void *)weight};
+            if (weighted) CHECK_OK(eg_instance_bind(instance, "weight", &t, &error), error);
+            CHECK_OK(eg_instance_output(instance, "loss", &got, &error), error);
+            CHECK_OK(eg_run(instance, NULL, &error), error);
+            CHECK(fabs(want - (double)*(float *)got.data) < 1e-5 * (1 + want), "%s%s: %g, not %g",
+                  eg_loss_name((eg_loss)kind), weighted ? ", weighted" : "",
+                  (double)*(float *)got.data, want);
+            eg_instance_destroy(instance);
+            eg_program_release(program);
+            eg_graph_destroy(g);
+        }
+    eg_context_destroy(context);
+}
+
+/* ---- whole steps */
+enum { B = 24, T = 12, I = 3 };
+
+/* The next value of a wave with an irregular clock. */
+static void fill(eg_train_batch *batch, uint64_t seed) {
+    for (int b = 0; b < B; b++) {
+        double phase = 3 * (double)test_random(&seed), time = 0;
+        for (int t = 0; t < T; t++) {
+            const double span = 0.3 + 0.2 * (double)test_random(&seed);
+            time += span;
+            for (int i = 0; i < I; i++)
+                batch->x[(t * B + b) * I + i] = (float)sin(phase + time * (1 + 0.3 * i));
+            for (uint64_t i = 0; i < batch->target_size; i++)
+                batch->target[(uint64_t)(t * B + b) * batch->target_size + i] =
+                    (float)sin(phase + (time + 0.3) * (1 + 0.3 * (double)i));
+            if (batch->spans) batch->spans[t * B + b] = (float)span;
+        }
+    }
+}
+
+typedef struct training {
+    const char *spec;
+    unsigned threads;
+    int parts; /* gradients per update */
+    double clip;
+} training;
+
+/* The loss before and after some steps; the last parameters' sum of bits in *bits. */
+static void train(const training *c, int steps, double *before, double *after, uint64_t *bits) {
+    eg_context *context;
+    eg_model *model;
+    eg_trainer *trainer;
+    eg_error error = {0};
+    eg_context_options options = {.threads = c->threads};
+    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_model_open(context, c->spec, &model, &error), error);
+    const eg_train_options how = {.batch = B,
+                                  .time = T,
+                                  .spans = 1,
+                                  .optimizer = {.learning_rate = 0.01, .clip_norm = c->clip}};
+    CHECK_OK(eg_trainer_create(model, &how, &trainer, &error), error);
+    eg_train_batch batch = eg_trainer_batch(trainer);
+    eg_train_result result = {0};
+    fill(&batch, 99);
+    CHECK_OK(eg_trainer_evaluate(trainer, before, NULL, &error), error);
+    for (int s = 0; s < steps; s++) {
+        for (int part = 0; part < c->parts; part++) {
+            fill(&batch, (uint64_t)(s * c->parts + part + 1));
+            CHECK_OK(eg_trainer_gradient(trainer, &result, &error), error);
+        }
+        CHECK_OK(eg_trainer_update(trainer, 0, &result, &error), error);
+    }
+    fill(&batch, 99);
+    CHECK_OK(eg_trainer_evaluate(trainer, after, NULL, &error), error);
+    CHECK_OK(eg_trainer_store(trainer, model, &error), error);
+    *bits = 0;
+    eg_tensor tensor;
+    for (size_t i = 0; eg_model_tensor(model, i, &tensor, NULL); i++) {
+        uint64_t n;
+        eg_tensor_measure(&tensor, &n, NULL, NULL);
+        for (uint64_t k = 0; k < n; k++) {
+            uint32_t word;
+            memcpy(&word, (float *)tensor.data + k, sizeof word);
+            *bits = *bits * 31 + word;
+        }
+    }
+    eg_trainer_destroy(trainer);
+    eg_model_destroy(model);
+    eg_context_destroy(context);
+}
+
+TEST(train, loss_falls) {
+    static const char *const specs[] = {"cfc:16,in=3,backbone=24,proj=3",
+                                        "cfc:16,in=3,backbone=24x2,dropout=0.1,keras=1,proj=3",
+                                        "cfc:autoncp:16:3,in=3",
+                                        "ltc:autoncp:16:3,in=3",
+                                        "ltc:autoncp:16:3,in=3,explicit=1",
+                                        "cfc:12,in=3,mixed=1,proj=3"};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        double before, after;
+        uint64_t bits;
+        train(&(training){specs[i], 2, 1, 1}, 60, &before, &after, &bits);
+        CHECK(after < 0.7 * before, "%s: the loss goes from %g to %g", specs[i], before, after);
+    }
+}
+
+TEST(train, same_bits_on_any_threads) {
+    static const char *const specs[] = {"cfc:48,in=3,backbone=64,proj=3", "ltc:autoncp:32:3,in=3"};
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t one, two;
+        double before, after;
+        train(&(training){specs[i], 1, 2, 0}, 5, &before, &after, &one);
+        for (unsigned threads = 2; threads <= 3; threads++) {
+            train(&(training){specs[i], threads, 2, 0}, 5, &before, &after, &two);
+            CHECK(one == two, "%s: other bits with %u threads", specs[i], threads);
+        }
+    }
+}
+
+/* A sample that does not count changes nothing. */
+TEST(train, partial_batch) {
+    eg_context *context;
+    eg_model *model;
+    eg_trainer *trainer;
+    eg_error error;
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_model_open(context, "cfc:8,in=3,proj=3", &model, &error), error);
+    const eg_train_options how = {.batch = B, .time = T};
+    CHECK_OK(eg_trainer_create(model, &how, &trainer, &error), error);
+    eg_train_batch batch = eg_trainer_batch(trainer);
+    fill(&batch, 5);
+    for (int t = 0; t < T; t++)
+        for (int b = B / 2; b < B; b++) batch.weight[t * B + b] = 0;
+    double some, same;
+    CHECK_OK(eg_trainer_evaluate(trainer, &some, NULL, &error), error);
+    for (int t = 0; t < T; t++)
+        for (int b = B / 2; b < B; b++) batch.target[(t * B + b) * 3] = 1e6f;
+    CHECK_OK(eg_trainer_evaluate(trainer, &same, NULL, &error), error);
+    CHECK(some == same, "%g, then %g", some, same);
+    batch.target[0] = NAN;
+    CHECK_FAILS(eg_trainer_step(trainer, 0, NULL, &error), error, EG_ERR_FORMAT, "the loss is nan");
+    eg_trainer_destroy(trainer);
+    eg_model_destroy(model);
+    eg_context_destroy(context);
+}
+
+static eg_status attempt(void *user, const eg_allocator *allocator, eg_error *error) {
+    eg_context_options options = {.allocator = *allocator, .threads = 1, .memory_cache_off = 1};
+    eg_context *context;
+    eg_status status = eg_context_create(&context, &options, error);
+    if (status) return status;
+    eg_model *model = NULL;
+    eg_trainer *trainer = NULL;
+    const eg_train_options how = {.batch = 2, .time = 2};
+    status = eg_model_open(context, user, &model, error);
+    if (!status) status = eg_trainer_create(model, &how, &trainer, error);
+    for (int i = 0; !status && i < 2; i++) status = eg_trainer_step(trainer, 0, NULL, error);
+    eg_trainer_destroy(trainer);
+    eg_model_destroy(model);
+    eg_context_destroy(context);
+    return status;
+}
+
+TEST(train, every_allocation_may_fail) {
+    int failed = test_every_allocation(attempt, "cfc:4,in=2,backbone=0");
+    CHECK(failed > 100, "only %d allocations", failed);
+}
