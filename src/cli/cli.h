@@ -23,6 +23,7 @@ int cmd_info(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 int cmd_wiring(int argc, char **argv);
 int cmd_export(int argc, char **argv);
+int cmd_demo(int argc, char **argv);
 
 /* ---- options: a table per command; --help is understood everywhere */
 typedef enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_COUNT } option_kind;

@@ -7,6 +7,7 @@ const command cli_commands[] = {
     {"info", "what this machine is, what it can do, and which kernels would run on it", cmd_info},
     {"bench", "measure memory bandwidth, matrix products, or every kernel", cmd_bench},
     {"graph", "look at a graph: text, Graphviz, JSON", cmd_graph},
+    {"demo", "train a network to balance a pole, and watch it", cmd_demo},
     {"export", "write a model as C source", cmd_export},
     {"wiring", "look at a neural circuit: text, statistics, picture, Graphviz, JSON", cmd_wiring},
     {"help", "explain a command", cmd_help},

@@ -1,0 +1,277 @@
+/* elegans demo: a liquid network learns to balance a pole by watching an expert, then does it alone. */
+#include "cartpole.h"
+#include "cli.h"
+#include "wiring_svg.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { STEPS = 96, BATCH = 32, TRIPS = 256, ROUNDS = 4, EPISODE = 500, TRIALS = 100 };
+static const char SPEC[] = "cfc:autoncp:28:1,in=2,seed=1", WIRING[] = "autoncp:28:1,in=2";
+
+/* ---- what is recorded: trips of the cart, and what the expert would have done */
+typedef struct record {
+    float sensed[STEPS][2], wait[STEPS], wanted[STEPS];
+} record;
+
+typedef struct policy {
+    eg_model *model;
+    bool knows_time;
+    eg_stream_program *program;
+    eg_stream *stream;
+} policy;
+
+static float elapsed_of(const policy *p, double seconds) {
+    return p->knows_time ? (float)(seconds / WAIT_MEAN) : 1.0f;
+}
+
+/* The force of the network, in newtons. */
+static double act(const policy *p, const float sensed[2], double seconds) {
+    float y[1] = {0};
+    eg_stream_step(p->stream, sensed, elapsed_of(p, seconds), y, NULL);
+    return FORCE_MOST * (double)y[0];
+}
+
+/* Who drives: the expert, disturbed so that mistakes are seen too, or the network, so that its own
+ * mistakes are; the expert says what it would do either way. */
+static void record_trip(record *r, const policy *driver, uint64_t *random) {
+    cartpole c = cartpole_start(random);
+    if (driver) eg_stream_reset(driver->stream);
+    double wait = WAIT_MEAN, push = 0;
+    for (int t = 0; t < STEPS; t++) {
+        if (cartpole_fell(&c)) c = cartpole_start(random);
+        cartpole_sense(&c, random, r->sensed[t]);
+        r->wait[t] = (float)wait;
+        const double wanted = cartpole_expert(&c);
+        r->wanted[t] = (float)(wanted / FORCE_MOST);
+        push = 0.8 * push + 2.0 * random_normal(random);
+        const double force = driver ? act(driver, r->sensed[t], wait) : wanted + push;
+        wait = cartpole_wait(random);
+        cartpole_move(&c, force, wait);
+    }
+}
+
+/* ---- learning */
+static void fill_batch(const eg_train_batch *b, const record *trips, size_t count, bool knows_time,
+                       uint64_t *random) {
+    for (int s = 0; s < BATCH; s++) {
+        const record *r = &trips[(size_t)((random_uniform(random) + 1) / 2 * (double)count)];
+        for (int t = 0; t < STEPS; t++) {
+            const int at = t * BATCH + s;
+            memcpy(b->x + 2 * at, r->sensed[t], sizeof r->sensed[t]);
+            b->target[at] = r->wanted[t];
+            b->weight[at] = t < 4 ? 0 : 1; /* nobody knows speeds at the first look */
+            b->spans[at] = knows_time ? r->wait[t] / (float)WAIT_MEAN : 1;
+        }
+    }
+}
+
+static void progress(const char *what, int done, int all, double loss) {
+    if (!isatty(2)) return;
+    enum { WIDE = 30 };
+    char bar[WIDE + 1];
+    for (int i = 0; i < WIDE; i++) bar[i] = i * all < done * WIDE ? '#' : '.';
+    bar[WIDE] = 0;
+    fprintf(stderr, "\r  %-26s [%s] %3d %%  loss %.4f ", what, bar, done * 100 / all, loss);
+    if (done == all) fprintf(stderr, "\r%*s\r", 80, "");
+}
+
+static bool renew(policy *p, eg_error *error) {
+    eg_stream_destroy(p->stream);
+    eg_stream_program_destroy(p->program);
+    p->stream = NULL;
+    p->program = NULL;
+    return eg_stream_compile(p->model, &p->program, error) == EG_OK &&
+           eg_stream_create(p->program, &p->stream, error) == EG_OK;
+}
+
+/* Rounds of recording and learning; later rounds record the network itself. */
+static bool learn(policy *p, int steps, uint64_t seed, double *loss, eg_error *error) {
+    const eg_train_options options = {.batch = BATCH,
+                                      .time = STEPS,
+                                      .spans = 1,
+                                      .optimizer = {.learning_rate = 0.01, .clip_norm = 1}};
+    eg_trainer *trainer;
+    if (eg_trainer_create(p->model, &options, &trainer, error)) return false;
+    record *trips = malloc((size_t)ROUNDS * TRIPS * sizeof *trips);
+    bool fine = trips != NULL && renew(p, error);
+    uint64_t random = seed;
+    *loss = 0;
+    for (int round = 0; fine && round < ROUNDS; round++) {
+        for (int i = 0; i < TRIPS; i++)
+            record_trip(&trips[round * TRIPS + i], round ? p : NULL, &random);
+        const eg_train_batch batch = eg_trainer_batch(trainer);
+        for (int s = 0; fine && s < steps; s++) {
+            eg_train_result result;
+            const double done = (double)(round * steps + s) / (ROUNDS * steps);
+            fill_batch(&batch, trips, (size_t)(round + 1) * TRIPS, p->knows_time, &random);
+            fine = eg_trainer_step(trainer, 0.01 * pow(0.05, done), &result, error) == EG_OK;
+            *loss = s ? 0.95 * *loss + 0.05 * result.loss : result.loss;
+            if (s % 10 == 0)
+                progress(p->knows_time ? "learning" : "learning, time ignored", round * steps + s,
+                         ROUNDS * steps, *loss);
+        }
+        fine = fine && eg_trainer_store(trainer, p->model, error) == EG_OK && renew(p, error);
+    }
+    progress("", 1, 1, 0);
+    free(trips);
+    eg_trainer_destroy(trainer);
+    return fine;
+}
+
+/* ---- alone at the wheel */
+static void draw(const cartpole *c, double seconds) {
+    enum { WIDE = 61 };
+    char ground[WIDE + 1], pole[WIDE + 1];
+    memset(ground, '-', WIDE);
+    memset(pole, ' ', WIDE);
+    ground[WIDE] = pole[WIDE] = 0;
+    int at = (int)lround((c->position / 2.4 + 1) / 2 * (WIDE - 7)) + 3;
+    at = at < 3 ? 3 : at > WIDE - 4 ? WIDE - 4 : at;
+    memcpy(ground + at - 2, "[o o]", 5);
+    pole[at] = fabs(c->angle) < 0.02 ? '|' : c->angle > 0 ? '/' : '\\';
+    printf("  %6.1f s  %s\n            %s  %+.1f deg\n", seconds, pole, ground, c->angle * 57.2958);
+}
+
+/* True when the pole stays up for a whole episode from an unseen start. */
+static bool balances(const policy *p, uint64_t seed, bool shows) {
+    uint64_t random = seed;
+    cartpole c = cartpole_start(&random);
+    eg_stream_reset(p->stream);
+    double wait = WAIT_MEAN, time = 0, next = 0;
+    for (int t = 0; t < EPISODE; t++) {
+        float sensed[2];
+        cartpole_sense(&c, &random, sensed);
+        const double force = act(p, sensed, wait);
+        if (shows && time >= next) {
+            draw(&c, time);
+            next += 3;
+        }
+        wait = cartpole_wait(&random);
+        cartpole_move(&c, force, wait);
+        time += wait;
+        if (cartpole_fell(&c)) return false;
+    }
+    return true;
+}
+
+static int count_balanced(const policy *p) {
+    int count = 0;
+    for (uint64_t i = 0; i < TRIALS; i++) count += balances(p, 1000000 + i * 7919, false);
+    return count;
+}
+
+/* ---- what is left on the disk, and its figures */
+static double step_ns(const policy *p) {
+    const float x[2] = {0.1f, 0.2f};
+    float y[1];
+    double best = 1e18;
+    for (int burst = 0; burst < 200; burst++) {
+        const uint64_t start = eg_clock_ns();
+        for (int i = 0; i < 50; i++) eg_stream_step(p->stream, x, 1, y, NULL);
+        const double ns = (double)(eg_clock_ns() - start) / 50;
+        best = ns < best ? ns : best;
+    }
+    return best;
+}
+
+static bool save_all(eg_context *context, const policy *p, const char *folder, eg_export_info *info,
+                     eg_error *error) {
+    char path[512];
+    eg_wiring *wiring;
+    snprintf(path, sizeof path, "%s/policy.safetensors", folder);
+    if (eg_model_save(p->model, path, error) ||
+        eg_model_export_c(p->model, folder, "policy", info, error) ||
+        eg_wiring_create(context, WIRING, &wiring, error))
+        return false;
+    snprintf(path, sizeof path, "%s/wiring.svg", folder);
+    const bool drawn = wiring_svg_write(wiring, WIRING, path);
+    eg_wiring_destroy(wiring);
+    if (!drawn) snprintf(error->message, sizeof error->message, "cannot write '%.200s'", path);
+    return drawn;
+}
+
+static void report(const policy *with, int balanced, int blind, const double losses[2],
+                   double seconds, const char *folder, const eg_export_info *info) {
+    char text[128], number[32], other[32];
+    snprintf(text, sizeof text, "%d of %d unseen starts", balanced, TRIALS);
+    print_row("balanced", text, "measured");
+    snprintf(text, sizeof text, "%d of %d, by a copy that ignores elapsed time", blind, TRIALS);
+    print_row("", text, "measured");
+    snprintf(text, sizeof text, "%s N off the expert (rms), the copy %s N",
+             format_short(number, FORCE_MOST * sqrt(losses[0])),
+             format_short(other, FORCE_MOST * sqrt(losses[1])));
+    print_row("imitation", text, "measured");
+    snprintf(text, sizeof text, "%s s for both", format_short(number, seconds));
+    print_row("training", text, "measured");
+    snprintf(text, sizeof text, "%s us", format_short(number, step_ns(with) / 1e3));
+    print_row("one step", text, "measured");
+    snprintf(text, sizeof text, "%llu bytes of weights, %llu of memory",
+             (unsigned long long)info->weight_bytes,
+             (unsigned long long)(info->state_bytes + info->arena_bytes));
+    print_row("as C", text, "counted");
+    snprintf(text, sizeof text, "%s/policy.safetensors, policy.c, policy.h, wiring.svg", folder);
+    print_row("files", text, "");
+}
+
+static int run(eg_context *context, const char *folder, int steps, uint64_t seed) {
+    eg_error error = {0};
+    eg_export_info info = {0};
+    policy with = {.knows_time = true}, without = {.knows_time = false};
+    double losses[2];
+    print_title("A pole on a cart", "learned by watching an expert");
+    printf("  The expert sees everything. The network sees position and angle, with noise, at\n"
+           "  irregular times (4 to 120 ms apart), and must find the speeds itself.\n\n");
+    const uint64_t start = eg_clock_ns();
+    bool fine = eg_model_open(context, SPEC, &with.model, &error) == EG_OK &&
+                eg_model_open(context, SPEC, &without.model, &error) == EG_OK &&
+                learn(&with, steps, seed, &losses[0], &error) &&
+                learn(&without, steps, seed, &losses[1], &error);
+    const double seconds = (double)(eg_clock_ns() - start) * 1e-9;
+    if (fine) {
+        balances(&with, 1000000, true);
+        putchar('\n');
+        const int balanced = count_balanced(&with), blind = count_balanced(&without);
+        if (mkdir(folder, 0777) && errno != EEXIST)
+            fine = fail(EXIT_FAILED, "cannot make '%s': %s", folder, strerror(errno)) < 0;
+        else if ((fine = save_all(context, &with, folder, &info, &error)))
+            report(&with, balanced, blind, losses, seconds, folder, &info);
+    }
+    policy *const both[] = {&with, &without};
+    for (int i = 0; i < 2; i++) {
+        eg_stream_destroy(both[i]->stream);
+        eg_stream_program_destroy(both[i]->program);
+        eg_model_destroy(both[i]->model);
+    }
+    if (fine) return EXIT_DONE;
+    return error.message[0] ? fail(EXIT_FAILED, "%s", error.message) : EXIT_FAILED;
+}
+
+int cmd_demo(int argc, char **argv) {
+    const char *folder = "elegans-demo";
+    uint64_t steps = 250, seed = 1;
+    context_flags flags = {.threads = 1}; /* more would wait for each other: the network is small */
+    const option options[] = {
+        {"-o", OPTION_TEXT, &folder, "DIR", "where its files go (elegans-demo)"},
+        {"--steps", OPTION_COUNT, &steps, "N", "steps of learning in each of four rounds (250)"},
+        {"--seed", OPTION_COUNT, &seed, "N", "of everything that is drawn (1)"},
+        {NULL, OPTION_FLAG, NULL, NULL, NULL}};
+    const usage use = {"demo [-o DIR] [--steps N] [--seed N]",
+                       "Trains a small liquid network to balance a pole on a cart by imitating an\n"
+                       "expert, at irregular times, beside a copy that ignores elapsed time; then\n"
+                       "lets both drive from 100 unseen starts.",
+                       options, "  elegans demo -o /tmp/demo\n"};
+    int rest, code = options_read(&use, argc, argv, &rest);
+    if (code >= 0) return code;
+    if (rest) return fail(EXIT_USAGE, "demo takes no '%s'", argv[0]);
+    eg_context *context;
+    code = context_open(&flags, &context);
+    if (code >= 0) return code;
+    code = run(context, folder, (int)(steps < 100000 ? steps : 100000), seed);
+    eg_context_destroy(context);
+    return code;
+}
