@@ -5,7 +5,8 @@ _elegans() {
         words="info bench graph wiring export help version --help --version"
     else
         case "${COMP_WORDS[1]}:$before" in
-        *:--size | *:--iterations | *:--threads) ;;
+        *:--size | *:--iterations | *:--threads | bench:--steps) ;;
+        *:--case) words="cfc-ncp cfc-deep ltc-ncp cfc-wide hot cold batch" ;;
         *:--dtype) words="f32" ;;
         *:--example) words="mlp cfc gru" ;;
         graph:--json | graph:graph)
@@ -24,8 +25,12 @@ _elegans() {
             COMPREPLY=($(compgen -d -- "$word"))
             return
             ;;
-        bench:bench) words="copy gemm kernels" ;;
-        bench:*) words="--size --iterations --dtype --json --threads --isa --help" ;;
+        bench:bench) words="copy gemm kernels cells latency" ;;
+        bench:latency)
+            COMPREPLY=($(compgen -f -- "$word") $(compgen -W "cfc: ltc: --steps --json --isa --help" -- "$word"))
+            return
+            ;;
+        bench:*) words="--size --iterations --dtype --case --steps --json --threads --isa --help" ;;
         info:*) words="--measure --again --json --threads --isa --root --help" ;;
         help:help) words="info bench graph wiring export help version" ;;
         esac

@@ -6,7 +6,7 @@ set -l both '__fish_seen_subcommand_from info bench'
 
 complete -c elegans -f
 complete -c elegans -n $first -a info -d 'what this machine is, what it can do, and which kernels would run on it'
-complete -c elegans -n $first -a bench -d 'measure memory bandwidth, matrix products, or every kernel'
+complete -c elegans -n $first -a bench -d 'measure memory bandwidth, matrix products, kernels, liquid cells'
 complete -c elegans -n $first -a graph -d 'look at a graph: text, Graphviz, JSON'
 complete -c elegans -n $first -a export -d 'write a model as C source'
 complete -c elegans -n $first -a wiring -d 'look at a neural circuit: text, statistics, picture, Graphviz, JSON'
@@ -23,10 +23,13 @@ complete -c elegans -n $both -l help -d 'explain the command'
 complete -c elegans -n $info -l measure -d 'measure the ceilings'
 complete -c elegans -n $info -l again -d 'measure even if a stored result is there'
 complete -c elegans -n $info -l root -x -a '(__fish_complete_directories)' -d 'show the machine recorded in a folder'
-complete -c elegans -n $bench -a 'copy gemm kernels'
+complete -c elegans -n $bench -a 'copy gemm kernels cells latency'
 complete -c elegans -n $bench -l size -x -d 'copy: bytes; gemm: N or MxNxK'
 complete -c elegans -n $bench -l iterations -x -d 'repetitions'
 complete -c elegans -n $bench -l dtype -x -a f32 -d 'gemm: element type'
+complete -c elegans -n $bench -l case -x -a 'cfc-ncp cfc-deep ltc-ncp cfc-wide hot cold batch' -d 'cells: part of a name'
+complete -c elegans -n $bench -l steps -x -d 'cells, latency: steps to time'
+complete -c elegans -n '__fish_seen_subcommand_from latency' -F
 
 set -l graph '__fish_seen_subcommand_from graph'
 complete -c elegans -n $graph -F

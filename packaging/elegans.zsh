@@ -4,7 +4,7 @@ _elegans() {
     local -a commands common
     commands=(
         'info:what this machine is, what it can do, and which kernels would run on it'
-        'bench:measure memory bandwidth, matrix products, or every kernel'
+        'bench:measure memory bandwidth, matrix products, kernels, liquid cells'
         'graph:look at a graph\: text, Graphviz, JSON'
         'wiring:look at a neural circuit\: text, statistics, picture, Graphviz, JSON'
         'export:write a model as C source'
@@ -44,9 +44,12 @@ _elegans() {
             '--svg[draw it]:file:_files' '--json[write its synapses as JSON]:file:_files' '--help[explain]' '1:spec or file:_files'
         ;;
     bench)
-        _arguments $common '1:what:(copy gemm kernels)' '2:part of the name of a kernel:' \
+        _arguments $common '1:what:(copy gemm kernels cells latency)' \
+            '2:part of the name of a kernel, or model:_files' \
             '--size[copy: bytes; gemm: N or MxNxK]:size:' '--iterations[repetitions]:number:' \
-            '--dtype[gemm: element type]:type:(f32)'
+            '--dtype[gemm: element type]:type:(f32)' \
+            '--case[cells: part of a name]:name:(cfc-ncp cfc-deep ltc-ncp cfc-wide hot cold batch)' \
+            '--steps[cells, latency: steps to time]:number:'
         ;;
     help) _describe command commands ;;
     esac

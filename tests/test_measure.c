@@ -195,4 +195,6 @@ TEST(measure, bursts) {
     CHECK(times.calls == 10000 && calls == 10001, "%d calls", calls);
     CHECK(times.best >= 0 && times.best <= times.median, "best %g, median %g", times.best,
           times.median);
+    times = eg__burst_repeat_after(nothing, nothing, &calls, 10);
+    CHECK(times.calls == 10 && calls == 10021, "%d calls", calls);
 }

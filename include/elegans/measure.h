@@ -3,6 +3,7 @@
 #define ELEGANS_MEASURE_H
 
 #include "elegans/base.h"
+#include "elegans/model.h"
 #include "elegans/tensor.h"
 
 #ifdef __cplusplus
@@ -88,6 +89,48 @@ typedef int (*eg_bench_kernel_function)(void *user, const eg_bench_kernel *resul
 /* `filter` NULL = all; else only operations whose name contains it. */
 EG_API eg_status eg_bench_kernels(eg_context *context, const char *filter,
                                   eg_bench_kernel_function function, void *user, eg_error *error);
+
+/* ---- liquid cells: a few typical models, each in three modes. "hot": one step of a stream after the
+ * other, best of many bursts. "cold": single steps, the caches emptied before each, the median. "batch":
+ * 32 samples over 64 steps at once, best of many runs. */
+typedef struct eg_bench_cell {
+    const char *name;        /* "cfc-ncp-hot"; static, as `model` and `mode` */
+    const char *model;       /* the spec, as eg_model_open takes it */
+    const char *mode;        /* "hot", "cold", "batch" */
+    eg_metric step;          /* us of one step of one sample: the figure of the mode */
+    eg_metric best, median;  /* the same, both of them for every mode */
+    eg_metric speed;         /* GFLOP/s at `step` */
+    eg_metric peak;          /* GFLOP/s of FMAs on one core, measured just after */
+    eg_metric fraction;      /* speed / peak */
+    double flops, bytes;     /* counted, one step of one sample */
+    uint64_t samples, steps; /* samples at once; steps of one sample that were timed */
+} eg_bench_cell;
+/* Return 0 to go on, anything else to stop. */
+typedef int (*eg_bench_cell_function)(void *user, const eg_bench_cell *result);
+/* `filter` NULL = all; else only those whose name contains it. `steps` 0 = as many as fit into 0.3 s,
+ * and 100 cold ones; else so many, and at most so many cold ones. The context has one thread, else
+ * EG_ERR_ARGUMENT. */
+EG_API eg_status eg_bench_cells(eg_context *context, const char *filter, uint64_t steps,
+                                eg_bench_cell_function function, void *user, eg_error *error);
+
+/* ---- latency: every step of a stream timed alone, also those that the system interrupts */
+enum { EG_LATENCY_BUCKETS = 256 };
+typedef struct eg_latency_bucket {
+    uint64_t from, to; /* ns: from <= latency < to; from 128 ns on four to each doubling */
+    uint64_t count;
+} eg_latency_bucket;
+typedef struct eg_bench_latency_result {
+    uint64_t steps;
+    /* us, of at least so many steps in a hundred; within 1 %, `least`, `most` and `mean` exactly. One
+     * reading of the clock is in each latency. */
+    eg_metric p50, p90, p99, p99_9, least, most, mean;
+    eg_metric clock_overhead; /* ns of one reading */
+    size_t buckets;           /* from the first that is not empty to the last */
+    eg_latency_bucket bucket[EG_LATENCY_BUCKETS];
+} eg_bench_latency_result;
+/* `steps` 0 = 1000000. */
+EG_API eg_status eg_bench_latency(eg_model *model, uint64_t steps, eg_bench_latency_result *out,
+                                  eg_error *error);
 
 #ifdef __cplusplus
 }

@@ -73,6 +73,8 @@ typedef struct eg_stream_program eg_stream_program; /* compiled once, shared by 
 typedef struct eg_stream eg_stream; /* one per robot, used by one thread at a time */
 EG_API eg_status eg_stream_compile(eg_model *model, eg_stream_program **out, eg_error *error);
 EG_API void eg_stream_program_destroy(eg_stream_program *program); /* after its streams */
+/* What one step computes, moves and keeps. */
+EG_API void eg_stream_program_info_get(const eg_stream_program *program, eg_program_info *out);
 EG_API eg_status eg_stream_create(eg_stream_program *program, eg_stream **out, eg_error *error);
 EG_API void eg_stream_destroy(eg_stream *stream);
 /* x: inputs floats; elapsed: time since the last step, in the unit of the training; y: outputs floats.

@@ -1,12 +1,12 @@
-/* elegans bench: bandwidth, products, every kernel. */
-#include "cli.h"
+/* elegans bench: bandwidth, products, every kernel, liquid cells. */
+#include "bench.h"
 
 #include <string.h>
 
 typedef struct bench_flags {
     context_flags context;
-    const char *size, *dtype;
-    uint64_t iterations;
+    const char *size, *dtype, *only;
+    uint64_t iterations, steps;
     bool json;
 } bench_flags;
 
@@ -145,37 +145,82 @@ static int bench_kernels(eg_context *context, const bench_flags *flags, const ch
     return EXIT_DONE;
 }
 
+/* What there is, how many arguments it takes beside its name, whether it runs a model. */
+typedef enum benchmark { COPY, GEMM, KERNELS, CELLS, LATENCY, BENCHMARKS } benchmark;
+static const struct {
+    const char *name;
+    int arguments;
+    bool of_models;
+} benchmarks[BENCHMARKS] = {{"copy", 0, false},
+                            {"gemm", 0, false},
+                            {"kernels", 1, false},
+                            {"cells", 0, true},
+                            {"latency", 1, true}};
+
+/* Options that the benchmark has no use for are mistakes. Returns -1 to go on. */
+static int check_flags(benchmark which, bench_flags *flags) {
+    if (!benchmarks[which].of_models) {
+        if (flags->steps) return fail(EXIT_USAGE, "--steps is for cells and latency");
+        if (flags->only) return fail(EXIT_USAGE, "--case is for cells");
+        return -1;
+    }
+    const char *name = benchmarks[which].name;
+    if (flags->size || flags->dtype || flags->iterations)
+        return fail(EXIT_USAGE, "%s takes --steps, not --size, --dtype or --iterations", name);
+    if (which == LATENCY && flags->only) return fail(EXIT_USAGE, "--case is for cells");
+    if (flags->context.threads > 1)
+        return fail(EXIT_USAGE, "%s runs on one thread, not '%llu'", name,
+                    (unsigned long long)flags->context.threads);
+    flags->context.threads = 1;
+    return -1;
+}
+
+static int run(benchmark which, const bench_flags *flags, const char *argument) {
+    eg_context *context;
+    int code = context_open(&flags->context, &context);
+    if (code >= 0) return code;
+    switch (which) {
+    case COPY: code = bench_copy(context, flags); break;
+    case GEMM: code = bench_gemm(context, flags); break;
+    case KERNELS: code = bench_kernels(context, flags, argument); break;
+    case CELLS: code = bench_cells(context, flags->only, flags->steps, flags->json); break;
+    default: code = bench_latency(context, argument, flags->steps, flags->json);
+    }
+    eg_context_destroy(context);
+    return code;
+}
+
 int cmd_bench(int argc, char **argv) {
     bench_flags flags = {0};
     const option options[] = {
         {"--size", OPTION_TEXT, &flags.size, "S", "copy: bytes (64M); gemm: N or MxNxK"},
         {"--iterations", OPTION_COUNT, &flags.iterations, "N", "repetitions (copy 20, gemm: 1 s)"},
         {"--dtype", OPTION_TEXT, &flags.dtype, "TYPE", "gemm: element type (f32)"},
+        {"--case", OPTION_TEXT, &flags.only, "NAME", "cells: those whose name contains it"},
+        {"--steps", OPTION_COUNT, &flags.steps, "N", "latency: 1000000; cells: 0.3 s, 100 cold"},
         {"--json", OPTION_FLAG, &flags.json, NULL, "print JSON"},
         CONTEXT_OPTIONS(flags.context),
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
-        "bench copy|gemm|kernels [FILTER] [OPTIONS]",
+        "bench copy|gemm|kernels [FILTER]|cells|latency [MODEL] [OPTIONS]",
         "copy measures memory bandwidth, gemm compute throughput with packed weights,\n"
-        "kernels every kernel of the table (or those whose name contains FILTER).",
+        "kernels every kernel of the table (or those whose name contains FILTER), cells\n"
+        "liquid cells step by step and in batches, with warm and with cold caches, latency\n"
+        "every single step of a model (a file or a spec), up to the slowest.",
         options,
         "  elegans bench gemm --size 128x256x512\n"
         "  elegans bench copy --size 1G --threads 1\n"
-        "  elegans bench kernels softmax\n"};
+        "  elegans bench kernels softmax\n"
+        "  elegans bench cells --case cfc\n"
+        "  elegans bench latency ltc:autoncp:28:4,in=6 --steps 100000\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
     if (code >= 0) return code;
-    if (!rest) return fail(EXIT_USAGE, "bench what: copy, gemm or kernels?");
-    bool kernels = strcmp(argv[0], "kernels") == 0;
-    if (!kernels && strcmp(argv[0], "copy") != 0 && strcmp(argv[0], "gemm") != 0)
-        return fail(EXIT_USAGE, "unknown benchmark '%s'", argv[0]);
-    if (rest > (kernels ? 2 : 1))
+    if (!rest) return fail(EXIT_USAGE, "bench what: copy, gemm, kernels, cells or latency?");
+    benchmark which = COPY;
+    while (which < BENCHMARKS && strcmp(argv[0], benchmarks[which].name) != 0) which++;
+    if (which == BENCHMARKS) return fail(EXIT_USAGE, "unknown benchmark '%s'", argv[0]);
+    if (rest > 1 + benchmarks[which].arguments)
         return fail(EXIT_USAGE, "too many arguments: '%s'", argv[rest - 1]);
-    eg_context *context;
-    code = context_open(&flags.context, &context);
-    if (code >= 0) return code;
-    if (kernels) code = bench_kernels(context, &flags, rest > 1 ? argv[1] : NULL);
-    else if (strcmp(argv[0], "copy") == 0) code = bench_copy(context, &flags);
-    else code = bench_gemm(context, &flags);
-    eg_context_destroy(context);
-    return code;
+    code = check_flags(which, &flags);
+    return code >= 0 ? code : run(which, &flags, rest > 1 ? argv[1] : NULL);
 }

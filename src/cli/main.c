@@ -5,7 +5,7 @@
 
 const command cli_commands[] = {
     {"info", "what this machine is, what it can do, and which kernels would run on it", cmd_info},
-    {"bench", "measure memory bandwidth, matrix products, or every kernel", cmd_bench},
+    {"bench", "measure memory bandwidth, matrix products, kernels, liquid cells", cmd_bench},
     {"graph", "look at a graph: text, Graphviz, JSON", cmd_graph},
     {"demo", "train a network to balance a pole, and watch it", cmd_demo},
     {"export", "write a model as C source", cmd_export},

@@ -57,3 +57,14 @@ eg__burst_times eg__burst_repeat(eg__burst_function function, void *job, uint64_
     for (uint64_t i = 0; i < calls; i++) samples_add(&s, timed(function, job, 1));
     return samples_finish(&s, calls);
 }
+
+eg__burst_times eg__burst_repeat_after(eg__burst_function before, eg__burst_function function,
+                                       void *job, uint64_t calls) {
+    samples s = {.stride = 1};
+    for (uint64_t i = 0; i < calls; i++) {
+        before(job);
+        eg_clock_ns(); /* not the clock's own cold start */
+        samples_add(&s, timed(function, job, 1));
+    }
+    return samples_finish(&s, calls);
+}

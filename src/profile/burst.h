@@ -17,5 +17,8 @@ typedef struct eg__burst_times {
 eg__burst_times eg__burst_measure(eg__burst_function function, void *job, double seconds);
 /* The same for a given number of calls, one burst each. */
 eg__burst_times eg__burst_repeat(eg__burst_function function, void *job, uint64_t calls);
+/* The same, with before(job) ahead of each call and outside of its time. */
+eg__burst_times eg__burst_repeat_after(eg__burst_function before, eg__burst_function function,
+                                       void *job, uint64_t calls);
 
 #endif

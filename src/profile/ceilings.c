@@ -56,12 +56,22 @@ static eg_metric checked_peak(double gflops, double per_cycle, const char *isa) 
     return eg__metric(gflops, "GFLOP/s", EG_MEASURED, "best of many bursts of independent FMAs");
 }
 
+static const double turn_flops = 2.0 * EG__BURN_LANES;
+static double measure_one(eg_context *context, double seconds) {
+    burn_job one = {context, TURNS_ONE};
+    return turn_flops * TURNS_ONE / eg__burst_measure(burn_one, &one, seconds).best * 1e-9;
+}
+
+eg_metric eg__fma_peak_measure(eg_context *context, double seconds) {
+    double ghz = measure_ghz(seconds / 4), gflops = measure_one(context, seconds * 3 / 4);
+    return checked_peak(gflops, gflops / ghz, context->kernels.row[EG__OP_burn_f32]->isa);
+}
+
 static void measure_compute(eg_context *context, double seconds, eg_ceilings *out) {
     double ghz = measure_ghz(seconds);
-    burn_job one = {context, TURNS_ONE}, all = {context, TURNS_ALL};
-    double flops = 2.0 * EG__BURN_LANES;
-    double gflops = flops * TURNS_ONE / eg__burst_measure(burn_one, &one, seconds).best * 1e-9;
-    double together = flops * TURNS_ALL * eg__threads_count(context->threads) /
+    burn_job all = {context, TURNS_ALL};
+    double gflops = measure_one(context, seconds);
+    double together = turn_flops * TURNS_ALL * eg__threads_count(context->threads) /
                       eg__burst_measure(burn_all, &all, seconds).best * 1e-9;
     const char *isa = context->kernels.row[EG__OP_burn_f32]->isa;
     out->clock = eg__metric(ghz, "GHz", EG_MEASURED, "dependent additions, one per cycle");

@@ -7,6 +7,8 @@
 
 /* Measures, never fails: what cannot be measured is unavailable and says why. */
 void eg__ceilings_run(eg_context *context, double seconds, eg_ceilings *out);
+/* The FMA peak of one core alone, in about `seconds`. */
+eg_metric eg__fma_peak_measure(eg_context *context, double seconds);
 
 /* The text form: one `name value provenance` per line, values as eg_number_format writes them. */
 enum { EG__CEILINGS_TEXT = 4096 };

@@ -4,3 +4,9 @@ elegans bench gemm --size 16x24x32 --iterations 2 --threads 1 | words
 elegans bench copy --size 64K --iterations 2 --threads 1 | words
 elegans bench kernels burn --isa ref | tail -n 1 | words
 elegans bench gemm --size 8 --iterations 1 --threads 1 --json | grep -c provenance
+elegans bench cells --case cfc-ncp --steps 16 | words | sed 's/ N %$/ share/; s/ -$/ share/'
+elegans bench cells --case ltc-ncp-hot --steps 16 --json | grep -E '"(case|model|mode|us_per_step.*|gflops|fraction_of_peak)"' | sed 's/^ *//'
+elegans bench cells --case hot --steps 16 --json | grep '"case"' | sed 's/^ *//'
+elegans bench latency --steps 100 | sed -n '1,9p' | words | sed 's/N [nmu]s/N s/'
+elegans bench latency cfc:8,in=2 --steps 100 | grep -c '#'  | sed 's/[0-9][0-9]*/bars/'
+elegans bench latency cfc:8,in=2 --steps 100 --json | grep -E '^  "' | sed 's/: [0-9].*/: N/; s/"isa": .*/"isa"/'
