@@ -1,0 +1,95 @@
+"""libelegans through ctypes: its weights, its outputs, and its own measurement of its cells."""
+import ctypes as c
+
+import numpy as np
+
+
+class Error(c.Structure):
+    _fields_ = [("status", c.c_int), ("message", c.c_char * 256)]
+
+
+class Metric(c.Structure):
+    _fields_ = [("value", c.c_double), ("provenance", c.c_int), ("unit", c.c_char_p), ("source", c.c_char_p)]
+
+
+class ContextOptions(c.Structure):  # the fields up to the one we set; the rest is zero
+    _fields_ = [("size", c.c_size_t), ("allocator", c.c_void_p * 3), ("threads", c.c_uint), ("rest", c.c_char * 256)]
+
+
+class Tensor(c.Structure):
+    _fields_ = [("type", c.c_int), ("rank", c.c_uint), ("shape", c.c_uint64 * 6), ("data", c.c_void_p)]
+
+
+class ModelInfo(c.Structure):
+    _fields_ = [(name, c.c_uint64) for name in ("inputs", "outputs", "state", "layers", "parameters")] + [
+        ("uses_time", c.c_int)]
+
+
+class Cell(c.Structure):
+    _fields_ = ([(name, c.c_char_p) for name in ("name", "model", "mode")] +
+                [(name, Metric) for name in ("step", "best", "median", "speed", "peak", "fraction")] +
+                [("flops", c.c_double), ("bytes", c.c_double), ("samples", c.c_uint64), ("steps", c.c_uint64)])
+
+
+CELL_FUNCTION = c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(Cell))
+
+
+class Library:
+    """One context with one thread."""
+
+    def __init__(self, path):
+        self.library = c.CDLL(path)
+        self.library.eg_version.restype = c.c_char_p
+        self.library.eg_context_isa.restype = c.c_char_p
+        self.library.eg_model_count.restype = c.c_size_t
+        self.library.eg_model_tensor.restype = c.c_char_p
+        self.error = Error()
+        self.context = c.c_void_p()
+        options = ContextOptions(threads=1)
+        self.call("eg_context_create", c.byref(self.context), c.byref(options))
+
+    def call(self, name, *arguments):
+        if getattr(self.library, name)(*arguments, c.byref(self.error)):
+            raise RuntimeError(f"{name}: {self.error.message.decode()}")
+
+    def describe(self):
+        return f"elegans {self.library.eg_version().decode()} ({self.library.eg_context_isa(self.context).decode()})"
+
+    def measure(self, case):
+        """Seconds of one step of one sample, the best burst of about 0.3 s."""
+        found = []
+        function = CELL_FUNCTION(lambda _, cell: found.append(cell.contents.best.value) or 0)
+        self.call("eg_bench_cells", self.context, case.encode(), c.c_uint64(0), function, None)
+        assert len(found) == 1, f"{case} is {len(found)} cases"
+        return found[0] * 1e-6
+
+    def model(self, spec):
+        model = c.c_void_p()
+        self.call("eg_model_open", self.context, spec.encode(), c.byref(model))
+        return model
+
+    def weights(self, model):
+        """Named as torch's state-dict names them."""
+        out = {}
+        for i in range(self.library.eg_model_count(model)):
+            tensor = Tensor()
+            name = self.library.eg_model_tensor(model, c.c_size_t(i), c.byref(tensor), None)
+            shape = tuple(tensor.shape[: tensor.rank])
+            data = c.cast(tensor.data, c.POINTER(c.c_float))
+            out[name.decode()] = np.ctypeslib.as_array(data, shape).copy()
+        return out
+
+    def outputs(self, model, x):
+        """A stream over x [time, inputs], elapsed time 1: [time, outputs]."""
+        info, program, stream = ModelInfo(), c.c_void_p(), c.c_void_p()
+        self.library.eg_model_info_get(model, c.byref(info))
+        self.call("eg_stream_compile", model, c.byref(program))
+        self.call("eg_stream_create", program, c.byref(stream))
+        x = np.ascontiguousarray(x, np.float32)
+        y = np.empty((len(x), info.outputs), np.float32)
+        for row, out in zip(x, y):
+            self.call("eg_stream_step", stream, row.ctypes.data_as(c.c_void_p), c.c_float(1),
+                      out.ctypes.data_as(c.c_void_p))
+        self.library.eg_stream_destroy(stream)
+        self.library.eg_stream_program_destroy(program)
+        return y
