@@ -113,6 +113,8 @@ EG_API eg_clock_quality eg_clock_measure(void);
  * returns its length without the terminator; EG_NUMBER_SIZE bytes always suffice. */
 enum { EG_NUMBER_SIZE = 32 };
 EG_API size_t eg_number_format(char out[EG_NUMBER_SIZE], double value);
+/* The same for a float: "0.1", where the double of that value would need 17 digits. */
+EG_API size_t eg_number_format_f32(char out[EG_NUMBER_SIZE], float value);
 
 /* Reads exactly `length` bytes as one decimal number, the forms above included; the bytes need no
  * terminator. Anything before or after the number is EG_ERR_FORMAT, and *out is untouched then. */

@@ -6,6 +6,7 @@
 #include "elegans/base.h"
 #include "elegans/chip.h"
 #include "elegans/context.h"
+#include "elegans/csv.h"
 #include "elegans/export.h"
 #include "elegans/graph.h"
 #include "elegans/kernels.h"

@@ -32,6 +32,12 @@ typedef struct eg__log {
 
 void eg__log_write(const eg__log *log, eg_log_level level, const char *format, ...) EG_PRINTF(3, 4);
 
+/* ---- numbers */
+
+/* Exactly `digits` (at most EG__FIXED_DIGITS) after the point, whatever the locale; never "-0.00". */
+enum { EG__FIXED_DIGITS = 17, EG__FIXED_SIZE = 352 };
+size_t eg__number_fixed(char out[EG__FIXED_SIZE], double value, unsigned digits);
+
 /* ---- metrics in one line */
 static inline eg_metric eg__metric(double value, const char *unit, eg_provenance provenance,
                                    const char *source) {

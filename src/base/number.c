@@ -42,6 +42,28 @@ size_t eg_number_format(char out[EG_NUMBER_SIZE], double value) {
     return strlen(out);
 }
 
+size_t eg_number_format_f32(char out[EG_NUMBER_SIZE], float value) {
+    if (!isfinite(value)) return eg_number_format(out, (double)value);
+    /* 6 digits always survive a round trip from text, 9 always identify a float */
+    for (int digits = 6; digits <= 9; digits++) {
+        snprintf(out, EG_NUMBER_SIZE, "%.*g", digits, (double)value);
+        if (strtof(out, NULL) == value) break;
+    }
+    point_to_dot(out);
+    return strlen(out);
+}
+
+size_t eg__number_fixed(char out[EG__FIXED_SIZE], double value, unsigned digits) {
+    if (!isfinite(value)) return eg_number_format(out, value);
+    snprintf(out, EG__FIXED_SIZE, "%.*f", (int)eg__min(digits, EG__FIXED_DIGITS), value);
+    point_to_dot(out);
+    /* what rounds to zero has no sign */
+    const size_t length = strlen(out);
+    if (out[0] != '-' || strspn(out + 1, "0.") != length - 1) return length;
+    memmove(out, out + 1, length);
+    return length - 1;
+}
+
 /* The grammar is checked by hand, because strtod also accepts blanks, hexadecimal and the locale. */
 static bool is_decimal(const char *text, size_t length) {
     size_t i = 0, digits = 0;
