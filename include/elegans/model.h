@@ -15,8 +15,9 @@ typedef struct eg_model eg_model; /* opaque; read by any number of threads, chan
  * (docs/liquid-networks.md has all of them). You own *out. */
 EG_API eg_status eg_model_open(eg_context *context, const char *file_or_spec, eg_model **out,
                                eg_error *error);
-/* A safetensors file with the parameters of torch's state-dict, and the architecture as JSON: `config`, or
- * NULL when the file says it in its metadata. */
+/* A safetensors file, or one that ends in ".npz", with the parameters of torch's state-dict, and the
+ * architecture as JSON: `config`, or NULL when the file says it in its metadata (an .npz has none).
+ * EG_ERR_NOT_FOUND names what is missing. */
 EG_API eg_status eg_model_load(eg_context *context, const char *path, const char *config,
                                eg_model **out, eg_error *error);
 EG_API void eg_model_destroy(eg_model *model); /* NULL is fine */
@@ -29,6 +30,26 @@ typedef struct eg_model_info {
     int uses_time;                   /* elapsed times matter: always, today */
 } eg_model_info;
 EG_API void eg_model_info_get(const eg_model *model, eg_model_info *out);
+
+enum { EG_LAYER_BACKBONE_MAX = 8 };
+typedef struct eg_layer_info { /* texts are static; NULL and 0 where a cell has no such thing */
+    const char *cell;          /* "cfc" or "ltc" */
+    const char *mode;          /* CfC: "default", "pure", "no_gate" */
+    const char *activation;    /* of the backbone: "lecun_tanh", "silu", ... */
+    const char *wiring;        /* "autoncp", ...; NULL = none, or the file does not say */
+    const char *merge;         /* of both ways through time: "concat", ...; NULL = one way */
+    uint64_t inputs, units;
+    uint64_t outputs;            /* what it hands on */
+    uint64_t projection;         /* outputs of a linear map after the cell */
+    uint64_t synapses, possible; /* of a wired cell: those that exist, those that could */
+    uint64_t unfolds;            /* LTC: steps of its solver */
+    int mixed;                   /* an LSTM keeps a memory beside the state */
+    size_t backbone_count;
+    uint64_t backbone[EG_LAYER_BACKBONE_MAX]; /* units of each */
+} eg_layer_info;
+/* EG_ERR_ARGUMENT past the last layer. */
+EG_API eg_status eg_model_layer(const eg_model *model, size_t index, eg_layer_info *out,
+                                eg_error *error);
 
 /* Its tensors, named as torch's state-dict names them; masks are among them. Values may be written. */
 EG_API size_t eg_model_count(const eg_model *model);
@@ -75,6 +96,8 @@ EG_API eg_status eg_stream_compile(eg_model *model, eg_stream_program **out, eg_
 EG_API void eg_stream_program_destroy(eg_stream_program *program); /* after its streams */
 /* What one step computes, moves and keeps. */
 EG_API void eg_stream_program_info_get(const eg_stream_program *program, eg_program_info *out);
+/* What one step costs, and what memory a stream takes: counted. */
+EG_API void eg_stream_program_info(const eg_stream_program *program, eg_program_info *out);
 EG_API eg_status eg_stream_create(eg_stream_program *program, eg_stream **out, eg_error *error);
 EG_API void eg_stream_destroy(eg_stream *stream);
 /* x: inputs floats; elapsed: time since the last step, in the unit of the training; y: outputs floats.

@@ -17,9 +17,12 @@ typedef struct command {
 extern const command cli_commands[]; /* ends with a row of NULLs */
 
 int cmd_bench(int argc, char **argv);
+int cmd_convert(int argc, char **argv);
 int cmd_graph(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 int cmd_info(int argc, char **argv);
+int cmd_run(int argc, char **argv);
+int cmd_show(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 int cmd_wiring(int argc, char **argv);
 int cmd_export(int argc, char **argv);
@@ -92,6 +95,7 @@ void json_put_count(json *object, const char *key, uint64_t value);
 void json_put_flag(json *object, const char *key, bool value);
 void json_put_metric(json *object, const char *key, const eg_metric *metric);
 void json_append(json *list, json *value); /* takes the value over */
+void json_append_count(json *list, uint64_t value);
 void json_append_text(json *list, const char *text);
 /* Prints, frees, and returns the exit code. */
 int json_print(json *document);

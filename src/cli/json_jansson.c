@@ -45,6 +45,9 @@ void json_put_metric(json *object, const char *key, const eg_metric *metric) {
 }
 
 void json_append(json *list, json *value) { json_array_append_new(list, value); }
+void json_append_count(json *list, uint64_t value) {
+    json_array_append_new(list, json_integer((json_int_t)value));
+}
 void json_append_text(json *list, const char *text) {
     json_array_append_new(list, json_string(text));
 }

@@ -1,5 +1,6 @@
 /* Models in files: safetensors with the architecture in the metadata, and what ncps users have. */
 #include "formats/model_config.h"
+#include "formats/file.h"
 #include "formats/safetensors.h"
 
 #include <stdio.h>
@@ -8,25 +9,81 @@
 
 /* ---- reading */
 
+/* Where tensors come from: one of the two. */
+typedef struct tensor_source {
+    eg_context *context;
+    eg_safetensors *file;
+    eg_npz *archive;
+} tensor_source;
+
+static bool is_npz(const char *path) {
+    const size_t length = strlen(path);
+    return length > 4 && strcmp(path + length - 4, ".npz") == 0;
+}
+
+static eg_status open_tensors(tensor_source *from, eg_context *context, const char *path, eg_error *error) {
+    *from = (tensor_source){.context = context};
+    return is_npz(path) ? eg_npz_open(context, path, &from->archive, error)
+                        : eg_safetensors_open(context, path, &from->file, error);
+}
+
+static void close_tensors(tensor_source *from) {
+    eg_safetensors_close(from->file);
+    eg_npz_close(from->archive);
+}
+
+static const char *name_of(const tensor_source *from, size_t index) {
+    if (from->archive) return eg_npz_name(from->archive, index);
+    return index < eg_safetensors_count(from->file) ? eg_safetensors_name(from->file, index) : NULL;
+}
+
 /* "param." stands before the names in some files, "model." or "rnn." in others: what stands before
  * "rnn_cell". */
-static size_t prefix_of(const eg_safetensors *file, char out[64]) {
+static void find_prefix(const tensor_source *from, char out[64]) {
+    const char *name;
     out[0] = 0;
-    for (size_t i = 0; i < eg_safetensors_count(file); i++) {
-        const char *name = eg_safetensors_name(file, i), *cell = strstr(name, "rnn_cell.");
+    for (size_t i = 0; (name = name_of(from, i)); i++) {
+        const char *cell = strstr(name, "rnn_cell.");
         if (!cell || (size_t)(cell - name) >= 64 || strncmp(name, "grad.", 5) == 0 ||
             strncmp(name, "layers.", 7) == 0)
             continue;
         memcpy(out, name, (size_t)(cell - name));
         out[cell - name] = 0;
-        return strlen(out);
+        return;
     }
-    return 0;
 }
 
-static eg_status copy_values(eg_model *model, const eg_safetensors *file, eg_error *error) {
-    char prefix[64];
-    prefix_of(file, prefix);
+static eg_status copy_tensor(eg_model *model, const eg__parameter *p, const char *name,
+                             const eg_tensor *tensor, eg_error *error) {
+    const bool same = tensor->rank == p->rank && tensor->shape[0] == p->shape[0] &&
+                      (p->rank < 2 || tensor->shape[1] == p->shape[1]);
+    if (!same)
+        return eg__fail(error, EG_ERR_FORMAT, "'%s' has another shape than the architecture says",
+                        name);
+    eg_tensor to = *tensor;
+    to.type = EG_F32;
+    to.data = eg__parameter_values(model, p);
+    if (tensor->type != EG_F32) return eg_tensor_convert(model->context, tensor, &to, error);
+    memcpy(to.data, tensor->data, eg__parameter_size(p) * sizeof(float));
+    return EG_OK;
+}
+
+static eg_status copy_one(eg_model *model, const tensor_source *from, const eg__parameter *p,
+                          const char *name, eg_error *error) {
+    eg_tensor tensor;
+    eg_status status = from->archive ? eg_npz_read(from->archive, name, &tensor, error)
+                                     : eg_safetensors_tensor(from->file, name, &tensor, error);
+    if (status) return status;
+    status = copy_tensor(model, p, name, &tensor, error);
+    if (from->archive) eg_tensor_release(from->context, &tensor);
+    return status;
+}
+
+static eg_status copy_values(eg_model *model, const tensor_source *from, const char *path,
+                             eg_error *error) {
+    char prefix[64], missing[160] = "";
+    size_t lacking = 0, named = 0, used = 0;
+    find_prefix(from, prefix);
     for (size_t i = 0; i < model->parameter_count; i++) {
         const eg__parameter *p = &model->parameters[i];
         char name[64 + EG__NAME_MAX];
@@ -47,8 +104,21 @@ static eg_status copy_values(eg_model *model, const eg_safetensors *file, eg_err
             memcpy(to.data, tensor.data, eg__parameter_size(p) * sizeof(float));
         else status = eg_tensor_convert(model->context, &tensor, &to, error);
         if (status) return status;
+        eg_error reason;
+        eg_status status = copy_one(model, from, p, name, &reason);
+        if (status && status != EG_ERR_NOT_FOUND)
+            return eg__fail(error, status, "%s", reason.message);
+        if (!status || p->is_mask) continue; /* a mask follows from the wiring */
+        lacking++;
+        if (used + strlen(name) + 5 > sizeof missing && named) continue;
+        used += (size_t)snprintf(missing + used, sizeof missing - used, "%s'%.120s'",
+                                 named++ ? ", " : "", name);
     }
-    return EG_OK;
+    if (!lacking) return EG_OK;
+    if (lacking > named)
+        snprintf(missing + used, sizeof missing - used, " and %zu more", lacking - named);
+    eg__fail(error, EG_ERR_NOT_FOUND, "no tensor %s", missing);
+    return eg__file_blame(error, EG_ERR_NOT_FOUND, "", path);
 }
 
 eg_status eg_model_load(eg_context *context, const char *path, const char *config, eg_model **out,
@@ -56,18 +126,19 @@ eg_status eg_model_load(eg_context *context, const char *path, const char *confi
     if (!context || !path || !out)
         return eg__fail(error, EG_ERR_ARGUMENT, "no context, path or place");
     *out = NULL;
-    eg_safetensors *file;
-    eg_status status = eg_safetensors_open(context, path, &file, error);
+    tensor_source from;
+    eg_status status = open_tensors(&from, context, path, error);
     if (status) return status;
-    const char *text = config ? config : eg_safetensors_metadata(file, "elegans");
-    if (!text) text = eg_safetensors_metadata(file, "config");
+    const char *text = config;
+    if (!text && from.file) text = eg_safetensors_metadata(from.file, "elegans");
+    if (!text && from.file) text = eg_safetensors_metadata(from.file, "config");
     eg_model *model = NULL;
     if (!text)
         status = eg__fail(error, EG_ERR_FORMAT,
                           "'%.150s' does not say its architecture: give a config", path);
     else status = eg__model_config_read(context, text, strlen(text), &model, error);
-    if (!status) status = copy_values(model, file, error);
-    eg_safetensors_close(file);
+    if (!status) status = copy_values(model, &from, path, error);
+    close_tensors(&from);
     if (status) eg_model_destroy(model);
     else *out = model;
     return status;

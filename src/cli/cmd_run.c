@@ -1,0 +1,148 @@
+/* elegans run: a model over sequences from a file, or as a filter in a pipe. */
+#include "run.h"
+
+#include <string.h>
+
+static int check(const run_wish *w) {
+    if (w->stream == (w->input != NULL))
+        return fail(EXIT_USAGE, "run needs either --input FILE or --stream");
+    if (w->time && w->spans)
+        return fail(EXIT_USAGE, "--time are times, --spans the times between them: not both");
+    if (w->stream && (w->output || w->json))
+        return fail(EXIT_USAGE, "--stream prints the outputs: no --output, no --json");
+    if (w->digits > 17)
+        return fail(EXIT_USAGE, "--digits: %llu is not within 1..17",
+                    (unsigned long long)w->digits);
+    return -1;
+}
+
+/* ---- what was done */
+
+static void print_summary(const run_wish *w, const eg_model_info *info, const run_data *d) {
+    char note[96], value[96], all[32], one[32];
+    const double steps = (double)(d->batch * d->steps);
+    snprintf(note, sizeof note, "%llu inputs, %llu outputs", (unsigned long long)info->inputs,
+             (unsigned long long)info->outputs);
+    print_title(w->model, note);
+    snprintf(value, sizeof value, "%llu", (unsigned long long)d->steps);
+    if (d->batched)
+        snprintf(value, sizeof value, "%llu samples of %llu", (unsigned long long)d->batch,
+                 (unsigned long long)d->steps);
+    print_row("steps", value, "counted");
+    snprintf(value, sizeof value, "%s, %s per step", format_seconds(all, d->seconds),
+             format_seconds(one, d->seconds / steps));
+    print_row("time", value, "measured");
+    print_row("output", w->output, "");
+}
+
+static int print_json(eg_context *context, const run_wish *w, const eg_model_info *info,
+                      const run_data *d) {
+    if (!json_usable()) return json_print(NULL);
+    const char *source = d->batched ? "one run, all samples together" : "one run, step by step";
+    eg_metric seconds = {d->seconds, EG_MEASURED, "s", source};
+    eg_metric each = {d->seconds / (double)(d->batch * d->steps) * 1e6, EG_MEASURED, "us", source};
+    json *document = json_new_object();
+    json_put_text(document, "model", w->model);
+    json_put_count(document, "samples", d->batch);
+    json_put_count(document, "steps", d->steps);
+    json_put_count(document, "inputs", info->inputs);
+    json_put_count(document, "outputs", info->outputs);
+    json_put_metric(document, "seconds", &seconds);
+    json_put_metric(document, "us_per_step", &each);
+    json_put_count(document, "threads", d->batched ? eg_context_threads(context) : 1);
+    json_put_text(document, "isa", eg_context_isa(context));
+    return json_print(document);
+}
+
+/* ---- the run */
+
+/* A model that looks at the future cannot go step by step. */
+static bool looks_ahead(const eg_model *model, const eg_model_info *info) {
+    for (size_t i = 0; i < info->layers; i++) {
+        eg_layer_info layer;
+        if (eg_model_layer(model, i, &layer, NULL) == EG_OK && layer.merge) return true;
+    }
+    return false;
+}
+
+static int run_file(eg_context *context, eg_model *model, const run_wish *w,
+                    const eg_model_info *info, run_data *d) {
+    eg_error error;
+    int code = run_read(context, w, info, d);
+    if (code < 0) code = run_read_state(context, w, info, d);
+    if (code >= 0) return code;
+    const uint64_t shape[] = {d->batch, d->steps, info->outputs};
+    if (eg_tensor_create(context, EG_F32, 3, shape, &d->y, &error))
+        return fail(EXIT_FAILED, "%s", error.message);
+    code = d->batched || looks_ahead(model, info) ? run_batch(context, model, d)
+                                                  : run_steps(model, info, d);
+    if (code < 0) code = run_write(context, w, d);
+    if (code < 0) code = run_write_state(w, d);
+    if (code >= 0) return code;
+    if (w->json) return print_json(context, w, info, d);
+    if (w->output) print_summary(w, info, d);
+    return EXIT_DONE;
+}
+
+static int run_pipe(eg_context *context, eg_model *model, const run_wish *w,
+                    const eg_model_info *info, run_data *d) {
+    d->batch = 1;
+    int code = run_read_state(context, w, info, d);
+    if (code < 0) code = run_stream(model, w, info, d);
+    if (code < 0) code = run_write_state(w, d);
+    return code < 0 ? EXIT_DONE : code;
+}
+
+int cmd_run(int argc, char **argv) {
+    run_wish w = {0};
+    context_flags flags = {0};
+    const option options[] = {
+        {"--input", OPTION_TEXT, &w.input, "FILE", "sequences: .csv, or .npy of rank 2 or 3"},
+        {"--output", OPTION_TEXT, &w.output, "FILE", "write .csv or .npy (default: CSV on stdout)"},
+        {"--time", OPTION_TEXT, &w.time, "COLUMN",
+         "the column with times: name, number from 1, last"},
+        {"--spans", OPTION_TEXT, &w.spans, "COLUMN", "the column with elapsed times"},
+        {"--first-span", OPTION_TEXT, &w.first, "X", "with --time: elapsed at the first step (1)"},
+        {"--state", OPTION_TEXT, &w.state, "FILE", "start from the state in this .npy, not from 0"},
+        {"--save-state", OPTION_TEXT, &w.save_state, "FILE", "write the state after the last step"},
+        {"--stream", OPTION_FLAG, &w.stream, NULL, "read lines from stdin, answer each at once"},
+        {"--digits", OPTION_COUNT, &w.digits, "N", "digits after the point (default: all)"},
+        {"--json", OPTION_FLAG, &w.json, NULL, "print what it took as JSON, not the outputs"},
+        CONTEXT_OPTIONS(flags),
+        {NULL, OPTION_FLAG, NULL, NULL, NULL}};
+    const usage use = {
+        "run MODEL --input FILE|--stream [OPTIONS]",
+        "Runs a model over a sequence: a row of features per step in, a row of outputs per\n"
+        "step out. MODEL is a file or a spec such as cfc:autoncp:64:16,in=16,seed=1. A CSV\n"
+        "and an .npy [steps, features] are one sample, an .npy [samples, steps, features]\n"
+        "are many. Without --time and --spans, 1 passes from step to step. In a stream\n"
+        "fields are separated by commas or blanks, and the last one is the time.",
+        options,
+        "  elegans run policy.safetensors --input drive.csv --time t --output steering.csv\n"
+        "  elegans run cfc:32,in=2 --input x.npy --save-state s.npy --digits 4\n"
+        "  sensor | elegans run policy.safetensors --stream --spans last | motor\n"};
+    int rest, code = options_read(&use, argc, argv, &rest);
+    if (code >= 0) return code;
+    if (rest != 1) return fail(EXIT_USAGE, "run needs one model: a file or a spec");
+    code = check(&w);
+    if (code >= 0) return code;
+    w.model = argv[0];
+    eg_context *context;
+    code = context_open(&flags, &context);
+    if (code >= 0) return code;
+    eg_model *model;
+    eg_error error;
+    run_data data = {0};
+    if (eg_model_open(context, w.model, &model, &error))
+        code = fail(EXIT_FAILED, "%s", error.message);
+    else {
+        eg_model_info info;
+        eg_model_info_get(model, &info);
+        code = (w.stream ? run_pipe : run_file)(context, model, &w, &info, &data);
+        eg_model_destroy(model);
+    }
+    eg_tensor *const all[] = {&data.x, &data.spans, &data.y, &data.states};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) eg_tensor_release(context, all[i]);
+    eg_context_destroy(context);
+    return code;
+}

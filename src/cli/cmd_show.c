@@ -1,0 +1,225 @@
+/* elegans show: what a model is made of, and what one step of it costs. */
+#include "cli.h"
+
+#include <string.h>
+
+typedef struct figures {
+    eg_model_info info;
+    uint64_t tensor_bytes; /* masks included */
+    eg_metric flops, moved, memory;
+} figures;
+
+/* A model that looks at the future has no single step. */
+static int count(eg_model *model, figures *f) {
+    eg_error error;
+    eg_stream_program *program;
+    eg_tensor tensor;
+    eg_model_info_get(model, &f->info);
+    for (size_t i = 0; eg_model_tensor(model, i, &tensor, NULL); i++) {
+        uint64_t bytes = 0;
+        eg_tensor_measure(&tensor, NULL, &bytes, NULL);
+        f->tensor_bytes += bytes;
+    }
+    eg_status status = eg_stream_compile(model, &program, &error);
+    if (status && status != EG_ERR_UNSUPPORTED) return fail(EXIT_FAILED, "%s", error.message);
+    if (status) {
+        f->flops = f->moved = f->memory = (eg_metric){
+            0, EG_UNAVAILABLE, NULL, "it looks at the future, so that no step is alone"};
+        return -1;
+    }
+    eg_program_info p;
+    eg_stream_program_info(program, &p);
+    eg_stream_program_destroy(program);
+    f->flops = (eg_metric){p.flops, EG_COUNTED, "FLOP", "of one compiled step"};
+    f->moved = (eg_metric){p.bytes, EG_COUNTED, "bytes", "of one compiled step"};
+    f->memory = (eg_metric){(double)(p.parameter_bytes + p.derived_bytes + p.constant_bytes +
+                                     p.arena_bytes + p.state_bytes + p.scratch_bytes),
+                            EG_COUNTED, "bytes", "weights, and one stream"};
+    return -1;
+}
+
+/* ---- text */
+
+/* ", NAME" or ", NAME VALUE" after what is there. */
+static void add(char text[200], const char *name, uint64_t value) {
+    const size_t at = strlen(text);
+    const char *comma = at ? ", " : "";
+    if (!name) return;
+    if (value) snprintf(text + at, 200 - at, "%s%llu %s", comma, (unsigned long long)value, name);
+    else snprintf(text + at, 200 - at, "%s%s", comma, name);
+}
+
+static void print_layer(const eg_layer_info *l, size_t number) {
+    char name[32], value[200], details[200] = "";
+    snprintf(name, sizeof name, "%zu %s", number, l->cell);
+    snprintf(value, sizeof value, "%llu -> %llu units -> %llu", (unsigned long long)l->inputs,
+             (unsigned long long)l->units, (unsigned long long)l->outputs);
+    print_row(name, value, l->wiring ? l->wiring : "");
+    if (l->possible) {
+        snprintf(value, sizeof value, "%llu of %llu synapses, %.1f %%",
+                 (unsigned long long)l->synapses, (unsigned long long)l->possible,
+                 100 * (double)l->synapses / (double)l->possible);
+        print_row("", value, "counted");
+    }
+    add(details, l->mode, 0);
+    for (size_t i = 0; i < l->backbone_count; i++) add(details, l->activation, l->backbone[i]);
+    if (l->unfolds) add(details, "unfolds", l->unfolds);
+    add(details, l->mixed ? "mixed memory" : NULL, 0);
+    add(details, l->projection ? "projected" : NULL, 0);
+    add(details, l->merge ? "both ways" : NULL, 0);
+    add(details, l->merge, 0);
+    print_row("", details, "");
+}
+
+static const char *shape_text(const eg_tensor *tensor, char out[64]) {
+    int at = snprintf(out, 64, "[");
+    for (unsigned i = 0; i < tensor->rank; i++)
+        at += snprintf(out + at, (size_t)(64 - at), "%s%llu", i ? "," : "",
+                       (unsigned long long)tensor->shape[i]);
+    snprintf(out + at, (size_t)(64 - at), "]");
+    return out;
+}
+
+static void print_tensors(const eg_model *model) {
+    char shape[64];
+    eg_tensor tensor;
+    int trainable;
+    const char *name;
+    print_section("tensors", "f32, as in torch's state-dict");
+    for (size_t i = 0; (name = eg_model_tensor(model, i, &tensor, &trainable)); i++)
+        printf("  %-52s %-14s%s%s%s\n", name, shape_text(&tensor, shape), style_dim(),
+               trainable ? "" : "mask", style_end());
+}
+
+static void print_figures(const figures *f, const char *title) {
+    char value[160], text[96], other[32];
+    snprintf(value, sizeof value, "%llu inputs, %llu outputs", (unsigned long long)f->info.inputs,
+             (unsigned long long)f->info.outputs);
+    print_title(title, value);
+    snprintf(value, sizeof value, "%llu, %s; %s with masks", (unsigned long long)f->info.parameters,
+             format_bytes(text, f->info.parameters * sizeof(float)),
+             format_bytes(other, f->tensor_bytes));
+    print_row("parameters", value, "counted");
+    snprintf(value, sizeof value, "%llu numbers, %s", (unsigned long long)f->info.state,
+             format_bytes(text, f->info.state * sizeof(float)));
+    print_row("state", value, "counted");
+    if (f->flops.provenance == EG_UNAVAILABLE) {
+        print_row("one step", format_metric(text, &f->flops), "");
+        return;
+    }
+    snprintf(value, sizeof value, "%s kFLOP, %s moved", format_short(text, f->flops.value / 1e3),
+             format_bytes(other, (uint64_t)f->moved.value));
+    print_row("one step", value, "counted");
+    snprintf(value, sizeof value, "%s as a stream, weights included",
+             format_bytes(other, (uint64_t)f->memory.value));
+    print_row("memory", value, "counted");
+}
+
+static int print_text(const eg_model *model, const figures *f, const char *title, bool tensors) {
+    print_figures(f, title);
+    print_section("layers", "inputs -> units -> outputs");
+    for (size_t i = 0; i < f->info.layers; i++) {
+        eg_layer_info layer;
+        if (eg_model_layer(model, i, &layer, NULL) == EG_OK) print_layer(&layer, i + 1);
+    }
+    if (tensors) print_tensors(model);
+    return EXIT_DONE;
+}
+
+/* ---- JSON */
+
+static json *layer_json(const eg_layer_info *l) {
+    json *entry = json_new_object(), *backbone = json_new_list();
+    json_put_text(entry, "cell", l->cell);
+    json_put_text(entry, "wiring", l->wiring);
+    json_put_text(entry, "mode", l->mode);
+    json_put_text(entry, "activation", l->activation);
+    json_put_text(entry, "merge", l->merge);
+    json_put_count(entry, "inputs", l->inputs);
+    json_put_count(entry, "units", l->units);
+    json_put_count(entry, "outputs", l->outputs);
+    json_put_count(entry, "projection", l->projection);
+    json_put_count(entry, "synapses", l->synapses);
+    json_put_count(entry, "possible_synapses", l->possible);
+    json_put_count(entry, "unfolds", l->unfolds);
+    json_put_flag(entry, "mixed_memory", l->mixed);
+    for (size_t i = 0; i < l->backbone_count; i++) json_append_count(backbone, l->backbone[i]);
+    json_put(entry, "backbone", backbone);
+    return entry;
+}
+
+static json *tensors_json(const eg_model *model) {
+    json *list = json_new_list();
+    eg_tensor tensor;
+    int trainable;
+    const char *name;
+    for (size_t i = 0; (name = eg_model_tensor(model, i, &tensor, &trainable)); i++) {
+        json *entry = json_new_object(), *shape = json_new_list();
+        for (unsigned k = 0; k < tensor.rank; k++) json_append_count(shape, tensor.shape[k]);
+        json_put_text(entry, "name", name);
+        json_put(entry, "shape", shape);
+        json_put_flag(entry, "trainable", trainable);
+        json_append(list, entry);
+    }
+    return list;
+}
+
+static int print_json(const eg_model *model, const figures *f, const char *title, bool tensors) {
+    if (!json_usable()) return json_print(NULL);
+    json *document = json_new_object(), *layers = json_new_list();
+    const eg_metric parameters = {(double)f->info.parameters, EG_COUNTED, NULL,
+                                  "trainable numbers"};
+    const eg_metric bytes = {(double)f->tensor_bytes, EG_COUNTED, "bytes", "all tensors"};
+    json_put_text(document, "model", title);
+    json_put_count(document, "inputs", f->info.inputs);
+    json_put_count(document, "outputs", f->info.outputs);
+    json_put_count(document, "state", f->info.state);
+    json_put_metric(document, "parameters", &parameters);
+    json_put_metric(document, "tensor_bytes", &bytes);
+    json_put_metric(document, "step_flops", &f->flops);
+    json_put_metric(document, "step_bytes", &f->moved);
+    json_put_metric(document, "memory", &f->memory);
+    for (size_t i = 0; i < f->info.layers; i++) {
+        eg_layer_info layer;
+        if (eg_model_layer(model, i, &layer, NULL) == EG_OK)
+            json_append(layers, layer_json(&layer));
+    }
+    json_put(document, "layers", layers);
+    if (tensors) json_put(document, "tensors", tensors_json(model));
+    return json_print(document);
+}
+
+int cmd_show(int argc, char **argv) {
+    bool as_json = false, tensors = false;
+    context_flags flags = {.threads = 1};
+    const option options[] = {
+        {"--tensors", OPTION_FLAG, &tensors, NULL, "list every tensor with its shape"},
+        {"--json", OPTION_FLAG, &as_json, NULL, "print JSON"},
+        {"--isa", OPTION_TEXT, &flags.isa, "NAME", "kernels to use: ref, avx2, avx512, neon"},
+        {NULL, OPTION_FLAG, NULL, NULL, NULL}};
+    const usage use = {
+        "show MODEL [--tensors] [--json] [--isa NAME]",
+        "Shows a model, a file or a spec such as cfc:autoncp:64:16,in=16,seed=1: its\n"
+        "layers, and what one step of it costs on this machine. All of it is counted.",
+        options,
+        "  elegans show cfc:autoncp:64:16,in=16\n"
+        "  elegans show policy.safetensors --tensors\n"};
+    int rest, code = options_read(&use, argc, argv, &rest);
+    if (code >= 0) return code;
+    if (rest != 1) return fail(EXIT_USAGE, "show needs one model: a file or a spec");
+    eg_context *context;
+    code = context_open(&flags, &context);
+    if (code >= 0) return code;
+    eg_model *model;
+    eg_error error;
+    if (eg_model_open(context, argv[0], &model, &error))
+        code = fail(EXIT_FAILED, "%s", error.message);
+    else {
+        figures f = {0};
+        code = count(model, &f);
+        if (code < 0) code = (as_json ? print_json : print_text)(model, &f, argv[0], tensors);
+        eg_model_destroy(model);
+    }
+    eg_context_destroy(context);
+    return code;
+}

@@ -1,0 +1,45 @@
+/* elegans run: sequences in, a model over them, sequences out. Functions return -1 to go on, or the exit
+ * code after a message. */
+#ifndef EG__CLI_RUN_H
+#define EG__CLI_RUN_H
+
+#include "cli.h"
+
+typedef struct run_wish {
+    const char *model;
+    const char *input, *output;
+    const char *time, *spans; /* the column that has them: a name, a number, "last" */
+    const char *first;        /* elapsed time of the first step, of --time */
+    const char *state, *save_state;
+    uint64_t digits;
+    bool stream, json;
+} run_wish;
+
+/* A batch of sequences and what becomes of them. */
+typedef struct run_data {
+    uint64_t batch, steps;
+    bool batched;     /* the input has an axis for samples */
+    eg_tensor x;      /* [batch, steps, inputs] */
+    eg_tensor spans;  /* [batch, steps]; all zero = 1 for each */
+    eg_tensor y;      /* [batch, steps, outputs] */
+    eg_tensor states; /* [batch, state]: before the run, and after it */
+    double seconds;   /* of the run alone */
+} run_data;
+
+/* ---- run_input.c */
+int run_read(eg_context *context, const run_wish *wish, const eg_model_info *info, run_data *data);
+int run_first_span(const run_wish *wish, double *out);
+/* Zeros, or what the file has; one row per sample. */
+int run_read_state(eg_context *context, const run_wish *wish, const eg_model_info *info,
+                   run_data *data);
+/* ---- run_steps.c */
+int run_steps(eg_model *model, const eg_model_info *info, run_data *data); /* one sample */
+int run_batch(eg_context *context, const eg_model *model, run_data *data);
+/* ---- run_stream.c: lines from stdin, one step each */
+int run_stream(eg_model *model, const run_wish *wish, const eg_model_info *info, run_data *data);
+/* ---- run_output.c */
+int run_write(eg_context *context, const run_wish *wish, const run_data *data);
+int run_write_state(const run_wish *wish, const run_data *data);
+void run_print_values(const run_wish *wish, const float *values, uint64_t count);
+
+#endif

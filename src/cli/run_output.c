@@ -1,0 +1,93 @@
+/* Outputs and states of a run: .csv or .npy files, or lines on stdout. */
+#include "run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static eg_csv_options options_of(const run_wish *wish) {
+    return (eg_csv_options){.digits = (unsigned)wish->digits, .single = 1};
+}
+
+void run_print_values(const run_wish *wish, const float *values, uint64_t count) {
+    const eg_csv_options options = options_of(wish);
+    for (uint64_t i = 0; i < count; i++) {
+        char text[400];
+        eg_csv_row(text, sizeof text, &(double){(double)values[i]}, 1, &options);
+        printf("%s%s", i ? "," : "", text);
+    }
+}
+
+static void print_all(const run_wish *wish, const run_data *data) {
+    const uint64_t outputs = data->y.shape[2];
+    printf("%s", data->batched ? "sample," : "");
+    for (uint64_t i = 0; i < outputs; i++) printf("%sy%llu", i ? "," : "", (unsigned long long)i);
+    putchar('\n');
+    for (uint64_t i = 0; i < data->batch * data->steps; i++) {
+        if (data->batched) printf("%llu,", (unsigned long long)(i / data->steps));
+        run_print_values(wish, (const float *)data->y.data + i * outputs, outputs);
+        putchar('\n');
+    }
+}
+
+/* ---- files */
+
+typedef struct name {
+    char text[24];
+} name;
+
+/* A column with the sample goes before the outputs when there can be several. */
+static int write_csv(eg_context *context, const run_wish *wish, const run_data *data) {
+    const uint64_t outputs = data->y.shape[2], rows = data->batch * data->steps;
+    const size_t extra = data->batched, columns = (size_t)outputs + extra;
+    double *values = calloc((size_t)rows, columns * sizeof *values);
+    const char **names = calloc(columns, sizeof *names);
+    name *texts = calloc(columns, sizeof *texts);
+    int code = -1;
+    if (values && names && texts) {
+        for (size_t i = 0; i < columns; i++) {
+            names[i] = texts[i].text;
+            if (i < extra) strcpy(texts[i].text, "sample");
+            else snprintf(texts[i].text, sizeof texts[i].text, "y%zu", i - extra);
+        }
+        const float *from = data->y.data;
+        for (uint64_t i = 0; i < rows; i++) {
+            if (extra) values[i * columns] = (double)(i / data->steps);
+            for (size_t k = extra; k < columns; k++) values[i * columns + k] = (double)*from++;
+        }
+        const eg_table table = {rows, columns, names, values};
+        const eg_csv_options options = options_of(wish);
+        eg_error error;
+        if (eg_csv_write(context, wish->output, &table, &options, &error))
+            code = fail(EXIT_FAILED, "%s", error.message);
+    } else code = fail(EXIT_FAILED, "out of memory");
+    free(values);
+    free(names);
+    free(texts);
+    return code;
+}
+
+/* Without the axis for samples when the input has none. */
+static int write_npy(const char *path, const run_data *data, const eg_tensor *tensor) {
+    eg_tensor flat = *tensor;
+    eg_error error;
+    if (!data->batched) {
+        flat.rank--;
+        for (unsigned i = 0; i < flat.rank; i++) flat.shape[i] = tensor->shape[i + 1];
+    }
+    return eg_npy_write(path, &flat, &error) ? fail(EXIT_FAILED, "%s", error.message) : -1;
+}
+
+int run_write(eg_context *context, const run_wish *wish, const run_data *data) {
+    if (!wish->output) {
+        if (!wish->json) print_all(wish, data);
+        return -1;
+    }
+    const size_t length = strlen(wish->output);
+    if (length > 4 && strcmp(wish->output + length - 4, ".npy") == 0)
+        return write_npy(wish->output, data, &data->y);
+    return write_csv(context, wish, data);
+}
+
+int run_write_state(const run_wish *wish, const run_data *data) {
+    return wish->save_state ? write_npy(wish->save_state, data, &data->states) : -1;
+}

@@ -1,0 +1,54 @@
+/* What a layer of a model is, for those who look. */
+#include "nn/model.h"
+
+static uint64_t count_synapses(const int8_t *synapses, uint64_t count) {
+    uint64_t found = 0;
+    for (uint64_t i = 0; i < count; i++) found += synapses[i] != 0;
+    return found;
+}
+
+static void look_at_cfc(const eg__layer *layer, eg_layer_info *out) {
+    out->mode = eg__mode_name(layer->mode);
+    out->activation = layer->backbone_count ? eg__activation_name(layer->activation) : NULL;
+    out->backbone_count = layer->backbone_count;
+    for (uint32_t i = 0; i < layer->backbone_count; i++) out->backbone[i] = layer->backbone[i];
+    for (uint32_t k = 0; k < layer->wired_count; k++) {
+        const eg__wired *wired = &layer->wired[k];
+        const uint64_t possible = (uint64_t)wired->units * (wired->inputs + wired->units);
+        out->possible += possible;
+        for (uint64_t i = 0; i < possible; i++) out->synapses += wired->mask[i] != 0;
+    }
+}
+
+static void look_at_ltc(const eg__layer *layer, eg_layer_info *out) {
+    const uint64_t units = layer->units, sensory = layer->inputs * units;
+    out->unfolds = layer->unfolds;
+    if (!layer->recurrent || !layer->sensory) return;
+    out->possible = units * units + sensory;
+    out->synapses =
+        count_synapses(layer->recurrent, units * units) + count_synapses(layer->sensory, sensory);
+}
+
+_Static_assert((int)EG_LAYER_BACKBONE_MAX >= (int)EG__BACKBONE_MAX, "every backbone fits");
+
+eg_status eg_model_layer(const eg_model *model, size_t index, eg_layer_info *out, eg_error *error) {
+    if (!model || !out || index >= model->layer_count)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no layer %zu", index);
+    const eg__layer *layer = &model->layers[index];
+    *out =
+        (eg_layer_info){.cell = layer->cell == EG__CFC ? "cfc" : "ltc",
+                        .inputs = layer->inputs,
+                        .units = layer->units,
+                        .outputs = eg__layer_width(layer),
+                        .projection = layer->projection,
+                        .mixed = layer->mixed,
+                        .merge = layer->merge == EG__ONE_WAY ? NULL : eg__merge_name(layer->merge)};
+    if (layer->wiring) {
+        eg_wiring_info wiring;
+        eg_wiring_info_get(layer->wiring, &wiring);
+        out->wiring = wiring.kind;
+    }
+    if (layer->cell == EG__CFC) look_at_cfc(layer, out);
+    else look_at_ltc(layer, out);
+    return EG_OK;
+}
