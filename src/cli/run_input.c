@@ -50,7 +50,8 @@ static int read_rows(eg_context *context, const char *path, rows *r, run_data *d
     if (code >= 0) return code;
     const eg_tensor *a = &r->array;
     if (a->rank != 2 && a->rank != 3)
-        return fail(EXIT_FAILED, "'%s' has rank %u: neither [steps, features] nor [samples, ...]",
+        return fail(EXIT_FAILED,
+                    "'%s' has rank %u: neither [steps, features] nor [samples, steps, features]",
                     path, a->rank);
     data->batched = a->rank == 3;
     if (data->batched) data->batch = a->shape[0];
@@ -160,7 +161,7 @@ int run_read_state(eg_context *context, const run_wish *wish, const eg_model_inf
     uint64_t found = 0;
     eg_tensor_measure(&data->states, &found, NULL, NULL);
     if (found != data->batch * info->state)
-        return fail(EXIT_FAILED, "%llu values in '%s', the states of %llu x %llu are needed",
+        return fail(EXIT_FAILED, "%llu values in '%s', samples: %llu, with a state of %llu each",
                     (unsigned long long)found, wish->state, (unsigned long long)data->batch,
                     (unsigned long long)info->state);
     data->states.rank = 2;

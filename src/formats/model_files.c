@@ -21,7 +21,8 @@ static bool is_npz(const char *path) {
     return length > 4 && strcmp(path + length - 4, ".npz") == 0;
 }
 
-static eg_status open_tensors(tensor_source *from, eg_context *context, const char *path, eg_error *error) {
+static eg_status open_tensors(tensor_source *from, eg_context *context, const char *path,
+                              eg_error *error) {
     *from = (tensor_source){.context = context};
     return is_npz(path) ? eg_npz_open(context, path, &from->archive, error)
                         : eg_safetensors_open(context, path, &from->file, error);
@@ -37,19 +38,28 @@ static const char *name_of(const tensor_source *from, size_t index) {
     return index < eg_safetensors_count(from->file) ? eg_safetensors_name(from->file, index) : NULL;
 }
 
-/* "param." stands before the names in some files, "model." or "rnn." in others: what stands before
- * "rnn_cell". */
-static void find_prefix(const tensor_source *from, char out[64]) {
+/* "param." stands before the names in some files, "model." or "rnn." in others: what stands before the
+ * name of a parameter, unless it says that this is a part of a larger model, or a gradient. */
+static bool is_prefix(const char *name, size_t length) {
+    static const char *const others[] = {"grad.", "layers.", "forward.", "backward."};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strncmp(name, others[i], strlen(others[i])) == 0 && length) return false;
+    return length < 64 && (!length || name[length - 1] == '.');
+}
+
+static void find_prefix(const tensor_source *from, const eg_model *model, char out[64]) {
     const char *name;
     out[0] = 0;
-    for (size_t i = 0; (name = name_of(from, i)); i++) {
-        const char *cell = strstr(name, "rnn_cell.");
-        if (!cell || (size_t)(cell - name) >= 64 || strncmp(name, "grad.", 5) == 0 ||
-            strncmp(name, "layers.", 7) == 0)
-            continue;
-        memcpy(out, name, (size_t)(cell - name));
-        out[cell - name] = 0;
-        return;
+    for (size_t i = 0; i < model->parameter_count; i++) {
+        const char *wanted = model->parameters[i].name;
+        for (size_t k = 0; (name = name_of(from, k)); k++) {
+            const size_t all = strlen(name), end = strlen(wanted);
+            if (all < end || strcmp(name + all - end, wanted) != 0 || !is_prefix(name, all - end))
+                continue;
+            memcpy(out, name, all - end);
+            out[all - end] = 0;
+            return;
+        }
     }
 }
 
@@ -83,7 +93,7 @@ static eg_status copy_values(eg_model *model, const tensor_source *from, const c
                              eg_error *error) {
     char prefix[64], missing[160] = "";
     size_t lacking = 0, named = 0, used = 0;
-    find_prefix(from, prefix);
+    find_prefix(from, model, prefix);
     for (size_t i = 0; i < model->parameter_count; i++) {
         const eg__parameter *p = &model->parameters[i];
         char name[64 + EG__NAME_MAX];
@@ -110,7 +120,7 @@ static eg_status copy_values(eg_model *model, const tensor_source *from, const c
             return eg__fail(error, status, "%s", reason.message);
         if (!status || p->is_mask) continue; /* a mask follows from the wiring */
         lacking++;
-        if (used + strlen(name) + 5 > sizeof missing && named) continue;
+        if (used + strlen(name) + 25 > sizeof missing && named) continue; /* " and 20 more" fits */
         used += (size_t)snprintf(missing + used, sizeof missing - used, "%s'%.120s'",
                                  named++ ? ", " : "", name);
     }
