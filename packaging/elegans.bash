@@ -7,7 +7,12 @@ _elegans() {
         case "${COMP_WORDS[1]}:$before" in
         *:--size | *:--iterations | *:--threads | bench:--steps) ;;
         *:--case) words="cfc-ncp cfc-deep ltc-ncp cfc-wide hot cold batch" ;;
+        words="info bench graph wiring show run convert help version --help --version"
+    else
+        case "${COMP_WORDS[1]}:$before" in
+        *:--size | *:--iterations | *:--threads | *:--time | *:--spans | *:--first-span | *:--digits) ;;
         *:--dtype) words="f32" ;;
+        *:--isa) words="ref avx2 avx512 neon" ;;
         *:--example) words="mlp cfc gru" ;;
         graph:--json | graph:graph)
             COMPREPLY=($(compgen -f -- "$word") $(compgen -W "--example --help" -- "$word"))
@@ -17,10 +22,17 @@ _elegans() {
             COMPREPLY=($(compgen -f -- "$word") $(compgen -W "autoncp: ncp: full: random: --help" -- "$word"))
             return
             ;;
+        run:--input | run:--output | run:--state | run:--save-state | convert:--output | convert:-o | convert:--config)
+            COMPREPLY=($(compgen -f -- "$word"))
+            return
+            ;;
+        run:run | show:show | convert:convert)
+            COMPREPLY=($(compgen -f -- "$word") $(compgen -W "cfc: ltc: --help" -- "$word"))
+            return
+            ;;
         wiring:*) words="--stats --dot --svg --json --help" ;;
         export:*) words="--to -o --name --json --help" ;;
         graph:*) words="--example --gradient --passes --steps --dot --json --help" ;;
-        *:--isa) words="ref avx2 avx512 neon" ;;
         *:--root)
             COMPREPLY=($(compgen -d -- "$word"))
             return
@@ -33,6 +45,13 @@ _elegans() {
         bench:*) words="--size --iterations --dtype --case --steps --json --threads --isa --help" ;;
         info:*) words="--measure --again --json --threads --isa --root --help" ;;
         help:help) words="info bench graph wiring export help version" ;;
+        bench:bench) words="copy gemm kernels" ;;
+        bench:*) words="--size --iterations --dtype --json --threads --isa --help" ;;
+        show:*) words="--tensors --json --isa --help" ;;
+        run:*) words="--input --output --time --spans --first-span --state --save-state --stream --digits --json --threads --isa --help" ;;
+        convert:*) words="-o --output --config --help" ;;
+        info:*) words="--measure --again --json --threads --isa --root --help" ;;
+        help:help) words="info bench graph wiring show run convert help version" ;;
         esac
     fi
     COMPREPLY=($(compgen -W "$words" -- "$word"))

@@ -8,6 +8,9 @@ _elegans() {
         'graph:look at a graph\: text, Graphviz, JSON'
         'wiring:look at a neural circuit\: text, statistics, picture, Graphviz, JSON'
         'export:write a model as C source'
+        'show:look at a model\: layers, parameters, cost and memory of a step'
+        'run:run a model over sequences, or as a filter in a pipe'
+        'convert:write a model, or the tensors of one, as a model file'
         'help:explain a command'
         'version:print the version'
     )
@@ -50,6 +53,22 @@ _elegans() {
             '--dtype[gemm: element type]:type:(f32)' \
             '--case[cells: part of a name]:name:(cfc-ncp cfc-deep ltc-ncp cfc-wide hot cold batch)' \
             '--steps[cells, latency: steps to time]:number:'
+        ;;
+    show)
+        _arguments '--tensors[list every tensor with its shape]' '--json[print JSON]' \
+            '--isa[kernels to use]:name:(ref avx2 avx512 neon)' '--help[explain]' '1:spec or file:_files'
+        ;;
+    run)
+        _arguments $common '--input[sequences: .csv or .npy]:file:_files' '--output[write .csv or .npy]:file:_files' \
+            '--time[the column with times]:column:' '--spans[the column with elapsed times]:column:' \
+            '--first-span[elapsed time at the first step]:number:' '--state[start from this state]:file:_files' \
+            '--save-state[write the state after the last step]:file:_files' \
+            '--stream[read lines from stdin, answer each at once]' '--digits[digits after the point]:number:' \
+            '1:spec or file:_files'
+        ;;
+    convert)
+        _arguments '-o[the model file to write]:file:_files' '--output[the model file to write]:file:_files' \
+            '--config[the architecture as JSON]:file:_files' '--help[explain]' '1:spec or file:_files'
         ;;
     help) _describe command commands ;;
     esac
