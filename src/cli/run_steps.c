@@ -75,7 +75,7 @@ static eg_status compile(eg_context *context, const eg_model *model, const run_d
     if (!status) status = eg_model_build(model, b->graph, &options, &b->nodes, error);
     if (status) return status;
     eg_output outputs[1 + EG_MODEL_STATES] = {{"y", b->nodes.y}};
-    char names[EG_MODEL_STATES][24];
+    char names[EG_MODEL_STATES][32];
     for (size_t i = 0; i < b->nodes.states; i++) {
         snprintf(names[i], sizeof names[i], "final.%zu", i);
         outputs[1 + i] = (eg_output){names[i], b->nodes.final[i]};
@@ -107,7 +107,7 @@ static eg_status bind_all(eg_context *context, const run_data *data, batch_run *
     if (!status && data->spans.data)
         status = eg_instance_bind(b->instance, "timespans", &data->spans, error);
     for (size_t i = 0; !status && i < b->nodes.states; i++) {
-        char name[24];
+        char name[32];
         eg_node_info node;
         snprintf(name, sizeof name, "final.%zu", i);
         status = eg_instance_output(b->instance, name, &b->final[i], error);
@@ -131,7 +131,7 @@ int run_batch(eg_context *context, const eg_model *model, run_data *data) {
         const uint64_t started = eg_clock_ns();
         status = eg_run(b.instance, NULL, &error);
         data->seconds = (double)(eg_clock_ns() - started) * 1e-9;
-        move_states(data, &b, b.final, false);
+        if (!status) move_states(data, &b, b.final, false);
     }
     for (size_t i = 0; i < b.nodes.states; i++) eg_tensor_release(context, &b.initial[i]);
     eg_instance_destroy(b.instance);
