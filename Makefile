@@ -1,7 +1,7 @@
 # elegans: `make demo` and `make test` install what is missing, build and run; the rest is below.
 #
 #   make                 library, program and tests into build/
-#   make demo            what this machine is and can do
+#   make demo            what this machine is and can do; a network learns to balance a pole
 #   make test            all tests; FILTER=gemm runs those whose name contains it
 #   make bench           our kernels beside the ceilings of this machine
 #   make bench-peers     our kernels beside OpenBLAS, BLIS, oneDNN, libxsmm, libmvec, SLEEF
@@ -104,6 +104,8 @@ test: deps
 
 run-demo: $(B)/elegans
 	$(RUN) $(B)/elegans info --measure
+	@echo
+	$(RUN) $(B)/elegans demo -o $(B)/demo
 run-test: all
 	ELEGANS="$(RUN) $(abspath $(B))/elegans" $(RUN) $(B)/tests $(FILTER)
 

@@ -2,15 +2,11 @@
 _elegans() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words=
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words="info bench graph wiring export help version --help --version"
+        words="info bench graph wiring show run convert export demo help version --help --version"
     else
         case "${COMP_WORDS[1]}:$before" in
-        *:--size | *:--iterations | *:--threads | bench:--steps) ;;
+        *:--size | *:--iterations | *:--threads | *:--steps | *:--time | *:--spans | *:--first-span | *:--digits | *:--seed) ;;
         *:--case) words="cfc-ncp cfc-deep ltc-ncp cfc-wide hot cold batch" ;;
-        words="info bench graph wiring show run convert help version --help --version"
-    else
-        case "${COMP_WORDS[1]}:$before" in
-        *:--size | *:--iterations | *:--threads | *:--time | *:--spans | *:--first-span | *:--digits) ;;
         *:--dtype) words="f32" ;;
         *:--isa) words="ref avx2 avx512 neon" ;;
         *:--example) words="mlp cfc gru" ;;
@@ -26,11 +22,19 @@ _elegans() {
             COMPREPLY=($(compgen -f -- "$word"))
             return
             ;;
-        run:run | show:show | convert:convert)
+        run:run | show:show | convert:convert | export:export)
             COMPREPLY=($(compgen -f -- "$word") $(compgen -W "cfc: ltc: --help" -- "$word"))
             return
             ;;
+        export:-o | demo:-o)
+            COMPREPLY=($(compgen -d -- "$word"))
+            return
+            ;;
         wiring:*) words="--stats --dot --svg --json --help" ;;
+        show:*) words="--tensors --json --isa --help" ;;
+        run:*) words="--input --output --time --spans --first-span --state --save-state --stream --digits --json --threads --isa --help" ;;
+        convert:*) words="-o --output --config --help" ;;
+        demo:*) words="-o --steps --seed --help" ;;
         export:*) words="--to -o --name --json --help" ;;
         graph:*) words="--example --gradient --passes --steps --dot --json --help" ;;
         *:--root)
@@ -44,14 +48,7 @@ _elegans() {
             ;;
         bench:*) words="--size --iterations --dtype --case --steps --json --threads --isa --help" ;;
         info:*) words="--measure --again --json --threads --isa --root --help" ;;
-        help:help) words="info bench graph wiring export help version" ;;
-        bench:bench) words="copy gemm kernels" ;;
-        bench:*) words="--size --iterations --dtype --json --threads --isa --help" ;;
-        show:*) words="--tensors --json --isa --help" ;;
-        run:*) words="--input --output --time --spans --first-span --state --save-state --stream --digits --json --threads --isa --help" ;;
-        convert:*) words="-o --output --config --help" ;;
-        info:*) words="--measure --again --json --threads --isa --root --help" ;;
-        help:help) words="info bench graph wiring show run convert help version" ;;
+        help:help) words="info bench graph wiring show run convert export demo help version" ;;
         esac
     fi
     COMPREPLY=($(compgen -W "$words" -- "$word"))

@@ -8,17 +8,17 @@ complete -c elegans -f
 complete -c elegans -n $first -a info -d 'what this machine is, what it can do, and which kernels would run on it'
 complete -c elegans -n $first -a bench -d 'measure memory bandwidth, matrix products, kernels, liquid cells'
 complete -c elegans -n $first -a graph -d 'look at a graph: text, Graphviz, JSON'
-complete -c elegans -n $first -a export -d 'write a model as C source'
-complete -c elegans -n $first -a wiring -d 'look at a neural circuit: text, statistics, picture, Graphviz, JSON'
 complete -c elegans -n $first -a show -d 'look at a model: layers, parameters, cost and memory of a step'
 complete -c elegans -n $first -a run -d 'run a model over sequences, or as a filter in a pipe'
 complete -c elegans -n $first -a convert -d 'write a model, or the tensors of one, as a model file'
+complete -c elegans -n $first -a demo -d 'train a network to balance a pole, and watch it'
+complete -c elegans -n $first -a export -d 'write a model as C source'
+complete -c elegans -n $first -a wiring -d 'look at a neural circuit: text, statistics, picture, Graphviz, JSON'
 complete -c elegans -n $first -a help -d 'explain a command'
 complete -c elegans -n $first -a version -d 'print the version'
 complete -c elegans -n $first -l help -d 'explain the program'
 complete -c elegans -n $first -l version -d 'print the version'
-complete -c elegans -n '__fish_seen_subcommand_from help' -a 'info bench graph wiring export help version'
-complete -c elegans -n '__fish_seen_subcommand_from help' -a 'info bench graph wiring show run convert help version'
+complete -c elegans -n '__fish_seen_subcommand_from help' -a 'info bench graph wiring show run convert export demo help version'
 
 complete -c elegans -n $both -l json -d 'print JSON'
 complete -c elegans -n $both -l threads -x -d 'threads to use'
@@ -43,6 +43,11 @@ complete -c elegans -n $graph -l passes -x -d 'as these passes leave it' -a 'all
 complete -c elegans -n $graph -l steps -d 'print the compiled steps'
 complete -c elegans -n $graph -l dot -d 'print Graphviz'
 complete -c elegans -n $graph -l json -r -d 'write the graph as JSON'
+
+set -l demo '__fish_seen_subcommand_from demo'
+complete -c elegans -n $demo -s o -r -d 'folder'
+complete -c elegans -n $demo -l steps -x -d 'of learning in each round'
+complete -c elegans -n $demo -l seed -x -d 'of everything that is drawn'
 
 set -l export '__fish_seen_subcommand_from export'
 complete -c elegans -n $export -F

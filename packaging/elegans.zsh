@@ -7,10 +7,11 @@ _elegans() {
         'bench:measure memory bandwidth, matrix products, kernels, liquid cells'
         'graph:look at a graph\: text, Graphviz, JSON'
         'wiring:look at a neural circuit\: text, statistics, picture, Graphviz, JSON'
-        'export:write a model as C source'
         'show:look at a model\: layers, parameters, cost and memory of a step'
         'run:run a model over sequences, or as a filter in a pipe'
         'convert:write a model, or the tensors of one, as a model file'
+        'export:write a model as C source'
+        'demo:train a network to balance a pole, and watch it'
         'help:explain a command'
         'version:print the version'
     )
@@ -38,22 +39,6 @@ _elegans() {
             '--passes[as these passes leave it]:list:(all none list)' '--steps[print the compiled steps]' \
             '--dot[print Graphviz]' '--json[write the graph as JSON]:file:_files' '--help[explain]' '1:file:_files'
         ;;
-    export)
-        _arguments '--to[format]:format:(c)' '-o[folder]:folder:_directories' '--name[of files, struct and functions]:name:' \
-            '--json[print the figures as JSON]' '--help[explain]' '1:model:_files'
-        ;;
-    wiring)
-        _arguments '--stats[print degrees, density, components, paths]' '--dot[print Graphviz]' \
-            '--svg[draw it]:file:_files' '--json[write its synapses as JSON]:file:_files' '--help[explain]' '1:spec or file:_files'
-        ;;
-    bench)
-        _arguments $common '1:what:(copy gemm kernels cells latency)' \
-            '2:part of the name of a kernel, or model:_files' \
-            '--size[copy: bytes; gemm: N or MxNxK]:size:' '--iterations[repetitions]:number:' \
-            '--dtype[gemm: element type]:type:(f32)' \
-            '--case[cells: part of a name]:name:(cfc-ncp cfc-deep ltc-ncp cfc-wide hot cold batch)' \
-            '--steps[cells, latency: steps to time]:number:'
-        ;;
     show)
         _arguments '--tensors[list every tensor with its shape]' '--json[print JSON]' \
             '--isa[kernels to use]:name:(ref avx2 avx512 neon)' '--help[explain]' '1:spec or file:_files'
@@ -69,6 +54,26 @@ _elegans() {
     convert)
         _arguments '-o[the model file to write]:file:_files' '--output[the model file to write]:file:_files' \
             '--config[the architecture as JSON]:file:_files' '--help[explain]' '1:spec or file:_files'
+        ;;
+    demo)
+        _arguments '-o[folder]:folder:_directories' '--steps[of learning in each round]:number:' \
+            '--seed[of everything that is drawn]:number:' '--help[explain]'
+        ;;
+    export)
+        _arguments '--to[format]:format:(c)' '-o[folder]:folder:_directories' '--name[of files, struct and functions]:name:' \
+            '--json[print the figures as JSON]' '--help[explain]' '1:model:_files'
+        ;;
+    wiring)
+        _arguments '--stats[print degrees, density, components, paths]' '--dot[print Graphviz]' \
+            '--svg[draw it]:file:_files' '--json[write its synapses as JSON]:file:_files' '--help[explain]' '1:spec or file:_files'
+        ;;
+    bench)
+        _arguments $common '1:what:(copy gemm kernels cells latency)' \
+            '2:part of the name of a kernel, or model:_files' \
+            '--size[copy: bytes; gemm: N or MxNxK]:size:' '--iterations[repetitions]:number:' \
+            '--dtype[gemm: element type]:type:(f32)' \
+            '--case[cells: part of a name]:name:(cfc-ncp cfc-deep ltc-ncp cfc-wide hot cold batch)' \
+            '--steps[cells, latency: steps to time]:number:'
         ;;
     help) _describe command commands ;;
     esac

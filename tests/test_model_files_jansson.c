@@ -118,7 +118,7 @@ TEST(model_files, layers) {
     eg_stream_program *program;
     eg_program_info p;
     CHECK_OK(eg_stream_compile(model, &program, &error), error);
-    eg_stream_program_info(program, &p);
+    eg_stream_program_info_get(program, &p);
     CHECK(p.flops > 0 && p.states == 1 && p.state_bytes >= 48, "%g FLOP, %zu states", p.flops,
           p.states);
     eg_stream_program_destroy(program);

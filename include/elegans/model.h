@@ -96,8 +96,6 @@ EG_API eg_status eg_stream_compile(eg_model *model, eg_stream_program **out, eg_
 EG_API void eg_stream_program_destroy(eg_stream_program *program); /* after its streams */
 /* What one step computes, moves and keeps. */
 EG_API void eg_stream_program_info_get(const eg_stream_program *program, eg_program_info *out);
-/* What one step costs, and what memory a stream takes: counted. */
-EG_API void eg_stream_program_info(const eg_stream_program *program, eg_program_info *out);
 EG_API eg_status eg_stream_create(eg_stream_program *program, eg_stream **out, eg_error *error);
 EG_API void eg_stream_destroy(eg_stream *stream);
 /* x: inputs floats; elapsed: time since the last step, in the unit of the training; y: outputs floats.

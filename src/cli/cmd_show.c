@@ -28,7 +28,7 @@ static int count(eg_model *model, figures *f) {
         return -1;
     }
     eg_program_info p;
-    eg_stream_program_info(program, &p);
+    eg_stream_program_info_get(program, &p);
     eg_stream_program_destroy(program);
     f->flops = (eg_metric){p.flops, EG_COUNTED, "FLOP", "of one compiled step"};
     f->moved = (eg_metric){p.bytes, EG_COUNTED, "bytes", "of one compiled step"};

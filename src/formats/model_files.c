@@ -98,22 +98,6 @@ static eg_status copy_values(eg_model *model, const tensor_source *from, const c
         const eg__parameter *p = &model->parameters[i];
         char name[64 + EG__NAME_MAX];
         snprintf(name, sizeof name, "%s%s", prefix, p->name);
-        eg_tensor tensor;
-        eg_status status = eg_safetensors_tensor(file, name, &tensor, error);
-        if (status == EG_ERR_NOT_FOUND && p->is_mask) continue; /* follows from the wiring */
-        if (status) return status;
-        const bool same = tensor.rank == p->rank && tensor.shape[0] == p->shape[0] &&
-                          (p->rank < 2 || tensor.shape[1] == p->shape[1]);
-        if (!same)
-            return eg__fail(error, EG_ERR_FORMAT,
-                            "'%s' has another shape than the architecture says", name);
-        eg_tensor to = tensor;
-        to.type = EG_F32;
-        to.data = eg__parameter_values(model, p);
-        if (tensor.type == EG_F32)
-            memcpy(to.data, tensor.data, eg__parameter_size(p) * sizeof(float));
-        else status = eg_tensor_convert(model->context, &tensor, &to, error);
-        if (status) return status;
         eg_error reason;
         eg_status status = copy_one(model, from, p, name, &reason);
         if (status && status != EG_ERR_NOT_FOUND)

@@ -94,11 +94,6 @@ void eg_stream_program_info_get(const eg_stream_program *p, eg_program_info *out
 }
 
 eg_program *eg__stream_program_inner(const eg_stream_program *p, eg_weights **weights) {
-void eg_stream_program_info(const eg_stream_program *p, eg_program_info *out) {
-    eg_program_info_get(p->program, out);
-}
-
-const eg_program *eg__stream_program_inner(const eg_stream_program *p, eg_weights **weights) {
     if (weights) *weights = p->weights;
     return p->program;
 }
