@@ -53,39 +53,54 @@ INLINE void flush(const eg__synapse_list *list, size_t chunk, const vf *current,
     }
 }
 
+/* `n` vectors of synapses: what each lets through. */
+INLINE void let_through(const int n, const eg__synapses_f32_args *args, size_t p, float *a) {
+    vf x[LOCKSTEP];
+    EACH_VECTOR(n)
+    x[l] = vf_mul(vf_load(args->slope + p + l * VF_N),
+                  vf_sub(vf_load(a + l * VF_N), vf_load(args->middle + p + l * VF_N)));
+    vf_sigmoid_n(n, x);
+    EACH_VECTOR(n) x[l] = vf_mul(x[l], vf_load(args->weight + p + l * VF_N));
+    /* the bits of -1 and its neighbours are NaN, those of a target are not */
+    EACH_VECTOR(n) {
+        const vf target = vf_load((const float *)(const void *)(args->list.target + p) + l * VF_N);
+        vf_store(a + l * VF_N, vf_select(vf_ne(target, target), vf_zero(), x[l]));
+    }
+}
+
+/* Many synapses first, then their sums: each part keeps the pipes full, where one row of lanes after the
+ * other would wait for its sigmoid. */
 static void sample_run(const eg__synapses_f32_args *args, size_t b) {
+    enum { MANY = 32 * EG__LANES };
     const eg__synapse_list *list = &args->list;
     const float *v = args->v + b * args->v_stride;
-    float *out = args->out + b * args->out_stride;
-    memset(out, 0, 2 * list->targets * sizeof *out);
+    float *out = args->out + b * args->out_stride, a[MANY];
     vf current[VECTORS], conductance[VECTORS];
+    EACH_VECTOR(VECTORS) current[l] = conductance[l] = vf_zero();
+    memset(out, 0, 2 * list->targets * sizeof *out);
     size_t first = 0; /* row of the targets that are summed now: padding comes after it */
-    for (size_t p = 0; p < list->count; p += EG__LANES) {
-        if (p == 0 || list->target[p] != list->target[first]) {
-            first = p;
-            EACH_VECTOR(VECTORS) current[l] = conductance[l] = vf_zero();
+    for (size_t from = 0; from < list->count; from += MANY) {
+        const size_t count = eg__min(MANY, list->count - from);
+        for (size_t i = 0; i < count; i++) a[i] = v[list->source[from + i]];
+        size_t done = 0;
+        for (; done + LOCKSTEP * VF_N <= count; done += LOCKSTEP * VF_N)
+            let_through(LOCKSTEP, args, from + done, a + done);
+        for (; done < count; done += VF_N) let_through(1, args, from + done, a + done);
+        for (size_t i = 0; i < count; i += EG__LANES) {
+            const size_t p = from + i;
+            if (list->target[p] != list->target[first]) {
+                flush(list, first, current, conductance, out);
+                first = p;
+                EACH_VECTOR(VECTORS) current[l] = conductance[l] = vf_zero();
+            }
+            EACH_VECTOR(VECTORS) {
+                const vf x = vf_load(a + i + l * VF_N);
+                current[l] = vf_fma(x, vf_load(args->reversal + p + l * VF_N), current[l]);
+                conductance[l] = vf_add(conductance[l], x);
+            }
         }
-        float gathered[EG__LANES];
-        vf x[VECTORS];
-        for (int lane = 0; lane < EG__LANES; lane++)
-            gathered[lane] = v[list->source[p + (size_t)lane]];
-        EACH_VECTOR(VECTORS)
-        x[l] = vf_mul(vf_load(args->slope + p + l * VF_N),
-                      vf_sub(vf_load(gathered + l * VF_N), vf_load(args->middle + p + l * VF_N)));
-        vf_sigmoid_n(VECTORS, x);
-        EACH_VECTOR(VECTORS) x[l] = vf_mul(x[l], vf_load(args->weight + p + l * VF_N));
-        /* the bits of -1 and its neighbours are NaN, those of a target are not */
-        EACH_VECTOR(VECTORS) {
-            const vf target = vf_load((const float *)(const void *)(list->target + p) + l * VF_N);
-            x[l] = vf_select(vf_ne(target, target), vf_zero(), x[l]);
-        }
-        EACH_VECTOR(VECTORS)
-        current[l] = vf_fma(x[l], vf_load(args->reversal + p + l * VF_N), current[l]);
-        EACH_VECTOR(VECTORS) conductance[l] = vf_add(conductance[l], x[l]);
-        const size_t next = p + EG__LANES;
-        if (next >= list->count || list->target[next] != list->target[p])
-            flush(list, first, current, conductance, out);
     }
+    if (list->count) flush(list, first, current, conductance, out);
 }
 
 void SIMD(eg__synapses_f32)(const eg__synapses_f32_args *args) {
