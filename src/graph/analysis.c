@@ -215,7 +215,6 @@ void eg__lower_analyse(eg__lowering *l) {
     l->unit = eg__lower_array(l, nodes, sizeof *l->unit);
     l->next_member = eg__lower_array(l, nodes, sizeof *l->next_member);
     l->value = eg__lower_array(l, nodes, sizeof *l->value);
-    l->space = eg__lower_array(l, nodes, sizeof *l->space);
     if (!l->status) mark_all(l);
     if (!l->status) find_regions(l);
     if (!l->status) list_inside(l);

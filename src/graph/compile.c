@@ -88,8 +88,8 @@ static void plan_region(eg__lowering *l, uint32_t region, eg__plan *plan) {
         if (buffer->region == region && planned) list[count++] = buffer;
     }
     if (list)
-        l->status = eg__plan_memory(l->memory, count, list, eg__pass_is_on(l->options, "reuse"),
-                                    plan, l->error);
+        l->status = eg__plan_memory(l->memory, count, list,
+                                    eg__pass_is_on(l->options, EG__PASS_reuse), plan, l->error);
     eg__memory_give(l->memory, list);
 }
 
@@ -149,10 +149,10 @@ static void link(eg__lowering *l) {
 }
 
 static void release(eg__lowering *l) {
-    void *const all[] = {l->region,  l->unit,        l->next_member,  l->user_first, l->users,
-                         l->live,    l->timed,       l->known,        l->placed,     l->value,
-                         l->space,   l->buffers,     l->inside_first, l->inside,     l->units,
-                         l->becomes, l->becomes_too, l->packed,       l->operands,   l->constants};
+    void *const all[] = {l->region,      l->unit,         l->next_member, l->user_first, l->users,
+                         l->live,        l->timed,        l->known,       l->placed,     l->value,
+                         l->buffers,     l->inside_first, l->inside,      l->units,      l->becomes,
+                         l->becomes_too, l->packed,       l->operands,    l->constants};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) eg__memory_give(l->memory, all[i]);
     for (size_t r = 0; l->regions && r < l->region_count; r++) {
         eg__memory_give(l->memory, l->regions[r].steps);

@@ -2,7 +2,7 @@
 #ifndef EG__LOWER_H
 #define EG__LOWER_H
 
-#include "graph/program.h"
+#include "graph/passes.h"
 
 /* ---- where a value lies: element (i, j, ..) at offset + time*t + i*stride[0] + j*stride[1] ...,
  * in floats, of a buffer. Slices, transposes and broadcasts are views of their input. */
@@ -71,14 +71,13 @@ typedef struct eg__lowering {
     unsigned char *live, *timed, *known;
     unsigned char *placed; /* stacks that the step of their value has written */
     eg__view *value;
-    uint32_t *space; /* of leaves */
 
     eg__buffer *buffers; /* [0] is none */
     size_t buffer_count, buffer_room;
     eg__region *regions;
     size_t region_count;
     eg__unit *units; /* [0] is none */
-    size_t unit_count, unit_room;
+    size_t unit_count;
     eg__operand *operands;
     size_t operand_count, operand_room;
     eg__packed *packed;
@@ -127,11 +126,12 @@ void eg__lower_epilogues(eg__lowering *l);
 /* lower_fused.c: whether the members of both units fit into one program. */
 bool eg__lower_fits(eg__lowering *l, uint32_t unit, uint32_t other);
 
-/* ---- lower.c: values, homes, steps */
+/* ---- lower.c: buffers and values */
 eg__view eg__lower_value(eg__lowering *l, uint32_t id);
 /* The value with row-major strides; copied when it lies otherwise. */
 eg__view eg__lower_contiguous(eg__lowering *l, uint32_t id);
 bool eg__view_is_contiguous(const eg__node *shape, const eg__view *view);
+void eg__view_set_dense(const eg__node *shape, eg__view *view); /* row-major strides */
 bool eg__view_same(const eg__node *shape, const eg__view *a, const eg__view *b);
 /* Where the step that computes `id` writes; from now on this is its value. With `reuse`, the memory
  * of that input may be taken where nobody needs it any more. */
@@ -140,10 +140,13 @@ eg__view eg__lower_home(eg__lowering *l, uint32_t id, uint32_t reuse);
 bool eg__lower_reusable(const eg__lowering *l, uint32_t id, uint32_t input);
 /* The slice of the stack that `id` goes to, if its scan stacks it. */
 bool eg__lower_stack_place(eg__lowering *l, uint32_t id, eg__view *view);
-/* The same, but always dense rows in memory of its own. */
+/* A home in one piece, in memory of its own: always, or where it would not be otherwise. */
 eg__view eg__lower_plain_home(eg__lowering *l, uint32_t id);
+eg__view eg__lower_dense_home(eg__lowering *l, uint32_t id, uint32_t reuse);
 eg__view eg__lower_new(eg__lowering *l, uint32_t region, const eg__node *shape);
 uint32_t eg__lower_buffer(eg__lowering *l, uint32_t region, size_t size);
+/* A buffer outside of the arena: a leaf, an output, the constants. */
+uint32_t eg__lower_outside(eg__lowering *l, uint32_t space, size_t offset);
 eg__view eg__lower_constant(eg__lowering *l, size_t count, const void *data);
 /* `view` of a value of shape `in`, as seen from the shape `out` it is broadcast to. */
 eg__view eg__view_broadcast(const eg__node *in, const eg__view *view, const eg__node *out);
@@ -196,8 +199,5 @@ typedef struct eg__plan {
 } eg__plan;
 eg_status eg__plan_memory(eg__memory *memory, size_t count, eg__buffer *const *buffers, bool reuse,
                           eg__plan *out, eg_error *error);
-
-/* ---- lowering switches, for debugging */
-bool eg__pass_is_on(const eg__compile_options *options, const char *name);
 
 #endif

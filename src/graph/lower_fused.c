@@ -215,7 +215,6 @@ static void place_stores(chain *c, const eg__node *shape) {
         for (unsigned i = 0; i < c->inputs; i++)
             if (c->view[i].buffer == home.buffer && c->last_input[i] > c->store[s])
                 c->deferred[s] = true;
-        (void)shape;
     }
     for (unsigned s = 0; s < c->stored; s++) {
         const uint32_t id = c->member[c->store[s]];
@@ -341,7 +340,7 @@ void eg__lower_fused_unit(eg__lowering *l, uint32_t unit) {
             c.deferred[s] = false;
         }
     }
-    if (eg__pass_is_on(l->options, "fuse")) eg__fused_join(&c.program);
+    if (eg__pass_is_on(l->options, EG__PASS_fuse)) eg__fused_join(&c.program);
     const bool rows = l->regions[region].cut || (l->timed[l->units[unit].first] && shape->rank);
     unsigned split = rows ? 1 : 0;
     if (host) {

@@ -49,7 +49,7 @@ static void begin_carry(loop *s, uint32_t id) {
     const uint32_t initial = eg__lower_input(l, id, 1), last = user_of(l, id, EG__GRAPH_last);
     const size_t size = (size_t)eg__node_elements(node);
     const bool history =
-        user_of(l, id, EG__GRAPH_stack) && eg__pass_is_on(l->options, "place") && size;
+        user_of(l, id, EG__GRAPH_stack) && eg__pass_is_on(l->options, EG__PASS_place) && size;
     eg__view view = {0}, start;
     if (history) {
         view = eg__lower_new(l, EG__REGION_MAIN, node);
@@ -192,8 +192,8 @@ static void plan_body(loop *s, size_t position) {
     for (size_t b = 1; b < l->buffer_count; b++)
         if (l->buffers[b].region == s->region) list[count++] = &l->buffers[b];
     eg__plan plan;
-    l->status = eg__plan_memory(l->memory, count, list, eg__pass_is_on(l->options, "reuse"), &plan,
-                                l->error);
+    l->status = eg__plan_memory(l->memory, count, list, eg__pass_is_on(l->options, EG__PASS_reuse),
+                                &plan, l->error);
     eg__memory_give(l->memory, list);
     const size_t items = eg__max(region->cut, 1);
     region->memory = eg__lower_buffer(l, EG__REGION_MAIN, plan.size * items);

@@ -40,11 +40,11 @@ static void lower(eg__lowering *l, uint32_t id) {
     const eg__matrix y = eg__lower_rows_home(l, id, eg__lower_input(l, id, 0));
     eg__step step =
         eg__lower_step(l, l->region[id], id, "dropout", eg__run_dropout, x.rows, x.columns);
-    step.u.rows_ = (eg__step_rows){.key = (uint64_t)node->attributes.index[0],
-                                   .divisor = node->attributes.number,
-                                   .height_timed = node->scan != 0};
-    if (node->scan) /* the number of its first step */
-        step.u.rows_.height = (size_t)eg__lower_node(l, node->scan)->attributes.index[2];
+    step.u.dropout = (eg__step_dropout){.key = (uint64_t)node->attributes.index[0],
+                                        .rate = node->attributes.number,
+                                        .in_scan = node->scan != 0};
+    if (node->scan)
+        step.u.dropout.first = (uint64_t)eg__lower_node(l, node->scan)->attributes.index[2];
     step.flops = (double)eg__node_elements(node);
     step.bytes = 8 * step.flops;
     eg__operand operands[] = {eg__lower_operand(&step, &x.view, x.stride, true),

@@ -123,18 +123,11 @@ static void emit(eg__lowering *l, uint32_t id, const eg__node *big, const eg__vi
     eg__lower_emit(l, l->region[id], &step, 3, operands);
 }
 
-static eg__view dense_home(eg__lowering *l, uint32_t id, uint32_t reuse) {
-    eg__view home = eg__lower_home(l, id, reuse);
-    if (!l->status && !eg__view_is_contiguous(eg__lower_node(l, id), &home))
-        home = eg__lower_plain_home(l, id);
-    return home;
-}
-
 static void lower_place(eg__lowering *l, uint32_t id) {
     const eg__node *node = eg__lower_node(l, id);
     const uint32_t x = eg__lower_input(l, id, X);
     const eg__view value = eg__lower_contiguous(l, eg__lower_input(l, id, VALUE));
-    const eg__view from = eg__lower_value(l, x), home = dense_home(l, id, x);
+    const eg__view from = eg__lower_value(l, x), home = eg__lower_dense_home(l, id, x);
     if (l->status) return;
     if (!eg__view_same(node, &from, &home))
         eg__lower_copy(l, l->region[id], id, node, &from, &home);
@@ -143,7 +136,7 @@ static void lower_place(eg__lowering *l, uint32_t id) {
 
 static void lower_take(eg__lowering *l, uint32_t id) {
     const uint32_t x = eg__lower_input(l, id, X);
-    const eg__view from = eg__lower_contiguous(l, x), home = dense_home(l, id, 0);
+    const eg__view from = eg__lower_contiguous(l, x), home = eg__lower_dense_home(l, id, 0);
     emit(l, id, eg__lower_node(l, x), &from, &home, false);
 }
 

@@ -125,13 +125,6 @@ static bool find_block(const eg__node *x, unsigned axes, block *b) {
     return true;
 }
 
-static eg__view dense_home(eg__lowering *l, uint32_t id) {
-    eg__view home = eg__lower_home(l, id, 0);
-    if (!l->status && !eg__view_is_contiguous(eg__lower_node(l, id), &home))
-        home = eg__lower_plain_home(l, id);
-    return home;
-}
-
 /* The kept axes first, then the others. */
 static eg__view move_axes(eg__lowering *l, uint32_t id, unsigned axes, block *b) {
     const uint32_t input = eg__lower_input(l, id, 0);
@@ -177,7 +170,7 @@ static void lower(eg__lowering *l, uint32_t id) {
         view = move_axes(l, id, axes, &b);
         stride = (size_t)b.reduced;
     }
-    const eg__view home = dense_home(l, id);
+    const eg__view home = eg__lower_dense_home(l, id, 0);
     if (l->status || !eg__node_elements(node)) return;
     const bool rows = b.inner == 1;
     eg__step step = eg__lower_step(l, l->region[id], id, rows ? "reduce" : "column_sum",
@@ -231,7 +224,7 @@ static void evaluate_argmax(const eg_graph *graph, const eg__node *node, const d
 
 static void lower_argmax(eg__lowering *l, uint32_t id) {
     const eg__matrix x = eg__lower_rows(l, eg__lower_input(l, id, 0));
-    const eg__view home = dense_home(l, id);
+    const eg__view home = eg__lower_dense_home(l, id, 0);
     if (l->status || !x.rows) return;
     eg__step step =
         eg__lower_step(l, l->region[id], id, "argmax", eg__run_argmax, x.rows, x.columns);

@@ -14,13 +14,6 @@ static const struct {
 const char *eg__pass_name(unsigned pass) { return rows[pass].name; }
 const char *eg__pass_text(unsigned pass) { return rows[pass].text; }
 
-bool eg__pass_is_on(const eg__compile_options *options, const char *name);
-bool eg__pass_is_on(const eg__compile_options *options, const char *name) {
-    for (unsigned i = 0; i < EG__PASS_COUNT; i++)
-        if (strcmp(rows[i].name, name) == 0) return options->passes >> i & 1;
-    return false;
-}
-
 static eg_status parse_one(const char *word, size_t length, uint32_t *passes, eg_error *error) {
     const bool off = length && word[0] == '-';
     word += off;

@@ -18,6 +18,10 @@ const char *eg__pass_text(unsigned pass);
  * "" are all. */
 eg_status eg__passes_parse(const char *text, uint32_t *out, eg_error *error);
 
+static inline bool eg__pass_is_on(const eg__compile_options *options, eg__pass_id pass) {
+    return options->passes >> pass & 1;
+}
+
 /* Runs the passes that change the graph, in order: *graph is replaced, the outputs follow. */
 eg_status eg__passes_run(eg_graph **graph, size_t count, eg_node *outputs,
                          const eg__compile_options *options, eg_error *error);

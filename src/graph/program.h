@@ -32,7 +32,6 @@ typedef struct eg__frame {
     float *const *base; /* per space */
     size_t time, first, count;
     float *scratch; /* of this thread */
-    unsigned thread;
 } eg__frame;
 
 typedef struct eg__run {
@@ -59,7 +58,6 @@ typedef struct eg__step_fused {
     eg__fused_program program;
     eg__fused_f32_function *kernel; /* the interpreter, or one compiled for this program */
     size_t flat; /* elements that are cut anywhere, EG__FLAT to an item; 0 = rows */
-    bool flat_timed;
 } eg__step_fused;
 enum { EG__FLAT = 1024 };
 
@@ -93,13 +91,19 @@ typedef struct eg__step_copy {
 /* operands: x, y */
 typedef struct eg__step_rows {
     eg__reduction reduction;
-    float number; /* epsilon, or the rate of dropout */
+    float number; /* epsilon */
     bool logarithm;
-    uint64_t key;
     size_t height; /* rows that a sum over leading axes takes for one item */
     bool height_timed;
-    double divisor; /* per time step where that is timed */
 } eg__step_rows;
+
+/* operands: x, y */
+typedef struct eg__step_dropout {
+    uint64_t key;
+    double rate;
+    uint64_t first; /* number of the first step of its scan */
+    bool in_scan;   /* time counts only there */
+} eg__step_dropout;
 
 /* operands: x, index, y */
 typedef struct eg__step_gather {
@@ -142,6 +146,7 @@ struct eg__step {
         eg__step_pack pack;
         eg__step_copy copy;
         eg__step_rows rows_;
+        eg__step_dropout dropout;
         eg__step_gather gather;
         eg__step_synapses synapses;
         eg__step_place place;

@@ -182,7 +182,7 @@ uint32_t eg__lower_last_use(const eg__lowering *l, uint32_t id, uint32_t region)
 
 void eg__lower_schedule(eg__lowering *l) {
     make_units(l);
-    if (!l->status && eg__pass_is_on(l->options, "fuse")) eg__lower_fuse(l);
+    if (!l->status && eg__pass_is_on(l->options, EG__PASS_fuse)) eg__lower_fuse(l);
     if (!l->status) order_units(l);
-    if (!l->status && eg__pass_is_on(l->options, "epilogue")) eg__lower_epilogues(l);
+    if (!l->status && eg__pass_is_on(l->options, EG__PASS_epilogue)) eg__lower_epilogues(l);
 }

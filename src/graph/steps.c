@@ -267,17 +267,16 @@ void eg__run_rms_norm(const eg__step *step, const eg__frame *frame) {
 }
 
 void eg__run_dropout(const eg__step *step, const eg__frame *frame) {
-    const eg__step_rows *r = &step->u.rows_;
+    const eg__step_dropout *r = &step->u.dropout;
     const float *x = eg__operand_at(frame, &step->operand[0]);
     float *y = eg__operand_at(frame, &step->operand[1]);
-    /* outside of a scan it is no step */
-    const uint64_t time = r->height_timed ? frame->time + r->height : 0;
-    const float scale = (float)(1 / (1 - r->divisor));
+    const uint64_t time = r->in_scan ? frame->time + r->first : 0;
+    const float scale = (float)(1 / (1 - r->rate));
     for (size_t row = 0; row < frame->count * step->rows; row++) {
         const uint64_t from = (frame->first * step->rows + row) * step->columns;
         for (size_t i = 0; i < step->columns; i++) {
             uint64_t bits = eg__dropout_bits(frame->run->seed, r->key, time, from + i);
-            bool drops = (double)(bits >> 11) * 0x1p-53 < r->divisor;
+            bool drops = (double)(bits >> 11) * 0x1p-53 < r->rate;
             float value = x[row * step->operand[0].stride + i];
             y[row * step->operand[1].stride + i] = drops ? 0 : value * scale;
         }
@@ -360,8 +359,7 @@ static void run_part(void *user, size_t part, unsigned thread) {
                              .time = job->run->length,
                              .first = first,
                              .count = job->items * (part + 1) / job->parts - first,
-                             .scratch = job->run->scratch + thread * job->run->scratch_size,
-                             .thread = thread};
+                             .scratch = job->run->scratch + thread * job->run->scratch_size};
     eg__step_one(job->step, &frame);
 }
 
