@@ -52,25 +52,25 @@ static bool read_flag(reader *r, const char *key, bool otherwise) {
     return value ? json_is_true(value) : otherwise;
 }
 /* The index of a name among those that name_of gives. */
-static unsigned read_name(reader *r, const char *key, unsigned otherwise, unsigned count,
-                          const char *const *names) {
+static unsigned read_name(reader *r, const char *key, unsigned otherwise,
+                          const char *(*name_of)(unsigned)) {
     const json_t *value = get(r, key);
     if (!value) return otherwise;
-    for (unsigned i = 0; json_is_string(value) && i < count; i++)
-        if (strcmp(json_string_value(value), names[i]) == 0) return i;
+    const char *name;
+    for (unsigned i = 0; json_is_string(value) && (name = name_of(i)); i++)
+        if (strcmp(json_string_value(value), name) == 0) return i;
     if (!r->status)
         r->status = eg__fail(r->error, EG_ERR_FORMAT, "'%s' cannot be '%.60s'", key,
                              json_is_string(value) ? json_string_value(value) : "of this type");
     return otherwise;
 }
 
-static const char *const modes[] = {"default", "pure", "no_gate"};
-static const char *const activations[] = {"lecun_tanh", "silu", "relu", "tanh", "gelu"};
-static const char *const maps[] = {"none", "linear", "affine"};
-static const char *const merges[] = {"none", "concat", "sum", "mul", "average"};
 static const char *const flavours[] = {"torch", "keras"};
 static const char *const cells[] = {"CfC", "LTC"};
 static const char *const kinds[] = {"FullyConnected", "Random", "NCP", "AutoNCP", "Edges"};
+static const char *flavour_at(unsigned i) { return i < 2 ? flavours[i] : NULL; }
+static const char *cell_at(unsigned i) { return i < 2 ? cells[i] : NULL; }
+static const char *kind_at(unsigned i) { return i < 5 ? kinds[i] : NULL; }
 
 /* ---- wirings: {"kind": "AutoNCP", "args": {...}} with the names of ncps' arguments */
 static void read_wiring_args(reader *r, eg__wiring_options *o) {
@@ -104,7 +104,7 @@ static void read_wiring(reader *r, eg__layer *layer) {
         return;
     }
     reader inner = {.model = r->model, .object = value, .error = r->error};
-    eg__wiring_options o = {.kind = (eg__wiring_kind)read_name(&inner, "kind", 9, 5, kinds)};
+    eg__wiring_options o = {.kind = (eg__wiring_kind)read_name(&inner, "kind", 9, kind_at)};
     if (!inner.status && (unsigned)o.kind > 4) fail(&inner, "kind", "there");
     if (!inner.status && o.kind == EG__WIRING_EDGES) {
         char *text = dump(r->model->memory, args);
@@ -199,15 +199,15 @@ static void read_layer(reader *r) {
     check_keys(r);
     if (!get(r, "model") || !get(r, "input_size"))
         fail(r, get(r, "model") ? "input_size" : "model", "given");
-    layer->cell = (eg__cell)read_name(r, "model", 0, 2, cells);
+    layer->cell = (eg__cell)read_name(r, "model", 0, cell_at);
     layer->inputs = read_count(r, "input_size", 0);
     layer->units = read_count(r, "units", 0);
     layer->mixed = read_flag(r, "mixed_memory", false);
     layer->projection = read_count(r, "proj_size", 0);
-    layer->merge = (eg__merge)read_name(r, "bidirectional", 0, 5, merges);
-    layer->mode = (eg__cfc_mode)read_name(r, "mode", 0, 3, modes);
-    layer->activation = (eg__activation)read_name(r, "activation", 0, 5, activations);
-    layer->keras = read_name(r, "flavour", 0, 2, flavours) == 1;
+    layer->merge = (eg__merge)read_name(r, "bidirectional", 0, eg__merge_name);
+    layer->mode = (eg__cfc_mode)read_name(r, "mode", 0, eg__mode_name);
+    layer->activation = (eg__activation)read_name(r, "activation", 0, eg__activation_name);
+    layer->keras = read_name(r, "flavour", 0, flavour_at) == 1;
     layer->dropout = read_number(r, "backbone_dropout", 0);
     layer->unfolds = read_count(r, "ode_unfolds", 6);
     layer->epsilon = read_number(r, "epsilon", 1e-8);
@@ -215,8 +215,8 @@ static void read_layer(reader *r) {
     /* absent is ncps' default, null is none */
     const bool has_input = json_object_get(r->object, "input_mapping") != NULL;
     const bool has_output = json_object_get(r->object, "output_mapping") != NULL;
-    layer->input_map = (eg__map)read_name(r, "input_mapping", has_input ? 0 : 2, 3, maps);
-    layer->output_map = (eg__map)read_name(r, "output_mapping", has_output ? 0 : 2, 3, maps);
+    layer->input_map = (eg__map)read_name(r, "input_mapping", has_input ? 0 : 2, eg__map_name);
+    layer->output_map = (eg__map)read_name(r, "output_mapping", has_output ? 0 : 2, eg__map_name);
     read_wiring(r, layer);
     read_backbone(r, layer);
     if (!r->status && layer->cell == EG__LTC && !layer->wiring) { /* units alone: all to all */
@@ -304,14 +304,15 @@ static json_t *layer_json(const eg__layer *layer) {
     if (layer->wiring) json_object_set_new(o, "wiring", wiring_json(layer->wiring));
     else json_object_set_new(o, "units", json_integer(layer->units));
     if (layer->cell == EG__CFC) {
-        json_object_set_new(o, "mode", json_string(modes[layer->mode]));
+        json_object_set_new(o, "mode", json_string(eg__mode_name(layer->mode)));
         json_object_set_new(o, "flavour", json_string(flavours[layer->keras]));
         if (!layer->wiring) {
             json_t *list = json_array();
             for (unsigned i = 0; i < layer->backbone_count; i++)
                 json_array_append_new(list, json_integer(layer->backbone[i]));
             json_object_set_new(o, "backbone", list);
-            json_object_set_new(o, "activation", json_string(activations[layer->activation]));
+            json_object_set_new(o, "activation",
+                                json_string(eg__activation_name(layer->activation)));
             json_object_set_new(o, "backbone_dropout", json_real(layer->dropout));
         }
         if (layer->projection) json_object_set_new(o, "proj_size", json_integer(layer->projection));
@@ -320,11 +321,12 @@ static json_t *layer_json(const eg__layer *layer) {
         json_object_set_new(o, "epsilon", json_real(layer->epsilon));
         json_object_set_new(o, "implicit_param_constraints",
                             json_boolean(!layer->explicit_constraints));
-        json_object_set_new(o, "input_mapping", json_string(maps[layer->input_map]));
-        json_object_set_new(o, "output_mapping", json_string(maps[layer->output_map]));
+        json_object_set_new(o, "input_mapping", json_string(eg__map_name(layer->input_map)));
+        json_object_set_new(o, "output_mapping", json_string(eg__map_name(layer->output_map)));
     }
     if (layer->mixed) json_object_set_new(o, "mixed_memory", json_true());
-    if (layer->merge) json_object_set_new(o, "bidirectional", json_string(merges[layer->merge]));
+    if (layer->merge)
+        json_object_set_new(o, "bidirectional", json_string(eg__merge_name(layer->merge)));
     return o;
 }
 

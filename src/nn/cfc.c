@@ -16,16 +16,14 @@ static eg_node activate(eg_graph *g, eg__activation activation, eg_node x) {
     return (eg_node){0};
 }
 
-/* The index of a layer of the backbone in torch's list, in which activations count, and dropouts
- * after all but the first. */
-static unsigned module_index(const eg__layer *layer, unsigned i) {
+unsigned eg__backbone_index(const eg__layer *layer, unsigned i) {
     return layer->dropout > 0 && i > 1 ? 3 * i - 1 : 2 * i;
 }
 
 static eg_node backbone(eg__builder *b, eg_node q) {
     for (unsigned i = 0; i < b->layer->backbone_count; i++) {
         char name[64];
-        snprintf(name, sizeof name, "rnn_cell.backbone.%u", module_index(b->layer, i));
+        snprintf(name, sizeof name, "rnn_cell.backbone.%u", eg__backbone_index(b->layer, i));
         q = activate(b->graph, b->layer->activation, eg__builder_linear(b, q, name));
         if (i && b->layer->dropout > 0) q = eg_dropout(b->graph, q, b->layer->dropout);
     }

@@ -50,8 +50,7 @@ static void cfc_cell(drawing *d, const char *cell) {
     char names[EG__BACKBONE_MAX][24];
     const unsigned depth = d->layer->wired_count ? 0 : d->layer->backbone_count;
     for (unsigned i = 0; i < depth; i++)
-        snprintf(names[i], sizeof names[i], "backbone.%u",
-                 d->layer->dropout > 0 && i > 1 ? 3 * i - 1 : 2 * i);
+        snprintf(names[i], sizeof names[i], "backbone.%u", eg__backbone_index(d->layer, i));
     for (unsigned i = 0; i < depth; i++) linear(d, cell, names[i]);
     for (unsigned i = 0; i < head_count; i++) linear(d, cell, heads[i]);
     xavier(d, find(d, cell, "w_tau", ""));

@@ -21,8 +21,8 @@ static int more_first(const void *a, const void *b) {
     return x->target < y->target ? -1 : x->target > y->target;
 }
 
-static void fill_row(lanes *l, const int8_t *exists, uint32_t sources, uint32_t units,
-                     const fan *fans, size_t group, uint32_t row) {
+static void fill_row(lanes *l, const int8_t *exists, uint32_t units, const fan *fans, size_t group,
+                     uint32_t row) {
     for (size_t lane = 0; lane < EG__LANES; lane++) {
         const size_t at = l->count++, k = group + lane;
         l->source[at] = 0;
@@ -31,7 +31,6 @@ static void fill_row(lanes *l, const int8_t *exists, uint32_t sources, uint32_t 
         const uint32_t t = fans[k].target;
         uint32_t left = row, s = 0;
         while (!exists[s * units + t] || left--) s++;
-        (void)sources;
         l->source[at] = (int32_t)s;
         l->target[at] = (int32_t)t;
         l->index[at] = (int32_t)(s * units + t);
@@ -57,7 +56,7 @@ static bool lanes_make(eg__memory *memory, const int8_t *exists, uint32_t source
     const bool fits = l->source && l->target && l->index;
     for (size_t group = 0; fits && group < units; group += EG__LANES)
         for (uint32_t row = 0; row < fans[group].synapses; row++)
-            fill_row(l, exists, sources, units, fans, group, row);
+            fill_row(l, exists, units, fans, group, row);
     eg__memory_give(memory, fans);
     return fits;
 }

@@ -5,21 +5,21 @@
 #include <string.h>
 
 /* ---- names */
-const char *eg__activation_name(eg__activation activation) {
+const char *eg__activation_name(unsigned activation) {
     static const char *const names[] = {"lecun_tanh", "silu", "relu", "tanh", "gelu"};
-    return (unsigned)activation < EG__ACTIVATIONS ? names[activation] : NULL;
+    return activation < EG__ACTIVATIONS ? names[activation] : NULL;
 }
-const char *eg__mode_name(eg__cfc_mode mode) {
+const char *eg__mode_name(unsigned mode) {
     static const char *const names[] = {"default", "pure", "no_gate"};
-    return (unsigned)mode < 3 ? names[mode] : NULL;
+    return mode < 3 ? names[mode] : NULL;
 }
-const char *eg__map_name(eg__map map) {
+const char *eg__map_name(unsigned map) {
     static const char *const names[] = {"none", "linear", "affine"};
-    return (unsigned)map < 3 ? names[map] : NULL;
+    return map < 3 ? names[map] : NULL;
 }
-const char *eg__merge_name(eg__merge merge) {
+const char *eg__merge_name(unsigned merge) {
     static const char *const names[] = {"none", "concat", "sum", "mul", "average"};
-    return (unsigned)merge < 5 ? names[merge] : NULL;
+    return merge < 5 ? names[merge] : NULL;
 }
 
 /* ---- lifetime */

@@ -90,13 +90,18 @@ static inline float *eg__parameter_values(const eg_model *model, const eg__param
     return model->values + p->offset;
 }
 size_t eg__parameter_size(const eg__parameter *p);
-const char *eg__activation_name(eg__activation activation);
-const char *eg__mode_name(eg__cfc_mode mode);
-const char *eg__map_name(eg__map map);
-const char *eg__merge_name(eg__merge merge);
+/* Names as files and specs have them; NULL past the last. */
+const char *eg__activation_name(unsigned activation);
+const char *eg__mode_name(unsigned mode);
+const char *eg__map_name(unsigned map);
+const char *eg__merge_name(unsigned merge);
 uint32_t eg__layer_width(const eg__layer *layer); /* what it hands on */
 /* "layers.1.backward.": what stands before the names of a layer's parameters, if there are several. */
 void eg__layer_prefix(const eg_model *model, size_t layer, int way, char out[32]);
+
+/* The index of a layer of the backbone in torch's list, in which activations count, and dropouts after
+ * all but the first. */
+unsigned eg__backbone_index(const eg__layer *layer, unsigned i);
 
 /* ---- cells: one step. Parameters are asked for by their names within the layer ("rnn_cell.ff1.weight",
  * with the layer's prefix put before). */

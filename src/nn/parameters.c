@@ -58,8 +58,7 @@ static void add_heads(listing *l, const eg__layer *layer, const char *cell, uint
     if (!layer->wired_count) {
         uint64_t width = (uint64_t)layer->inputs + layer->units;
         for (unsigned i = 0; i < layer->backbone_count; i++) {
-            const unsigned index = layer->dropout > 0 && i > 1 ? 3 * i - 1 : 2 * i;
-            snprintf(name, sizeof name, "%s.backbone.%u", cell, index);
+            snprintf(name, sizeof name, "%s.backbone.%u", cell, eg__backbone_index(layer, i));
             add_linear(l, layer->backbone[i], width, name);
             width = layer->backbone[i];
         }

@@ -110,7 +110,6 @@ static eg_node run_way(eg__builder *b, sequence *s, eg_node xs, size_t layer, in
     if (s->lengths.id) eg_scan_lengths(g, scan, s->lengths);
     eg_node h0 = initial_state(b, s, "h", layer, way);
     eg_node h = eg_scan_carry(g, scan, h0), state = h, memory = none, c = none;
-    const size_t slot = s->nodes->states;
     if (b->layer->mixed) {
         s->nodes->states++; /* h takes this place, c the next */
         memory = eg_scan_carry(g, scan, initial_state(b, s, "c", layer, way));
@@ -123,7 +122,6 @@ static eg_node run_way(eg__builder *b, sequence *s, eg_node xs, size_t layer, in
     eg_node next = cell_step(b, x, state, span);
     eg_scan_update(g, h, next);
     if (b->layer->mixed) eg_scan_update(g, memory, c);
-    (void)slot;
     eg_node end = eg_scan_last(g, h);
     final_state(b, s, end);
     if (b->layer->mixed) final_state(b, s, eg_scan_last(g, memory));
@@ -159,9 +157,8 @@ static eg_node run_layer(eg__builder *b, sequence *s, eg_node xs, size_t layer, 
 }
 
 /* ---- the whole */
-static void swap_axes(eg_graph *g, eg_node *x, unsigned rank) {
+static void swap_axes(eg_graph *g, eg_node *x) {
     unsigned order[] = {1, 0, 2};
-    (void)rank;
     *x = eg_transpose(g, *x, order);
 }
 
@@ -176,7 +173,7 @@ static eg_node take_input(eg_graph *g, sequence *s, const char *name, uint64_t f
     *given = o->unbatched ? leaf(g, s, name, flat ? 1 : 2, narrow)
                           : leaf(g, s, name, flat ? 2 : 3, wide);
     eg_node x = *given;
-    if (!o->unbatched && o->batch_first) swap_axes(g, &x, 3);
+    if (!o->unbatched && o->batch_first) swap_axes(g, &x);
     return eg_reshape(g, x, 3, all);
 }
 
@@ -186,7 +183,7 @@ static eg_node give_output(eg_graph *g, const sequence *s, uint64_t width, eg_no
     if (o->last) return o->unbatched ? eg_reshape(g, last, 1, &width) : last;
     const uint64_t flat[] = {s->time, width};
     if (o->unbatched) return eg_reshape(g, all, 2, flat);
-    if (o->batch_first) swap_axes(g, &all, 3);
+    if (o->batch_first) swap_axes(g, &all);
     return all;
 }
 

@@ -52,10 +52,6 @@ static eg_status find_name(const char *key, const char *value, const char *(*nam
         if (strcmp(name, value) == 0) return EG_OK;
     return eg__fail(error, EG_ERR_ARGUMENT, "%s=%.60s is not known", key, value);
 }
-static const char *mode_at(unsigned i) { return eg__mode_name((eg__cfc_mode)i); }
-static const char *activation_at(unsigned i) { return eg__activation_name((eg__activation)i); }
-static const char *map_at(unsigned i) { return eg__map_name((eg__map)i); }
-static const char *merge_at(unsigned i) { return eg__merge_name((eg__merge)i); }
 
 static eg_status read_number(const char *key, const char *value, double *out, eg_error *error) {
     if (eg_number_parse(value, strlen(value), out, NULL) == EG_OK) return EG_OK;
@@ -84,19 +80,19 @@ static eg_status option(eg__layer *layer, text *t, const char *key, const char *
     if (strcmp(key, "proj") == 0) return count_of(value, key, &layer->projection, error);
     if (strcmp(key, "unfolds") == 0) return count_of(value, key, &layer->unfolds, error);
     if (strcmp(key, "mode") == 0) {
-        status = find_name(key, value, mode_at, &index, error);
+        status = find_name(key, value, eg__mode_name, &index, error);
         layer->mode = (eg__cfc_mode)index;
     } else if (strcmp(key, "activation") == 0) {
-        status = find_name(key, value, activation_at, &index, error);
+        status = find_name(key, value, eg__activation_name, &index, error);
         layer->activation = (eg__activation)index;
     } else if (strcmp(key, "input_map") == 0) {
-        status = find_name(key, value, map_at, &index, error);
+        status = find_name(key, value, eg__map_name, &index, error);
         layer->input_map = (eg__map)index;
     } else if (strcmp(key, "output_map") == 0) {
-        status = find_name(key, value, map_at, &index, error);
+        status = find_name(key, value, eg__map_name, &index, error);
         layer->output_map = (eg__map)index;
     } else if (strcmp(key, "bidirectional") == 0) {
-        status = find_name(key, value, merge_at, &index, error);
+        status = find_name(key, value, eg__merge_name, &index, error);
         layer->merge = (eg__merge)index;
     } else if (strcmp(key, "dropout") == 0) {
         status = read_number(key, value, &layer->dropout, error);
