@@ -12,7 +12,6 @@ static void mark(eg__lift *l) {
         l->late[i] = node->op == EG__GRAPH_carry;
         for (unsigned k = 0; k < node->input_count; k++) {
             const uint32_t input = eg__old_input(r, i, k);
-            l->user[input] = i;
             if (node->scan && eg__old(r, input)->scan == node->scan) l->late[i] |= l->late[input];
         }
         if (node->op == EG__GRAPH_carry && node->next) l->needed[node->next] = 1;
@@ -30,10 +29,9 @@ bool eg__lift_open(eg__rewrite *r) {
     eg__memory *memory = r->from->memory;
     *lift = (eg__lift){.r = r};
     lift->lifted = eg__memory_take_array(memory, EG_TAG_GRAPH, nodes, sizeof *lift->lifted, NULL);
-    lift->user = eg__memory_take_array(memory, EG_TAG_GRAPH, nodes, sizeof *lift->user, NULL);
     lift->late = eg__memory_take_array(memory, EG_TAG_GRAPH, nodes, 1, NULL);
     lift->needed = eg__memory_take_array(memory, EG_TAG_GRAPH, nodes, 1, NULL);
-    if (lift->lifted && lift->user && lift->late && lift->needed) {
+    if (lift->lifted && lift->late && lift->needed) {
         mark(lift);
         return true;
     }
@@ -45,7 +43,6 @@ void eg__lift_close(eg__rewrite *r) {
     eg__lift *lift = r->user;
     eg__memory *memory = r->from->memory;
     eg__memory_give(memory, lift->lifted);
-    eg__memory_give(memory, lift->user);
     eg__memory_give(memory, lift->late);
     eg__memory_give(memory, lift->needed);
 }

@@ -9,7 +9,6 @@ typedef struct eg__lift {
     eg_node *lifted; /* per old node, once it was asked for */
     /* per old node inside a scan: it depends on a carry; a carry depends on it */
     unsigned char *late, *needed;
-    uint32_t *user; /* per old node: one of its users */
 } eg__lift;
 
 /* Begin and end of a rewriter whose `user` is an eg__lift. */

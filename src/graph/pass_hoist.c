@@ -12,10 +12,6 @@ typedef struct sum {
     uint32_t split; /* a product whose left side is a concat of both kinds; 0 = none */
 } sum;
 
-static bool is_add(const eg__node *node) {
-    return node->op == EG__GRAPH_binary && node->kind == EG__BINARY_add;
-}
-
 /* Everything it is computed from, inside, can be computed for all steps at once. */
 static bool is_early(const eg__lift *l, uint32_t id) {
     const eg__rewrite *r = l->r;
@@ -51,15 +47,6 @@ static bool can_split(const eg__lift *l, uint32_t id) {
     return early && late;
 }
 
-/* A sum that only another sum of the same shape needs is part of that one. */
-static bool is_part_of_sum(const eg__lift *l, uint32_t id) {
-    const eg__rewrite *r = l->r;
-    const uint32_t user = l->user[id];
-    return r->uses[id] == 1 && user && is_add(eg__old(r, user)) &&
-           eg__old(r, user)->scan == eg__old(r, id)->scan &&
-           eg__same_shape(eg__old(r, user), eg__old(r, id));
-}
-
 static bool add_term(uint32_t *list, unsigned *count, uint32_t id) {
     if (*count == TERMS) return false;
     list[(*count)++] = id;
@@ -70,12 +57,12 @@ static bool add_term(uint32_t *list, unsigned *count, uint32_t id) {
 static bool collect(sum *s, uint32_t id, unsigned rank) {
     const eg__lift *l = s->lift;
     const eg__node *root = eg__old(l->r, id);
-    const unsigned count = is_add(root) ? 2 : 1;
+    const unsigned count = eg__is_add(root) ? 2 : 1;
     for (unsigned i = 0; i < count; i++) {
-        const uint32_t term = is_add(root) ? eg__old_input(l->r, id, i) : id;
+        const uint32_t term = eg__is_add(root) ? eg__old_input(l->r, id, i) : id;
         const eg__node *node = eg__old(l->r, term);
         bool fits;
-        if (is_add(root) && is_add(node) && node->scan && is_part_of_sum(l, term))
+        if (eg__is_add(root) && eg__is_add(node) && node->scan && eg__rewrite_in_sum(l->r, term))
             fits = collect(s, term, rank);
         else if (!node->scan) fits = add_term(s->outside_term, &s->outside, term);
         else if (is_early(l, term) && node->rank == rank)
@@ -132,7 +119,8 @@ static eg_node rule(eg__rewrite *r, uint32_t id) {
     if (node->scan && node->op == EG__GRAPH_synapses)
         return is_early(lift, id) ? eg_scan_step(g, r->map[node->scan], eg__lift_node(lift, id))
                                   : (eg_node){0};
-    if (!node->scan || (!is_add(node) && node->op != EG__GRAPH_matmul) || is_part_of_sum(lift, id))
+    if (!node->scan || (!eg__is_add(node) && node->op != EG__GRAPH_matmul) ||
+        eg__rewrite_in_sum(r, id))
         return (eg_node){0};
     if (is_early(lift, id)) { /* all of it leaves, unless something larger that contains it does */
         if (!has_product(lift, id)) return (eg_node){0};

@@ -4,14 +4,9 @@
 #include "graph/rewrite.h"
 
 typedef struct family {
-    uint32_t *user;   /* per old node: one of its users */
     uint32_t *eldest; /* per old product: the first with the same left side; itself alone = 0 */
     eg_node *merged;  /* per eldest: the product of all */
 } family;
-
-static bool is_add(const eg__node *node) {
-    return node->op == EG__GRAPH_binary && node->kind == EG__BINARY_add;
-}
 
 static bool is_candidate(const eg__rewrite *r, uint32_t id) {
     const eg__node *node = eg__old(r, id);
@@ -26,9 +21,6 @@ static bool are_siblings(const eg__rewrite *r, uint32_t a, uint32_t b) {
 }
 
 static void find(eg__rewrite *r, family *f) {
-    for (uint32_t i = 1; i <= r->from->size; i++)
-        for (unsigned k = 0; r->live[i] && k < eg__old(r, i)->input_count; k++)
-            f->user[eg__old_input(r, i, k)] = i;
     /* the last product of each left side leads to the one before: eldest of the eldest */
     for (uint32_t i = 1; i <= r->from->size; i++) {
         if (!is_candidate(r, i)) continue;
@@ -41,12 +33,9 @@ static void find(eg__rewrite *r, family *f) {
 }
 
 /* The bias that is all that a product is added to; 0 = none. */
-static uint32_t bias_of(const eg__rewrite *r, const family *f, uint32_t id) {
-    const uint32_t user = f->user[id];
-    if (r->uses[id] != 1 || !user || !is_add(eg__old(r, user)) ||
-        eg__old(r, user)->scan != eg__old(r, id)->scan ||
-        !eg__same_shape(eg__old(r, user), eg__old(r, id)))
-        return 0;
+static uint32_t bias_of(const eg__rewrite *r, uint32_t id) {
+    const uint32_t user = r->used_by[id];
+    if (!eg__rewrite_in_sum(r, id)) return 0;
     const uint32_t a = eg__old_input(r, user, 0), bias = a == id ? eg__old_input(r, user, 1) : a;
     const eg__node *b = eg__old(r, bias);
     const bool fits = r->settled[bias] && b->rank == 1 &&
@@ -56,7 +45,7 @@ static uint32_t bias_of(const eg__rewrite *r, const family *f, uint32_t id) {
 
 static bool all_have_bias(const eg__rewrite *r, const family *f, uint32_t eldest) {
     for (uint32_t i = eldest; i <= r->from->size; i++)
-        if (f->eldest[i] == eldest && !bias_of(r, f, i)) return false;
+        if (f->eldest[i] == eldest && !bias_of(r, i)) return false;
     return true;
 }
 
@@ -69,7 +58,7 @@ static eg_node merge(eg__rewrite *r, family *f, uint32_t eldest, bool biased) {
     for (uint32_t i = eldest; i <= r->from->size && count < MANY; i++) {
         if (f->eldest[i] != eldest) continue;
         parts[count] = r->map[eg__old_input(r, i, 1)];
-        if (biased) biases[count] = r->map[bias_of(r, f, i)];
+        if (biased) biases[count] = r->map[bias_of(r, i)];
         count++;
     }
     eg_node w = eg_concat(g, axis, count, parts);
@@ -106,18 +95,14 @@ typedef struct sum {
     unsigned products, others;
 } sum;
 
-/* A sum that only another one of the same shape needs is part of that. */
-static bool is_part_of_sum(const eg__rewrite *r, const family *f, uint32_t id) {
-    const uint32_t user = f->user[id];
-    return is_add(eg__old(r, id)) && r->uses[id] == 1 && user && is_add(eg__old(r, user)) &&
-           eg__old(r, user)->scan == eg__old(r, id)->scan &&
-           eg__same_shape(eg__old(r, user), eg__old(r, id));
+static bool is_inner_sum(const eg__rewrite *r, uint32_t id) {
+    return eg__is_add(eg__old(r, id)) && eg__rewrite_in_sum(r, id);
 }
 
 static bool collect(const eg__rewrite *r, const family *f, uint32_t id, sum *s) {
     for (unsigned i = 0; i < 2; i++) {
         const uint32_t input = eg__old_input(r, id, i);
-        if (is_part_of_sum(r, f, input)) {
+        if (is_inner_sum(r, input)) {
             if (!collect(r, f, input, s)) return false;
         } else if (s->products + s->others == MANY) return false;
         else if (is_summand(r, input) && eg__same_shape(eg__old(r, input), eg__old(r, id)) &&
@@ -132,7 +117,7 @@ static eg_node join_sum(eg__rewrite *r, const family *f, uint32_t id) {
     sum s = {.products = 0};
     eg_node left[MANY], right[MANY];
     eg_graph *g = r->to;
-    if (is_part_of_sum(r, f, id) || !collect(r, f, id, &s) || s.products < 2) return (eg_node){0};
+    if (is_inner_sum(r, id) || !collect(r, f, id, &s) || s.products < 2) return (eg_node){0};
     const bool transposed = eg__old(r, s.product[0])->attributes.index[1] != 0;
     const unsigned rank = eg__old(r, s.product[0])->rank;
     for (unsigned i = 0; i < s.products; i++) {
@@ -152,10 +137,10 @@ static eg_node join_sum(eg__rewrite *r, const family *f, uint32_t id) {
 static eg_node rule(eg__rewrite *r, uint32_t id) {
     family *f = r->user;
     const eg__node *node = eg__old(r, id);
-    if (is_add(node) && !r->settled[id]) {
+    if (eg__is_add(node) && !r->settled[id]) {
         for (unsigned i = 0; i < 2; i++) {
             const uint32_t product = eg__old_input(r, id, i), eldest = f->eldest[product];
-            if (eldest && bias_of(r, f, product) && all_have_bias(r, f, eldest) &&
+            if (eldest && bias_of(r, product) && all_have_bias(r, f, eldest) &&
                 family_size(r, f, eldest) <= MANY)
                 return share(r, f, product, true);
         }
@@ -171,10 +156,9 @@ static bool begin(eg__rewrite *r) {
     family *f = r->user;
     eg__memory *memory = r->from->memory;
     const size_t nodes = r->from->size + 1;
-    f->user = eg__memory_take_array(memory, EG_TAG_GRAPH, nodes, sizeof *f->user, NULL);
     f->eldest = eg__memory_take_array(memory, EG_TAG_GRAPH, nodes, sizeof *f->eldest, NULL);
     f->merged = eg__memory_take_array(memory, EG_TAG_GRAPH, nodes, sizeof *f->merged, NULL);
-    if (f->user && f->eldest && f->merged) {
+    if (f->eldest && f->merged) {
         find(r, f);
         return true;
     }
@@ -183,7 +167,6 @@ static bool begin(eg__rewrite *r) {
 }
 static void end(eg__rewrite *r) {
     const family *f = r->user;
-    eg__memory_give(r->from->memory, f->user);
     eg__memory_give(r->from->memory, f->eldest);
     eg__memory_give(r->from->memory, f->merged);
 }

@@ -41,9 +41,17 @@ eg_node eg__rewrite_copy(eg__rewrite *r, uint32_t id) {
     return copy;
 }
 
+bool eg__rewrite_in_sum(const eg__rewrite *r, uint32_t id) {
+    const uint32_t user = r->used_by[id];
+    return r->uses[id] == 1 && user && eg__is_add(eg__old(r, user)) &&
+           eg__old(r, user)->scan == eg__old(r, id)->scan &&
+           eg__same_shape(eg__old(r, user), eg__old(r, id));
+}
+
 /* ---- what is needed, and how often */
-static void use(eg__rewrite *r, uint32_t *stack, size_t *depth, uint32_t id) {
+static void use(eg__rewrite *r, uint32_t *stack, size_t *depth, uint32_t user, uint32_t id) {
     r->uses[id]++;
+    if (user) r->used_by[id] = user;
     if (r->live[id]) return;
     r->live[id] = 1;
     stack[(*depth)++] = id;
@@ -51,15 +59,15 @@ static void use(eg__rewrite *r, uint32_t *stack, size_t *depth, uint32_t id) {
 
 static void mark(eg__rewrite *r, uint32_t *stack) {
     size_t depth = 0;
-    for (size_t i = 0; i < r->output_count; i++) use(r, stack, &depth, r->outputs[i].id);
+    for (size_t i = 0; i < r->output_count; i++) use(r, stack, &depth, 0, r->outputs[i].id);
     for (uint32_t i = 1; i <= r->from->size; i++)
-        if (eg__old(r, i)->op == EG__GRAPH_update) use(r, stack, &depth, i);
+        if (eg__old(r, i)->op == EG__GRAPH_update) use(r, stack, &depth, 0, i);
     while (depth) {
         const uint32_t id = stack[--depth];
         for (unsigned i = 0; i < eg__old(r, id)->input_count; i++)
-            use(r, stack, &depth, eg__old_input(r, id, i));
+            use(r, stack, &depth, id, eg__old_input(r, id, i));
         if (eg__old(r, id)->op == EG__GRAPH_carry && eg__old(r, id)->next)
-            use(r, stack, &depth, eg__old(r, id)->next);
+            use(r, stack, &depth, 0, eg__old(r, id)->next);
     }
 }
 
@@ -118,19 +126,22 @@ eg_status eg__graph_rewrite(const eg_graph *from, size_t count, eg_node *outputs
     const size_t nodes = from->size + 1;
     eg_error reason = {EG_ERR_MEMORY, ""};
     r.map = eg__memory_take_array(from->memory, EG_TAG_GRAPH, nodes, sizeof *r.map, &reason);
+    r.used_by =
+        eg__memory_take_array(from->memory, EG_TAG_GRAPH, nodes, sizeof *r.used_by, &reason);
     r.uses = eg__memory_take_array(from->memory, EG_TAG_GRAPH, nodes, sizeof *r.uses, &reason);
     r.live = eg__memory_take_array(from->memory, EG_TAG_GRAPH, nodes, 1, &reason);
     r.settled = eg__memory_take_array(from->memory, EG_TAG_GRAPH, nodes, 1, &reason);
     uint32_t *stack =
         eg__memory_take_array(from->memory, EG_TAG_GRAPH, nodes, sizeof *stack, &reason);
     r.user = eg__memory_take_zeroed(from->memory, EG_TAG_GRAPH, rewriter->size + 1, &reason);
-    if (r.map && r.uses && r.live && r.settled && stack && r.user) {
+    if (r.map && r.used_by && r.uses && r.live && r.settled && stack && r.user) {
         mark(&r, stack);
         map_all(&r);
         status = eg_graph_check(*to, error);
         for (size_t i = 0; !status && i < count; i++) outputs[i] = r.map[outputs[i].id];
     } else status = eg__fail(error, reason.status, "%s", reason.message);
     eg__memory_give(from->memory, r.map);
+    eg__memory_give(from->memory, r.used_by);
     eg__memory_give(from->memory, r.uses);
     eg__memory_give(from->memory, r.live);
     eg__memory_give(from->memory, r.settled);

@@ -21,6 +21,7 @@ struct eg__rewrite {
     eg_graph *to;
     eg_node *map;           /* per old node */
     unsigned char *live;    /* old nodes that are needed */
+    uint32_t *used_by;      /* of an old node: the last of its live users */
     uint32_t *uses;         /* of old nodes, by live ones; outputs and carries count */
     unsigned char *settled; /* old nodes that depend on parameters and constants alone */
     size_t output_count;
@@ -40,6 +41,11 @@ static inline const eg__node *eg__old(const eg__rewrite *r, uint32_t id) {
 static inline uint32_t eg__old_input(const eg__rewrite *r, uint32_t id, unsigned i) {
     return r->from->inputs[r->from->nodes[id].first_input + i].id;
 }
+static inline bool eg__is_add(const eg__node *node) {
+    return node->op == EG__GRAPH_binary && node->kind == EG__BINARY_add;
+}
+/* A value that only a sum of the same shape, in the same place, needs is part of that sum. */
+bool eg__rewrite_in_sum(const eg__rewrite *r, uint32_t id);
 /* A copy of an old node in the new graph, its inputs as they are mapped. */
 eg_node eg__rewrite_copy(eg__rewrite *r, uint32_t id);
 
