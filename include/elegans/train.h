@@ -72,7 +72,7 @@ typedef struct eg_train_result {
     double gradient_norm; /* before clipping */
 } eg_train_result;
 /* Forward, backward, and the gradient added to what was added since the last update. EG_ERR_FORMAT: the
- * loss is not finite; the message names the first operation that was not. */
+ * loss is not finite; the message says what it is, and after how many updates. */
 EG_API eg_status eg_trainer_gradient(eg_trainer *trainer, eg_train_result *out, eg_error *error);
 /* The mean of the gradients since the last update, clipped, and one step of the optimizer with it.
  * `learning_rate` 0 = the optimizer's. */
