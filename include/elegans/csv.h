@@ -2,17 +2,11 @@
 #ifndef ELEGANS_CSV_H
 #define ELEGANS_CSV_H
 
-#include "elegans/base.h"
+#include "elegans/table.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef struct eg_table {
-    uint64_t rows, columns;
-    const char *const *names; /* one per column; NULL = there is no header */
-    double *values;           /* [rows][columns]; NaN where the file says nothing */
-} eg_table;
 
 /* Reads a whole file. Fields are separated by tabs, semicolons or commas: the first of these that the
  * first line has outside of quotes. Quotes are those of RFC 4180; lines end in LF or CRLF, the last
@@ -23,15 +17,6 @@ typedef struct eg_table {
  * not end are EG_ERR_FORMAT, with the number of the line. On failure *out is all zero. Give it back
  * with eg_table_release. */
 EG_API eg_status eg_csv_read(eg_context *context, const char *path, eg_table *out, eg_error *error);
-/* Of a table that eg_csv_read made; leaves it all zero and accepts an all-zero one. */
-EG_API void eg_table_release(eg_context *context, eg_table *table);
-
-/* The index (from 0) of the column with a name, or with a number: "1" is the first, "last" the last.
- * A name goes before a number. EG_ERR_NOT_FOUND names it; two columns of one name are
- * EG_ERR_ARGUMENT. */
-EG_API eg_status eg_table_column(const eg_table *table, const char *name, uint64_t *out,
-                                 eg_error *error);
-
 typedef struct eg_csv_options { /* all zero = as many digits as a double needs to be read back */
     unsigned digits;            /* exactly so many after the point, at most 17 */
     int single;                 /* the values were f32: as many digits as those need */

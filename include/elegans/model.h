@@ -56,6 +56,17 @@ EG_API size_t eg_model_count(const eg_model *model);
 EG_API const char *eg_model_tensor(const eg_model *model, size_t index, eg_tensor *out,
                                    int *is_trainable); /* NULL past the end */
 
+/* ---- units: what a model takes and gives may be in other units than those it computes in. Without
+ * them, both are the same. */
+typedef struct eg_units {
+    const float *input_mean, *input_scale;   /* [inputs]: it computes with (x - mean) / scale */
+    const float *output_mean, *output_scale; /* [outputs]: and gives y * scale + mean */
+    float time;                              /* so much elapsed time is 1 for it; 0 = 1 */
+} eg_units;                                  /* NULL = as they are */
+/* Copies them; they are saved with the model. EG_ERR_ARGUMENT: a scale is not above 0, or not finite. */
+EG_API eg_status eg_model_units_set(eg_model *model, const eg_units *units, eg_error *error);
+EG_API void eg_model_units_get(const eg_model *model, eg_units *out); /* pointers into the model */
+
 /* ---- as a graph */
 typedef struct eg_model_options { /* all zero = one sample, one step, no elapsed times */
     uint64_t batch, time;         /* 0 = 1 */
@@ -66,6 +77,7 @@ typedef struct eg_model_options { /* all zero = one sample, one step, no elapsed
     int lengths;                  /* an input "lengths" [batch]: steps of each sample */
     int state;                    /* inputs "h0" (and "c0"): initial states, else zeros */
     int as_parameters;            /* inputs become parameters, so that gradients reach them */
+    int standard;                 /* all are in the units that the model computes in */
 } eg_model_options;
 
 enum { EG_MODEL_STATES = 64 };

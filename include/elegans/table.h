@@ -1,0 +1,66 @@
+/* Tables from files: rows of numbers, dates and labels. */
+#ifndef ELEGANS_TABLE_H
+#define ELEGANS_TABLE_H
+
+#include "elegans/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum eg_column_kind {
+    EG_COLUMN_NUMBER,
+    EG_COLUMN_DATE, /* seconds since 1970-01-01 00:00 UTC */
+    EG_COLUMN_LABEL /* the index of its text among the labels of the column */
+} eg_column_kind;
+
+typedef struct eg_column {
+    eg_column_kind kind;
+    size_t label_count;
+    const char *const *labels; /* in the order of strcmp */
+} eg_column;
+
+typedef struct eg_table {
+    uint64_t rows, columns;
+    const char *const *names; /* one per column; NULL = there is no header */
+    double *values;           /* [rows][columns]; NaN where the file says nothing */
+    const eg_column *kinds;   /* one per column; NULL = all are numbers */
+    const uint64_t *lines;    /* of the file, from 1, one per row; NULL = it has no lines */
+    uint64_t steps;           /* every so many rows are a recording of their own; 0 = all are one */
+} eg_table;
+
+typedef struct
+    eg_table_options { /* all zero = numbers, dates and labels; a complete header, if there is one */
+    int numbers_only;  /* a field that is none is a fault, named with its line */
+    int short_header; /* a header with one name less than columns: the first column has none ("") */
+    int no_header;    /* the first line are values, whatever it looks like */
+} eg_table_options;
+
+/* Reads .csv, .tsv, .txt (anything that is not the others), .npy or .npz. You give it back with
+ * eg_table_release; on failure *out is all zero. `options` may be NULL.
+ *
+ * Text: as eg_csv_read does it, but a column may also be of dates (ISO 8601: 2015-02-04, 2015-02-04 17:51,
+ * 2015-02-04T17:51:00.25Z, +01:00; without an offset they are UTC) when all its fields are, or of labels
+ * when one is neither number nor date. Quotes do not matter: "1" is a number.
+ * .npy: [rows] or [rows, columns] without names, or [recordings, steps, columns].
+ * .npz: arrays that share their first axis become columns: "x" of [rows], "x.1" .. of [rows, columns]. When
+ * one has rank 3 [recordings, steps, columns], those of rank 2 are [recordings, steps], or, if the second
+ * axis has another size, columns that are the same for all steps of a recording, as those of rank 1 are. */
+EG_API eg_status eg_table_read(eg_context *context, const char *path,
+                               const eg_table_options *options, eg_table *out, eg_error *error);
+/* Leaves it all zero and accepts an all-zero one. */
+EG_API void eg_table_release(eg_context *context, eg_table *table);
+
+/* The index (from 0) of the column with a name, or with a number: "1" is the first, "last" the last.
+ * A name goes before a number. EG_ERR_NOT_FOUND names it; two columns of one name are
+ * EG_ERR_ARGUMENT. */
+EG_API eg_status eg_table_column(const eg_table *table, const char *name, uint64_t *out,
+                                 eg_error *error);
+
+/* Seconds since 1970 from an ISO 8601 date as above; EG_ERR_FORMAT quotes it. */
+EG_API eg_status eg_date_parse(const char *text, size_t length, double *out, eg_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
