@@ -67,6 +67,14 @@ typedef struct eg_units {
 EG_API eg_status eg_model_units_set(eg_model *model, const eg_units *units, eg_error *error);
 EG_API void eg_model_units_get(const eg_model *model, eg_units *out); /* pointers into the model */
 
+/* ---- notes: lists of texts under a key, saved with the model. Those of training are "inputs", "targets",
+ * "labels" (names), "time", "spans", "loss", "window"; yours are kept as they are. */
+EG_API eg_status eg_model_note_set(eg_model *model, const char *key, size_t count,
+                                   const char *const *texts,
+                                   eg_error *error); /* 0 = away with it */
+EG_API const char *eg_model_note(const eg_model *model, const char *key,
+                                 size_t index); /* NULL past the end */
+
 /* ---- as a graph */
 typedef struct eg_model_options { /* all zero = one sample, one step, no elapsed times */
     uint64_t batch, time;         /* 0 = 1 */

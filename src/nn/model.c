@@ -48,6 +48,8 @@ void eg_model_destroy(eg_model *model) {
     eg__memory_give(model->memory, model->parameters);
     eg__memory_give(model->memory, model->values);
     eg__memory_give(model->memory, model->spec);
+    eg__memory_give(model->memory, model->unit_values);
+    for (size_t i = 0; i < model->note_count; i++) eg__memory_give(model->memory, model->notes[i]);
     eg__memory_give(model->memory, model);
 }
 

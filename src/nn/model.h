@@ -66,6 +66,13 @@ typedef struct eg__parameter {
     size_t offset; /* of its values in the model */
 } eg__parameter;
 
+typedef struct eg__note {
+    const char *key;
+    size_t count;
+    const char *const *texts;
+} eg__note;
+enum { EG__NOTES_MAX = 32 };
+
 struct eg_model {
     eg_context *context;
     eg__memory *memory;
@@ -76,6 +83,10 @@ struct eg_model {
     float *values;
     size_t value_count;
     char *spec; /* what it was made from, NULL = a file */
+    eg_units units;
+    float *unit_values; /* what they point to */
+    eg__note *notes[EG__NOTES_MAX];
+    size_t note_count;
 };
 
 /* ---- model.c */
@@ -127,6 +138,11 @@ eg_node eg__layer_read(eg__builder *b, eg_node h);
 /* Names for the parameters of a layer, appended to the model's list. */
 void eg__layer_list(eg_model *model, size_t layer, const char *prefix, eg_status *status,
                     eg_error *error);
+
+/* ---- units.c: from the units of the user to those of the model, and back; as they are without units */
+eg_node eg__units_input(const eg_model *model, eg_graph *graph, eg_node x);
+eg_node eg__units_span(const eg_model *model, eg_graph *graph, eg_node span);
+eg_node eg__units_output(const eg_model *model, eg_graph *graph, eg_node y);
 
 /* ---- init.c: the values that ncps gives with torch.manual_seed(seed) */
 eg_status eg__model_initialise(eg_model *model, uint64_t seed, eg_error *error);

@@ -29,6 +29,8 @@ eg_status eg__stream_graph(const eg_model *model, eg_graph *g, eg_output *output
     if (!b.nodes) return eg__fail(error, reason.status, "%s", reason.message);
     eg_node x = eg_input(g, "x", EG_F32, 2, (uint64_t[]){1, model->layers[0].inputs});
     eg_node span = eg_input(g, "elapsed", EG_F32, 2, (uint64_t[]){1, 1});
+    x = eg__units_input(model, g, x);
+    span = eg__units_span(model, g, span);
     for (size_t i = 0; i < model->layer_count && !g->mistake.status; i++) {
         b.layer = &model->layers[i];
         eg__layer_prefix(model, i, 0, b.prefix);
@@ -47,7 +49,7 @@ eg_status eg__stream_graph(const eg_model *model, eg_graph *g, eg_output *output
                                         : eg__ltc_step(&b, x, next, span);
         x = eg__layer_read(&b, eg_update(g, h, next));
     }
-    *output = (eg_output){"y", x};
+    *output = (eg_output){"y", eg__units_output(model, g, x)};
     eg__memory_give(model->memory, b.nodes);
     return eg_graph_check(g, error);
 }

@@ -33,7 +33,8 @@ static eg_status build(const eg_trainer *t, eg_graph *g, built *b, eg_error *err
                                       .time = o->time,
                                       .last = o->last,
                                       .spans = o->spans,
-                                      .lengths = o->lengths};
+                                      .lengths = o->lengths,
+                                      .standard = 1};
     eg_status status = eg_model_build(t->model, g, &options, &b->nodes, error);
     if (status) return status;
     const uint64_t all[] = {o->time, o->batch, t->batch.target_size}, *shape = all + o->last;

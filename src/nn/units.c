@@ -1,0 +1,81 @@
+/* Units of what a model takes and gives, where they are not those it computes in. */
+#include "nn/model.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct part { /* means and scales of one side */
+    const float *mean, *scale;
+    size_t count;
+    const char *name;
+} part;
+
+static eg_status check(const part *p, eg_error *error) {
+    if (!p->mean != !p->scale)
+        return eg__fail(error, EG_ERR_ARGUMENT, "units of %ss: a mean without a scale", p->name);
+    for (size_t i = 0; p->mean && i < p->count; i++)
+        if (!isfinite(p->mean[i]) || !isfinite(p->scale[i]) || p->scale[i] <= 0)
+            return eg__fail(error, EG_ERR_ARGUMENT, "units of %s %zu: mean %g, scale %g", p->name,
+                            i, (double)p->mean[i], (double)p->scale[i]);
+    return EG_OK;
+}
+
+static const float *copy(float **to, const float *from, size_t count) {
+    if (!from) return NULL;
+    const float *kept = memcpy(*to, from, count * sizeof *from);
+    *to += count;
+    return kept;
+}
+
+eg_status eg_model_units_set(eg_model *model, const eg_units *units, eg_error *error) {
+    if (!model || !units) return eg__fail(error, EG_ERR_ARGUMENT, "no model or no units");
+    eg_model_info info;
+    eg_model_info_get(model, &info);
+    const size_t inputs = (size_t)info.inputs, outputs = (size_t)info.outputs;
+    const part in = {units->input_mean, units->input_scale, inputs, "input"};
+    const part out = {units->output_mean, units->output_scale, outputs, "output"};
+    eg_status status = check(&in, error);
+    if (!status) status = check(&out, error);
+    if (!status && !(units->time >= 0 && isfinite(units->time)))
+        status = eg__fail(error, EG_ERR_ARGUMENT, "unit of time %g", (double)units->time);
+    if (status) return status;
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    float *values = eg__memory_take_array(model->memory, EG_TAG_WEIGHTS, 2 * (inputs + outputs),
+                                          sizeof *values, &reason);
+    if (!values) return eg__fail(error, reason.status, "%s", reason.message);
+    float *to = values;
+    model->units = (eg_units){.input_mean = copy(&to, in.mean, inputs),
+                              .input_scale = copy(&to, in.scale, inputs),
+                              .output_mean = copy(&to, out.mean, outputs),
+                              .output_scale = copy(&to, out.scale, outputs),
+                              .time = units->time};
+    eg__memory_give(model->memory, model->unit_values); /* last: they may be the ones given */
+    model->unit_values = values;
+    return EG_OK;
+}
+
+void eg_model_units_get(const eg_model *model, eg_units *out) { *out = model->units; }
+
+/* ---- in graphs */
+static eg_node row(eg_graph *g, const float *values, size_t count) {
+    return eg_constant(g, &(eg_tensor){EG_F32, 1, {count}, (void *)(uintptr_t)values});
+}
+
+eg_node eg__units_input(const eg_model *model, eg_graph *g, eg_node x) {
+    const size_t count = model->layers[0].inputs;
+    if (!model->units.input_mean) return x;
+    return eg_div(g, eg_sub(g, x, row(g, model->units.input_mean, count)),
+                  row(g, model->units.input_scale, count));
+}
+
+eg_node eg__units_span(const eg_model *model, eg_graph *g, eg_node span) {
+    if (!span.id || !(model->units.time > 0)) return span;
+    return eg_div(g, span, eg_scalar(g, (double)model->units.time));
+}
+
+eg_node eg__units_output(const eg_model *model, eg_graph *g, eg_node y) {
+    const size_t count = eg__layer_width(&model->layers[model->layer_count - 1]);
+    if (!model->units.output_mean) return y;
+    return eg_add(g, eg_mul(g, y, row(g, model->units.output_scale, count)),
+                  row(g, model->units.output_mean, count));
+}
