@@ -1,6 +1,6 @@
 /* Tables of numbers from arbitrary bytes: what is read is written line by line and must be read as the
  * same numbers. */
-#include "formats/csv.h"
+#include "formats/table.h"
 
 #include <math.h>
 #include <stdlib.h>

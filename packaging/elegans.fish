@@ -75,7 +75,7 @@ complete -c elegans -n $show -l isa -x -a 'ref avx2 avx512 neon' -d 'kernels to 
 set -l run '__fish_seen_subcommand_from run'
 complete -c elegans -n $run -l input -r -d 'sequences: .csv or .npy'
 complete -c elegans -n $run -l output -r -d 'write .csv or .npy'
-complete -c elegans -n $run -l time -x -d 'the column with times'
+complete -c elegans -n $run -l time -x -d 'the column with times or dates'
 complete -c elegans -n $run -l spans -x -d 'the column with elapsed times'
 complete -c elegans -n $run -l first-span -x -d 'elapsed time at the first step'
 complete -c elegans -n $run -l state -r -d 'start from this state'

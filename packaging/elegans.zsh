@@ -45,7 +45,7 @@ _elegans() {
         ;;
     run)
         _arguments $common '--input[sequences: .csv or .npy]:file:_files' '--output[write .csv or .npy]:file:_files' \
-            '--time[the column with times]:column:' '--spans[the column with elapsed times]:column:' \
+            '--time[the column with times or dates]:column:' '--spans[the column with elapsed times]:column:' \
             '--first-span[elapsed time at the first step]:number:' '--state[start from this state]:file:_files' \
             '--save-state[write the state after the last step]:file:_files' \
             '--stream[read lines from stdin, answer each at once]' '--digits[digits after the point]:number:' \

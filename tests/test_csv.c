@@ -1,7 +1,7 @@
 /* Tables of numbers: good and broken files, what is written is read back, memory that runs out. */
 #include "test_formats.h"
 #include "elegans/elegans.h"
-#include "formats/csv.h"
+#include "formats/table.h"
 
 #include <locale.h>
 #include <math.h>
@@ -181,8 +181,10 @@ TEST(csv, round_trips) {
     static const char *const names[] = {"t", "a,b", "say \"hi\"", " blank ", "x;y", "l\nl"};
     double values[12] = {0.1,  1.0 / 3, NAN, -INFINITY, 1e308, 5e-324, 1700000000.125,
                          -0.0, 3,       4,   5,         6};
-    const eg_table tables[] = {
-        {2, 6, names, values}, {12, 1, NULL, values}, {0, 6, names, NULL}, {1, 3, NULL, values}};
+    const eg_table tables[] = {{.rows = 2, .columns = 6, .names = names, .values = values},
+                               {.rows = 12, .columns = 1, .values = values},
+                               {.columns = 6, .names = names},
+                               {.rows = 1, .columns = 3, .values = values}};
     eg_context *context;
     eg_error error = {0};
     CHECK_OK(eg_context_create(&context, NULL, &error), error);
@@ -205,20 +207,27 @@ TEST(csv, bad_tables_are_not_written) {
     eg_context *context;
     eg_error error = {0};
     CHECK_OK(eg_context_create(&context, NULL, &error), error);
-    CHECK_FAILS(eg_csv_write(context, path, &(eg_table){1, 2, numbers, values}, NULL, &error),
-                error, EG_ERR_ARGUMENT, "names that are all numbers: '1'");
-    CHECK_FAILS(eg_csv_write(context, path, &(eg_table){1, 2, holes, values}, NULL, &error), error,
-                EG_ERR_ARGUMENT, "column 2 has no name");
-    CHECK_FAILS(eg_csv_write(context, path, &(eg_table){1, 0, NULL, values}, NULL, &error), error,
-                EG_ERR_ARGUMENT, "without columns");
-    CHECK_FAILS(eg_csv_write(context, path, &(eg_table){0, 2, NULL, values}, NULL, &error), error,
-                EG_ERR_ARGUMENT, "without rows");
-    CHECK_FAILS(eg_csv_write(context, path, &(eg_table){1, 2, NULL, values},
+    CHECK_FAILS(
+        eg_csv_write(context, path,
+                     &(eg_table){.rows = 1, .columns = 2, .names = numbers, .values = values}, NULL,
+                     &error),
+        error, EG_ERR_ARGUMENT, "names that are all numbers: '1'");
+    CHECK_FAILS(eg_csv_write(context, path,
+                             &(eg_table){.rows = 1, .columns = 2, .names = holes, .values = values},
+                             NULL, &error),
+                error, EG_ERR_ARGUMENT, "column 2 has no name");
+    CHECK_FAILS(eg_csv_write(context, path, &(eg_table){.rows = 1, .columns = 0, .values = values},
+                             NULL, &error),
+                error, EG_ERR_ARGUMENT, "without columns");
+    CHECK_FAILS(eg_csv_write(context, path, &(eg_table){.rows = 0, .columns = 2, .values = values},
+                             NULL, &error),
+                error, EG_ERR_ARGUMENT, "without rows");
+    CHECK_FAILS(eg_csv_write(context, path, &(eg_table){.rows = 1, .columns = 2, .values = values},
                              &(eg_csv_options){18, 0}, &error),
                 error, EG_ERR_ARGUMENT, "18 digits");
-    CHECK_FAILS(
-        eg_csv_write(context, "/nowhere/t.csv", &(eg_table){1, 2, NULL, values}, NULL, &error),
-        error, EG_ERR_FILE, "/nowhere/t.csv");
+    CHECK_FAILS(eg_csv_write(context, "/nowhere/t.csv",
+                             &(eg_table){.rows = 1, .columns = 2, .values = values}, NULL, &error),
+                error, EG_ERR_FILE, "/nowhere/t.csv");
     CHECK_FAILS(eg_csv_write(NULL, path, NULL, NULL, &error), error, EG_ERR_ARGUMENT, "no context");
     eg_table t;
     CHECK_FAILS(eg_csv_read(context, "/nowhere/t.csv", &t, &error), error, EG_ERR_FILE,

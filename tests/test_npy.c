@@ -60,7 +60,8 @@ TEST(npy, golden_files_are_read) {
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         eg_tensor tensor;
         eg_error error = {0};
-        CHECK_OK(eg__npy_load(test.memory, fixture(good[i].file, ".npy"), &tensor, &error), error);
+        CHECK_OK(eg__npy_load(test.memory, fixture(good[i].file, ".npy"), NULL, &tensor, &error),
+                 error);
         CHECK(same_shape(&tensor, &good[i].tensor), "%s: %s of rank %u", good[i].file,
               eg_type_name(tensor.type), tensor.rank);
         CHECK((uintptr_t)tensor.data % 64 == 0 && tensor.data, "%s: alignment", good[i].file);
@@ -83,7 +84,8 @@ TEST(npy, written_files_are_numpys) {
         if (strncmp(good[i].file, "version", 7) == 0) continue; /* we write version 1 */
         eg_tensor tensor;
         eg_error error = {0};
-        CHECK_OK(eg__npy_load(test.memory, fixture(good[i].file, ".npy"), &tensor, &error), error);
+        CHECK_OK(eg__npy_load(test.memory, fixture(good[i].file, ".npy"), NULL, &tensor, &error),
+                 error);
         CHECK_OK(eg_npy_write(path, &tensor, &error), error);
         CHECK(test_same_bytes(path, fixture(good[i].file, ".npy")), "%s differs", good[i].file);
         eg__memory_give(test.memory, tensor.data);
@@ -109,8 +111,8 @@ TEST(npy, foreign_arrays_are_refused) {
         eg_tensor tensor = {.rank = 9};
         eg_error error = {0};
         const char *path = fixture(rows[i].file, ".npy");
-        CHECK_FAILS(eg__npy_load(test.memory, path, &tensor, &error), error, EG_ERR_UNSUPPORTED,
-                    rows[i].part);
+        CHECK_FAILS(eg__npy_load(test.memory, path, NULL, &tensor, &error), error,
+                    EG_ERR_UNSUPPORTED, rows[i].part);
         CHECK(strstr(error.message, path), "'%s' does not name the path", error.message);
         CHECK(!tensor.data && !tensor.rank, "%s: not zero after a failure", rows[i].file);
     }
@@ -379,7 +381,7 @@ static eg_status load(void *user, const eg_allocator *allocator, eg_error *error
     eg_status status = eg__memory_create(&memory, &options, error);
     if (status) return status;
     eg_tensor tensor;
-    status = eg__npy_load(memory, user, &tensor, error);
+    status = eg__npy_load(memory, user, NULL, &tensor, error);
     eg__memory_give(memory, tensor.data);
     eg__memory_destroy(memory);
     return status;

@@ -32,20 +32,24 @@ typedef struct eg_table {
 typedef struct
     eg_table_options { /* all zero = numbers, dates and labels; a complete header, if there is one */
     int numbers_only;  /* a field that is none is a fault, named with its line */
-    int short_header; /* a header with one name less than columns: the first column has none ("") */
+    int short_header; /* a header may have one name less than columns: the first has none then ("") */
     int no_header;    /* the first line are values, whatever it looks like */
 } eg_table_options;
 
 /* Reads .csv, .tsv, .txt (anything that is not the others), .npy or .npz. You give it back with
  * eg_table_release; on failure *out is all zero. `options` may be NULL.
  *
- * Text: as eg_csv_read does it, but a column may also be of dates (ISO 8601: 2015-02-04, 2015-02-04 17:51,
- * 2015-02-04T17:51:00.25Z, +01:00; without an offset they are UTC) when all its fields are, or of labels
- * when one is neither number nor date. Quotes do not matter: "1" is a number.
- * .npy: [rows] or [rows, columns] without names, or [recordings, steps, columns].
- * .npz: arrays that share their first axis become columns: "x" of [rows], "x.1" .. of [rows, columns]. When
- * one has rank 3 [recordings, steps, columns], those of rank 2 are [recordings, steps], or, if the second
- * axis has another size, columns that are the same for all steps of a recording, as those of rank 1 are. */
+ * Text: as eg_csv_read does it, but a column may also be of dates (ISO 8601: 2015-02-04,
+ * 2015-02-04 17:51, 2015-02-04T17:51:00.25Z, +01:00; without an offset they are UTC) when all its
+ * fields are, or of labels when one is neither number nor date, or when it has both. Fields that are
+ * missing decide nothing. Quotes do not matter: "1" is a number. The first line is a header when one of
+ * its fields is neither number nor date.
+ * .npy: [rows] or [rows, columns] without names, or [recordings, steps, columns]; f64 is fine, empty
+ * arrays are refused.
+ * .npz: arrays, all with the same first axis, become columns: "x" of [rows], "x.1" .. of
+ * [rows, columns]. When one has rank 3 [recordings, steps, columns], those of rank 2 are
+ * [recordings, steps], or, if the second axis has another size, columns that are the same for all
+ * steps of a recording, as those of rank 1 are. */
 EG_API eg_status eg_table_read(eg_context *context, const char *path,
                                const eg_table_options *options, eg_table *out, eg_error *error);
 /* Leaves it all zero and accepts an all-zero one. */

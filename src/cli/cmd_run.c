@@ -100,7 +100,7 @@ int cmd_run(int argc, char **argv) {
         {"--input", OPTION_TEXT, &w.input, "FILE", "sequences: .csv, or .npy of rank 2 or 3"},
         {"--output", OPTION_TEXT, &w.output, "FILE", "write .csv or .npy (default: CSV on stdout)"},
         {"--time", OPTION_TEXT, &w.time, "COLUMN",
-         "the column with times: name, number from 1, last"},
+         "the column with times or dates: name, number, last"},
         {"--spans", OPTION_TEXT, &w.spans, "COLUMN", "the column with elapsed times"},
         {"--first-span", OPTION_TEXT, &w.first, "X", "with --time: elapsed at the first step (1)"},
         {"--state", OPTION_TEXT, &w.state, "FILE", "start from the state in this .npy, not from 0"},

@@ -2,6 +2,7 @@
 #include "run.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Rows of numbers, whichever file they come from. */
@@ -41,7 +42,7 @@ static int read_rows(eg_context *context, const char *path, rows *r, run_data *d
     eg_error error;
     data->batch = 1;
     if (!ends_with(path, ".npy")) {
-        if (eg_csv_read(context, path, &r->table, &error))
+        if (eg_table_read(context, path, NULL, &r->table, &error))
             return fail(EXIT_FAILED, "%s", error.message);
         data->steps = r->table.rows;
         return -1;
@@ -57,6 +58,42 @@ static int read_rows(eg_context *context, const char *path, rows *r, run_data *d
     if (data->batched) data->batch = a->shape[0];
     data->steps = a->shape[a->rank - 2];
     r->table.columns = a->shape[a->rank - 1];
+    return -1;
+}
+
+/* ---- kinds: only times may be dates, and nothing may be a label */
+
+static bool is_value(const char *text, bool date) {
+    const size_t length = strlen(text);
+    double value;
+    return !eg_number_parse(text, length, &value, NULL) ||
+           (date && !eg_date_parse(text, length, &value, NULL));
+}
+
+static int refuse_column(const rows *r, uint64_t column, bool date, const char *path) {
+    const eg_table *t = &r->table;
+    const eg_column *kind = &t->kinds[column];
+    char name[80] = "";
+    if (t->names) snprintf(name, sizeof name, " ('%.60s')", t->names[column]);
+    for (uint64_t i = 0; kind->kind == EG_COLUMN_LABEL && i < t->rows; i++) {
+        const double label = value_at(r, i, column);
+        const char *text = isnan(label) ? "0" : kind->labels[(size_t)label];
+        if (!is_value(text, date))
+            return fail(EXIT_FAILED, "line %llu, field %llu%s: '%.60s' is no number%s in '%s'",
+                        (unsigned long long)t->lines[i], (unsigned long long)column + 1, name, text,
+                        date ? " and no date" : "", path);
+    }
+    return fail(EXIT_FAILED, "column %llu%s has dates%s in '%s'", (unsigned long long)column + 1,
+                name, date ? " and numbers" : ", not numbers", path);
+}
+
+static int check_kinds(const run_wish *wish, const rows *r, uint64_t time) {
+    for (uint64_t i = 0; r->table.kinds && i < r->table.columns; i++) {
+        const eg_column_kind kind = r->table.kinds[i].kind;
+        const bool date = wish->time && i == time;
+        if (kind != EG_COLUMN_NUMBER && !(date && kind == EG_COLUMN_DATE))
+            return refuse_column(r, i, date, wish->input);
+    }
     return -1;
 }
 
@@ -124,6 +161,8 @@ static int take(eg_context *context, const run_wish *wish, const eg_model_info *
     eg_error error;
     if (name && eg_table_column(&r->table, name, &column, &error))
         return fail(EXIT_FAILED, "%s in '%s'", error.message, wish->input);
+    int code = check_kinds(wish, r, column);
+    if (code >= 0) return code;
     const uint64_t features = r->table.columns - (name != NULL);
     if (features != info->inputs)
         return fail(EXIT_FAILED, "%llu features in '%s'%s, the model takes %llu%s",
@@ -132,7 +171,7 @@ static int take(eg_context *context, const run_wish *wish, const eg_model_info *
                     !name && features == info->inputs + 1 ? " (is one of them the time? --time)"
                                                           : "");
     if (!data->batch || !data->steps) return fail(EXIT_FAILED, "no step in '%s'", wish->input);
-    int code = name ? read_spans(context, wish, r, column, data) : -1;
+    code = name ? read_spans(context, wish, r, column, data) : -1;
     return code < 0 ? read_features(context, wish, r, column, info->inputs, data) : code;
 }
 

@@ -54,7 +54,7 @@ static int write_csv(eg_context *context, const run_wish *wish, const run_data *
             if (extra) values[i * columns] = (double)(i / data->steps);
             for (size_t k = extra; k < columns; k++) values[i * columns + k] = (double)*from++;
         }
-        const eg_table table = {rows, columns, names, values};
+        const eg_table table = {.rows = rows, .columns = columns, .names = names, .values = values};
         const eg_csv_options options = options_of(wish);
         eg_error error;
         if (eg_csv_write(context, wish->output, &table, &options, &error))

@@ -34,7 +34,6 @@ size_t eg__csv_text(const eg__csv_field *field, char *out);
 /* ---- csv_read.c, csv_write.c */
 eg_status eg__csv_decode(eg__memory *memory, const void *bytes, size_t length, eg_table *out,
                          eg_error *error);
-void eg__table_release(eg__memory *memory, eg_table *table);
 eg_status eg__csv_save(eg__memory *memory, const char *path, const eg_table *table,
                        const eg_csv_options *options, eg_error *error);
 

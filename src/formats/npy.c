@@ -37,8 +37,8 @@ static eg_status read_prefix(const eg__stream *stream, size_t *start, size_t *le
     return EG_OK;
 }
 
-static eg_status read_header(eg__memory *memory, const eg__stream *stream, eg_tensor *tensor,
-                             uint64_t *data_size, eg_error *error) {
+static eg_status read_header(eg__memory *memory, const eg__stream *stream, bool *f64,
+                             eg_tensor *tensor, uint64_t *data_size, eg_error *error) {
     size_t start = 0, length = 0;
     eg_status status = read_prefix(stream, &start, &length, error);
     if (status) return status;
@@ -46,7 +46,7 @@ static eg_status read_header(eg__memory *memory, const eg__stream *stream, eg_te
     status = eg__file_take(memory, EG_TAG_FILE, length, &text, error);
     if (status) return status;
     status = stream->read(stream->user, text, length, error);
-    if (!status) status = eg__npy_header_parse(text, length, tensor, error);
+    if (!status) status = eg__npy_header_parse(text, length, f64, tensor, error);
     eg__memory_give(memory, text);
     if (status) return status;
     status = eg_tensor_measure(tensor, NULL, data_size, error);
@@ -58,12 +58,12 @@ static eg_status read_header(eg__memory *memory, const eg__stream *stream, eg_te
     return EG_OK;
 }
 
-eg_status eg__npy_decode_stream(eg__memory *memory, const eg__stream *stream, eg_tensor *out,
-                                eg_error *error) {
+eg_status eg__npy_decode_stream(eg__memory *memory, const eg__stream *stream, bool *f64,
+                                eg_tensor *out, eg_error *error) {
     memset(out, 0, sizeof *out);
     eg_tensor tensor;
     uint64_t size = 0;
-    eg_status status = read_header(memory, stream, &tensor, &size, error);
+    eg_status status = read_header(memory, stream, f64, &tensor, &size, error);
     if (status) return status;
     status = eg__file_take(memory, EG_TAG_TENSOR, (size_t)size, &tensor.data, error);
     if (status) return status;
@@ -95,16 +95,17 @@ eg_status eg__npy_decode(eg__memory *memory, const void *bytes, size_t length, e
                          eg_error *error) {
     cursor from = {eg__source_of_bytes(bytes, length), 0};
     eg__stream stream = {cursor_read, &from, length};
-    return eg__npy_decode_stream(memory, &stream, out, error);
+    return eg__npy_decode_stream(memory, &stream, NULL, out, error);
 }
 
-eg_status eg__npy_load(eg__memory *memory, const char *path, eg_tensor *out, eg_error *error) {
+eg_status eg__npy_load(eg__memory *memory, const char *path, bool *f64, eg_tensor *out,
+                       eg_error *error) {
     memset(out, 0, sizeof *out);
     cursor from = {.at = 0};
     eg_status status = eg__source_open(&from.source, path, error);
     if (status) return status;
     eg__stream stream = {cursor_read, &from, from.source.size};
-    status = eg__npy_decode_stream(memory, &stream, out, error);
+    status = eg__npy_decode_stream(memory, &stream, f64, out, error);
     eg__source_close(&from.source);
     return status ? eg__file_blame(error, status, "", path) : EG_OK;
 }

@@ -16,6 +16,7 @@ static const char *const descriptors[EG_TYPE_COUNT] = {
 typedef struct parser {
     const char *start, *at, *end;
     bool fortran_order;
+    bool *f64; /* NULL = refused */
     unsigned rank;
     eg_tensor *out;
     eg_error *error;
@@ -79,6 +80,7 @@ static eg_status parse_type(parser *p) {
     for (int i = 0; i < EG_TYPE_COUNT; i++)
         if (descriptors[i][0] && matches(descriptor, descriptors[i]))
             return p->out->type = (eg_type)i, EG_OK;
+    if (p->f64 && equals(descriptor, "<f8")) return *p->f64 = true, p->out->type = EG_I64, EG_OK;
     char shown[32];
     eg__file_quote(shown, sizeof shown, descriptor.text, descriptor.length);
     if (shown[0] == '>')
@@ -172,9 +174,12 @@ static eg_status parse_dictionary(parser *p) {
     return EG_OK;
 }
 
-eg_status eg__npy_header_parse(const char *text, size_t length, eg_tensor *out, eg_error *error) {
+eg_status eg__npy_header_parse(const char *text, size_t length, bool *f64, eg_tensor *out,
+                               eg_error *error) {
     memset(out, 0, sizeof *out);
-    parser p = {.start = text, .at = text, .end = text + length, .out = out, .error = error};
+    parser p = {
+        .start = text, .at = text, .end = text + length, .f64 = f64, .out = out, .error = error};
+    if (f64) *f64 = false;
     eg_status status = parse_dictionary(&p);
     if (status) return status;
     if (p.rank > EG_RANK_MAX)

@@ -9,6 +9,8 @@ eg_status eg__npz_open(eg__memory *memory, const char *path, eg_npz **out, eg_er
 /* The same on bytes that outlive the archive. */
 eg_status eg__npz_open_bytes(eg__memory *memory, const void *bytes, size_t length, eg_npz **out,
                              eg_error *error);
+/* eg_npz_read for tables, which also take f64: see eg__npy_header_parse. */
+eg_status eg__npz_read(eg_npz *npz, const char *name, bool *f64, eg_tensor *out, eg_error *error);
 eg_status eg__npz_save(eg__memory *memory, const char *path, size_t count, const char *const *names,
                        const eg_tensor *tensors, eg_error *error);
 

@@ -163,7 +163,7 @@ static eg_status member_read(void *user, void *out, size_t size, eg_error *error
     return EG_OK;
 }
 
-static eg_status read_member(eg_npz *npz, const eg__zip_entry *entry, eg_tensor *out,
+static eg_status read_member(eg_npz *npz, const eg__zip_entry *entry, bool *f64, eg_tensor *out,
                              eg_error *error) {
     member from = {&npz->source, 0, NULL, 0};
     eg_status status = eg__zip_locate(&npz->zip, &npz->source, entry, &from.at, error);
@@ -173,7 +173,7 @@ static eg_status read_member(eg_npz *npz, const eg__zip_entry *entry, eg_tensor 
                                    error);
     if (status) return status;
     eg__stream stream = {member_read, &from, entry->size};
-    status = eg__npy_decode_stream(npz->memory, &stream, out, error);
+    status = eg__npy_decode_stream(npz->memory, &stream, f64, out, error);
     if (!status && from.inflate) status = eg__inflate_finish(from.inflate, error);
     if (!status && from.crc != entry->crc)
         status = eg__fail(error, EG_ERR_FORMAT, "checksum '%08x' where %08x belongs",
@@ -185,19 +185,24 @@ static eg_status read_member(eg_npz *npz, const eg__zip_entry *entry, eg_tensor 
     return status;
 }
 
-static eg_status read_named(eg_npz *npz, const char *name, eg_tensor *out, eg_error *error) {
+static eg_status read_named(eg_npz *npz, const char *name, bool *f64, eg_tensor *out,
+                            eg_error *error) {
     array wanted = {name, NULL}, *key = &wanted;
     array *const *found =
         bsearch(&key, npz->by_name, npz->count, sizeof *npz->by_name, compare_names);
     if (!found) return eg__fail(error, EG_ERR_NOT_FOUND, "no array '%s'", name);
-    eg_status status = read_member(npz, (*found)->entry, out, error);
+    eg_status status = read_member(npz, (*found)->entry, f64, out, error);
     return status ? eg__file_blame(error, status, "array", name) : EG_OK;
 }
 
-eg_status eg_npz_read(eg_npz *npz, const char *name, eg_tensor *out, eg_error *error) {
+eg_status eg__npz_read(eg_npz *npz, const char *name, bool *f64, eg_tensor *out, eg_error *error) {
     if (!npz || !name || !out)
         return eg__fail(error, EG_ERR_ARGUMENT, "no archive, no name or no place for an array");
     memset(out, 0, sizeof *out);
-    eg_status status = read_named(npz, name, out, error);
+    eg_status status = read_named(npz, name, f64, out, error);
     return status && npz->path ? eg__file_blame(error, status, "", npz->path) : status;
+}
+
+eg_status eg_npz_read(eg_npz *npz, const char *name, eg_tensor *out, eg_error *error) {
+    return eg__npz_read(npz, name, NULL, out, error);
 }

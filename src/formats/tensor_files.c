@@ -10,7 +10,7 @@ static eg_status no_place(eg_error *error) {
 
 eg_status eg_npy_read(eg_context *context, const char *path, eg_tensor *out, eg_error *error) {
     if (!context || !path || !out) return no_place(error);
-    return eg__npy_load(eg__context_memory(context), path, out, error);
+    return eg__npy_load(eg__context_memory(context), path, NULL, out, error);
 }
 
 eg_status eg_npz_open(eg_context *context, const char *path, eg_npz **out, eg_error *error) {

@@ -21,6 +21,9 @@ elegans run ltc:full:4:2,in=1,seed=1 --input t.csv --time t > a.csv; elegans run
 printf '1 1\r\n2 0.5\n3\t 2' | elegans run ltc:full:4:2,in=1,seed=1 --stream --spans dt > b.txt; tail -n +2 a.csv | cmp - b.txt && echo same
 elegans run ltc:full:4:2,in=1,seed=1 --input t.csv --time 1 --first-span 1 --output c.csv > /dev/null; cmp a.csv c.csv && echo same
 elegans run ltc:full:4:2,in=1,seed=1 --input t.csv --time 1 --first-span 3 | cmp -s - a.csv || echo another
+printf 't,x\n"2001-09-09 01:46:40",1\n2001-09-09T03:46:40.5+02:00,2\n2001-09-09 01:46:42.5Z,3\n' > dates.csv
+elegans run ltc:full:4:2,in=1,seed=1 --input dates.csv --time t | cmp - a.csv && echo same
+sed 1d dates.csv > bare.csv; elegans run ltc:full:4:2,in=1,seed=1 --input bare.csv --time 1 | cmp - a.csv && echo same
 echo "# both ways through time"
 elegans run cfc:3,in=1,seed=1,backbone=4,bidirectional=sum --input dt.csv --spans dt --save-state w.npy --digits 3; wc -c < w.npy
 echo 1 | elegans run cfc:3,in=1,bidirectional=sum --stream; echo "exit $?"
@@ -44,6 +47,10 @@ elegans run policy.safetensors --input t.csv --state nothing.npy; echo "exit $?"
 printf 't,x\n1,1\n0.5,1\n' > back.csv; elegans run cfc:3,in=1 --input back.csv --time t; echo "exit $?"
 printf 't,x\n1,1\n2,\n' > hole.csv; elegans run cfc:3,in=1 --input hole.csv --time t; echo "exit $?"
 printf 't,x\n1,1\n2,one\n' > word.csv; elegans run cfc:3,in=1 --input word.csv --time t; echo "exit $?"
+elegans run cfc:3,in=1 --input dates.csv --spans t; echo "exit $?"
+elegans run cfc:3,in=2 --input bare.csv; echo "exit $?"
+printf 't,x\n2001-09-09,1\n2001-09-31,2\n' > day.csv; elegans run cfc:3,in=1 --input day.csv --time t; echo "exit $?"
+printf 't,x\n2001-09-09,1\n5,2\n' > both.csv; elegans run cfc:3,in=1 --input both.csv --time t; echo "exit $?"
 printf 't,x\n' > none.csv; elegans run cfc:3,in=1 --input none.csv --time t; echo "exit $?"
 elegans run cfc:3,in=1 --input t.csv --time t --output /nowhere/y.csv; echo "exit $?"
 elegans run cfc:3,in=1 --input t.csv --time t --save-state /nowhere/s.npy --output y.npy; echo "exit $?"
