@@ -1,5 +1,6 @@
 /* Runs the tests and prints one line per area. */
 #include "test.h"
+#include "elegans/context.h"
 
 #include <signal.h>
 #include <stdarg.h>
@@ -117,6 +118,33 @@ int test_every_allocation(test_attempt attempt, void *user) {
     }
     CHECK(false, "still failing after 10000 allocations");
     return 0;
+}
+
+int test_every_allocation_within(test_inner_attempt attempt, void *user) {
+    eg__failing_allocator state = {0};
+    eg_context_options options = {
+        .allocator = eg__failing_allocator_use(&state), .threads = 1, .memory_cache_off = 1};
+    eg_context *context;
+    eg_error error = {0};
+    int k = 0;
+    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    for (bool fails = context != NULL; fails && k < 10000;) {
+        const int64_t live = state.live;
+        state.requests = 0;
+        state.failed_size = state.again_size = 0;
+        state.fail_at = ++k;
+        eg_status status = attempt(user, context, &error);
+        fails = state.requests >= k;
+        state.fail_at = 0;
+        CHECK(state.live == live, "allocation %d failed: %lld blocks leaked", k,
+              (long long)(state.live - live));
+        CHECK(status == (fails ? EG_ERR_MEMORY : EG_OK), "allocation %d failed: %s '%s'", k,
+              eg_status_name(status), error.message);
+    }
+    CHECK(k < 10000, "still failing after 10000 allocations");
+    eg_context_destroy(context);
+    CHECK(state.live == 0, "%lld blocks leaked by the context", (long long)state.live);
+    return k - 1;
 }
 
 /* Names the test that crashed and leaves the rest to whoever handled it before: the instruction is

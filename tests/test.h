@@ -82,5 +82,8 @@ const char *test_folder(void);
  * failure must be EG_ERR_MEMORY and nothing may stay allocated. Returns how many were failed. */
 typedef eg_status (*test_attempt)(void *user, const eg_allocator *allocator, eg_error *error);
 int test_every_allocation(test_attempt attempt, void *user);
+/* The same within one context, whose making takes longer than many an attempt. */
+typedef eg_status (*test_inner_attempt)(void *user, eg_context *context, eg_error *error);
+int test_every_allocation_within(test_inner_attempt attempt, void *user);
 
 #endif

@@ -72,6 +72,53 @@ TEST(model_files, round_trips) {
     eg_context_destroy(context);
 }
 
+TEST(model_files, units_and_notes) {
+    static const float mean[] = {0.1f, -3e20f, 7}, scale[] = {1e-7f, 2, 3};
+    static const char *const names[] = {"Temperature", "\"quoted\", and \xc3\xbcml\xc3\xa4uts"};
+    const char *path = test_path("units.safetensors");
+    eg_context *context = open_context(NULL);
+    eg_error error = {0};
+    eg_model *model, *loaded;
+    CHECK_OK(eg_model_open(context, "cfc:4,in=3,proj=2", &model, &error), error);
+    const eg_units units = {mean, scale, mean, scale, 59.5f};
+    CHECK_OK(eg_model_units_set(model, &units, &error), error);
+    CHECK_OK(eg_model_note_set(model, "inputs", 2, names, &error), error);
+    CHECK_OK(eg_model_save(model, path, &error), error);
+    CHECK_OK(eg_model_open(context, path, &loaded, &error), error);
+    eg_units got = {0};
+    eg_model_units_get(loaded, &got);
+    CHECK(got.input_mean && memcmp(got.input_mean, mean, 3 * sizeof *mean) == 0 &&
+              memcmp(got.input_scale, scale, 3 * sizeof *mean) == 0 &&
+              memcmp(got.output_mean, mean, 2 * sizeof *mean) == 0 && got.time == 59.5f,
+          "other units");
+    for (size_t i = 0; i < 2; i++) {
+        const char *note = eg_model_note(loaded, "inputs", i);
+        CHECK(note && strcmp(note, names[i]) == 0, "note %zu: %s", i, note ? note : "none");
+    }
+    eg_model_destroy(loaded);
+    eg_model_destroy(model);
+    static const struct {
+        const char *more, *part;
+    } wrong[] = {
+        {"\"units\": 3", "'units' is not an object"},
+        {"\"units\": {\"input_mean\": [1]}", "'input_mean' is not a list of one number"},
+        {"\"units\": {\"input_mean\": [1, 2, \"x\"]}", "'input_mean' is not a list of num"},
+        {"\"units\": {\"input_mean\": [1, 2, 3]}", "a mean without a scale"},
+        {"\"units\": {\"time\": []}", "'time' is not a number"},
+        {"\"notes\": []", "'notes' is not an object"},
+        {"\"notes\": {\"a\": [1]}", "note 'a' is not a list"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "{\"elegans_model\": 1, \"layers\": [{\"model\": \"CfC\", \"input_size\": 3, "
+                 "\"units\": 4, \"backbone_units\": 4}], %s}",
+                 wrong[i].more);
+        CHECK_FAILS(eg_model_load(context, path, text, &loaded, &error), error,
+                    i == 3 ? EG_ERR_ARGUMENT : EG_ERR_FORMAT, wrong[i].part);
+    }
+    eg_context_destroy(context);
+}
+
 TEST(model_files, npz) {
     eg_context *context = open_context(NULL);
     char path[300];

@@ -73,7 +73,8 @@ EG_API eg_status eg_model_note_set(eg_model *model, const char *key, size_t coun
                                    const char *const *texts,
                                    eg_error *error); /* 0 = away with it */
 EG_API const char *eg_model_note(const eg_model *model, const char *key,
-                                 size_t index); /* NULL past the end */
+                                 size_t index);                            /* NULL past the end */
+EG_API const char *eg_model_note_key(const eg_model *model, size_t index); /* NULL past the end */
 
 /* ---- as a graph */
 typedef struct eg_model_options { /* all zero = one sample, one step, no elapsed times */

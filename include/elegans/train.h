@@ -46,6 +46,7 @@ typedef struct eg_train_options {
     int last;             /* the loss is of the last output alone */
     int spans;            /* elapsed times are given */
     int lengths;          /* and lengths of samples */
+    int forward_only;     /* only eg_trainer_evaluate will be called: half the memory */
     eg_loss loss;
     eg_optimizer optimizer;
     uint64_t
@@ -66,13 +67,20 @@ typedef struct eg_train_batch {
     uint64_t target_size; /* floats per sample and step */
 } eg_train_batch;
 EG_API eg_train_batch eg_trainer_batch(eg_trainer *trainer);
+/* More of them, to be filled while the trainer works on another. `out` must stay where it is while it is
+ * used. */
+EG_API eg_status eg_trainer_batch_create(eg_trainer *trainer, eg_train_batch *out, eg_error *error);
+EG_API void eg_trainer_batch_destroy(eg_trainer *trainer, eg_train_batch *batch);
+/* Later steps read this batch; NULL = its own. */
+EG_API eg_status eg_trainer_use(eg_trainer *trainer, const eg_train_batch *batch, eg_error *error);
 
 typedef struct eg_train_result {
     double loss;          /* mean over what counts */
     double gradient_norm; /* before clipping */
 } eg_train_result;
 /* Forward, backward, and the gradient added to what was added since the last update. EG_ERR_FORMAT: the
- * loss is not finite; the message says what it is, and after how many updates. */
+ * loss is not finite; the message says what it is, after how many updates, and which node of the graph was
+ * the first to give such a value, at which sample and time. */
 EG_API eg_status eg_trainer_gradient(eg_trainer *trainer, eg_train_result *out, eg_error *error);
 /* The mean of the gradients since the last update, clipped, and one step of the optimizer with it.
  * `learning_rate` 0 = the optimizer's. */

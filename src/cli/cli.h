@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_STOPPED = 130 /* by Ctrl-C, saved */ };
 
 /* ---- commands: one table in main.c, one file each */
 typedef struct command {
@@ -27,13 +27,22 @@ int cmd_version(int argc, char **argv);
 int cmd_wiring(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_demo(int argc, char **argv);
+int cmd_train(int argc, char **argv);
+int cmd_eval(int argc, char **argv);
+int cmd_predict(int argc, char **argv);
 
 /* ---- options: a table per command; --help is understood everywhere */
-typedef enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_COUNT } option_kind;
+typedef enum option_kind {
+    OPTION_FLAG,
+    OPTION_TEXT,
+    OPTION_COUNT, /* from 1 */
+    OPTION_WHOLE, /* from 0 */
+    OPTION_NUMBER
+} option_kind;
 typedef struct option {
     const char *name; /* "--json"; NULL ends the table */
     option_kind kind;
-    void *value;          /* bool *, const char **, uint64_t * */
+    void *value;          /* bool *, const char **, uint64_t *, double * */
     const char *argument; /* what the help calls the value: "N" */
     const char *text;
 } option;
@@ -48,6 +57,10 @@ typedef struct usage {
 /* Reads options out of argv; what remains is moved to its front and counted in *rest. Returns -1 to
  * go on, or the exit code after --help or a mistake, which was printed. */
 int options_read(const usage *use, int argc, char **argv, int *rest);
+/* The same from a JSON object: {"epochs": 20, "inputs": ["a", "b"], "last": true} for --epochs 20
+ * --inputs a,b --last. What it holds lives as long as *document. */
+typedef struct json_t json;
+int options_config(const usage *use, const char *path, json **document);
 /* Prints "elegans: ..." and, for a usage mistake, where to find help. Returns `code`. */
 int fail(int code, const char *format, ...) EG_PRINTF(2, 3);
 /* 4096, 64K, 256M, 2G, with binary units; false when it is none of these. */
@@ -64,6 +77,16 @@ typedef struct context_flags {
     }
 /* Returns -1 to go on, or the exit code after a message. Warnings of the library go to stderr. */
 int context_open(const context_flags *flags, eg_context **out);
+
+/* ---- output_file.c: a file that takes its name when it is complete; without a path, stdout. Both
+ * return -1 to go on, or the exit code after a message. */
+typedef struct output_file {
+    const char *path;
+    char *temporary;
+    FILE *file;
+} output_file;
+int output_begin(output_file *o, const char *path);
+int output_end(output_file *o);
 
 /* ---- text */
 /* Colours only on a terminal, and never when NO_COLOR is set. */
@@ -84,7 +107,6 @@ const char *format_seconds(char out[32], double seconds);
 const char *format_metric(char out[96], const eg_metric *metric);
 
 /* ---- JSON, through jansson; a build without it refuses --json with a message */
-typedef struct json_t json;
 bool json_usable(void);
 json *json_new_object(void);
 json *json_new_list(void);
@@ -99,5 +121,14 @@ void json_append_count(json *list, uint64_t value);
 void json_append_text(json *list, const char *text);
 /* Prints, frees, and returns the exit code. */
 int json_print(json *document);
+/* One line, at once in the file; frees. False when it could not be written. */
+bool json_write_line(json *document, FILE *file);
+/* An object from a file, whose numbers, truths and lists of texts were made texts: "1.5", "true", "a,b".
+ * NULL and a message otherwise. */
+json *json_read_texts(const char *path, char message[256]);
+/* Calls `each` for all members until it returns something else than -1, which is returned. */
+int json_each_text(json *object, int (*each)(void *user, const char *key, const char *text),
+                   void *user);
+void json_free(json *document); /* NULL is fine */
 
 #endif

@@ -115,6 +115,40 @@ static void print_figures(const figures *f, const char *title) {
     print_row("memory", value, "counted");
 }
 
+/* What a model remembers of its training. */
+static void print_notes(const eg_model *model) {
+    eg_units units;
+    char value[200];
+    const char *key, *text;
+    eg_model_units_get(model, &units);
+    if (units.input_mean || units.output_mean || units.time > 0) {
+        print_section("units", "what it takes and gives is in those of its data");
+        if (units.input_mean) print_row("inputs", "standardised inside", "");
+        if (units.output_mean) print_row("outputs", "turned back", "");
+        snprintf(value, sizeof value, "%g is 1 for it", (double)units.time);
+        if (units.time > 0) print_row("elapsed time", value, "");
+    }
+    if (eg_model_note_key(model, 0)) print_section("notes", "of its training");
+    for (size_t i = 0; (key = eg_model_note_key(model, i)); i++) {
+        size_t at = 0;
+        for (size_t k = 0; (text = eg_model_note(model, key, k)) && at + 8 < 62; k++)
+            at += (size_t)snprintf(value + at, sizeof value - at, "%s%.*s", k ? ", " : "",
+                                   (int)(60 - at), text);
+        print_row(key, value, "");
+    }
+}
+
+static json *notes_json(const eg_model *model) {
+    json *object = json_new_object();
+    const char *key, *text;
+    for (size_t i = 0; (key = eg_model_note_key(model, i)); i++) {
+        json *list = json_new_list();
+        for (size_t k = 0; (text = eg_model_note(model, key, k)); k++) json_append_text(list, text);
+        json_put(object, key, list);
+    }
+    return object;
+}
+
 static int print_text(const eg_model *model, const figures *f, const char *title, bool tensors) {
     print_figures(f, title);
     print_section("layers", "inputs -> units -> outputs");
@@ -122,6 +156,7 @@ static int print_text(const eg_model *model, const figures *f, const char *title
         eg_layer_info layer;
         if (eg_model_layer(model, i, &layer, NULL) == EG_OK) print_layer(&layer, i + 1);
     }
+    print_notes(model);
     if (tensors) print_tensors(model);
     return EXIT_DONE;
 }
@@ -185,6 +220,7 @@ static int print_json(const eg_model *model, const figures *f, const char *title
             json_append(layers, layer_json(&layer));
     }
     json_put(document, "layers", layers);
+    json_put(document, "notes", notes_json(model));
     if (tensors) json_put(document, "tensors", tensors_json(model));
     return json_print(document);
 }

@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <string.h>
 
 bool json_usable(void) { return true; }
 json *json_new_object(void) { return json_object(); }
@@ -59,3 +60,69 @@ int json_print(json *document) {
     putchar('\n');
     return EXIT_DONE;
 }
+
+bool json_write_line(json *document, FILE *file) {
+    const bool bad = !document ||
+                     json_dumpf(document, file, JSON_COMPACT | JSON_REAL_PRECISION(10)) ||
+                     fputc('\n', file) == EOF || fflush(file) != 0;
+    json_decref(document);
+    return !bad;
+}
+
+/* ---- reading: objects of texts */
+static json_t *text_of(const json_t *value) {
+    char number[EG_NUMBER_SIZE];
+    if (json_is_boolean(value)) return json_string(json_is_true(value) ? "true" : "false");
+    if (json_is_integer(value)) return json_sprintf("%lld", (long long)json_integer_value(value));
+    if (json_is_real(value)) {
+        eg_number_format(number, json_real_value(value));
+        return json_string(number);
+    }
+    if (json_is_string(value)) return json_string(json_string_value(value));
+    if (!json_is_array(value)) return NULL;
+    json_t *all = json_string(""), *item;
+    size_t index;
+    json_array_foreach((json_t *)(uintptr_t)value, index, item) {
+        json_t *one = json_is_array(item) ? NULL : text_of(item);
+        json_t *longer = one && all ? json_sprintf("%s%s%s", json_string_value(all),
+                                                   index ? "," : "", json_string_value(one))
+                                    : NULL;
+        json_decref(one);
+        json_decref(all);
+        all = longer;
+    }
+    return all;
+}
+
+json *json_read_texts(const char *path, char message[256]) {
+    json_error_t problem;
+    json_t *document = json_load_file(path, JSON_REJECT_DUPLICATES, &problem);
+    const char *key;
+    json_t *value, *texts = json_is_object(document) ? json_object() : NULL;
+    if (!document) snprintf(message, 256, "%s (line %d)", problem.text, problem.line);
+    else if (!texts) snprintf(message, 256, "not a JSON object");
+    json_object_foreach(document, key, value) {
+        json_t *text = text_of(value);
+        if (text && json_object_set_new(texts, key, text) == 0) continue;
+        snprintf(message, 256, "'%.80s' is neither text, number, true, false nor a list of them",
+                 key);
+        json_decref(texts);
+        texts = NULL;
+        break;
+    }
+    json_decref(document);
+    return texts;
+}
+
+int json_each_text(json *object, int (*each)(void *user, const char *key, const char *text),
+                   void *user) {
+    const char *key;
+    json_t *value;
+    json_object_foreach(object, key, value) {
+        const int code = each(user, key, json_string_value(value));
+        if (code != -1) return code;
+    }
+    return -1;
+}
+
+void json_free(json *document) { json_decref(document); }

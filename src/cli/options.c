@@ -29,13 +29,17 @@ static void print_usage(const usage *use) {
 
 static int set(const option *o, const char *value) {
     if (o->kind == OPTION_TEXT) *(const char **)o->value = value;
-    if (o->kind == OPTION_COUNT) {
+    eg_error error;
+    if (o->kind == OPTION_COUNT || o->kind == OPTION_WHOLE) {
         int64_t count;
-        eg_error error;
-        if (eg_integer_parse(value, strlen(value), 1, INT64_MAX, &count, &error))
+        if (eg_integer_parse(value, strlen(value), o->kind == OPTION_COUNT, INT64_MAX, &count,
+                             &error))
             return fail(EXIT_USAGE, "%s: %s", o->name, error.message);
         *(uint64_t *)o->value = (uint64_t)count;
     }
+    if (o->kind == OPTION_NUMBER &&
+        eg_number_parse(value, strlen(value), (double *)o->value, &error))
+        return fail(EXIT_USAGE, "%s: %s", o->name, error.message);
     return -1;
 }
 
@@ -72,6 +76,33 @@ int options_read(const usage *use, int argc, char **argv, int *rest) {
         if (code >= 0) return code;
     }
     return -1;
+}
+
+/* "weight_decay" and "weight-decay" are both --weight-decay. */
+static bool is_key(const char *key, const char *name) {
+    for (name += 2; *name && *key; name++, key++)
+        if (*name != (*key == '_' ? '-' : *key)) return false;
+    return !*name && !*key;
+}
+
+static int set_key(void *user, const char *key, const char *text) {
+    const usage *use = user;
+    for (const option *o = use->options; o->name; o++) {
+        if (!is_key(key, o->name)) continue;
+        if (o->kind != OPTION_FLAG) return set(o, text);
+        if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
+            return fail(EXIT_USAGE, "'%s' is true or false, not '%s'", key, text);
+        *(bool *)o->value = text[0] == 't';
+        return -1;
+    }
+    return fail(EXIT_USAGE, "unknown key '%s'", key);
+}
+
+int options_config(const usage *use, const char *path, json **document) {
+    char message[256];
+    *document = json_read_texts(path, message);
+    if (!*document) return fail(EXIT_FAILED, "%s: %s", path, message);
+    return json_each_text(*document, set_key, (void *)(uintptr_t)use);
 }
 
 bool parse_bytes(const char *text, uint64_t *out) {

@@ -1,8 +1,8 @@
 /* The architecture of a model as JSON. */
 #include "formats/model_config.h"
+#include "formats/model_extras.h"
 #include "formats/wiring_json.h"
 
-#include <jansson.h>
 #include <string.h>
 
 /* Text in tracked memory; NULL when there is none. */
@@ -228,107 +228,6 @@ static void read_layer(reader *r) {
     }
 }
 
-/* ---- units and notes, which a model may do without */
-enum { UNIT_LISTS = 4 };
-static const char *const unit_lists[UNIT_LISTS] = {"input_mean", "input_scale", "output_mean",
-                                                   "output_scale"};
-
-/* NULL where there is no list; a list of another size than `count` is a fault. */
-static const float *read_floats(reader *r, const char *key, size_t count, float *to) {
-    const json_t *list = get(r, key);
-    if (!list) return NULL;
-    if (!json_is_array(list) || json_array_size(list) != count) {
-        fail(r, key, "a list of one number for each");
-        return NULL;
-    }
-    for (size_t i = 0; i < count; i++) {
-        const json_t *value = json_array_get(list, i);
-        if (!json_is_number(value)) fail(r, key, "a list of numbers");
-        to[i] = (float)json_number_value(value);
-    }
-    return to;
-}
-
-static eg_status read_units(eg_model *model, const json_t *object, eg_error *error) {
-    if (!object) return EG_OK;
-    if (!json_is_object(object)) return eg__fail(error, EG_ERR_FORMAT, "'units' is not an object");
-    eg_model_info info;
-    eg_model_info_get(model, &info);
-    const size_t wide = (size_t)(info.inputs > info.outputs ? info.inputs : info.outputs);
-    reader r = {.model = model, .object = object, .error = error};
-    eg_error reason = {EG_ERR_MEMORY, ""};
-    float *values = eg__memory_take_array(model->memory, EG_TAG_FILE, wide,
-                                          UNIT_LISTS * sizeof *values, &reason);
-    if (!values) return eg__fail(error, reason.status, "%s", reason.message);
-    const float *lists[UNIT_LISTS];
-    for (size_t i = 0; i < UNIT_LISTS; i++)
-        lists[i] = read_floats(&r, unit_lists[i], (size_t)(i < 2 ? info.inputs : info.outputs),
-                               values + i * wide);
-    const eg_units units = {lists[0], lists[1], lists[2], lists[3],
-                            (float)read_number(&r, "time", 0)};
-    if (!r.status) r.status = eg_model_units_set(model, &units, error);
-    eg__memory_give(model->memory, values);
-    return r.status;
-}
-
-static eg_status read_note(eg_model *model, const char *key, const json_t *list, eg_error *error) {
-    enum { MANY = 4096 };
-    const size_t count = json_array_size(list);
-    bool texts = json_is_array(list) && count <= MANY;
-    for (size_t i = 0; texts && i < count; i++) texts = json_is_string(json_array_get(list, i));
-    if (!texts)
-        return eg__fail(error, EG_ERR_FORMAT, "note '%.60s' is not a list of at most %d texts", key,
-                        MANY);
-    eg_error reason = {EG_ERR_MEMORY, ""};
-    const char **all =
-        eg__memory_take_array(model->memory, EG_TAG_FILE, count + 1, sizeof *all, &reason);
-    if (!all) return eg__fail(error, reason.status, "%s", reason.message);
-    for (size_t i = 0; i < count; i++) all[i] = json_string_value(json_array_get(list, i));
-    eg_status status = eg_model_note_set(model, key, count, all, error);
-    eg__memory_give(model->memory, (void *)all);
-    return status;
-}
-
-static eg_status read_notes(eg_model *model, const json_t *object, eg_error *error) {
-    const char *key;
-    json_t *value;
-    eg_status status = EG_OK;
-    if (object && !json_is_object(object))
-        return eg__fail(error, EG_ERR_FORMAT, "'notes' is not an object");
-    json_object_foreach((json_t *)(uintptr_t)object, key, value) {
-        if (!status) status = read_note(model, key, value, error);
-    }
-    return status;
-}
-
-static json_t *units_json(const eg_model *model) {
-    eg_model_info info;
-    eg_model_info_get(model, &info);
-    const eg_units *u = &model->units;
-    const float *const lists[] = {u->input_mean, u->input_scale, u->output_mean, u->output_scale};
-    json_t *object = json_object();
-    for (size_t i = 0; i < UNIT_LISTS; i++) {
-        json_t *list = lists[i] ? json_array() : NULL;
-        for (size_t k = 0; list && k < (i < 2 ? info.inputs : info.outputs); k++)
-            json_array_append_new(list, json_real((double)lists[i][k]));
-        if (list) json_object_set_new(object, unit_lists[i], list);
-    }
-    if (u->time > 0) json_object_set_new(object, "time", json_real((double)u->time));
-    return object;
-}
-
-static json_t *notes_json(const eg_model *model) {
-    json_t *object = json_object();
-    for (size_t i = 0; i < model->note_count; i++) {
-        const eg__note *note = model->notes[i];
-        json_t *list = json_array();
-        for (size_t k = 0; k < note->count; k++)
-            json_array_append_new(list, json_string(note->texts[k]));
-        json_object_set_new(object, note->key, list);
-    }
-    return object;
-}
-
 eg_status eg__model_config_read(eg_context *context, const char *text, size_t length,
                                 eg_model **out, eg_error *error) {
     *out = NULL;
@@ -354,8 +253,10 @@ eg_status eg__model_config_read(eg_context *context, const char *text, size_t le
         status = r.status;
     }
     if (!status) status = eg__model_complete(model, error);
-    if (!status && version) status = read_units(model, json_object_get(document, "units"), error);
-    if (!status && version) status = read_notes(model, json_object_get(document, "notes"), error);
+    if (!status && version)
+        status = eg__model_units_read(model, json_object_get(document, "units"), error);
+    if (!status && version)
+        status = eg__model_notes_read(model, json_object_get(document, "notes"), error);
     json_decref(document);
     if (status) eg_model_destroy(model);
     else *out = model;
@@ -439,8 +340,10 @@ eg_status eg__model_config_write(const eg_model *model, char **text, eg_error *e
     for (size_t i = 0; i < model->layer_count; i++)
         json_array_append_new(layers, layer_json(&model->layers[i]));
     json_t *document = json_pack("{s:i, s:o}", "elegans_model", 1, "layers", layers);
-    if (document && model->unit_values) json_object_set_new(document, "units", units_json(model));
-    if (document && model->note_count) json_object_set_new(document, "notes", notes_json(model));
+    if (document && model->unit_values)
+        json_object_set_new(document, "units", eg__model_units_json(model));
+    if (document && model->note_count)
+        json_object_set_new(document, "notes", eg__model_notes_json(model));
     *text = document ? dump(model->memory, document) : NULL;
     json_decref(document);
     return *text ? EG_OK : eg__fail(error, EG_ERR_MEMORY, "no memory to describe a model");

@@ -1,6 +1,7 @@
 /* The definition of every graph: evaluation in double, node by node. For checks, not for speed. */
 #include "graph/order.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct evaluation {
@@ -8,7 +9,20 @@ typedef struct evaluation {
     double **value; /* per node; NULL until it is computed */
     bool training;
     uint64_t seed, time;
+    eg__culprit *culprit; /* NULL = none is looked for */
 } evaluation;
+
+/* Values as f32 has them; the first that is not finite is remembered. */
+static void watch(const evaluation *e, uint32_t id) {
+    const eg__node *node = &e->graph->nodes[id];
+    if (!e->culprit || node->type != EG_F32 || node->op == EG__GRAPH_constant) return;
+    for (uint64_t i = 0; i < eg__node_elements(node); i++) {
+        double *value = &e->value[id][i];
+        *value = (double)(float)*value;
+        if (e->culprit->node || isfinite(*value)) continue;
+        *e->culprit = (eg__culprit){id, i, e->time, *value};
+    }
+}
 
 static double *room_for(evaluation *e, uint32_t id) {
     const eg__node *node = &e->graph->nodes[id];
@@ -40,6 +54,7 @@ static bool compute(evaluation *e, uint32_t id) {
     if (node->op == EG__GRAPH_dropout) drop(e, node, in[0], out);
     else if (eg__op_row(node->op)->evaluate)
         eg__op_row(node->op)->evaluate(e->graph, node, in, out);
+    watch(e, id);
     return true;
 }
 
@@ -152,6 +167,7 @@ static eg_status run(evaluation *e, const uint32_t *order, size_t size, size_t b
             fits = room_for(e, order[i]) != NULL;
             if (fits)
                 memcpy(e->value[order[i]], from, (size_t)eg__node_elements(node) * sizeof(double));
+            if (fits) watch(e, order[i]);
         } else if (node->op == EG__GRAPH_scan) fits = run_scan(e, order[i]);
         else if (node->op != EG__GRAPH_stack && node->op != EG__GRAPH_total &&
                  node->op != EG__GRAPH_last)
@@ -161,26 +177,40 @@ static eg_status run(evaluation *e, const uint32_t *order, size_t size, size_t b
     return EG_OK;
 }
 
-eg_status eg__graph_evaluate(eg_graph *graph, size_t bindings, const eg__binding *bound,
-                             size_t count, const eg_node *outputs, double *const *out,
-                             bool training, uint64_t seed, eg_error *error) {
+static eg_status evaluate(evaluation *e, size_t bindings, const eg__binding *bound, size_t count,
+                          const eg_node *outputs, double *const *out, eg_error *error) {
+    eg_graph *graph = e->graph;
     eg_status status = eg_graph_check(graph, error);
     if (status) return status;
     uint32_t *order;
     size_t size;
     status = eg__graph_order(graph, count, outputs, &order, &size, error);
     if (status) return status;
-    evaluation e = {.graph = graph, .training = training, .seed = seed};
-    e.value =
-        eg__memory_take_array(graph->memory, EG_TAG_GRAPH, graph->size + 1, sizeof *e.value, NULL);
-    if (e.value) status = run(&e, order, size, bindings, bound, error);
+    e->value =
+        eg__memory_take_array(graph->memory, EG_TAG_GRAPH, graph->size + 1, sizeof *e->value, NULL);
+    if (e->value) status = run(e, order, size, bindings, bound, error);
     else status = eg__fail(error, EG_ERR_MEMORY, "no memory to evaluate %u nodes", graph->size);
-    for (size_t i = 0; !status && i < count; i++)
-        memcpy(out[i], e.value[outputs[i].id],
+    for (size_t i = 0; !status && out && i < count; i++)
+        memcpy(out[i], e->value[outputs[i].id],
                (size_t)eg__node_elements(eg__node_at(graph, outputs[i])) * sizeof(double));
-    for (uint32_t i = 1; e.value && i <= graph->size; i++)
-        eg__memory_give(graph->memory, e.value[i]);
-    eg__memory_give(graph->memory, e.value);
+    for (uint32_t i = 1; e->value && i <= graph->size; i++)
+        eg__memory_give(graph->memory, e->value[i]);
+    eg__memory_give(graph->memory, e->value);
     eg__memory_give(graph->memory, order);
     return status;
+}
+
+eg_status eg__graph_evaluate(eg_graph *graph, size_t bindings, const eg__binding *bound,
+                             size_t count, const eg_node *outputs, double *const *out,
+                             bool training, uint64_t seed, eg_error *error) {
+    evaluation e = {.graph = graph, .training = training, .seed = seed};
+    return evaluate(&e, bindings, bound, count, outputs, out, error);
+}
+
+eg_status eg__graph_hunt(eg_graph *graph, size_t bindings, const eg__binding *bound, size_t count,
+                         const eg_node *outputs, bool training, uint64_t seed, eg__culprit *out,
+                         eg_error *error) {
+    *out = (eg__culprit){0};
+    evaluation e = {.graph = graph, .training = training, .seed = seed, .culprit = out};
+    return evaluate(&e, bindings, bound, count, outputs, NULL, error);
 }

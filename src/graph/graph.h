@@ -160,4 +160,16 @@ eg_status eg__graph_evaluate(eg_graph *graph, size_t bindings, const eg__binding
                              size_t count, const eg_node *outputs, double *const *out,
                              bool training, uint64_t seed, eg_error *error);
 
+/* The first node that gives a value that is not finite when every value is rounded to f32, on the way to
+ * `output`. Constants may be infinite. */
+typedef struct eg__culprit {
+    uint32_t node; /* 0 = there is none */
+    uint64_t element;
+    uint64_t time; /* of a node inside of a scan */
+    double value;
+} eg__culprit;
+eg_status eg__graph_hunt(eg_graph *graph, size_t bindings, const eg__binding *bound, size_t count,
+                         const eg_node *outputs, bool training, uint64_t seed, eg__culprit *out,
+                         eg_error *error);
+
 #endif

@@ -63,3 +63,7 @@ const char *eg_model_note(const eg_model *model, const char *key, size_t index) 
     const eg__note *note = find(model, key);
     return note && index < note->count ? note->texts[index] : NULL;
 }
+
+const char *eg_model_note_key(const eg_model *model, size_t index) {
+    return index < model->note_count ? model->notes[index]->key : NULL;
+}

@@ -1,0 +1,122 @@
+/* Whole trainings: epochs over a data set, with a schedule, validation, early stopping and checkpoints. */
+#ifndef ELEGANS_FIT_H
+#define ELEGANS_FIT_H
+
+#include "elegans/data.h"
+#include "elegans/metrics.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- learning rates over time */
+typedef enum eg_schedule_kind {
+    EG_SCHEDULE_CONSTANT,
+    EG_SCHEDULE_EXPONENTIAL, /* times `decay` after each epoch */
+    EG_SCHEDULE_COSINE       /* half a wave down to `floor` at the end of the last epoch */
+} eg_schedule_kind;
+EG_API const char *eg_schedule_name(eg_schedule_kind kind); /* static; NULL past the last */
+typedef struct eg_schedule {                                /* all zero = constant */
+    eg_schedule_kind kind;
+    double decay;  /* 0 = 0.95 */
+    double floor;  /* a fraction of the rate */
+    double warmup; /* epochs in which the rate rises from 0 on a line, before all that */
+} eg_schedule;
+/* What the rate is multiplied with at `epoch`, of `epochs`, which counts in fractions. */
+EG_API double eg_schedule_factor(const eg_schedule *schedule, double epoch, double epochs);
+
+/* ---- progress */
+typedef struct eg_fit_epoch {   /* a line of the history */
+    double loss;                /* mean over the training data, as it was met */
+    double validation;          /* NaN = there are no such data */
+    double rate, gradient_norm; /* at its end; the norm is the mean */
+    double seconds;             /* measured */
+} eg_fit_epoch;
+
+typedef enum eg_fit_event {
+    EG_FIT_STEP,      /* after an update */
+    EG_FIT_EPOCH,     /* after the validation of an epoch */
+    EG_FIT_CHECKPOINT /* after one was written */
+} eg_fit_event;
+
+typedef struct eg_fit_progress {
+    eg_fit_event event;
+    uint64_t epoch, epochs;  /* the one at work, from 1 */
+    uint64_t batch, batches; /* of this epoch, done */
+    uint64_t steps;          /* updates so far */
+    uint64_t batch_size;
+    double loss;       /* mean of this epoch so far */
+    double validation; /* of the last epoch that has one; NaN = none */
+    double best;       /* the least so far; NaN = none */
+    uint64_t best_epoch;
+    double rate, gradient_norm;
+    double samples_per_second; /* measured, over this epoch */
+    double seconds,
+        seconds_left; /* of this run; the latter if all epochs are needed; NaN = unknown */
+    int resumed;      /* it goes on from a checkpoint */
+} eg_fit_progress;
+/* Returns 0 to go on; otherwise training ends here, with a checkpoint. */
+typedef int (*eg_fit_function)(void *user, const eg_fit_progress *progress);
+
+typedef struct eg_fit_options { /* all zero = sensible */
+    eg_loss loss;
+    eg_optimizer optimizer;
+    eg_schedule schedule;
+    uint64_t epochs;   /* 0 = 50 */
+    uint64_t patience; /* ends after so many epochs without a better one; 0 = never */
+    uint64_t
+        batch; /* windows in a step; 0 = as many as fit into `memory`, between the two below: */
+    uint64_t batch_least, batch_most; /* starting from 32; 0 = 1 and 128 */
+    uint64_t accumulate;              /* batches whose gradients make one update; 0 = 1 */
+    uint64_t
+        memory; /* bytes that it may take; 0 = no limit. Where a batch does not fit, steps of scans
+                           are computed twice instead of being kept */
+    uint64_t seed;  /* of the order of windows and of dropout */
+    double average; /* the model that is validated and kept is a running mean of the parameters,
+                           with this much of the past (0.999); 0 = the parameters themselves */
+    const char *checkpoint;    /* a file; NULL = none */
+    double checkpoint_seconds; /* between two of them; 0 = 10 */
+    uint64_t checkpoint_steps; /* or so many updates; 0 = by time */
+    int resume;    /* go on from the checkpoint if it is there; it must fit model and data */
+    int keep_last; /* the model ends with the last parameters, not with the best */
+    eg_fit_function progress; /* NULL = silent */
+    void *user;
+} eg_fit_options;
+
+typedef struct eg_fit_result {
+    uint64_t epochs, steps; /* done, with those before a checkpoint */
+    uint64_t batch_size;
+    uint64_t best_epoch;
+    double best;     /* the least validation loss, or training loss without such data */
+    int stopped;     /* by the progress function */
+    int early;       /* by patience */
+    double seconds;  /* of this run */
+    uint64_t memory; /* bytes that the trainer took; counted */
+    uint64_t history_count;
+    eg_fit_epoch *history; /* give it back with eg_fit_release */
+} eg_fit_result;
+
+/* Trains `model` in its units (eg_model_units_set them first). `validation` may be NULL. After a failure
+ * the model is as it was. `out` may be NULL. */
+EG_API eg_status eg_fit(eg_model *model, const eg_data *training, const eg_data *validation,
+                        const eg_fit_options *options, eg_fit_result *out, eg_error *error);
+EG_API void eg_fit_release(eg_model *model, eg_fit_result *result);
+
+/* ---- a model over all windows of a data set */
+typedef struct eg_evaluate_options {
+    eg_loss loss;
+    uint64_t batch; /* 0 = 32 */
+    /* Gets the outputs of each window, in the units of the model's user. NULL = nobody wants them. */
+    void (*outputs)(void *user, uint64_t window, uint64_t steps, const float *outputs);
+    void *user;
+} eg_evaluate_options;
+/* `loss` in standard units, as in training; `metrics` in those of the user. Both may be NULL. Data without
+ * targets have neither. */
+EG_API eg_status eg_evaluate(const eg_model *model, const eg_data *data,
+                             const eg_evaluate_options *options, double *loss, eg_metrics *metrics,
+                             eg_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,77 @@
+/* elegans eval: how good a model is on tables. */
+#include "train.h"
+
+typedef struct eval_wish {
+    data_wish data;
+    const char *model, *files, *loss;
+    bool json;
+} eval_wish;
+
+static int measure(eg_context *context, const eg_model *model, eval_wish *w, notes *n) {
+    int code = notes_read(model, &w->data, n);
+    if (code < 0 && w->loss) code = loss_parse(w->loss, &n->loss);
+    if (code >= 0) return code;
+    if (!w->data.target)
+        return fail(EXIT_USAGE, "eval needs --target COLUMN: the model does not say it");
+    int classes = n->loss == EG_LOSS_CLASSES;
+    const eg_data_options more = {.labels = n->labels, .label_count = n->label_count};
+    eg_data *data;
+    eg_metrics *metrics = NULL;
+    double loss;
+    code = data_read(context, w->files, &w->data, &more, &classes, &data);
+    if (code >= 0) return code;
+    code = metrics_of(context, model, data, n->loss, &loss, &metrics);
+    if (code < 0 && w->json) {
+        json *document = metrics_json(data, n->loss, loss, metrics);
+        json_put_text(document, "model", w->model);
+        json_put_text(document, "data", w->files);
+        code = json_print(document);
+    } else if (code < 0) {
+        print_title(w->model, w->files);
+        data_print("data", data);
+        metrics_print("measured", data, n->loss, loss, metrics);
+        code = EXIT_DONE;
+    }
+    eg_metrics_destroy(metrics);
+    eg_data_destroy(data);
+    return code;
+}
+
+int cmd_eval(int argc, char **argv) {
+    eval_wish w = {0};
+    context_flags flags = {0};
+    const option options[] = {
+        {"--data", OPTION_TEXT, &w.files, "FILES", "tables, separated by commas"},
+        DATA_OPTIONS(w.data),
+        {"--loss", OPTION_TEXT, &w.loss, "NAME", "mse, mae, huber, binary, classes"},
+        {"--json", OPTION_FLAG, &w.json, NULL, "print as JSON"},
+        CONTEXT_OPTIONS(flags),
+        {NULL, OPTION_FLAG, NULL, NULL, NULL}};
+    const usage use = {
+        "eval MODEL --data FILES [OPTIONS]",
+        "Runs a model over tables and compares what it says with what they say. Columns,\n"
+        "windows, labels and loss are those of the training, unless said otherwise.",
+        options,
+        "  elegans eval model.safetensors --data test.csv\n"
+        "  elegans eval model.safetensors --data a.csv,b.csv --stride 8 --json\n"};
+    int rest, code = options_read(&use, argc, argv, &rest);
+    if (code >= 0) return code;
+    if (rest != 1 || !w.files) return fail(EXIT_USAGE, "eval needs a model and --data FILES");
+    if (w.json && !json_usable()) return json_print(NULL);
+    w.model = argv[0];
+    eg_context *context;
+    eg_model *model;
+    eg_error error;
+    notes n = {0};
+    code = context_open(&flags, &context);
+    if (code >= 0) return code;
+    if (eg_model_open(context, w.model, &model, &error))
+        code = fail(EXIT_FAILED, "%s", error.message);
+    else {
+        code = measure(context, model, &w, &n);
+        eg_model_destroy(model);
+    }
+    notes_free(&n);
+    eg_context_destroy(context);
+    return code;
+}

@@ -1,0 +1,78 @@
+/* elegans train, eval, predict: tables in, a model out, or the other way round. Functions return -1 to go
+ * on, or the exit code after a message. */
+#ifndef EG__CLI_TRAIN_H
+#define EG__CLI_TRAIN_H
+
+#include "cli.h"
+
+/* What to make of tables; the same options for all three commands. */
+typedef struct data_wish {
+    const char *inputs, *target, *time, *spans, *group, *missing;
+    uint64_t ahead, window, stride;
+    bool partial, last, whole, short_header, no_header;
+} data_wish;
+#define DATA_OPTIONS(d)                                                                           \
+    {"--inputs", OPTION_TEXT, &(d).inputs, "COLUMNS",                                             \
+     "names, numbers, ranges (default: the rest)"},                                               \
+        {"--target", OPTION_TEXT, &(d).target, "COLUMNS", "what is to be predicted"},             \
+        {"--time", OPTION_TEXT, &(d).time, "COLUMN", "times or dates of the rows"},               \
+        {"--spans", OPTION_TEXT, &(d).spans, "COLUMN", "or the times between them"},              \
+        {"--group", OPTION_TEXT, &(d).group, "COLUMN", "a new value begins a new recording"},     \
+        {"--missing", OPTION_TEXT, &(d).missing, "POLICY", "error, drop, previous, mean, zero"},  \
+        {"--ahead", OPTION_COUNT, &(d).ahead, "N", "the target is that of N rows later"},         \
+        {"--window", OPTION_COUNT, &(d).window, "N",                                              \
+         "rows that are learned at once (default: 64)"},                                          \
+        {"--stride", OPTION_COUNT, &(d).stride, "N",                                              \
+         "rows between windows (default: half of one)"},                                          \
+        {"--whole", OPTION_FLAG, &(d).whole, NULL, "whole recordings instead of windows"},        \
+        {"--partial", OPTION_FLAG, &(d).partial, NULL, "shorter windows at the ends count, too"}, \
+        {"--last", OPTION_FLAG, &(d).last, NULL, "one target per window: that of its last row"},  \
+        {"--short-header", OPTION_FLAG, &(d).short_header, NULL, "the first column has no name"}, \
+    {                                                                                             \
+        "--no-header", OPTION_FLAG, &(d).no_header, NULL, "the first line are values"             \
+    }
+
+/* ---- train_data.c */
+/* Files are separated by commas. `classes` is set when it is -1: are the targets labels? */
+int data_read(eg_context *context, const char *files, const data_wish *wish,
+              const eg_data_options *more, int *classes, eg_data **out);
+void data_print(const char *name, const eg_data *data);
+
+/* ---- train_notes.c: what a model remembers of its data, so that it need not be told again */
+int notes_write(eg_model *model, const data_wish *wish, const eg_data *data, eg_loss loss);
+typedef struct notes { /* texts for lists of columns and labels */
+    char *inputs, *targets;
+    const char **labels;
+    size_t label_count;
+    eg_loss loss;
+} notes;
+/* Fills what the wish does not say. */
+int notes_read(const eg_model *model, data_wish *wish, notes *out);
+void notes_free(notes *n);
+
+/* ---- train_progress.c */
+typedef struct progress {
+    const char *log_path;
+    FILE *log;
+    bool quiet, terminal;
+    uint64_t last_drawn; /* ns */
+    bool failed;         /* the log could not be written */
+} progress;
+int progress_open(progress *p, const char *log_path, bool append, bool quiet);
+void progress_close(progress *p);
+int progress_tell(void *user, const eg_fit_progress *now); /* an eg_fit_function */
+bool progress_interrupted(void);
+
+/* ---- train_curve.c: an SVG of losses over epochs */
+int curve_write(const char *path, const eg_fit_result *result);
+
+/* ---- train_metrics.c */
+/* The name of a loss, of "mse" .. */
+int loss_parse(const char *name, eg_loss *out);
+int metrics_of(eg_context *context, const eg_model *model, const eg_data *data, eg_loss loss,
+               double *value, eg_metrics **out);
+void metrics_print(const char *name, const eg_data *data, eg_loss loss, double value,
+                   const eg_metrics *metrics);
+json *metrics_json(const eg_data *data, eg_loss loss, double value, const eg_metrics *metrics);
+
+#endif

@@ -1,0 +1,97 @@
+/* What a model remembers of the data it was trained on. */
+#include "train.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- writing */
+static bool put(eg_model *model, const char *key, const char *text, eg_error *error) {
+    return !text || !*text || eg_model_note_set(model, key, 1, &text, error) == EG_OK;
+}
+
+static bool put_count(eg_model *model, const char *key, uint64_t count, eg_error *error) {
+    char text[32];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)count);
+    return !count || put(model, key, text, error);
+}
+
+static bool put_list(eg_model *model, const char *key, const eg_data *data,
+                     const char *(*name_of)(const eg_data *, size_t), eg_error *error) {
+    size_t count = 0;
+    while (name_of(data, count)) count++;
+    const char **names = malloc((count + 1) * sizeof *names);
+    if (!names) return false;
+    for (size_t i = 0; i < count; i++) names[i] = name_of(data, i);
+    const bool fine = eg_model_note_set(model, key, count, names, error) == EG_OK;
+    free((void *)names);
+    return fine;
+}
+
+int notes_write(eg_model *model, const data_wish *w, const eg_data *data, eg_loss loss) {
+    eg_error e = {EG_ERR_MEMORY, "no memory"};
+    const uint64_t window = w->whole ? 0 : w->window ? w->window : 64;
+    const bool fine =
+        put_list(model, "inputs", data, eg_data_input, &e) &&
+        put_list(model, "targets", data, eg_data_target, &e) &&
+        put_list(model, "labels", data, eg_data_class, &e) && put(model, "time", w->time, &e) &&
+        put(model, "spans", w->spans, &e) && put(model, "group", w->group, &e) &&
+        put(model, "missing", w->missing, &e) && put(model, "loss", eg_loss_name(loss), &e) &&
+        put_count(model, "ahead", w->ahead, &e) && put_count(model, "window", window, &e) &&
+        put(model, "last", w->last ? "true" : NULL, &e);
+    return fine ? -1 : fail(EXIT_FAILED, "%s", e.message);
+}
+
+/* ---- reading */
+
+/* "a,b", with quotes around what has a comma; NULL = there is no such note. */
+static char *joined(const eg_model *model, const char *key) {
+    size_t size = 1;
+    const char *text;
+    for (size_t i = 0; (text = eg_model_note(model, key, i)); i++) size += strlen(text) + 3;
+    char *list = size > 1 ? malloc(size) : NULL, *to = list;
+    for (size_t i = 0; list && (text = eg_model_note(model, key, i)); i++) {
+        const char *quote = strchr(text, ',') ? "\"" : "";
+        to += sprintf(to, "%s%s%s%s", i ? "," : "", quote, text, quote);
+    }
+    return list;
+}
+
+static void fill(const eg_model *model, const char *key, const char **text) {
+    if (!*text) *text = eg_model_note(model, key, 0);
+}
+
+static void fill_count(const eg_model *model, const char *key, uint64_t *count) {
+    const char *text = eg_model_note(model, key, 0);
+    int64_t value;
+    if (!*count && text &&
+        eg_integer_parse(text, strlen(text), 1, INT64_MAX, &value, NULL) == EG_OK)
+        *count = (uint64_t)value;
+}
+
+int notes_read(const eg_model *model, data_wish *w, notes *out) {
+    *out = (notes){.inputs = joined(model, "inputs"), .targets = joined(model, "targets")};
+    const char *loss = eg_model_note(model, "loss", 0);
+    if (!w->inputs) w->inputs = out->inputs;
+    if (!w->target) w->target = out->targets;
+    if (!w->spans) fill(model, "time", &w->time);
+    if (!w->time) fill(model, "spans", &w->spans);
+    fill(model, "group", &w->group);
+    fill(model, "missing", &w->missing);
+    fill_count(model, "ahead", &w->ahead);
+    fill_count(model, "window", &w->window);
+    if (!w->window && out->inputs) w->whole = true; /* it was trained on whole recordings */
+    if (eg_model_note(model, "last", 0)) w->last = true;
+    while (eg_model_note(model, "labels", out->label_count)) out->label_count++;
+    out->labels = out->label_count ? malloc(out->label_count * sizeof *out->labels) : NULL;
+    if (out->label_count && !out->labels) return fail(EXIT_FAILED, "no memory");
+    for (size_t i = 0; i < out->label_count; i++)
+        out->labels[i] = eg_model_note(model, "labels", i);
+    return loss ? loss_parse(loss, &out->loss) : -1;
+}
+
+void notes_free(notes *n) {
+    free(n->inputs);
+    free(n->targets);
+    free((void *)n->labels);
+    *n = (notes){0};
+}

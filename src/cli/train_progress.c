@@ -1,0 +1,113 @@
+/* Progress of a training: a bar on a terminal, lines elsewhere, a log of JSON lines, and Ctrl-C. */
+#include "train.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t interrupted;
+static void on_interrupt(int signal_number) {
+    (void)signal_number;
+    interrupted = 1;
+}
+bool progress_interrupted(void) { return interrupted != 0; }
+
+int progress_open(progress *p, const char *log_path, bool append, bool quiet) {
+    *p = (progress){.log_path = log_path, .quiet = quiet, .terminal = isatty(STDERR_FILENO) != 0};
+    if (log_path && !json_usable())
+        return fail(EXIT_FAILED, "--log: this build has no JSON (jansson was not there)");
+    if (log_path && !(p->log = fopen(log_path, append ? "a" : "w")))
+        return fail(EXIT_FAILED, "cannot write '%s': %s", log_path, strerror(errno));
+    /* the second Ctrl-C ends the program at once */
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESETHAND};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    return -1;
+}
+
+void progress_close(progress *p) {
+    if (p->log && fclose(p->log) != 0) p->failed = true;
+    p->log = NULL;
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+}
+
+/* ---- numbers */
+static const char *clock_text(char out[32], double seconds) {
+    if (!isfinite(seconds)) return strcpy(out, "?");
+    const unsigned long long s = (unsigned long long)(seconds + 0.5);
+    if (s >= 3600) snprintf(out, 32, "%llu:%02llu:%02llu", s / 3600, s / 60 % 60, s % 60);
+    else snprintf(out, 32, "%llu:%02llu", s / 60, s % 60);
+    return out;
+}
+
+static const char *speed_text(char out[32], double speed) {
+    if (!isfinite(speed)) return strcpy(out, "?");
+    if (speed < 9999.5) snprintf(out, 32, "%.0f", speed);
+    else if (speed < 999950) snprintf(out, 32, "%.1fk", speed / 1e3);
+    else snprintf(out, 32, "%.1fM", speed / 1e6);
+    return out;
+}
+
+/* ---- a bar */
+static void draw(progress *p, const eg_fit_progress *now) {
+    enum { WIDE = 16, COLUMNS = 79, EVERY = 100000000 };
+    const uint64_t time = eg_clock_ns();
+    if (now->event == EG_FIT_STEP && time - p->last_drawn < EVERY) return;
+    p->last_drawn = time;
+    char bar[WIDE + 1], line[160], left[32], speed[32], validation[48] = "";
+    const double done = ((double)(now->epoch - 1) + (double)now->batch / (double)now->batches) /
+                        (double)now->epochs;
+    for (int i = 0; i < WIDE; i++) bar[i] = i < done * WIDE ? '#' : '.';
+    bar[WIDE] = 0;
+    if (isfinite(now->validation))
+        snprintf(validation, sizeof validation, "  val %.4g", now->validation);
+    snprintf(line, sizeof line, "epoch %llu/%llu [%s] loss %.4g%s  %s/s  %s left",
+             (unsigned long long)now->epoch, (unsigned long long)now->epochs, bar, now->loss,
+             validation, speed_text(speed, now->samples_per_second),
+             clock_text(left, now->seconds_left));
+    fprintf(stderr, "\r%-*.*s", COLUMNS, COLUMNS, line);
+    fflush(stderr);
+}
+
+static void clear_bar(void) { fprintf(stderr, "\r%79s\r", ""); }
+
+static void print_epoch(const progress *p, const eg_fit_progress *now) {
+    char speed[32], validation[64] = "";
+    if (p->terminal) clear_bar();
+    if (isfinite(now->validation))
+        snprintf(validation, sizeof validation, "  validation %-8.4g", now->validation);
+    fprintf(stderr, "epoch %3llu/%llu  loss %-8.4g%s  rate %-8.3g %7s windows/s%s\n",
+            (unsigned long long)now->epoch, (unsigned long long)now->epochs, now->loss, validation,
+            now->rate, speed_text(speed, now->samples_per_second),
+            now->best_epoch == now->epoch ? "  *" : "");
+}
+
+/* ---- the log */
+static void log_epoch(progress *p, const eg_fit_progress *now) {
+    json *line = json_new_object();
+    json_put_text(line, "event", "epoch");
+    json_put_count(line, "epoch", now->epoch);
+    json_put_count(line, "steps", now->steps);
+    json_put_number(line, "loss", now->loss);
+    json_put_number(line, "validation", now->validation);
+    json_put_number(line, "best", now->best);
+    json_put_count(line, "best_epoch", now->best_epoch);
+    json_put_number(line, "rate", now->rate);
+    json_put_number(line, "gradient_norm", now->gradient_norm);
+    json_put_number(line, "windows_per_second", now->samples_per_second);
+    json_put_number(line, "seconds", now->seconds);
+    if (!json_write_line(line, p->log)) p->failed = true;
+}
+
+int progress_tell(void *user, const eg_fit_progress *now) {
+    progress *p = user;
+    if (now->event == EG_FIT_EPOCH) {
+        if (!p->quiet) print_epoch(p, now);
+        if (p->log) log_epoch(p, now);
+    } else if (now->event == EG_FIT_STEP && !p->quiet && p->terminal) draw(p, now);
+    if (interrupted && p->terminal && !p->quiet) clear_bar();
+    return interrupted || p->failed;
+}

@@ -1,0 +1,109 @@
+/* Where a loss that is not finite comes from: the step is done again node by node. */
+#include "train/trainer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LEAVES = 520 };
+typedef struct hunt {
+    eg_trainer *trainer;
+    eg_graph *graph;
+    size_t count;
+    eg__binding bound[LEAVES];
+} hunt;
+
+static const float *values_of(const eg_trainer *t, const eg__node *node) {
+    const eg_train_batch *b = t->used;
+    const char *name = node->name;
+    if (strcmp(name, "x") == 0) return b->x;
+    if (strcmp(name, "target") == 0) return b->target;
+    if (strcmp(name, "weight") == 0) return b->weight;
+    if (strcmp(name, "timespans") == 0) return b->spans;
+    if (strcmp(name, "lengths") == 0) return b->lengths;
+    eg_tensor tensor = {0};
+    return eg_weights_tensor(t->weights, name, &tensor, NULL) ? NULL : tensor.data;
+}
+
+static bool bind(hunt *h, uint32_t id) {
+    const eg__node *node = &h->graph->nodes[id];
+    const size_t elements = (size_t)eg__node_elements(node);
+    const float *from = values_of(h->trainer, node);
+    if (!from || h->count == LEAVES) return false;
+    double *data =
+        eg__memory_take_array(h->trainer->memory, EG_TAG_GRAPH, elements, sizeof *data, NULL);
+    if (!data) return false;
+    for (size_t i = 0; i < elements; i++) data[i] = (double)from[i];
+    h->bound[h->count++] = (eg__binding){{id}, data};
+    return true;
+}
+
+/* Loss and, if that is finite, the gradients. */
+static eg_status find(hunt *h, eg__culprit *out, eg_error *error) {
+    eg_trainer *t = h->trainer;
+    eg_node outputs[LEAVES], wrt[LEAVES];
+    size_t count = 0;
+    eg__train_nodes n = {0};
+    eg_status status = eg__train_graph(t, h->graph, &n, error);
+    for (uint32_t i = 1; !status && i <= h->graph->size; i++) {
+        const unsigned op = h->graph->nodes[i].op;
+        if (op != EG__GRAPH_parameter && op != EG__GRAPH_input) continue;
+        if (!bind(h, i)) status = eg__fail(error, EG_ERR_MEMORY, "no memory");
+        else if (op == EG__GRAPH_parameter) wrt[count++] = (eg_node){i};
+    }
+    if (!status)
+        status =
+            eg__graph_hunt(h->graph, h->count, h->bound, 1, &n.loss, true, t->seed, out, error);
+    if (status || out->node) return status;
+    status = eg_gradient(h->graph, n.loss, count, wrt, outputs, error);
+    if (!status)
+        status =
+            eg__graph_hunt(h->graph, h->count, h->bound, count, outputs, true, t->seed, out, error);
+    return status;
+}
+
+/* Batches come first inside of scans, second after the time elsewhere; "" for what has no samples. */
+static void place(const eg_trainer *t, const eg__node *node, const eg__culprit *c, uint64_t *sample,
+                  char text[80]) {
+    const uint64_t batch = t->options.batch, time = t->options.time;
+    text[0] = 0;
+    *sample = UINT64_MAX;
+    if (node->op == EG__GRAPH_parameter) return;
+    const bool over_time =
+        !node->scan && node->rank >= 2 && node->shape[0] == time && node->shape[1] == batch;
+    if (!over_time && (!node->rank || node->shape[0] != batch)) return;
+    const uint64_t each = eg__node_elements(node) / batch / (over_time ? time : 1);
+    const uint64_t row = c->element / (each ? each : 1);
+    *sample = over_time ? row % batch : row;
+    const uint64_t step = over_time ? row / batch : c->time;
+    if (over_time || node->scan)
+        snprintf(text, 80, " at sample %llu, time %llu", (unsigned long long)*sample,
+                 (unsigned long long)step);
+    else snprintf(text, 80, " at sample %llu", (unsigned long long)*sample);
+}
+
+eg_status eg__train_blame(eg_trainer *t, eg__blame *out, eg_error *error) {
+    hunt h = {.trainer = t};
+    eg__culprit c = {0};
+    char what[160] = "", where[80] = "";
+    uint64_t sample = UINT64_MAX;
+    eg_status status = eg_graph_create(t->context, &h.graph, NULL);
+    if (!status) status = find(&h, &c, NULL);
+    if (!status && c.node) {
+        const eg__node *node = &h.graph->nodes[c.node];
+        place(t, node, &c, &sample, where);
+        if (node->name && *node->name)
+            snprintf(what, sizeof what, ": %s '%.60s' is %g", eg__node_operation(node), node->name,
+                     c.value);
+        else
+            snprintf(what, sizeof what, ": the first %g comes from node %u (%s)", c.value, c.node,
+                     eg__node_operation(node));
+    }
+    for (size_t i = 0; i < h.count; i++) eg__memory_give(t->memory, h.bound[i].data);
+    eg_graph_destroy(h.graph);
+    if (out) out->sample = sample;
+    char loss[40] = "a gradient is not finite";
+    if (!isfinite(t->loss)) snprintf(loss, sizeof loss, "the loss is %g", (double)t->loss);
+    return eg__fail(error, EG_ERR_FORMAT, "%s after %llu steps%s%s", loss,
+                    (unsigned long long)t->steps, what, where);
+}

@@ -1,0 +1,96 @@
+/* A model over all windows of a data set. */
+#include "elegans/fit.h"
+#include "train/trainer.h"
+
+#include <math.h>
+
+typedef struct pass {
+    const eg_model *model;
+    const eg_data *data;
+    const eg_evaluate_options *options;
+    eg_metrics *metrics;
+    eg_data_info info;
+    eg_units units;
+    eg_trainer *trainer;
+    float *row; /* the outputs of a window, in the units of the user */
+    double sum, weight;
+} pass;
+
+static void hand_out(const pass *p, uint64_t first, uint64_t count, const float *y) {
+    const uint64_t n = p->trainer->info.outputs, batch = p->trainer->options.batch;
+    for (uint64_t b = 0; b < count; b++) {
+        uint64_t begin, steps;
+        eg_data_window(p->data, first + b, &begin, &steps);
+        if (p->info.last) steps = 1;
+        for (uint64_t t = 0; t < steps; t++)
+            for (uint64_t i = 0; i < n; i++) {
+                const float value = y[(t * batch + b) * n + i];
+                p->row[t * n + i] = p->units.output_mean
+                                        ? value * p->units.output_scale[i] + p->units.output_mean[i]
+                                        : value;
+            }
+        p->options->outputs(p->options->user, first + b, steps, p->row);
+    }
+}
+
+static eg_status one_batch(pass *p, uint64_t first, eg_error *error) {
+    eg_trainer *t = p->trainer;
+    const uint64_t batch = t->options.batch, left = p->info.windows - first;
+    const uint64_t rows = p->info.last ? batch : batch * t->options.time;
+    const float *y;
+    double loss, weight = 0;
+    for (uint64_t i = 0; i < batch; i++)
+        eg_data_fill(p->data, &p->units, first + i, batch, t->options.time, i, &t->batch);
+    eg_status status = eg_trainer_evaluate(t, &loss, &y, error);
+    if (status) return status;
+    for (uint64_t i = 0; i < rows; i++) weight += (double)t->batch.weight[i];
+    if (weight > 0) p->sum += loss * weight;
+    p->weight += weight;
+    if (p->metrics)
+        status =
+            eg_metrics_add(p->metrics, y, t->batch.target, t->batch.weight, rows, &p->units, error);
+    if (status) return status;
+    if (p->options->outputs) hand_out(p, first, left < batch ? left : batch, y);
+    return EG_OK;
+}
+
+static eg_status prepare(pass *p, eg_error *error) {
+    eg_model_info info;
+    eg_model_info_get(p->model, &info);
+    if (p->info.inputs != info.inputs)
+        return eg__fail(error, EG_ERR_ARGUMENT, "the model takes %llu inputs, the data have %llu",
+                        (unsigned long long)info.inputs, (unsigned long long)p->info.inputs);
+    uint64_t batch = p->options->batch ? p->options->batch : 32;
+    if (batch > p->info.windows) batch = p->info.windows;
+    const eg_train_options options = {.batch = batch,
+                                      .time = p->info.steps,
+                                      .last = p->info.last,
+                                      .spans = p->info.spans,
+                                      .lengths = p->info.lengths,
+                                      .forward_only = 1,
+                                      .loss = p->options->loss};
+    eg_status status = eg_trainer_create(p->model, &options, &p->trainer, error);
+    if (status) return status;
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    p->row = eg__memory_take_array(p->model->memory, EG_TAG_WEIGHTS, (size_t)p->info.steps,
+                                   (size_t)info.outputs * sizeof *p->row, &reason);
+    return p->row ? EG_OK : eg__fail(error, reason.status, "%s", reason.message);
+}
+
+eg_status eg_evaluate(const eg_model *model, const eg_data *data,
+                      const eg_evaluate_options *options, double *loss, eg_metrics *metrics,
+                      eg_error *error) {
+    const eg_evaluate_options none = {0};
+    if (!model || !data) return eg__fail(error, EG_ERR_ARGUMENT, "evaluate: no model or no data");
+    pass p = {
+        .model = model, .data = data, .options = options ? options : &none, .metrics = metrics};
+    eg_data_info_get(data, &p.info);
+    eg_model_units_get(model, &p.units);
+    eg_status status = prepare(&p, error);
+    for (uint64_t first = 0; !status && first < p.info.windows; first += p.trainer->options.batch)
+        status = one_batch(&p, first, error);
+    if (!status && loss) *loss = p.weight > 0 ? p.sum / p.weight : NAN;
+    eg__memory_give(model->memory, p.row);
+    eg_trainer_destroy(p.trainer);
+    return status;
+}

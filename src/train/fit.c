@@ -1,0 +1,381 @@
+/* Epochs over a data set. */
+#include "train/fit.h"
+#include "base/random.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- preparing */
+static eg_status check(const eg__fit *f, eg_error *error) {
+    const eg_fit_options *o = &f->options;
+    eg_model_info info;
+    eg_model_info_get(f->model, &info);
+    const eg_data *const sets[] = {f->training, f->validation};
+    for (unsigned i = 0; i < 2 && sets[i]; i++) {
+        eg_data_info d;
+        eg_data_info_get(sets[i], &d);
+        if (d.inputs != info.inputs)
+            return eg__fail(error, EG_ERR_ARGUMENT,
+                            "the model takes %llu inputs, the data have %llu",
+                            (unsigned long long)info.inputs, (unsigned long long)d.inputs);
+        const uint64_t wanted = o->loss == EG_LOSS_CLASSES ? d.classes : d.targets;
+        if (!d.targets || (o->loss == EG_LOSS_CLASSES) != (d.classes > 0))
+            return eg__fail(error, EG_ERR_ARGUMENT, "the data have no targets for the loss '%s'",
+                            eg_loss_name(o->loss));
+        if (wanted != info.outputs)
+            return eg__fail(error, EG_ERR_ARGUMENT, "the model has %llu outputs, the data %llu %s",
+                            (unsigned long long)info.outputs, (unsigned long long)wanted,
+                            o->loss == EG_LOSS_CLASSES ? "classes" : "targets");
+        if (!d.windows || d.windows > UINT32_MAX)
+            return eg__fail(error, EG_ERR_ARGUMENT, "data of %llu windows",
+                            (unsigned long long)d.windows);
+    }
+    if (!(o->average >= 0 && o->average < 1))
+        return eg__fail(error, EG_ERR_ARGUMENT, "average %g is not within [0, 1)", o->average);
+    return EG_OK;
+}
+
+static float *take(eg__fit *f, size_t count, size_t size, eg_status *status, eg_error *error) {
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    void *memory = eg__memory_take_array(f->model->memory, EG_TAG_WEIGHTS, count, size, &reason);
+    if (!memory && !*status) *status = eg__fail(error, reason.status, "%s", reason.message);
+    return memory;
+}
+
+static float *parameters(const eg__fit *f) { return eg_weights_all(f->trainer->weights).data; }
+
+static eg_status begin(eg__fit *f, eg_error *error) {
+    eg_fit_options *o = &f->options;
+    eg_status status = check(f, error);
+    if (!status && o->checkpoint) status = eg__fit_hash(f, error);
+    if (status) return status;
+    if (o->resume && o->checkpoint && access(o->checkpoint, F_OK) == 0) {
+        f->resumed = true;
+        status = eg__checkpoint_batch(f, &o->batch, error);
+    }
+    if (!status) status = eg__fit_trainer(f, error);
+    if (status) return status;
+    eg_trainer *t = f->trainer;
+    t->seed = o->seed << 32;
+    f->state.version = EG__FIT_VERSION;
+    f->state.batch_size = t->options.batch;
+    f->state.count = t->count;
+    f->state.best = f->state.validation = NAN;
+    f->batches = f->data.windows / t->options.batch + (f->data.windows % t->options.batch != 0);
+    f->order = (uint32_t *)take(f, (size_t)f->data.windows, sizeof *f->order, &status, error);
+    f->best = take(f, t->count, sizeof *f->best, &status, error);
+    if (o->average > 0) f->average = take(f, t->count, sizeof *f->average, &status, error);
+    if (status) return status;
+    memcpy(f->best, parameters(f), t->count * sizeof *f->best);
+    if (f->average) memcpy(f->average, parameters(f), t->count * sizeof *f->average);
+    if (f->resumed) status = eg__checkpoint_load(f, error);
+    if (!status) status = eg__loader_start(t, f->training, &f->loader, error);
+    if (!status && f->validation)
+        status = eg__loader_start(t, f->validation, &f->validation_loader, error);
+    f->began = f->saved = eg_clock_ns();
+    f->saved_steps = f->state.steps;
+    return status;
+}
+
+static void end(eg__fit *f) {
+    eg__memory *memory = f->model->memory;
+    eg__loader_stop(f->loader);
+    eg__loader_stop(f->validation_loader);
+    eg_trainer_destroy(f->trainer);
+    eg__memory_give(memory, f->order);
+    eg__memory_give(memory, f->best);
+    eg__memory_give(memory, f->average);
+    eg__memory_give(memory, f->history);
+}
+
+/* The same for an epoch of a training, whoever asks and when. */
+static void draw_order(eg__fit *f) {
+    const uint32_t count = (uint32_t)f->data.windows;
+    const uint32_t words[] = {(uint32_t)f->options.seed, (uint32_t)(f->options.seed >> 32),
+                              (uint32_t)f->state.epoch};
+    eg__pcg random;
+    eg__pcg_seed_words(&random, words, 3);
+    for (uint32_t i = 0; i < count; i++) f->order[i] = i;
+    eg__pcg_shuffle(&random, count, f->order);
+}
+
+/* ---- telling */
+static double seconds_since(uint64_t start) { return (double)(eg_clock_ns() - start) * 1e-9; }
+
+static bool tell(eg__fit *f, eg_fit_event event) {
+    const eg__fit_state *s = &f->state;
+    if (!f->options.progress) return false;
+    const double seconds = seconds_since(f->began), epoch = seconds_since(f->epoch_began);
+    const bool ended = event == EG_FIT_EPOCH || (event == EG_FIT_CHECKPOINT && !s->batch);
+    eg_fit_progress p = {.event = event,
+                         .epoch = s->epoch + !ended,
+                         .epochs = f->options.epochs,
+                         .batch = ended ? f->batches : s->batch,
+                         .batches = f->batches,
+                         .steps = s->steps,
+                         .batch_size = s->batch_size,
+                         .validation = s->validation,
+                         .best = s->best,
+                         .best_epoch = s->best_epoch,
+                         .rate = f->rate,
+                         .gradient_norm = f->norm,
+                         .seconds = seconds,
+                         .seconds_left = NAN,
+                         .samples_per_second = epoch > 0 ? (double)f->samples / epoch : NAN,
+                         .resumed = f->resumed};
+    p.loss = ended                ? f->history[s->history_count - 1].loss
+             : s->loss_weight > 0 ? s->loss_sum / s->loss_weight
+                                  : NAN;
+    const double left =
+        (double)(f->options.epochs - s->epoch) - (double)s->batch / (double)f->batches;
+    if (f->samples && epoch > 0)
+        p.seconds_left = left * (double)f->data.windows * epoch / (double)f->samples;
+    return f->options.progress(f->options.user, &p) != 0;
+}
+
+static eg_status save(eg__fit *f, bool now, eg_error *error) {
+    const eg_fit_options *o = &f->options;
+    if (!o->checkpoint) return EG_OK;
+    const double wait = o->checkpoint_seconds > 0 ? o->checkpoint_seconds : 10;
+    const bool due = o->checkpoint_steps ? f->state.steps >= f->saved_steps + o->checkpoint_steps
+                                         : seconds_since(f->saved) >= wait;
+    if (!now && !due) return EG_OK;
+    f->state.seed = f->trainer->seed;
+    eg_status status = eg__checkpoint_save(f, error);
+    if (status) return status;
+    f->saved = eg_clock_ns();
+    f->saved_steps = f->state.steps;
+    tell(f, EG_FIT_CHECKPOINT);
+    return EG_OK;
+}
+
+/* ---- learning */
+static double weight_of(const eg_trainer *t, const eg_train_batch *batch) {
+    const uint64_t rows = t->options.last ? t->options.batch : t->options.batch * t->options.time;
+    double sum = 0;
+    for (uint64_t i = 0; i < rows; i++) sum += (double)batch->weight[i];
+    return sum;
+}
+
+/* Follows the parameters faster at first, when the past is worth less. */
+static void add_to_average(eg__fit *f) {
+    if (!f->average) return;
+    const double ramp = (1 + (double)f->state.steps) / (10 + (double)f->state.steps);
+    const float old = (float)(ramp < f->options.average ? ramp : f->options.average);
+    const float *p = parameters(f);
+    for (size_t i = 0; i < f->trainer->count; i++)
+        f->average[i] = old * f->average[i] + (1 - old) * p[i];
+}
+
+static eg_status update(eg__fit *f, eg_error *error) {
+    eg_train_result result;
+    const double at = (double)f->state.epoch + (double)f->state.batch / (double)f->batches;
+    const double factor = eg_schedule_factor(&f->options.schedule, at, (double)f->options.epochs);
+    f->rate = f->trainer->options.optimizer.learning_rate * (factor > 0 ? factor : 1e-12);
+    eg_status status = eg_trainer_update(f->trainer, f->rate, &result, error);
+    if (status) return status;
+    f->state.steps++;
+    f->norm = result.gradient_norm;
+    f->state.norm_sum += result.gradient_norm;
+    f->state.norms++;
+    add_to_average(f);
+    return EG_OK;
+}
+
+/* Which window it was, for a message about a sample of a batch. */
+static eg_status blame(eg__fit *f, eg_status status, eg_error *error) {
+    eg__blame b;
+    eg_error reason;
+    if (status != EG_ERR_FORMAT) return status;
+    eg__train_blame(f->trainer, &b, &reason);
+    uint64_t at = f->state.batch * f->state.batch_size + b.sample, first = 0, length = 0;
+    if (b.sample == UINT64_MAX || at >= f->data.windows)
+        return eg__fail(error, status, "epoch %llu, batch %llu: %s",
+                        (unsigned long long)f->state.epoch + 1,
+                        (unsigned long long)f->state.batch + 1, reason.message);
+    eg_data_window(f->training, f->order[at], &first, &length);
+    size_t table;
+    uint64_t row;
+    eg_data_row(f->training, first, &table, &row);
+    return eg__fail(error, status, "epoch %llu, batch %llu: %.150s (row %llu of table %zu)",
+                    (unsigned long long)f->state.epoch + 1, (unsigned long long)f->state.batch + 1,
+                    reason.message, (unsigned long long)row + 1, table + 1);
+}
+
+static eg_status learn(eg__fit *f, bool *stop, eg_error *error) {
+    eg__fit_state *s = &f->state;
+    eg_trainer *t = f->trainer;
+    const eg_train_batch *batch;
+    const uint64_t accumulate = f->options.accumulate;
+    draw_order(f);
+    f->epoch_began = eg_clock_ns();
+    f->samples = 0;
+    eg__loader_begin(f->loader, f->order, f->data.windows, s->batch);
+    while (!*stop && (batch = eg__loader_next(f->loader))) {
+        eg_train_result result;
+        eg_status status = eg_trainer_use(t, batch, error);
+        if (!status) status = eg_trainer_gradient(t, &result, error);
+        if (status) return blame(f, status, error);
+        const double weight = weight_of(t, batch);
+        s->loss_sum += result.loss * weight;
+        s->loss_weight += weight;
+        const uint64_t before = s->batch * s->batch_size;
+        f->samples +=
+            before + s->batch_size < f->data.windows ? s->batch_size : f->data.windows - before;
+        const bool due = (s->batch + 1) % accumulate == 0 || s->batch + 1 == f->batches;
+        if (due) status = update(f, error);
+        if (status) return blame(f, status, error);
+        s->batch++;
+        if (!due) continue;
+        *stop = tell(f, EG_FIT_STEP);
+        status = save(f, *stop, error);
+        if (status) return status;
+    }
+    return EG_OK;
+}
+
+/* With the parameters, or with their mean where that is kept. */
+static eg_status swap_average(eg__fit *f, eg_error *error) {
+    if (!f->average) return EG_OK;
+    eg_status status = eg_weights_begin(f->trainer->weights, 1, error);
+    if (status) return status;
+    float *p = parameters(f);
+    for (size_t i = 0; i < f->trainer->count; i++) {
+        const float kept = p[i];
+        p[i] = f->average[i];
+        f->average[i] = kept;
+    }
+    eg_weights_end(f->trainer->weights);
+    return EG_OK;
+}
+
+static eg_status validate(eg__fit *f, double *out, eg_error *error) {
+    double sum = 0, weights = 0, loss;
+    const eg_train_batch *batch;
+    eg_data_info info;
+    *out = NAN;
+    if (!f->validation) return EG_OK;
+    eg_data_info_get(f->validation, &info);
+    eg__loader_begin(f->validation_loader, NULL, info.windows, 0);
+    while ((batch = eg__loader_next(f->validation_loader))) {
+        eg_status status = eg_trainer_use(f->trainer, batch, error);
+        if (!status) status = eg_trainer_evaluate(f->trainer, &loss, NULL, error);
+        if (status) return status;
+        const double weight = weight_of(f->trainer, batch);
+        if (weight > 0) sum += loss * weight;
+        weights += weight;
+    }
+    if (weights > 0) *out = sum / weights;
+    return EG_OK;
+}
+
+eg_status eg__fit_history_room(eg__fit *f, uint64_t count, eg_error *error) {
+    void *list = f->history;
+    if (count <= f->history_room) return EG_OK;
+    if (!eg__memory_grow(f->model->memory, EG_TAG_WEIGHTS, &list, f->state.history_count,
+                         &f->history_room, count - f->state.history_count, sizeof *f->history))
+        return eg__fail(error, EG_ERR_MEMORY, "no memory for the history of a training");
+    f->history = list;
+    return EG_OK;
+}
+
+/* What an epoch came to, and whether it was the best. */
+static eg_status conclude(eg__fit *f, eg_error *error) {
+    eg__fit_state *s = &f->state;
+    eg_fit_epoch now = {.rate = f->rate,
+                        .seconds = seconds_since(f->epoch_began),
+                        .loss = s->loss_weight > 0 ? s->loss_sum / s->loss_weight : NAN,
+                        .gradient_norm = s->norms > 0 ? s->norm_sum / s->norms : NAN};
+    eg_status status = swap_average(f, error);
+    if (!status) status = validate(f, &now.validation, error);
+    const double measure = f->validation ? now.validation : now.loss;
+    if (!status) status = eg__fit_history_room(f, s->history_count + 1, error);
+    if (status) return status;
+    f->history[s->history_count++] = now;
+    s->validation = now.validation;
+    s->epoch++;
+    s->batch = 0;
+    s->loss_sum = s->loss_weight = s->norm_sum = s->norms = 0;
+    s->stale++;
+    if (!(s->best <= measure)) { /* also the first */
+        s->best = measure;
+        s->best_epoch = s->epoch;
+        s->stale = 0;
+        memcpy(f->best, parameters(f), f->trainer->count * sizeof *f->best);
+    }
+    return swap_average(f, error);
+}
+
+static eg_status run(eg__fit *f, eg_fit_result *out, eg_error *error) {
+    const eg_fit_options *o = &f->options;
+    bool stop = false;
+    eg_status status = EG_OK;
+    while (!status && !stop && f->state.epoch < o->epochs) {
+        if (o->patience && f->state.stale >= o->patience) {
+            out->early = 1;
+            break;
+        }
+        status = learn(f, &stop, error);
+        if (status || stop) break;
+        status = conclude(f, error);
+        if (!status) stop = tell(f, EG_FIT_EPOCH);
+        const bool last = stop || f->state.epoch == o->epochs;
+        if (!status) status = save(f, last, error);
+    }
+    out->stopped = stop;
+    return status;
+}
+
+/* The best parameters, or the last ones, into the model. */
+static eg_status store(eg__fit *f, eg_error *error) {
+    eg_trainer *t = f->trainer;
+    const bool best = f->state.best_epoch && !f->options.keep_last;
+    const float *from = best ? f->best : f->average ? f->average : parameters(f);
+    eg_status status = eg_weights_begin(t->weights, 1, error);
+    if (status) return status;
+    if (from != parameters(f)) memcpy(parameters(f), from, t->count * sizeof *from);
+    eg_weights_end(t->weights);
+    return eg_trainer_store(t, f->model, error);
+}
+
+eg_status eg_fit(eg_model *model, const eg_data *training, const eg_data *validation,
+                 const eg_fit_options *options, eg_fit_result *out, eg_error *error) {
+    const eg_fit_options none = {0};
+    eg_fit_result ignored;
+    if (!out) out = &ignored;
+    memset(out, 0, sizeof *out);
+    if (!model || !training) return eg__fail(error, EG_ERR_ARGUMENT, "fit: no model or no data");
+    eg__fit f = {.model = model,
+                 .training = training,
+                 .validation = validation,
+                 .options = options ? *options : none};
+    if (!f.options.epochs) f.options.epochs = 50;
+    if (!f.options.accumulate) f.options.accumulate = 1;
+    eg_data_info_get(training, &f.data);
+    eg_status status = begin(&f, error);
+    if (!status) status = run(&f, out, error);
+    if (!status) status = store(&f, error);
+    if (!status) {
+        out->epochs = f.state.epoch;
+        out->steps = f.state.steps;
+        out->batch_size = f.state.batch_size;
+        out->best = f.state.best;
+        out->best_epoch = f.state.best_epoch;
+        out->seconds = seconds_since(f.began);
+        out->memory = eg__train_bytes(f.trainer, 1 + EG__LOADER_BATCHES * (validation ? 2 : 1));
+        if (out != &ignored) {
+            out->history_count = f.state.history_count;
+            out->history = f.history;
+            f.history = NULL;
+        }
+    }
+    end(&f);
+    return status;
+}
+
+void eg_fit_release(eg_model *model, eg_fit_result *result) {
+    eg__memory_give(model->memory, result->history);
+    result->history = NULL;
+    result->history_count = 0;
+}

@@ -1,0 +1,43 @@
+/* What the parts of training share: a trainer's programs, memory and counters. */
+#ifndef EG__TRAINER_H
+#define EG__TRAINER_H
+
+#include "nn/model.h"
+#include "train/optimizer.h"
+
+struct eg_trainer {
+    eg_context *context;
+    eg__memory *memory;
+    const eg_model *model;
+    eg_train_options options;
+    eg_model_info info;
+    eg_program *program, *forward; /* with gradients, and without dropout or gradients */
+    eg_weights *weights;
+    eg_instance *instance, *forward_instance;
+    size_t count; /* floats of all parameters, with the gaps between them */
+    float *gradients, *sum, *first, *second; /* in the order of the weights */
+    eg_train_batch batch;                    /* its own */
+    const eg_train_batch *used;
+    float *outputs, loss;
+    uint64_t steps, added, seed; /* updates; gradients in the sum; of dropout */
+};
+
+/* ---- trainer_program.c */
+typedef struct eg__train_nodes {
+    eg_model_nodes model;
+    eg_node target, weight, loss;
+} eg__train_nodes;
+/* The model and its loss. */
+eg_status eg__train_graph(const eg_trainer *t, eg_graph *graph, eg__train_nodes *out,
+                          eg_error *error);
+eg_status eg__train_compile(eg_trainer *t, eg_error *error);
+/* Bytes of all that a trainer with compiled programs takes, with `batches` batches. */
+uint64_t eg__train_bytes(const eg_trainer *t, uint64_t batches);
+
+/* ---- blame.c: where a loss that is not finite comes from, as a message in `error` */
+typedef struct eg__blame {
+    uint64_t sample; /* of the batch; UINT64_MAX = cannot be told */
+} eg__blame;
+eg_status eg__train_blame(eg_trainer *t, eg__blame *out, eg_error *error);
+
+#endif

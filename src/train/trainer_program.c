@@ -1,0 +1,86 @@
+/* The programs of a trainer: loss with gradients, and loss alone. */
+#include "train/trainer.h"
+
+#include <stdio.h>
+
+eg_status eg__train_graph(const eg_trainer *t, eg_graph *g, eg__train_nodes *out, eg_error *error) {
+    const eg_train_options *o = &t->options;
+    const eg_model_options options = {.batch = o->batch,
+                                      .time = o->time,
+                                      .last = o->last,
+                                      .spans = o->spans,
+                                      .lengths = o->lengths,
+                                      .standard = 1};
+    eg_status status = eg_model_build(t->model, g, &options, &out->model, error);
+    if (status) return status;
+    const uint64_t all[] = {o->time, o->batch, t->batch.target_size}, *shape = all + o->last;
+    const unsigned rank = o->last ? 2 : 3;
+    const uint64_t ones[] = {o->time, o->batch, 1};
+    out->target = eg_input(g, "target", EG_F32, rank, shape);
+    out->weight = eg_input(g, "weight", EG_F32, rank, ones + o->last);
+    out->loss = eg_loss_node(g, o->loss, out->model.y, out->target, out->weight);
+    return eg_graph_check(g, error);
+}
+
+static eg_status compile_forward(eg_trainer *t, eg_error *error) {
+    eg_graph *g;
+    eg__train_nodes n = {0};
+    eg_status status = eg_graph_create(t->context, &g, error);
+    if (!status) status = eg__train_graph(t, g, &n, error);
+    const eg_output outputs[] = {{"loss", n.loss}, {"y", n.model.y}};
+    if (!status) status = eg_compile(t->context, g, 2, outputs, NULL, &t->forward, error);
+    eg_graph_destroy(g);
+    return status;
+}
+
+enum { PARAMETERS = 512 };
+static eg_status compile_gradient(eg_trainer *t, eg_error *error) {
+    eg_graph *g;
+    eg__train_nodes n = {0};
+    eg_node wrt[PARAMETERS], d[PARAMETERS];
+    eg_output outputs[PARAMETERS + 1];
+    char names[PARAMETERS][EG__NAME_MAX + 2];
+    size_t count = 0;
+    eg_status status = eg_graph_create(t->context, &g, error);
+    if (!status) status = eg__train_graph(t, g, &n, error);
+    for (uint32_t i = 1; !status && i <= g->size; i++) {
+        if (g->nodes[i].op != EG__GRAPH_parameter) continue;
+        if (count == PARAMETERS)
+            status = eg__fail(error, EG_ERR_UNSUPPORTED, "more than %d parameters", PARAMETERS);
+        else {
+            snprintf(names[count], sizeof names[0], "d.%s", g->nodes[i].name);
+            wrt[count++] = (eg_node){i};
+        }
+    }
+    const eg_gradient_options gradient = {.memory = t->options.memory};
+    if (!status) status = eg_gradient_with(g, &gradient, n.loss, count, wrt, d, error);
+    outputs[0] = (eg_output){"loss", n.loss};
+    for (size_t i = 0; i < count; i++) outputs[i + 1] = (eg_output){names[i], d[i]};
+    const eg_compile_options training = {.training = 1};
+    if (!status)
+        status = eg_compile(t->context, g, count + 1, outputs, &training, &t->program, error);
+    eg_graph_destroy(g);
+    return status;
+}
+
+eg_status eg__train_compile(eg_trainer *t, eg_error *error) {
+    eg_status status = t->options.forward_only ? EG_OK : compile_gradient(t, error);
+    return status ? status : compile_forward(t, error);
+}
+
+uint64_t eg__train_bytes(const eg_trainer *t, uint64_t batches) {
+    const eg_program *const programs[] = {t->program, t->forward};
+    const eg_train_options *o = &t->options;
+    const uint64_t steps = o->time * o->batch, rows = o->last ? o->batch : steps;
+    uint64_t floats = steps * (t->info.inputs + 1) + rows * (t->batch.target_size + 1) + o->batch;
+    uint64_t bytes = batches * floats * sizeof(float) + rows * t->info.outputs * sizeof(float);
+    for (unsigned i = 0; i < 2; i++) {
+        eg_program_info info;
+        if (!programs[i]) continue;
+        eg_program_info_get(programs[i], &info);
+        bytes += info.arena_bytes + info.derived_bytes + info.state_bytes + info.constant_bytes;
+        bytes += info.scratch_bytes * eg_context_threads(t->context);
+        if (!i) bytes += 5 * info.parameter_bytes; /* weights, gradients, their sum, two moments */
+    }
+    return bytes;
+}

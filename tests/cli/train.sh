@@ -1,0 +1,53 @@
+# a room in which somebody is or is not: times are irregular, a value is missing, one line ends in CRLF
+awk 'BEGIN { srand(1); t = 0; print "when,warm,light,who"; for (i = 0; i < 600; i++) {
+    t += 1 + int(3 * ((i * 7919) % 101) / 101); s = (int(i / 40) % 2);
+    printf "2024-01-01T%02d:%02d:%02d,%s,%.2f,%s\n", t / 3600, t / 60 % 60, t % 60,
+        i == 77 ? "" : sprintf("%.3f", 20 + 2 * s + ((i * 31) % 17) / 40), 5 + 90 * s + ((i * 13) % 7), s ? "ann" : "nobody" } }' > room.csv
+figures() { sed -E -e 's/^  (time|memory|loss|mse|rmse|mae|r2|accuracy|f1|macro f1) .*/  \1/' -e 's/precision .*/.../' -e 's/best .*/best .../'; }
+progress() { sed 's/  loss .*/  .../'; }
+say="--data room.csv --target who --time when --window 20 --missing previous --rate 0.02 --epochs 6 --batch 4"
+echo "# a classifier: labels by name, dates, a missing value"
+elegans train $say --model cfc:autoncp:16:4 --output room.safetensors --log log.jsonl --curve curve.svg 2> said.txt | figures
+progress < said.txt; wc -l < log.jsonl; grep -c '"event":"epoch"' log.jsonl; grep -c polyline curve.svg; ls *.checkpoint 2> /dev/null
+elegans show room.safetensors | sed -n '/^units/,$p'
+echo "# it is good, and says so of other data"
+head -n 200 room.csv > other.csv
+elegans eval room.safetensors --data other.csv --json | awk '/"accuracy"/ { print ($2 > 0.9 ? "good" : "bad: " $2) }'
+elegans eval room.safetensors --data other.csv | figures
+cut -d, -f1-3 other.csv > bare.csv
+elegans predict room.safetensors --data bare.csv --output said.csv | sed 's/^  time .*/  time/'
+head -n 1 said.csv; wc -l < said.csv; cut -d, -f2 said.csv | sort -u
+elegans predict room.safetensors --data bare.csv,bare.csv --digits 2 | sed -n '1s/$/ (header)/p; 200,201s/,.*//p'
+echo "# the same bits: two threads, stopped and resumed, options in a file"
+elegans train $say --model cfc:autoncp:16:4 --output b.safetensors --threads 2 --quiet > /dev/null 2>&1; cmp room.safetensors b.safetensors && echo same
+printf '{"data": "room.csv", "target": ["who"], "time": "when", "window": 20, "missing": "previous", "rate": 0.5, "epochs": 6, "batch": 4, "quiet": true, "checkpoint": "c.checkpoint"}' > room.json
+elegans train room.json --rate 0.02 --model cfc:autoncp:16:4 --output c.safetensors > /dev/null; cmp room.safetensors c.safetensors && echo same
+elegans train room.json --rate 0.02 --model cfc:autoncp:16:4 --output d.safetensors --resume > /dev/null; cmp room.safetensors d.safetensors && echo same
+elegans train room.json --rate 0.03 --model cfc:autoncp:16:4 --output d.safetensors --resume; echo "exit $?"
+echo "# numbers, ahead, one answer per window, less memory"
+elegans train --data room.csv --inputs warm,light --target light --ahead 2 --last --window 8 --stride 4 --missing drop --epochs 2 --quiet --output n.safetensors --memory 4M --batch auto --optimizer adamw --weight-decay 0.01 --schedule exponential --average 0.9 | figures
+elegans predict n.safetensors --data room.csv | head -n 1; elegans predict n.safetensors --data room.csv | wc -l
+sed 1,90d bare.csv > complete.csv; elegans run n.safetensors --input complete.csv --time 1 | awk -F, 'NR == 41 { print ($1 > -50 && $1 < 150 ? "in its units" : $1) }'
+echo "# what is refused"
+elegans train; echo "exit $?"
+elegans train --data room.csv; echo "exit $?"
+elegans train --data nothing.csv --target who; echo "exit $?"
+elegans train --data room.csv --target nobody; echo "exit $?"
+elegans train --data room.csv --target who --time when; echo "exit $?"
+elegans train $say --missing guess; echo "exit $?"
+elegans train $say --model ltc:autoncp:16:4; echo "exit $?"
+elegans train $say --loss taxes; echo "exit $?"
+elegans train $say --loss mse; echo "exit $?"
+elegans train $say --batch none; echo "exit $?"
+elegans train $say --memory 10K --quiet; echo "exit $?"
+elegans train $say --validation 0.99; echo "exit $?"
+elegans train $say --resume --output e.safetensors; echo "exit $?"
+elegans train $say --output no/such/folder/m.safetensors --quiet --every 1 2> said.txt; echo "exit $?"; sed 's/m\.checkpoint.*/m.checkpoint.../' said.txt
+printf '{"epochs": "many"}' > bad.json; elegans train bad.json; echo "exit $?"
+printf '{"epoch": 3}' > bad.json; elegans train bad.json; echo "exit $?"
+printf '{"epochs": 3' > bad.json; elegans train bad.json; echo "exit $?"
+sed 's/nobody/somebody/' other.csv > strange.csv; elegans eval room.safetensors --data strange.csv; echo "exit $?"
+printf 'when,warm,light,who\n2024-01-01,1,2,ann\n2023-01-01,1,2,ann\n' > back.csv; elegans eval room.safetensors --data back.csv; echo "exit $?"
+elegans eval cfc:4,in=2 --data room.csv; echo "exit $?"
+elegans predict room.safetensors; echo "exit $?"
+elegans predict room.safetensors --data bare.csv --json; echo "exit $?"

@@ -1,0 +1,139 @@
+/* Units and notes of a model: what it takes and gives, and what it remembers. */
+#include "test.h"
+#include "elegans/elegans.h"
+
+#include <math.h>
+
+AREA(units, "a model in other units says what the bare one says; notes are kept")
+
+enum { I = 2, O = 3, T = 5 };
+static const float input_mean[I] = {10, -2}, input_scale[I] = {4, 0.5f};
+static const float output_mean[O] = {1, 0, -7}, output_scale[O] = {2, 1, 0.25f};
+static const eg_units units = {input_mean, input_scale, output_mean, output_scale, 30};
+
+/* Outputs of a stream and of a batch, [2][T][O]. */
+static void run(eg_context *context, eg_model *model, float x[T][I], float span, float y[2][T][O]) {
+    eg_error error;
+    eg_stream_program *program;
+    eg_stream *stream;
+    CHECK_OK(eg_stream_compile(model, &program, &error), error);
+    CHECK_OK(eg_stream_create(program, &stream, &error), error);
+    for (int t = 0; t < T; t++)
+        CHECK_OK(eg_stream_step(stream, x[t], span, y[0][t], &error), error);
+    eg_stream_destroy(stream);
+    eg_stream_program_destroy(program);
+    eg_graph *g;
+    eg_model_nodes n;
+    eg_program *compiled;
+    eg_weights *weights;
+    eg_instance *instance;
+    float spans[T] = {span, span, span, span, span};
+    const eg_model_options how = {.batch = 1, .time = T, .batch_first = 1, .spans = 1};
+    CHECK_OK(eg_graph_create(context, &g, &error), error);
+    CHECK_OK(eg_model_build(model, g, &how, &n, &error), error);
+    const eg_output output = {"y", n.y};
+    CHECK_OK(eg_compile(context, g, 1, &output, NULL, &compiled, &error), error);
+    CHECK_OK(eg_weights_create(compiled, &weights, &error), error);
+    CHECK_OK(eg_model_weights(model, weights, &error), error);
+    CHECK_OK(eg_instance_create(compiled, weights, &instance, &error), error);
+    const eg_tensor tensors[] = {
+        {EG_F32, 3, {1, T, I}, x}, {EG_F32, 2, {1, T}, spans}, {EG_F32, 3, {1, T, O}, y[1]}};
+    CHECK_OK(eg_instance_bind(instance, "x", &tensors[0], &error), error);
+    CHECK_OK(eg_instance_bind(instance, "timespans", &tensors[1], &error), error);
+    CHECK_OK(eg_instance_bind(instance, "y", &tensors[2], &error), error);
+    CHECK_OK(eg_run(instance, NULL, &error), error);
+    eg_instance_destroy(instance);
+    eg_weights_destroy(weights);
+    eg_program_release(compiled);
+    eg_graph_destroy(g);
+}
+
+TEST(units, in_streams_and_batches) {
+    static const char *const specs[] = {"cfc:6,in=2,proj=3,backbone=4,seed=2",
+                                        "ltc:autoncp:9:3,in=2,seed=2",
+                                        "cfc:autoncp:9:3,in=2,seed=2"};
+    for (size_t s = 0; s < 3; s++) {
+        eg_context *context;
+        eg_model *model;
+        eg_error error;
+        float raw[T][I], standard[T][I], want[2][T][O], got[2][T][O];
+        uint64_t seed = 5;
+        for (int t = 0; t < T; t++)
+            for (int i = 0; i < I; i++) {
+                standard[t][i] = test_random(&seed);
+                raw[t][i] = standard[t][i] * input_scale[i] + input_mean[i];
+            }
+        CHECK_OK(eg_context_create(&context, NULL, &error), error);
+        CHECK_OK(eg_model_open(context, specs[s], &model, &error), error);
+        run(context, model, standard, 1.5f, want);
+        CHECK_OK(eg_model_units_set(model, &units, &error), error);
+        run(context, model, raw, 45, got);
+        for (int k = 0; k < 2; k++)
+            for (int t = 0; t < T; t++)
+                for (int o = 0; o < O; o++) {
+                    const float y = want[k][t][o] * output_scale[o] + output_mean[o];
+                    CHECK(fabsf(y - got[k][t][o]) < 1e-5f, "%s, step %d: %g, not %g", specs[s], t,
+                          (double)got[k][t][o], (double)y);
+                }
+        eg_model_destroy(model);
+        eg_context_destroy(context);
+    }
+}
+
+TEST(units, refusals) {
+    static const float zero[] = {1, 0}, nothing[] = {NAN, 1};
+    static const struct {
+        eg_units units;
+        const char *part;
+    } cases[] = {{{.input_mean = input_mean}, "a mean without a scale"},
+                 {{.input_mean = input_mean, .input_scale = zero}, "input 1: mean -2, scale 0"},
+                 {{.input_mean = nothing, .input_scale = input_scale}, "input 0: mean nan"},
+                 {{.time = -1}, "time -1"}};
+    eg_context *context;
+    eg_model *model;
+    eg_error error;
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_model_open(context, "cfc:3,in=2", &model, &error), error);
+    CHECK_OK(eg_model_units_set(model, &units, &error), error);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        CHECK_FAILS(eg_model_units_set(model, &cases[i].units, &error), error, EG_ERR_ARGUMENT,
+                    cases[i].part);
+    eg_units kept;
+    eg_model_units_get(model, &kept);
+    CHECK(kept.input_mean[1] == -2 && kept.output_scale[2] == 0.25f && kept.time == 30,
+          "a refusal changed the units");
+    CHECK_OK(eg_model_units_set(model, &kept, &error), error); /* its own */
+    eg_model_units_get(model, &kept);
+    CHECK(kept.input_mean[1] == -2, "its own units changed");
+    eg_model_destroy(model);
+    eg_context_destroy(context);
+}
+
+TEST(units, notes) {
+    static const char *const names[] = {"CO2", "a, b", ""};
+    eg_context *context;
+    eg_model *model;
+    eg_error error;
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_model_open(context, "cfc:3,in=2", &model, &error), error);
+    CHECK(!eg_model_note(model, "inputs", 0), "a note of nothing");
+    CHECK_OK(eg_model_note_set(model, "inputs", 3, names, &error), error);
+    CHECK_OK(eg_model_note_set(model, "loss", 1, names, &error), error);
+    CHECK(strcmp(eg_model_note(model, "inputs", 1), "a, b") == 0 &&
+              !eg_model_note(model, "inputs", 3),
+          "another note");
+    CHECK_OK(eg_model_note_set(model, "inputs", 1, names + 1, &error), error);
+    CHECK(strcmp(eg_model_note(model, "inputs", 0), "a, b") == 0, "not replaced");
+    CHECK_OK(eg_model_note_set(model, "inputs", 0, NULL, &error), error);
+    CHECK(!eg_model_note(model, "inputs", 0) && eg_model_note(model, "loss", 0), "not removed");
+    CHECK_FAILS(eg_model_note_set(model, "", 1, names, &error), error, EG_ERR_ARGUMENT, "key");
+    char key[32];
+    eg_status status = EG_OK;
+    for (int i = 0; !status && i < 100; i++) {
+        snprintf(key, sizeof key, "k%d", i);
+        status = eg_model_note_set(model, key, 1, names, &error);
+    }
+    CHECK(status == EG_ERR_UNSUPPORTED, "a hundred notes: %s", eg_status_name(status));
+    eg_model_destroy(model);
+    eg_context_destroy(context);
+}
