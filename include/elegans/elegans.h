@@ -13,6 +13,7 @@
 #include "elegans/kernels.h"
 #include "elegans/measure.h"
 #include "elegans/memory.h"
+#include "elegans/metrics.h"
 #include "elegans/model.h"
 #include "elegans/program.h"
 #include "elegans/safetensors.h"
