@@ -345,11 +345,12 @@ static uint64_t next(uint64_t *state, uint64_t below) {
     return (*state >> 33) % below;
 }
 
+/* A list of columns: mostly one that can be. */
 static const char *pick(uint64_t *state) {
-    static const char *const lists[] = {NULL,  NULL,  "a",   "b",   "1-3",    "last", "x",
-                                        "x,a", "4-9", "2,3", "d,",  "1-last", "e",    "c",
-                                        "",    "-",   "1-",  "a,a", ",",      "99"};
-    return lists[next(state, sizeof lists / sizeof *lists)];
+    static const char *const good[] = {"a", "b", "1-3", "x", "x.1,a", "2,4", "4-5"},
+                             *const bad[] = {"d,", "1-last", "e", "",   "-",
+                                             "1-", "a,a",    ",", "99", "4-9"};
+    return next(state, 12) ? good[next(state, 7)] : bad[next(state, 10)];
 }
 
 static void check_data(data_test *test, const eg_data *data, uint64_t *state) {
@@ -403,25 +404,26 @@ TEST(data_parts, any_options) {
         double *values = test_alloc((size_t)rows * 6 * sizeof *values);
         eg_table tables[2];
         for (uint64_t i = 0; i < rows * 6; i++)
-            values[i] = next(&state, 40) ? (double)next(&state, i % 6 == 5 ? 2 : 4) : NAN;
-        for (uint64_t i = 0; i < rows && next(&state, 3); i++) values[6 * i + 2] = (double)(i / 2);
+            values[i] = next(&state, 60) ? (double)next(&state, i % 6 == 5 ? 2 : 4) : NAN;
+        for (uint64_t i = 0; i < rows && next(&state, 60); i++) values[6 * i + 2] = (double)(i / 2);
         tables[0] = tables[1] = table_of(rows, 6, next(&state, 4) ? names : NULL, values);
         tables[0].kinds = tables[1].kinds = kinds;
         tables[0].steps = next(&state, 5);
-        const eg_data_options options = {.inputs = pick(&state),
-                                         .targets = pick(&state),
-                                         .time = next(&state, 2) ? NULL : "c",
-                                         .spans = next(&state, 4) ? NULL : pick(&state),
-                                         .group = next(&state, 4) ? NULL : pick(&state),
-                                         .classes = !next(&state, 3),
-                                         .labels = next(&state, 2) ? NULL : known,
-                                         .label_count = next(&state, 7),
-                                         .missing = (eg_missing)next(&state, 6),
-                                         .ahead = next(&state, 3) ? 0 : next(&state, 4),
-                                         .window = next(&state, 5),
-                                         .stride = next(&state, 4),
-                                         .partial = (int)next(&state, 2),
-                                         .last = (int)next(&state, 2)};
+        const eg_data_options options = {
+            .inputs = next(&state, 2) ? NULL : pick(&state),
+            .targets = next(&state, 4) ? pick(&state) : NULL,
+            .time = next(&state, 2) ? NULL : "3",
+            .spans = next(&state, 6) ? NULL : pick(&state),
+            .group = next(&state, 6) ? NULL : pick(&state),
+            .classes = !next(&state, 4),
+            .labels = next(&state, 2) ? NULL : known,
+            .label_count = next(&state, 7),
+            .missing = (eg_missing)(next(&state, 20) ? 1 + next(&state, 4) : next(&state, 7)),
+            .ahead = next(&state, 3) ? 0 : next(&state, 4),
+            .window = next(&state, 5),
+            .stride = next(&state, 4),
+            .partial = (int)next(&state, 2),
+            .last = (int)next(&state, 2)};
         eg_data *data;
         const size_t count = 1 + (size_t)next(&state, 2);
         test.error.message[0] = 0;
