@@ -424,10 +424,11 @@ TEST(data, tables_that_do_not_go_together) {
     static const double values[] = {1, 2, 3, NAN};
     static const eg_column date[] = {{EG_COLUMN_DATE, 0, NULL}, {0}};
     const eg_table good = table_of(2, 2, ab, values);
-    eg_table dates = good, empty = good, huge = good;
+    eg_table dates = good, empty = good, huge = good, long_one = good;
     dates.kinds = date;
     empty.values = NULL;
-    huge.rows = UINT64_MAX / 2;
+    huge.rows = UINT64_MAX / 2 + 1; /* times two columns is 0 */
+    long_one.rows = UINT64_MAX / 2;
     const struct {
         eg_table second;
         const char *time;
@@ -441,7 +442,8 @@ TEST(data, tables_that_do_not_go_together) {
          "column 2 is 'c' in table 2, 'b' in the first"},
         {table_of(0, 0, ab, values), NULL, EG_ERR_ARGUMENT, "table 2 has no columns"},
         {empty, NULL, EG_ERR_ARGUMENT, "table 2 has no values"},
-        {huge, NULL, EG_ERR_OVERFLOW, "do not fit"},
+        {huge, NULL, EG_ERR_OVERFLOW, "rows of 2 columns do not fit"},
+        {long_one, NULL, EG_ERR_OVERFLOW, ""},
         {dates, "a", EG_ERR_ARGUMENT, "time: dates in one table, numbers in another"},
         {good, NULL, EG_ERR_FORMAT, "row 2 of table 1, column 'b': no value"},
     };

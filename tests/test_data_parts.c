@@ -303,6 +303,41 @@ TEST(data_parts, batches) {
     data_test_close(&test);
 }
 
+/* Rows of all widths: vectors and what is left of them, values that are missing at every place. */
+TEST(data_parts, wide_rows) {
+    enum { MOST = 19, ROWS = 23 };
+    data_test test;
+    data_test_open(&test);
+    float mean[MOST], scale[MOST];
+    uint64_t state = 9;
+    for (int i = 0; i < MOST; i++) {
+        mean[i] = test_random(&state);
+        scale[i] = 2 + test_random(&state);
+    }
+    for (uint64_t width = 1; width <= MOST; width++) {
+        double *values = test_alloc((size_t)(ROWS * width) * sizeof *values);
+        for (uint64_t i = 0; i < ROWS * width; i++)
+            values[i] = i % (width + 1) == 0 ? NAN : (double)test_random(&state);
+        const eg_table table = table_of(ROWS, width, NULL, values);
+        const eg_data_options options = {.missing = EG_MISSING_MEAN};
+        const eg_units units = {.input_mean = mean, .input_scale = scale};
+        eg_data *data;
+        CHECK_OK(eg_data_create(test.context, 1, &table, &options, &data, &test.error), test.error);
+        test_batch b = test_batch_make(data, 1, ROWS);
+        eg_data_fill(data, &units, 0, 1, ROWS, 0, &b.of);
+        for (uint64_t i = 0; i < ROWS * width; i++) {
+            const uint64_t k = i % width;
+            const float want = isnan(values[i]) ? 0 : ((float)values[i] - mean[k]) / scale[k];
+            CHECK(b.of.x[i] == want, "%d wide, value %d is %g, not %g", (int)width, (int)i,
+                  (double)b.of.x[i], (double)want);
+        }
+        test_batch_free(&b);
+        eg_data_destroy(data);
+        free(values);
+    }
+    data_test_close(&test);
+}
+
 /* What a model gets is what it trains on: a batch as a trainer has it. */
 TEST(data_parts, a_trainer) {
     data_test test;

@@ -22,9 +22,7 @@ EG_API const char *eg_missing_name(eg_missing missing); /* "error"; static; NULL
  * the name of an array of an .npz for all its columns ("x" for "x.1" .. "x.17"). A name goes before all
  * else that it could mean; a column that is there twice is EG_ERR_ARGUMENT. */
 typedef struct eg_data_options {
-    const char
-        *inputs; /* NULL = all numbers that are none of the others, but for a column without a name
-                         * beside others that have one */
+    const char *inputs; /* NULL = all numbers that have a name, if any has, and mean nothing else */
     const char *targets; /* NULL = none: there is nothing to learn, only to predict */
     const char *time;    /* a column of times or dates that do not go back within a recording */
     const char *spans;   /* or one of the times that passed before each row */
