@@ -19,9 +19,10 @@ typedef enum eg_missing {                   /* what becomes of an input that is 
 EG_API const char *eg_missing_name(eg_missing missing); /* "error"; static; NULL past the last */
 
 /* Columns are given as a list: "Temperature,CO2,5-7,last": names, numbers from 1, ranges of numbers, and
- * the name of an array of an .npz for all its columns ("x" for "x.1" .. "x.17"). */
+ * the name of an array of an .npz for all its columns ("x" for "x.1" .. "x.17"). A name goes before all
+ * else that it could mean; a column that is there twice is EG_ERR_ARGUMENT. */
 typedef struct eg_data_options {
-    const char *inputs;  /* NULL = all numbers that are none of the others */
+    const char *inputs; /* NULL = all numbers that have a name, if any has, and mean nothing else */
     const char *targets; /* NULL = none: there is nothing to learn, only to predict */
     const char *time;    /* a column of times or dates that do not go back within a recording */
     const char *spans;   /* or one of the times that passed before each row */
@@ -34,39 +35,45 @@ typedef struct eg_data_options {
     uint64_t ahead;  /* the target of a row stands so many rows below, in the same recording */
     uint64_t window; /* rows of a window; 0 = whole recordings */
     uint64_t stride; /* from the start of a window to that of the next; 0 = window */
-    int partial;     /* windows at the ends of recordings may be shorter, else they are left out */
+    int partial;     /* one window at the end of a recording may be shorter, else it is left out */
     int last;        /* one target per window: that of its last row */
 } eg_data_options;
 
 typedef struct eg_data eg_data; /* opaque; read by any number of threads */
 
 /* The recordings of some tables, which need not stay. All tables have the same columns; each begins a new
- * recording. Missing targets count for nothing when a model learns. Time that goes back is a fault with its
- * line. The span of the first row of a recording is the median of all. You own *out. */
+ * recording, and so does each `steps` of a table and each change of `group`. Missing targets count for
+ * nothing when a model learns. The span of the first row of a recording is the median of all that are not
+ * 0, if it is not given. Classes are the labels of the target in the order of strcmp, or its numbers
+ * (integers from 0) in theirs, named "0", "3", ... EG_ERR_FORMAT names line and column: a missing input
+ * that is to be a fault, a number that is infinite or beyond f32, time that goes back or is not there, an
+ * unknown label. EG_ERR_ARGUMENT: options and columns that cannot be, or not a single window. You own
+ * *out. `options` may be NULL. */
 EG_API eg_status eg_data_create(eg_context *context, size_t table_count, const eg_table *tables,
                                 const eg_data_options *options, eg_data **out, eg_error *error);
 EG_API void eg_data_destroy(eg_data *data); /* NULL is fine */
 
 typedef struct eg_data_info {
-    uint64_t rows, recordings, windows;
+    uint64_t rows, recordings; /* of the whole, also when this is a part of it */
+    uint64_t windows;
     uint64_t steps; /* of the longest window */
     uint64_t inputs, targets;
     uint64_t classes; /* 0 = numbers are to be predicted */
     uint64_t missing; /* inputs that were not there */
-    int spans;        /* elapsed times are known, else each is 1 */
+    int spans;        /* elapsed times are known, or rows were left out; else each is 1 */
     int dates;        /* and come from dates: in seconds */
     int lengths;      /* windows differ in length */
     int last;
 } eg_data_info;
 EG_API void eg_data_info_get(const eg_data *data, eg_data_info *out);
-/* Names of columns and classes; NULL past the end. Without a header "1", "2", ... */
+/* Names of columns and classes; NULL past the end. A column without one is "1", "2", ... */
 EG_API const char *eg_data_input(const eg_data *data, size_t index);
 EG_API const char *eg_data_target(const eg_data *data, size_t index);
 EG_API const char *eg_data_class(const eg_data *data, size_t index);
 
 /* ---- parts: each shares the rows of the whole and is destroyed on its own */
 typedef enum eg_split_kind {
-    EG_SPLIT_AUTO,       /* recordings when there are ten or more, else time */
+    EG_SPLIT_AUTO, /* recordings when there are ten or more, or each is one window; else time */
     EG_SPLIT_RECORDINGS, /* whole recordings, drawn at random */
     EG_SPLIT_TIME,       /* the end of each recording; windows across the border are left out */
     EG_SPLIT_WINDOWS,    /* windows, drawn at random: those that overlap are then in both parts */
@@ -76,32 +83,34 @@ EG_API const char *eg_split_name(eg_split_kind kind); /* "auto"; static; NULL pa
 
 typedef struct eg_split {
     eg_split_kind kind;
-    double fraction; /* of the second part, within 0..1 */
+    double fraction; /* of the second part, between 0 and 1: rounded down, but one thing at least */
     double at;       /* EG_SPLIT_AT: in the unit of the time column */
     uint32_t
         seed; /* of numpy's RandomState(seed).permutation: the second part takes its first ones */
 } eg_split;
-/* EG_ERR_ARGUMENT when a part would be empty. */
+/* EG_ERR_ARGUMENT when a part would be empty. Windows stay in their order. */
 EG_API eg_status eg_data_split(const eg_data *data, const eg_split *split, eg_data **first,
                                eg_data **second, eg_error *error);
 
 /* ---- units: what the rows of the windows have as mean and deviation, and the median time between them.
  * Arrays for `inputs` and `targets` floats; a column that never changes has scale 1. Targets are asked for
- * by `targets` != 0 and must not be classes. */
+ * by `targets` != 0 and must not be classes; `time` may be NULL. Rows of several windows count once. */
 EG_API eg_status eg_data_units(const eg_data *data, int targets, float *input_mean,
                                float *input_scale, float *target_mean, float *target_scale,
                                float *time, eg_error *error);
 
 /* ---- batches: window `window` as sample `sample` of a batch of `batch` samples and `time` steps, in
  * standard units: (x - mean) / scale; NULL in `units` leaves values as they are. Steps after its end have
- * weight 0. `window` past the last makes an empty sample, of weight 0. */
+ * weight 0, and so have rows without a (whole) target. `window` past the last makes an empty sample, of
+ * weight 0 and length 0; steps after `time` are left out. Arrays of `out` that are NULL are not filled.
+ * With `last`, targets and weights are [batch]. Any thread. */
 EG_API void eg_data_fill(const eg_data *data, const eg_units *units, uint64_t window,
                          uint64_t batch, uint64_t time, uint64_t sample, const eg_train_batch *out);
 
-/* Where a window lies: its first row among all that were kept, and its length. For those who write
- * predictions beside the rows. */
+/* Where a window lies: its first row among all that were kept, and its length; 0 past the last. For those
+ * who write predictions beside the rows. */
 EG_API void eg_data_window(const eg_data *data, uint64_t window, uint64_t *first, uint64_t *length);
-/* Of a row that was kept: the table it came from, and its row there. */
+/* Of a row that was kept: the table it came from (from 0), and its row there. */
 EG_API void eg_data_row(const eg_data *data, uint64_t row, size_t *table, uint64_t *table_row);
 
 #ifdef __cplusplus

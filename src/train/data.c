@@ -1,0 +1,204 @@
+/* Data sets: made, shared by their parts, asked about, given back. */
+#include "engine/context.h"
+#include "train/data.h"
+
+#include <string.h>
+
+const char *eg_missing_name(eg_missing missing) {
+    static const char *const names[] = {"error", "drop", "previous", "mean", "zero"};
+    return (unsigned)missing < 5 ? names[missing] : NULL;
+}
+
+/* ---- memory */
+void *eg__data_take(eg__memory *memory, size_t count, size_t size, eg_status *status,
+                    eg_error *error) {
+    if (*status) return NULL;
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    void *block = eg__memory_take_array(memory, EG_TAG_TENSOR, count, size, &reason);
+    if (!block) *status = eg__fail(error, reason.status, "%s", reason.message);
+    return block;
+}
+
+const char **eg__data_texts(eg__memory *memory, size_t count, eg__text_at text, const void *user,
+                            eg_status *status, eg_error *error) {
+    char scratch[EG_NUMBER_SIZE];
+    size_t size = 0;
+    bool fits = eg__size_mul(count, sizeof(char *), &size);
+    for (size_t i = 0; i < count; i++)
+        fits = fits && eg__size_add(size, strlen(text(user, i, scratch)) + 1, &size);
+    if (!fits && !*status) *status = eg__fail(error, EG_ERR_OVERFLOW, "names do not fit");
+    const char **names = eg__data_take(memory, size, 1, status, error);
+    if (!names) return NULL;
+    char *at = (char *)(names + count);
+    for (size_t i = 0; i < count; i++) {
+        const char *from = text(user, i, scratch);
+        const size_t length = strlen(from) + 1;
+        names[i] = memcpy(at, from, length);
+        at += length;
+    }
+    return names;
+}
+
+static void store_release(eg__store *s) {
+    if (__atomic_sub_fetch(&s->users, 1, __ATOMIC_ACQ_REL) != 0) return;
+    void *const blocks[] = {s->x,
+                            s->y,
+                            s->spans,
+                            s->times,
+                            s->mean,
+                            s->starts,
+                            s->table_starts,
+                            s->origins,
+                            (void *)s->input_names,
+                            (void *)s->target_names,
+                            (void *)s->class_names};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        eg__memory_give(s->memory, blocks[i]);
+    eg__memory_give(s->memory, s);
+}
+
+/* ---- parts */
+eg_status eg__data_part(eg__store *store, size_t count, eg_data **out, eg_error *error) {
+    eg_status status = EG_OK;
+    eg_data *data = eg__data_take(store->memory, 1, sizeof *data, &status, error);
+    eg__window *windows = eg__data_take(store->memory, count, sizeof *windows, &status, error);
+    if (status) {
+        eg__memory_give(store->memory, data);
+        return status;
+    }
+    __atomic_add_fetch(&store->users, 1, __ATOMIC_RELAXED);
+    data->store = store;
+    data->count = count;
+    data->windows = windows;
+    *out = data;
+    return EG_OK;
+}
+
+void eg__data_measure(eg_data *data) {
+    uint64_t shortest = UINT64_MAX;
+    data->steps = 0;
+    for (size_t i = 0; i < data->count; i++) {
+        const uint64_t length = data->windows[i].length;
+        if (length > data->steps) data->steps = length;
+        if (length < shortest) shortest = length;
+    }
+    data->lengths = data->count && shortest != data->steps;
+}
+
+void eg_data_destroy(eg_data *data) {
+    if (!data) return;
+    eg__store *store = data->store;
+    eg__memory_give(store->memory, data->windows);
+    eg__memory_give(store->memory, data);
+    store_release(store);
+}
+
+/* ---- made from tables */
+static eg_status check_options(const eg_data_options *o, eg_error *error) {
+    if (!eg_missing_name(o->missing))
+        return eg__fail(error, EG_ERR_ARGUMENT, "unknown policy %d for missing values",
+                        (int)o->missing);
+    if (o->time && o->spans)
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "a column of times '%.40s' and one of elapsed times '%.40s'", o->time,
+                        o->spans);
+    if (o->classes && !o->targets)
+        return eg__fail(error, EG_ERR_ARGUMENT, "classes, but no target that has them");
+    for (size_t i = 0; o->classes && o->labels && i < o->label_count; i++)
+        if (!o->labels[i]) return eg__fail(error, EG_ERR_ARGUMENT, "label %zu is no text", i + 1);
+    if (o->classes && o->labels && !o->label_count)
+        return eg__fail(error, EG_ERR_ARGUMENT, "a list of no labels");
+    return EG_OK;
+}
+
+static eg_status read_tables(eg__reader *r, eg_data **out, eg_error *error) {
+    const eg_data_options *o = r->options;
+    eg__store *s = r->store;
+    const eg_status status = eg__reader_columns(r, error);
+    if (status) return status;
+    if (o->classes) {
+        const eg_status classes = eg__reader_classes(r, error);
+        if (classes) return classes;
+    }
+    const eg_status rows = eg__reader_rows(r, error);
+    if (rows) return rows;
+    s->last = o->last != 0;
+    return eg__data_windows(s, o, out, error);
+}
+
+eg_status eg_data_create(eg_context *context, size_t table_count, const eg_table *tables,
+                         const eg_data_options *options, eg_data **out, eg_error *error) {
+    static const eg_data_options defaults = {0};
+    if (out) *out = NULL;
+    if (!context || !tables || !table_count || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "data: no context, tables or place");
+    if (!options) options = &defaults;
+    eg_status status = check_options(options, error);
+    eg__memory *memory = eg__context_memory(context);
+    eg__store *store = eg__data_take(memory, 1, sizeof *store, &status, error);
+    if (status) return status;
+    store->memory = memory;
+    store->users = 1;
+    eg__reader reader = {.store = store,
+                         .table_count = table_count,
+                         .tables = tables,
+                         .options = options,
+                         .time = EG__NO_COLUMN,
+                         .spans = EG__NO_COLUMN,
+                         .group = EG__NO_COLUMN};
+    status = read_tables(&reader, out, error);
+    eg__memory_give(memory, reader.inputs);
+    eg__memory_give(memory, reader.targets);
+    eg__memory_give(memory, reader.numbers);
+    store_release(store); /* the part is its user now; without one, all is given back */
+    return status;
+}
+
+/* ---- questions */
+void eg_data_info_get(const eg_data *data, eg_data_info *out) {
+    const eg__store *s = data->store;
+    *out = (eg_data_info){.rows = s->rows,
+                          .recordings = s->recordings,
+                          .windows = data->count,
+                          .steps = data->steps,
+                          .inputs = s->inputs,
+                          .targets = s->targets,
+                          .classes = s->classes,
+                          .missing = s->missing,
+                          .spans = s->spans != NULL,
+                          .dates = s->dates,
+                          .lengths = data->lengths,
+                          .last = s->last};
+}
+
+const char *eg_data_input(const eg_data *data, size_t index) {
+    return index < data->store->inputs ? data->store->input_names[index] : NULL;
+}
+
+const char *eg_data_target(const eg_data *data, size_t index) {
+    return index < data->store->targets ? data->store->target_names[index] : NULL;
+}
+
+const char *eg_data_class(const eg_data *data, size_t index) {
+    return index < data->store->classes ? data->store->class_names[index] : NULL;
+}
+
+void eg_data_window(const eg_data *data, uint64_t window, uint64_t *first, uint64_t *length) {
+    const eg__window w =
+        window < data->count ? data->windows[window] : (eg__window){data->store->rows, 0};
+    if (first) *first = w.first;
+    if (length) *length = w.length;
+}
+
+void eg_data_row(const eg_data *data, uint64_t row, size_t *table, uint64_t *table_row) {
+    const eg__store *s = data->store;
+    size_t low = 0, high = s->tables; /* table_starts[low] <= row < table_starts[high] */
+    const bool exists = row < s->rows;
+    while (exists && high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (s->table_starts[middle] <= row) low = middle;
+        else high = middle;
+    }
+    if (table) *table = exists ? low : s->tables;
+    if (table_row) *table_row = exists ? s->origins[row] : 0;
+}

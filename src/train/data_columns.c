@@ -1,0 +1,247 @@
+/* Which columns of the tables are inputs, targets, times: lists such as "Temperature,CO2,5-7,last". */
+#include "formats/file.h"
+#include "train/data.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ITEM_SIZE = 256, NAME_SIZE = 48 };
+
+/* ---- names. A column without one is called by its number. */
+static const char *column_name(const eg_table *t, uint64_t column, char scratch[EG_NUMBER_SIZE]) {
+    if (t->names && t->names[column][0]) return t->names[column];
+    snprintf(scratch, EG_NUMBER_SIZE, "%llu", (unsigned long long)column + 1);
+    return scratch;
+}
+
+static const char *quoted_name(const eg_table *t, uint64_t column, char out[NAME_SIZE]) {
+    char scratch[EG_NUMBER_SIZE];
+    const char *name = column_name(t, column, scratch);
+    return eg__file_quote(out, NAME_SIZE, name, strlen(name));
+}
+
+typedef struct listed {
+    const eg_table *table;
+    const uint64_t *columns;
+} listed;
+
+static const char *listed_name(const void *user, size_t index, char scratch[EG_NUMBER_SIZE]) {
+    const listed *l = user;
+    return column_name(l->table, l->columns[index], scratch);
+}
+
+eg_status eg__reader_fault(const eg__reader *r, size_t table, uint64_t row, uint64_t column,
+                           eg_error *error, const char *format, ...) {
+    char fault[128], name[NAME_SIZE], which[32] = "";
+    const eg_table *t = &r->tables[table];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(fault, sizeof fault, format, arguments);
+    va_end(arguments);
+    if (r->table_count > 1) snprintf(which, sizeof which, " of table %zu", table + 1);
+    return eg__fail(error, EG_ERR_FORMAT, "%s %llu%s, column '%s': %s", t->lines ? "line" : "row",
+                    (unsigned long long)(t->lines ? t->lines[row] : row + 1), which,
+                    quoted_name(t, column, name), fault);
+}
+
+/* ---- all tables have the same columns */
+static eg_status check_table(const eg__reader *r, size_t index, eg_error *error) {
+    const eg_table *first = r->tables, *t = &r->tables[index];
+    size_t size;
+    if (!t->columns) return eg__fail(error, EG_ERR_ARGUMENT, "table %zu has no columns", index + 1);
+    if (t->rows && !t->values)
+        return eg__fail(error, EG_ERR_ARGUMENT, "table %zu has no values", index + 1);
+    if (t->rows > SIZE_MAX || t->columns > SIZE_MAX ||
+        !eg__size_mul((size_t)t->rows, (size_t)t->columns, &size))
+        return eg__fail(error, EG_ERR_OVERFLOW, "table %zu: %llu rows of %llu columns do not fit",
+                        index + 1, (unsigned long long)t->rows, (unsigned long long)t->columns);
+    if (t->columns != first->columns)
+        return eg__fail(error, EG_ERR_ARGUMENT, "table %zu has %llu columns, the first has %llu",
+                        index + 1, (unsigned long long)t->columns,
+                        (unsigned long long)first->columns);
+    if (!t->names != !first->names)
+        return eg__fail(error, EG_ERR_ARGUMENT, "table %zu has %s header, the first has %s",
+                        index + 1, t->names ? "a" : "no", first->names ? "one" : "none");
+    for (uint64_t c = 0; t->names && c < t->columns; c++) {
+        const char *a = first->names[c], *b = t->names[c];
+        /* an index that one file gives a name to and another does not is the same column */
+        if (!*a || !*b || strcmp(a, b) == 0) continue;
+        char name[NAME_SIZE], other[NAME_SIZE];
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "column %llu is '%s' in table %zu, '%s' in the first",
+                        (unsigned long long)c + 1, quoted_name(t, c, name), index + 1,
+                        quoted_name(first, c, other));
+    }
+    return EG_OK;
+}
+
+/* ---- lists */
+typedef struct list {
+    const eg_table *table;
+    uint64_t *columns; /* room for all */
+    uint64_t count;
+} list;
+
+static eg_status list_add(list *l, uint64_t column, eg_error *error) {
+    char name[NAME_SIZE];
+    for (uint64_t i = 0; i < l->count; i++)
+        if (l->columns[i] == column)
+            return eg__fail(error, EG_ERR_ARGUMENT, "column '%s' is there twice",
+                            quoted_name(l->table, column, name));
+    l->columns[l->count++] = column;
+    return EG_OK;
+}
+
+/* "5-7" or "5-last", from 0 and both included; false when it is no such thing. */
+static bool parse_range(const eg_table *t, const char *item, uint64_t *first, uint64_t *last) {
+    const char *dash = strchr(item, '-');
+    int64_t from, to = (int64_t)t->columns;
+    if (!dash || eg_integer_parse(item, (size_t)(dash - item), 1, to, &from, NULL)) return false;
+    if (strcmp(dash + 1, "last") != 0 &&
+        eg_integer_parse(dash + 1, strlen(dash + 1), from, to, &to, NULL))
+        return false;
+    *first = (uint64_t)from - 1;
+    *last = (uint64_t)to - 1;
+    return true;
+}
+
+/* "x.17" for the array "x" */
+static bool is_of_array(const char *name, const char *array) {
+    const size_t length = strlen(array);
+    if (strncmp(name, array, length) != 0 || name[length] != '.' || !name[length + 1]) return false;
+    return strspn(name + length + 1, "0123456789") == strlen(name + length + 1);
+}
+
+static eg_status list_item(list *l, const char *item, eg_error *error) {
+    const eg_table *t = l->table;
+    uint64_t first = 0, last = 0;
+    eg_error reason = {0};
+    eg_status status = eg_table_column(t, item, &first, &reason);
+    if (!status) return list_add(l, first, error);
+    if (status == EG_ERR_NOT_FOUND && parse_range(t, item, &first, &last)) {
+        for (status = EG_OK; !status && first <= last; first++) status = list_add(l, first, error);
+        return status;
+    }
+    bool found = false;
+    for (uint64_t c = 0; status == EG_ERR_NOT_FOUND && t->names && c < t->columns; c++) {
+        if (!is_of_array(t->names[c], item)) continue;
+        const eg_status added = list_add(l, c, error);
+        if (added) return added;
+        found = true;
+    }
+    return found ? EG_OK : eg__fail(error, status, "%s", reason.message);
+}
+
+static eg_status list_parse(list *l, const char *text, eg_error *error) {
+    for (const char *at = text;; at++) {
+        char item[ITEM_SIZE];
+        at += strspn(at, " \t");
+        const size_t span = strcspn(at, ",");
+        size_t length = span;
+        while (length && (at[length - 1] == ' ' || at[length - 1] == '\t')) length--;
+        if (!length)
+            return eg__fail(error, EG_ERR_ARGUMENT, "a column without a name in '%.80s'", text);
+        if (length >= sizeof item)
+            return eg__fail(error, EG_ERR_ARGUMENT, "the name '%.40s...' is too long", at);
+        memcpy(item, at, length);
+        item[length] = 0;
+        const eg_status status = list_item(l, item, error);
+        if (status) return status;
+        at += span;
+        if (!*at) return EG_OK;
+    }
+}
+
+/* ---- what a column must be of */
+static eg_status check_kind(const eg__reader *r, const char *role, uint64_t column, bool dates,
+                            bool labels, eg_error *error) {
+    char name[NAME_SIZE];
+    for (size_t i = 0; i < r->table_count; i++) {
+        const eg_column_kind kind = eg__column_kind(&r->tables[i], column);
+        if (kind == EG_COLUMN_NUMBER || (kind == EG_COLUMN_DATE && dates) ||
+            (kind == EG_COLUMN_LABEL && labels))
+            continue;
+        return eg__fail(error, EG_ERR_ARGUMENT, "%s: column '%s' has %s", role,
+                        quoted_name(r->tables, column, name),
+                        kind == EG_COLUMN_DATE ? "dates" : "labels");
+    }
+    return EG_OK;
+}
+
+static eg_status find_list(eg__reader *r, const char *role, const char *text, bool labels,
+                           uint64_t *columns, uint64_t *count, eg_error *error) {
+    list l = {r->tables, columns, 0};
+    eg_error reason = {0};
+    eg_status status = list_parse(&l, text, &reason);
+    if (status) return eg__fail(error, status, "%s: %s", role, reason.message);
+    for (uint64_t i = 0; !status && i < l.count; i++)
+        status = check_kind(r, role, columns[i], false, labels, error);
+    *count = l.count;
+    return status;
+}
+
+static eg_status find_one(eg__reader *r, const char *role, const char *name, bool dates,
+                          bool labels, uint64_t *out, eg_error *error) {
+    if (!name) return EG_OK;
+    eg_error reason = {0};
+    const eg_status status = eg_table_column(r->tables, name, out, &reason);
+    if (status) return eg__fail(error, status, "%s: %s", role, reason.message);
+    return check_kind(r, role, *out, dates, labels, error);
+}
+
+/* Numbers in all tables that mean nothing else. One without a name beside others is an index. */
+static bool is_free(const eg__reader *r, uint64_t column) {
+    if (column == r->time || column == r->spans || column == r->group) return false;
+    for (uint64_t i = 0; i < r->store->targets; i++)
+        if (r->targets[i] == column) return false;
+    for (size_t i = 0; i < r->table_count; i++) {
+        const eg_table *t = &r->tables[i];
+        if (eg__column_kind(t, column) != EG_COLUMN_NUMBER) return false;
+        if (t->names && !t->names[column][0]) return false;
+    }
+    return true;
+}
+
+static eg_status find_all(eg__reader *r, eg_error *error) {
+    const eg_data_options *o = r->options;
+    eg__store *s = r->store;
+    eg_status status = find_one(r, "time", o->time, true, false, &r->time, error);
+    if (!status) status = find_one(r, "spans", o->spans, false, false, &r->spans, error);
+    if (!status) status = find_one(r, "group", o->group, true, true, &r->group, error);
+    if (!status && o->targets)
+        status =
+            find_list(r, "targets", o->targets, o->classes != 0, r->targets, &s->targets, error);
+    if (!status && o->inputs)
+        status = find_list(r, "inputs", o->inputs, false, r->inputs, &s->inputs, error);
+    for (uint64_t c = 0; !status && !o->inputs && c < r->tables->columns; c++)
+        if (is_free(r, c)) r->inputs[s->inputs++] = c;
+    if (status) return status;
+    if (!s->inputs) return eg__fail(error, EG_ERR_ARGUMENT, "no column is left for an input");
+    if (o->classes && s->targets != 1)
+        return eg__fail(error, EG_ERR_ARGUMENT, "classes are in one column, not in %llu",
+                        (unsigned long long)s->targets);
+    for (size_t i = 0; r->time != EG__NO_COLUMN && i < r->table_count; i++) {
+        const bool dates = eg__column_kind(&r->tables[i], r->time) == EG_COLUMN_DATE;
+        if (i && dates != s->dates)
+            return eg__fail(error, EG_ERR_ARGUMENT, "time: dates in one table, numbers in another");
+        s->dates = dates;
+    }
+    return EG_OK;
+}
+
+eg_status eg__reader_columns(eg__reader *r, eg_error *error) {
+    eg_status status = EG_OK;
+    eg__store *s = r->store;
+    for (size_t i = 0; !status && i < r->table_count; i++) status = check_table(r, i, error);
+    const size_t columns = (size_t)r->tables->columns;
+    r->inputs = eg__data_take(s->memory, columns, sizeof *r->inputs, &status, error);
+    r->targets = eg__data_take(s->memory, columns, sizeof *r->targets, &status, error);
+    if (!status) status = find_all(r, error);
+    if (status) return status;
+    const listed inputs = {r->tables, r->inputs}, targets = {r->tables, r->targets};
+    s->input_names =
+        eg__data_texts(s->memory, (size_t)s->inputs, listed_name, &inputs, &status, error);
+    s->target_names =
+        eg__data_texts(s->memory, (size_t)s->targets, listed_name, &targets, &status, error);
+    return status;
+}

@@ -1,0 +1,90 @@
+/* Batches: a window into its place among the samples, in the units that a model computes in. */
+#include "train/data.h"
+
+#include <string.h>
+
+enum { LANES = 8 }; /* a loop of a known length becomes vectors without any flag */
+
+/* (x - mean) / scale, or 0, the mean, where there is no value. */
+static inline float standard(float value, float mean, float scale) {
+    const float units = (value - mean) / scale;
+    return units == units ? units : 0;
+}
+
+static void to_standard(float *restrict to, const float *restrict from, uint64_t count,
+                        const float *restrict mean, const float *restrict scale) {
+    uint64_t i = 0;
+    for (; count - i >= LANES; i += LANES)
+        for (uint64_t k = i; k < i + LANES; k++) to[k] = standard(from[k], mean[k], scale[k]);
+    for (; i < count; i++) to[i] = standard(from[i], mean[i], scale[i]);
+}
+
+static void as_they_are(float *to, const float *from, uint64_t count, const float *mean) {
+    for (uint64_t i = 0; i < count; i++) to[i] = from[i] == from[i] ? from[i] : mean[i];
+}
+
+static void fill_inputs(const eg__store *s, const eg_units *u, eg__window w, uint64_t batch,
+                        uint64_t time, float *x) {
+    const float *mean = u && u->input_mean && u->input_scale ? u->input_mean : NULL;
+    const float *from = s->x + w.first * s->inputs;
+    const uint64_t next = batch * s->inputs; /* time comes first: samples stand between its steps */
+    for (uint64_t t = 0; t < w.length; t++, from += s->inputs, x += next)
+        if (mean) to_standard(x, from, s->inputs, mean, u->input_scale);
+        else as_they_are(x, from, s->inputs, s->mean);
+    for (uint64_t t = w.length; t < time; t++, x += next)
+        memset(x, 0, (size_t)s->inputs * sizeof *x);
+}
+
+static void fill_spans(const eg__store *s, const eg_units *u, eg__window w, uint64_t batch,
+                       uint64_t time, float *spans) {
+    const float unit = u && u->time > 0 ? u->time : 1;
+    for (uint64_t t = 0; t < w.length; t++)
+        spans[t * batch] = (s->spans ? s->spans[w.first + t] : 1) / unit;
+    /* not 0 after the end: some cells divide by it, and what is NaN there stays NaN times weight 0 */
+    for (uint64_t t = w.length; t < time; t++) spans[t * batch] = 1;
+}
+
+/* One target, and whether it counts: not when a part of it is missing. */
+static float fill_target(const eg__store *s, const eg_units *u, uint64_t row, uint64_t size,
+                         float *to) {
+    const bool standard = u && u->output_mean && u->output_scale && !s->classes;
+    const float *from = s->y + row * s->targets;
+    float weight = s->targets ? 1 : 0;
+    for (uint64_t i = 0; i < size; i++) {
+        float value = i < s->targets ? from[i] : 0;
+        if (standard && i < s->targets) value = (value - u->output_mean[i]) / u->output_scale[i];
+        if (value != value) value = weight = 0;
+        if (to) to[i] = value;
+    }
+    return weight;
+}
+
+static void fill_targets(const eg__store *s, const eg_units *u, eg__window w, uint64_t batch,
+                         uint64_t steps, uint64_t sample, const eg_train_batch *out) {
+    const uint64_t size = out->target_size;
+    for (uint64_t t = 0; t < steps; t++) {
+        const uint64_t at = t * batch + sample;
+        float *target = out->target ? out->target + at * size : NULL;
+        float weight = 0;
+        if (t < w.length) weight = fill_target(s, u, w.first + t, size, target);
+        else if (target) memset(target, 0, (size_t)size * sizeof *target);
+        if (out->weight) out->weight[at] = weight;
+    }
+}
+
+void eg_data_fill(const eg_data *data, const eg_units *units, uint64_t window, uint64_t batch,
+                  uint64_t time, uint64_t sample, const eg_train_batch *out) {
+    if (!data || !out || sample >= batch) return;
+    const eg__store *s = data->store;
+    eg__window w = window < data->count ? data->windows[window] : (eg__window){0, 0};
+    if (w.length > time) w.length = time;
+    if (out->x) fill_inputs(s, units, w, batch, time, out->x + sample * s->inputs);
+    if (out->spans) fill_spans(s, units, w, batch, time, out->spans + sample);
+    if (out->lengths) out->lengths[sample] = (float)w.length;
+    if (!s->last) {
+        fill_targets(s, units, w, batch, time, sample, out);
+        return;
+    }
+    const eg__window end = w.length ? (eg__window){w.first + w.length - 1, 1} : w;
+    fill_targets(s, units, end, batch, 1, sample, out);
+}

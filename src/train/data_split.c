@@ -1,0 +1,164 @@
+/* Splits: which windows belong to the first part, which to the second, which to none. */
+#include "base/random.h"
+#include "train/data.h"
+
+#include <math.h>
+
+enum { NEITHER, FIRST, SECOND, RECORDINGS_ENOUGH = 10 };
+
+const char *eg_split_name(eg_split_kind kind) {
+    static const char *const names[] = {"auto", "recordings", "time", "windows", "at"};
+    return (unsigned)kind < 5 ? names[kind] : NULL;
+}
+
+/* How many of `count` are the second part: rounded down, but one at least. */
+static uint64_t part_of(double fraction, uint64_t count) {
+    /* 0.29 * 100 is a little below 29, but nobody who writes 0.29 means 28 */
+    const uint64_t part = (uint64_t)floor(fraction * (double)count + 1e-9);
+    return part ? part : 1;
+}
+
+static size_t recording_of(const eg__store *s, uint64_t row) {
+    size_t low = 0, high = s->recordings; /* starts[low] <= row < starts[high] */
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (s->starts[middle] <= row) low = middle;
+        else high = middle;
+    }
+    return low;
+}
+
+/* The window after the last one of the recording that window `from` is of. */
+static size_t recording_end(const eg_data *data, size_t from) {
+    const eg__store *s = data->store;
+    const uint64_t end = s->starts[recording_of(s, data->windows[from].first) + 1];
+    while (from < data->count && data->windows[from].first < end) from++;
+    return from;
+}
+
+static size_t count_recordings(const eg_data *data) {
+    size_t count = 0;
+    for (size_t i = 0; i < data->count; i = recording_end(data, i)) count++;
+    return count;
+}
+
+/* ---- at random: `count` things, numpy's permutation of them, the first ones are the second part */
+static eg_status draw(const eg_data *data, const eg_split *split, size_t count, uint8_t *sides,
+                      eg_error *error) {
+    if (count > UINT32_MAX)
+        return eg__fail(error, EG_ERR_UNSUPPORTED, "a permutation of %zu, more than 2^32", count);
+    eg_status status = EG_OK;
+    eg__memory *memory = data->store->memory;
+    uint32_t *order = eg__data_take(memory, count, sizeof *order, &status, error);
+    if (status) return status;
+    eg__mt mt;
+    eg__mt_seed(&mt, split->seed);
+    eg__mt_permutation(&mt, (uint32_t)count, order);
+    const uint64_t second = part_of(split->fraction, count);
+    for (size_t i = 0; i < count; i++) sides[order[i]] = i < second ? SECOND : FIRST;
+    eg__memory_give(memory, order);
+    return EG_OK;
+}
+
+static eg_status by_recordings(const eg_data *data, const eg_split *split, uint8_t *sides,
+                               eg_error *error) {
+    size_t count = count_recordings(data), before = SIZE_MAX;
+    const eg_status status = draw(data, split, count, sides, error);
+    if (status) return status;
+    /* from recordings to their windows, from behind so that none is overwritten before it is read */
+    uint8_t side = NEITHER;
+    for (size_t i = data->count; i-- > 0;) {
+        const size_t recording = recording_of(data->store, data->windows[i].first);
+        if (recording != before) side = sides[--count];
+        sides[i] = side;
+        before = recording;
+    }
+    return EG_OK;
+}
+
+/* ---- by order */
+static void by_time(const eg_data *data, double fraction, uint8_t *sides) {
+    for (size_t from = 0, to; from < data->count; from = to) {
+        to = recording_end(data, from);
+        const eg__window first = data->windows[from], last = data->windows[to - 1];
+        const uint64_t end = last.first + last.length;
+        const uint64_t border = end - part_of(fraction, end - first.first);
+        for (size_t i = from; i < to; i++) {
+            const eg__window w = data->windows[i];
+            sides[i] = w.first >= border ? SECOND : w.first + w.length <= border ? FIRST : NEITHER;
+        }
+    }
+}
+
+static void by_moment(const eg_data *data, double at, uint8_t *sides) {
+    const double *times = data->store->times;
+    for (size_t i = 0; i < data->count; i++) {
+        const eg__window w = data->windows[i];
+        sides[i] = times[w.first] >= at                 ? SECOND
+                   : times[w.first + w.length - 1] < at ? FIRST
+                                                        : NEITHER;
+    }
+}
+
+static eg_split_kind choose(const eg_data *data) {
+    const size_t recordings = count_recordings(data);
+    /* where each recording is one window, there is nothing in it to be split */
+    return recordings >= RECORDINGS_ENOUGH || recordings == data->count ? EG_SPLIT_RECORDINGS
+                                                                        : EG_SPLIT_TIME;
+}
+
+/* ---- parts */
+static eg_status check_split(const eg_data *data, const eg_split *split, eg_error *error) {
+    if (!eg_split_name(split->kind))
+        return eg__fail(error, EG_ERR_ARGUMENT, "unknown split %d", (int)split->kind);
+    if (split->kind != EG_SPLIT_AT && !(split->fraction > 0 && split->fraction < 1))
+        return eg__fail(error, EG_ERR_ARGUMENT, "fraction '%g' is not within 0..1",
+                        split->fraction);
+    if (split->kind == EG_SPLIT_AT && !data->store->times)
+        return eg__fail(error, EG_ERR_ARGUMENT, "a split at a time, but no column of times");
+    if (split->kind == EG_SPLIT_AT && isnan(split->at))
+        return eg__fail(error, EG_ERR_ARGUMENT, "a split at no time");
+    return EG_OK;
+}
+
+static eg_status make_part(const eg_data *data, const uint8_t *sides, uint8_t side,
+                           eg_split_kind kind, eg_data **out, eg_error *error) {
+    size_t count = 0;
+    for (size_t i = 0; i < data->count; i++) count += sides[i] == side;
+    if (!count)
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "the %s part would be empty: %zu windows, split by '%s'",
+                        side == FIRST ? "first" : "second", data->count, eg_split_name(kind));
+    const eg_status status = eg__data_part(data->store, count, out, error);
+    if (status) return status;
+    count = 0;
+    for (size_t i = 0; i < data->count; i++)
+        if (sides[i] == side) (*out)->windows[count++] = data->windows[i];
+    eg__data_measure(*out);
+    return EG_OK;
+}
+
+eg_status eg_data_split(const eg_data *data, const eg_split *split, eg_data **first,
+                        eg_data **second, eg_error *error) {
+    if (first) *first = NULL;
+    if (second) *second = NULL;
+    if (!data || !split || !first || !second)
+        return eg__fail(error, EG_ERR_ARGUMENT, "split: no data, split or place");
+    eg_status status = check_split(data, split, error);
+    eg__memory *memory = data->store->memory;
+    uint8_t *sides = eg__data_take(memory, data->count, sizeof *sides, &status, error);
+    if (status) return status;
+    const eg_split_kind kind = split->kind == EG_SPLIT_AUTO ? choose(data) : split->kind;
+    if (kind == EG_SPLIT_RECORDINGS) status = by_recordings(data, split, sides, error);
+    else if (kind == EG_SPLIT_WINDOWS) status = draw(data, split, data->count, sides, error);
+    else if (kind == EG_SPLIT_TIME) by_time(data, split->fraction, sides);
+    else by_moment(data, split->at, sides);
+    if (!status) status = make_part(data, sides, FIRST, kind, first, error);
+    if (!status) status = make_part(data, sides, SECOND, kind, second, error);
+    eg__memory_give(memory, sides);
+    if (status) {
+        eg_data_destroy(*first);
+        *first = NULL;
+    }
+    return status;
+}

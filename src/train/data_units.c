@@ -1,0 +1,128 @@
+/* Units of a data set: mean and deviation of columns, and the median time between rows. */
+#include "train/data.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Calls `row` for every row of the windows, once: windows overlap, but their first rows ascend. */
+typedef void (*row_function)(void *user, uint64_t row);
+static void each_row(size_t count, const eg__window *windows, row_function row, void *user) {
+    uint64_t done = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t end = windows[i].first + windows[i].length;
+        for (uint64_t k = windows[i].first > done ? windows[i].first : done; k < end; k++)
+            row(user, k);
+        if (end > done) done = end;
+    }
+}
+
+/* ---- mean and deviation: in double, the deviation around a mean that is known */
+typedef struct column {
+    double counted, mean, squares;
+    float first; /* of the values */
+    bool changes;
+} column;
+
+typedef struct statistics {
+    const float *values;
+    size_t columns;
+    column *of;
+} statistics;
+
+static void add_values(void *user, uint64_t row) {
+    const statistics *s = user;
+    const float *values = s->values + row * s->columns;
+    for (size_t i = 0; i < s->columns; i++) {
+        if (isnan(values[i])) continue;
+        column *c = &s->of[i];
+        if (!c->counted) c->first = values[i];
+        c->changes = c->changes || values[i] != c->first;
+        c->counted++;
+        c->mean += (double)values[i];
+    }
+}
+
+static void add_squares(void *user, uint64_t row) {
+    const statistics *s = user;
+    const float *values = s->values + row * s->columns;
+    for (size_t i = 0; i < s->columns; i++) {
+        const double d = (double)values[i] - s->of[i].mean;
+        if (!isnan(values[i])) s->of[i].squares += d * d;
+    }
+}
+
+eg_status eg__data_statistics(eg__memory *memory, size_t count, const eg__window *windows,
+                              const float *values, size_t columns, float *mean, float *scale,
+                              eg_error *error) {
+    eg_status status = EG_OK;
+    statistics s = {values, columns, eg__data_take(memory, columns, sizeof *s.of, &status, error)};
+    if (status) return status;
+    each_row(count, windows, add_values, &s);
+    for (size_t i = 0; i < columns; i++)
+        s.of[i].mean = s.of[i].counted ? s.of[i].mean / s.of[i].counted : 0;
+    if (scale) each_row(count, windows, add_squares, &s);
+    for (size_t i = 0; i < columns; i++) {
+        const column *c = &s.of[i];
+        if (mean) mean[i] = c->changes ? (float)c->mean : c->first;
+        const float deviation = c->changes ? (float)sqrt(c->squares / c->counted) : 1;
+        if (scale) scale[i] = deviation > 0 ? deviation : 1;
+    }
+    eg__memory_give(memory, s.of);
+    return EG_OK;
+}
+
+/* ---- the median */
+typedef struct positives {
+    const float *spans;
+    float *values; /* NULL = they are counted only */
+    size_t count;
+} positives;
+
+static void add_positive(void *user, uint64_t row) {
+    positives *p = user;
+    if (!(p->spans[row] > 0)) return;
+    if (p->values) p->values[p->count] = p->spans[row];
+    p->count++;
+}
+
+static int compare(const void *a, const void *b) {
+    const float x = *(const float *)a, y = *(const float *)b;
+    return x < y ? -1 : x > y;
+}
+
+eg_status eg__data_median(eg__memory *memory, size_t count, const eg__window *windows,
+                          const float *spans, float *out, eg_error *error) {
+    positives p = {.spans = spans};
+    eg_status status = EG_OK;
+    each_row(count, windows, add_positive, &p);
+    *out = 1;
+    if (!p.count) return EG_OK;
+    p.values = eg__data_take(memory, p.count, sizeof *p.values, &status, error);
+    if (status) return status;
+    p.count = 0;
+    each_row(count, windows, add_positive, &p);
+    qsort(p.values, p.count, sizeof *p.values, compare);
+    const double low = (double)p.values[(p.count - 1) / 2], high = (double)p.values[p.count / 2];
+    *out = (float)((low + high) / 2);
+    eg__memory_give(memory, p.values);
+    return EG_OK;
+}
+
+eg_status eg_data_units(const eg_data *data, int targets, float *input_mean, float *input_scale,
+                        float *target_mean, float *target_scale, float *time, eg_error *error) {
+    if (!data) return eg__fail(error, EG_ERR_ARGUMENT, "units: no data");
+    const eg__store *s = data->store;
+    const bool outputs = targets && s->targets;
+    if (targets && s->classes) return eg__fail(error, EG_ERR_ARGUMENT, "classes have no units");
+    if (!input_mean || !input_scale || (outputs && (!target_mean || !target_scale)))
+        return eg__fail(error, EG_ERR_ARGUMENT, "units: no place");
+    eg_status status = eg__data_statistics(s->memory, data->count, data->windows, s->x,
+                                           (size_t)s->inputs, input_mean, input_scale, error);
+    if (!status && outputs)
+        status = eg__data_statistics(s->memory, data->count, data->windows, s->y,
+                                     (size_t)s->targets, target_mean, target_scale, error);
+    if (!time || status) return status;
+    *time = 1;
+    if (!s->spans) return EG_OK;
+    return eg__data_median(s->memory, data->count, data->windows, s->spans, time, error);
+}
