@@ -81,6 +81,9 @@ eg_status eg__data_part(eg__store *store, size_t count, eg_data **out, eg_error 
 /* After its windows were filled: what it has to say about them. */
 void eg__data_measure(eg_data *data);
 
+/* ---- data_hash.c: of windows and rows, to tell data sets apart; continues from `hash`. */
+uint64_t eg__data_hash(const eg_data *data, uint64_t hash);
+
 /* ---- data_windows.c: those of all recordings. */
 eg_status eg__data_windows(eg__store *store, const eg_data_options *options, eg_data **out,
                            eg_error *error);
