@@ -175,6 +175,8 @@ check_installed() {
     "$to/usr/bin/elegans" version | grep "$version"
     nm -D --defined-only "$to/usr/lib/libelegans.so" | none -v ' eg_[a-z]'
     documented "$to/usr/bin/elegans"
+    # the lines that our documentation tells ncps users, where torch and ncps are
+    python3 tests/outside/ncps_file.py "$to/usr/bin/elegans" || [ $? -eq 77 ]
     echo "installed, linked shared and static by pkg-config, run, uninstalled without a trace"
 }
 
@@ -186,7 +188,7 @@ documented() {
         grep -q "'$command:" packaging/elegans.zsh
         grep -q -e "-a $command " packaging/elegans.fish
         grep -q "^\.B $command\|^\.B elegans $command" packaging/elegans.1
-        for option in $("$1" help "$command" | sed -n 's/^  --\([a-z]\{1,\}\) .*/\1/p'); do
+        for option in $("$1" help "$command" | sed -n 's/^  --\([a-z-]\{1,\}\) .*/\1/p'); do
             echo "documented: $command --$option"
             grep -qw -e "--$option" packaging/elegans.bash
             grep -q -e "--$option\[" packaging/elegans.zsh
