@@ -147,6 +147,21 @@ TEST(data, missing_inputs) {
     data_test_close(&test);
 }
 
+TEST(data, previous_is_of_the_same_recording) {
+    static const double values[] = {1, 3, NAN, NAN, NAN, 8};
+    data_test test;
+    data_test_open(&test);
+    eg_table table = table_of(6, 1, NULL, values);
+    table.steps = 3;
+    const eg_data_options options = {.missing = EG_MISSING_PREVIOUS};
+    eg_data *data;
+    CHECK_OK(eg_data_create(test.context, 1, &table, &options, &data, &test.error), test.error);
+    CHECK_TEXT(window_text(data, NULL, 0), "1 3 3|1 1 1||0 0 0");
+    CHECK_TEXT(window_text(data, NULL, 1), "3.75 3.75 8|1 1 1||0 0 0"); /* the mean of 1 3 3 8 */
+    eg_data_destroy(data);
+    data_test_close(&test);
+}
+
 /* ---- elapsed times */
 TEST(data, spans) {
     static const struct {
@@ -260,11 +275,13 @@ static const eg_column labels[] = {{0}, {EG_COLUMN_LABEL, 3, animals}},
 
 TEST(data, classes) {
     static const double numbers[] = {0, 7, 0, 3, 0, NAN, 0, 30}, seven[] = {0, 4},
-                        named[] = {0, 2, 0, NAN, 0, 0}, others[] = {0, 1, 0, 0};
-    static const char *const model[] = {"eel", "4", "cat"}, *const figures[] = {"30", "3", "7",
-                                                                                "1"};
+                        minus[] = {0, -0.0, 0, 1}, named[] = {0, 2, 0, NAN, 0, 0},
+                        others[] = {0, 1, 0, 0};
+    static const char *const model[] = {"eel", "4", "cat"}, *const yes_no[] = {"1", "0"},
+                             *const figures[] = {"30", "3", "7", "1"};
     eg_table plain = table_of(4, 2, NULL, numbers), four = table_of(1, 2, NULL, seven),
-             first = table_of(3, 2, NULL, named), second = table_of(2, 2, NULL, others);
+             signs = table_of(2, 2, NULL, minus), first = table_of(3, 2, NULL, named),
+             second = table_of(2, 2, NULL, others);
     first.kinds = labels;
     second.kinds = other_labels;
     const struct {
@@ -276,11 +293,15 @@ TEST(data, classes) {
     } rows[] = {
         {{plain}, 1, NULL, 0, "3,7,30", "1 0 0 2|1 1 0 1;"}, /* in the order of numbers */
         {{plain}, 1, figures, 4, "30,3,7,1", "2 1 0 0|1 1 0 1;"},
+        {{signs}, 1, NULL, 0, "0,1", "0 1|1 1;"},
+        {{signs}, 1, yes_no, 2, "1,0", "1 0|1 1;"},
         {{first}, 1, NULL, 0, "cat,dog,eel", "2 0 0|1 0 1;"},
         {{first, second}, 2, NULL, 0, "ant,cat,dog,eel", "3 0 1|1 0 1;0 2|1 1;"},
         {{first, four}, 2, NULL, 0, "4,cat,dog,eel", "3 0 1|1 0 1;0|1;"},
         {{first, four}, 2, model, 3, "eel,4,cat", "0 0 2|1 0 1;1|1;"},
     };
+    const eg_units units = {.output_mean = (float[]){5},
+                            .output_scale = (float[]){3}}; /* not of classes */
     data_test test;
     data_test_open(&test);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -300,7 +321,8 @@ TEST(data, classes) {
         eg_data_info_get(data, &info);
         text[0] = 0;
         for (uint64_t w = 0; w < info.windows; w++) /* after the second '|': targets and weights */
-            strcat(strcat(text, strchr(strchr(window_text(data, NULL, w), '|') + 1, '|') + 1), ";");
+            strcat(strcat(text, strchr(strchr(window_text(data, &units, w), '|') + 1, '|') + 1),
+                   ";");
         CHECK_TEXT(text, rows[i].want);
         float mean[1], scale[1];
         CHECK_FAILS(eg_data_units(data, 1, mean, scale, mean, scale, NULL, &test.error), test.error,

@@ -1,0 +1,50 @@
+/* Events of runs: when which step was at work, in a ring of memory per thread. Nothing is taken and nothing
+ * is locked while a program runs; who runs without a record pays one comparison per run and scan. */
+#ifndef EG__RECORD_H
+#define EG__RECORD_H
+
+#include "base/ticks.h"
+
+typedef struct eg__event {
+    uint64_t begin, end; /* ticks */
+    uint32_t step;       /* of the program */
+    uint32_t time;       /* of the scan that it is part of */
+    uint32_t parts;      /* how many threads share the step; 1 = this one alone */
+    uint32_t run;        /* counted since the record was made */
+} eg__event;
+
+typedef struct eg__ring {
+    eg__event *events;
+    uint64_t room;  /* a power of two */
+    uint64_t count; /* written so far: the last `room` of them are there */
+    uint64_t rest[5]; /* a cache line of its own */
+} eg__ring;
+
+typedef struct eg__record {
+    eg__ring *rings; /* one per thread; that of thread 0 has the steps of the run itself */
+    unsigned threads;
+    uint32_t run;
+    /* Of `skip` runs at first nothing is kept, then in turns: `wait` and `warmup` runs are not kept either,
+     * `active` ones are; after `repeat` turns nothing more (0 = for ever). active 0 = all runs. */
+    uint32_t skip, wait, warmup, active, repeat;
+    uint64_t began, ended;       /* ticks of all runs that were kept: of the first, of the last */
+    uint64_t began_ns, ended_ns; /* the same by the other clock */
+} eg__record;
+
+static inline void eg__ring_add(eg__ring *ring, uint64_t begin, uint64_t end, uint32_t step,
+                                uint32_t time, uint32_t parts, uint32_t run) {
+    ring->events[ring->count++ & (ring->room - 1)] =
+        (eg__event){begin, end, step, time, parts, run};
+}
+
+/* Is this run to be kept? Counts it either way. */
+static inline bool eg__record_wants(eg__record *record) {
+    const uint32_t run = record->run++, turn = record->wait + record->warmup + record->active;
+    if (run < record->skip) return false;
+    if (!record->active) return true;
+    const uint32_t at = run - record->skip;
+    return (!record->repeat || at / turn < record->repeat) &&
+           at % turn >= record->wait + record->warmup;
+}
+
+#endif
