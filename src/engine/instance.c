@@ -18,6 +18,7 @@ struct eg_instance {
     float *arena, *states, *scratch;
     size_t missing;  /* inputs and outputs without memory */
     size_t shortest; /* rows of what is bound and has time first */
+    eg__record *record;
 };
 
 /* The prologue may share its result with another program's; its constants are its own. */
@@ -191,6 +192,22 @@ static eg_status check_run(const eg_instance *in, uint64_t length, eg_error *err
     return EG_OK;
 }
 
+const eg_program *eg__instance_program(const eg_instance *in) { return in->program; }
+void eg__instance_record(eg_instance *in, eg__record *record) { in->record = record; }
+
+/* The two clocks are read together at both ends of all that is kept: so one is told in the other. */
+static void run_recorded(eg_instance *in, eg__run run) {
+    eg__record *record = in->record;
+    run.record = record;
+    if (!record->began) {
+        record->began_ns = eg_clock_ns();
+        record->began = eg__ticks();
+    }
+    eg__steps_run(&run, in->program->steps, in->program->main_count);
+    record->ended = eg__ticks();
+    record->ended_ns = eg_clock_ns();
+}
+
 eg_status eg_run(eg_instance *in, const eg_run_options *options, eg_error *error) {
     if (!in) return eg__fail(error, EG_ERR_ARGUMENT, "no instance");
     const eg_program *p = in->program;
@@ -211,7 +228,8 @@ eg_status eg_run(eg_instance *in, const eg_run_options *options, eg_error *error
                          .scratch_size = p->scratch_size,
                          .length = length ? (size_t)length : p->length,
                          .seed = options ? options->seed : 0};
-    eg__steps_run(&run, p->steps, p->main_count);
+    if (in->record && eg__record_wants(in->record)) run_recorded(in, run);
+    else eg__steps_run(&run, p->steps, p->main_count);
     if (in->weights) __atomic_sub_fetch(&in->weights->users, 1, __ATOMIC_RELEASE);
     return EG_OK;
 }

@@ -33,4 +33,8 @@ struct eg_weights {
 eg_status eg__weights_attach(eg_weights *weights, eg_program *program, const eg__derived **out,
                              eg_error *error);
 
+const eg_program *eg__instance_program(const eg_instance *instance);
+/* From now on its runs are recorded; NULL = no more. The record has a ring for each thread. */
+void eg__instance_record(eg_instance *instance, eg__record *record);
+
 #endif

@@ -2,6 +2,7 @@
 #ifndef EG__PROGRAM_H
 #define EG__PROGRAM_H
 
+#include "graph/record.h"
 #include "base/threads.h"
 #include "graph/graph.h"
 #include "kernels/kernels.h"
@@ -32,6 +33,7 @@ typedef struct eg__frame {
     float *const *base; /* per space */
     size_t time, first, count;
     float *scratch; /* of this thread */
+    eg__ring *ring; /* of this thread; NULL = nothing is recorded */
 } eg__frame;
 
 typedef struct eg__run {
@@ -43,6 +45,7 @@ typedef struct eg__run {
     size_t scratch_size; /* of one, in floats */
     size_t length;       /* steps of its scans */
     uint64_t seed;       /* of dropout */
+    eg__record *record;  /* NULL = nothing is recorded */
 } eg__run;
 
 static inline float *eg__operand_at(const eg__frame *frame, const eg__operand *operand) {

@@ -15,8 +15,8 @@ typedef struct eg__event {
 
 typedef struct eg__ring {
     eg__event *events;
-    uint64_t room;  /* a power of two */
-    uint64_t count; /* written so far: the last `room` of them are there */
+    uint64_t room;    /* a power of two */
+    uint64_t count;   /* written so far: the last `room` of them are there */
     uint64_t rest[5]; /* a cache line of its own */
 } eg__ring;
 

@@ -328,19 +328,43 @@ void eg__run_synapses_dp(const eg__step *step, const eg__frame *frame) {
 }
 
 /* ---- scans */
+typedef struct body {
+    const eg__step *steps;
+    uint32_t first, count;
+    bool whole; /* a body that is not cut: every step takes all its items */
+} body;
+
+static void run_body(const body *b, eg__frame *inner) {
+    for (uint32_t i = 0; i < b->count; i++) {
+        if (b->whole) inner->count = b->steps[i].items;
+        eg__step_one(&b->steps[i], inner);
+    }
+}
+
+/* The end of a step is the beginning of the next: one reading of the clock for each. */
+static void record_body(const body *b, eg__frame *inner) {
+    eg__ring *ring = inner->ring;
+    const uint32_t run = inner->run->record->run;
+    uint64_t begin = eg__ticks();
+    for (uint32_t i = 0; i < b->count; i++) {
+        if (b->whole) inner->count = b->steps[i].items;
+        eg__step_one(&b->steps[i], inner);
+        const uint64_t end = eg__ticks();
+        eg__ring_add(ring, begin, end, b->first + i, (uint32_t)inner->time, 1, run);
+        begin = end;
+    }
+}
+
 void eg__run_scan(const eg__step *step, const eg__frame *frame) {
     const eg__step_scan *scan = &step->u.scan;
-    const eg__step *body = frame->run->program->steps + scan->first;
+    const body b = {frame->run->program->steps + scan->first, scan->first, scan->count,
+                    step->items == 1};
     const size_t length = scan->length ? scan->length : frame->run->length;
-    const bool whole =
-        step->items == 1; /* a body that is not cut: every step takes all its items */
     eg__frame inner = *frame;
     for (size_t t = 0; t < length; t++) {
         inner.time = scan->reverse ? length - 1 - t : t;
-        for (uint32_t i = 0; i < scan->count; i++) {
-            if (whole) inner.count = body[i].items;
-            eg__step_one(&body[i], &inner);
-        }
+        if (frame->ring) record_body(&b, &inner);
+        else run_body(&b, &inner);
     }
 }
 
@@ -359,22 +383,48 @@ static void run_part(void *user, size_t part, unsigned thread) {
                              .time = job->run->length,
                              .first = first,
                              .count = job->items * (part + 1) / job->parts - first,
-                             .scratch = job->run->scratch + thread * job->run->scratch_size};
+                             .scratch = job->run->scratch + thread * job->run->scratch_size,
+                             .ring = job->run->record ? &job->run->record->rings[thread] : NULL};
+    if (!frame.ring || !thread) { /* thread 0 records the step as a whole */
+        eg__step_one(job->step, &frame);
+        return;
+    }
+    const uint64_t begin = eg__ticks();
     eg__step_one(job->step, &frame);
+    eg__ring_add(frame.ring, begin, eg__ticks(), (uint32_t)(job->step - job->run->program->steps),
+                 UINT32_MAX, (uint32_t)job->parts, job->run->record->run);
+}
+
+static unsigned run_one(const eg__run *run, const eg__step *step, eg__frame *frame,
+                        size_t threads) {
+    frame->count = eg__step_items(step, run->length);
+    const size_t parts =
+        threads > 1 && step->grain ? eg__min(threads, frame->count / step->grain) : 1;
+    if (parts > 1) {
+        part_job job = {run, step, frame->count, parts};
+        eg__threads_run(run->threads, parts, run_part, &job);
+        return (unsigned)parts;
+    }
+    eg__step_one(step, frame);
+    return 1;
 }
 
 void eg__steps_run(const eg__run *run, const eg__step *steps, size_t count) {
     const size_t threads = run->threads ? eg__threads_count(run->threads) : 1;
     eg__frame frame = {.run = run, .base = run->base, .time = run->length, .scratch = run->scratch};
+    if (!run->record) {
+        for (size_t i = 0; i < count; i++) run_one(run, &steps[i], &frame, threads);
+        return;
+    }
+    frame.ring = run->record->rings;
+    const uint32_t first = (uint32_t)(steps - run->program->steps);
+    uint64_t begin = eg__ticks();
     for (size_t i = 0; i < count; i++) {
-        const eg__step *step = &steps[i];
-        frame.count = eg__step_items(step, run->length);
-        const size_t parts =
-            threads > 1 && step->grain ? eg__min(threads, frame.count / step->grain) : 1;
-        if (parts > 1) {
-            part_job job = {run, step, frame.count, parts};
-            eg__threads_run(run->threads, parts, run_part, &job);
-        } else eg__step_one(step, &frame);
+        const unsigned parts = run_one(run, &steps[i], &frame, threads);
+        const uint64_t end = eg__ticks();
+        eg__ring_add(frame.ring, begin, end, first + (uint32_t)i, UINT32_MAX, parts,
+                     run->record->run);
+        begin = end;
     }
 }
 

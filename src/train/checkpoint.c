@@ -96,8 +96,7 @@ static eg_status read_state(const eg__fit *f, eg_safetensors *file, eg__fit_stat
     if (out->data_hash != f->state.data_hash) other = "other data";
     if (out->model_hash != f->state.model_hash) other = "another model";
     if (f->options.batch && out->batch_size != f->options.batch) other = "another batch size";
-    if (other)
-        return eg__fail(error, EG_ERR_ARGUMENT, "the checkpoint was made with %s", other);
+    if (other) return eg__fail(error, EG_ERR_ARGUMENT, "the checkpoint was made with %s", other);
     return EG_OK;
 }
 

@@ -1,0 +1,60 @@
+/* Profiles: which step of a program took how long, and what that says. */
+#ifndef ELEGANS_PROFILE_H
+#define ELEGANS_PROFILE_H
+
+#include "elegans/measure.h"
+#include "elegans/program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- recording: events in memory that is taken beforehand. Programs that nobody records pay nothing. */
+typedef struct eg_recorder eg_recorder; /* opaque; of one instance at a time */
+typedef struct eg_recorder_options {    /* all zero = every run, 65536 events per thread */
+    uint64_t events; /* per thread, made a power of two; when there are more, the oldest are lost */
+    /* Nothing of the first `skip` runs is kept. Then in turns: `wait` and `warmup` runs that are not kept,
+     * `active` ones that are (0 = all). After `repeat` turns nothing more; 0 = for ever. */
+    uint32_t skip, wait, warmup, active, repeat;
+} eg_recorder_options;
+EG_API eg_status eg_recorder_create(eg_context *context, const eg_recorder_options *options,
+                                    eg_recorder **out, eg_error *error);
+EG_API void eg_recorder_destroy(eg_recorder *recorder); /* NULL is fine; not while it records */
+/* From now on the runs of this instance are recorded; NULL = no more. EG_ERR_ARGUMENT: the recorder is of
+ * another context. */
+EG_API eg_status eg_instance_record(eg_instance *instance, eg_recorder *recorder, eg_error *error);
+EG_API void eg_recorder_clear(eg_recorder *recorder); /* forgets events; the turns begin anew */
+
+typedef struct eg_record_event {
+    uint64_t begin, end; /* ns since the first run that was kept */
+    uint32_t step;       /* of the program: eg_program_step */
+    uint32_t time;       /* of a step inside of a scan; UINT32_MAX = it is not */
+    uint32_t parts;      /* threads that share it */
+    uint32_t thread;     /* where it ran; thread 0 has the steps of the run as a whole */
+    uint32_t run;        /* from 1 */
+} eg_record_event;
+EG_API uint64_t eg_recorder_count(const eg_recorder *recorder); /* events that are there */
+EG_API uint64_t eg_recorder_lost(const eg_recorder *recorder);  /* and that are no more */
+EG_API uint64_t eg_recorder_runs(const eg_recorder *recorder);  /* that were kept, of those there */
+/* Thread by thread, in the order they ended. EG_ERR_ARGUMENT past the last. */
+EG_API eg_status eg_recorder_event(const eg_recorder *recorder, uint64_t index,
+                                   eg_record_event *out, eg_error *error);
+
+/* ---- sums: what each step took, per run */
+typedef struct eg_step_time {
+    uint64_t calls;     /* of one run */
+    double seconds;     /* of one run, with what runs inside of it; threads at once count once */
+    double self;        /* without that */
+    double share;       /* of the run: self / the time of all */
+    double least, most; /* one call */
+} eg_step_time;
+/* One entry per step of the program (eg_program_info.steps); steps that never ran are all zero. `run` gets
+ * the mean time of a run. Only runs of which every event is there are counted. EG_ERR_ARGUMENT: there are
+ * none. */
+EG_API eg_status eg_recorder_steps(const eg_recorder *recorder, const eg_program *program,
+                                   eg_step_time *steps, double *run, eg_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
