@@ -42,7 +42,7 @@ CLI_SRC  := $(filter src/cli/%,$(ALL_SRC))
 LIB_SRC  := $(filter-out src/cli/%,$(ALL_SRC))
 TEST_SRC := $(filter-out $(SKIP) tests/exhaustive.c,$(wildcard tests/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/obj/%.o) $(B)/obj/data/chips.o
-EXAMPLES := $(patsubst %.c,$(B)/%,$(wildcard examples/*.c))
+EXAMPLES := $(patsubst %.c,$(B)/%,$(wildcard examples/*.c examples/*/*.c))
 CLI_OBJ  := $(CLI_SRC:%.c=$(B)/obj/%.o)
 TEST_OBJ := $(TEST_SRC:%.c=$(B)/obj/%.o)
 
