@@ -54,6 +54,37 @@ typedef struct eg_step_time {
 EG_API eg_status eg_recorder_steps(const eg_recorder *recorder, const eg_program *program,
                                    eg_step_time *steps, double *run, eg_error *error);
 
+/* ---- statistics of samples (times, mostly). NaN where there are too few to say. */
+typedef struct eg_interval {
+    double value, low, high; /* 95 % of the time the true value lies between */
+} eg_interval;
+typedef struct eg_statistics {
+    uint64_t count;
+    double least, most, deviation;
+    eg_interval mean, p50, p90,
+        p99; /* of percentiles the intervals are those of order statistics */
+} eg_statistics;
+EG_API eg_status eg_statistics_of(eg_context *context, size_t count, const double *samples,
+                                  eg_statistics *out, eg_error *error);
+
+typedef struct eg_compare_options { /* all zero = defaults */
+    double alpha;                   /* 0 = 0.01: how likely a difference may be by chance */
+    double effect;                  /* 0 = 0.03: a smaller change of the median is none */
+    uint64_t resamples;             /* 0 = 2000, of the bootstrap */
+    uint64_t seed;
+} eg_compare_options;
+typedef enum eg_verdict { EG_SAME, EG_FASTER, EG_SLOWER } eg_verdict;
+typedef struct eg_comparison {
+    eg_interval ratio; /* median of the new times over that of the old ones, by bootstrap */
+    double p;          /* Mann-Whitney, two-sided; exact up to 20 samples each without ties */
+    eg_verdict
+        verdict; /* p below alpha, the median changed by `effect` or more, and 1 is not in the
+                           interval */
+} eg_comparison;
+EG_API eg_status eg_compare(eg_context *context, size_t old_count, const double *old_samples,
+                            size_t new_count, const double *new_samples,
+                            const eg_compare_options *options, eg_comparison *out, eg_error *error);
+
 #ifdef __cplusplus
 }
 #endif
