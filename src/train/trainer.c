@@ -152,6 +152,8 @@ void eg_trainer_destroy(eg_trainer *t) {
 
 eg_train_batch eg_trainer_batch(eg_trainer *t) { return t->batch; }
 
+const eg_program *eg_trainer_program(const eg_trainer *t) { return t->program; }
+
 /* ---- steps */
 eg_status eg_trainer_gradient(eg_trainer *t, eg_train_result *out, eg_error *error) {
     if (!t->program) return eg__fail(error, EG_ERR_ARGUMENT, "a trainer that only evaluates");
