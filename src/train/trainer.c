@@ -168,12 +168,6 @@ eg_status eg_trainer_gradient(eg_trainer *t, eg_train_result *out, eg_error *err
     return EG_OK;
 }
 
-static double norm_of(const float *values, size_t n) {
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += (double)values[i] * (double)values[i];
-    return sqrt(sum);
-}
-
 /* What the original demands of an LTC with explicit constraints after each step. */
 static void constrain(eg_trainer *t) {
     static const char *const names[] = {"gleak", "cm", "w", "sensory_w"};
@@ -198,7 +192,7 @@ eg_status eg_trainer_update(eg_trainer *t, double learning_rate, eg_train_result
                             eg_error *error) {
     if (!t->added) return eg__fail(error, EG_ERR_ARGUMENT, "no gradient since the last update");
     const eg_optimizer *o = &t->options.optimizer;
-    const double norm = norm_of(t->sum, t->count) / (double)t->added;
+    const double norm = eg__norm(t->context->threads, t->sum, t->count) / (double)t->added;
     double scale = 1 / (double)t->added;
     if (!isfinite(norm)) return eg__train_blame(t, NULL, error);
     if (o->clip_norm > 0 && norm > o->clip_norm) scale *= o->clip_norm / norm;
@@ -212,7 +206,7 @@ eg_status eg_trainer_update(eg_trainer *t, double learning_rate, eg_train_result
                                      ++t->steps,
                                      learning_rate > 0 ? learning_rate : o->learning_rate,
                                      scale};
-    eg__optimizer_run(o, &t->context->kernels, &args);
+    eg__optimizer_run(o, &t->context->kernels, t->context->threads, &args);
     constrain(t);
     eg_weights_end(t->weights);
     t->added = 0;
