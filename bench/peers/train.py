@@ -8,7 +8,8 @@ A step is forward, backward and Adam: the mean square error of all outputs of al
 weights on the same batch. First, both must have the same losses over some steps. Both are called from
 Python, as torch's users do; torch eager, traced, and with its cells compiled (torch.compile, which needs
 a C++ compiler), each with the quicker of its implementations of Adam. A figure is the median over the
-rounds of the best burst of each round, for all of them."""
+rounds of the best burst of each round, for all of them. On a machine that others use, too, --cpu-time
+counts only what the process had: a long step hardly ever falls between two interruptions, a short one does."""
 import argparse
 import json
 import os
@@ -68,7 +69,7 @@ def same_losses(who, contender, expected):
             sys.exit(f"train.py: the loss of {who} is {got:.8f} after {i} steps, ours {want:.8f}")
 
 
-def torch_contender(torch, kind, name, weights, x, target, losses, seconds):
+def torch_contender(torch, kind, name, weights, x, target, losses, measure):
     """With the quicker Adam; None where this torch cannot."""
     found = []
     for adam, options in ADAMS.items():
@@ -87,11 +88,11 @@ def torch_contender(torch, kind, name, weights, x, target, losses, seconds):
                 value.copy_(start[key])
         contender.optimizer.state.clear()
         same_losses(f"{kind} {name}", contender, losses)
-        found.append((timed(contender.step, seconds), adam, contender))
+        found.append((measure(contender.step), adam, contender))
     return min(found, key=lambda f: f[0])[1:] if found else None
 
 
-def races(torch, library, kinds, only, seconds):
+def races(torch, library, kinds, only, measure):
     draw = np.random.default_rng(2)
     for name, spec, inputs in TORCH_CASES:
         model = library.model(spec)
@@ -107,13 +108,16 @@ def races(torch, library, kinds, only, seconds):
             losses = [check.step() for _ in range(STEPS)]
             race = Race(title)
             race.target = TARGETS[name]
-            race.add("ours", lambda f=library.trainer(model, x, target).step: timed(f, seconds))
+            race.add("ours", lambda f=library.trainer(model, x, target).step: measure(f))
             for kind in kinds:
+                if kind == "torch jit" and name == "ltc-ncp" and steps > 16:  # six unfoldings of each step
+                    MISSING.append(f"{kind} {title} (its executor works on the trace for many minutes)")
+                    continue
                 start = time.perf_counter()
                 found = torch_contender(torch, kind, name, weights, torch.from_numpy(x), torch.from_numpy(target),
-                                        losses, seconds)
+                                        losses, measure)
                 if found:
-                    race.add(f"{kind}, {found[0]}", lambda f=found[1].step: timed(f, seconds))
+                    race.add(f"{kind}, {found[0]}", lambda f=found[1].step: measure(f))
                 print(f"{title}: {kind} is ready after {time.perf_counter() - start:.0f} s", file=sys.stderr)
             yield race
 
@@ -143,6 +147,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.5, help="of each contender in each round")
     parser.add_argument("--case", default="", help="only those whose title contains it")
+    parser.add_argument("--cpu-time", action="store_true", help="of the process, not of the clock on the wall")
     parser.add_argument("--no-compile", action="store_true", help="without torch.compile, which takes a while at first")
     parser.add_argument("--library", default=os.path.join(here, "..", "..", "build", "libelegans.so"))
     parser.add_argument("--json", help="write the figures there, too")
@@ -153,7 +158,8 @@ def main():
         sys.exit(f"train.py: missing: {', '.join(MISSING)}")
     torch.set_num_threads(1)
     kinds = [kind for kind in KINDS if kind != "compiled" or not args.no_compile]
-    found = list(races(torch, library, kinds, args.case, args.seconds))
+    clock = time.process_time if args.cpu_time else time.perf_counter
+    found = list(races(torch, library, kinds, args.case, lambda step: timed(step, args.seconds, clock)))
     from importlib.metadata import version
     about = [library.describe(), f"python {platform.python_version()}"] + [
         f"{n} {version(n)}" for n in ("numpy", "torch", "ncps")]
@@ -161,8 +167,8 @@ def main():
     for missing in sorted(set(MISSING)):
         print(f"missing: {missing}")
     load1 = os.getloadavg()[0]
-    print(f"losses agree within {LIMIT:g} over {STEPS} steps; medians of {args.rounds} interleaved rounds, one thread; "
-          f"load {load1:.1f}\n")
+    print(f"losses agree within {LIMIT:g} over {STEPS} steps; medians of {args.rounds} interleaved rounds, one thread, "
+          f"{'time of the process' if args.cpu_time else 'wall clock'}; load {load1:.1f}\n")
     for i in range(args.rounds):
         print(f"round {i + 1} of {args.rounds}", end="\r", file=sys.stderr, flush=True)
         for race in found:
