@@ -41,12 +41,12 @@ _elegans() {
             COMPREPLY=($(compgen -d -- "$word"))
             return
             ;;
-        bench:bench) words="copy gemm kernels cells latency" ;;
+        bench:bench) words="copy gemm kernels cells train latency" ;;
         bench:latency)
             COMPREPLY=($(compgen -f -- "$word") $(compgen -W "cfc: ltc: --steps --json --isa --help" -- "$word"))
             return
             ;;
-        bench:*) words="--size --iterations --dtype --case --steps --json --threads --isa --help" ;;
+        bench:*) words="--size --iterations --dtype --case --steps --rounds --json --threads --isa --help" ;;
         info:*) words="--measure --again --json --threads --isa --root --help" ;;
         help:help) words="info bench graph wiring show run convert export demo help version" ;;
         esac

@@ -4,7 +4,7 @@ _elegans() {
     local -a commands common
     commands=(
         'info:what this machine is, what it can do, and which kernels would run on it'
-        'bench:measure memory bandwidth, matrix products, kernels, liquid cells'
+        'bench:measure memory bandwidth, matrix products, kernels, liquid cells, training'
         'graph:look at a graph\: text, Graphviz, JSON'
         'wiring:look at a neural circuit\: text, statistics, picture, Graphviz, JSON'
         'show:look at a model\: layers, parameters, cost and memory of a step'
@@ -68,12 +68,13 @@ _elegans() {
             '--svg[draw it]:file:_files' '--json[write its synapses as JSON]:file:_files' '--help[explain]' '1:spec or file:_files'
         ;;
     bench)
-        _arguments $common '1:what:(copy gemm kernels cells latency)' \
+        _arguments $common '1:what:(copy gemm kernels cells train latency)' \
             '2:part of the name of a kernel, or model:_files' \
             '--size[copy: bytes; gemm: N or MxNxK]:size:' '--iterations[repetitions]:number:' \
             '--dtype[gemm: element type]:type:(f32)' \
-            '--case[cells: part of a name]:name:(cfc-ncp cfc-deep ltc-ncp cfc-wide hot cold batch)' \
-            '--steps[cells, latency: steps to time]:number:'
+            '--case[cells, train: part of a name]:name:(cfc-ncp cfc-deep ltc-ncp cfc-wide hot cold batch 32x16 32x64 128x16)' \
+            '--steps[cells, train, latency: steps to time]:number:' \
+            '--rounds[train: how often each case is measured]:number:'
         ;;
     help) _describe command commands ;;
     esac

@@ -276,7 +276,8 @@ static void synapses_check(const synapse_case *c, uint64_t *state) {
     for (int way = 0; way < 2; way++) {
         float *exact = test_alloc((sizes[way] + 1) * sizeof *exact);
         float *back = test_alloc((sizes[way] + 1) * sizeof *back);
-        eg__synapses_back_f32_args reverse = {args, d, 2 * c->targets, exact, c->sources};
+        eg__synapses_back_f32_args reverse = {args, d, 2 * c->targets, exact,
+                                              way ? count : c->sources};
         if (way) eg__synapses_dp_f32_ref(&reverse);
         else eg__synapses_dv_f32_ref(&reverse);
         reverse.result = back;

@@ -5,7 +5,8 @@
 
 const command cli_commands[] = {
     {"info", "what this machine is, what it can do, and which kernels would run on it", cmd_info},
-    {"bench", "measure memory bandwidth, matrix products, kernels, liquid cells", cmd_bench},
+    {"bench", "measure memory bandwidth, matrix products, kernels, liquid cells, training",
+     cmd_bench},
     {"graph", "look at a graph: text, Graphviz, JSON", cmd_graph},
     {"wiring", "look at a neural circuit: text, statistics, picture, Graphviz, JSON", cmd_wiring},
     {"show", "look at a model: layers, parameters, cost and memory of a step", cmd_show},

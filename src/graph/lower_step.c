@@ -43,7 +43,7 @@ static size_t grain_of(const eg__step *step, size_t items) {
     enum { WORTH_NS = 5000 };
     const bool product = step->run == eg__run_gemm;
     if (!items || step->run == eg__run_scatter || step->run == eg__run_column_sum ||
-        step->run == eg__run_synapses_dp || step->run == eg__run_place)
+        step->run == eg__run_place)
         return 0;
     double ns = (step->flops / (product ? 60 : 6) + step->bytes / 20) / (double)items;
     size_t grain = ns * (double)items < 1 ? items : (size_t)(WORTH_NS / ns) + 1;

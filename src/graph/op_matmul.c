@@ -146,6 +146,8 @@ static eg__view pack(eg__lowering *l, uint32_t b, bool transposed) {
     const size_t row = from.stride[node->rank - 2], column = from.stride[node->rank - 1];
     const bool k_timed = l->timed[b] && !transposed && node->rank == 2 && l->length;
     eg__step step = {.run = eg__run_pack, .name = "pack", .node = b, .items = 1, .rows = 1};
+    const bool panels = !l->regions[region].cut;
+    if (panels) step.items = eg__ceil_div(n, EG__PANEL);
     step.columns = n;
     step.bytes = 8.0 * (double)k * (double)n;
     step.u.pack = (eg__step_pack){.n = n,
@@ -153,6 +155,7 @@ static eg__view pack(eg__lowering *l, uint32_t b, bool transposed) {
                                   .row_stride = transposed ? column : row,
                                   .column_stride = transposed ? row : column,
                                   .k_timed = k_timed,
+                                  .panels = panels,
                                   .products = 1};
     eg__operand operands[] = {eg__lower_operand(&step, &from, 0, false),
                               eg__lower_operand(&step, &view, 0, false)};

@@ -219,7 +219,7 @@ static void lower_any(eg__lowering *l, uint32_t id, const char *name, eg__step_f
         eg__view_rows(node, &out.view, &out);
     }
     const eg__node *target = at(l->graph, node, TARGET);
-    /* the gradient by parameters is one sum over all samples: it is never cut */
+    /* the gradient by parameters is one sum over all samples: its items are the synapses */
     eg__step step = eg__lower_step(l, region, id, name, run, over_batch ? 1 : v.rows, out.columns);
     step.u.synapses =
         (eg__step_synapses){.sources = v.columns,
@@ -230,7 +230,8 @@ static void lower_any(eg__lowering *l, uint32_t id, const char *name, eg__step_f
     eg__memory_give(l->memory, seen);
     if (over_batch) {
         step.timed = false;
-        step.items = step.rows = 1;
+        step.items = (size_t)target->shape[0];
+        step.rows = 1;
         if (l->timed[eg__lower_input(l, id, V)] && l->length) {
             step.u.synapses.batch_timed = true;
             step.u.synapses.batch /= l->length;
@@ -242,9 +243,13 @@ static void lower_any(eg__lowering *l, uint32_t id, const char *name, eg__step_f
     eg__operand operands[9] = {eg__lower_operand(&step, &v.view, v.stride, !over_batch)};
     for (unsigned i = WEIGHT; i <= TARGET; i++) {
         const eg__view view = eg__lower_contiguous(l, eg__lower_input(l, id, i));
-        operands[i] = eg__lower_operand(&step, &view, 0, false);
+        operands[i] = eg__lower_operand(&step, &view, 1, over_batch);
     }
     operands[TARGET + 1] = eg__lower_operand(&step, &out.view, out.stride, !over_batch);
+    if (over_batch) {
+        operands[TARGET + 1].item = 1;
+        operands[TARGET + 1].stride = (size_t)target->shape[0];
+    }
     operands[TARGET + 2] = eg__lower_operand(&step, &d.view, d.stride, !over_batch);
     eg__lower_emit(l, region, &step, back ? 9 : 8, operands);
 }

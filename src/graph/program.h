@@ -79,6 +79,7 @@ typedef struct eg__step_gemm {
 typedef struct eg__step_pack {
     size_t n, k, row_stride, column_stride;
     bool k_timed;
+    bool panels;                /* of one matrix are the items; else: */
     size_t products, from_step; /* matrices of an item, and from one to the next */
 } eg__step_pack;
 

@@ -97,6 +97,13 @@ void eg__run_pack(const eg__step *step, const eg__frame *frame) {
     const size_t k = p->k_timed ? p->k * frame->run->length : p->k;
     const float *from = eg__operand_at(frame, &step->operand[0]);
     float *to = eg__operand_at(frame, &step->operand[1]);
+    if (p->panels) {
+        const size_t first = frame->first * EG__PANEL;
+        eg__gemm_pack_f32(k, eg__min(p->n - first, frame->count * EG__PANEL),
+                          from + first * p->column_stride, p->row_stride, p->column_stride,
+                          to + first * k);
+        return;
+    }
     for (size_t i = 0; i < frame->count * p->products; i++)
         eg__gemm_pack_f32(k, p->n, from + i * p->from_step, p->row_stride, p->column_stride,
                           to + i * eg__gemm_packed_size(k, p->n));
@@ -322,8 +329,9 @@ void eg__run_synapses_dv(const eg__step *step, const eg__frame *frame) {
 }
 void eg__run_synapses_dp(const eg__step *step, const eg__frame *frame) {
     const eg__step_synapses *s = &step->u.synapses;
-    const eg__synapses_back_f32_args args =
+    eg__synapses_back_f32_args args =
         back_args(step, frame, timed(frame, s->batch, s->batch_timed));
+    args.forward.list.count = frame->count; /* of the synapses, all samples */
     frame->run->kernels->synapses_dp_f32(&args);
 }
 

@@ -8,6 +8,7 @@
 
 #define SIMD(name) name##_avx2
 #define VF_N       8
+#define TRANSPOSE  eg__transpose_f32_avx2 /* the quickest where these instructions are */
 
 typedef __m256 vf;  /* floats */
 typedef __m256i vi; /* 32-bit integers */

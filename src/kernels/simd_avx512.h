@@ -8,6 +8,7 @@
 
 #define SIMD(name) name##_avx512
 #define VF_N       16
+#define TRANSPOSE  eg__transpose_f32_avx2 /* the quickest where these instructions are */
 
 typedef __m512 vf;    /* floats */
 typedef __m512i vi;   /* 32-bit integers */

@@ -8,6 +8,7 @@
 
 #define SIMD(name) name##_neon
 #define VF_N       4
+#define TRANSPOSE  eg__transpose_f32_neon /* the quickest where these instructions are */
 
 typedef float32x4_t vf; /* floats */
 typedef int32x4_t vi;   /* 32-bit integers */

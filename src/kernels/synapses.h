@@ -43,7 +43,7 @@ typedef struct eg__synapses_back_f32_args {
     const float *d;
     size_t d_stride;
     float *result;
-    size_t result_stride; /* of dv */
+    size_t result_stride; /* from sample to sample of dv; from parameter to parameter */
 } eg__synapses_back_f32_args;
 
 #endif

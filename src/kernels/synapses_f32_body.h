@@ -24,7 +24,7 @@ static void block_run(const eg__synapses_f32_args *args, size_t row, size_t rows
     float *conductance = current + list->targets * BLOCK;
     const size_t wide = eg__round_up(rows, VF_N);
     block_load(rows, list->sources, args->v + row * args->v_stride, args->v_stride, v);
-    memset(current, 0, 2 * list->targets * BLOCK * sizeof *v);
+    block_zero(0, rows, 2 * list->targets, current);
     for (size_t p = 0; p < list->count; p++) {
         if (list->target[p] < 0) continue;
         const float *from = v + (size_t)list->source[p] * BLOCK;

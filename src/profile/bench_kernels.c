@@ -135,8 +135,9 @@ static void prepare(bench *b) {
                                                out + SPACE / 8};
         if (b->row->operation == EG__OP_synapses_f32) b->args.synapses = forward;
         else
-            b->args.synapses_back =
-                (eg__synapses_back_f32_args){forward, in, 2 * CELLS, out, CELLS};
+            b->args.synapses_back = (eg__synapses_back_f32_args){
+                forward, in, 2 * CELLS, out,
+                b->row->operation == EG__OP_synapses_dp_f32 ? SYNAPSES : CELLS};
         b->shape = "32 samples, 672 synapses";
         b->bytes = 4.0 * (SAMPLES * CELLS * 3 + SYNAPSES * 6);
         break;
