@@ -62,7 +62,8 @@ static int stop_after(void *user, const eg_fit_progress *p) {
 TEST(checkpoint, stopped_after_every_step) {
     outcome whole, parts;
     undisturbed(&whole);
-    const char *path = test_path("stop.checkpoint");
+    char path[1024];
+    snprintf(path, sizeof path, "%s/stop.checkpoint", test_folder());
     eg_fit_options how = options_for(path);
     unlink(path);
     how.progress = stop_after;
@@ -85,7 +86,8 @@ TEST(checkpoint, stopped_after_every_step) {
 TEST(checkpoint, killed) {
     outcome whole, end;
     undisturbed(&whole);
-    const char *path = test_path("kill.checkpoint");
+    char path[1024];
+    snprintf(path, sizeof path, "%s/kill.checkpoint", test_folder());
     eg_fit_options how = options_for(path);
     how.checkpoint_steps = 1;
     unlink(path);
@@ -125,7 +127,8 @@ static size_t read_all(const char *path, char *out, size_t room) {
 TEST(checkpoint, full_disk) {
     enum { ROOM = 1 << 20 };
     static char before[ROOM], after[ROOM];
-    const char *path = test_path("full.checkpoint");
+    char path[1024];
+    snprintf(path, sizeof path, "%s/full.checkpoint", test_folder());
     eg_fit_options how = options_for(path);
     outcome part;
     uint64_t step = 5;
@@ -152,7 +155,8 @@ TEST(checkpoint, full_disk) {
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
     CHECK(read_all(path, after, ROOM) == size && memcmp(before, after, size) == 0,
           "the old checkpoint is not whole");
-    how = options_for(test_path("no/such/folder/x.checkpoint"));
+    snprintf(path, sizeof path, "%s/no/such/folder/x.checkpoint", test_folder());
+    how = options_for(path);
     how.checkpoint_steps = 1;
     fit_data d;
     eg_error error;
@@ -165,7 +169,8 @@ TEST(checkpoint, full_disk) {
 }
 
 TEST(checkpoint, refusals) {
-    const char *path = test_path("other.checkpoint");
+    char path[1024];
+    snprintf(path, sizeof path, "%s/other.checkpoint", test_folder());
     eg_fit_options how = options_for(path);
     outcome part;
     uint64_t step = 2;
@@ -211,7 +216,7 @@ static eg_status attempt(void *user, eg_context *context, eg_error *error) {
 
 TEST(checkpoint, every_allocation_may_fail) {
     char path[1024];
-    snprintf(path, sizeof path, "%s", test_path("allocation.checkpoint"));
+    snprintf(path, sizeof path, "%s/allocation.checkpoint", test_folder());
     unlink(path);
     for (int round = 0; round < 2; round++) { /* without, then with one */
         const int failed = test_every_allocation_within(attempt, path);
