@@ -30,6 +30,7 @@ int cmd_demo(int argc, char **argv);
 int cmd_train(int argc, char **argv);
 int cmd_eval(int argc, char **argv);
 int cmd_predict(int argc, char **argv);
+int cmd_profile(int argc, char **argv);
 
 /* ---- options: a table per command; --help is understood everywhere */
 typedef enum option_kind {
@@ -119,6 +120,7 @@ void json_put_metric(json *object, const char *key, const eg_metric *metric);
 void json_append(json *list, json *value); /* takes the value over */
 void json_append_count(json *list, uint64_t value);
 void json_append_text(json *list, const char *text);
+void json_append_number(json *list, double value); /* null when not finite */
 /* Prints, frees, and returns the exit code. */
 int json_print(json *document);
 /* One line, at once in the file; frees. False when it could not be written. */

@@ -49,6 +49,9 @@ void json_append(json *list, json *value) { json_array_append_new(list, value); 
 void json_append_count(json *list, uint64_t value) {
     json_array_append_new(list, json_integer((json_int_t)value));
 }
+void json_append_number(json *list, double value) {
+    json_array_append_new(list, isfinite(value) ? json_real(value) : json_null());
+}
 void json_append_text(json *list, const char *text) {
     json_array_append_new(list, json_string(text));
 }
