@@ -55,7 +55,9 @@ typedef struct eg_step_time {
 EG_API eg_status eg_recorder_steps(const eg_recorder *recorder, const eg_program *program,
                                    eg_step_time *steps, double *run, eg_error *error);
 
-/* ---- statistics of samples (times, mostly). NaN where there are too few to say. */
+/* ---- statistics of samples (times, mostly). NaN where there are too few to say: each end of an
+ * interval for itself, so that p99 of 100 samples has a lower one alone. EG_ERR_ARGUMENT: a sample is
+ * not finite. */
 typedef struct eg_interval {
     double value, low, high; /* 95 % of the time the true value lies between */
 } eg_interval;
@@ -82,6 +84,9 @@ typedef struct eg_comparison {
         verdict; /* p below alpha, the median changed by `effect` or more, and 1 is not in the
                            interval */
 } eg_comparison;
+/* Take the samples in turns, old, new, old, new: one after the other, whatever else the machine does
+ * looks like a difference. 2000 resamples of 100 + 100 samples take 2 ms, more in proportion; the same
+ * seed gives the same interval. EG_ERR_ARGUMENT: no samples, or one that is not above 0 and finite. */
 EG_API eg_status eg_compare(eg_context *context, size_t old_count, const double *old_samples,
                             size_t new_count, const double *new_samples,
                             const eg_compare_options *options, eg_comparison *out, eg_error *error);
