@@ -210,6 +210,29 @@ EG_API uint64_t eg_profile_peak_tag(const eg_profile *profile, eg_tag tag);
 EG_API eg_status eg_profile_trace(const eg_profile *profile, const char *path, eg_error *error);
 EG_API eg_status eg_profile_stacks(const eg_profile *profile, const char *path, eg_error *error);
 
+/* ---- analysis: what a profile says, and what could be done. A figure that is unavailable gives no advice. */
+typedef struct eg_finding {
+    const char *rule;   /* "batch"; static, as `reason` */
+    const char *reason; /* why one would do it */
+    char text[200];     /* what was found, with its figures */
+    char action[200];   /* what to do; "" = nothing */
+    double gain;        /* seconds of a run that it may save, at most; NaN = cannot be told */
+} eg_finding;
+typedef enum eg_finding_kind {
+    EG_BOTTLENECK,    /* operations, by the time that they lose against their roofs */
+    EG_OPPORTUNITY,   /* what the figures fall short of */
+    EG_RECOMMENDATION /* what to try */
+} eg_finding_kind;
+
+typedef struct eg_analysis eg_analysis; /* opaque */
+EG_API eg_status eg_analyse(const eg_profile *profile, eg_analysis **out, eg_error *error);
+EG_API void eg_analysis_destroy(eg_analysis *analysis); /* NULL is fine */
+/* One sentence: what bounds it, how near it is to that, and what would help most. */
+EG_API const char *eg_analysis_verdict(const eg_analysis *analysis);
+/* The most useful first; NULL past the end. */
+EG_API const eg_finding *eg_analysis_finding(const eg_analysis *analysis, eg_finding_kind kind,
+                                             size_t index);
+
 #ifdef __cplusplus
 }
 #endif

@@ -98,6 +98,8 @@ void print_title(const char *left, const char *right);
 void print_section(const char *name, const char *note);
 /* "  name   value                      note": the note is dim and right-aligned at column 80. */
 void print_row(const char *name, const char *value, const char *note);
+/* Indented by two, in lines of at most 80 columns. */
+void print_wrapped(const char *text);
 /* "64 KiB", "32 MiB", "23.5 GiB". */
 const char *format_bytes(char out[32], uint64_t bytes);
 /* Three or four digits that matter: "118.2", "3.69", "1040". */

@@ -51,7 +51,8 @@ static int check_sort(const char *sort) {
     return sort ? fail(EXIT_USAGE, "--sort: '%s' is not a column", sort) : -1;
 }
 
-static int write_files(eg_context *context, const eg_profile *profile, const profile_wish *w) {
+static int write_files(eg_context *context, const eg_profile *profile, const eg_analysis *analysis,
+                       const profile_wish *w) {
     eg_error error;
     if (w->trace && eg_profile_trace(profile, w->trace, &error))
         return fail(EXIT_FAILED, "%s", error.message);
@@ -61,7 +62,7 @@ static int write_files(eg_context *context, const eg_profile *profile, const pro
     output_file file;
     int code = output_begin(&file, w->output);
     if (code >= 0) return code;
-    json_write_line(profile_json(context, profile, PART_ALL), file.file);
+    json_write_line(profile_json(context, profile, analysis, PART_ALL), file.file);
     return output_end(&file);
 }
 
@@ -69,14 +70,17 @@ static int run(eg_context *context, const profile_wish *w, const eg_profile_opti
     eg_error error;
     eg_model *model;
     eg_profile *profile = NULL;
+    eg_analysis *analysis = NULL;
     if (eg_model_open(context, w->model, &model, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     int code = -1;
-    if (eg_profile_model(model, w->model, options, &profile, &error))
+    if (eg_profile_model(model, w->model, options, &profile, &error) ||
+        eg_analyse(profile, &analysis, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
-    if (code < 0) code = write_files(context, profile, w);
-    if (code < 0 && w->json) code = json_print(profile_json(context, profile, w->parts));
-    else if (code < 0) code = profile_print(profile, w);
+    if (code < 0) code = write_files(context, profile, analysis, w);
+    if (code < 0 && w->json) code = json_print(profile_json(context, profile, analysis, w->parts));
+    else if (code < 0) code = profile_print(profile, analysis, w);
+    eg_analysis_destroy(analysis);
     eg_profile_destroy(profile);
     eg_model_destroy(model);
     return code;

@@ -14,8 +14,9 @@ typedef struct profile_wish {
 } profile_wish;
 
 /* ---- profile_text.c */
-int profile_print(const eg_profile *profile, const profile_wish *wish);
+int profile_print(const eg_profile *profile, const eg_analysis *analysis, const profile_wish *wish);
 /* ---- profile_json.c */
-json *profile_json(eg_context *context, const eg_profile *profile, unsigned parts);
+json *profile_json(eg_context *context, const eg_profile *profile, const eg_analysis *analysis,
+                   unsigned parts);
 
 #endif

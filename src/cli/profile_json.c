@@ -101,7 +101,23 @@ static json *machine_json(eg_context *context) {
     return object;
 }
 
-json *profile_json(eg_context *context, const eg_profile *profile, unsigned parts) {
+static json *findings_json(const eg_analysis *analysis, eg_finding_kind kind) {
+    json *list = json_new_list();
+    const eg_finding *f;
+    for (size_t i = 0; (f = eg_analysis_finding(analysis, kind, i)); i++) {
+        json *object = json_new_object();
+        json_put_text(object, "rule", f->rule);
+        json_put_text(object, "text", f->text);
+        json_put_text(object, "action", f->action);
+        json_put_text(object, "reason", f->reason);
+        json_put_number(object, "gain_seconds", f->gain);
+        json_append(list, object);
+    }
+    return list;
+}
+
+json *profile_json(eg_context *context, const eg_profile *profile, const eg_analysis *analysis,
+                   unsigned parts) {
     json *document = json_new_object(), *metrics = json_new_object();
     const eg_profile_options *o = eg_profile_options_of(profile);
     json_put_count(document, "elegans_profile", 1);
@@ -109,6 +125,10 @@ json *profile_json(eg_context *context, const eg_profile *profile, unsigned part
     json_put_count(document, "batch", o->batch ? o->batch : 1);
     json_put_count(document, "seq", o->seq ? o->seq : 1);
     json_put_flag(document, "compiled", !o->no_compile);
+    json_put_text(document, "verdict", eg_analysis_verdict(analysis));
+    json_put(document, "bottlenecks", findings_json(analysis, EG_BOTTLENECK));
+    json_put(document, "opportunities", findings_json(analysis, EG_OPPORTUNITY));
+    json_put(document, "recommendations", findings_json(analysis, EG_RECOMMENDATION));
     json_put(document, "machine", machine_json(context));
     for (int i = 0; i < EG_PROFILE_METRICS; i++) {
         const eg_metric metric = eg_profile_metric(profile, (eg_profile_metric_id)i);

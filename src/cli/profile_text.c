@@ -157,7 +157,21 @@ static void print_hardware(const eg_profile *profile) {
     print_metrics(profile, ids);
 }
 
-int profile_print(const eg_profile *profile, const profile_wish *w) {
+static void print_findings(const eg_analysis *analysis, eg_finding_kind kind, const char *title,
+                           double seconds) {
+    const eg_finding *f = eg_analysis_finding(analysis, kind, 0);
+    char note[64];
+    if (f) print_section(title, "");
+    for (size_t i = 0; i < 5 && (f = eg_analysis_finding(analysis, kind, i)); i++) {
+        note[0] = 0;
+        if (isfinite(f->gain) && f->gain > 0)
+            snprintf(note, sizeof note, "up to %.0f %%", 100 * f->gain / seconds);
+        printf("  %s%s%s%s%s%s%s\n", f->text, f->action[0] ? "\n      " : "", f->action,
+               note[0] ? "  " : "", style_dim(), note, style_end());
+    }
+}
+
+int profile_print(const eg_profile *profile, const eg_analysis *analysis, const profile_wish *w) {
     static const eg_profile_metric_id ids[] = {EG_PROFILE_samples_per_second,
                                                EG_PROFILE_steps_per_second,
                                                EG_PROFILE_flops,
@@ -172,6 +186,7 @@ int profile_print(const eg_profile *profile, const profile_wish *w) {
              (unsigned long long)(o->seq ? o->seq : 1), o->seq > 1 ? "s" : "",
              o->no_compile ? ", not compiled" : "");
     print_title(eg_profile_name(profile), note);
+    print_wrapped(eg_analysis_verdict(analysis));
     print_time(profile);
     if (w->parts & PART_COMPUTE) {
         print_section("compute", "");
@@ -181,5 +196,10 @@ int profile_print(const eg_profile *profile, const profile_wish *w) {
     }
     if (w->parts & PART_MEMORY) print_memory(profile);
     if (w->parts & PART_HARDWARE) print_hardware(profile);
+    eg_statistics time;
+    eg_profile_time(profile, &time);
+    print_findings(analysis, EG_BOTTLENECK, "bottlenecks", time.p50.value);
+    print_findings(analysis, EG_OPPORTUNITY, "opportunities", time.p50.value);
+    print_findings(analysis, EG_RECOMMENDATION, "recommendations", time.p50.value);
     return EXIT_DONE;
 }

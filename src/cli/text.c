@@ -45,6 +45,19 @@ void print_row(const char *name, const char *value, const char *note) {
     print_right(2 + (columns_of(name) > NAME ? columns_of(name) : NAME) + columns_of(value), note);
 }
 
+void print_wrapped(const char *text) {
+    while (*text) {
+        size_t length = strlen(text), most = WIDTH - 2;
+        if (length > most) {
+            while (most && text[most] != ' ') most--;
+            length = most ? most : WIDTH - 2;
+        }
+        printf("  %.*s\n", (int)length, text);
+        text += length;
+        while (*text == ' ') text++;
+    }
+}
+
 const char *format_bytes(char out[32], uint64_t bytes) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     double value = (double)bytes;
