@@ -31,6 +31,7 @@ int cmd_train(int argc, char **argv);
 int cmd_eval(int argc, char **argv);
 int cmd_predict(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 
 /* ---- options: a table per command; --help is understood everywhere */
 typedef enum option_kind {
@@ -134,5 +135,19 @@ json *json_read_texts(const char *path, char message[256]);
 int json_each_text(json *object, int (*each)(void *user, const char *key, const char *text),
                    void *user);
 void json_free(json *document); /* NULL is fine */
+/* Whole documents, for those who read them; NULL and a message when it cannot be read. What is not there is
+ * NULL, "", NaN or 0; `object` and `list` may be NULL. */
+json *json_read_file(const char *path, char message[256]);
+json *json_get(const json *object, const char *key);
+const char *json_text(const json *object, const char *key);
+double json_number(const json *object, const char *key);
+bool json_flag(const json *object, const char *key);
+size_t json_length(const json *list);
+json *json_item(const json *list, size_t index);
+double json_item_number(const json *list, size_t index);
+/* The members of an object in their order, until `each` returns false. */
+void json_each(json *object, bool (*each)(void *user, const char *key, json *value), void *user);
+/* As text in memory that the caller frees; NULL = no memory. */
+char *json_dump_text(const json *document);
 
 #endif
