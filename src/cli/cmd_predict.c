@@ -215,6 +215,8 @@ int cmd_predict(int argc, char **argv) {
     if (rest != 1 || !w.files) return fail(EXIT_USAGE, "predict needs a model and --data FILES");
     if (w.json && !w.output) return fail(EXIT_USAGE, "--json needs --output FILE");
     if ((code = data_check(&w.data)) >= 0) return code;
+    if (w.output && !output_device(w.output) && files_have(w.files, w.output))
+        return fail(EXIT_USAGE, "--output '%s' would overwrite the data", w.output);
     if (w.json && !json_usable()) return json_print(NULL);
     if (w.digits > 17)
         return fail(EXIT_USAGE, "--digits: %llu is not within 1..17", (unsigned long long)w.digits);

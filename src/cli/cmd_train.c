@@ -57,7 +57,10 @@ static int read_validation(training *t) {
     }
     t->first = NULL;
     if (eg_data_split(t->whole, &split, &t->first, &t->second, &error))
-        return fail(EXIT_FAILED, "--validation %s: %s", text, error.message);
+        return fail(EXIT_FAILED, "--validation %s: %s%s", text, error.message,
+                    split.kind != EG_SPLIT_AT && split.fraction > 0 && split.fraction < 1
+                        ? "; try another fraction, a shorter --window, or none"
+                        : "");
     return -1;
 }
 

@@ -51,6 +51,7 @@ typedef struct training_files { /* NULL = none */
     const char *data[3]; /* that are read */
 } training_files;
 int files_check(const training_files *files);
+bool files_have(const char *files, const char *path); /* one of a list with commas */
 
 /* ---- train_notes.c: what a model remembers of its data, so that it need not be told again */
 int notes_write(eg_model *model, const data_wish *wish, const eg_data *data, eg_loss loss);

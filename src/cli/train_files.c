@@ -19,8 +19,7 @@ static bool same_file(const char *a, const char *b) {
            first.st_ino == second.st_ino;
 }
 
-/* Files of data are separated by commas. */
-static bool is_data(const char *path, const char *files) {
+bool files_have(const char *files, const char *path) {
     char *list = files ? strdup(files) : NULL, *rest = list, *one;
     bool found = false;
     while (list && !found && (one = strsep(&rest, ","))) found = *one && same_file(path, one);
@@ -43,7 +42,7 @@ int files_check(const training_files *f) {
         if (code >= 0) return code;
         if (!rows[i].regular && output_device(rows[i].path)) continue;
         for (int k = 0; k < DATA; k++)
-            if (is_data(rows[i].path, f->data[k]))
+            if (files_have(f->data[k], rows[i].path))
                 return fail(EXIT_USAGE, "%s '%s' would overwrite the data", rows[i].option,
                             rows[i].path);
         for (int k = 0; k < i; k++)
