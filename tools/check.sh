@@ -186,12 +186,12 @@ documented() {
         grep -q "'$command:" packaging/elegans.zsh
         grep -q -e "-a $command " packaging/elegans.fish
         grep -q "^\.B $command\|^\.B elegans $command" packaging/elegans.1
-        for option in $("$1" help "$command" | sed -n 's/^  --\([a-z]\{1,\}\) .*/\1/p'); do
+        for option in $("$1" help "$command" | sed -n 's/^  --\([a-z-]\{1,\}\) .*/\1/p'); do
             echo "documented: $command --$option"
             grep -qw -e "--$option" packaging/elegans.bash
             grep -q -e "--$option\[" packaging/elegans.zsh
             grep -q -e "-l $option " packaging/elegans.fish
-            grep -qF -e "\\-\\-$option" packaging/elegans.1
+            grep -qF -e "\\-\\-$(echo "$option" | sed 's/-/\\-/g')" packaging/elegans.1
         done
     done
 }
