@@ -80,15 +80,18 @@ typedef struct context_flags {
 /* Returns -1 to go on, or the exit code after a message. Warnings of the library go to stderr. */
 int context_open(const context_flags *flags, eg_context **out);
 
-/* ---- output_file.c: a file that takes its name when it is complete; without a path, stdout. Both
- * return -1 to go on, or the exit code after a message. */
+/* ---- output_file.c: a file that takes its name when it is complete; a pipe or device is written straight;
+ * without a path, stdout. All return -1 to go on, or the exit code after a message. */
 typedef struct output_file {
     const char *path;
-    char *temporary;
+    char *temporary, *real;
     FILE *file;
 } output_file;
 int output_begin(output_file *o, const char *path);
 int output_end(output_file *o);
+/* Whether a file could be written there, before there is anything to write. */
+int output_check(const char *path, bool regular);
+bool output_device(const char *path); /* there is something that is neither file nor folder */
 
 /* ---- text */
 /* Colours only on a terminal, and never when NO_COLOR is set. */

@@ -102,7 +102,9 @@ json *json_read_texts(const char *path, char message[256]) {
     json_t *document = json_load_file(path, JSON_REJECT_DUPLICATES, &problem);
     const char *key;
     json_t *value, *texts = json_is_object(document) ? json_object() : NULL;
-    if (!document) snprintf(message, 256, "%s (line %d)", problem.text, problem.line);
+    if (!document && problem.line > 0)
+        snprintf(message, 256, "%s (line %d)", problem.text, problem.line);
+    else if (!document) snprintf(message, 256, "%s", problem.text);
     else if (!texts) snprintf(message, 256, "not a JSON object");
     json_object_foreach(document, key, value) {
         json_t *text = text_of(value);

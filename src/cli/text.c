@@ -41,7 +41,8 @@ void print_section(const char *name, const char *note) {
 }
 
 void print_row(const char *name, const char *value, const char *note) {
-    printf("  %-*s%s", NAME, name, value);
+    const int gap = NAME - columns_of(name); /* printf would count bytes */
+    printf("  %s%*s%s", name, gap > 0 ? gap : 0, "", value);
     print_right(2 + (columns_of(name) > NAME ? columns_of(name) : NAME) + columns_of(value), note);
 }
 
