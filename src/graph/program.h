@@ -69,6 +69,8 @@ typedef struct eg__step_gemm {
                         have the same right side */
     size_t a_step, b_step, c_step; /* from product to product */
     bool has_epilogue;
+    uint8_t bias,
+        sum; /* operands of an epilogue that does nothing but sum = c + bias; 0 = it does more */
     eg__fused_program epilogue;
 } eg__step_gemm;
 

@@ -66,7 +66,7 @@ static void prepare(bench *b) {
         b->bytes = 4.0 * (M * K + K * N + M * N);
         break;
     case EG__OP_gemv_f32:
-        b->args.gemv = (eg__gemv_f32_args){N, K, in, in + EG__PANEL * K, out, false};
+        b->args.gemv = (eg__gemv_f32_args){N, K, in, in + EG__PANEL * K, out, NULL};
         b->shape = "1x256x256";
         b->flops = 2.0 * N * K;
         b->bytes = 4.0 * (K + K * N + N);
