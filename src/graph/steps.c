@@ -150,12 +150,17 @@ static void move(const mover *m, unsigned axis, size_t extent, const float *from
 
 void eg__run_copy(const eg__step *step, const eg__frame *frame) {
     const eg__step_copy *copy = &step->u.copy;
-    const mover m = {copy, frame->run->kernels};
+    const float *from = eg__operand_at(frame, &step->operand[0]);
     float *to = eg__operand_at(frame, &step->operand[1]);
     if (copy->every)
         to += (copy->reverse ? copy->length - 1 - frame->time : frame->time) / copy->every *
               copy->place;
-    move(&m, 0, frame->count, eg__operand_at(frame, &step->operand[0]), to);
+    if (copy->is_row && frame->count == 1) {
+        memcpy(to, from, step->columns * sizeof *to);
+        return;
+    }
+    const mover m = {copy, frame->run->kernels};
+    move(&m, 0, frame->count, from, to);
 }
 
 void eg__run_gather(const eg__step *step, const eg__frame *frame) {
