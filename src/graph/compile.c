@@ -151,10 +151,11 @@ static void link(eg__lowering *l) {
 }
 
 static void release(eg__lowering *l) {
-    void *const all[] = {l->region,      l->unit,         l->next_member, l->user_first, l->users,
-                         l->live,        l->timed,        l->known,       l->placed,     l->value,
-                         l->buffers,     l->inside_first, l->inside,      l->units,      l->becomes,
-                         l->becomes_too, l->part_of, l->packed,       l->operands,    l->constants};
+    void *const all[] = {l->region,  l->unit,   l->next_member, l->user_first,
+                         l->users,   l->live,   l->timed,       l->known,
+                         l->placed,  l->value,  l->buffers,     l->inside_first,
+                         l->inside,  l->units,  l->becomes,     l->becomes_too,
+                         l->part_of, l->packed, l->operands,    l->constants};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) eg__memory_give(l->memory, all[i]);
     for (size_t r = 0; l->regions && r < l->region_count; r++) {
         eg__memory_give(l->memory, l->regions[r].steps);

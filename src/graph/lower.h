@@ -69,8 +69,9 @@ typedef struct eg__lowering {
     uint32_t *inside_first, *inside; /* the nodes of a region, in the same way */
     uint32_t *becomes, *becomes_too; /* the carry that becomes a value; per carry, the next such */
     unsigned char *live, *timed, *known;
-    unsigned char *placed; /* stacks and updates that the step of their value has written where they are wanted */
-    uint32_t *part_of;     /* the concat that the step of a value has written it to, too */
+    unsigned char *
+        placed; /* stacks and updates that the step of their value has written where they are wanted */
+    uint32_t *part_of; /* the concat that the step of a value has written it to, too */
     eg__view *value;
 
     eg__buffer *buffers; /* [0] is none */

@@ -171,9 +171,9 @@ bool eg__lower_second_place(eg__lowering *l, uint32_t id, uint32_t user, eg__vie
         return false;
     if (node->op == EG__GRAPH_update && eg__lower_input(l, user, 1) == id &&
         is_output(l, user, &which)) {
-        *view = (eg__view){
-            .buffer = eg__lower_outside(
-                l, EG__SPACE_BOUND + (uint32_t)(l->program->inputs.count + which), 0)};
+        *view =
+            (eg__view){.buffer = eg__lower_outside(
+                           l, EG__SPACE_BOUND + (uint32_t)(l->program->inputs.count + which), 0)};
         eg__view_set_dense(node, view);
         return l->buffers[l->value[id].buffer].space != l->buffers[view->buffer].space;
     }

@@ -10,18 +10,23 @@ static bool is_elapsed(const eg__fused_program *p, uint8_t place) {
     return is_kind(p, place, EG__ROW) || is_kind(p, place, EG__SCALAR);
 }
 
-/* tanh(a) + sigmoid(ta*ts + tb) * (tanh(b) - tanh(a)); ts is per row. The result may go to a second
+/* ta*ts + tb; without an elapsed time ta + tb. */
+static bool is_time(const eg__fused_program *p, const eg__fused_instruction *c) {
+    const bool a = is_kind(p, c->a, EG__FULL), b = is_kind(p, c->b, EG__FULL);
+    if (c->op == EG__FUSED_ADD_SIGMOID) return a && b;
+    return c->op == EG__FUSED_FMA_SIGMOID && is_kind(p, c->c, EG__FULL) &&
+           ((is_elapsed(p, c->a) && b) || (is_elapsed(p, c->b) && a));
+}
+
+/* tanh(a) + sigmoid(ta*ts + tb) * (tanh(b) - tanh(a)); ts is per row, or 1. The result may go to a second
  * place. */
 static bool is_cfc_gate(const eg__fused_program *p) {
     const eg__fused_instruction *c = p->code;
     if (p->length != 4 && p->length != 5) return false;
-    if (c[0].op != EG__FUSED_TANH || c[1].op != EG__FUSED_TANH ||
-        c[2].op != EG__FUSED_FMA_SIGMOID || c[3].op != EG__FUSED_LERP)
+    if (c[0].op != EG__FUSED_TANH || c[1].op != EG__FUSED_TANH || c[3].op != EG__FUSED_LERP)
         return false;
-    const bool factors = (is_elapsed(p, c[2].a) && is_kind(p, c[2].b, EG__FULL)) ||
-                         (is_elapsed(p, c[2].b) && is_kind(p, c[2].a, EG__FULL));
-    if (!is_kind(p, c[0].a, EG__FULL) || !is_kind(p, c[1].a, EG__FULL) || !factors ||
-        !is_kind(p, c[2].c, EG__FULL) || !is_kind(p, c[3].out, EG__FULL))
+    if (!is_kind(p, c[0].a, EG__FULL) || !is_kind(p, c[1].a, EG__FULL) || !is_time(p, &c[2]) ||
+        !is_kind(p, c[3].out, EG__FULL))
         return false;
     if (c[3].a != c[0].out || c[3].b != c[1].out || c[3].c != c[2].out) return false;
     return p->length == 4 ||
