@@ -263,3 +263,51 @@ TEST(fused_code, programs_equal_their_instructions) {
     test_claim("%zu random programs against the reference and their instructions, %s",
                kernel_times(3000) + count, kernel_isas(EG__OP_fused_f32));
 }
+
+/* ---- programs with a kernel of their own: the very bits of the interpreter of that instruction set */
+static eg__fused_program gate_make(bool timed, bool swapped, bool copies) {
+    const uint8_t ta = EG__OPERAND(2), tb = EG__OPERAND(3), ts = EG__OPERAND(4);
+    eg__fused_program p = {.length = copies ? 5 : 4,
+                           .operands = 7,
+                           .kind = {[4] = EG__ROW},
+                           .code = {{EG__FUSED_TANH, 0, EG__OPERAND(0), 0, 0},
+                                    {EG__FUSED_TANH, 1, EG__OPERAND(1), 0, 0},
+                                    {EG__FUSED_ADD_SIGMOID, 2, ta, tb, 0},
+                                    {EG__FUSED_LERP, EG__OPERAND(5), 0, 1, 2},
+                                    {EG__FUSED_COPY, EG__OPERAND(6), EG__OPERAND(5), 0, 0}}};
+    if (timed)
+        p.code[2] = (eg__fused_instruction){EG__FUSED_FMA_SIGMOID, 2, swapped ? ts : ta,
+                                            swapped ? ta : ts, tb};
+    return p;
+}
+
+static void gate_check(const char *isa, const eg__fused_program *program, size_t columns,
+                       uint64_t *state) {
+    enum { ROWS = 3, WIDE = 80, SIZE = ROWS * WIDE };
+    eg__kernels kernels;
+    eg_error error;
+    float memory[9][SIZE];
+    eg__fused_f32_args args = {.program = program, .rows = ROWS, .columns = columns};
+    CHECK_OK(eg__kernels_select(kernel_features(), isa, &kernels, &error), error);
+    eg__fused_f32_function *gate = eg__fused_pick(&kernels, program);
+    CHECK(gate == kernels.cfc_gate_f32, "%s: not the gate", isa);
+    for (unsigned i = 0; i < 9; i++) kernel_random(SIZE, memory[i], state);
+    for (unsigned i = 5; i < 9; i++) kernel_fill(SIZE, memory[i], KERNEL_GUARD);
+    for (unsigned i = 0; i < 7; i++) args.operand[i] = (eg__fused_operand){memory[i], WIDE};
+    kernels.fused_f32(&args);
+    args.operand[5].data = memory[7];
+    args.operand[6].data = memory[8];
+    gate(&args);
+    CHECK(kernel_difference(2 * SIZE, memory[5], memory[7]) == SIZE_MAX,
+          "%s: %zu columns, %u instructions", isa, columns, program->length);
+}
+
+TEST(fused_code, gates_equal_the_interpreter) {
+    uint64_t state = 11;
+    for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_cfc_gate_f32, row));)
+        for (size_t columns = 1; columns <= 80; columns++)
+            for (unsigned variant = 0; variant < 8; variant++) {
+                const eg__fused_program p = gate_make(variant & 1, variant & 2, variant & 4);
+                gate_check(row->isa, &p, columns, &state);
+            }
+}
