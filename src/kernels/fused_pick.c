@@ -33,7 +33,35 @@ static bool is_cfc_gate(const eg__fused_program *p) {
            (c[4].op == EG__FUSED_COPY && c[4].a == c[3].out && is_kind(p, c[4].out, EG__FULL));
 }
 
+/* A value that a kernel may load by columns. */
+static bool is_wide(const eg__fused_program *p, uint8_t place) {
+    return is_kind(p, place, EG__FULL) || is_kind(p, place, EG__COLUMN);
+}
+
+static bool is_sum(const eg__fused_program *p, const eg__fused_instruction *c) {
+    return c->op == EG__FUSED_ADD && c->out < EG__FUSED_REGISTERS && is_wide(p, c->a) &&
+           is_wide(p, c->b);
+}
+
+/* v = (a + b) / (c + d); then nothing, e*v + f (what the next unfold begins with), or v unless no time has
+ * passed. */
+static bool is_ltc_update(const eg__fused_program *p) {
+    const eg__fused_instruction *c = p->code, *tail = &c[3];
+    if ((p->length != 3 && p->length != 4) || !is_sum(p, &c[0]) || !is_sum(p, &c[1]) ||
+        c[0].out == c[1].out || c[2].op != EG__FUSED_DIV || c[2].a != c[0].out ||
+        c[2].b != c[1].out)
+        return false;
+    const uint8_t v = c[2].out;
+    if (p->length == 3 || !is_kind(p, tail->out, EG__FULL)) return p->length == 3 && is_wide(p, v);
+    if (tail->op == EG__FUSED_FMA)
+        return tail->a != tail->b && is_wide(p, tail->c) && tail->c != v &&
+               (tail->a == v ? is_wide(p, tail->b) : tail->b == v && is_wide(p, tail->a));
+    return tail->op == EG__FUSED_SELECT && is_elapsed(p, tail->a) && is_wide(p, tail->b) &&
+           tail->b != v && tail->c == v;
+}
+
 eg__fused_f32_function *eg__fused_pick(const eg__kernels *kernels,
                                        const eg__fused_program *program) {
-    return is_cfc_gate(program) ? kernels->cfc_gate_f32 : kernels->fused_f32;
+    if (is_cfc_gate(program)) return kernels->cfc_gate_f32;
+    return is_ltc_update(program) ? kernels->ltc_update_f32 : kernels->fused_f32;
 }
