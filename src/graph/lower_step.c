@@ -111,6 +111,7 @@ void eg__lower_copy(eg__lowering *l, uint32_t region, uint32_t id, const eg__nod
         copy->shape[0] = step.items = 1;
     }
     step.columns = (size_t)eg__node_elements(shape) / copy->shape[0];
+    copy->is_row = copy->rank == 2 && copy->from[1] == 1 && copy->to[1] == 1;
     step.bytes = 8.0 * (double)eg__node_elements(shape);
     step.rows = 1;
     eg__operand operands[] = {eg__lower_operand(&step, from, copy->from[0], true),

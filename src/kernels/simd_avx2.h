@@ -101,6 +101,19 @@ INLINE vf vf_scale(vf a, vf n, vf rounded) {
     return vf_mul(vf_mul(a, first), second);
 }
 
+/* Pairs in memory: a0 b0 a1 b1 ... */
+INLINE void vf_store_pairs(float *p, vf a, vf b) {
+    const vf x = _mm256_unpacklo_ps(a, b), y = _mm256_unpackhi_ps(a, b); /* of both halves */
+    vf_store(p, _mm256_permute2f128_ps(x, y, 0x20));
+    vf_store(p + VF_N, _mm256_permute2f128_ps(x, y, 0x31));
+}
+INLINE void vf_load_pairs(const float *p, vf *a, vf *b) {
+    const vf x = vf_load(p), y = vf_load(p + VF_N);
+    const vf low = _mm256_permute2f128_ps(x, y, 0x20), high = _mm256_permute2f128_ps(x, y, 0x31);
+    *a = _mm256_shuffle_ps(low, high, 0x88);
+    *b = _mm256_shuffle_ps(low, high, 0xdd);
+}
+
 /* Sums and extremes over the lanes, always in the same order. */
 INLINE float vf_sum(vf a) {
     __m128 x = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));

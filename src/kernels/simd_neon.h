@@ -89,6 +89,14 @@ INLINE vf vf_scale(vf a, vf n, vf rounded) {
     return vf_mul(vf_mul(a, first), second);
 }
 
+/* Pairs in memory: a0 b0 a1 b1 ... */
+INLINE void vf_store_pairs(float *p, vf a, vf b) { vst2q_f32(p, (float32x4x2_t){{a, b}}); }
+INLINE void vf_load_pairs(const float *p, vf *a, vf *b) {
+    const float32x4x2_t pairs = vld2q_f32(p);
+    *a = pairs.val[0];
+    *b = pairs.val[1];
+}
+
 /* Sums and extremes over the lanes, always in the same order. */
 INLINE float vf_sum(vf a) {
     float32x2_t x = vadd_f32(vget_low_f32(a), vget_high_f32(a));

@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /* A list of synapses. A negative target is padding. It is `laned` when the list comes in rows of
- * EG__LANES of which each lane keeps its target over several rows (padding follows when it has no
- * more; the first lane has the most) and no target has two lanes: then the sums of EG__LANES targets
- * grow in registers. */
+ * EG__LANES of which each lane keeps its target over several rows, a group (padding follows when it has
+ * no more; the first lane has the most, and a target that the first lane of the next group does not
+ * have): then the sums of a group grow in registers. A target may have several lanes. */
 enum { EG__LANES = 16 };
 typedef struct eg__synapse_list {
     size_t sources, targets, count;
