@@ -92,6 +92,8 @@ def torch_module(torch, name):
         return CfC(16, AutoNCP(64, 16), batch_first=False)
     if name == "ltc-ncp":
         return LTC(16, AutoNCP(64, 16), batch_first=False)
+    if name == "cfc-walker":
+        return CfC(17, 64, proj_size=17, backbone_units=256, backbone_layers=1, activation="silu", batch_first=False)
     return CfC(16, 64, backbone_units=64, backbone_layers=2, activation="silu", batch_first=False)
 
 

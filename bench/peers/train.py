@@ -22,7 +22,10 @@ import warnings
 from cells import MISSING, TORCH_CASES, Race, load, np, ours, timed, torch_module
 
 BATCHES = ((32, 16), (32, 64))
-TARGETS = {"cfc-ncp": 15, "cfc-deep": 7, "ltc-ncp": 20}
+# the network of examples/walker2d with its batch: 152 of these steps are an epoch
+WALKER = ("cfc-walker", "cfc:64,in=17,backbone=256,activation=silu,proj=17", 17)
+WALKER_BATCHES, WALKER_EPOCH = ((64, 64),), 152
+TARGETS = {"cfc-ncp": 15, "cfc-deep": 7, "ltc-ncp": 20, "cfc-walker": None}
 STEPS, LIMIT = 5, 1e-5  # how long the losses must agree, and how well
 
 
@@ -94,11 +97,11 @@ def torch_contender(torch, kind, name, weights, x, target, losses, measure):
 
 def races(torch, library, kinds, only, measure):
     draw = np.random.default_rng(2)
-    for name, spec, inputs in TORCH_CASES:
+    for name, spec, inputs in TORCH_CASES + (WALKER,):
         model = library.model(spec)
         weights = library.weights(model)
         outputs = library.outputs(model, np.zeros((1, inputs), np.float32)).shape[1]
-        for batch, steps in BATCHES:
+        for batch, steps in WALKER_BATCHES if name == WALKER[0] else BATCHES:
             title = f"{name}, {batch} x {steps}"
             if only not in title:
                 continue
@@ -132,9 +135,11 @@ def report(found):
             spread = (max(times) - min(times)) / middles[i]
             ratio = "" if i == 0 else f"{middles[i] / middles[0]:8.2f}x"
             # the quickest of torch's ways counts
-            target = f"{race.target:6}x" if i and middles[i] == best else ""
+            target = f"{race.target:6}x" if i and race.target and middles[i] == best else ""
             print(f"{race.title if i == 0 else '':20} {name:20} {middles[i] * 1e3:10.3f} {100 * spread:7.1f}% "
                   f"{ratio:>9} {target:>8}")
+            if race.title.startswith(WALKER[0]):
+                print(f"{'':20} {'':20} {middles[i] * WALKER_EPOCH:10.1f} s for an epoch of Walker2d")
             rows.append({"case": race.title, "who": name, "ms": middles[i] * 1e3, "spread": spread,
                          "ratio": middles[i] / middles[0], "target": race.target,
                          "rounds": [t * 1e3 for t in times]})

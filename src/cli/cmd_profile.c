@@ -74,6 +74,11 @@ static int run(eg_context *context, const profile_wish *w, const eg_profile_opti
     if (eg_model_open(context, w->model, &model, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     int code = -1;
+    if (w->sweep) {
+        code = profile_sweep(model, w, options);
+        eg_model_destroy(model);
+        return code;
+    }
     if (eg_profile_model(model, w->model, options, &profile, &error) ||
         eg_analyse(profile, &analysis, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
@@ -104,6 +109,9 @@ int cmd_profile(int argc, char **argv) {
         {"--sort", OPTION_TEXT, &w.sort, "COLUMN",
          "time, calls, flops, bytes, intensity, gflops, gbps, roof, step"},
         {"--top", OPTION_COUNT, &w.top, "N", "rows of the table (default: 10)"},
+        {"--sweep", OPTION_TEXT, &w.sweep, "batch=N,N", "several batches, beside each other"},
+        {"--ablation", OPTION_FLAG, &w.ablation, NULL,
+         "compiled or not, one thread or all, in turns"},
         {"--trace", OPTION_TEXT, &w.trace, "FILE", "write Chrome's trace format (ui.perfetto.dev)"},
         {"--stacks", OPTION_TEXT, &w.stacks, "FILE", "write folded stacks, for flame graphs"},
         {"--output", OPTION_TEXT, &w.output, "FILE", "write all of it as JSON, for elegans report"},
@@ -129,6 +137,7 @@ int cmd_profile(int argc, char **argv) {
     if ((w.json || w.output) && !json_usable()) return json_print(NULL);
     w.model = argv[0];
     o.no_compile = no_compile;
+    if (w.ablation) return profile_ablation(&flags, &w, &o);
     eg_context *context;
     code = context_open(&flags, &context);
     if (code >= 0) return code;

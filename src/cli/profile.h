@@ -7,10 +7,10 @@
 enum { PART_COMPUTE = 1, PART_MEMORY = 2, PART_HARDWARE = 4, PART_ALL = 7 };
 
 typedef struct profile_wish {
-    const char *model, *sort, *trace, *stacks, *output;
+    const char *model, *sort, *trace, *stacks, *output, *sweep;
     unsigned parts;
     uint64_t top;
-    bool steps, json;
+    bool steps, json, ablation;
 } profile_wish;
 
 /* ---- profile_text.c */
@@ -18,5 +18,10 @@ int profile_print(const eg_profile *profile, const eg_analysis *analysis, const 
 /* ---- profile_json.c */
 json *profile_json(eg_context *context, const eg_profile *profile, const eg_analysis *analysis,
                    unsigned parts);
+
+/* ---- profile_sweep.c: the same model in several ways; both return the exit code */
+int profile_sweep(eg_model *model, const profile_wish *wish, const eg_profile_options *options);
+int profile_ablation(const context_flags *flags, const profile_wish *wish,
+                     const eg_profile_options *options);
 
 #endif
