@@ -112,7 +112,7 @@ static void set_memory(eg_profile *p, const eg_memory_figures *before) {
         "allocations of the library");
     p->metrics[EG_PROFILE_peak_usage] = eg__peak_resident();
     if (strcmp(p->context->chip.vendor, "Apple") == 0)
-        set(p, EG_PROFILE_unified_peak, (double)now.peak, EG_COUNTED,
+        set(p, EG_PROFILE_unified_peak, peak, EG_COUNTED,
             "all units share one memory: what the library held");
     else none(p, EG_PROFILE_unified_peak, "this chip has no memory that other units share");
 }
