@@ -233,6 +233,54 @@ EG_API const char *eg_analysis_verdict(const eg_analysis *analysis);
 EG_API const eg_finding *eg_analysis_finding(const eg_analysis *analysis, eg_finding_kind kind,
                                              size_t index);
 
+/* ---- the environment: what else decides how long something takes. What the system does not tell is
+ * unavailable, with the reason in `source`. */
+typedef struct eg_fact { /* as eg_metric, for a text */
+    char text[128];      /* "" when it is unavailable */
+    eg_provenance provenance;
+    const char *source; /* static */
+} eg_fact;
+#define EG_ENVIRONMENT_FACT_MAP(X)                             \
+    X(chip, "chip")                                            \
+    X(system, "operating system")                              \
+    X(hypervisor, "hypervisor")                                \
+    X(version, "version of the library")                       \
+    X(compiler, "compiler of the library")                     \
+    X(flags, "its flags, those of single files aside")         \
+    X(build, "optimized or not, with sanitizers or not")       \
+    X(isa, "instruction set of the kernels")                   \
+    X(governor, "governor of the clock frequency, first core") \
+    X(power, "mains or battery")                               \
+    X(clock, "clock that is read")
+#define EG_ENVIRONMENT_METRIC_MAP(X)                                          \
+    X(cores, "cores that may be used")                                        \
+    X(threads, "threads of the context")                                      \
+    X(load, "processes that run or want to, mean of a minute")                \
+    X(pressure_cpu, "time in which somebody waited for a core, last 10 s")    \
+    X(pressure_memory, "time in which somebody waited for memory, last 10 s") \
+    X(memory_available, "memory available")                                   \
+    X(battery, "charge of the battery")                                       \
+    X(clock_overhead, "one reading of the clock")                             \
+    X(clock_resolution, "smallest step of the clock")
+typedef struct eg_environment {
+#define EG_ENVIRONMENT_FACT(name, text)   eg_fact name;
+#define EG_ENVIRONMENT_METRIC(name, text) eg_metric name;
+    EG_ENVIRONMENT_FACT_MAP(EG_ENVIRONMENT_FACT)
+    EG_ENVIRONMENT_METRIC_MAP(EG_ENVIRONMENT_METRIC)
+#undef EG_ENVIRONMENT_FACT
+#undef EG_ENVIRONMENT_METRIC
+    /* what must be equal before times may be compared: chip, isa, threads, system, build of the library.
+     * "chip=... ; isa=avx2; threads=2; system=Linux 6.1; build=optimized" */
+    char fingerprint[384];
+} eg_environment;
+/* As it is now; takes about a millisecond. `system_root` NULL = this machine; else a folder with a recorded
+ * one, as for eg_chip_detect, which can fail. */
+EG_API eg_status eg_environment_read(eg_context *context, const char *system_root,
+                                     eg_environment *out, eg_error *error);
+/* EG_ERR_ARGUMENT when two fingerprints differ: the message says in what. */
+EG_API eg_status eg_environment_match(const char *old_fingerprint, const char *new_fingerprint,
+                                      eg_error *error);
+
 #ifdef __cplusplus
 }
 #endif
