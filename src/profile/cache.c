@@ -41,8 +41,7 @@ static eg_status check(const eg_cache_geometry *g, unsigned sampling, eg_error *
 static uint64_t group_count(const eg__cache *c) {
     uint64_t groups = 64;
     for (unsigned i = 0; i < c->levels; i++)
-        while (groups > 1 &&
-               (c->level[i].sets << c->level[i].shift) % (groups << c->group_shift))
+        while (groups > 1 && (c->level[i].sets << c->level[i].shift) % (groups << c->group_shift))
             groups /= 2;
     return groups;
 }
@@ -164,10 +163,9 @@ void eg__cache_figures_end(const eg__cache *c, eg_cache_result *out) {
     out->levels = c->levels;
     for (unsigned i = 0; i < c->levels; i++) {
         eg_cache_figures *level = &out->level[i];
-        level->hit_rate =
-            level->accesses > 0
-                ? eg__metric(1 - level->misses / level->accesses, NULL, EG_SIMULATED, source)
-                : eg__metric_unavailable(NULL, "no accesses");
+        level->hit_rate = level->accesses > 0 ? eg__metric(1 - level->misses / level->accesses,
+                                                           NULL, EG_SIMULATED, source)
+                                              : eg__metric_unavailable(NULL, "no accesses");
     }
     out->dram_read = eg__metric(out->dram_read.value, "bytes", EG_SIMULATED, source);
     out->dram_write = eg__metric(out->dram_write.value, "bytes", EG_SIMULATED, source);

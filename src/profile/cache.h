@@ -25,7 +25,8 @@ typedef struct eg__cache {
     unsigned levels;
     eg__cache_level level[EG_CACHE_LEVELS];
     unsigned first_shift, group_shift;
-    uint64_t group_mask, limit; /* groups of sets; those whose hash is below the limit are simulated */
+    uint64_t group_mask,
+        limit; /* groups of sets; those whose hash is below the limit are simulated */
     eg__cache_counts *counts; /* where to count: the caller's, who may change it at any time */
 } eg__cache;
 
@@ -44,7 +45,8 @@ static inline bool eg__cache_is_seen(const eg__cache *cache, uint64_t address) {
 }
 
 /* One load or store of `bytes` bytes, which is not more than a line. */
-static inline void eg__cache_access(eg__cache *cache, uint64_t address, unsigned bytes, bool write) {
+static inline void eg__cache_access(eg__cache *cache, uint64_t address, unsigned bytes,
+                                    bool write) {
     const uint64_t last = address + bytes - 1;
     cache->counts->all++;
     cache->counts->bytes += bytes;

@@ -67,8 +67,7 @@ static void instruction_run(const block *b, const eg__fused_instruction *code, s
 static void block_run(block *b) {
     const eg__fused_program *program = b->fused->program;
     const size_t columns = b->columns;
-    for (unsigned i = 0; i < program->operands; i++)
-        b->places[EG__OPERAND(i)] = operand_view(b, i);
+    for (unsigned i = 0; i < program->operands; i++) b->places[EG__OPERAND(i)] = operand_view(b, i);
     for (unsigned i = 0; i < program->length; i++) {
         const eg__fused_instruction *code = &program->code[i];
         const bool joins = b->rows > 1 && is_dense(&b->places[code->out], columns) &&
@@ -124,12 +123,8 @@ void eg__cache_gate_run(const eg__cache_walk *w, const eg__cache_fused *f) {
     enum { A, B, TA, TB, INPUTS, OUT = INPUTS, COPY, PLACES };
     const bool first = f->program->kind[code[2].a - EG__FUSED_REGISTERS] != EG__FULL;
     const bool copies = f->program->length == 5;
-    const uint8_t place[PLACES] = {code[0].a,
-                                   code[1].a,
-                                   first ? code[2].b : code[2].a,
-                                   code[2].c,
-                                   code[3].out,
-                                   copies ? code[4].out : 0};
+    const uint8_t place[PLACES] = {code[0].a, code[1].a,   first ? code[2].b : code[2].a,
+                                   code[2].c, code[3].out, copies ? code[4].out : 0};
     const unsigned ts = (first ? code[2].a : code[2].b) - EG__FUSED_REGISTERS;
     for (size_t r = 0; r < f->rows; r++) {
         uint64_t at[PLACES];

@@ -9,11 +9,11 @@
 typedef struct eg__cache_walk {
     eg__cache *cache;
     const eg_program *program;
-    eg__cache_counts *counts;  /* per step of the program */
-    const uint64_t *base;      /* addresses of the spaces */
-    uint64_t scratch, stack;   /* and of what a thread has beside them */
-    size_t length;             /* steps of the scans */
-    size_t time, count;        /* as in eg__frame */
+    eg__cache_counts *counts; /* per step of the program */
+    const uint64_t *base;     /* addresses of the spaces */
+    uint64_t scratch, stack;  /* and of what a thread has beside them */
+    size_t length;            /* steps of the scans */
+    size_t time, count;       /* as in eg__frame */
 } eg__cache_walk;
 
 /* Bytes of stack that eg__cache_walk needs: the buffers of the interpreter. */
@@ -60,7 +60,7 @@ void eg__cache_gate_run(const eg__cache_walk *w, const eg__cache_fused *fused);
 typedef void eg__cache_step(const eg__cache_walk *w, const eg__step *step);
 eg__cache_step eg__cache_step_fused, eg__cache_step_gemm, eg__cache_step_pack, eg__cache_step_copy,
     eg__cache_step_reduce, eg__cache_step_column_sum, eg__cache_step_softmax, eg__cache_step_norm,
-    eg__cache_step_gather, eg__cache_step_scatter, eg__cache_step_dropout,
-    eg__cache_step_synapses, eg__cache_step_place;
+    eg__cache_step_gather, eg__cache_step_scatter, eg__cache_step_dropout, eg__cache_step_synapses,
+    eg__cache_step_place;
 
 #endif
