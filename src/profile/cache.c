@@ -1,6 +1,7 @@
 /* Levels of a cache: least recently used lines go, what is written is fetched. */
 #include "profile/cache.h"
 
+#include <math.h>
 #include <string.h>
 
 /* A line is kept as twice its number plus one, and this when it was written to; 0 is an empty place. */
@@ -144,12 +145,12 @@ bool eg__cache_touch(eg__cache *c, uint64_t address, bool write) {
 /* ---- figures */
 void eg__cache_figures_add(const eg__cache *c, const eg__cache_counts *counts,
                            eg_cache_result *out) {
-    /* by what was seen, not by the number of sets: some may be used more than others */
-    const double scale = counts->seen ? (double)counts->all / (double)counts->seen : 0;
+    /* misses spread over the sets; accesses do not: the same few lines may be read all the time */
+    const double scale = (double)(c->group_mask + 1) / (double)c->limit;
     double accesses = (double)counts->all;
     for (unsigned i = 0; i < c->levels; i++) {
         out->level[i].accesses += accesses;
-        accesses = (double)counts->misses[i] * scale;
+        accesses = fmin(accesses, (double)counts->misses[i] * scale);
         out->level[i].misses += accesses;
     }
     out->bytes += (double)counts->bytes;

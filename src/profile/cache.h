@@ -12,12 +12,11 @@ typedef struct eg__cache_level {
     unsigned ways, shift;
 } eg__cache_level;
 
-/* What was seen. Accesses to sets that are not simulated are in `all` and `bytes` only. */
+/* What was seen. All accesses; misses of the sets that are simulated. */
 typedef struct eg__cache_counts {
     uint64_t all, bytes;
-    uint64_t seen;
-    uint64_t misses[EG_CACHE_LEVELS]; /* of those seen */
-    uint64_t fetched, written;        /* lines that the last level took from memory and gave back */
+    uint64_t misses[EG_CACHE_LEVELS];
+    uint64_t fetched, written; /* lines that the last level took from memory and gave back */
 } eg__cache_counts;
 
 typedef struct eg__cache {
@@ -41,7 +40,8 @@ bool eg__cache_touch(eg__cache *cache, uint64_t address, bool write);
 /* Sets go by groups that are the same at every level, so that a group is simulated at all or none. */
 static inline bool eg__cache_is_seen(const eg__cache *cache, uint64_t address) {
     const uint64_t group = (address >> cache->group_shift) & cache->group_mask;
-    return ((group * UINT64_C(0x9e3779b97f4a7c15) >> 32) & cache->group_mask) < cache->limit;
+    return ((group * 39) & cache->group_mask) <
+           cache->limit; /* odd: every group has its own hash */
 }
 
 /* One load or store of `bytes` bytes, which is not more than a line. */
@@ -52,7 +52,6 @@ static inline void eg__cache_access(eg__cache *cache, uint64_t address, unsigned
     cache->counts->bytes += bytes;
     bool missed = false;
     if (eg__cache_is_seen(cache, address)) {
-        cache->counts->seen++;
         missed = eg__cache_touch(cache, address, write);
         cache->counts->misses[0] += missed;
     }

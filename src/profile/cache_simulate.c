@@ -34,6 +34,8 @@ static void place_spaces(const eg_program *p, uint64_t *base, eg__cache_walk *w)
     for (size_t i = 0; i < p->outputs.count; i++)
         base[EG__SPACE_BOUND + p->inputs.count + i] = place(&l, p->outputs.list[i].elements);
     w->stack = place(&l, EG__CACHE_STACK / sizeof(float));
+    w->steps = place(&l, p->step_count * sizeof *p->steps / sizeof(float));
+    w->operands = place(&l, p->operand_count * sizeof *p->operands / sizeof(float));
 }
 
 /* ---- figures */

@@ -71,8 +71,20 @@ static const struct {
     {eg__run_place, eg__cache_step_place},
 };
 
+/* What a step says of itself is read, too: beside a small kernel that shows. */
+static void description_read(const eg__cache_walk *w, const eg__step *step) {
+    enum { WORD = 8 };
+    const uint64_t at = w->steps + (uint64_t)(step - w->program->steps) * sizeof *step;
+    const uint64_t operands = w->operands + step->first_operand * sizeof(eg__operand);
+    for (size_t i = 0; i < offsetof(eg__step, u); i += WORD)
+        eg__cache_access(w->cache, at + i, WORD, false);
+    for (size_t i = 0; i < step->operands * sizeof(eg__operand); i += WORD)
+        eg__cache_access(w->cache, operands + i, WORD, false);
+}
+
 static void step_one(eg__cache_walk *w, const eg__step *step) {
     w->cache->counts = &w->counts[step - w->program->steps];
+    description_read(w, step);
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (kinds[i].run == step->run) {
             kinds[i].accesses(w, step);

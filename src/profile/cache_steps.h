@@ -12,6 +12,7 @@ typedef struct eg__cache_walk {
     eg__cache_counts *counts; /* per step of the program */
     const uint64_t *base;     /* addresses of the spaces */
     uint64_t scratch, stack;  /* and of what a thread has beside them */
+    uint64_t steps, operands; /* and of the program's own description */
     size_t length;            /* steps of the scans */
     size_t time, count;       /* as in eg__frame */
 } eg__cache_walk;
