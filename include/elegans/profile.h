@@ -2,6 +2,7 @@
 #ifndef ELEGANS_PROFILE_H
 #define ELEGANS_PROFILE_H
 
+#include "elegans/chip.h"
 #include "elegans/measure.h"
 #include "elegans/memory.h"
 #include "elegans/program.h"
@@ -280,6 +281,62 @@ EG_API eg_status eg_environment_read(eg_context *context, const char *system_roo
 /* EG_ERR_ARGUMENT when two fingerprints differ: the message says in what. */
 EG_API eg_status eg_environment_match(const char *old_fingerprint, const char *new_fingerprint,
                                       eg_error *error);
+
+/* ---- cache: how often the accesses of a program are found in which cache, where no hardware counts it.
+ *
+ * The access pattern of every step is that of the kernel the program was compiled with: its blocks,
+ * panels, buffers and vectors. One load or store is one access however wide it is, and one hit or
+ * miss even where it touches two lines, as cachegrind counts data references. Accesses are those to
+ * data; constants and spilled registers, which depend on the compiler and are always hits, are not
+ * among them, so that a counter of all loads shows a higher rate and the same misses. Caches are
+ * looked up one after the other, keep what was used last, and fetch what is written. Not simulated:
+ * prefetching, instructions, other cores (one thread runs everything), and what the system does in
+ * between. Where the data decide (a gather by an input), rows are drawn at random. */
+enum { EG_CACHE_LEVELS = 4 };
+typedef struct eg_cache_level {
+    char name[8];   /* "L1d" */
+    uint64_t bytes; /* a multiple of ways * line */
+    uint32_t ways,
+        line; /* line: bytes, a power of two; not smaller than that of the level before */
+} eg_cache_level;
+typedef struct eg_cache_geometry {
+    uint32_t levels;
+    eg_cache_level level[EG_CACHE_LEVELS];
+} eg_cache_geometry;
+/* The caches that one core of the fastest kind sees, shared ones whole. Neither the system nor the table
+ * tells the ways: a first cache has as many as its index fits into a page (4 KiB; Apple's chips 16
+ * KiB), the second at least 8 and the last at least 16, the fewest that make the number of sets a
+ * power of two. EG_ERR_UNSUPPORTED: the size of the first cache is not known. */
+EG_API eg_status eg_cache_geometry_of_chip(const eg_chip *chip, eg_cache_geometry *out,
+                                           eg_error *error);
+EG_API eg_status eg_cache_geometry_of_row(const eg_chip_row *row, eg_cache_geometry *out,
+                                          eg_error *error);
+
+typedef struct eg_cache_options { /* all zero = defaults */
+    uint32_t sampling; /* one of so many sets is simulated, a power of two; 0 = 8, 1 = all */
+    uint32_t warm;     /* runs before the one that is counted; 0 = 1 */
+    int cold;          /* 1: none, the caches are empty */
+    uint64_t length;   /* steps of the scans; 0 = as many as they were built with */
+} eg_cache_options;
+
+/* Of one run. Accesses of the first level are exact, the rest is scaled up from the sets that were
+ * simulated. */
+typedef struct eg_cache_figures {
+    double accesses, misses; /* accesses of a later level: the misses of the one before */
+    eg_metric hit_rate;      /* 1 - misses / accesses; unavailable where there were no accesses */
+} eg_cache_figures;
+typedef struct eg_cache_result {
+    uint32_t levels;
+    eg_cache_figures level[EG_CACHE_LEVELS];
+    double bytes;                    /* that all accesses together read and wrote: exact */
+    eg_metric dram_read, dram_write; /* bytes of lines that the last level fetched and gave back */
+} eg_cache_result;
+/* `steps` NULL, or one result per step of the program (eg_program_info.steps); a scan's is the sum of
+ * its body's, steps that a run does not do are all zero. `options` may be NULL. EG_ERR_ARGUMENT:
+ * a geometry that is none, a length that the program cannot run. */
+EG_API eg_status eg_cache_simulate(const eg_program *program, const eg_cache_geometry *geometry,
+                                   const eg_cache_options *options, eg_cache_result *out,
+                                   eg_cache_result *steps, eg_error *error);
 
 #ifdef __cplusplus
 }
