@@ -16,6 +16,7 @@
 #include "elegans/memory.h"
 #include "elegans/metrics.h"
 #include "elegans/model.h"
+#include "elegans/preset.h"
 #include "elegans/profile.h"
 #include "elegans/program.h"
 #include "elegans/safetensors.h"
