@@ -19,6 +19,7 @@
 #include "elegans/preset.h"
 #include "elegans/profile.h"
 #include "elegans/program.h"
+#include "elegans/project.h"
 #include "elegans/safetensors.h"
 #include "elegans/session.h"
 #include "elegans/table.h"
