@@ -17,7 +17,8 @@ extern "C" {
     X(EG_KIND_GEMV, "gemv") /* of one row */                          \
     X(EG_KIND_FUSED, "fused")                                         \
     X(EG_KIND_SYNAPSES, "synapses")                                   \
-    X(EG_KIND_ROWS, "rows") /* sums, norms, softmax */                \
+    X(EG_KIND_SUMS, "sums") /* and other reductions */                \
+    X(EG_KIND_NORMS, "norms") /* and softmax */                       \
     X(EG_KIND_MOVE, "move") /* copies, gathers, packing */            \
     X(EG_KIND_SCAN, "scan") /* the loop itself; rows = its length */
 typedef enum eg_kind {
@@ -36,7 +37,8 @@ typedef struct eg_step_cost {
     double bytes;
     /* What the time is computed from. All three 0 = flops, as a product where it is one. */
     double product;   /* FLOPs of products, the columns filled up to whole panels */
-    double simple;    /* elementwise operations of few instructions: add, fma, max */
+    double simple;    /* elementwise operations of few instructions: add, fma, max; rows of
+                       * several are filled up to whole vectors, as functions are */
     double functions; /* elementwise functions, each counted as the FLOPs it takes: tanh 18 */
     double rows;      /* of what it writes, each of which begins anew */
     double footprint; /* bytes touched until it is called again; 0 = bytes */

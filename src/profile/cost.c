@@ -51,9 +51,9 @@ static eg_kind kind_of(const eg_step_info *step) {
     } kinds[] = {{"gemm", EG_KIND_GEMM},           {"fused", EG_KIND_FUSED},
                  {"dropout", EG_KIND_FUSED},       {"synapses", EG_KIND_SYNAPSES},
                  {"synapses_dv", EG_KIND_SYNAPSES}, {"synapses_dp", EG_KIND_SYNAPSES},
-                 {"reduce", EG_KIND_ROWS},         {"column_sum", EG_KIND_ROWS},
-                 {"argmax", EG_KIND_ROWS},         {"softmax", EG_KIND_ROWS},
-                 {"layer_norm", EG_KIND_ROWS},           {"rms_norm", EG_KIND_ROWS},
+                 {"reduce", EG_KIND_SUMS},         {"column_sum", EG_KIND_SUMS},
+                 {"argmax", EG_KIND_SUMS},         {"softmax", EG_KIND_NORMS},
+                 {"layer_norm", EG_KIND_NORMS},           {"rms_norm", EG_KIND_NORMS},
                  {"scan", EG_KIND_SCAN}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i].kernel, step->kernel) == 0)
@@ -62,12 +62,12 @@ static eg_kind kind_of(const eg_step_info *step) {
 }
 
 static void split(const eg_step_info *step, eg_step_cost *cost) {
-    const double elements = (double)step->rows * (double)step->columns;
+    const double elements = (double)step->rows * (double)step->columns,
+                 padded = (double)eg__round_up((size_t)step->columns, EG__PANEL);
     double rest = step->flops, count;
     if (cost->kind == EG_KIND_GEMM || cost->kind == EG_KIND_GEMV) {
         const double depth = (double)step->depth;
-        cost->product = 2 * depth * (double)step->rows *
-                        (double)eg__round_up((size_t)step->columns, EG__PANEL);
+        cost->product = 2 * depth * (double)step->rows * padded;
         rest -= 2 * depth * elements;
     }
     cost->functions = elements * functions_of(step->text, &count);
@@ -76,6 +76,11 @@ static void split(const eg_step_info *step, eg_step_cost *cost) {
     /* those that have no text: random numbers, and an exponential of each element */
     if (strcmp(step->kernel, "dropout") == 0) cost->functions = elements * 20;
     if (strcmp(step->kernel, "softmax") == 0) cost->functions = elements * 14;
+    if (cost->kind == EG_KIND_SYNAPSES) cost->functions = elements; /* sums to keep */
+    if (step->rows > 1 && (cost->kind == EG_KIND_FUSED || cost->kind == EG_KIND_NORMS)) {
+        cost->simple *= padded / (double)step->columns;
+        cost->functions *= padded / (double)step->columns;
+    }
 }
 
 static void cost_of(const eg_step_info *step, double calls, eg_step_cost *out) {

@@ -49,7 +49,7 @@ static double predicted(const eg_efficiency *e, const eg_step_cost *cost,
 }
 
 /* ---- the measurement: rounds over all cases, so that a slow phase of the machine hits all alike */
-enum { ROUNDS = 5, CASES_MAX = 64, COSTS_MAX = 16 };
+enum { ROUNDS = 5, CASES_MAX = 96, COSTS_MAX = 16 };
 typedef struct fit {
     eg_context *context;
     eg__machine machine;

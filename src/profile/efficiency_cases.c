@@ -77,18 +77,25 @@ static const case_row cases[] = {
     {EG_KIND_FUSED, GATE, 32, 24, 0},
     {EG_KIND_FUSED, GATE, 32, 96, 0},
     {EG_KIND_FUSED, GATE, 256, 48, 0},
+    {EG_KIND_FUSED, GATE, 32, 14, 0},
+    {EG_KIND_FUSED, GATE, 16, 33, 0},
     {EG_KIND_SYNAPSES, SYNAPSES, 32, 48, 14},
     {EG_KIND_SYNAPSES, SYNAPSES, 32, 80, 6},
+    {EG_KIND_SYNAPSES, SYNAPSES, 32, 32, 28},
+    {EG_KIND_SYNAPSES, SYNAPSES, 64, 96, 10},
+    {EG_KIND_SYNAPSES, SYNAPSES, 1, 48, 16},
     {EG_KIND_SYNAPSES, SYNAPSES, 512, 48, 6},
     {EG_KIND_SYNAPSES, SYNAPSES, 1, 64, 8},
-    {EG_KIND_ROWS, SOFTMAX, 128, 384, 0},
-    {EG_KIND_ROWS, SOFTMAX, 32, 32, 0},
-    {EG_KIND_ROWS, LAYER_NORM, 64, 256, 0},
-    {EG_KIND_ROWS, LAYER_NORM, 16, 64, 0},
-    {EG_KIND_ROWS, SUM, 128, 128, 0},
-    {EG_KIND_ROWS, SUM, 256, 32, 0},
-    {EG_KIND_ROWS, COLUMN_SUM, 64, 192, 0},
-    {EG_KIND_ROWS, COLUMN_SUM, 256, 64, 0},
+    {EG_KIND_NORMS, SOFTMAX, 128, 384, 0},
+    {EG_KIND_NORMS, SOFTMAX, 32, 32, 0},
+    {EG_KIND_NORMS, SOFTMAX, 64, 128, 0},
+    {EG_KIND_NORMS, LAYER_NORM, 64, 256, 0},
+    {EG_KIND_NORMS, LAYER_NORM, 16, 64, 0},
+    {EG_KIND_NORMS, LAYER_NORM, 256, 48, 0},
+    {EG_KIND_SUMS, SUM, 128, 128, 0},
+    {EG_KIND_SUMS, SUM, 256, 32, 0},
+    {EG_KIND_SUMS, COLUMN_SUM, 64, 192, 0},
+    {EG_KIND_SUMS, COLUMN_SUM, 256, 64, 0},
     {EG_KIND_SCAN, LOOP, 1, 16, 64},
     {EG_KIND_SCAN, LOOP, 1, 16, 256},
 };
@@ -128,9 +135,12 @@ static eg_node chain(eg_graph *g, const case_row *c) {
     return eg_mul(g, eg_div(g, up, down), matrix(g, "d", c));
 }
 
+/* Of four parts of the same rows, as the product before it leaves them. */
 static eg_node gate(eg_graph *g, const case_row *c) {
-    eg_node a = eg_tanh(g, matrix(g, "a", c)), b = eg_tanh(g, matrix(g, "b", c));
-    eg_node t = eg_sigmoid(g, eg_add(g, matrix(g, "c", c), matrix(g, "d", c)));
+    eg_node x = eg_input(g, "x", EG_F32, 2, (uint64_t[]){c->m, 4 * c->n}), part[4];
+    for (unsigned i = 0; i < 4; i++) part[i] = eg_slice(g, x, 1, i * c->n, c->n);
+    eg_node a = eg_tanh(g, part[0]), b = eg_tanh(g, part[1]),
+            t = eg_sigmoid(g, eg_add(g, part[2], part[3]));
     return eg_add(g, a, eg_mul(g, t, eg_sub(g, b, a)));
 }
 
@@ -138,9 +148,13 @@ enum { LIST = 1024 };
 static eg_node synapses(eg_graph *g, const case_row *c) {
     int32_t source[LIST], target[LIST];
     const uint64_t count = c->n * c->k;
-    for (uint64_t i = 0; i < count; i++) { /* in lanes, as models have them */
-        source[i] = (int32_t)(i * 7 % c->n);
-        target[i] = (int32_t)(i / (c->k * 16) * 16 + i % 16);
+    /* In lanes, as models have them: each target is one of sixteen, and has up to k synapses. Of those of
+     * a neural circuit policy a quarter is padding. */
+    for (uint64_t i = 0; i < count; i++) {
+        const uint64_t lane = i % 16, place = i / 16 % c->k;
+        const bool there = place < c->k - lane * c->k / 32;
+        source[i] = (int32_t)(there ? i * 7 % c->n : 0);
+        target[i] = there ? (int32_t)(i / (c->k * 16) * 16 + lane) : -1;
     }
     const eg_tensor from = {.type = EG_I32, .rank = 1, .shape = {count}, .data = source},
                     to = {.type = EG_I32, .rank = 1, .shape = {count}, .data = target};

@@ -66,7 +66,9 @@ void eg__cost_terms(const eg_step_cost *cost, const eg__machine *machine, double
     out[EG__TERM_PRODUCT] = (bare && is_product ? cost->flops : cost->product) / machine->peak;
     out[EG__TERM_SIMPLE] = (bare && !is_product ? cost->flops : cost->simple) / machine->peak;
     out[EG__TERM_FUNCTIONS] = cost->functions / machine->peak;
-    out[EG__TERM_BYTES] =
-        cost->bytes /
-        bandwidth_of(machine, cost->footprint > 0 ? cost->footprint : cost->bytes);
+    const double footprint = cost->footprint > 0 ? cost->footprint : cost->bytes;
+    out[EG__TERM_BYTES] = cost->bytes / bandwidth_of(machine, footprint);
+    /* a sigmoid for each synapse and sample: no memory is that slow, and what a fit would put here
+     * is something else */
+    if (cost->kind == EG_KIND_SYNAPSES) out[EG__TERM_BYTES] = 0;
 }
