@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { STEPS = 64, HIDDEN = 64, INPUT = 32, MODELS = 8, COSTS = 256 };
+enum { STEPS = 64, HIDDEN = 64, INPUT = 32, MODELS = 12, COSTS = 256 };
 static const double WITHIN = 0.25;
 
 typedef struct subject {
@@ -15,8 +15,8 @@ typedef struct subject {
     eg_step_cost costs[COSTS];
     size_t count;
     double predicted[ROUNDS_MAX], measured[ROUNDS_MAX], ratio[ROUNDS_MAX]; /* ns */
-    double low, high;                                                     /* of the last round */
-    eg_unit best;                                                         /* on an M1 */
+    double low, high;                                                      /* of the last round */
+    eg_unit best;                                                          /* on an M1 */
 } subject;
 
 static void need(eg_status status, const eg_error *error) {
@@ -108,6 +108,13 @@ static size_t subjects_make(bench *b, subject *s) {
     subject_add(b, &s[n++], "CfC, wide, 32 x 64",
                 model_make(b, "cfc:64,in=32,backbone=128", 32, STEPS));
     subject_add(b, &s[n++], "CfC, AutoNCP, 1 x 64", model_make(b, cfc, 1, STEPS));
+    subject_add(b, &s[n++], "CfC, with memory, 16 x 32",
+                model_make(b, "cfc:autoncp:32:8,in=4,mixed=1,seed=1", 16, 32));
+    subject_add(b, &s[n++], "CfC, no gate, 8 x 32",
+                model_make(b, "cfc:128,in=24,mode=no_gate", 8, 32));
+    subject_add(b, &s[n++], "LTC, full, 16 x 16", model_make(b, "ltc:full:24:4,in=8", 16, 16));
+    subject_add(b, &s[n++], "LTC, AutoNCP, 1 x 16",
+                model_make(b, "ltc:autoncp:32:4,in=8,seed=2", 1, 16));
     subject_add(b, &s[n++], "MLP, batch 32", mlp_make(b, 32));
     subject_add(b, &s[n++], "MLP, batch 128", mlp_make(b, 128));
     subject_add(b, &s[n++], "GRU, 32 x 64", gru_make(b, 32));
@@ -150,9 +157,10 @@ static void print_efficiency(const eg_efficiency *e) {
                k->call, k->row, k->product, k->simple, k->functions, k->bytes, 100 * k->error,
                k->cases);
     }
-    printf("a run %.3g ns, all cases within %.1f%% (rms); clock %.2f GHz; bytes per FLOP of L1 %.3g, L2 "
-           "%.3g, L3 %.3g\n",
-           e->run, 100 * e->error, e->clock, e->level[0], e->level[1], e->level[2]);
+    printf(
+        "a run %.3g ns, all cases within %.1f%% (rms); clock %.2f GHz; bytes per FLOP of L1 %.3g, L2 "
+        "%.3g, L3 %.3g\n",
+        e->run, 100 * e->error, e->clock, e->level[0], e->level[1], e->level[2]);
 }
 
 void bench_project(bench *b) {

@@ -32,10 +32,10 @@ typedef struct eg_preset {
     uint64_t memory_budget;                /* bytes; see eg_context_options */
     unsigned backbone_units, backbone_layers;
     double dropout;
-    int neural_engine;     /* 1: worth a try; there is one */
-    int compiled;          /* 1: models are compiled before they run */
-    eg_metric power;       /* W, CPU and GPU busy at once; or unavailable and why */
-    char power_note[160];  /* who says so, and of what; "" = nobody */
+    int neural_engine;    /* 1: worth a try; there is one */
+    int compiled;         /* 1: models are compiled before they run */
+    eg_metric power;      /* W, CPU and GPU busy at once; or unavailable and why */
+    char power_note[160]; /* who says so, and of what; "" = nobody */
 } eg_preset;
 
 /* The four M1 stand in a table. Every other chip is of the highest tier whose minimum of compute,

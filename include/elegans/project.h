@@ -12,20 +12,21 @@ extern "C" {
 #endif
 
 /* ---- costs: what a step does, as counts */
-#define EG_KIND_MAP(X)                                                \
-    X(EG_KIND_GEMM, "gemm") /* products of more than one row */       \
-    X(EG_KIND_GEMV, "gemv") /* of one row */                          \
-    X(EG_KIND_FUSED, "fused")                                         \
-    X(EG_KIND_SYNAPSES, "synapses")                                   \
-    X(EG_KIND_SUMS, "sums") /* and other reductions */                \
-    X(EG_KIND_NORMS, "norms") /* and softmax */                       \
-    X(EG_KIND_MOVE, "move") /* copies, gathers, packing */            \
-    X(EG_KIND_SCAN, "scan") /* the loop itself; rows = its length */
+#define EG_KIND_MAP(X)                                                  \
+    X(EG_KIND_GEMM, "gemm") /* products of more than one row */         \
+    X(EG_KIND_GEMV, "gemv") /* of one row */                            \
+    X(EG_KIND_FUSED, "fused")                                           \
+    X(EG_KIND_SYNAPSES, "synapses")      /* of more than one sample */  \
+    X(EG_KIND_SYNAPSES_ONE, "synapses1") /* of one: another loop */     \
+    X(EG_KIND_SUMS, "sums")              /* and other reductions */     \
+    X(EG_KIND_NORMS, "norms")            /* and softmax */              \
+    X(EG_KIND_MOVE, "move")              /* copies, gathers, packing */ \
+    X(EG_KIND_SCAN, "scan")              /* the loop itself; rows = its length */
 typedef enum eg_kind {
 #define EG_KIND_ENUM(name, text) name,
     EG_KIND_MAP(EG_KIND_ENUM)
 #undef EG_KIND_ENUM
-    EG_KIND_COUNT
+        EG_KIND_COUNT
 } eg_kind;
 EG_API const char *eg_kind_name(eg_kind kind); /* "gemm"; static, NULL past the last */
 
@@ -60,10 +61,10 @@ typedef struct eg_kind_efficiency {
 } eg_kind_efficiency;
 typedef struct eg_efficiency {
     eg_kind_efficiency kind[EG_KIND_COUNT];
-    double run;       /* ns that a run takes beside its steps */
-    double error;     /* its root mean square over all cases */
-    double clock;     /* GHz of the machine it was fitted on: ns scale with the clock */
-    double level[3];  /* bytes of L1, L2, L3 that are read in the time of one FLOP at the peak */
+    double run;      /* ns that a run takes beside its steps */
+    double error;    /* its root mean square over all cases */
+    double clock;    /* GHz of the machine it was fitted on: ns scale with the clock */
+    double level[3]; /* bytes of L1, L2, L3 that are read in the time of one FLOP at the peak */
     eg_provenance provenance;
     const char *source; /* static */
 } eg_efficiency;
@@ -75,24 +76,24 @@ EG_API eg_status eg_efficiency_fit(eg_context *context, const eg_ceilings *ceili
                                    eg_efficiency *out, eg_error *error);
 
 /* ---- projections */
-#define EG_UNIT_MAP(X)         \
-    X(EG_UNIT_CORES, "cores")  \
-    X(EG_UNIT_GPU, "GPU")      \
+#define EG_UNIT_MAP(X)        \
+    X(EG_UNIT_CORES, "cores") \
+    X(EG_UNIT_GPU, "GPU")     \
     X(EG_UNIT_NEURAL_ENGINE, "Neural Engine")
 typedef enum eg_unit {
 #define EG_UNIT_ENUM(name, text) name,
     EG_UNIT_MAP(EG_UNIT_ENUM)
 #undef EG_UNIT_ENUM
-    EG_UNIT_COUNT
+        EG_UNIT_COUNT
 } eg_unit;
 EG_API const char *eg_unit_name(eg_unit unit); /* "cores"; static, NULL past the last */
 
 typedef struct eg_unit_projection {
-    eg_metric seconds;           /* of one run; unavailable: it cannot run there, and why */
-    double low, high;            /* seconds: about 95 % of the time it is between */
-    eg_metric tflops, bandwidth; /* TFLOP/s, GB/s */
+    eg_metric seconds;                /* of one run; unavailable: it cannot run there, and why */
+    double low, high;                 /* seconds: about 95 % of the time it is between */
+    eg_metric tflops, bandwidth;      /* TFLOP/s, GB/s */
     double compute, memory, overhead; /* shares of the time; together 1 */
-    const char *condition;       /* what must hold for it; static */
+    const char *condition;            /* what must hold for it; static */
 } eg_unit_projection;
 typedef struct eg_projection {
     char chip[96];
@@ -102,8 +103,8 @@ typedef struct eg_projection {
     eg_unit best; /* the quickest */
 } eg_projection;
 
-typedef struct eg_project_options { /* all zero = defaults */
-    size_t size;                    /* sizeof(eg_project_options), or 0 = version 0.1 */
+typedef struct eg_project_options {  /* all zero = defaults */
+    size_t size;                     /* sizeof(eg_project_options), or 0 = version 0.1 */
     const eg_efficiency *efficiency; /* NULL = eg_efficiency_default */
     unsigned threads;                /* 0 = one per fast core; here: 1 */
     /* Both: the cores are those of this machine, by what was measured instead of by the row. */
@@ -116,8 +117,7 @@ typedef struct eg_project_options { /* all zero = defaults */
  * source), a launch per step and a start per run, the band a factor of two. All of it is EG_MODELLED.
  * `row` may be NULL where options have chip and ceilings; `options` may be NULL. */
 EG_API eg_status eg_project(size_t count, const eg_step_cost *costs, const eg_chip_row *row,
-                            const eg_project_options *options, eg_projection *out,
-                            eg_error *error);
+                            const eg_project_options *options, eg_projection *out, eg_error *error);
 
 #ifdef __cplusplus
 }

@@ -12,9 +12,9 @@ typedef struct function_row {
     double flops;
 } function_row;
 static const function_row functions[] = {
-    {"div", 6},          {"sqrt", 6},      {"rsqrt", 8},    {"exp", 14},      {"log", 18},
-    {"tanh", 18},        {"sigmoid", 18},  {"softplus", 30}, {"erf", 24},     {"gelu", 28},
-    {"silu", 19},        {"sin", 20},      {"cos", 20},     {"pow", 34},      {"add+tanh", 18},
+    {"div", 6},          {"sqrt", 6},      {"rsqrt", 8},     {"exp", 14},        {"log", 18},
+    {"tanh", 18},        {"sigmoid", 18},  {"softplus", 30}, {"erf", 24},        {"gelu", 28},
+    {"silu", 19},        {"sin", 20},      {"cos", 20},      {"pow", 34},        {"add+tanh", 18},
     {"add+sigmoid", 18}, {"add+silu", 19}, {"fma+tanh", 18}, {"fma+sigmoid", 18}};
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
@@ -48,16 +48,25 @@ static eg_kind kind_of(const eg_step_info *step) {
     static const struct {
         const char *kernel;
         eg_kind kind;
-    } kinds[] = {{"gemm", EG_KIND_GEMM},           {"fused", EG_KIND_FUSED},
-                 {"dropout", EG_KIND_FUSED},       {"synapses", EG_KIND_SYNAPSES},
-                 {"synapses_dv", EG_KIND_SYNAPSES}, {"synapses_dp", EG_KIND_SYNAPSES},
-                 {"reduce", EG_KIND_SUMS},         {"column_sum", EG_KIND_SUMS},
-                 {"argmax", EG_KIND_SUMS},         {"softmax", EG_KIND_NORMS},
-                 {"layer_norm", EG_KIND_NORMS},           {"rms_norm", EG_KIND_NORMS},
+    } kinds[] = {{"gemm", EG_KIND_GEMM},
+                 {"fused", EG_KIND_FUSED},
+                 {"dropout", EG_KIND_FUSED},
+                 {"synapses", EG_KIND_SYNAPSES},
+                 {"synapses_dv", EG_KIND_SYNAPSES},
+                 {"synapses_dp", EG_KIND_SYNAPSES},
+                 {"reduce", EG_KIND_SUMS},
+                 {"column_sum", EG_KIND_SUMS},
+                 {"argmax", EG_KIND_SUMS},
+                 {"softmax", EG_KIND_NORMS},
+                 {"layer_norm", EG_KIND_NORMS},
+                 {"rms_norm", EG_KIND_NORMS},
                  {"scan", EG_KIND_SCAN}};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kinds[i].kernel, step->kernel) == 0)
-            return kinds[i].kind == EG_KIND_GEMM && step->rows == 1 ? EG_KIND_GEMV : kinds[i].kind;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (strcmp(kinds[i].kernel, step->kernel) != 0) continue;
+        if (step->rows == 1 && kinds[i].kind == EG_KIND_GEMM) return EG_KIND_GEMV;
+        if (step->rows == 1 && strcmp(step->kernel, "synapses") == 0) return EG_KIND_SYNAPSES_ONE;
+        return kinds[i].kind;
+    }
     return EG_KIND_MOVE;
 }
 
@@ -76,7 +85,13 @@ static void split(const eg_step_info *step, eg_step_cost *cost) {
     /* those that have no text: random numbers, and an exponential of each element */
     if (strcmp(step->kernel, "dropout") == 0) cost->functions = elements * 20;
     if (strcmp(step->kernel, "softmax") == 0) cost->functions = elements * 14;
-    if (cost->kind == EG_KIND_SYNAPSES) cost->functions = elements; /* sums to keep */
+    if (cost->kind == EG_KIND_SYNAPSES || cost->kind == EG_KIND_SYNAPSES_ONE)
+        cost->functions = elements;                         /* sums to keep */
+    if (cost->kind == EG_KIND_SYNAPSES && step->rows > 1) { /* lanes are samples */
+        const double lanes = (double)eg__round_up((size_t)step->rows, EG__PANEL);
+        cost->simple *= lanes / (double)step->rows;
+        cost->functions *= lanes / (double)step->rows;
+    }
     if (step->rows > 1 && (cost->kind == EG_KIND_FUSED || cost->kind == EG_KIND_NORMS)) {
         cost->simple *= padded / (double)step->columns;
         cost->functions *= padded / (double)step->columns;

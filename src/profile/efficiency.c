@@ -68,8 +68,7 @@ static void measure(fit *f, double seconds) {
     const double each = seconds / (double)(ROUNDS * f->count);
     for (int round = 0; round < ROUNDS; round++)
         for (size_t i = 0; i < f->count; i++)
-            f->rounds[i][round] =
-                eg__burst_measure(eg__fit_case_run, f->cases[i], each).best * 1e9;
+            f->rounds[i][round] = eg__burst_measure(eg__fit_case_run, f->cases[i], each).best * 1e9;
     for (size_t i = 0; i < f->count; i++) {
         qsort(f->rounds[i], ROUNDS, sizeof f->rounds[i][0], compare);
         f->ns[i] = f->rounds[i][ROUNDS / 2];
@@ -121,7 +120,7 @@ static eg_status fit_kind(const fit *f, eg_kind kind, eg_efficiency *e, double *
         scales[n++] = f->ns[i];
     }
     eg_kind_efficiency *out = &e->kind[kind];
-    eg__fit_factors(n, (const double (*)[EG__TERMS])terms, times, scales, factors);
+    eg__fit_factors(n, (const double(*)[EG__TERMS])terms, times, scales, factors);
     factors_store(factors, out);
     double sum = 0;
     for (size_t i = 0; i < n; i++) {

@@ -83,9 +83,13 @@ static const case_row cases[] = {
     {EG_KIND_SYNAPSES, SYNAPSES, 32, 80, 6},
     {EG_KIND_SYNAPSES, SYNAPSES, 32, 32, 28},
     {EG_KIND_SYNAPSES, SYNAPSES, 64, 96, 10},
-    {EG_KIND_SYNAPSES, SYNAPSES, 1, 48, 16},
+    {EG_KIND_SYNAPSES, SYNAPSES, 8, 48, 10},
     {EG_KIND_SYNAPSES, SYNAPSES, 512, 48, 6},
-    {EG_KIND_SYNAPSES, SYNAPSES, 1, 64, 8},
+    {EG_KIND_SYNAPSES_ONE, SYNAPSES, 1, 64, 8},
+    {EG_KIND_SYNAPSES_ONE, SYNAPSES, 1, 48, 16},
+    {EG_KIND_SYNAPSES_ONE, SYNAPSES, 1, 32, 6},
+    {EG_KIND_SYNAPSES_ONE, SYNAPSES, 1, 16, 12},
+    {EG_KIND_SYNAPSES_ONE, SYNAPSES, 1, 96, 10},
     {EG_KIND_NORMS, SOFTMAX, 128, 384, 0},
     {EG_KIND_NORMS, SOFTMAX, 32, 32, 0},
     {EG_KIND_NORMS, SOFTMAX, 64, 128, 0},
@@ -228,8 +232,8 @@ static eg_status bind(eg__fit_case *c, eg_error *error) {
     eg_tensor tensor;
     eg_error reason = {EG_ERR_MEMORY, ""};
     const size_t size = inputs_size(c->program);
-    c->inputs = eg__memory_take_array(c->context->memory, EG_TAG_MEASURE, size, sizeof *c->inputs,
-                                      &reason);
+    c->inputs =
+        eg__memory_take_array(c->context->memory, EG_TAG_MEASURE, size, sizeof *c->inputs, &reason);
     if (!c->inputs) return eg__fail(error, reason.status, "%s", reason.message);
     for (size_t i = 0; i < size; i++) c->inputs[i] = (float)(i % 29 + 3) / 32;
     const char *name;
@@ -246,8 +250,7 @@ static eg_status bind(eg__fit_case *c, eg_error *error) {
 eg_status eg__fit_case_create(eg_context *context, size_t index, eg__fit_case **out,
                               eg_error *error) {
     eg_error reason = {EG_ERR_MEMORY, ""};
-    eg__fit_case *c =
-        eg__memory_take_zeroed(context->memory, EG_TAG_MEASURE, sizeof *c, &reason);
+    eg__fit_case *c = eg__memory_take_zeroed(context->memory, EG_TAG_MEASURE, sizeof *c, &reason);
     *out = c;
     if (!c) return eg__fail(error, reason.status, "%s", reason.message);
     c->context = context;

@@ -54,7 +54,7 @@ eg_status eg__machine_of_row(const eg_chip_row *row, const eg_efficiency *effici
 
 static double bandwidth_of(const eg__machine *machine, double footprint) {
     for (int i = 0; i < EG__LEVELS; i++)
-        if (footprint <= machine->size[i]) return machine->bandwidth[i];
+        if (machine->size[i] > 0 && footprint <= machine->size[i]) return machine->bandwidth[i];
     return machine->bandwidth[EG__LEVELS - 1];
 }
 
@@ -70,5 +70,6 @@ void eg__cost_terms(const eg_step_cost *cost, const eg__machine *machine, double
     out[EG__TERM_BYTES] = cost->bytes / bandwidth_of(machine, footprint);
     /* a sigmoid for each synapse and sample: no memory is that slow, and what a fit would put here
      * is something else */
-    if (cost->kind == EG_KIND_SYNAPSES) out[EG__TERM_BYTES] = 0;
+    if (cost->kind == EG_KIND_SYNAPSES || cost->kind == EG_KIND_SYNAPSES_ONE)
+        out[EG__TERM_BYTES] = 0;
 }

@@ -59,14 +59,14 @@ static spent step_spent(const cores *c, const eg_step_cost *cost, unsigned threa
     if (threads > 1 && cost->footprint > c->machine.size[2] &&
         cost->footprint > c->machine.size[1] && c->machine.memory_all > 0)
         bytes = fmax(bytes, cost->bytes / c->machine.memory_all);
-    spent s = {.compute = (k->product * terms[EG__TERM_PRODUCT] +
-                           k->simple * terms[EG__TERM_SIMPLE] +
-                           k->functions * terms[EG__TERM_FUNCTIONS]) /
-                          threads,
-               .memory = bytes,
-               .overhead = (k->call + k->row * terms[EG__TERM_ROW] /
-                                          (cost->kind == EG_KIND_SCAN ? 1 : threads)) *
-                           c->slower};
+    spent s = {
+        .compute = (k->product * terms[EG__TERM_PRODUCT] + k->simple * terms[EG__TERM_SIMPLE] +
+                    k->functions * terms[EG__TERM_FUNCTIONS]) /
+                   threads,
+        .memory = bytes,
+        .overhead =
+            (k->call + k->row * terms[EG__TERM_ROW] / (cost->kind == EG_KIND_SCAN ? 1 : threads)) *
+            c->slower};
     if (threads > 1 && !cost->in_scan) s.overhead += c->machine.launch;
     s.compute *= cost->calls;
     s.memory *= cost->calls;
@@ -106,10 +106,10 @@ static double cores_band(const cores *c, const double by_kind[EG_KIND_COUNT], do
 }
 
 /* ---- the GPU: published peaks, our assumptions of what a kernel makes of them */
-static const double gpu_compute = 0.6;  /* of the f32 peak, products */
-static const double gpu_memory = 0.75;  /* of the bandwidth: 639 to 700 of 819 GB/s were seen */
-static const double gpu_launch = 5e3;   /* ns per step: assumed */
-static const double gpu_start = 100e3;  /* ns per run, until the result is back: assumed */
+static const double gpu_compute = 0.6; /* of the f32 peak, products */
+static const double gpu_memory = 0.75; /* of the bandwidth: 639 to 700 of 819 GB/s were seen */
+static const double gpu_launch = 5e3;  /* ns per step: assumed */
+static const double gpu_start = 100e3; /* ns per run, until the result is back: assumed */
 
 static void project_gpu(const eg_chip_row *row, size_t count, const eg_step_cost *costs,
                         const eg_projection *p, eg_unit_projection *out) {
@@ -133,10 +133,10 @@ static void project_gpu(const eg_chip_row *row, size_t count, const eg_step_cost
 }
 
 /* ---- the Neural Engine */
-static const double ane_compute = 0.15;  /* transformers reach 1 to 3 of 11 to 19 TFLOP/s */
-static const double ane_memory = 0.5;    /* of the bandwidth: assumed */
-static const double ane_launch = 12e3;   /* ns per step: 10 to 14 us were seen on an M3 Max */
-static const double ane_start = 165e3;   /* ns per run: 0.1 to 0.23 ms were seen */
+static const double ane_compute = 0.15; /* transformers reach 1 to 3 of 11 to 19 TFLOP/s */
+static const double ane_memory = 0.5;   /* of the bandwidth: assumed */
+static const double ane_launch = 12e3;  /* ns per step: 10 to 14 us were seen on an M3 Max */
+static const double ane_start = 165e3;  /* ns per run: 0.1 to 0.23 ms were seen */
 
 /* f16, TFLOP/s; advertised figures count i8 operations from the M4 on, twice as many. */
 static double ane_peak(const eg_chip_row *row) {
@@ -148,7 +148,7 @@ static double ane_peak(const eg_chip_row *row) {
 static const char *ane_refuses(size_t count, const eg_step_cost *costs) {
     for (size_t i = 0; i < count; i++) {
         const char *kernel = costs[i].kernel ? costs[i].kernel : "";
-        if (costs[i].kind == EG_KIND_SYNAPSES)
+        if (costs[i].kind == EG_KIND_SYNAPSES || costs[i].kind == EG_KIND_SYNAPSES_ONE)
             return "synapses are no product: the Neural Engine leaves them to the cores";
         if (!strcmp(kernel, "gather") || !strcmp(kernel, "scatter") || !strcmp(kernel, "argmax"))
             return "gather, scatter and argmax leave the Neural Engine";
@@ -184,9 +184,11 @@ static void project_ane(const eg_chip_row *row, size_t count, const eg_step_cost
 static eg_status check(size_t count, const eg_step_cost *costs, const eg_chip_row *row,
                        const eg_project_options *o, eg_error *error) {
     if ((count && !costs) || (!row && (!o->chip || !o->ceilings)))
-        return eg__fail(error, EG_ERR_ARGUMENT, "no costs, or neither a chip nor measured ceilings");
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "no costs, or neither a chip nor measured ceilings");
     if (!o->chip != !o->ceilings)
-        return eg__fail(error, EG_ERR_ARGUMENT, "ceilings and the chip they are of belong together");
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "ceilings and the chip they are of belong together");
     for (size_t i = 0; i < count; i++)
         if ((unsigned)costs[i].kind >= EG_KIND_COUNT || !(costs[i].calls >= 0) ||
             !(costs[i].flops >= 0) || !(costs[i].bytes >= 0))
@@ -206,7 +208,8 @@ static void best_find(eg_projection *out) {
 
 eg_status eg_project(size_t count, const eg_step_cost *costs, const eg_chip_row *row,
                      const eg_project_options *options, eg_projection *out, eg_error *error) {
-    const eg_project_options o = options ? *options : (eg_project_options){0};
+    eg_project_options o = {0};
+    if (options) memcpy(&o, options, eg__min(sizeof o, options->size ? options->size : sizeof o));
     if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no place for a projection");
     eg_status status = check(count, costs, row, &o, error);
     if (status) return status;
@@ -230,7 +233,8 @@ eg_status eg_project(size_t count, const eg_step_cost *costs, const eg_chip_row 
     double by_kind[EG_KIND_COUNT] = {0};
     const spent s = cores_spent(&c, count, costs, by_kind);
     out->unit[EG_UNIT_CORES].condition =
-        here ? "this machine, otherwise idle" : "kernels as good, in times of the peak, as those of the fit";
+        here ? "this machine, otherwise idle"
+             : "kernels as good, in times of the peak, as those of the fit";
     unit_fill(out, &s, cores_band(&c, by_kind, total(&s), !here), c.efficiency->source,
               &out->unit[EG_UNIT_CORES]);
     project_gpu(row, count, costs, out, &out->unit[EG_UNIT_GPU]);

@@ -22,7 +22,15 @@ eg_status eg__machine_of_row(const eg_chip_row *row, const eg_efficiency *effici
                              eg__machine *out, eg_error *error);
 
 /* One call of a step in ns: what each factor of eg_kind_efficiency is a factor of. */
-enum { EG__TERM_CALL, EG__TERM_ROW, EG__TERM_PRODUCT, EG__TERM_SIMPLE, EG__TERM_FUNCTIONS, EG__TERM_BYTES, EG__TERMS };
+enum {
+    EG__TERM_CALL,
+    EG__TERM_ROW,
+    EG__TERM_PRODUCT,
+    EG__TERM_SIMPLE,
+    EG__TERM_FUNCTIONS,
+    EG__TERM_BYTES,
+    EG__TERMS
+};
 void eg__cost_terms(const eg_step_cost *cost, const eg__machine *machine, double out[EG__TERMS]);
 
 /* Factors >= 0 for which the sum over the cases of ((terms * factors - time) / scale)^2 is least. */

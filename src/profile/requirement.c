@@ -30,8 +30,8 @@ eg_status eg_requirement_of(eg_tier tier, eg_need need, eg_requirement *out, eg_
         return eg__fail(error, EG_ERR_ARGUMENT, "no requirement %d of tier %d, or no place for it",
                         (int)need, (int)tier);
     const need_row *row = &needs[need];
-    *out = (eg_requirement){need, tier, row->name, row->unit, row->minimum[tier],
-                            row->target[tier]};
+    *out =
+        (eg_requirement){need, tier, row->name, row->unit, row->minimum[tier], row->target[tier]};
     return EG_OK;
 }
 
@@ -72,7 +72,8 @@ static eg_status value_of(const eg_metric *metric, const eg_requirement *r, doub
 
 static eg_check speed_check(double value, const eg_requirement *r, double ceiling) {
     if (value >= r->target) return EG_CHECK_MET;
-    if (value >= r->minimum) return r->target > ceiling ? EG_CHECK_ABOVE_CEILING : EG_CHECK_BELOW_TARGET;
+    if (value >= r->minimum)
+        return r->target > ceiling ? EG_CHECK_ABOVE_CEILING : EG_CHECK_BELOW_TARGET;
     return r->minimum > ceiling ? EG_CHECK_ABOVE_CEILING : EG_CHECK_BELOW_MINIMUM;
 }
 
@@ -87,9 +88,9 @@ static void speed_text(double value, const eg_requirement *r, double ceiling,
 
 static void memory_check(double value, const eg_requirement *r, double installed,
                          eg_requirement_result *out) {
-    out->check = installed < r->minimum  ? EG_CHECK_BELOW_MINIMUM
-                 : value > r->target     ? EG_CHECK_OVER_TARGET
-                                         : EG_CHECK_MET;
+    out->check = installed < r->minimum ? EG_CHECK_BELOW_MINIMUM
+                 : value > r->target    ? EG_CHECK_OVER_TARGET
+                                        : EG_CHECK_MET;
     if (out->check == EG_CHECK_BELOW_MINIMUM)
         snprintf(out->text, sizeof out->text, "%.0f %s installed of %g", installed, r->unit,
                  r->minimum);
