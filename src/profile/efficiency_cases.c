@@ -153,7 +153,7 @@ static eg_node synapses(eg_graph *g, const case_row *c) {
     int32_t source[LIST], target[LIST];
     const uint64_t count = c->n * c->k;
     /* In lanes, as models have them: each target is one of sixteen, and has up to k synapses. Of those of
-     * a neural circuit policy a quarter is padding. */
+     * a neural circuit policy about a quarter is padding. */
     for (uint64_t i = 0; i < count; i++) {
         const uint64_t lane = i % 16, place = i / 16 % c->k;
         const bool there = place < c->k - lane * c->k / 32;

@@ -206,6 +206,19 @@ static void best_find(eg_projection *out) {
     }
 }
 
+static void project_cores(cores *c, size_t count, const eg_step_cost *costs, bool here,
+                          const eg_projection *p, eg_unit_projection *out) {
+    double by_kind[EG_KIND_COUNT] = {0};
+    c->threads = p->threads;
+    c->slower = c->machine.clock > 0 && c->efficiency->clock > 0
+                    ? c->efficiency->clock / c->machine.clock
+                    : 1;
+    const spent s = cores_spent(c, count, costs, by_kind);
+    out->condition = here ? "this machine, otherwise idle"
+                          : "kernels as good, in times of the peak, as those of the fit";
+    unit_fill(p, &s, cores_band(c, by_kind, total(&s), !here), c->efficiency->source, out);
+}
+
 eg_status eg_project(size_t count, const eg_step_cost *costs, const eg_chip_row *row,
                      const eg_project_options *options, eg_projection *out, eg_error *error) {
     eg_project_options o = {0};
@@ -215,28 +228,20 @@ eg_status eg_project(size_t count, const eg_step_cost *costs, const eg_chip_row 
     if (status) return status;
     eg_efficiency kept;
     eg_efficiency_default(&kept);
-    cores c = {.efficiency = o.efficiency ? o.efficiency : &kept, .slower = 1};
+    cores c = {.efficiency = o.efficiency ? o.efficiency : &kept};
     status = o.ceilings ? eg__machine_measured(o.chip, o.ceilings, &c.machine, error)
                         : eg__machine_of_row(row, c.efficiency, &c.machine, error);
     if (status) return status;
     memset(out, 0, sizeof *out);
     snprintf(out->chip, sizeof out->chip, "%s", row ? row->name : o.chip->name);
     const unsigned fast = o.ceilings ? 1 : row->fast_cores;
-    c.threads = out->threads = o.threads ? o.threads : fast ? fast : 1;
-    if (c.machine.clock > 0 && c.efficiency->clock > 0)
-        c.slower = c.efficiency->clock / c.machine.clock;
+    out->threads = o.threads ? o.threads : fast ? fast : 1;
     for (size_t i = 0; i < count; i++) {
         out->flops += costs[i].calls * costs[i].flops;
         out->bytes += costs[i].calls * costs[i].bytes;
     }
     const bool here = o.ceilings && o.efficiency && o.efficiency->provenance == EG_MEASURED;
-    double by_kind[EG_KIND_COUNT] = {0};
-    const spent s = cores_spent(&c, count, costs, by_kind);
-    out->unit[EG_UNIT_CORES].condition =
-        here ? "this machine, otherwise idle"
-             : "kernels as good, in times of the peak, as those of the fit";
-    unit_fill(out, &s, cores_band(&c, by_kind, total(&s), !here), c.efficiency->source,
-              &out->unit[EG_UNIT_CORES]);
+    project_cores(&c, count, costs, here, out, &out->unit[EG_UNIT_CORES]);
     project_gpu(row, count, costs, out, &out->unit[EG_UNIT_GPU]);
     project_ane(row, count, costs, out, &out->unit[EG_UNIT_NEURAL_ENGINE]);
     best_find(out);
