@@ -103,8 +103,9 @@ static void set_compute(eg_profile *p) {
 static void set_memory(eg_profile *p, const eg_memory_figures *before) {
     eg_memory_figures now;
     if (eg_memory_query(p->context, EG_TAG_COUNT, &now, NULL)) return;
-    set(p, EG_PROFILE_peak_memory, (double)now.peak, EG_COUNTED, "allocations of the library");
-    set(p, EG_PROFILE_current_memory, (double)now.current, EG_COUNTED,
+    const double peak = (double)now.peak - (double)before->current; /* what others held is theirs */
+    set(p, EG_PROFILE_peak_memory, peak, EG_COUNTED, "allocations of the library");
+    set(p, EG_PROFILE_current_memory, (double)now.current - (double)before->current, EG_COUNTED,
         "allocations of the library");
     set(p, EG_PROFILE_total_allocated, (double)(now.total_allocated - before->total_allocated),
         EG_COUNTED, "allocations of the library");
