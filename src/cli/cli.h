@@ -7,7 +7,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_STOPPED = 130 /* by Ctrl-C, saved */ };
+enum {
+    EXIT_DONE = 0,
+    EXIT_FAILED = 1,
+    EXIT_USAGE = 2,
+    EXIT_SLOWER = 3,
+    EXIT_STOPPED = 130 /* by Ctrl-C, saved */
+};
 
 /* ---- commands: one table in main.c, one file each */
 typedef struct command {
@@ -32,6 +38,8 @@ int cmd_eval(int argc, char **argv);
 int cmd_predict(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_baseline(int argc, char **argv);
+int cmd_history(int argc, char **argv);
 
 /* ---- options: a table per command; --help is understood everywhere */
 typedef enum option_kind {

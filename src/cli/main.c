@@ -15,6 +15,8 @@ const command cli_commands[] = {
     {"predict", "what a trained model says of tables, in their units and labels", cmd_predict},
     {"profile", "measure what a model costs here, step by step, and what bounds it", cmd_profile},
     {"report", "a profile as one page: HTML, Markdown", cmd_report},
+    {"baseline", "keep a profile by name, and tell whether something became slower", cmd_baseline},
+    {"history", "how long a model took, over time", cmd_history},
     {"run", "run a model over sequences, or as a filter in a pipe", cmd_run},
     {"convert", "write a model, or the tensors of one, as a model file", cmd_convert},
     {"export", "write a model as C source", cmd_export},

@@ -120,9 +120,10 @@ static int system_length(const char *system) {
 
 static void write_fingerprint(const eg_chip *chip, eg_environment *e) {
     snprintf(e->fingerprint, sizeof e->fingerprint,
-             "chip=%s, %s; isa=%s; threads=%.0f; system=%.*s; build=%s", e->chip.text,
-             chip->fingerprint, e->isa.text, e->threads.value, system_length(e->system.text),
-             e->system.text, e->build.text);
+             "chip=%.90s, %s; isa=%.20s; threads=%.0f; system=%.*s; build=%.60s", e->chip.text,
+             chip->fingerprint, e->isa.text, e->threads.value,
+             (int)eg__min((size_t)system_length(e->system.text), (size_t)60), e->system.text,
+             e->build.text);
 }
 
 eg_status eg_environment_read(eg_context *context, const char *system_root, eg_environment *out,

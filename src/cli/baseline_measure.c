@@ -1,0 +1,133 @@
+/* Samples for baselines: in this program, or in another version of it. */
+#include "baseline.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+void samples_add(samples *s, const double *seconds, size_t count, bool *no_memory) {
+    if (s->count + count > s->room) {
+        const size_t room = 2 * (s->count + count);
+        double *larger = realloc(s->seconds, room * sizeof *larger);
+        if (!larger) {
+            *no_memory = true;
+            return;
+        }
+        s->seconds = larger;
+        s->room = room;
+    }
+    memcpy(s->seconds + s->count, seconds, count * sizeof *seconds);
+    s->count += count;
+}
+
+int baseline_profile(eg_context *context, const baseline_wish *w, samples *out,
+                     eg_profile **profile) {
+    eg_error error;
+    eg_model *model;
+    eg_profile *made = NULL;
+    const eg_profile_options options = {.batch = w->batch,
+                                        .seq = w->seq,
+                                        .runs = w->runs,
+                                        .warmup = w->warmup,
+                                        .no_ceilings = !profile,
+                                        .no_cache = 1};
+    if (eg_model_open(context, w->model, &model, &error))
+        return fail(EXIT_FAILED, "%s", error.message);
+    int code = -1;
+    if (eg_profile_model(model, w->model, &options, &made, &error))
+        code = fail(EXIT_FAILED, "%s", error.message);
+    if (code < 0) {
+        const double *seconds;
+        bool no_memory = false;
+        const size_t count = eg_profile_samples(made, &seconds);
+        samples_add(out, seconds, count, &no_memory);
+        if (no_memory) code = fail(EXIT_FAILED, "no memory");
+    }
+    if (code < 0 && profile) *profile = made;
+    else eg_profile_destroy(made);
+    eg_model_destroy(model);
+    return code;
+}
+
+/* ---- another program */
+static void put(char **at, const char *name, uint64_t value, char texts[][24], int *used) {
+    if (!value) return;
+    snprintf(texts[*used], sizeof texts[0], "%llu", (unsigned long long)value);
+    at[0] = (char *)(uintptr_t)name;
+    at[1] = texts[(*used)++];
+}
+
+static void run_foreign(const char *program, const baseline_wish *w, const char *output) {
+    char texts[6][24];
+    int used = 0;
+    char *arguments[24] = {(char *)(uintptr_t)program, "profile", (char *)(uintptr_t)w->model,
+                           "--output", (char *)(uintptr_t)output};
+    const struct {
+        const char *name;
+        uint64_t value;
+    } options[] = {{"--batch", w->batch},
+                   {"--seq", w->seq},
+                   {"--runs", w->runs},
+                   {"--warmup", w->warmup},
+                   {"--threads", w->threads ? w->threads : 1}};
+    int count = 5;
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if (!options[i].value) continue;
+        put(arguments + count, options[i].name, options[i].value, texts, &used);
+        count += 2;
+    }
+    if (w->isa) {
+        arguments[count++] = "--isa";
+        arguments[count++] = (char *)(uintptr_t)w->isa;
+    }
+    if (!freopen("/dev/null", "w", stdout)) _exit(127);
+    execv(program, arguments);
+    _exit(127);
+}
+
+int baseline_foreign(const char *program, const baseline_wish *w, samples *out) {
+    char path[] = "/tmp/elegans-baseline-XXXXXX", message[256];
+    const int file = mkstemp(path);
+    if (file < 0) return fail(EXIT_FAILED, "no temporary file");
+    close(file);
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) run_foreign(program, w, path);
+    int status = 0, code = -1;
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
+        WEXITSTATUS(status) != 0)
+        code = fail(EXIT_FAILED, "'%s' could not be measured", program);
+    json *run = code < 0 ? json_read_file(path, message) : NULL;
+    unlink(path);
+    const json *list = json_get(json_get(run, "time"), "samples");
+    bool no_memory = false;
+    for (size_t i = 0; i < json_length(list); i++) {
+        const double seconds = json_item_number(list, i);
+        samples_add(out, &seconds, 1, &no_memory);
+    }
+    if (code < 0 && (!json_length(list) || no_memory))
+        code = fail(EXIT_FAILED, "'%s' gave no samples", program);
+    json_free(run);
+    return code;
+}
+
+/* ---- texts */
+void file_hash(const char *path, char out[24]) {
+    FILE *file = fopen(path, "rb");
+    unsigned char block[4096];
+    uint64_t hash = 0xcbf29ce484222325u;
+    size_t size;
+    out[0] = 0;
+    if (!file) return;
+    while ((size = fread(block, 1, sizeof block, file)))
+        for (size_t i = 0; i < size; i++) hash = (hash ^ block[i]) * 0x100000001b3u;
+    fclose(file);
+    snprintf(out, 24, "%016llx", (unsigned long long)hash);
+}
+
+void options_text(eg_context *context, const baseline_wish *w, char out[128]) {
+    snprintf(out, 128, "batch=%llu isa=%s seq=%llu threads=%u",
+             (unsigned long long)(w->batch ? w->batch : 1), eg_context_isa(context),
+             (unsigned long long)(w->seq ? w->seq : 1), eg_context_threads(context));
+}

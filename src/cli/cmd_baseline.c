@@ -1,0 +1,284 @@
+/* elegans baseline: profiles that are kept by name. */
+#include "baseline.h"
+#include "profile.h"
+#include "program_path.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static json *environment_json(const eg_environment *e) {
+    json *object = json_new_object();
+#define FACT(name, about)   json_put_text(object, #name, e->name.text);
+#define METRIC(name, about) json_put_metric(object, #name, &e->name);
+    EG_ENVIRONMENT_FACT_MAP(FACT)
+    EG_ENVIRONMENT_METRIC_MAP(METRIC)
+#undef FACT
+#undef METRIC
+    return object;
+}
+
+static int save(eg_context *context, eg_history *history, const baseline_wish *w) {
+    eg_error error;
+    eg_environment environment;
+    eg_profile *profile = NULL;
+    eg_analysis *analysis = NULL;
+    samples s = {0};
+    char program[4096] = "", hash[24] = "", model_hash[24], options[128];
+    if (!w->model) return fail(EXIT_USAGE, "baseline save needs a name and a model");
+    if (eg_environment_read(context, NULL, &environment, &error))
+        return fail(EXIT_FAILED, "%s", error.message);
+    int code = baseline_profile(context, w, &s, &profile);
+    if (code < 0 && eg_analyse(profile, &analysis, &error))
+        code = fail(EXIT_FAILED, "%s", error.message);
+    if (code < 0) {
+        if (program_path(program, sizeof program)) file_hash(program, hash);
+        file_hash(w->model, model_hash);
+        options_text(context, w, options);
+        json *document = profile_json(context, profile, analysis, PART_ALL);
+        json *about = environment_json(&environment);
+        char *text = json_dump_text(document), *facts = json_dump_text(about);
+        const eg_history_entry entry = {.name = w->name,
+                                        .model = w->model,
+                                        .model_hash = model_hash,
+                                        .options = options,
+                                        .fingerprint = environment.fingerprint,
+                                        .environment = facts,
+                                        .program = program,
+                                        .program_hash = hash,
+                                        .program_version = eg_version(),
+                                        .sample_count = s.count,
+                                        .samples = s.seconds,
+                                        .json = text};
+        if (eg_history_add(history, &entry, w->replace, NULL, &error))
+            code = fail(EXIT_FAILED, "%s", error.message);
+        free(text);
+        free(facts);
+        json_free(document);
+        json_free(about);
+    }
+    eg_statistics time;
+    if (code < 0) {
+        char value[64];
+        eg_profile_time(profile, &time);
+        print_title(w->name, w->model);
+        print_row("p50", format_seconds(value, time.p50.value), "measured");
+        print_row("kept in", eg_history_path(history), "");
+        code = EXIT_DONE;
+    }
+    eg_analysis_destroy(analysis);
+    eg_profile_destroy(profile);
+    free(s.seconds);
+    return code;
+}
+
+/* ---- lists */
+static int by_size(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double median_of(const eg_history_entry *e) {
+    double *copy = malloc((e->sample_count + 1) * sizeof *copy), middle = 0;
+    if (!copy || !e->sample_count) {
+        free(copy);
+        return 0;
+    }
+    memcpy(copy, e->samples, e->sample_count * sizeof *copy);
+    qsort(copy, e->sample_count, sizeof *copy, by_size);
+    middle = copy[e->sample_count / 2];
+    free(copy);
+    return middle;
+}
+
+static int print_entry(void *user, const eg_history_entry *e) {
+    char date[32], time_text[32];
+    const time_t when = (time_t)e->time;
+    struct tm parts;
+    strftime(date, sizeof date, "%Y-%m-%d %H:%M", localtime_r(&when, &parts));
+    if (user) {
+        json *object = json_new_object();
+        json_put_text(object, "name", e->name);
+        json_put_text(object, "model", e->model);
+        json_put_text(object, "options", e->options);
+        json_put_count(object, "time", (uint64_t)e->time);
+        json_put_number(object, "p50", median_of(e));
+        json_put_text(object, "version", e->program_version);
+        json_append(user, object);
+        return 0;
+    }
+    printf("  %-16s %s  %10s  %s  %s%s%s\n", e->name ? e->name : "", date,
+           format_seconds(time_text, median_of(e)), e->model, style_dim(), e->options, style_end());
+    return 0;
+}
+
+static int list(eg_history *history, const eg_history_filter *filter, bool as_json) {
+    eg_error error;
+    json *entries = as_json ? json_new_list() : NULL;
+    if (eg_history_list(history, filter, print_entry, entries, &error)) {
+        json_free(entries);
+        return fail(EXIT_FAILED, "%s", error.message);
+    }
+    return as_json ? json_print(entries) : EXIT_DONE;
+}
+
+static int act(eg_context *context, const char *action, const baseline_wish *w) {
+    eg_error error;
+    eg_history *history;
+    const bool named = strcmp(action, "list") != 0;
+    if (named && strcmp(action, "save") != 0 && strcmp(action, "compare") != 0 &&
+        strcmp(action, "delete") != 0)
+        return fail(EXIT_USAGE, "baseline: '%s' is not save, list, compare or delete", action);
+    if (named && !w->name) return fail(EXIT_USAGE, "baseline %s needs a name", action);
+    if (eg_history_open(context, w->history, &history, &error))
+        return fail(EXIT_FAILED, "%s", error.message);
+    int code = EXIT_DONE;
+    if (!named) code = list(history, &(eg_history_filter){.baselines = 1}, w->json);
+    else if (action[0] == 's') code = save(context, history, w);
+    else if (action[0] == 'c') code = baseline_compare(context, history, w);
+    else if (eg_history_delete(history, w->name, &error))
+        code = fail(EXIT_FAILED, "%s", error.message);
+    eg_history_close(history);
+    return code;
+}
+
+int cmd_baseline(int argc, char **argv) {
+    baseline_wish w = {0};
+    context_flags flags = {.threads = 1};
+    const option options[] = {
+        {"--batch", OPTION_COUNT, &w.batch, "N", "samples at once (default: 1)"},
+        {"--seq", OPTION_COUNT, &w.seq, "N", "time steps of a sample (default: 1)"},
+        {"--runs", OPTION_COUNT, &w.runs, "N", "timed runs; of compare, in each round (30)"},
+        {"--warmup", OPTION_COUNT, &w.warmup, "N", "runs before these (default: 3)"},
+        {"--replace", OPTION_FLAG, &w.replace, NULL, "save: the name may be taken"},
+        {"--rounds", OPTION_COUNT, &w.rounds, "N", "compare: rounds in turn (default: 10)"},
+        {"--effect", OPTION_NUMBER, &w.effect, "X", "a smaller change is none (default: 0.03)"},
+        {"--alpha", OPTION_NUMBER, &w.alpha, "X", "chance of a false alarm (default: 0.01)"},
+        {"--history", OPTION_TEXT, &w.history, "FILE", "the database (default: of this user)"},
+        {"--json", OPTION_FLAG, &w.json, NULL, "print JSON"},
+        CONTEXT_OPTIONS(flags),
+        {NULL, OPTION_FLAG, NULL, NULL, NULL}};
+    const usage use = {
+        "baseline save|list|compare|delete [NAME [MODEL]] [OPTIONS]",
+        "Keeps times of a model by name, and tells later whether it became slower: by the\n"
+        "old and the new program in turns, where the old one is still there. First the same\n"
+        "program twice, so that the noise of this machine is known. Exit codes: 0 the same\n"
+        "or faster, 3 slower, 1 failed, 2 usage.",
+        options,
+        "  elegans baseline save before policy.safetensors --batch 32 --seq 64\n"
+        "  elegans baseline compare before || echo slower\n"
+        "  elegans baseline list\n"};
+    int rest, code = options_read(&use, argc, argv, &rest);
+    if (code >= 0) return code;
+    if (rest < 1 || rest > 3)
+        return fail(EXIT_USAGE, "baseline needs one of save, list, compare, delete");
+    if (rest > 1) w.name = argv[1];
+    if (rest > 2) w.model = argv[2];
+    if (!json_usable()) return json_print(NULL);
+    w.isa = flags.isa;
+    w.threads = flags.threads;
+    eg_context *context;
+    code = context_open(&flags, &context);
+    if (code >= 0) return code;
+    code = act(context, argv[0], &w);
+    eg_context_destroy(context);
+    return code;
+}
+
+/* ---- history */
+typedef struct trend {
+    double values[256];
+    size_t count;
+} trend;
+
+static int add_value(void *user, const eg_history_entry *e) {
+    trend *t = user;
+    if (t->count < 256) t->values[t->count++] = median_of(e);
+    return 0;
+}
+
+/* From the oldest to the newest, eighths of a line. */
+static void print_trend(const trend *t) {
+    static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    double low = t->values[0], high = t->values[0];
+    for (size_t i = 0; i < t->count; i++) {
+        if (t->values[i] < low) low = t->values[i];
+        if (t->values[i] > high) high = t->values[i];
+    }
+    char a[32], b[32];
+    printf("  %s .. %s  ", format_seconds(a, low), format_seconds(b, high));
+    for (size_t i = t->count < 60 ? t->count : 60; i-- > 0;)
+        fputs(blocks[high > low ? (int)((t->values[i] - low) / (high - low) * 7.99) : 0], stdout);
+    putchar('\n');
+}
+
+static int write_svg(const char *path, const char *model, const trend *t) {
+    enum { WIDTH = 720, HEIGHT = 240, EDGE = 50 };
+    output_file file;
+    int code = output_begin(&file, path);
+    if (code >= 0) return code;
+    double high = 0;
+    for (size_t i = 0; i < t->count; i++)
+        if (t->values[i] > high) high = t->values[i];
+    char text[32];
+    fprintf(
+        file.file,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"system-ui, "
+        "sans-serif\" font-size=\"12\"><style>svg{background:#fff}text{fill:#333}polyline{fill:none;"
+        "stroke:#2166ac;stroke-width:2}@media(prefers-color-scheme:dark){svg{background:#161616}text"
+        "{fill:#ccc}polyline{stroke:#6baed6}}</style><text x=\"%d\" y=\"22\">median time: %s</text>"
+        "<text x=\"%d\" y=\"%d\">%s</text><text x=\"%d\" y=\"%d\">0</text><polyline points=\"",
+        WIDTH, HEIGHT, EDGE, model, 4, EDGE, format_seconds(text, high), 24, HEIGHT - 20);
+    for (size_t i = 0; i < t->count; i++) {
+        const double at = t->count > 1 ? (double)i / (double)(t->count - 1) : 0.5;
+        fprintf(file.file, "%.1f,%.1f ", EDGE + at * (WIDTH - EDGE - 20),
+                HEIGHT - 24 - (high > 0 ? t->values[t->count - 1 - i] / high : 0) * (HEIGHT - 70));
+    }
+    fprintf(file.file, "\"/></svg>\n");
+    return output_end(&file);
+}
+
+int cmd_history(int argc, char **argv) {
+    const char *path = NULL, *svg = NULL;
+    uint64_t limit = 0;
+    bool as_json = false;
+    const option options[] = {
+        {"--limit", OPTION_COUNT, &limit, "N", "the newest so many (default: 30)"},
+        {"--history", OPTION_TEXT, &path, "FILE", "the database (default: of this user)"},
+        {"--svg", OPTION_TEXT, &svg, "FILE", "draw the medians over time"},
+        {"--json", OPTION_FLAG, &as_json, NULL, "print JSON"},
+        {NULL, OPTION_FLAG, NULL, NULL, NULL}};
+    const usage use = {
+        "history [MODEL] [OPTIONS]",
+        "What was kept by elegans baseline, the newest first; of one model, with its trend.",
+        options, "  elegans history policy.safetensors --svg trend.svg\n"};
+    int rest, code = options_read(&use, argc, argv, &rest);
+    if (code >= 0) return code;
+    if (rest > 1) return fail(EXIT_USAGE, "history takes one model");
+    if (svg && !rest) return fail(EXIT_USAGE, "--svg needs a model");
+    if (as_json && !json_usable()) return json_print(NULL);
+    eg_context *context;
+    eg_history *history;
+    eg_error error;
+    trend t = {.count = 0};
+    const eg_history_filter filter = {.model = rest ? argv[0] : NULL, .limit = limit ? limit : 30};
+    code = context_open(&(context_flags){.threads = 1}, &context);
+    if (code >= 0) return code;
+    if (eg_history_open(context, path, &history, &error))
+        code = fail(EXIT_FAILED, "%s", error.message);
+    else {
+        code = list(history, &filter, as_json);
+        if (code == EXIT_DONE && rest && eg_history_list(history, &filter, add_value, &t, &error))
+            code = fail(EXIT_FAILED, "%s", error.message);
+        if (code == EXIT_DONE && rest && !t.count)
+            code = fail(EXIT_FAILED, "nothing was kept of '%s'", argv[0]);
+        if (code == EXIT_DONE && t.count && !as_json) print_trend(&t);
+        if (code == EXIT_DONE && svg) {
+            code = write_svg(svg, argv[0], &t);
+            if (code < 0) code = EXIT_DONE;
+        }
+        eg_history_close(history);
+    }
+    eg_context_destroy(context);
+    return code;
+}
