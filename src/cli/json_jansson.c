@@ -97,15 +97,20 @@ static json_t *text_of(const json_t *value) {
     return all;
 }
 
-json *json_read_texts(const char *path, char message[256]) {
+json *json_read_file(const char *path, char message[256]) {
     json_error_t problem;
     json_t *document = json_load_file(path, JSON_REJECT_DUPLICATES, &problem);
-    const char *key;
-    json_t *value, *texts = json_is_object(document) ? json_object() : NULL;
     if (!document && problem.line > 0)
         snprintf(message, 256, "%s (line %d)", problem.text, problem.line);
     else if (!document) snprintf(message, 256, "%s", problem.text);
-    else if (!texts) snprintf(message, 256, "not a JSON object");
+    return document;
+}
+
+json *json_read_texts(const char *path, char message[256]) {
+    json_t *document = json_read_file(path, message);
+    const char *key;
+    json_t *value, *texts = json_is_object(document) ? json_object() : NULL;
+    if (document && !texts) snprintf(message, 256, "not a JSON object");
     json_object_foreach(document, key, value) {
         json_t *text = text_of(value);
         if (text && json_object_set_new(texts, key, text) == 0) continue;
@@ -133,13 +138,6 @@ int json_each_text(json *object, int (*each)(void *user, const char *key, const 
 void json_free(json *document) { json_decref(document); }
 
 /* ---- reading: whole documents */
-json *json_read_file(const char *path, char message[256]) {
-    json_error_t problem;
-    json_t *document = json_load_file(path, JSON_REJECT_DUPLICATES, &problem);
-    if (!document) snprintf(message, 256, "%s (line %d)", problem.text, problem.line);
-    return document;
-}
-
 json *json_get(const json *object, const char *key) { return json_object_get(object, key); }
 const char *json_text(const json *object, const char *key) {
     const char *text = json_string_value(json_object_get(object, key));

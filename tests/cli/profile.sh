@@ -1,0 +1,42 @@
+export XDG_CACHE_HOME=$PWD/cache
+echo "# a profile: every figure has a unit and a source"
+elegans profile cfc:autoncp:12:3,in=4 all --batch 4 --seq 6 --runs 20 --output run.json --trace trace.json --stacks stacks.txt | sed -n '1p;/^time/p;/^compute/p;/^operations/p;/^memory/p;/^at the/p;/^hardware/p' | sed 's/  */ /g'
+elegans profile cfc:autoncp:12:3,in=4 all --batch 4 --seq 6 --runs 20 --json > p.json
+for name in time_mean samples_per_second tflops peak_memory peak_usage unified_peak total_allocated bandwidth bandwidth_utilization memory_bandwidth cache_hit_rate compute_efficiency ne_tflops ne_utilization ne_cycles mc_utilization power_usage transfer_rate; do
+    grep -q "\"$name\"" p.json || echo "no $name"
+done
+grep -c '"provenance"' p.json | awk '{ print ($1 > 40 ? "provenance everywhere" : $1) }'
+head -c 40 trace.json; echo; grep -c '"ph":"X"' trace.json | awk '{ print ($1 > 100 ? "events" : $1) }'; cut -d' ' -f1 stacks.txt | sort -u | head -n 2
+echo "# a report"
+elegans report run.json -o report.html; grep -o '<h2>[A-Za-z ]*' report.html | sed 's/<h2>//' | grep -v 'Bott\|Opti\|Reco' | tr '\n' ','; echo; grep -c '<svg' report.html
+elegans report run.json --basic | grep -c Recommendations; elegans report run.json --markdown | sed -n '1p;/^## [OFH]/p' | grep -v Opti
+echo "# several ways"
+elegans profile cfc:3,in=2 --runs 10 --sweep batch=1,4 | sed -n '1p;3,4p' | awk '{ print $1 }'
+elegans profile cfc:3,in=2 --runs 5 --ablation --json | grep -c '"compiled"' | awk '{ print ($1 >= 2 ? "ways" : $1) }'
+elegans profile cfc:3,in=2 --runs 5 --device M1,"M1 Ultra" | sed -n '/^on other/,$p' | awk '{ print $1, $2 }' | sed 's/ [0-9].*//' | grep -v '^compute\|^bandwidth'
+elegans profile cfc:3,in=2 --runs 5 --schedule 1,1,3,2 --steps --sort flops --top 2 | sed -n '/^steps/,/^$/p' | wc -l
+echo "# baselines"
+elegans baseline save --history h.db first cfc:3,in=2 --runs 30 | sed -n 1p
+elegans baseline save --history h.db first cfc:3,in=2 --runs 30; echo "exit $?"
+elegans baseline save --history h.db first cfc:3,in=2 --runs 30 --replace > /dev/null; echo "exit $?"
+elegans baseline list --history h.db | awk '{ print $1 }'
+elegans baseline compare --history h.db first --rounds 2 --effect 5 --json | grep -c '"ratio"'
+elegans history cfc:3,in=2 --history h.db --svg trend.svg | wc -l; grep -c polyline trend.svg
+elegans baseline delete --history h.db first; elegans baseline list --history h.db | wc -l
+echo "# what is refused"
+elegans profile; echo "exit $?"
+elegans profile cfc:3,in=2 everything; echo "exit $?"
+elegans profile cfc:3,in=2 --sort colour; echo "exit $?"
+elegans profile cfc:3,in=2 --schedule 1,2; echo "exit $?"
+elegans profile cfc:3,in=2 --sweep seq=3; echo "exit $?"
+elegans profile cfc:3,in=2 --device M99 --runs 3 > /dev/null; echo "exit $?"
+elegans profile nothing.safetensors; echo "exit $?"
+elegans report nothing.json; echo "exit $?"
+printf '{"a": 1}' > bad.json; elegans report bad.json; echo "exit $?"
+elegans baseline; echo "exit $?"
+elegans baseline keep x; echo "exit $?"
+elegans baseline save --history h.db x; echo "exit $?"
+elegans baseline compare --history h.db nobody; echo "exit $?"
+elegans baseline delete --history h.db nobody; echo "exit $?"
+elegans history nobody --history h.db; echo "exit $?"
+printf 'this is no database, but it is long enough to look like a file of one' > bad.db; elegans baseline list --history bad.db; echo "exit $?"
