@@ -339,6 +339,24 @@ EG_API eg_status eg_cache_simulate(const eg_program *program, const eg_cache_geo
                                    const eg_cache_options *options, eg_cache_result *out,
                                    eg_cache_result *steps, eg_error *error);
 
+/* ---- diagnosis: what stands in the way on this machine, and a checklist */
+typedef enum eg_health { EG_HEALTH_GOOD, EG_HEALTH_BAD, EG_HEALTH_UNKNOWN } eg_health;
+EG_API const char *eg_health_name(eg_health health); /* "good"; static; NULL past the last */
+typedef struct eg_diagnosis_item {
+    const char *name; /* "other load"; static */
+    eg_health health;
+    char text[200];   /* what was found, or why it cannot be known */
+    char advice[120]; /* "" = none */
+} eg_diagnosis_item;
+typedef struct eg_diagnosis {
+    size_t findings; /* of the machine; then the checklist */
+    size_t count;
+    eg_diagnosis_item item[32];
+} eg_diagnosis;
+/* `profile` NULL = of the machine alone: what needs a model is unknown then. */
+EG_API void eg_diagnose(const eg_environment *environment, const eg_chip *chip,
+                        const eg_profile *profile, eg_diagnosis *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -40,6 +40,7 @@ int cmd_profile(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_baseline(int argc, char **argv);
 int cmd_history(int argc, char **argv);
+int cmd_diagnose(int argc, char **argv);
 
 /* ---- options: a table per command; --help is understood everywhere */
 typedef enum option_kind {

@@ -17,6 +17,7 @@ const command cli_commands[] = {
     {"report", "a profile as one page: HTML, Markdown", cmd_report},
     {"baseline", "keep a profile by name, and tell whether something became slower", cmd_baseline},
     {"history", "how long a model took, over time", cmd_history},
+    {"diagnose", "what slows models down on this machine, and a checklist", cmd_diagnose},
     {"run", "run a model over sequences, or as a filter in a pipe", cmd_run},
     {"convert", "write a model, or the tensors of one, as a model file", cmd_convert},
     {"export", "write a model as C source", cmd_export},
