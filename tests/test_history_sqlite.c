@@ -159,6 +159,11 @@ TEST(history, names) {
                 error, EG_ERR_ARGUMENT, "control");
     CHECK_FAILS(eg_history_add(f.history, &(eg_history_entry){.name = "a"}, 0, NULL, &error), error,
                 EG_ERR_ARGUMENT, "without a model");
+    const double sample = 1;
+    const eg_history_entry huge = {.model = "a", .sample_count = SIZE_MAX / 2, .samples = &sample};
+    CHECK_FAILS(eg_history_add(f.history, &huge, 0, NULL, &error), error, EG_ERR_OVERFLOW,
+                "samples");
+    CHECK_FAILS(eg_history_get(f.history, NULL, &out, &error), error, EG_ERR_ARGUMENT, "name");
     close_fixture(&f);
 }
 
@@ -325,6 +330,12 @@ TEST(history, strange_files) {
     CHECK_FAILS(eg_history_open(context, test_path(""), &history, &error), error, EG_ERR_FILE,
                 test_path(""));
     CHECK_FAILS(eg_history_open(context, "", &history, &error), error, EG_ERR_ARGUMENT, "empty");
+    static char endless[5000];
+    memset(endless, 'x', sizeof endless - 1);
+    CHECK_FAILS(eg_history_open(context, endless, &history, &error), error, EG_ERR_FILE,
+                "too long");
+    CHECK_FAILS(eg_history_open(NULL, path, &history, &error), error, EG_ERR_ARGUMENT,
+                "no context");
 
     const struct {
         const char *sql, *part;
