@@ -116,6 +116,28 @@ check_export() {
     echo "the same numbers by qemu-arm; cfc on a Cortex-M4: $sizes"
 }
 
+# cachegrind NAME RUNS: data references, misses of the first and of the last cache of that many runs
+cachegrind() {
+    valgrind --tool=cachegrind --cache-sim=yes --I1=32768,8,64 --D1=32768,8,64 --LL=1048576,16,64 \
+        --cachegrind-out-file="$checks/cachegrind.out" "$checks/cache_cases" run "$1" "$2"
+    awk '/^summary:/ { print $5 + $8, $6 + $9, $7 + $10 }' "$checks/cachegrind.out"
+}
+
+# the simulated cache beside valgrind's: the second run of each program, which is two runs less one
+check_cache() {
+    grep -qw avx2 /proc/cpuinfo && [ "$(uname -m)" = x86_64 ] || {
+        echo "skipped: valgrind runs AVX2 kernels at best, and this machine has none"
+        return
+    }
+    $make -j2 B="$checks/gcc" CC=gcc WERROR=1 "$checks/gcc/libelegans.a"
+    gcc -std=c11 -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -Iinclude tests/outside/cache_cases.c \
+        "$checks/gcc/libelegans.a" -pthread $(pkg-config --libs hwloc jansson zlib) -lm -o "$checks/cache_cases"
+    for name in $("$checks/cache_cases"); do
+        echo "$name $("$checks/cache_cases" simulate "$name" 1) $(cachegrind "$name" 1) $(cachegrind "$name" 2)"
+    done >"$checks/cache.txt"
+    awk -f tools/cache.awk "$checks/cache.txt"
+}
+
 # a processor with SSE4.1 and nothing newer: an AVX instruction outside its kernel file would trap
 check_penryn() {
     export ELEGANS_QUICK=1
@@ -193,7 +215,7 @@ documented() {
             grep -qw -e "--$option" packaging/elegans.bash
             grep -q -e "--$option\[" packaging/elegans.zsh
             grep -q -e "-l $option " packaging/elegans.fish
-            grep -qF -e "\\-\\-$option" packaging/elegans.1
+            grep -qF -e "\\-\\-$(echo "$option" | sed 's/-/\\-/g')" packaging/elegans.1
         done
     done
 }

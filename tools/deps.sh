@@ -14,7 +14,7 @@ for purpose in "$@"; do
         ;;
     check) # libudev-dev: what a program that links hwloc statically needs; locales: a decimal comma
         apt="$apt g++ clang clang-format libclang-rt-dev gcovr file locales qemu-user
-             gcc-aarch64-linux-gnu libc6-dev-arm64-cross libudev-dev python3 python3-pip"
+             gcc-aarch64-linux-gnu libc6-dev-arm64-cross libudev-dev python3 python3-pip valgrind"
         brew="$brew clang-format gcovr"
         ;;
     arm64)
