@@ -72,7 +72,7 @@ FLAGS_ref    := -O2
 # the interpreter's choice among instructions: comparisons cost less than a jump through a table
 $(B)/obj/src/kernels/fused_f32_%.o: KERNEL_CFLAGS += -fno-jump-tables
 # a profile says what the library was built with
-$(B)/obj/src/profile/environment.o: CPPFLAGS += -DELEGANS_CFLAGS='"$(CFLAGS)"'
+$(B)/obj/src/profile/environment.o: CPPFLAGS += -DELEGANS_CFLAGS='"$(subst ",\",$(subst \,\\,$(CFLAGS)))"'
 isa_of = $(lastword $(subst _, ,$(basename $(notdir $(1)))))
 
 ifeq ($(OS),macos)

@@ -177,3 +177,24 @@ TEST(environment, matching) {
     }
     CHECK_FAILS(eg_environment_match(here, NULL, &error), error, EG_ERR_ARGUMENT, "no fingerprint");
 }
+
+TEST(environment, files) {
+    eg_error error;
+    char path[1024], hash[EG_FILE_HASH_SIZE];
+    const char *root = test_folder();
+    static char zeros[40000];
+    put(root, "empty", "");
+    put(root, "short", "foobar");
+    chip_file_write(root, "long", zeros, sizeof zeros);
+    /* as the authors of FNV-1a list them; the last one by three lines of Python */
+    static const char *const files[][2] = {
+        {"empty", "cbf29ce484222325"}, {"short", "85944171f73967e8"}, {"long", "600f98ab98233825"}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "%s/%s", root, files[i][0]);
+        CHECK_OK(eg_file_hash(path, hash, &error), error);
+        CHECK(strcmp(hash, files[i][1]) == 0, "%s: %s", files[i][0], hash);
+    }
+    CHECK_FAILS(eg_file_hash("/no/such/file", hash, &error), error, EG_ERR_FILE, "/no/such/file");
+    CHECK_FAILS(eg_file_hash(root, hash, &error), error, EG_ERR_FILE, root);
+    CHECK_FAILS(eg_file_hash(NULL, hash, &error), error, EG_ERR_ARGUMENT, "no file");
+}

@@ -28,7 +28,7 @@ typedef struct eg_history_entry { /* texts are UTF-8; what is NULL is kept as ""
     int64_t id;                   /* from 1; eg_history_add gives it and never gives it again */
     const char *name;             /* of a baseline; NULL = an entry without a name */
     const char *model;            /* as it was asked for: a file or a spec; not NULL */
-    const char *model_hash;       /* of what the name stood for */
+    const char *model_hash;       /* of what it stood for: eg_file_hash */
     const char *options;          /* what else must be equal: "batch=1 isa=avx2 seq=16 threads=1" */
     const char *fingerprint;      /* eg_environment.fingerprint */
     const char *environment;      /* the whole environment, JSON */
@@ -63,6 +63,11 @@ typedef int (*eg_history_function)(void *user, const eg_history_entry *entry);
 /* The newest first: with a model and a limit, a trend. `filter` may be NULL. */
 EG_API eg_status eg_history_list(eg_history *history, const eg_history_filter *filter,
                                  eg_history_function function, void *user, eg_error *error);
+
+/* A number in hexadecimal digits that tells contents of files apart, for the two hashes above: it guards
+ * against a mistake, not against an enemy. */
+enum { EG_FILE_HASH_SIZE = 17 };
+EG_API eg_status eg_file_hash(const char *path, char out[EG_FILE_HASH_SIZE], eg_error *error);
 
 #ifdef __cplusplus
 }

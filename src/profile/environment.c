@@ -113,17 +113,18 @@ static void read_clock(eg_environment *out) {
 /* ---- the fingerprint */
 
 /* "Linux 6.1" of "Linux 6.1.0-18-amd64": a security update is no other system. */
-static int system_length(const char *system) {
+static void system_name(char out[64], const char *system) {
     const char *dot = strchr(system, '.');
-    return (int)(dot ? (size_t)(dot - system) + 1 + strspn(dot + 1, "0123456789") : strlen(system));
+    const size_t rest = dot ? 1 + strspn(dot + 1, "0123456789") : 0;
+    eg__text_clean(out, 64, system, dot ? (size_t)(dot - system) + rest : strlen(system));
 }
 
-static void write_fingerprint(const eg_chip *chip, eg_environment *e) {
+static void write_fingerprint(const eg_chip *chip, unsigned threads, eg_environment *e) {
+    char system[64];
+    system_name(system, e->system.text);
     snprintf(e->fingerprint, sizeof e->fingerprint,
-             "chip=%.90s, %s; isa=%.20s; threads=%.0f; system=%.*s; build=%.60s", e->chip.text,
-             chip->fingerprint, e->isa.text, e->threads.value,
-             (int)eg__min((size_t)system_length(e->system.text), (size_t)60), e->system.text,
-             e->build.text);
+             "chip=%.95s, %s; isa=%.31s; threads=%u; system=%s; build=%.63s", e->chip.text,
+             chip->fingerprint, e->isa.text, threads, system, e->build.text);
 }
 
 eg_status eg_environment_read(eg_context *context, const char *system_root, eg_environment *out,
@@ -142,7 +143,7 @@ eg_status eg_environment_read(eg_context *context, const char *system_root, eg_e
     read_chip(context, chip, out);
     read_state(system_root, out);
     read_clock(out);
-    write_fingerprint(chip, out);
+    write_fingerprint(chip, eg__threads_count(context->threads), out);
     return EG_OK;
 }
 

@@ -152,6 +152,8 @@ static eg_status row_read(eg_history *h, sqlite3_stmt *row, eg_history_entry **o
         if (!sqlite3_column_text(row, i + 1) && sqlite3_column_type(row, i + 1) != SQLITE_NULL)
             return eg__history_fail(h, "read", error);
     const unsigned char *bytes = sqlite3_column_blob(row, TEXTS + 2);
+    if (!bytes && sqlite3_errcode(h->database) == SQLITE_NOMEM)
+        return eg__history_fail(h, "read", error);
     eg_status status = row_size(h, row, &size, error);
     if (status) return status;
     eg_history_entry *e = eg__memory_take(h->memory, EG_TAG_FILE, size, &reason);
