@@ -60,9 +60,22 @@ static eg_node build_scatter(eg_graph *g) {
     return eg_scatter_add(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){64, 24}),
                           eg_input(g, "i", EG_I32, 1, (uint64_t[]){64}), 100);
 }
+static eg_node build_known_gather(eg_graph *g) { /* two rows of those are beyond the end: zeros */
+    static const int32_t index[] = {3, 99, 100, 3, -1, 0};
+    const eg_tensor list = {EG_I32, 1, {6}, (void *)index};
+    return eg_gather(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){100, 24}), eg_constant(g, &list));
+}
+static eg_node build_take(eg_graph *g) {
+    return eg_take(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){100, 24}),
+                   eg_input(g, "at", EG_I32, 0, NULL), 7);
+}
 static eg_node build_product(eg_graph *g) {
     return eg_matmul(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){37, 70}),
                      eg_parameter(g, "w", 2, (uint64_t[]){70, 90}));
+}
+static eg_node build_narrow(eg_graph *g) {
+    return eg_matmul(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){37, 70}),
+                     eg_parameter(g, "w", 2, (uint64_t[]){70, 20}));
 }
 static eg_node build_row(eg_graph *g) {
     return eg_matmul(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){1, 70}),
@@ -97,11 +110,14 @@ static const struct {
     {"largest", build_largest, 4 * 40 * 101, 4 * 40 * 51},
     {"argmax", build_argmax, 4 * 40 * 127, 4 * 40 * 51},
     {"gather", build_gather, 4 * 64 * 49, 4 * 64 * 49},
+    {"known gather", build_known_gather, 4 * (6 + 10 * 24), 4 * (6 + 10 * 24)},
+    {"take", build_take, 8 * 7 * 24 + 4, 8 * 7 * 24 + 4},
     {"scatter", build_scatter, 4 * (100 * 24 + 64 * 73), 4 * (100 * 24 + 64 * 73)},
     {"gemm", build_product, -1, 4 * 37 * 90 * (2 * 70 + 1)},
     /* x once for each strip of four panels, and two left */
     {"gemv", build_row, 4 * (70 * 96 + 2 * 70 + 96), 4 * 96 * (2 * 70 + 1)},
     {"large gemm", build_large, -1, 4.0 * 200 * 320 * (2 * 1100 + 1)},
+    {"narrow gemm", build_narrow, -1, 4 * 37 * 20 * (2 * 70 + 1)},
     {"products", build_products, -1, -1},
 };
 enum { EXACT = sizeof exact / sizeof *exact };
@@ -171,6 +187,7 @@ static const model_case models[] = {
     {"mlp", 0, 64, 100, 128, .gradient = true},
     {"gru", 12, 40, 30, 64, .gradient = false},
     {"gru", 6, 8, 10, 24, .reverse = true, .lengths = true, .gradient = true},
+    {"gru", 12, 8, 10, 24, .gradient = true, .options = {.every = 4}},
     {"cfc", 10, 33, 20, 48, .gradient = true, .dropout = true},
     {"cfc", 20, 1, 16, 64, .gradient = false},
 };
