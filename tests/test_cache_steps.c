@@ -198,6 +198,21 @@ static double distance(const eg_cache_result *a, const eg_cache_result *b, unsig
                 b->level[level].misses / b->level[0].accesses);
 }
 
+/* Everything that is bound is read or written, at every time, and nothing beyond what there is. */
+static void check_lines(const char *name, const eg_program *p, const eg_cache_result *cold) {
+    size_t bound = 0, all = p->arena_size + p->states_size + p->parameters_size + p->derived_size +
+                            p->constants_size + p->scratch_size;
+    for (size_t i = 0; i < p->inputs.count; i++) bound += p->inputs.list[i].elements;
+    for (size_t i = 0; i < p->outputs.count; i++) bound += p->outputs.list[i].elements;
+    all += bound;
+    const double least = (double)(bound * sizeof(float));
+    const double most =
+        (double)(all * sizeof(float)) + 65536 + 4096 +
+        (double)(p->step_count * sizeof *p->steps + p->operand_count * sizeof *p->operands);
+    CHECK(cold->dram_read.value >= least && cold->dram_read.value <= most,
+          "%s: %g bytes read, not between %g and %g", name, cold->dram_read.value, least, most);
+}
+
 TEST(cache_steps, models_by_parts) {
     for (size_t i = 0; i < MODELS; i++) {
         model_run m = model_open(&models[i], 1, NULL);
@@ -235,9 +250,36 @@ TEST(cache_steps, models_by_parts) {
                   cold.dram_read.value >= 64 * cold.level[2].misses && whole.dram_write.value == 0,
               "%s: %g misses of the last cache cold, %g warm, %g written", models[i].name,
               cold.level[2].misses, whole.level[2].misses, whole.dram_write.value);
+        check_lines(models[i].name, p, &cold);
         free(steps);
         model_close(&m);
     }
+}
+
+/* A running sum over time: each step takes its own part of the sequence and of the result. */
+static eg_node build_running(eg_graph *g) {
+    const uint64_t shape[] = {64, 8, 32};
+    eg_node x = eg_input(g, "x", EG_F32, 3, shape), scan = eg_scan(g, 64, 1);
+    eg_node h = eg_scan_carry(g, scan, eg_input(g, "h", EG_F32, 2, shape + 1));
+    eg_node next = eg_add(g, h, eg_scan_step(g, scan, x));
+    eg_scan_update(g, h, next);
+    return eg_scan_stack(g, scan, next);
+}
+
+TEST(cache_steps, time) {
+    eg_context *context = open_context(NULL);
+    eg_program *program;
+    eg_error error;
+    eg_cache_result result;
+    CHECK_OK(compile(context, build_running, &program, &error), error);
+    CHECK_OK(eg_cache_simulate(program, &caches, &(eg_cache_options){.sampling = 1, .cold = 1},
+                               &result, NULL, &error),
+             error);
+    const double least = 2 * 64 * 8 * 32 * 4;
+    CHECK(result.dram_read.value >= least && result.dram_read.value <= least + 16384, "%g bytes",
+          result.dram_read.value);
+    eg_program_release(program);
+    eg_context_destroy(context);
 }
 
 /* A scan of half the length has half the accesses, but for what is outside of it. */
