@@ -26,9 +26,10 @@ MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
 ARCH := $(if $(filter x86_64%,$(MACHINE)),x86_64,$(if $(filter aarch64% arm64%,$(MACHINE)),aarch64,other))
 OS   := $(if $(findstring darwin,$(MACHINE))$(findstring macos,$(MACHINE)),macos,linux)
 
-# ---- libraries: a file that needs one ends in _<library>.c, its replacement in _no<library>.c
+# ---- libraries: a file that needs one ends in _<library>.c, its replacement in _no<library>.c; the 3 of
+# sqlite3 is not in the names
 PKG_CONFIG ?= pkg-config
-LIBRARIES  ?= $(if $(filter linux,$(OS)),hwloc) jansson zlib
+LIBRARIES  ?= $(if $(filter linux,$(OS)),hwloc) jansson sqlite3 zlib
 LIB_CFLAGS := $(if $(strip $(LIBRARIES)),$(shell $(PKG_CONFIG) --cflags $(LIBRARIES) 2>/dev/null))
 LIB_LIBS   := $(if $(strip $(LIBRARIES)),$(shell $(PKG_CONFIG) --libs $(LIBRARIES) 2>/dev/null))
 
@@ -36,7 +37,7 @@ LIB_LIBS   := $(if $(strip $(LIBRARIES)),$(shell $(PKG_CONFIG) --libs $(LIBRARIE
 SKIP := $(if $(filter x86_64,$(ARCH)),,%_x86.c %_avx2.c %_avx512.c) \
         $(if $(filter aarch64,$(ARCH)),,%_arm.c %_neon.c) $(if $(filter other,$(ARCH)),,%_other.c) \
         $(if $(filter linux,$(OS)),%_macos.c,%_linux.c) \
-        $(foreach l,hwloc jansson zlib,$(if $(filter $(l),$(LIBRARIES)),%_no$(l).c,%_$(l).c))
+        $(foreach l,hwloc jansson sqlite3 zlib,$(if $(filter $(l),$(LIBRARIES)),%_no$(l:3=).c,%_$(l:3=).c))
 ALL_SRC  := $(filter-out $(SKIP),$(wildcard src/*/*.c))
 CLI_SRC  := $(filter src/cli/%,$(ALL_SRC))
 LIB_SRC  := $(filter-out src/cli/%,$(ALL_SRC))
@@ -70,6 +71,8 @@ FLAGS_neon   := -O3
 FLAGS_ref    := -O2
 # the interpreter's choice among instructions: comparisons cost less than a jump through a table
 $(B)/obj/src/kernels/fused_f32_%.o: KERNEL_CFLAGS += -fno-jump-tables
+# a profile says what the library was built with
+$(B)/obj/src/profile/environment.o: CPPFLAGS += -DELEGANS_CFLAGS='"$(CFLAGS)"'
 isa_of = $(lastword $(subst _, ,$(basename $(notdir $(1)))))
 
 ifeq ($(OS),macos)

@@ -104,6 +104,7 @@ static void print_errors(const columns *c, const result *r) {
 void report_group(const bench *b, const group *g) {
     size_t count;
     const result *results = bench_results_of(b, g, &count);
+    if (!count) return;
     columns c = columns_make(results, count);
     printf("\n%s: %s; %s, %s is better\n", g->name, g->title, g->unit,
            g->is_rate ? "more" : "less");

@@ -1,11 +1,41 @@
 # Completion of the elegans program in bash.
 _elegans() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words=
+    local tables="--data --inputs --target --time --spans --group --missing --ahead --window --stride --whole --partial --last --short-header --no-header"
+    local learning="--validation --split --split-at --split-seed --test --model --loss --standardise --time-unit --optimizer --rate --momentum --weight-decay --clip --schedule --decay --floor --warmup --average --epochs --patience"
+    learning+=" --batch --accumulate --memory --seed --output --checkpoint --every --resume --keep-last --log --curve --quiet --json --threads --isa --help"
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words="info bench graph wiring show run convert export demo help version --help --version"
+        words="info bench graph wiring show train eval predict run convert export demo help version --help --version"
     else
         case "${COMP_WORDS[1]}:$before" in
         *:--size | *:--iterations | *:--threads | *:--steps | *:--time | *:--spans | *:--first-span | *:--digits | *:--seed) ;;
+        *:--inputs | *:--target | *:--group | *:--ahead | *:--window | *:--stride | *:--split-at | *:--split-seed) ;;
+        *:--rate | *:--momentum | *:--weight-decay | *:--clip | *:--decay | *:--floor | *:--warmup | *:--average) ;;
+        *:--epochs | *:--patience | *:--accumulate | *:--memory | *:--every) ;;
+        *:--missing) words="error drop previous mean zero" ;;
+        *:--split) words="auto recordings time windows" ;;
+        *:--loss) words="mse mae huber binary classes" ;;
+        *:--standardise) words="both inputs targets none" ;;
+        *:--time-unit) words="median" ;;
+        *:--optimizer) words="adam adamw sgd rmsprop" ;;
+        *:--schedule) words="cosine exponential constant" ;;
+        *:--batch) words="auto" ;;
+        *:--validation)
+            COMPREPLY=($(compgen -f -- "$word") $(compgen -W "none" -- "$word"))
+            return
+            ;;
+        *:--data | *:--test | *:--checkpoint | *:--log | *:--curve | train:--output | predict:--output)
+            COMPREPLY=($(compgen -f -- "$word"))
+            return
+            ;;
+        train:--model | eval:eval | predict:predict)
+            COMPREPLY=($(compgen -f -- "$word") $(compgen -W "cfc: ltc: --help" -- "$word"))
+            return
+            ;;
+        train:train)
+            COMPREPLY=($(compgen -f -X '!*.json' -- "$word") $(compgen -W "$tables $learning" -- "$word"))
+            return
+            ;;
         *:--case) words="cfc-ncp cfc-deep ltc-ncp cfc-wide hot cold batch" ;;
         *:--dtype) words="f32" ;;
         *:--isa) words="ref avx2 avx512 neon" ;;
@@ -32,6 +62,9 @@ _elegans() {
             ;;
         wiring:*) words="--stats --dot --svg --json --help" ;;
         show:*) words="--tensors --json --isa --help" ;;
+        train:*) words="$tables $learning" ;;
+        eval:*) words="$tables --loss --json --threads --isa --help" ;;
+        predict:*) words="--output --digits $tables --json --threads --isa --help" ;;
         run:*) words="--input --output --time --spans --first-span --state --save-state --stream --digits --json --threads --isa --help" ;;
         convert:*) words="-o --output --config --help" ;;
         demo:*) words="-o --steps --seed --help" ;;
@@ -41,14 +74,14 @@ _elegans() {
             COMPREPLY=($(compgen -d -- "$word"))
             return
             ;;
-        bench:bench) words="copy gemm kernels cells latency" ;;
+        bench:bench) words="copy gemm kernels cells train latency" ;;
         bench:latency)
             COMPREPLY=($(compgen -f -- "$word") $(compgen -W "cfc: ltc: --steps --json --isa --help" -- "$word"))
             return
             ;;
-        bench:*) words="--size --iterations --dtype --case --steps --json --threads --isa --help" ;;
+        bench:*) words="--size --iterations --dtype --case --steps --rounds --json --threads --isa --help" ;;
         info:*) words="--measure --again --json --threads --isa --root --help" ;;
-        help:help) words="info bench graph wiring show run convert export demo help version" ;;
+        help:help) words="info bench graph wiring show train eval predict run convert export demo help version" ;;
         esac
     fi
     COMPREPLY=($(compgen -W "$words" -- "$word"))

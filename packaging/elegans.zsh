@@ -1,13 +1,16 @@
 #compdef elegans
 # Completion of the elegans program in zsh.
 _elegans() {
-    local -a commands common
+    local -a commands common data
     commands=(
         'info:what this machine is, what it can do, and which kernels would run on it'
-        'bench:measure memory bandwidth, matrix products, kernels, liquid cells'
+        'bench:measure memory bandwidth, matrix products, kernels, liquid cells, training'
         'graph:look at a graph\: text, Graphviz, JSON'
         'wiring:look at a neural circuit\: text, statistics, picture, Graphviz, JSON'
         'show:look at a model\: layers, parameters, cost and memory of a step'
+        'train:train a model on tables\: CSV, npy, npz'
+        'eval:measure how good a model is on tables'
+        'predict:what a trained model says of tables, in their units and labels'
         'run:run a model over sequences, or as a filter in a pipe'
         'convert:write a model, or the tensors of one, as a model file'
         'export:write a model as C source'
@@ -20,6 +23,23 @@ _elegans() {
         '--threads[threads to use]:number:'
         '--isa[kernels to use]:name:(ref avx2 avx512 neon)'
         '--help[explain the command]'
+    )
+    data=(
+        '--data[tables, separated by commas]:files:_files'
+        '--inputs[names, numbers, ranges; without it the rest]:columns:'
+        '--target[what is to be predicted]:columns:'
+        '--time[times or dates of the rows]:column:'
+        '--spans[or the times between them]:column:'
+        '--group[a new value begins a new recording]:column:'
+        '--missing[what becomes of a missing input]:policy:(error drop previous mean zero)'
+        '--ahead[the target is that of so many rows later]:number:'
+        '--window[rows that are learned at once]:number:'
+        '--stride[rows between windows]:number:'
+        '--whole[whole recordings instead of windows]'
+        '--partial[shorter windows at the ends count, too]'
+        '--last[one target per window, that of its last row]'
+        '--short-header[the first column has no name]'
+        '--no-header[the first line are values]'
     )
     if ((CURRENT == 2)); then
         _describe command commands
@@ -42,6 +62,39 @@ _elegans() {
     show)
         _arguments '--tensors[list every tensor with its shape]' '--json[print JSON]' \
             '--isa[kernels to use]:name:(ref avx2 avx512 neon)' '--help[explain]' '1:spec or file:_files'
+        ;;
+    train)
+        _arguments $common $data \
+            '--validation[a fraction, files or none]:fraction or files:_files' \
+            '--split[how a fraction is taken]:kind:(auto recordings time windows)' \
+            '--split-at[validate on what comes after]:time:' '--split-seed[of a random split]:number:' \
+            '--test[measured once, when all is done]:files:_files' \
+            '--model[a spec, or a file to go on from]:spec or file:_files' \
+            '--loss[what is minimised]:name:(mse mae huber binary classes)' \
+            '--standardise[what gets mean 0 and deviation 1]:what:(both inputs targets none)' \
+            '--time-unit[what is 1 for the model]:number:(median)' \
+            '--optimizer[how to descend]:name:(adam adamw sgd rmsprop)' '--rate[learning rate]:number:' \
+            '--momentum[of the optimizer]:number:' '--weight-decay[pull of the parameters towards 0]:number:' \
+            '--clip[longest gradient]:number:' '--schedule[of the rate]:kind:(cosine exponential constant)' \
+            '--decay[exponential\: per epoch]:number:' '--floor[cosine\: last part of the rate]:number:' \
+            '--warmup[epochs in which the rate rises]:number:' \
+            '--average[keep a running mean of the parameters]:number:' '--epochs[at most]:number:' \
+            '--patience[end after so many epochs without a better one]:number:' \
+            '--batch[windows in a step]:number:(auto)' '--accumulate[batches that make one update]:number:' \
+            '--memory[at most, such as 512M]:size:' '--seed[of values, order and dropout]:number:' \
+            '--output[the model]:file:_files' '--checkpoint[kept, not beside the model]:file:_files' \
+            '--every[steps between checkpoints]:number:' '--resume[go on from the checkpoint]' \
+            '--keep-last[the last parameters, not the best]' \
+            '--log[a line of JSON for each epoch]:file:_files' \
+            '--curve[losses over epochs as SVG]:file:_files' '--quiet[no progress]' \
+            '1:file of options:_files -g "*.json"'
+        ;;
+    eval)
+        _arguments $common $data '--loss[what is minimised]:name:(mse mae huber binary classes)' '1:spec or file:_files'
+        ;;
+    predict)
+        _arguments $common $data '--output[write CSV there]:file:_files' \
+            '--digits[digits after the point]:number:' '1:spec or file:_files'
         ;;
     run)
         _arguments $common '--input[sequences: .csv or .npy]:file:_files' '--output[write .csv or .npy]:file:_files' \
@@ -68,12 +121,13 @@ _elegans() {
             '--svg[draw it]:file:_files' '--json[write its synapses as JSON]:file:_files' '--help[explain]' '1:spec or file:_files'
         ;;
     bench)
-        _arguments $common '1:what:(copy gemm kernels cells latency)' \
+        _arguments $common '1:what:(copy gemm kernels cells train latency)' \
             '2:part of the name of a kernel, or model:_files' \
             '--size[copy: bytes; gemm: N or MxNxK]:size:' '--iterations[repetitions]:number:' \
             '--dtype[gemm: element type]:type:(f32)' \
-            '--case[cells: part of a name]:name:(cfc-ncp cfc-deep ltc-ncp cfc-wide hot cold batch)' \
-            '--steps[cells, latency: steps to time]:number:'
+            '--case[cells, train: part of a name]:name:(cfc-ncp cfc-deep ltc-ncp cfc-wide hot cold batch 32x16 32x64 128x16)' \
+            '--steps[cells, train, latency: steps to time]:number:' \
+            '--rounds[train: how often each case is measured]:number:'
         ;;
     help) _describe command commands ;;
     esac

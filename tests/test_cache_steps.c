@@ -1,4 +1,5 @@
 /* Programs through the simulated cache: their accesses counted by hand, for every kind of step. */
+#include "random_graph.h"
 #include "test.h"
 #include "test_models.h"
 
@@ -351,6 +352,33 @@ TEST(cache_steps, synapses) {
     }
     CHECK(accesses[0] > 96 * 2 && accesses[1] > 10 * accesses[0] && accesses[2] > 2 * accesses[1],
           "%g, %g and %g accesses", accesses[0], accesses[1], accesses[2]);
+    eg_context_destroy(context);
+}
+
+/* ---- random graphs: all that is there goes through, and nothing is counted twice */
+TEST(cache_steps, random_graphs) {
+    eg_context *context = open_context(NULL);
+    for (uint64_t number = 1; number <= (getenv("ELEGANS_QUICK") ? 20 : 100); number++) {
+        eg_output outputs[RANDOM_OUTPUTS];
+        eg_graph *g;
+        eg_program *p;
+        eg_error error;
+        eg_cache_result result;
+        double accesses = 0;
+        CHECK_OK(eg_graph_create(context, &g, &error), error);
+        const size_t count = random_graph(g, number, outputs);
+        CHECK_OK(eg_compile(context, g, count, outputs, NULL, &p, &error), error);
+        eg_cache_result *steps = test_alloc((p->step_count + 1) * sizeof *steps);
+        CHECK_OK(eg_cache_simulate(p, &caches, &(eg_cache_options){.sampling = 4}, &result, steps,
+                                   &error),
+                 error);
+        for (size_t i = 0; i < p->main_count; i++) accesses += steps[i].level[0].accesses;
+        CHECK(accesses == result.level[0].accesses, "graph %llu: %g accesses of %g",
+              (unsigned long long)number, accesses, result.level[0].accesses);
+        free(steps);
+        eg_program_release(p);
+        eg_graph_destroy(g);
+    }
     eg_context_destroy(context);
 }
 

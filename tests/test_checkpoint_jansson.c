@@ -26,6 +26,13 @@ static eg_fit_options options_for(const char *path) {
                             .resume = 1};
 }
 
+/* A file in a fresh folder: nothing of a test stays in the source tree. */
+enum { PATH_ROOM = 400 };
+static const char *fresh(char out[PATH_ROOM], const char *name) {
+    snprintf(out, PATH_ROOM, "%s/%s", test_folder(), name);
+    return out;
+}
+
 typedef struct outcome {
     uint64_t bits, steps;
     double losses[8];
@@ -62,7 +69,8 @@ static int stop_after(void *user, const eg_fit_progress *p) {
 TEST(checkpoint, stopped_after_every_step) {
     outcome whole, parts;
     undisturbed(&whole);
-    const char *path = test_path("stop.checkpoint");
+    char room[PATH_ROOM];
+    const char *path = fresh(room, "stop.checkpoint");
     eg_fit_options how = options_for(path);
     unlink(path);
     how.progress = stop_after;
@@ -85,7 +93,8 @@ TEST(checkpoint, stopped_after_every_step) {
 TEST(checkpoint, killed) {
     outcome whole, end;
     undisturbed(&whole);
-    const char *path = test_path("kill.checkpoint");
+    char room[PATH_ROOM];
+    const char *path = fresh(room, "kill.checkpoint");
     eg_fit_options how = options_for(path);
     how.checkpoint_steps = 1;
     unlink(path);
@@ -125,7 +134,8 @@ static size_t read_all(const char *path, char *out, size_t room) {
 TEST(checkpoint, full_disk) {
     enum { ROOM = 1 << 20 };
     static char before[ROOM], after[ROOM];
-    const char *path = test_path("full.checkpoint");
+    char room[PATH_ROOM];
+    const char *path = fresh(room, "full.checkpoint");
     eg_fit_options how = options_for(path);
     outcome part;
     uint64_t step = 5;
@@ -152,7 +162,7 @@ TEST(checkpoint, full_disk) {
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
     CHECK(read_all(path, after, ROOM) == size && memcmp(before, after, size) == 0,
           "the old checkpoint is not whole");
-    how = options_for(test_path("no/such/folder/x.checkpoint"));
+    how = options_for(fresh(room, "no/such/folder/x.checkpoint"));
     how.checkpoint_steps = 1;
     fit_data d;
     eg_error error;
@@ -165,7 +175,8 @@ TEST(checkpoint, full_disk) {
 }
 
 TEST(checkpoint, refusals) {
-    const char *path = test_path("other.checkpoint");
+    char room[PATH_ROOM];
+    const char *path = fresh(room, "other.checkpoint");
     eg_fit_options how = options_for(path);
     outcome part;
     uint64_t step = 2;
@@ -210,8 +221,8 @@ static eg_status attempt(void *user, eg_context *context, eg_error *error) {
 }
 
 TEST(checkpoint, every_allocation_may_fail) {
-    char path[1024];
-    snprintf(path, sizeof path, "%s", test_path("allocation.checkpoint"));
+    char path[PATH_ROOM];
+    fresh(path, "allocation.checkpoint");
     unlink(path);
     for (int round = 0; round < 2; round++) { /* without, then with one */
         const int failed = test_every_allocation_within(attempt, path);

@@ -181,8 +181,11 @@ TEST(fit, batches_that_fit) {
         last = batch;
     }
     CHECK(last < 16, "never fewer than %llu", (unsigned long long)last);
+    /* more than there are would be computed in vain */
+    CHECK(batch_for(0, 1000, &status, &error, &loss) == 61, "a batch of 1000");
     batch_for(20000, 0, &status, &error, &loss);
-    CHECK(status == EG_ERR_BUDGET && strstr(error.message, "of 20000"), "%s", error.message);
+    CHECK(status == EG_ERR_BUDGET && strstr(error.message, "the 20000 allowed"), "%s",
+          error.message);
     /* with steps computed twice, a batch fits where it did not: the same loss */
     batch_for(0, 16, &status, &error, &loss);
     CHECK_OK(status, error);
@@ -248,6 +251,18 @@ TEST(fit, refusals) {
         fit_data_close(&d);
     }
     eg_error error;
+    fit_data d;
+    const eg_fit_options binary = {.loss = EG_LOSS_BINARY};
+    fit_data_open(&d, NULL, "cfc:4,in=2,proj=1", false, &error);
+    CHECK_FAILS(eg_fit(d.model, d.training, NULL, &binary, NULL, &error), error, EG_ERR_ARGUMENT,
+                "is not within 0..1");
+    /* as many outputs as targets, also when nothing is learned */
+    eg_model_destroy(d.model);
+    CHECK_OK(eg_model_open(d.context, "cfc:4,in=2", &d.model, &error), error);
+    double loss;
+    CHECK_FAILS(eg_evaluate(d.model, d.training, NULL, &loss, NULL, &error), error, EG_ERR_ARGUMENT,
+                "the model has 4 outputs, the data 1 targets");
+    fit_data_close(&d);
     CHECK_FAILS(eg_fit(NULL, NULL, NULL, NULL, NULL, &error), error, EG_ERR_ARGUMENT, "no model");
 }
 

@@ -263,3 +263,79 @@ TEST(fused_code, programs_equal_their_instructions) {
     test_claim("%zu random programs against the reference and their instructions, %s",
                kernel_times(3000) + count, kernel_isas(EG__OP_fused_f32));
 }
+
+/* ---- programs with a kernel of their own: the very bits of the interpreter of that instruction set */
+static eg__fused_program gate_make(bool timed, bool swapped, bool copies) {
+    const uint8_t ta = EG__OPERAND(2), tb = EG__OPERAND(3), ts = EG__OPERAND(4);
+    eg__fused_program p = {.length = copies ? 5 : 4,
+                           .operands = 7,
+                           .kind = {[4] = EG__ROW},
+                           .code = {{EG__FUSED_TANH, 0, EG__OPERAND(0), 0, 0},
+                                    {EG__FUSED_TANH, 1, EG__OPERAND(1), 0, 0},
+                                    {EG__FUSED_ADD_SIGMOID, 2, ta, tb, 0},
+                                    {EG__FUSED_LERP, EG__OPERAND(5), 0, 1, 2},
+                                    {EG__FUSED_COPY, EG__OPERAND(6), EG__OPERAND(5), 0, 0}}};
+    if (timed)
+        p.code[2] = (eg__fused_instruction){EG__FUSED_FMA_SIGMOID, 2, swapped ? ts : ta,
+                                            swapped ? ta : ts, tb};
+    return p;
+}
+
+/* (a + b) / (c + d), then nothing, an fma either way round, or a choice; some operands per column. */
+enum { UPDATES = 8 };
+static eg__fused_program update_make(unsigned variant) {
+    const uint8_t e = EG__OPERAND(4), v = EG__OPERAND(5), next = EG__OPERAND(6);
+    eg__fused_program p = {.length = 3 + (variant > 1),
+                           .operands = 7,
+                           .code = {{EG__FUSED_ADD, 0, EG__OPERAND(0), EG__OPERAND(1), 0},
+                                    {EG__FUSED_ADD, 1, EG__OPERAND(2), EG__OPERAND(3), 0},
+                                    {EG__FUSED_DIV, v, 0, 1, 0},
+                                    {EG__FUSED_FMA, next, e, v, EG__OPERAND(1)}}};
+    if (variant & 1) p.kind[1] = p.kind[2] = EG__COLUMN;
+    if (variant / 2 == 2) p.code[3] = (eg__fused_instruction){EG__FUSED_FMA, next, v, e, e};
+    if (variant / 2 == 3) { /* the quotient stays in a register */
+        p.code[2].out = 0;
+        p.code[3] = (eg__fused_instruction){EG__FUSED_SELECT, next, e, EG__OPERAND(1), 0};
+        p.kind[4] = EG__ROW;
+    }
+    return p;
+}
+
+static void compiled_check(const eg__kernels *kernels, const eg__fused_program *program,
+                           size_t columns, uint64_t *state) {
+    enum { ROWS = 3, WIDE = 80, SIZE = ROWS * WIDE };
+    float memory[9][SIZE];
+    eg__fused_f32_args args = {.program = program, .rows = ROWS, .columns = columns};
+    eg__fused_f32_function *compiled = eg__fused_pick(kernels, program);
+    CHECK(compiled != kernels->fused_f32, "%s: not compiled", kernels->isa);
+    for (unsigned i = 0; i < 5; i++) kernel_random(SIZE, memory[i], state);
+    for (unsigned i = 5; i < 9; i++) kernel_fill(SIZE, memory[i], KERNEL_GUARD);
+    memory[4][WIDE] = 0; /* a row in which no time has passed */
+    for (unsigned i = 0; i < 7; i++) args.operand[i] = (eg__fused_operand){memory[i], WIDE};
+    kernels->fused_f32(&args);
+    args.operand[5].data = memory[7];
+    args.operand[6].data = memory[8];
+    compiled(&args);
+    CHECK(kernel_difference(2 * SIZE, memory[5], memory[7]) == SIZE_MAX,
+          "%s: %zu columns, %u instructions, the last %s", kernels->isa, columns, program->length,
+          eg__fused_op_name(program->code[program->length - 1].op));
+}
+
+TEST(fused_code, compiled_programs_equal_the_interpreter) {
+    uint64_t state = 11;
+    eg__kernels kernels;
+    eg_error error;
+    for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_fused_f32, row));) {
+        CHECK_OK(eg__kernels_select(kernel_features(), row->isa, &kernels, &error), error);
+        for (size_t columns = 1; columns <= 80 && !kernel_is_ref(row); columns++) {
+            for (unsigned variant = 0; variant < 8; variant++) {
+                const eg__fused_program p = gate_make(variant & 1, variant & 2, variant & 4);
+                compiled_check(&kernels, &p, columns, &state);
+            }
+            for (unsigned variant = 0; variant < UPDATES; variant++) {
+                const eg__fused_program p = update_make(variant);
+                compiled_check(&kernels, &p, columns, &state);
+            }
+        }
+    }
+}

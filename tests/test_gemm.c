@@ -113,7 +113,8 @@ TEST(gemm, one_row) {
             for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_gemv_f32, row));)
                 for (int add = 0; add < 2; add++) {
                     eg__gemm_f32_args args = gemm_args(&p, 1, n, packed, false, add);
-                    eg__gemv_f32_args vector = {n, p.k, args.a, packed, args.c, add};
+                    eg__gemv_f32_args vector = {n,      p.k,    args.a,
+                                                packed, args.c, add ? args.c : NULL};
                     char what[100];
                     snprintf(what, sizeof what, "gemv %s n %zu k %zu add %d", row->isa, n, p.k,
                              add);

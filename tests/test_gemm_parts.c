@@ -218,7 +218,7 @@ TEST(gemm_parts, one_row_is_a_vector) {
             if (strcmp(row->isa, vector->isa) != 0) continue;
             eg__gemm_f32_args args = gemm_args(&p, 1, p.n, packed, false, true);
             float *y = kernel_walled_copy(8, args.c, p.n * sizeof *y);
-            eg__gemv_f32_args one = {p.n, p.k, args.a, packed, y, true};
+            eg__gemv_f32_args one = {p.n, p.k, args.a, packed, y, y};
             row->function.gemm_f32(&args);
             vector->function.gemv_f32(&one);
             CHECK(kernel_difference(p.n, args.c, y) == SIZE_MAX, "%s: gemm and gemv differ",

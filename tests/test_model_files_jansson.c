@@ -75,7 +75,7 @@ TEST(model_files, round_trips) {
 TEST(model_files, units_and_notes) {
     static const float mean[] = {0.1f, -3e20f, 7}, scale[] = {1e-7f, 2, 3};
     static const char *const names[] = {"Temperature", "\"quoted\", and \xc3\xbcml\xc3\xa4uts"};
-    const char *path = test_path("units.safetensors");
+    const char *path = test_join(test_folder(), "units.safetensors");
     eg_context *context = open_context(NULL);
     eg_error error = {0};
     eg_model *model, *loaded;

@@ -217,6 +217,22 @@ TEST(passes, place) {
     check_lowering("place", build_chain, "gemm:add+tanh,exp,mul,sigmoid softmax copy copy copy",
                    "gemm:add+tanh,exp,mul,sigmoid softmax");
 }
+/* A state that is an output, too, and a value that is part of two concats. */
+static eg_node build_second(eg_graph *g) {
+    const uint64_t shape[] = {1, 4};
+    eg_node x = input(g, "x", 1, 4), h = eg_state(g, "h", 2, shape), s = eg_softmax(g, x);
+    eg_node y = eg_tanh(g, eg_add(g, x, h)), left[] = {y, s}, right[] = {s, y};
+    eg_node sum = eg_sum(g, eg_softmax(g, eg_concat(g, 1, 2, left)), EG_ALL_AXES, 0);
+    eg_node other = eg_sum(g, eg_softmax(g, eg_concat(g, 1, 2, right)), EG_ALL_AXES, 0);
+    return eg_update(g, h, eg_add(g, y, eg_add(g, sum, other)));
+}
+TEST(passes, second_places) {
+    check_lowering("place", build_second,
+                   "softmax fused:add+tanh copy copy softmax reduce copy copy softmax reduce "
+                   "fused:add fused:add copy copy",
+                   "softmax fused:add+tanh,copy softmax reduce copy softmax reduce "
+                   "fused:add fused:add,copy");
+}
 static eg_node build_long(eg_graph *g) {
     eg_node x = input(g, "x", 30, 40);
     for (int i = 0; i < 5; i++) x = eg_softmax(g, eg_layer_norm(g, x, 1e-5));

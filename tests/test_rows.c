@@ -209,7 +209,7 @@ TEST(rows, gathers) {
 /* ---- synapses: any list, and one in lanes, against the definition */
 typedef struct synapse_case {
     size_t sources, targets, batch, fan;
-    bool laned;
+    size_t laned; /* lanes of a target; 0 = a list that is not laned */
 } synapse_case;
 
 static size_t synapses_fill(const synapse_case *c, int32_t *source, int32_t *target) {
@@ -222,13 +222,14 @@ static size_t synapses_fill(const synapse_case *c, int32_t *source, int32_t *tar
         return count;
     }
     /* the targets of a group have fewer and fewer synapses */
-    for (size_t group = 0; group < c->targets; group += EG__LANES)
+    const size_t lanes = c->targets * c->laned;
+    for (size_t group = 0; group < lanes; group += EG__LANES)
         for (size_t row = 0; row < c->fan; row++)
             for (size_t lane = 0; lane < EG__LANES; lane++, count++) {
                 const size_t t = group + lane;
-                const bool there = t < c->targets && (lane == 0 || row + lane % 3 < c->fan);
+                const bool there = t < lanes && (lane == 0 || row + lane % 3 < c->fan);
                 source[count] = (int32_t)((t + row * 3) % c->sources);
-                target[count] = there ? (int32_t)t : -1;
+                target[count] = there ? (int32_t)(t / c->laned) : -1;
             }
     return count;
 }
@@ -247,17 +248,18 @@ static void synapses_check(const synapse_case *c, uint64_t *state) {
         exit(1);
     const size_t n = c->batch * 2 * c->targets;
     float *want = test_alloc(n * sizeof *want), *got = test_alloc(n * sizeof *got);
-    eg__synapses_f32_args args = {.list = {c->sources, c->targets, count, source, target, c->laned},
-                                  .batch = c->batch,
-                                  .v = v,
-                                  .v_stride = c->sources,
-                                  .weight = parameters,
-                                  .middle = parameters + count,
-                                  .slope = parameters + 2 * count,
-                                  .reversal = parameters + 3 * count,
-                                  .out = want,
-                                  .out_stride = 2 * c->targets,
-                                  .scratch = memory};
+    eg__synapses_f32_args args = {
+        .list = {c->sources, c->targets, count, source, target, c->laned > 0},
+        .batch = c->batch,
+        .v = v,
+        .v_stride = c->sources,
+        .weight = parameters,
+        .middle = parameters + count,
+        .slope = parameters + 2 * count,
+        .reversal = parameters + 3 * count,
+        .out = want,
+        .out_stride = 2 * c->targets,
+        .scratch = memory};
     eg__synapses_f32_ref(&args);
     args.out = got;
     for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_synapses_f32, row));) {
@@ -276,7 +278,8 @@ static void synapses_check(const synapse_case *c, uint64_t *state) {
     for (int way = 0; way < 2; way++) {
         float *exact = test_alloc((sizes[way] + 1) * sizeof *exact);
         float *back = test_alloc((sizes[way] + 1) * sizeof *back);
-        eg__synapses_back_f32_args reverse = {args, d, 2 * c->targets, exact, c->sources};
+        eg__synapses_back_f32_args reverse = {args, d, 2 * c->targets, exact,
+                                              way ? count : c->sources};
         if (way) eg__synapses_dp_f32_ref(&reverse);
         else eg__synapses_dv_f32_ref(&reverse);
         reverse.result = back;
@@ -305,10 +308,10 @@ static void synapses_check(const synapse_case *c, uint64_t *state) {
 
 TEST(rows, synapses) {
     static const synapse_case cases[] = {
-        {1, 1, 1, 1, false},      {5, 7, 3, 4, false},    {20, 33, 65, 6, false},
-        {64, 48, 130, 14, false}, {3, 5, 1, 2, true},     {16, 16, 2, 5, true},
-        {40, 37, 1, 9, true},     {40, 37, 4, 9, true},   {40, 37, 5, 9, true},
-        {64, 64, 1, 13, true},    {64, 64, 33, 13, true},
+        {1, 1, 1, 1, 0},     {5, 7, 3, 4, 0},    {20, 33, 65, 6, 0},  {64, 48, 130, 14, 0},
+        {3, 5, 1, 2, 1},     {16, 16, 2, 5, 1},  {40, 37, 1, 9, 1},   {40, 37, 4, 9, 1},
+        {40, 37, 5, 9, 1},   {64, 64, 1, 13, 1}, {64, 64, 33, 13, 1}, {65, 20, 1, 9, 1},
+        {130, 16, 1, 70, 1}, {64, 37, 1, 9, 2},  {17, 3, 3, 4, 3},    {40, 37, 5, 9, 2},
     };
     uint64_t state = 3;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) synapses_check(&cases[i], &state);

@@ -1,6 +1,7 @@
 /* Training: optimizers against torch's formulas, losses, descent, the same bits on any threads. */
 #include "test.h"
 #include "elegans/elegans.h"
+#include "engine/context.h"
 #include "train/optimizer.h"
 
 #include <math.h>
@@ -36,7 +37,7 @@ static void exact_step(const eg_optimizer *o, int step, size_t n, double *p, con
 }
 
 TEST(train, optimizers) {
-    enum { N = 37 };
+    enum { N = 4096 + 37 };
     static const eg_optimizer cases[] = {
         {EG_ADAM, .learning_rate = 0.01},
         {EG_ADAM, .learning_rate = 0.01, .weight_decay = 0.1},
@@ -61,7 +62,7 @@ TEST(train, optimizers) {
                 dg[i] = 0.5 * (double)g[i];
             }
             const eg__optimizer_args args = {N, p, g, m, v, (uint64_t)step, o.learning_rate, 0.5};
-            eg__optimizer_run(&o, &kernels, &args);
+            eg__optimizer_run(&o, &kernels, NULL, &args);
             exact_step(&o, step, N, dp, dg, dm, dv);
         }
         for (int i = 0; i < N; i++)
@@ -70,6 +71,29 @@ TEST(train, optimizers) {
     }
     eg_optimizer bad = {.learning_rate = -1};
     CHECK_FAILS(eg__optimizer_complete(&bad, &error), error, EG_ERR_ARGUMENT, "rate -1");
+}
+
+/* Lengths around those of lanes and blocks; every number counts once, on any threads. */
+TEST(train, norms) {
+    static const size_t lengths[] = {0, 1, 7, 8, 9, 4095, 4096, 4097, 12289, 300001};
+    eg_context *context;
+    eg_error error;
+    const eg_context_options options = {.threads = 3};
+    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    float *x = test_alloc(300001 * sizeof *x);
+    uint64_t state = 3;
+    for (size_t i = 0; i < 300001; i++) x[i] = test_random(&state);
+    for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+        double sum = 0;
+        for (size_t i = 0; i < lengths[k]; i++) sum += (double)x[i] * (double)x[i];
+        const double one = eg__norm(NULL, x, lengths[k]);
+        CHECK(fabs(one - sqrt(sum)) <= 1e-12 * sqrt(sum), "%zu numbers: %.17g, not %.17g",
+              lengths[k], one, sqrt(sum));
+        CHECK(one == eg__norm(context->threads, x, lengths[k]), "%zu numbers: other bits",
+              lengths[k]);
+    }
+    free(x);
+    eg_context_destroy(context);
 }
 
 /* ---- losses against their formulas */

@@ -215,7 +215,7 @@ documented() {
             grep -qw -e "--$option" packaging/elegans.bash
             grep -q -e "--$option\[" packaging/elegans.zsh
             grep -q -e "-l $option " packaging/elegans.fish
-            grep -qF -e "\\-\\-$option" packaging/elegans.1
+            grep -qF -e "\\-\\-$(echo "$option" | sed 's/-/\\-/g')" packaging/elegans.1
         done
     done
 }

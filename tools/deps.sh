@@ -8,8 +8,8 @@ set -eu
 apt="" brew="" architecture=""
 for purpose in "$@"; do
     case "$purpose" in
-    build)
-        apt="$apt pkg-config libhwloc-dev libjansson-dev zlib1g-dev"
+    build) # macOS has sqlite3 and zlib, and Homebrew's pkgconf knows them
+        apt="$apt pkg-config libhwloc-dev libjansson-dev libsqlite3-dev zlib1g-dev"
         brew="$brew pkgconf jansson"
         ;;
     check) # libudev-dev: what a program that links hwloc statically needs; locales: a decimal comma
@@ -18,7 +18,7 @@ for purpose in "$@"; do
         brew="$brew clang-format gcovr"
         ;;
     arm64)
-        apt="$apt libhwloc-dev:arm64 libjansson-dev:arm64 zlib1g-dev:arm64"
+        apt="$apt libhwloc-dev:arm64 libjansson-dev:arm64 libsqlite3-dev:arm64 zlib1g-dev:arm64"
         architecture="dpkg --add-architecture arm64"
         ;;
     export) # a microcontroller's compiler with its library, and a 32-bit ARM that qemu runs

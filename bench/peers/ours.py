@@ -1,4 +1,4 @@
-"""libelegans through ctypes: its weights, its outputs, and its own measurement of its cells."""
+"""libelegans through ctypes: its weights, its outputs, its own measurement of its cells, steps of training."""
 import ctypes as c
 
 import numpy as np
@@ -29,6 +29,18 @@ class Cell(c.Structure):
     _fields_ = ([(name, c.c_char_p) for name in ("name", "model", "mode")] +
                 [(name, Metric) for name in ("step", "best", "median", "speed", "peak", "fraction")] +
                 [("flops", c.c_double), ("bytes", c.c_double), ("samples", c.c_uint64), ("steps", c.c_uint64)])
+
+
+class TrainOptions(c.Structure):  # as above; the rest is Adam and the mean square error
+    _fields_ = [("batch", c.c_uint64), ("time", c.c_uint64), ("rest", c.c_char * 256)]
+
+
+class Batch(c.Structure):
+    _fields_ = [("x", c.POINTER(c.c_float)), ("target", c.POINTER(c.c_float)), ("rest", c.c_char * 256)]
+
+
+class TrainResult(c.Structure):
+    _fields_ = [("loss", c.c_double), ("rest", c.c_char * 64)]
 
 
 CELL_FUNCTION = c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(Cell))
@@ -93,3 +105,25 @@ class Library:
         self.library.eg_stream_destroy(stream)
         self.library.eg_stream_program_destroy(program)
         return y
+
+    def trainer(self, model, x, target):
+        return Trainer(self, model, x, target)
+
+
+class Trainer:
+    """Mean square error of all outputs and Adam, on one batch: x and target are [time, batch, ..]."""
+
+    def __init__(self, library, model, x, target):
+        self.library, self.result = library, TrainResult()
+        self.pointer = c.c_void_p()
+        options = TrainOptions(time=x.shape[0], batch=x.shape[1])
+        library.call("eg_trainer_create", model, c.byref(options), c.byref(self.pointer))
+        library.library.eg_trainer_batch.restype = Batch
+        batch = library.library.eg_trainer_batch(self.pointer)
+        np.ctypeslib.as_array(batch.x, x.shape)[:] = x
+        np.ctypeslib.as_array(batch.target, target.shape)[:] = target
+
+    def step(self):
+        """The loss before the step."""
+        self.library.call("eg_trainer_step", self.pointer, c.c_double(0), c.byref(self.result))
+        return self.result.loss

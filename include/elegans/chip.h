@@ -90,6 +90,8 @@ typedef struct eg_chip_row {
     char matrix_unit[16];    /* "AMX", "SME2" */
     unsigned matrix_units;   /* one per cluster */
     double matrix_gflops;    /* f32, one unit of a fast cluster */
+    double cpu_watts, gpu_watts, package_watts; /* under load, as power_source says */
+    char power_source[128];
     char notes[512];
     char confidence[16]; /* "high", "medium", ... */
     char sources[512];

@@ -113,6 +113,36 @@ typedef int (*eg_bench_cell_function)(void *user, const eg_bench_cell *result);
 EG_API eg_status eg_bench_cells(eg_context *context, const char *filter, uint64_t steps,
                                 eg_bench_cell_function function, void *user, eg_error *error);
 
+/* ---- steps of training: a few typical models and shapes; forward, backward and Adam, the mean square
+ * of all outputs as the loss, no elapsed times. */
+typedef struct eg_bench_training {
+    const char *name;     /* "cfc-ncp-32x16"; static, as `model` */
+    const char *model;    /* the spec, as eg_model_open takes it */
+    uint64_t batch, time; /* samples, and steps of each */
+    unsigned threads;     /* of the context it ran in */
+    eg_metric step;       /* ms of one step of training, the best of all rounds */
+    eg_metric median;     /* the same, the median of the rounds' medians */
+    eg_metric rate;       /* steps/s at `step` */
+    eg_metric speed;      /* GFLOP/s at `step`; those of the optimizer are not counted */
+    eg_metric peak;       /* GFLOP/s of FMAs on one core, measured just after */
+    eg_metric fraction;   /* speed / (threads * peak) */
+    eg_metric times_one;  /* how many times as fast as one thread; unavailable for one thread */
+    double flops, bytes;  /* counted, forward and backward */
+    uint64_t steps;       /* that were timed */
+} eg_bench_training;
+/* Return 0 to go on, anything else to stop. */
+typedef int (*eg_bench_training_function)(void *user, const eg_bench_training *result);
+typedef struct eg_bench_train_options { /* all zero = defaults */
+    const char *filter;                 /* NULL = all; else only those whose name contains it */
+    uint64_t rounds;                    /* 0 = 5; at most 99 */
+    uint64_t steps;                     /* of each round; 0 = as many as fit into 0.1 s */
+} eg_bench_train_options;
+/* `one` has one thread, else EG_ERR_ARGUMENT. With `several` (NULL = none), the cases with a large batch
+ * are measured there, too, one round here and one there: two results of the same name. */
+EG_API eg_status eg_bench_train(eg_context *one, eg_context *several,
+                                const eg_bench_train_options *options,
+                                eg_bench_training_function function, void *user, eg_error *error);
+
 /* ---- latency: every step of a stream timed alone, also those that the system interrupts */
 enum { EG_LATENCY_BUCKETS = 256 };
 typedef struct eg_latency_bucket {

@@ -4,6 +4,7 @@
 
 #include "elegans/chip.h"
 #include "elegans/measure.h"
+#include "elegans/memory.h"
 #include "elegans/program.h"
 
 #ifdef __cplusplus
@@ -50,12 +51,14 @@ typedef struct eg_step_time {
     double least, most; /* one call */
 } eg_step_time;
 /* One entry per step of the program (eg_program_info.steps); steps that never ran are all zero. `run` gets
- * the mean time of a run. Only runs of which every event is there are counted. EG_ERR_ARGUMENT: there are
- * none. */
+ * the mean time of a run. Only runs of which every event is there are counted, and of these the quicker half:
+ * in the others somebody else had the core. EG_ERR_ARGUMENT: there are none. */
 EG_API eg_status eg_recorder_steps(const eg_recorder *recorder, const eg_program *program,
                                    eg_step_time *steps, double *run, eg_error *error);
 
-/* ---- statistics of samples (times, mostly). NaN where there are too few to say. */
+/* ---- statistics of samples (times, mostly). NaN where there are too few to say: each end of an
+ * interval for itself, so that p99 of 100 samples has a lower one alone. EG_ERR_ARGUMENT: a sample is
+ * not finite. */
 typedef struct eg_interval {
     double value, low, high; /* 95 % of the time the true value lies between */
 } eg_interval;
@@ -82,9 +85,202 @@ typedef struct eg_comparison {
         verdict; /* p below alpha, the median changed by `effect` or more, and 1 is not in the
                            interval */
 } eg_comparison;
+/* Take the samples in turns, old, new, old, new: one after the other, whatever else the machine does
+ * looks like a difference. 2000 resamples of 100 + 100 samples take 2 ms, more in proportion; the same
+ * seed gives the same interval. EG_ERR_ARGUMENT: no samples, or one that is not above 0 and finite. */
 EG_API eg_status eg_compare(eg_context *context, size_t old_count, const double *old_samples,
                             size_t new_count, const double *new_samples,
                             const eg_compare_options *options, eg_comparison *out, eg_error *error);
+
+/* ---- what the system counts while something runs, each by the best source there is; unavailable, with the
+ * reason, where there is none */
+#define EG_HARDWARE_MAP(X)                                      \
+    X(cycles, "cycles", "of the processor")                     \
+    X(instructions, "instructions", "retired")                  \
+    X(ipc, "instructions/cycle", "instructions per cycle")      \
+    X(cache_references, "accesses", "of the last cache")        \
+    X(cache_misses, "accesses", "that the last cache had not")  \
+    X(context_switches, "switches", "of this process")          \
+    X(page_faults, "faults", "without and with reading a disk") \
+    X(cpu_time, "s", "of all threads of this process")          \
+    X(energy, "J", "of the package, or of the process")         \
+    X(power, "W", "energy per time")
+typedef struct eg_hardware {
+#define EG_HARDWARE_FIELD(name, unit, text) eg_metric name;
+    EG_HARDWARE_MAP(EG_HARDWARE_FIELD)
+#undef EG_HARDWARE_FIELD
+} eg_hardware;
+
+/* ---- profiles */
+#define EG_PROFILE_MAP(X)                                                              \
+    X(time_mean, "s", "mean time of a run")                                            \
+    X(samples_per_second, "samples/s", "samples of the batch per second")              \
+    X(steps_per_second, "steps/s", "time steps of all samples per second")             \
+    X(flops, "FLOP", "of a run")                                                       \
+    X(tflops, "TFLOP/s", "FLOPs of a run per second")                                  \
+    X(compute_efficiency, "ratio", "tflops over the FMA peak of these threads")        \
+    X(compile_time, "s", "from the graph to the program")                              \
+    X(cache_hits, "programs", "found compiled, of the session")                        \
+    X(bytes_moved, "B", "read and written by the steps of a run")                      \
+    X(bandwidth, "GB/s", "bytes moved per second")                                     \
+    X(bandwidth_utilization, "ratio", "bandwidth over that of the level it fits into") \
+    X(peak_memory, "B", "most that the library held")                                  \
+    X(current_memory, "B", "that it holds after the runs")                             \
+    X(total_allocated, "B", "ever taken since the profile began")                      \
+    X(total_freed, "B", "ever given back")                                             \
+    X(peak_usage, "B", "largest resident set of the process")                          \
+    X(unified_peak, "B", "most memory that all units share")                           \
+    X(leaked, "B", "held after many runs, and not before")                             \
+    X(memory_bandwidth, "GB/s", "to and from the DRAM")                                \
+    X(mc_utilization, "ratio", "memory bandwidth over what the DRAM can do")           \
+    X(cache_hit_rate, "ratio", "accesses that the first cache serves")                 \
+    X(ne_tflops, "TFLOP/s", "on the Neural Engine")                                    \
+    X(ne_utilization, "ratio", "of the Neural Engine")                                 \
+    X(ne_cycles, "cycles", "of the Neural Engine")                                     \
+    X(power_usage, "W", "while it ran")                                                \
+    X(energy_per_run, "J", "of one run")                                               \
+    X(transfer_rate, "GB/s", "between memories of different units")
+typedef enum eg_profile_metric_id {
+#define EG_PROFILE_ENUM(name, unit, text) EG_PROFILE_##name,
+    EG_PROFILE_MAP(EG_PROFILE_ENUM)
+#undef EG_PROFILE_ENUM
+        EG_PROFILE_METRICS
+} eg_profile_metric_id;
+/* "time_mean"; static; NULL past the last. */
+EG_API const char *eg_profile_metric_name(eg_profile_metric_id id);
+EG_API const char *eg_profile_metric_text(eg_profile_metric_id id);
+
+typedef struct eg_profile_options { /* all zero = defaults */
+    uint64_t batch, seq;            /* 0 = 1; time steps of a sample; 0 = 1 */
+    uint64_t runs;                  /* timed; 0 = as many as fit into a second, 30 to 1000 */
+    uint64_t warmup;                /* runs before; 0 = 3 */
+    int no_compile;                 /* without passes: every node is a step */
+    eg_recorder_options recorder;   /* of the runs that are recorded: its turns */
+    int no_ceilings;                /* nothing is measured but the runs */
+    double ceilings_seconds;        /* 0 = 1.5, when there are none stored */
+} eg_profile_options;
+
+typedef struct eg_profile_row {     /* a step, or all calls of an operation on one shape */
+    const char *operation, *kernel; /* static */
+    char shape[48];                 /* "128x256x256" */
+    char text[160];                 /* what a fused step does */
+    uint32_t step;                  /* of the program; of a group, the first */
+    int inside;                     /* of a scan */
+    uint64_t calls;                 /* of one run */
+    double seconds, share;          /* self; share of the run */
+    double flops, bytes;            /* of all calls of a run */
+    double intensity;               /* FLOP per byte; NaN = no bytes */
+    double gflops, gbps;
+    double roof; /* GFLOP/s that its intensity allows here, or GB/s when it computes nothing; NaN =
+                          no ceilings */
+    double roof_share; /* of it */
+    const char *bound; /* "compute", "L1", "L2", "L3", "DRAM", "overhead" or "unknown": static */
+} eg_profile_row;
+
+typedef struct eg_profile eg_profile; /* opaque */
+/* Compiles the model for this batch and length, runs it, records it. You own *out. */
+EG_API eg_status eg_profile_model(eg_model *model, const char *name,
+                                  const eg_profile_options *options, eg_profile **out,
+                                  eg_error *error);
+/* The same for anything that can be called: what it computes and moves is not known then. */
+typedef void (*eg_profile_function)(void *user);
+EG_API eg_status eg_quick_profile(eg_context *context, const char *name,
+                                  eg_profile_function function, void *user,
+                                  const eg_profile_options *options, eg_profile **out,
+                                  eg_error *error);
+EG_API void eg_profile_destroy(eg_profile *profile); /* NULL is fine */
+
+EG_API const char *eg_profile_name(const eg_profile *profile);
+EG_API const eg_profile_options *eg_profile_options_of(const eg_profile *profile);
+EG_API eg_metric eg_profile_metric(const eg_profile *profile, eg_profile_metric_id id);
+EG_API void eg_profile_time(const eg_profile *profile, eg_statistics *out);
+EG_API size_t eg_profile_samples(const eg_profile *profile, const double **seconds);
+/* Rows: by step in the order of the program, and by operation and shape, the longest first. NULL past the
+ * end. */
+EG_API const eg_profile_row *eg_profile_step(const eg_profile *profile, size_t index);
+EG_API const eg_profile_row *eg_profile_operation(const eg_profile *profile, size_t index);
+EG_API const eg_ceilings *eg_profile_ceilings(const eg_profile *profile); /* NULL = not measured */
+EG_API void eg_profile_hardware(const eg_profile *profile, eg_hardware *out);
+EG_API const eg_program *eg_profile_program(const eg_profile *profile);   /* NULL = a callback */
+EG_API const eg_recorder *eg_profile_recorder(const eg_profile *profile); /* NULL = a callback */
+/* What was live at the peak. */
+EG_API uint64_t eg_profile_peak_tag(const eg_profile *profile, eg_tag tag);
+
+/* What was recorded, for others to open: Chrome's trace format (chrome://tracing, ui.perfetto.dev), and folded
+ * stacks for flame graphs. Written beside and renamed. A callback has neither. */
+EG_API eg_status eg_profile_trace(const eg_profile *profile, const char *path, eg_error *error);
+EG_API eg_status eg_profile_stacks(const eg_profile *profile, const char *path, eg_error *error);
+
+/* ---- analysis: what a profile says, and what could be done. A figure that is unavailable gives no advice. */
+typedef struct eg_finding {
+    const char *rule;   /* "batch"; static, as `reason` */
+    const char *reason; /* why one would do it */
+    char text[200];     /* what was found, with its figures */
+    char action[200];   /* what to do; "" = nothing */
+    double gain;        /* seconds of a run that it may save, at most; NaN = cannot be told */
+} eg_finding;
+typedef enum eg_finding_kind {
+    EG_BOTTLENECK,    /* operations, by the time that they lose against their roofs */
+    EG_OPPORTUNITY,   /* what the figures fall short of */
+    EG_RECOMMENDATION /* what to try */
+} eg_finding_kind;
+
+typedef struct eg_analysis eg_analysis; /* opaque */
+EG_API eg_status eg_analyse(const eg_profile *profile, eg_analysis **out, eg_error *error);
+EG_API void eg_analysis_destroy(eg_analysis *analysis); /* NULL is fine */
+/* One sentence: what bounds it, how near it is to that, and what would help most. */
+EG_API const char *eg_analysis_verdict(const eg_analysis *analysis);
+/* The most useful first; NULL past the end. */
+EG_API const eg_finding *eg_analysis_finding(const eg_analysis *analysis, eg_finding_kind kind,
+                                             size_t index);
+
+/* ---- the environment: what else decides how long something takes. What the system does not tell is
+ * unavailable, with the reason in `source`. */
+typedef struct eg_fact { /* as eg_metric, for a text */
+    char text[128];      /* "" when it is unavailable */
+    eg_provenance provenance;
+    const char *source; /* static */
+} eg_fact;
+#define EG_ENVIRONMENT_FACT_MAP(X)                             \
+    X(chip, "chip")                                            \
+    X(system, "operating system")                              \
+    X(hypervisor, "hypervisor")                                \
+    X(version, "version of the library")                       \
+    X(compiler, "compiler of the library")                     \
+    X(flags, "its flags, those of single files aside")         \
+    X(build, "optimized or not, with sanitizers or not")       \
+    X(isa, "instruction set of the kernels")                   \
+    X(governor, "governor of the clock frequency, first core") \
+    X(power, "mains or battery")                               \
+    X(clock, "clock that is read")
+#define EG_ENVIRONMENT_METRIC_MAP(X)                                          \
+    X(cores, "cores that may be used")                                        \
+    X(threads, "threads of the context")                                      \
+    X(load, "processes that run or want to, mean of a minute")                \
+    X(pressure_cpu, "time in which somebody waited for a core, last 10 s")    \
+    X(pressure_memory, "time in which somebody waited for memory, last 10 s") \
+    X(memory_available, "memory available")                                   \
+    X(battery, "charge of the battery")                                       \
+    X(clock_overhead, "one reading of the clock")                             \
+    X(clock_resolution, "smallest step of the clock")
+typedef struct eg_environment {
+#define EG_ENVIRONMENT_FACT(name, text)   eg_fact name;
+#define EG_ENVIRONMENT_METRIC(name, text) eg_metric name;
+    EG_ENVIRONMENT_FACT_MAP(EG_ENVIRONMENT_FACT)
+    EG_ENVIRONMENT_METRIC_MAP(EG_ENVIRONMENT_METRIC)
+#undef EG_ENVIRONMENT_FACT
+#undef EG_ENVIRONMENT_METRIC
+    /* what must be equal before times may be compared: chip, isa, threads, system, build of the library.
+     * "chip=... ; isa=avx2; threads=2; system=Linux 6.1; build=optimized" */
+    char fingerprint[384];
+} eg_environment;
+/* As it is now; takes about a millisecond. `system_root` NULL = this machine; else a folder with a recorded
+ * one, as for eg_chip_detect, which can fail. */
+EG_API eg_status eg_environment_read(eg_context *context, const char *system_root,
+                                     eg_environment *out, eg_error *error);
+/* EG_ERR_ARGUMENT when two fingerprints differ: the message says in what. */
+EG_API eg_status eg_environment_match(const char *old_fingerprint, const char *new_fingerprint,
+                                      eg_error *error);
 
 /* ---- cache: how often the accesses of a program are found in which cache, where no hardware counts it.
  *

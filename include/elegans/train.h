@@ -58,6 +58,9 @@ EG_API eg_status eg_trainer_create(const eg_model *model, const eg_train_options
                                    eg_trainer **out, eg_error *error);
 EG_API void eg_trainer_destroy(eg_trainer *trainer); /* NULL is fine */
 
+/* What eg_trainer_gradient runs: its costs and steps. Lives as long as the trainer. */
+EG_API const eg_program *eg_trainer_program(const eg_trainer *trainer);
+
 /* Memory for a batch, to be filled before each step; time comes first: x [time, batch, inputs]. */
 typedef struct eg_train_batch {
     float *x, *target;

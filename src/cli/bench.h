@@ -4,8 +4,10 @@
 
 #include "cli.h"
 
-/* `filter` NULL = all cases; `steps` 0 = the default. Both return the exit code. */
+/* `filter` NULL = all cases; `steps` 0 = the default. All return the exit code. */
 int bench_cells(eg_context *context, const char *filter, uint64_t steps, bool as_json);
+/* On one thread, and large batches also on the flags' (0 = 2). */
+int bench_train(const context_flags *flags, const eg_bench_train_options *options, bool as_json);
 /* `model` is a file or a spec; NULL = a typical one. */
 int bench_latency(eg_context *context, const char *model, uint64_t steps, bool as_json);
 

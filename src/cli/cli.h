@@ -30,6 +30,8 @@ int cmd_demo(int argc, char **argv);
 int cmd_train(int argc, char **argv);
 int cmd_eval(int argc, char **argv);
 int cmd_predict(int argc, char **argv);
+int cmd_profile(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 
 /* ---- options: a table per command; --help is understood everywhere */
 typedef enum option_kind {
@@ -78,15 +80,18 @@ typedef struct context_flags {
 /* Returns -1 to go on, or the exit code after a message. Warnings of the library go to stderr. */
 int context_open(const context_flags *flags, eg_context **out);
 
-/* ---- output_file.c: a file that takes its name when it is complete; without a path, stdout. Both
- * return -1 to go on, or the exit code after a message. */
+/* ---- output_file.c: a file that takes its name when it is complete; a pipe or device is written straight;
+ * without a path, stdout. All return -1 to go on, or the exit code after a message. */
 typedef struct output_file {
     const char *path;
-    char *temporary;
+    char *temporary, *real;
     FILE *file;
 } output_file;
 int output_begin(output_file *o, const char *path);
 int output_end(output_file *o);
+/* Whether a file could be written there, before there is anything to write. */
+int output_check(const char *path, bool regular);
+bool output_device(const char *path); /* there is something that is neither file nor folder */
 
 /* ---- text */
 /* Colours only on a terminal, and never when NO_COLOR is set. */
@@ -97,6 +102,8 @@ void print_title(const char *left, const char *right);
 void print_section(const char *name, const char *note);
 /* "  name   value                      note": the note is dim and right-aligned at column 80. */
 void print_row(const char *name, const char *value, const char *note);
+/* Indented by two, in lines of at most 80 columns. */
+void print_wrapped(const char *text);
 /* "64 KiB", "32 MiB", "23.5 GiB". */
 const char *format_bytes(char out[32], uint64_t bytes);
 /* Three or four digits that matter: "118.2", "3.69", "1040". */
@@ -119,6 +126,7 @@ void json_put_metric(json *object, const char *key, const eg_metric *metric);
 void json_append(json *list, json *value); /* takes the value over */
 void json_append_count(json *list, uint64_t value);
 void json_append_text(json *list, const char *text);
+void json_append_number(json *list, double value); /* null when not finite */
 /* Prints, frees, and returns the exit code. */
 int json_print(json *document);
 /* One line, at once in the file; frees. False when it could not be written. */
@@ -130,5 +138,19 @@ json *json_read_texts(const char *path, char message[256]);
 int json_each_text(json *object, int (*each)(void *user, const char *key, const char *text),
                    void *user);
 void json_free(json *document); /* NULL is fine */
+/* Whole documents, for those who read them; NULL and a message when it cannot be read. What is not there is
+ * NULL, "", NaN or 0; `object` and `list` may be NULL. */
+json *json_read_file(const char *path, char message[256]);
+json *json_get(const json *object, const char *key);
+const char *json_text(const json *object, const char *key);
+double json_number(const json *object, const char *key);
+bool json_flag(const json *object, const char *key);
+size_t json_length(const json *list);
+json *json_item(const json *list, size_t index);
+double json_item_number(const json *list, size_t index);
+/* The members of an object in their order, until `each` returns false. */
+void json_each(json *object, bool (*each)(void *user, const char *key, json *value), void *user);
+/* As text in memory that the caller frees; NULL = no memory. */
+char *json_dump_text(const json *document);
 
 #endif

@@ -1,4 +1,4 @@
-/* elegans bench: bandwidth, products, every kernel, liquid cells. */
+/* elegans bench: bandwidth, products, every kernel, liquid cells, steps of training. */
 #include "bench.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 typedef struct bench_flags {
     context_flags context;
     const char *size, *dtype, *only;
-    uint64_t iterations, steps;
+    uint64_t iterations, steps, rounds;
     bool json;
 } bench_flags;
 
@@ -146,28 +146,27 @@ static int bench_kernels(eg_context *context, const bench_flags *flags, const ch
 }
 
 /* What there is, how many arguments it takes beside its name, whether it runs a model. */
-typedef enum benchmark { COPY, GEMM, KERNELS, CELLS, LATENCY, BENCHMARKS } benchmark;
+typedef enum benchmark { COPY, GEMM, KERNELS, CELLS, TRAIN, LATENCY, BENCHMARKS } benchmark;
 static const struct {
     const char *name;
     int arguments;
     bool of_models;
-} benchmarks[BENCHMARKS] = {{"copy", 0, false},
-                            {"gemm", 0, false},
-                            {"kernels", 1, false},
-                            {"cells", 0, true},
-                            {"latency", 1, true}};
+} benchmarks[BENCHMARKS] = {{"copy", 0, false}, {"gemm", 0, false}, {"kernels", 1, false},
+                            {"cells", 0, true}, {"train", 0, true}, {"latency", 1, true}};
 
 /* Options that the benchmark has no use for are mistakes. Returns -1 to go on. */
 static int check_flags(benchmark which, bench_flags *flags) {
+    if (flags->rounds && which != TRAIN) return fail(EXIT_USAGE, "--rounds is for train");
     if (!benchmarks[which].of_models) {
-        if (flags->steps) return fail(EXIT_USAGE, "--steps is for cells and latency");
-        if (flags->only) return fail(EXIT_USAGE, "--case is for cells");
+        if (flags->steps) return fail(EXIT_USAGE, "--steps is for cells, train and latency");
+        if (flags->only) return fail(EXIT_USAGE, "--case is for cells and train");
         return -1;
     }
     const char *name = benchmarks[which].name;
     if (flags->size || flags->dtype || flags->iterations)
         return fail(EXIT_USAGE, "%s takes --steps, not --size, --dtype or --iterations", name);
-    if (which == LATENCY && flags->only) return fail(EXIT_USAGE, "--case is for cells");
+    if (which == LATENCY && flags->only) return fail(EXIT_USAGE, "--case is for cells and train");
+    if (which == TRAIN) return -1;
     if (flags->context.threads > 1)
         return fail(EXIT_USAGE, "%s runs on one thread, not '%llu'", name,
                     (unsigned long long)flags->context.threads);
@@ -177,6 +176,10 @@ static int check_flags(benchmark which, bench_flags *flags) {
 
 static int run(benchmark which, const bench_flags *flags, const char *argument) {
     eg_context *context;
+    if (which == TRAIN) {
+        const eg_bench_train_options options = {flags->only, flags->rounds, flags->steps};
+        return bench_train(&flags->context, &options, flags->json);
+    }
     int code = context_open(&flags->context, &context);
     if (code >= 0) return code;
     switch (which) {
@@ -196,26 +199,31 @@ int cmd_bench(int argc, char **argv) {
         {"--size", OPTION_TEXT, &flags.size, "S", "copy: bytes (64M); gemm: N or MxNxK"},
         {"--iterations", OPTION_COUNT, &flags.iterations, "N", "repetitions (copy 20, gemm: 1 s)"},
         {"--dtype", OPTION_TEXT, &flags.dtype, "TYPE", "gemm: element type (f32)"},
-        {"--case", OPTION_TEXT, &flags.only, "NAME", "cells: those whose name contains it"},
-        {"--steps", OPTION_COUNT, &flags.steps, "N", "latency: 1000000; cells: 0.3 s, 100 cold"},
+        {"--case", OPTION_TEXT, &flags.only, "NAME", "cells, train: those whose name contains it"},
+        {"--steps", OPTION_COUNT, &flags.steps, "N",
+         "latency: 1000000; cells: 0.3 s, 100 cold; train: 0.1 s"},
+        {"--rounds", OPTION_COUNT, &flags.rounds, "N",
+         "train: how often each case is measured (5)"},
         {"--json", OPTION_FLAG, &flags.json, NULL, "print JSON"},
         CONTEXT_OPTIONS(flags.context),
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
-        "bench copy|gemm|kernels [FILTER]|cells|latency [MODEL] [OPTIONS]",
+        "bench copy|gemm|kernels [FILTER]|cells|train|latency [MODEL] [OPTIONS]",
         "copy measures memory bandwidth, gemm compute throughput with packed weights,\n"
         "kernels every kernel of the table (or those whose name contains FILTER), cells\n"
-        "liquid cells step by step and in batches, with warm and with cold caches, latency\n"
-        "every single step of a model (a file or a spec), up to the slowest.",
+        "liquid cells step by step and in batches, with warm and with cold caches, train steps\n"
+        "of their training on one thread and on several (--threads, 2), latency every single\n"
+        "step of a model (a file or a spec), up to the slowest.",
         options,
         "  elegans bench gemm --size 128x256x512\n"
         "  elegans bench copy --size 1G --threads 1\n"
         "  elegans bench kernels softmax\n"
         "  elegans bench cells --case cfc\n"
+        "  elegans bench train --case 128x16\n"
         "  elegans bench latency ltc:autoncp:28:4,in=6 --steps 100000\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
     if (code >= 0) return code;
-    if (!rest) return fail(EXIT_USAGE, "bench what: copy, gemm, kernels, cells or latency?");
+    if (!rest) return fail(EXIT_USAGE, "bench what: copy, gemm, kernels, cells, train or latency?");
     benchmark which = COPY;
     while (which < BENCHMARKS && strcmp(argv[0], benchmarks[which].name) != 0) which++;
     if (which == BENCHMARKS) return fail(EXIT_USAGE, "unknown benchmark '%s'", argv[0]);

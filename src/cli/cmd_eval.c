@@ -57,6 +57,7 @@ int cmd_eval(int argc, char **argv) {
     int rest, code = options_read(&use, argc, argv, &rest);
     if (code >= 0) return code;
     if (rest != 1 || !w.files) return fail(EXIT_USAGE, "eval needs a model and --data FILES");
+    if ((code = data_check(&w.data)) >= 0) return code;
     if (w.json && !json_usable()) return json_print(NULL);
     w.model = argv[0];
     eg_context *context;

@@ -32,12 +32,12 @@ static void keep(void *user, uint64_t window, uint64_t steps, const float *outpu
 }
 
 /* ---- writing */
-static void write_text(FILE *file, const char *text) {
+static void write_text(FILE *file, const char *before, const char *text) {
     if (!strpbrk(text, ",\"\n\r")) {
-        fputs(text, file);
+        fprintf(file, "%s%s", before, text);
         return;
     }
-    fputc('"', file);
+    fprintf(file, "\"%s", before);
     for (; *text; text++) {
         if (*text == '"') fputc('"', file);
         fputc(*text, file);
@@ -72,14 +72,14 @@ static void write_header(const prediction *p, const eg_model *model, bool severa
     fputs(several ? "file,row" : "row", p->file);
     if (p->notes.loss == EG_LOSS_CLASSES) {
         fputc(',', p->file);
-        write_text(p->file, target_of(p, model, 0, scratch));
+        write_text(p->file, "", target_of(p, model, 0, scratch));
     }
     for (uint64_t i = 0; i < p->outputs; i++) {
         const bool classes = p->notes.loss == EG_LOSS_CLASSES;
-        fputs(classes ? ",p_" : ",", p->file);
+        fputc(',', p->file);
         snprintf(scratch, sizeof scratch, "%llu", (unsigned long long)i);
-        if (!classes) write_text(p->file, target_of(p, model, i, scratch));
-        else write_text(p->file, label_of(p, i) ? label_of(p, i) : scratch);
+        if (!classes) write_text(p->file, "", target_of(p, model, i, scratch));
+        else write_text(p->file, "p_", label_of(p, i) ? label_of(p, i) : scratch);
     }
     fputc('\n', p->file);
 }
@@ -96,7 +96,7 @@ static void write_values(const prediction *p, const float *y) {
     if (p->notes.loss == EG_LOSS_CLASSES) {
         snprintf(scratch, sizeof scratch, "%llu", (unsigned long long)most);
         fputc(',', p->file);
-        write_text(p->file, label_of(p, most) ? label_of(p, most) : scratch);
+        write_text(p->file, "", label_of(p, most) ? label_of(p, most) : scratch);
     }
     for (uint64_t i = 0; i < n; i++) {
         fputc(',', p->file);
@@ -214,6 +214,9 @@ int cmd_predict(int argc, char **argv) {
     if (code >= 0) return code;
     if (rest != 1 || !w.files) return fail(EXIT_USAGE, "predict needs a model and --data FILES");
     if (w.json && !w.output) return fail(EXIT_USAGE, "--json needs --output FILE");
+    if ((code = data_check(&w.data)) >= 0) return code;
+    if (w.output && !output_device(w.output) && files_have(w.files, w.output))
+        return fail(EXIT_USAGE, "--output '%s' would overwrite the data", w.output);
     if (w.json && !json_usable()) return json_print(NULL);
     if (w.digits > 17)
         return fail(EXIT_USAGE, "--digits: %llu is not within 1..17", (unsigned long long)w.digits);

@@ -6,33 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef struct train_wish {
-    data_wish data;
-    const char *files, *validation, *test, *split, *split_at;
-    uint64_t split_seed;
-    const char *model, *loss, *standardise, *time_unit;
-    const char *optimizer, *schedule, *batch, *memory;
-    double rate, momentum, decay, floor, warmup, weight_decay, clip, average;
-    uint64_t epochs, patience, accumulate, seed, every;
-    const char *output, *checkpoint, *log, *curve;
-    bool resume, keep_last, json, quiet;
-    const char *config;
-} train_wish;
-
-typedef struct training {
-    const train_wish *wish;
-    eg_context *context;
-    eg_data *whole, *first, *second, *test; /* first: to learn from; second: to choose */
-    eg_model *model;
-    eg_loss loss;
-    int classes;
-    bool fresh; /* the model is a spec */
-    progress progress;
-    eg_fit_options options;
-    eg_fit_result result;
-    char checkpoint[1024];
-} training;
-
 /* ---- data */
 static int split_parse(const train_wish *w, eg_split *out) {
     eg_error error;
@@ -55,6 +28,17 @@ static int split_parse(const train_wish *w, eg_split *out) {
                     : -1;
 }
 
+/* Classes have the order of the training data, whichever of them are in these. */
+static int read_other(training *t, const char *files, eg_data **out) {
+    eg_data_options more = {0};
+    const char **labels = t->classes ? data_labels(t->whole, &more.label_count) : NULL;
+    if (t->classes && !labels) return fail(EXIT_FAILED, "no memory");
+    more.labels = labels;
+    const int code = data_read(t->context, files, &t->data, &more, &t->classes, out);
+    free((void *)labels);
+    return code;
+}
+
 /* --validation is a fraction, files, or "none". */
 static int read_validation(training *t) {
     const train_wish *w = t->wish;
@@ -62,34 +46,38 @@ static int read_validation(training *t) {
     eg_split split;
     eg_error error;
     t->first = t->whole;
-    if (strcmp(text, "none") == 0) return -1;
+    if (strcmp(text, "none") == 0)
+        return w->split || w->split_at ? fail(EXIT_USAGE, "--validation none needs no --split")
+                                       : -1;
     int code = split_parse(w, &split);
     if (code >= 0) return code;
     if (eg_number_parse(text, strlen(text), &split.fraction, NULL)) {
         if (w->split || w->split_at) return fail(EXIT_USAGE, "--validation files need no --split");
-        return data_read(t->context, text, &w->data, NULL, &t->classes, &t->second);
+        return read_other(t, text, &t->second);
     }
     t->first = NULL;
     if (eg_data_split(t->whole, &split, &t->first, &t->second, &error))
-        return fail(EXIT_FAILED, "--validation %s: %s", text, error.message);
+        return fail(EXIT_FAILED, "--validation %s: %s%s", text, error.message,
+                    split.kind != EG_SPLIT_AT && split.fraction > 0 && split.fraction < 1
+                        ? "; try another fraction, a shorter --window, or none"
+                        : "");
     return -1;
 }
 
 static int read_data(training *t) {
     const train_wish *w = t->wish;
-    if (!w->files) return fail(EXIT_USAGE, "train needs --data FILE");
-    if (!w->data.target) return fail(EXIT_USAGE, "train needs --target COLUMN");
-    if (w->loss) {
-        int code = loss_parse(w->loss, &t->loss);
-        if (code >= 0) return code;
-        t->classes = t->loss == EG_LOSS_CLASSES;
-    } else t->classes = -1;
-    int code = data_read(t->context, w->files, &w->data, NULL, &t->classes, &t->whole);
+    const bool known = w->loss || t->notes.has_loss;
+    const eg_data_options more = {.labels = t->notes.labels, .label_count = t->notes.label_count};
+    if (!t->data.target) return fail(EXIT_USAGE, "train needs --target COLUMN");
+    t->loss = t->notes.loss;
+    int code = w->loss ? loss_parse(w->loss, &t->loss) : -1;
     if (code >= 0) return code;
-    if (!w->loss) t->loss = t->classes ? EG_LOSS_CLASSES : EG_LOSS_MSE;
+    t->classes = known ? t->loss == EG_LOSS_CLASSES : -1;
+    code = data_read(t->context, w->files, &t->data, &more, &t->classes, &t->whole);
+    if (code >= 0) return code;
+    if (!known) t->loss = t->classes ? EG_LOSS_CLASSES : EG_LOSS_MSE;
     code = read_validation(t);
-    if (code < 0 && w->test)
-        code = data_read(t->context, w->test, &w->data, NULL, &t->classes, &t->test);
+    if (code < 0 && w->test) code = read_other(t, w->test, &t->test);
     return code;
 }
 
@@ -101,21 +89,32 @@ static bool has_key(const char *spec, const char *key) {
     return false;
 }
 
-static int open_model(training *t) {
+const char *training_model(const train_wish *w) {
+    return w->model ? w->model : "cfc:autoncp:32:16";
+}
+
+/* A model from a file says what was not said: columns, labels, loss. */
+static int open_file(training *t) {
+    const char *given = training_model(t->wish);
+    eg_error error;
+    t->data = t->wish->data;
+    t->fresh = strncmp(given, "cfc:", 4) == 0 || strncmp(given, "ltc:", 4) == 0;
+    if (t->fresh) return -1;
+    if (eg_model_open(t->context, given, &t->model, &error))
+        return fail(EXIT_FAILED, "%s", error.message);
+    return notes_read(t->model, &t->data, &t->notes);
+}
+
+static int open_spec(training *t) {
     const train_wish *w = t->wish;
-    const char *given = w->model ? w->model : "cfc:autoncp:32:16";
+    const char *given = training_model(w);
     char spec[1024], more[64] = "";
     eg_data_info d;
     eg_model_info info = {0};
     eg_error error;
     eg_data_info_get(t->first, &d);
     const uint64_t outputs = t->classes ? d.classes : d.targets;
-    t->fresh = strncmp(given, "cfc:", 4) == 0 || strncmp(given, "ltc:", 4) == 0;
-    if (!t->fresh) {
-        if (eg_model_open(t->context, given, &t->model, &error))
-            return fail(EXIT_FAILED, "%s", error.message);
-        return -1;
-    }
+    if (!t->fresh) return -1;
     for (int attempt = 0; attempt < 2; attempt++) {
         /* keys of the first layer stand before the first slash, those of the last at the end */
         const char *slash = strchr(given, '/');
@@ -171,7 +170,7 @@ static int set_units(training *t) {
     if (code < 0 && w->time_unit && strcmp(w->time_unit, "median") != 0) {
         if (eg_number_parse(w->time_unit, strlen(w->time_unit), &given, NULL) || !(given > 0))
             code =
-                fail(EXIT_USAGE, "--time-unit: '%s' is neither a number nor median", w->time_unit);
+                fail(EXIT_USAGE, "--time-unit: '%s' is neither above 0 nor median", w->time_unit);
         unit = (float)given;
     }
     const eg_units units = {.input_mean = inputs ? in[0] : NULL,
@@ -182,158 +181,6 @@ static int set_units(training *t) {
     if (code < 0 && eg_model_units_set(t->model, &units, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     free(m);
-    return code;
-}
-
-/* ---- options of the training */
-static int named(const char *what, const char *name, const char *(*name_of)(int), int *out) {
-    for (int i = 0; name && name_of(i); i++)
-        if (strcmp(name, name_of(i)) == 0) {
-            *out = i;
-            return -1;
-        }
-    return name ? fail(EXIT_USAGE, "%s: '%s' is not known", what, name) : -1;
-}
-static const char *optimizer_at(int i) { return eg_optimizer_name((eg_optimizer_kind)i); }
-static const char *schedule_at(int i) { return eg_schedule_name((eg_schedule_kind)i); }
-
-static int make_options(training *t) {
-    const train_wish *w = t->wish;
-    eg_fit_options *o = &t->options;
-    int optimizer = EG_ADAM, schedule = EG_SCHEDULE_COSINE;
-    int code = named("--optimizer", w->optimizer, optimizer_at, &optimizer);
-    if (code < 0) code = named("--schedule", w->schedule, schedule_at, &schedule);
-    if (code >= 0) return code;
-    *o = (eg_fit_options){.loss = t->loss,
-                          .optimizer = {.kind = (eg_optimizer_kind)optimizer,
-                                        .learning_rate = w->rate,
-                                        .beta1 = w->momentum,
-                                        .weight_decay = w->weight_decay,
-                                        .clip_norm = w->clip},
-                          .schedule = {(eg_schedule_kind)schedule, w->decay, w->floor, w->warmup},
-                          .epochs = w->epochs,
-                          .patience = w->patience,
-                          .accumulate = w->accumulate,
-                          .seed = w->seed,
-                          .average = w->average,
-                          .batch = 32,
-                          .checkpoint = t->checkpoint,
-                          .checkpoint_steps = w->every,
-                          .resume = w->resume,
-                          .keep_last = w->keep_last,
-                          .progress = progress_tell,
-                          .user = &t->progress};
-    int64_t batch;
-    if (w->batch && strcmp(w->batch, "auto") == 0) o->batch = 0;
-    else if (w->batch) {
-        if (eg_integer_parse(w->batch, strlen(w->batch), 1, 1 << 20, &batch, NULL))
-            return fail(EXIT_USAGE, "--batch: '%s' is neither a number from 1 on nor auto",
-                        w->batch);
-        o->batch = (uint64_t)batch;
-    }
-    if (w->memory && !parse_bytes(w->memory, &o->memory))
-        return fail(EXIT_USAGE, "--memory: '%s' is not a size such as 512M", w->memory);
-    if (w->checkpoint) snprintf(t->checkpoint, sizeof t->checkpoint, "%s", w->checkpoint);
-    else {
-        const char *dot = strrchr(w->output, '.'), *slash = strrchr(w->output, '/');
-        const int stem =
-            dot && (!slash || dot > slash) ? (int)(dot - w->output) : (int)strlen(w->output);
-        snprintf(t->checkpoint, sizeof t->checkpoint, "%.*s.checkpoint", stem, w->output);
-    }
-    if (w->resume && access(t->checkpoint, F_OK) != 0)
-        return fail(EXIT_FAILED, "--resume: there is no checkpoint '%s'", t->checkpoint);
-    return -1;
-}
-
-/* ---- telling */
-static void print_head(const training *t) {
-    char value[160], bytes[32], title[96];
-    eg_model_info info;
-    eg_model_info_get(t->model, &info);
-    snprintf(title, sizeof title, "%llu inputs, %llu outputs, %llu parameters",
-             (unsigned long long)info.inputs, (unsigned long long)info.outputs,
-             (unsigned long long)info.parameters);
-    print_title(t->wish->model ? t->wish->model : "cfc:autoncp:32:16", title);
-    data_print("training", t->first);
-    if (t->second) data_print("validation", t->second);
-    if (t->test) data_print("test", t->test);
-    snprintf(value, sizeof value, "%s, %s %g, schedule %s, up to %llu epochs",
-             eg_loss_name(t->loss), eg_optimizer_name(t->options.optimizer.kind),
-             t->wish->rate > 0 ? t->wish->rate : 0.001, eg_schedule_name(t->options.schedule.kind),
-             (unsigned long long)(t->wish->epochs ? t->wish->epochs : 50));
-    print_row("learning", value, "");
-    if (t->options.memory) print_row("memory", format_bytes(bytes, t->options.memory), "at most");
-    fflush(stdout);
-}
-
-static void print_tail(const training *t) {
-    const eg_fit_result *r = &t->result;
-    char value[200], seconds[32], bytes[32];
-    print_section(r->stopped ? "stopped" : "trained", "");
-    snprintf(value, sizeof value, "%llu%s, best %.6g at epoch %llu", (unsigned long long)r->epochs,
-             r->early ? " (no better one since)" : "", r->best, (unsigned long long)r->best_epoch);
-    print_row("epochs", value, "measured");
-    snprintf(value, sizeof value, "%s, %llu steps of %llu windows",
-             format_seconds(seconds, r->seconds), (unsigned long long)r->steps,
-             (unsigned long long)r->batch_size);
-    print_row("time", value, "measured");
-    print_row("memory", format_bytes(bytes, r->memory), "counted");
-}
-
-static int print_json(const training *t, const double losses[2], eg_metrics *const metrics[2]) {
-    const eg_fit_result *r = &t->result;
-    json *document = json_new_object(), *history = json_new_list();
-    json_put_text(document, "model", t->wish->output);
-    json_put_text(document, "loss", eg_loss_name(t->loss));
-    json_put_count(document, "epochs", r->epochs);
-    json_put_count(document, "steps", r->steps);
-    json_put_count(document, "batch_size", r->batch_size);
-    json_put_number(document, "best", r->best);
-    json_put_count(document, "best_epoch", r->best_epoch);
-    json_put_flag(document, "stopped", r->stopped);
-    json_put_flag(document, "early", r->early);
-    const eg_metric seconds = {r->seconds, EG_MEASURED, "s", "this run"};
-    const eg_metric memory = {(double)r->memory, EG_COUNTED, "B", "programs, weights, batches"};
-    json_put_metric(document, "seconds", &seconds);
-    json_put_metric(document, "memory", &memory);
-    for (uint64_t i = 0; i < r->history_count; i++) {
-        json *line = json_new_object();
-        json_put_number(line, "loss", r->history[i].loss);
-        json_put_number(line, "validation", r->history[i].validation);
-        json_put_number(line, "rate", r->history[i].rate);
-        json_put_number(line, "seconds", r->history[i].seconds);
-        json_append(history, line);
-    }
-    json_put(document, "history", history);
-    if (metrics[0])
-        json_put(document, "validation", metrics_json(t->second, t->loss, losses[0], metrics[0]));
-    if (metrics[1])
-        json_put(document, "test", metrics_json(t->test, t->loss, losses[1], metrics[1]));
-    return json_print(document);
-}
-
-/* The figures of the finished model, and where it is. */
-static int report(const training *t) {
-    const train_wish *w = t->wish;
-    const eg_data *const sets[] = {t->second, t->test};
-    static const char *const names[] = {"validation", "test"};
-    eg_metrics *metrics[2] = {NULL, NULL};
-    double losses[2];
-    int code = -1;
-    for (int i = 0; code < 0 && i < 2; i++)
-        if (sets[i])
-            code = metrics_of(t->context, t->model, sets[i], t->loss, &losses[i], &metrics[i]);
-    if (code < 0 && w->json) code = print_json(t, losses, metrics);
-    else if (code < 0) {
-        print_tail(t);
-        for (int i = 0; i < 2; i++)
-            if (metrics[i]) metrics_print(names[i], sets[i], t->loss, losses[i], metrics[i]);
-        print_section("files", "");
-        print_row("model", w->output, "");
-        if (w->curve) print_row("curve", w->curve, "");
-        if (w->log) print_row("log", w->log, "");
-    }
-    for (int i = 0; i < 2; i++) eg_metrics_destroy(metrics[i]);
     return code;
 }
 
@@ -353,7 +200,7 @@ static int fit(training *t) {
                 (unsigned long long)t->result.epochs + 1, t->checkpoint);
         return EXIT_STOPPED;
     }
-    code = notes_write(t->model, &w->data, t->first, t->loss);
+    code = notes_write(t->model, &t->data, t->first, t->loss);
     if (code < 0 && eg_model_save(t->model, w->output, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     if (code < 0 && w->curve) code = curve_write(w->curve, &t->result);
@@ -362,13 +209,22 @@ static int fit(training *t) {
 }
 
 static int run(training *t) {
-    int code = read_data(t);
-    if (code < 0) code = open_model(t);
+    const train_wish *w = t->wish;
+    if (!w->files) return fail(EXIT_USAGE, "train needs --data FILES");
+    checkpoint_name(t->checkpoint, sizeof t->checkpoint, w->checkpoint, w->output);
+    const training_files files = {
+        w->output, t->checkpoint, w->curve, w->log, {w->files, w->validation, w->test}};
+    int code = data_check(&w->data);
+    if (code < 0) code = training_numbers(w);
+    if (code < 0) code = files_check(&files);
+    if (code < 0) code = open_file(t);
+    if (code < 0) code = read_data(t);
+    if (code < 0) code = open_spec(t);
     if (code < 0) code = set_units(t);
-    if (code < 0) code = make_options(t);
-    if (code < 0 && !t->wish->json && !t->wish->quiet) print_head(t);
+    if (code < 0) code = training_options(t);
+    if (code < 0 && !w->json) training_head(t);
     if (code < 0) code = fit(t);
-    if (code < 0) code = report(t);
+    if (code < 0) code = training_report(t);
     return code < 0 ? EXIT_DONE : code;
 }
 
@@ -383,6 +239,7 @@ static int start(const train_wish *w, const context_flags *flags) {
     eg_data_destroy(t.whole);
     eg_data_destroy(t.second);
     eg_data_destroy(t.test);
+    notes_free(&t.notes);
     eg_model_destroy(t.model);
     eg_context_destroy(t.context);
     return code;
@@ -396,6 +253,9 @@ static int read_options(const usage *use, int argc, char **argv, json **config) 
     if (code < 0) code = options_read(use, argc, copy, &rest);
     if (code < 0 && rest > 1)
         code = fail(EXIT_USAGE, "train takes one file of options, not '%s'", copy[1]);
+    if (code < 0 && rest &&
+        !(strlen(copy[0]) > 5 && strcmp(copy[0] + strlen(copy[0]) - 5, ".json") == 0))
+        code = fail(EXIT_USAGE, "'%s' is no .json file of options; tables go to --data", copy[0]);
     if (code < 0 && rest) code = options_config(use, copy[0], config);
     if (code < 0) code = options_read(use, argc, argv, &rest);
     free(copy);
@@ -403,7 +263,15 @@ static int read_options(const usage *use, int argc, char **argv, json **config) 
 }
 
 int cmd_train(int argc, char **argv) {
-    train_wish w = {.output = "model.safetensors"};
+    train_wish w = {.output = "model.safetensors",
+                    .rate = NAN,
+                    .momentum = NAN,
+                    .decay = NAN,
+                    .floor = NAN,
+                    .warmup = NAN,
+                    .weight_decay = NAN,
+                    .clip = NAN,
+                    .average = NAN};
     context_flags flags = {0};
     const option options[] = {
         {"--data", OPTION_TEXT, &w.files, "FILES", "tables to learn from, separated by commas"},

@@ -49,6 +49,9 @@ void json_append(json *list, json *value) { json_array_append_new(list, value); 
 void json_append_count(json *list, uint64_t value) {
     json_array_append_new(list, json_integer((json_int_t)value));
 }
+void json_append_number(json *list, double value) {
+    json_array_append_new(list, isfinite(value) ? json_real(value) : json_null());
+}
 void json_append_text(json *list, const char *text) {
     json_array_append_new(list, json_string(text));
 }
@@ -99,7 +102,9 @@ json *json_read_texts(const char *path, char message[256]) {
     json_t *document = json_load_file(path, JSON_REJECT_DUPLICATES, &problem);
     const char *key;
     json_t *value, *texts = json_is_object(document) ? json_object() : NULL;
-    if (!document) snprintf(message, 256, "%s (line %d)", problem.text, problem.line);
+    if (!document && problem.line > 0)
+        snprintf(message, 256, "%s (line %d)", problem.text, problem.line);
+    else if (!document) snprintf(message, 256, "%s", problem.text);
     else if (!texts) snprintf(message, 256, "not a JSON object");
     json_object_foreach(document, key, value) {
         json_t *text = text_of(value);
@@ -126,3 +131,38 @@ int json_each_text(json *object, int (*each)(void *user, const char *key, const 
 }
 
 void json_free(json *document) { json_decref(document); }
+
+/* ---- reading: whole documents */
+json *json_read_file(const char *path, char message[256]) {
+    json_error_t problem;
+    json_t *document = json_load_file(path, JSON_REJECT_DUPLICATES, &problem);
+    if (!document) snprintf(message, 256, "%s (line %d)", problem.text, problem.line);
+    return document;
+}
+
+json *json_get(const json *object, const char *key) { return json_object_get(object, key); }
+const char *json_text(const json *object, const char *key) {
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+double json_number(const json *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+bool json_flag(const json *object, const char *key) {
+    return json_is_true(json_object_get(object, key));
+}
+size_t json_length(const json *list) { return json_array_size(list); }
+json *json_item(const json *list, size_t index) { return json_array_get(list, index); }
+double json_item_number(const json *list, size_t index) {
+    const json_t *value = json_array_get(list, index);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+void json_each(json *object, bool (*each)(void *user, const char *key, json *value), void *user) {
+    const char *key;
+    json_t *value;
+    json_object_foreach(object, key, value) {
+        if (!each(user, key, value)) return;
+    }
+}
+char *json_dump_text(const json *document) { return json_dumps(document, JSON_COMPACT); }

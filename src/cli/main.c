@@ -5,13 +5,16 @@
 
 const command cli_commands[] = {
     {"info", "what this machine is, what it can do, and which kernels would run on it", cmd_info},
-    {"bench", "measure memory bandwidth, matrix products, kernels, liquid cells", cmd_bench},
+    {"bench", "measure memory bandwidth, matrix products, kernels, liquid cells, training",
+     cmd_bench},
     {"graph", "look at a graph: text, Graphviz, JSON", cmd_graph},
     {"wiring", "look at a neural circuit: text, statistics, picture, Graphviz, JSON", cmd_wiring},
     {"show", "look at a model: layers, parameters, cost and memory of a step", cmd_show},
     {"train", "train a model on tables: CSV, npy, npz", cmd_train},
     {"eval", "measure how good a model is on tables", cmd_eval},
     {"predict", "what a trained model says of tables, in their units and labels", cmd_predict},
+    {"profile", "measure what a model costs here, step by step, and what bounds it", cmd_profile},
+    {"report", "a profile as one page: HTML, Markdown", cmd_report},
     {"run", "run a model over sequences, or as a filter in a pipe", cmd_run},
     {"convert", "write a model, or the tensors of one, as a model file", cmd_convert},
     {"export", "write a model as C source", cmd_export},

@@ -1,6 +1,7 @@
 /* Options of the commands: read from a table, explained from the same table. */
 #include "cli.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -37,9 +38,12 @@ static int set(const option *o, const char *value) {
             return fail(EXIT_USAGE, "%s: %s", o->name, error.message);
         *(uint64_t *)o->value = (uint64_t)count;
     }
-    if (o->kind == OPTION_NUMBER &&
-        eg_number_parse(value, strlen(value), (double *)o->value, &error))
-        return fail(EXIT_USAGE, "%s: %s", o->name, error.message);
+    if (o->kind == OPTION_NUMBER) {
+        double *number = o->value;
+        if (eg_number_parse(value, strlen(value), number, &error))
+            return fail(EXIT_USAGE, "%s: %s", o->name, error.message);
+        if (!isfinite(*number)) return fail(EXIT_USAGE, "%s: '%s' is not finite", o->name, value);
+    }
     return -1;
 }
 

@@ -41,8 +41,22 @@ void print_section(const char *name, const char *note) {
 }
 
 void print_row(const char *name, const char *value, const char *note) {
-    printf("  %-*s%s", NAME, name, value);
+    const int gap = NAME - columns_of(name); /* printf would count bytes */
+    printf("  %s%*s%s", name, gap > 0 ? gap : 0, "", value);
     print_right(2 + (columns_of(name) > NAME ? columns_of(name) : NAME) + columns_of(value), note);
+}
+
+void print_wrapped(const char *text) {
+    while (*text) {
+        size_t length = strlen(text), most = WIDTH - 2;
+        if (length > most) {
+            while (most && text[most] != ' ') most--;
+            length = most ? most : WIDTH - 2;
+        }
+        printf("  %.*s\n", (int)length, text);
+        text += length;
+        while (*text == ' ') text++;
+    }
 }
 
 const char *format_bytes(char out[32], uint64_t bytes) {

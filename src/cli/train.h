@@ -36,7 +36,22 @@ typedef struct data_wish {
 /* Files are separated by commas. `classes` is set when it is -1: are the targets labels? */
 int data_read(eg_context *context, const char *files, const data_wish *wish,
               const eg_data_options *more, int *classes, eg_data **out);
+/* The labels of some data, for other data to have them in the same order. NULL: no memory. */
+const char **data_labels(const eg_data *data, size_t *count);
+/* "1 window", "2 windows". */
+const char *counted(char out[64], uint64_t count, const char *thing);
+int data_check(const data_wish *wish); /* options that exclude each other */
 void data_print(const char *name, const eg_data *data);
+
+/* ---- train_files.c */
+/* The one that was asked for, or else one beside the model: "model.checkpoint". */
+void checkpoint_name(char *out, size_t size, const char *given, const char *output);
+typedef struct training_files { /* NULL = none */
+    const char *output, *checkpoint, *curve, *log;
+    const char *data[3]; /* that are read */
+} training_files;
+int files_check(const training_files *files);
+bool files_have(const char *files, const char *path); /* one of a list with commas */
 
 /* ---- train_notes.c: what a model remembers of its data, so that it need not be told again */
 int notes_write(eg_model *model, const data_wish *wish, const eg_data *data, eg_loss loss);
@@ -45,6 +60,7 @@ typedef struct notes { /* texts for lists of columns and labels */
     const char **labels;
     size_t label_count;
     eg_loss loss;
+    bool has_loss;
 } notes;
 /* Fills what the wish does not say. */
 int notes_read(const eg_model *model, data_wish *wish, notes *out);
@@ -74,5 +90,43 @@ int metrics_of(eg_context *context, const eg_model *model, const eg_data *data, 
 void metrics_print(const char *name, const eg_data *data, eg_loss loss, double value,
                    const eg_metrics *metrics);
 json *metrics_json(const eg_data *data, eg_loss loss, double value, const eg_metrics *metrics);
+
+/* ---- elegans train alone */
+typedef struct train_wish {
+    data_wish data;
+    const char *files, *validation, *test, *split, *split_at;
+    uint64_t split_seed;
+    const char *model, *loss, *standardise, *time_unit;
+    const char *optimizer, *schedule, *batch, *memory;
+    double rate, momentum, decay, floor, warmup, weight_decay, clip, average;
+    uint64_t epochs, patience, accumulate, seed, every;
+    const char *output, *checkpoint, *log, *curve;
+    bool resume, keep_last, json, quiet;
+    const char *config;
+} train_wish;
+
+typedef struct training {
+    const train_wish *wish;
+    eg_context *context;
+    data_wish data;                         /* what was said, and what a model from a file says */
+    notes notes;                            /* of that model */
+    eg_data *whole, *first, *second, *test; /* first: to learn from; second: to choose */
+    eg_model *model;
+    eg_loss loss;
+    int classes;
+    bool fresh; /* the model is a spec */
+    progress progress;
+    eg_fit_options options;
+    eg_fit_result result;
+    char checkpoint[1024];
+} training;
+
+const char *training_model(const train_wish *wish); /* cmd_train.c: a spec or a file */
+/* train_options.c */
+int training_numbers(const train_wish *wish);
+int training_options(training *t);
+/* train_report.c */
+void training_head(const training *t);
+int training_report(const training *t);
 
 #endif

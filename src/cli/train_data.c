@@ -16,6 +16,16 @@ static int missing_parse(const char *name, eg_missing *out) {
     return fail(EXIT_USAGE, "--missing: '%s' is not error, drop, previous, mean or zero", name);
 }
 
+int data_check(const data_wish *w) {
+    if (w->whole && (w->window || w->stride))
+        return fail(EXIT_USAGE, "--whole has no --%s", w->window ? "window" : "stride");
+    if (w->time && w->spans)
+        return fail(EXIT_USAGE, "--time and --spans say the same: one of them");
+    if (w->no_header && w->short_header)
+        return fail(EXIT_USAGE, "--no-header and --short-header exclude each other");
+    return -1;
+}
+
 /* ---- files */
 static size_t count_files(const char *files) {
     size_t count = 1;
@@ -82,14 +92,24 @@ int data_read(eg_context *context, const char *files, const data_wish *wish,
     return code;
 }
 
+const char **data_labels(const eg_data *data, size_t *count) {
+    for (*count = 0; eg_data_class(data, *count);) ++*count;
+    const char **labels = malloc((*count + 1) * sizeof *labels);
+    for (size_t i = 0; labels && i < *count; i++) labels[i] = eg_data_class(data, i);
+    return labels;
+}
+
+const char *counted(char out[64], uint64_t count, const char *thing) {
+    snprintf(out, 64, "%llu %s%s", (unsigned long long)count, thing, count == 1 ? "" : "s");
+    return out;
+}
+
 void data_print(const char *name, const eg_data *data) {
-    char value[160], note[64] = "counted";
+    char value[200], windows[64], steps[64], recordings[64], note[96] = "counted";
     eg_data_info d;
     eg_data_info_get(data, &d);
-    snprintf(value, sizeof value, "%llu windows of %llu steps, %llu recording%s",
-             (unsigned long long)d.windows, (unsigned long long)d.steps,
-             (unsigned long long)d.recordings, d.recordings == 1 ? "" : "s");
-    if (d.missing)
-        snprintf(note, sizeof note, "%llu inputs missing", (unsigned long long)d.missing);
+    snprintf(value, sizeof value, "%s of %s, %s", counted(windows, d.windows, "window"),
+             counted(steps, d.steps, "step"), counted(recordings, d.recordings, "recording"));
+    if (d.missing) snprintf(note, sizeof note, "%s missing", counted(windows, d.missing, "input"));
     print_row(name, value, note);
 }

@@ -31,13 +31,15 @@ int metrics_of(eg_context *context, const eg_model *model, const eg_data *data, 
 static void print_number(const char *name, double number, const char *note) {
     char value[64];
     snprintf(value, sizeof value, "%.6g", number);
-    print_row(name, isfinite(number) ? value : "unavailable: nothing to measure it on", note);
+    if (isfinite(number)) print_row(name, value, note);
+    else print_row(name, "unavailable: nothing to measure it on", "");
 }
 
 static void print_share(const char *name, double share) {
     char value[64];
     snprintf(value, sizeof value, "%.2f %%", 100 * share);
-    print_row(name, isfinite(share) ? value : "unavailable: nothing to measure it on", "measured");
+    if (isfinite(share)) print_row(name, value, "measured");
+    else print_row(name, "unavailable: nothing to measure it on", "");
 }
 
 static void print_class(const eg_data *data, const eg_metrics *metrics, uint64_t index) {
@@ -62,7 +64,7 @@ void metrics_print(const char *name, const eg_data *data, eg_loss loss, double v
     eg_data_info d;
     eg_data_info_get(data, &d);
     eg_metrics_get(metrics, &r);
-    snprintf(note, sizeof note, "%llu rows", (unsigned long long)r.rows);
+    counted(note, r.rows, "row");
     print_section(name, note);
     print_number("loss", value, loss <= EG_LOSS_HUBER ? "measured, standard units" : "measured");
     if (loss == EG_LOSS_CLASSES || loss == EG_LOSS_BINARY) {

@@ -5,14 +5,15 @@
 #include <string.h>
 
 /* ---- writing */
+/* Without a text, what an earlier training left there goes. */
 static bool put(eg_model *model, const char *key, const char *text, eg_error *error) {
-    return !text || !*text || eg_model_note_set(model, key, 1, &text, error) == EG_OK;
+    return eg_model_note_set(model, key, text && *text ? 1 : 0, &text, error) == EG_OK;
 }
 
 static bool put_count(eg_model *model, const char *key, uint64_t count, eg_error *error) {
     char text[32];
     snprintf(text, sizeof text, "%llu", (unsigned long long)count);
-    return !count || put(model, key, text, error);
+    return put(model, key, count ? text : NULL, error);
 }
 
 static bool put_list(eg_model *model, const char *key, const eg_data *data,
@@ -86,6 +87,7 @@ int notes_read(const eg_model *model, data_wish *w, notes *out) {
     if (out->label_count && !out->labels) return fail(EXIT_FAILED, "no memory");
     for (size_t i = 0; i < out->label_count; i++)
         out->labels[i] = eg_model_note(model, "labels", i);
+    out->has_loss = loss != NULL;
     return loss ? loss_parse(loss, &out->loss) : -1;
 }
 

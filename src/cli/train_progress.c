@@ -77,12 +77,12 @@ static void clear_bar(void) { fprintf(stderr, "\r%79s\r", ""); }
 static void print_epoch(const progress *p, const eg_fit_progress *now) {
     char speed[32], validation[64] = "";
     if (p->terminal) clear_bar();
-    if (isfinite(now->validation))
-        snprintf(validation, sizeof validation, "  validation %-8.4g", now->validation);
-    fprintf(stderr, "epoch %3llu/%llu  loss %-8.4g%s  rate %-8.3g %7s windows/s%s\n",
+    if (isfinite(now->validation)) /* short, so that all fits into 80 columns */
+        snprintf(validation, sizeof validation, "  val %-9.4g", now->validation);
+    fprintf(stderr, "epoch %3llu/%llu  loss %-9.4g%s  rate %-8.3g %6s windows/s%s\n",
             (unsigned long long)now->epoch, (unsigned long long)now->epochs, now->loss, validation,
             now->rate, speed_text(speed, now->samples_per_second),
-            now->best_epoch == now->epoch ? "  *" : "");
+            now->best_epoch == now->epoch ? " *" : "");
 }
 
 /* ---- the log */

@@ -174,6 +174,8 @@ eg_status eg_program_step(const eg_program *p, size_t index, eg_step_info *out, 
     } else if (step->run == eg__run_pack) {
         const eg__step_pack *pack = &step->u.pack;
         out->rows = pack->k_timed ? pack->k * eg__max(p->length, 1) : pack->k;
+    } else if (step->run == eg__run_synapses_dp) {
+        out->rows = 4; /* weight, middle, slope, reversal */
     } else if (step->run == eg__run_scan) {
         out->body = step->u.scan.first;
         out->body_steps = step->u.scan.count;

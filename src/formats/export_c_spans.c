@@ -31,7 +31,8 @@ static size_t span_gemm(const eg__c_export *x, const eg__step *step, size_t coun
 /* What is packed here is a plain k x n matrix in exported code, which is never larger. */
 static size_t span_pack(const eg__c_export *x, const eg__step *step, size_t count, unsigned i) {
     const eg__step_pack *p = &step->u.pack;
-    const size_t k = eg__c_timed(x, p->k, p->k_timed), products = count * p->products;
+    const size_t k = eg__c_timed(x, p->k, p->k_timed),
+                 products = p->panels ? 1 : count * p->products;
     if (i) return span_rows(products, eg__gemm_packed_size(k, p->n), k * p->n);
     return span_rows(products, p->from_step,
                      span_rows(k, p->row_stride, span_rows(p->n, p->column_stride, 1)));

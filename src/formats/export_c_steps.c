@@ -32,7 +32,8 @@ static void write_gemm(writing *w) {
 
 static void write_pack(writing *w) {
     const eg__step_pack *p = &w->step->u.pack;
-    const size_t k = eg__c_timed(w->x, p->k, p->k_timed), products = w->frame->count * p->products;
+    const size_t k = eg__c_timed(w->x, p->k, p->k_timed),
+                 products = p->panels ? 1 : w->frame->count * p->products;
     if (products == 1) {
         eg__c_line(w->x, "matrix(%zu, %zu, %s, %zu, %zu, %s);", k, p->n, w->at[0], p->row_stride,
                    p->column_stride, w->at[1]);

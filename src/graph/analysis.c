@@ -209,6 +209,7 @@ void eg__lower_analyse(eg__lowering *l) {
     l->timed = eg__lower_array(l, nodes, 1);
     l->known = eg__lower_array(l, nodes, 1);
     l->placed = eg__lower_array(l, nodes, 1);
+    l->part_of = eg__lower_array(l, nodes, sizeof *l->part_of);
     l->region = eg__lower_array(l, nodes, sizeof *l->region);
     l->becomes = eg__lower_array(l, nodes, sizeof *l->becomes);
     l->becomes_too = eg__lower_array(l, nodes, sizeof *l->becomes_too);

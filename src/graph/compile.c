@@ -51,7 +51,9 @@ static void finish_outputs(eg__lowering *l) {
         const eg__node *node = eg__lower_node(l, id);
         const uint32_t space = EG__SPACE_BOUND + (uint32_t)(l->program->inputs.count + i);
         const eg__view from = eg__lower_value(l, id);
-        if (l->status || l->buffers[from.buffer].space == space) continue;
+        const bool written = node->op == EG__GRAPH_update && l->placed[id]; /* the first of them */
+        if (written) l->placed[id] = 0;
+        if (l->status || written || l->buffers[from.buffer].space == space) continue;
         eg__view to = eg__lower_new(l, EG__REGION_MAIN, node);
         if (l->status) return;
         l->buffers[to.buffer].space = space;
@@ -149,10 +151,11 @@ static void link(eg__lowering *l) {
 }
 
 static void release(eg__lowering *l) {
-    void *const all[] = {l->region,      l->unit,         l->next_member, l->user_first, l->users,
-                         l->live,        l->timed,        l->known,       l->placed,     l->value,
-                         l->buffers,     l->inside_first, l->inside,      l->units,      l->becomes,
-                         l->becomes_too, l->packed,       l->operands,    l->constants};
+    void *const all[] = {l->region,  l->unit,   l->next_member, l->user_first,
+                         l->users,   l->live,   l->timed,       l->known,
+                         l->placed,  l->value,  l->buffers,     l->inside_first,
+                         l->inside,  l->units,  l->becomes,     l->becomes_too,
+                         l->part_of, l->packed, l->operands,    l->constants};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) eg__memory_give(l->memory, all[i]);
     for (size_t r = 0; l->regions && r < l->region_count; r++) {
         eg__memory_give(l->memory, l->regions[r].steps);

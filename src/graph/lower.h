@@ -69,7 +69,9 @@ typedef struct eg__lowering {
     uint32_t *inside_first, *inside; /* the nodes of a region, in the same way */
     uint32_t *becomes, *becomes_too; /* the carry that becomes a value; per carry, the next such */
     unsigned char *live, *timed, *known;
-    unsigned char *placed; /* stacks that the step of their value has written */
+    unsigned char *
+        placed; /* stacks and updates that the step of their value has written where they are wanted */
+    uint32_t *part_of; /* the concat that the step of a value has written it to, too */
     eg__view *value;
 
     eg__buffer *buffers; /* [0] is none */
@@ -140,6 +142,9 @@ eg__view eg__lower_home(eg__lowering *l, uint32_t id, uint32_t reuse);
 bool eg__lower_reusable(const eg__lowering *l, uint32_t id, uint32_t input);
 /* The slice of the stack that `id` goes to, if its scan stacks it. */
 bool eg__lower_stack_place(eg__lowering *l, uint32_t id, eg__view *view);
+/* Where the value of `id` is wanted beside its home, at `user`: as part of a concat, or as the output that
+ * a state became. False when that user takes nothing, or takes it from the home. */
+bool eg__lower_second_place(eg__lowering *l, uint32_t id, uint32_t user, eg__view *view);
 /* A home in one piece, in memory of its own: always, or where it would not be otherwise. */
 eg__view eg__lower_plain_home(eg__lowering *l, uint32_t id);
 eg__view eg__lower_dense_home(eg__lowering *l, uint32_t id, uint32_t reuse);

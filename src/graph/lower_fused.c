@@ -10,6 +10,7 @@ typedef struct chain {
     uint32_t input[EG__FUSED_OPERANDS];      /* nodes from outside */
     uint8_t store[EG__FUSED_OPERANDS];       /* members that must be in memory */
     uint8_t copy[EG__FUSED_OPERANDS];        /* members that go to a second place, too */
+    uint32_t user[EG__FUSED_OPERANDS];       /* and who wants them there; 0 = a stack */
     uint8_t into[EG__FUSED_INSTRUCTIONS];    /* a product that is part of a later sum; 255 = none */
     uint8_t last[EG__FUSED_INSTRUCTIONS];    /* the last member that reads a member */
     uint8_t last_input[EG__FUSED_OPERANDS];  /* and an input */
@@ -265,6 +266,40 @@ static unsigned split_force(chain *c, const eg__node *shape, uint32_t region) {
     return split;
 }
 
+/* ---- second places. They save a step that copies, but are not worth a chain that fits no split. */
+static void add_seconds(chain *c, unsigned s) {
+    eg__lowering *l = c->l;
+    const uint32_t id = c->member[c->store[s]];
+    for (uint32_t k = l->user_first[id]; k < l->user_first[id + 1]; k++) {
+        eg__view place;
+        const unsigned all = c->inputs + c->stored + c->copies;
+        if (all == EG__FUSED_OPERANDS ||
+            c->members + c->stored + c->copies >= EG__FUSED_INSTRUCTIONS ||
+            !eg__lower_second_place(l, id, l->users[k], &place))
+            continue;
+        bool free = true; /* what is read there must not be written over */
+        for (unsigned i = 0; i < all; i++) free = free && c->view[i].buffer != place.buffer;
+        if (!free) continue;
+        c->user[c->copies] = l->users[k];
+        c->copy[c->copies++] = c->store[s];
+        c->view[all] = place;
+    }
+}
+
+static void place_seconds(chain *c, const eg__node *shape, unsigned split, unsigned last) {
+    eg__lowering *l = c->l;
+    const unsigned stacks = c->copies;
+    for (unsigned s = 0; s < c->stored && !l->status; s++) add_seconds(c, s);
+    if (c->copies == stacks || l->status) return;
+    while (split <= last && !split_fits(c, shape, split)) split++;
+    if (split > last) c->copies = stacks;
+    for (unsigned i = stacks; i < c->copies; i++) {
+        const uint32_t id = c->member[c->copy[i]], user = c->user[i];
+        if (eg__lower_node(l, user)->op == EG__GRAPH_concat) l->part_of[id] = user;
+        else l->placed[user] = 1;
+    }
+}
+
 /* ---- the step */
 static double operand_bytes(eg__fused_kind kind, double rows, double columns) {
     switch (kind) {
@@ -329,6 +364,11 @@ void eg__lower_fused_unit(eg__lowering *l, uint32_t unit) {
     place_stores(&c, shape);
     if (l->status) return;
     if (!eg__node_elements(shape)) return;
+    const bool rows = l->regions[region].cut || (l->timed[l->units[unit].first] && shape->rank);
+    unsigned split = rows ? 1 : 0;
+    if (host) place_seconds(&c, shape, shape->rank - 1, shape->rank - 1);
+    else place_seconds(&c, shape, split, shape->rank);
+    if (l->status) return;
     for (int attempt = 0; !generate(&c); attempt++) { /* no register for a store that waits */
         if (attempt) {
             eg__lower_fail(l, EG_ERR_UNSUPPORTED, "a chain that needs too many registers");
@@ -341,8 +381,6 @@ void eg__lower_fused_unit(eg__lowering *l, uint32_t unit) {
         }
     }
     if (eg__pass_is_on(l->options, EG__PASS_fuse)) eg__fused_join(&c.program);
-    const bool rows = l->regions[region].cut || (l->timed[l->units[unit].first] && shape->rank);
-    unsigned split = rows ? 1 : 0;
     if (host) {
         if (split_fits(&c, shape, shape->rank - 1)) {
             emit_epilogue(&c, host, &product);

@@ -9,18 +9,24 @@ static bool is_output(const eg__lowering *l, uint32_t id, size_t *which) {
 
 static eg__view find_home(eg__lowering *l, uint32_t id, uint32_t reuse, bool early);
 
+/* The first part of a concat that is `id`. */
+static eg__view concat_part(eg__lowering *l, uint32_t concat, uint32_t id) {
+    const eg__node *node = eg__lower_node(l, concat);
+    const unsigned axis = (unsigned)node->attributes.index[0];
+    size_t start = 0;
+    for (unsigned i = 0; eg__node_input(l->graph, node, i).id != id; i++)
+        start += (size_t)eg__node_at(l->graph, eg__node_input(l->graph, node, i))->shape[axis];
+    if (!l->known[concat]) find_home(l, concat, 0, true);
+    return eg__view_part(&l->value[concat], axis, start);
+}
+
 /* The value is part of a concat: a part of its home. */
 static bool home_in_concat(eg__lowering *l, uint32_t id, eg__view *view) {
     for (uint32_t k = l->user_first[id]; k < l->user_first[id + 1]; k++) {
         const uint32_t user = l->users[k];
-        const eg__node *node = eg__lower_node(l, user);
-        if (node->op != EG__GRAPH_concat || l->region[user] != l->region[id]) continue;
-        const unsigned axis = (unsigned)node->attributes.index[0];
-        size_t start = 0;
-        for (unsigned i = 0; eg__node_input(l->graph, node, i).id != id; i++)
-            start += (size_t)eg__node_at(l->graph, eg__node_input(l->graph, node, i))->shape[axis];
-        if (!l->known[user]) find_home(l, user, 0, true);
-        *view = eg__view_part(&l->value[user], axis, start);
+        if (eg__lower_node(l, user)->op != EG__GRAPH_concat || l->region[user] != l->region[id])
+            continue;
+        *view = concat_part(l, user, id);
         if (eg__lower_last_use(l, id, l->region[id]) != l->units[l->unit[user]].position)
             l->buffers[view->buffer].owner = 0; /* others read the part: the whole stays as it is */
         return true;
@@ -156,6 +162,27 @@ static eg__view find_home(eg__lowering *l, uint32_t id, uint32_t reuse, bool ear
 
 eg__view eg__lower_home(eg__lowering *l, uint32_t id, uint32_t reuse) {
     return find_home(l, id, reuse, false);
+}
+
+bool eg__lower_second_place(eg__lowering *l, uint32_t id, uint32_t user, eg__view *view) {
+    const eg__node *node = eg__lower_node(l, user);
+    size_t which;
+    if (!eg__pass_is_on(l->options, EG__PASS_place) || l->region[id] != l->region[user])
+        return false;
+    if (node->op == EG__GRAPH_update && eg__lower_input(l, user, 1) == id &&
+        is_output(l, user, &which)) {
+        *view =
+            (eg__view){.buffer = eg__lower_outside(
+                           l, EG__SPACE_BOUND + (uint32_t)(l->program->inputs.count + which), 0)};
+        eg__view_set_dense(node, view);
+        return l->buffers[l->value[id].buffer].space != l->buffers[view->buffer].space;
+    }
+    unsigned times = 0;
+    for (unsigned i = 0; node->op == EG__GRAPH_concat && i < node->input_count; i++)
+        times += eg__node_input(l->graph, node, i).id == id;
+    if (times != 1 || l->part_of[id]) return false;
+    *view = concat_part(l, user, id);
+    return !eg__view_same(eg__lower_node(l, id), view, &l->value[id]);
 }
 
 eg__view eg__lower_plain_home(eg__lowering *l, uint32_t id) {

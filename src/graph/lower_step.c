@@ -43,7 +43,7 @@ static size_t grain_of(const eg__step *step, size_t items) {
     enum { WORTH_NS = 5000 };
     const bool product = step->run == eg__run_gemm;
     if (!items || step->run == eg__run_scatter || step->run == eg__run_column_sum ||
-        step->run == eg__run_synapses_dp || step->run == eg__run_place)
+        step->run == eg__run_place)
         return 0;
     double ns = (step->flops / (product ? 60 : 6) + step->bytes / 20) / (double)items;
     size_t grain = ns * (double)items < 1 ? items : (size_t)(WORTH_NS / ns) + 1;
@@ -111,6 +111,7 @@ void eg__lower_copy(eg__lowering *l, uint32_t region, uint32_t id, const eg__nod
         copy->shape[0] = step.items = 1;
     }
     step.columns = (size_t)eg__node_elements(shape) / copy->shape[0];
+    copy->is_row = copy->rank == 2 && copy->from[1] == 1 && copy->to[1] == 1;
     step.bytes = 8.0 * (double)eg__node_elements(shape);
     step.rows = 1;
     eg__operand operands[] = {eg__lower_operand(&step, from, copy->from[0], true),

@@ -69,7 +69,8 @@ static void lower(eg__lowering *l, uint32_t id) {
         const uint32_t input = eg__lower_input(l, id, i);
         const eg__node *x = eg__lower_node(l, input);
         const eg__view from = eg__lower_value(l, input), to = eg__view_part(&home, axis, start);
-        if (!eg__view_same(x, &from, &to)) eg__lower_copy(l, l->region[id], id, x, &from, &to);
+        if (l->part_of[input] != id && !eg__view_same(x, &from, &to))
+            eg__lower_copy(l, l->region[id], id, x, &from, &to);
         start += (size_t)x->shape[axis];
     }
 }

@@ -146,6 +146,8 @@ static eg__view pack(eg__lowering *l, uint32_t b, bool transposed) {
     const size_t row = from.stride[node->rank - 2], column = from.stride[node->rank - 1];
     const bool k_timed = l->timed[b] && !transposed && node->rank == 2 && l->length;
     eg__step step = {.run = eg__run_pack, .name = "pack", .node = b, .items = 1, .rows = 1};
+    const bool panels = !l->regions[region].cut;
+    if (panels) step.items = eg__ceil_div(n, EG__PANEL);
     step.columns = n;
     step.bytes = 8.0 * (double)k * (double)n;
     step.u.pack = (eg__step_pack){.n = n,
@@ -153,6 +155,7 @@ static eg__view pack(eg__lowering *l, uint32_t b, bool transposed) {
                                   .row_stride = transposed ? column : row,
                                   .column_stride = transposed ? row : column,
                                   .k_timed = k_timed,
+                                  .panels = panels,
                                   .products = 1};
     eg__operand operands[] = {eg__lower_operand(&step, &from, 0, false),
                               eg__lower_operand(&step, &view, 0, false)};
@@ -177,6 +180,23 @@ static eg__matrix left_rows(eg__lowering *l, uint32_t a, bool transposed) {
     return (eg__matrix){to, m, k, k};
 }
 
+/* An epilogue that adds a bias and nothing else: a product of one row can begin with it. */
+static void find_bias(const eg__fused_program *p, const eg__view *home, const eg__operand *more,
+                      eg__step_gemm *g) {
+    const eg__fused_instruction *code = &p->code[0];
+    if (p->length != 1 || code->op != EG__FUSED_ADD) return;
+    const uint8_t places[] = {code->a, code->b};
+    for (unsigned i = 0; i < 2; i++) {
+        const unsigned product = places[i] - EG__FUSED_REGISTERS;
+        const unsigned other = places[1 - i] - EG__FUSED_REGISTERS;
+        if (more[product].space != home->buffer || more[product].offset != home->offset) continue;
+        if (p->kind[other] != EG__FULL && p->kind[other] != EG__COLUMN) continue;
+        g->bias = (uint8_t)(3 + other);
+        g->sum = (uint8_t)(3 + code->out - EG__FUSED_REGISTERS);
+        return;
+    }
+}
+
 static void lower_product(eg__lowering *l, uint32_t id, const eg__view *home,
                           const eg__fused_program *epilogue, size_t count, eg__operand *more) {
     const eg__node *node = eg__lower_node(l, id);
@@ -194,7 +214,10 @@ static void lower_product(eg__lowering *l, uint32_t id, const eg__view *home,
                                   .k = k_timed ? left.columns / l->length : left.columns,
                                   .k_timed = k_timed,
                                   .has_epilogue = epilogue != NULL};
-    if (epilogue) step.u.gemm.epilogue = *epilogue;
+    if (epilogue) {
+        step.u.gemm.epilogue = *epilogue;
+        find_bias(epilogue, home, more, &step.u.gemm);
+    }
     step.flops = flops(l->graph, node) +
                  (epilogue ? (double)epilogue->length * (double)eg__node_elements(node) : 0);
     step.bytes = 4.0 * ((double)left.rows * (double)left.columns +

@@ -183,22 +183,13 @@ static void evaluate_dp(const eg_graph *graph, const eg__node *node, const doubl
 /* ---- steps */
 
 /* Rows of EG__LANES whose lanes keep their targets; see eg__synapse_list. */
-static bool is_laned(const int32_t *target, uint64_t count, uint64_t targets, unsigned char *seen) {
+static bool is_laned(const int32_t *target, uint64_t count) {
     if (count % EG__LANES) return false;
-    memset(seen, 0, (size_t)targets + 1);
     for (uint64_t p = 0, first = 0; p < count; p += EG__LANES) {
         if (target[p] < 0) return false;
-        if (p && target[p] == target[first]) {
-            for (unsigned lane = 0; lane < EG__LANES; lane++)
-                if (target[p + lane] >= 0 && target[p + lane] != target[first + lane]) return false;
-            continue;
-        }
-        first = p;
-        for (unsigned lane = 0; lane < EG__LANES; lane++) {
-            const int32_t t = target[p + lane];
-            if (t >= 0 && seen[t]) return false;
-            if (t >= 0) seen[t] = 1;
-        }
+        if (target[p] != target[first]) first = p;
+        for (unsigned lane = 0; lane < EG__LANES; lane++)
+            if (target[p + lane] >= 0 && target[p + lane] != target[first + lane]) return false;
     }
     return true;
 }
@@ -212,25 +203,23 @@ static void lower_any(eg__lowering *l, uint32_t id, const char *name, eg__step_f
     const eg__matrix d = back ? eg__lower_rows(l, eg__lower_input(l, id, D)) : v;
     eg__matrix out = eg__lower_rows_home(l, id, 0);
     const uint64_t targets = (uint64_t)node->attributes.index[0];
-    unsigned char *seen = eg__lower_array(l, (size_t)targets + 1, 1);
     if (l->status) return;
     if (over_batch && !eg__view_is_contiguous(node, &out.view)) {
         out.view = eg__lower_plain_home(l, id);
         eg__view_rows(node, &out.view, &out);
     }
     const eg__node *target = at(l->graph, node, TARGET);
-    /* the gradient by parameters is one sum over all samples: it is never cut */
+    /* the gradient by parameters is one sum over all samples: its items are the synapses */
     eg__step step = eg__lower_step(l, region, id, name, run, over_batch ? 1 : v.rows, out.columns);
-    step.u.synapses =
-        (eg__step_synapses){.sources = v.columns,
-                            .targets = (size_t)targets,
-                            .count = (size_t)target->shape[0],
-                            .batch = v.rows,
-                            .laned = is_laned(target->data, target->shape[0], targets, seen)};
-    eg__memory_give(l->memory, seen);
+    step.u.synapses = (eg__step_synapses){.sources = v.columns,
+                                          .targets = (size_t)targets,
+                                          .count = (size_t)target->shape[0],
+                                          .batch = v.rows,
+                                          .laned = is_laned(target->data, target->shape[0])};
     if (over_batch) {
         step.timed = false;
-        step.items = step.rows = 1;
+        step.items = (size_t)target->shape[0];
+        step.rows = 1;
         if (l->timed[eg__lower_input(l, id, V)] && l->length) {
             step.u.synapses.batch_timed = true;
             step.u.synapses.batch /= l->length;
@@ -242,9 +231,13 @@ static void lower_any(eg__lowering *l, uint32_t id, const char *name, eg__step_f
     eg__operand operands[9] = {eg__lower_operand(&step, &v.view, v.stride, !over_batch)};
     for (unsigned i = WEIGHT; i <= TARGET; i++) {
         const eg__view view = eg__lower_contiguous(l, eg__lower_input(l, id, i));
-        operands[i] = eg__lower_operand(&step, &view, 0, false);
+        operands[i] = eg__lower_operand(&step, &view, 1, over_batch);
     }
     operands[TARGET + 1] = eg__lower_operand(&step, &out.view, out.stride, !over_batch);
+    if (over_batch) {
+        operands[TARGET + 1].item = 1;
+        operands[TARGET + 1].stride = (size_t)target->shape[0];
+    }
     operands[TARGET + 2] = eg__lower_operand(&step, &d.view, d.stride, !over_batch);
     eg__lower_emit(l, region, &step, back ? 9 : 8, operands);
 }

@@ -150,6 +150,8 @@ static eg_node fold_slice(eg__rewrite *r, uint32_t id, eg_node x) {
     const unsigned axis = (unsigned)node->attributes.index[0];
     uint64_t start = (uint64_t)node->attributes.index[1], size = node->shape[axis];
     if (has_shape(g, x, node)) return x;
+    if (inner.op == EG__GRAPH_update) /* is what the state became */
+        return eg_slice(g, input_of(g, x, 1), axis, start, size);
     if (inner.op == EG__GRAPH_slice && inner.attributes.index[0] == axis)
         return eg_slice(g, input_of(g, x, 0), axis, start + (uint64_t)inner.attributes.index[1],
                         size);

@@ -72,6 +72,8 @@ typedef struct eg__step_gemm {
                         have the same right side */
     size_t a_step, b_step, c_step; /* from product to product */
     bool has_epilogue;
+    uint8_t bias,
+        sum; /* operands of an epilogue that does nothing but sum = c + bias; 0 = it does more */
     eg__fused_program epilogue;
 } eg__step_gemm;
 
@@ -79,6 +81,7 @@ typedef struct eg__step_gemm {
 typedef struct eg__step_pack {
     size_t n, k, row_stride, column_stride;
     bool k_timed;
+    bool panels;                /* of one matrix are the items; else: */
     size_t products, from_step; /* matrices of an item, and from one to the next */
 } eg__step_pack;
 
@@ -89,6 +92,7 @@ typedef struct eg__step_copy {
     /* a stack with one place for `every` steps of a scan of `length`; 0 = no such */
     size_t every, length, place;
     bool reverse;
+    bool is_row; /* an item is one piece of memory, here and there */
 } eg__step_copy;
 
 /* operands: x, y */
@@ -169,6 +173,7 @@ static inline void eg__step_one(const eg__step *step, const eg__frame *frame) {
     /* a direct call to what most steps are; an indirect one costs as much as a small kernel */
     if (step->run == eg__run_fused) eg__run_fused(step, frame);
     else if (step->run == eg__run_gemm) eg__run_gemm(step, frame);
+    else if (step->run == eg__run_copy) eg__run_copy(step, frame);
     else step->run(step, frame);
 }
 static inline size_t eg__step_items(const eg__step *step, size_t length) {

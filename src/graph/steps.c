@@ -66,13 +66,23 @@ void eg__run_gemm(const eg__step *step, const eg__frame *frame) {
     }
     const eg__kernels *kernels = frame->run->kernels;
     const size_t k = g->k_timed ? g->k * frame->run->length : g->k, m = frame->count * step->rows;
-    eg__fused_epilogue fused;
-    if (g->has_epilogue) epilogue_fill(step, frame, m, &fused);
     const float *a = eg__operand_at(frame, &step->operand[0]);
     const float *b = eg__operand_at(frame, &step->operand[1]);
     float *c = eg__operand_at(frame, &step->operand[2]);
+    if (m == 1 && g->bias) {
+        const eg__gemv_f32_args row = {g->n,
+                                       k,
+                                       a,
+                                       b,
+                                       eg__operand_at(frame, &step->operand[g->sum]),
+                                       eg__operand_at(frame, &step->operand[g->bias])};
+        kernels->gemv_f32(&row);
+        return;
+    }
+    eg__fused_epilogue fused;
+    if (g->has_epilogue) epilogue_fill(step, frame, m, &fused);
     if (m == 1) { /* straight to what gemm would call */
-        const eg__gemv_f32_args row = {g->n, k, a, b, c, false};
+        const eg__gemv_f32_args row = {g->n, k, a, b, c, NULL};
         kernels->gemv_f32(&row);
         if (g->has_epilogue) kernels->fused_f32(&fused.args);
         return;
@@ -97,6 +107,13 @@ void eg__run_pack(const eg__step *step, const eg__frame *frame) {
     const size_t k = p->k_timed ? p->k * frame->run->length : p->k;
     const float *from = eg__operand_at(frame, &step->operand[0]);
     float *to = eg__operand_at(frame, &step->operand[1]);
+    if (p->panels) {
+        const size_t first = frame->first * EG__PANEL;
+        eg__gemm_pack_f32(k, eg__min(p->n - first, frame->count * EG__PANEL),
+                          from + first * p->column_stride, p->row_stride, p->column_stride,
+                          to + first * k);
+        return;
+    }
     for (size_t i = 0; i < frame->count * p->products; i++)
         eg__gemm_pack_f32(k, p->n, from + i * p->from_step, p->row_stride, p->column_stride,
                           to + i * eg__gemm_packed_size(k, p->n));
@@ -140,12 +157,17 @@ static void move(const mover *m, unsigned axis, size_t extent, const float *from
 
 void eg__run_copy(const eg__step *step, const eg__frame *frame) {
     const eg__step_copy *copy = &step->u.copy;
-    const mover m = {copy, frame->run->kernels};
+    const float *from = eg__operand_at(frame, &step->operand[0]);
     float *to = eg__operand_at(frame, &step->operand[1]);
     if (copy->every)
         to += (copy->reverse ? copy->length - 1 - frame->time : frame->time) / copy->every *
               copy->place;
-    move(&m, 0, frame->count, eg__operand_at(frame, &step->operand[0]), to);
+    if (copy->is_row && frame->count == 1) {
+        memcpy(to, from, step->columns * sizeof *to);
+        return;
+    }
+    const mover m = {copy, frame->run->kernels};
+    move(&m, 0, frame->count, from, to);
 }
 
 void eg__run_gather(const eg__step *step, const eg__frame *frame) {
@@ -322,8 +344,9 @@ void eg__run_synapses_dv(const eg__step *step, const eg__frame *frame) {
 }
 void eg__run_synapses_dp(const eg__step *step, const eg__frame *frame) {
     const eg__step_synapses *s = &step->u.synapses;
-    const eg__synapses_back_f32_args args =
+    eg__synapses_back_f32_args args =
         back_args(step, frame, timed(frame, s->batch, s->batch_timed));
+    args.forward.list.count = frame->count; /* of the synapses, all samples */
     frame->run->kernels->synapses_dp_f32(&args);
 }
 

@@ -43,12 +43,14 @@ INLINE void part(const gate *g, size_t i, size_t n) {
 void SIMD(eg__cfc_gate_f32)(const eg__fused_f32_args *args) {
     const eg__fused_instruction *code = args->program->code;
 #define OPERAND(place) args->operand[(place)-EG__FUSED_REGISTERS]
-    /* of the two factors, the one that is per row is the elapsed time */
+    /* of the two factors, the one that is per row is the elapsed time; without it there is a sum */
+    float one = 1;
+    const bool timed = code[2].op == EG__FUSED_FMA_SIGMOID;
     const bool first = args->program->kind[code[2].a - EG__FUSED_REGISTERS] != EG__FULL;
-    const eg__fused_operand a = OPERAND(code[0].a), b = OPERAND(code[1].a),
-                            ts = OPERAND(first ? code[2].a : code[2].b),
-                            ta = OPERAND(first ? code[2].b : code[2].a), tb = OPERAND(code[2].c),
-                            out = OPERAND(code[3].out);
+    const eg__fused_operand a = OPERAND(code[0].a), b = OPERAND(code[1].a), unit = {&one, 0},
+                            ts = timed ? OPERAND(first ? code[2].a : code[2].b) : unit,
+                            ta = OPERAND(first ? code[2].b : code[2].a),
+                            tb = OPERAND(timed ? code[2].c : code[2].b), out = OPERAND(code[3].out);
     const bool copies = args->program->length == 5;
     const eg__fused_operand copy = copies ? OPERAND(code[4].out) : out;
 #undef OPERAND

@@ -126,7 +126,8 @@ typedef struct workspace {
 typedef struct job {
     const eg__fused_f32_args *args;
     workspace *space;
-    bool fetches; /* the next block from afar */
+    size_t stride; /* between rows of a register */
+    bool fetches;  /* the next block from afar */
 } job;
 
 /* The operand as seen from the block that starts at (row, column). Comparisons, not a switch: a jump
@@ -151,20 +152,26 @@ INLINE bool is_dense(const view *v, size_t columns) {
     return v->mask ? v->stride == columns : v->stride == 0;
 }
 
-/* `places` holds the registers already. */
-static void block_run(const job *j, view *places, size_t row, size_t rows, size_t column,
-                      size_t columns) {
+/* Registers are seen when they are used: most programs have few, and many run on a row of no more than
+ * some vectors. */
+INLINE view place_view(const job *j, const view *operands, unsigned place) {
+    if (place >= EG__FUSED_REGISTERS) return operands[place - EG__FUSED_REGISTERS];
+    return (view){j->space->registers[place], j->stride, ~(size_t)0, 0};
+}
+
+static void block_run(const job *j, size_t row, size_t rows, size_t column, size_t columns) {
     const eg__fused_program *program = j->args->program;
-    for (unsigned i = 0; i < program->operands; i++) {
-        places[EG__OPERAND(i)] = operand_view(j, i, row, rows, column);
-    }
+    view operands[EG__FUSED_OPERANDS];
+    for (unsigned i = 0; i < program->operands; i++)
+        operands[i] = operand_view(j, i, row, rows, column);
     for (unsigned i = 0; i < program->length; i++) {
         const eg__fused_instruction *code = &program->code[i]; /* unused inputs are register 0 */
-        const view *out = &places[code->out], *a = &places[code->a], *b = &places[code->b],
-                   *c = &places[code->c];
-        const bool joins = rows > 1 && is_dense(out, columns) && is_dense(a, columns) &&
-                           is_dense(b, columns) && is_dense(c, columns);
-        instruction_run(code->op, out, a, b, c, joins ? 1 : rows, joins ? rows * columns : columns);
+        const view out = place_view(j, operands, code->out), a = place_view(j, operands, code->a),
+                   b = place_view(j, operands, code->b), c = place_view(j, operands, code->c);
+        const bool joins = rows > 1 && is_dense(&out, columns) && is_dense(&a, columns) &&
+                           is_dense(&b, columns) && is_dense(&c, columns);
+        instruction_run(code->op, &out, &a, &b, &c, joins ? 1 : rows,
+                        joins ? rows * columns : columns);
     }
 }
 
@@ -181,14 +188,11 @@ void SIMD(eg__fused_f32)(const eg__fused_f32_args *args) {
      * writes to a register; narrow rows are taken several at a time */
     const bool whole = program->length == 1 && program->code[0].out >= EG__FUSED_REGISTERS;
     const size_t wide = whole ? columns : eg__min(columns, BLOCK);
-    const size_t stride = eg__round_up(wide, VF_N), high = stride < BLOCK ? BLOCK / stride : 1;
+    const size_t stride = eg__round_up(wide, VF_N);
+    const size_t high = rows > 1 && stride < BLOCK ? BLOCK / stride : 1; /* a division is dear */
     const bool far = !whole && rows * columns * program->operands * sizeof(float) > FAR;
-    const job j = {args, &space, far};
-    view places[EG__FUSED_REGISTERS + EG__FUSED_OPERANDS];
-    for (unsigned i = 0; i < EG__FUSED_REGISTERS; i++)
-        places[i] = (view){space.registers[i], stride, ~(size_t)0, 0};
+    const job j = {args, &space, stride, far};
     for (size_t row = 0; row < rows; row += high)
         for (size_t column = 0; column < columns; column += wide)
-            block_run(&j, places, row, eg__min(high, rows - row), column,
-                      eg__min(wide, columns - column));
+            block_run(&j, row, eg__min(high, rows - row), column, eg__min(wide, columns - column));
 }

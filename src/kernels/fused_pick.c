@@ -10,25 +10,58 @@ static bool is_elapsed(const eg__fused_program *p, uint8_t place) {
     return is_kind(p, place, EG__ROW) || is_kind(p, place, EG__SCALAR);
 }
 
-/* tanh(a) + sigmoid(ta*ts + tb) * (tanh(b) - tanh(a)); ts is per row. The result may go to a second
+/* ta*ts + tb; without an elapsed time ta + tb. */
+static bool is_time(const eg__fused_program *p, const eg__fused_instruction *c) {
+    const bool a = is_kind(p, c->a, EG__FULL), b = is_kind(p, c->b, EG__FULL);
+    if (c->op == EG__FUSED_ADD_SIGMOID) return a && b;
+    return c->op == EG__FUSED_FMA_SIGMOID && is_kind(p, c->c, EG__FULL) &&
+           ((is_elapsed(p, c->a) && b) || (is_elapsed(p, c->b) && a));
+}
+
+/* tanh(a) + sigmoid(ta*ts + tb) * (tanh(b) - tanh(a)); ts is per row, or 1. The result may go to a second
  * place. */
 static bool is_cfc_gate(const eg__fused_program *p) {
     const eg__fused_instruction *c = p->code;
     if (p->length != 4 && p->length != 5) return false;
-    if (c[0].op != EG__FUSED_TANH || c[1].op != EG__FUSED_TANH ||
-        c[2].op != EG__FUSED_FMA_SIGMOID || c[3].op != EG__FUSED_LERP)
+    if (c[0].op != EG__FUSED_TANH || c[1].op != EG__FUSED_TANH || c[3].op != EG__FUSED_LERP)
         return false;
-    const bool factors = (is_elapsed(p, c[2].a) && is_kind(p, c[2].b, EG__FULL)) ||
-                         (is_elapsed(p, c[2].b) && is_kind(p, c[2].a, EG__FULL));
-    if (!is_kind(p, c[0].a, EG__FULL) || !is_kind(p, c[1].a, EG__FULL) || !factors ||
-        !is_kind(p, c[2].c, EG__FULL) || !is_kind(p, c[3].out, EG__FULL))
+    if (!is_kind(p, c[0].a, EG__FULL) || !is_kind(p, c[1].a, EG__FULL) || !is_time(p, &c[2]) ||
+        !is_kind(p, c[3].out, EG__FULL))
         return false;
     if (c[3].a != c[0].out || c[3].b != c[1].out || c[3].c != c[2].out) return false;
     return p->length == 4 ||
            (c[4].op == EG__FUSED_COPY && c[4].a == c[3].out && is_kind(p, c[4].out, EG__FULL));
 }
 
+/* A value that a kernel may load by columns. */
+static bool is_wide(const eg__fused_program *p, uint8_t place) {
+    return is_kind(p, place, EG__FULL) || is_kind(p, place, EG__COLUMN);
+}
+
+static bool is_sum(const eg__fused_program *p, const eg__fused_instruction *c) {
+    return c->op == EG__FUSED_ADD && c->out < EG__FUSED_REGISTERS && is_wide(p, c->a) &&
+           is_wide(p, c->b);
+}
+
+/* v = (a + b) / (c + d); then nothing, e*v + f (what the next unfold begins with), or v unless no time has
+ * passed. */
+static bool is_ltc_update(const eg__fused_program *p) {
+    const eg__fused_instruction *c = p->code, *tail = &c[3];
+    if ((p->length != 3 && p->length != 4) || !is_sum(p, &c[0]) || !is_sum(p, &c[1]) ||
+        c[0].out == c[1].out || c[2].op != EG__FUSED_DIV || c[2].a != c[0].out ||
+        c[2].b != c[1].out)
+        return false;
+    const uint8_t v = c[2].out;
+    if (p->length == 3 || !is_kind(p, tail->out, EG__FULL)) return p->length == 3 && is_wide(p, v);
+    if (tail->op == EG__FUSED_FMA)
+        return tail->a != tail->b && is_wide(p, tail->c) && tail->c != v &&
+               (tail->a == v ? is_wide(p, tail->b) : tail->b == v && is_wide(p, tail->a));
+    return tail->op == EG__FUSED_SELECT && is_elapsed(p, tail->a) && is_wide(p, tail->b) &&
+           tail->b != v && tail->c == v;
+}
+
 eg__fused_f32_function *eg__fused_pick(const eg__kernels *kernels,
                                        const eg__fused_program *program) {
-    return is_cfc_gate(program) ? kernels->cfc_gate_f32 : kernels->fused_f32;
+    if (is_cfc_gate(program)) return kernels->cfc_gate_f32;
+    return is_ltc_update(program) ? kernels->ltc_update_f32 : kernels->fused_f32;
 }

@@ -51,13 +51,13 @@ static inline size_t eg__gemm_scratch(size_t m, size_t n, size_t k) {
                : 0;
 }
 
-/* y = x*B for one row x of k floats, B packed (k x n). */
+/* y = x*B + add for one row x of k floats, B packed (k x n). */
 typedef struct eg__gemv_f32_args {
     size_t n, k;
     const float *x;
     const float *b; /* packed */
     float *y;
-    bool accumulate;
+    const float *add; /* n floats, such as a bias or y itself; NULL = nothing */
 } eg__gemv_f32_args;
 
 #endif

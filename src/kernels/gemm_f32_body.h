@@ -279,7 +279,7 @@ static void product_tile(const eg__gemm_f32_args *g) {
 void SIMD(eg__gemm_f32)(const eg__gemm_f32_args *g) {
     if (!g->m || !g->n) return;
     if (g->m == 1) {
-        eg__gemv_f32_args row = {g->n, g->k, g->a, g->b, g->c, g->accumulate};
+        eg__gemv_f32_args row = {g->n, g->k, g->a, g->b, g->c, g->accumulate ? g->c : NULL};
         SIMD(eg__gemv_f32)(&row);
         if (g->epilogue) g->epilogue->apply(g->epilogue->user, g->c, g->c_stride, 0, 1, 0, g->n);
     } else if (is_narrow(g->n)) narrow_product(g);

@@ -7,7 +7,7 @@
 enum { PANEL_VECTORS = EG__PANEL / VF_N };
 
 INLINE void strip(const int vectors, const int sums, size_t k, const float *x, const float *b,
-                  size_t panel_stride, float *y, size_t width, bool add) {
+                  size_t panel_stride, float *y, size_t width, const float *add) {
     vf sum[MAX_SUMS][MAX_VECTORS];
     UNROLL
     for (int s = 0; s < sums; s++) {
@@ -38,19 +38,19 @@ INLINE void strip(const int vectors, const int sums, size_t k, const float *x, c
         for (int s = 1; s < sums; s++) sum[0][v] = vf_add(sum[0][v], sum[s][v]);
         size_t from = (size_t)v * VF_N, n = width <= from ? 0 : eg__min(width - from, VF_N);
         if (n == VF_N) {
-            if (add) sum[0][v] = vf_add(sum[0][v], vf_load(y + from));
+            if (add) sum[0][v] = vf_add(sum[0][v], vf_load(add + from));
             vf_store(y + from, sum[0][v]);
         } else {
-            if (add) sum[0][v] = vf_add(sum[0][v], vf_load_part(y + from, n));
+            if (add) sum[0][v] = vf_add(sum[0][v], vf_load_part(add + from, n));
             vf_store_part(y + from, sum[0][v], n);
         }
     }
 }
 
-#define DEFINE_STRIP(vectors, sums)                                                   \
-    __attribute__((noinline)) static void strip_##vectors(                            \
-        size_t k, const float *x, const float *b, float *y, size_t width, bool add) { \
-        strip(vectors, sums, k, x, b, EG__PANEL *k, y, width, add);                   \
+#define DEFINE_STRIP(vectors, sums)                                                           \
+    __attribute__((noinline)) static void strip_##vectors(                                    \
+        size_t k, const float *x, const float *b, float *y, size_t width, const float *add) { \
+        strip(vectors, sums, k, x, b, EG__PANEL *k, y, width, add);                           \
     }
 STRIPS(DEFINE_STRIP)
 
@@ -60,11 +60,13 @@ void SIMD(eg__gemv_f32)(const eg__gemv_f32_args *g) {
     const float *b = g->b;
     size_t left = g->n;
     float *y = g->y;
+    const float *add = g->add;
 #define TAKE(vectors, sums)                                                      \
     while (left > (vectors == PANEL_VECTORS ? 0 : vectors * VF_N - EG__PANEL)) { \
-        strip_##vectors(g->k, g->x, b, y, left, g->accumulate);                  \
+        strip_##vectors(g->k, g->x, b, y, left, add);                            \
         if (left <= vectors * VF_N) return;                                      \
         left -= vectors * VF_N, y += vectors * VF_N, b += vectors * VF_N * g->k; \
+        if (add) add += vectors * VF_N;                                          \
     }
     STRIPS(TAKE)
 #undef TAKE

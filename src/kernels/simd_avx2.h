@@ -8,6 +8,7 @@
 
 #define SIMD(name) name##_avx2
 #define VF_N       8
+#define TRANSPOSE  eg__transpose_f32_avx2 /* the quickest where these instructions are */
 
 typedef __m256 vf;  /* floats */
 typedef __m256i vi; /* 32-bit integers */
@@ -98,6 +99,19 @@ INLINE vf vf_scale(vf a, vf n, vf rounded) {
     vf first = vi_bits(vi_shl(vi_add(half, bias), 23));
     vf second = vi_bits(vi_shl(vi_add(vi_sub(whole, half), bias), 23));
     return vf_mul(vf_mul(a, first), second);
+}
+
+/* Pairs in memory: a0 b0 a1 b1 ... */
+INLINE void vf_store_pairs(float *p, vf a, vf b) {
+    const vf x = _mm256_unpacklo_ps(a, b), y = _mm256_unpackhi_ps(a, b); /* of both halves */
+    vf_store(p, _mm256_permute2f128_ps(x, y, 0x20));
+    vf_store(p + VF_N, _mm256_permute2f128_ps(x, y, 0x31));
+}
+INLINE void vf_load_pairs(const float *p, vf *a, vf *b) {
+    const vf x = vf_load(p), y = vf_load(p + VF_N);
+    const vf low = _mm256_permute2f128_ps(x, y, 0x20), high = _mm256_permute2f128_ps(x, y, 0x31);
+    *a = _mm256_shuffle_ps(low, high, 0x88);
+    *b = _mm256_shuffle_ps(low, high, 0xdd);
 }
 
 /* Sums and extremes over the lanes, always in the same order. */

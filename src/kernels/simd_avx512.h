@@ -8,6 +8,7 @@
 
 #define SIMD(name) name##_avx512
 #define VF_N       16
+#define TRANSPOSE  eg__transpose_f32_avx2 /* the quickest where these instructions are */
 
 typedef __m512 vf;    /* floats */
 typedef __m512i vi;   /* 32-bit integers */
@@ -71,6 +72,40 @@ INLINE vf vf_power2(vf rounded) {
 INLINE vf vf_scale(vf a, vf n, vf rounded) {
     (void)rounded;
     return _mm512_scalef_ps(a, n);
+}
+
+/* table[index[l]] of at most VF_TABLE floats, which stay in registers: loads lane by lane take eight
+ * times as long. */
+#define VF_TABLE 64
+typedef struct vf_table {
+    vf part[VF_TABLE / VF_N];
+} vf_table;
+INLINE vf_table vf_table_load(const float *p, size_t n) {
+    vf_table table;
+    for (size_t i = 0; i < VF_TABLE / VF_N; i++)
+        table.part[i] = n >= (i + 1) * VF_N ? vf_load(p + i * VF_N)
+                        : n > i * VF_N      ? vf_load_part(p + i * VF_N, n - i * VF_N)
+                                            : vf_zero();
+    return table;
+}
+INLINE vf vf_table_look(const vf_table *table, const int32_t *index) {
+    const vi at = _mm512_loadu_si512(index);
+    const vf low = _mm512_permutex2var_ps(table->part[0], at, table->part[1]);
+    const vf high = _mm512_permutex2var_ps(table->part[2], at, table->part[3]);
+    return _mm512_mask_blend_ps(_mm512_test_epi32_mask(at, vi_set(32)), low, high);
+}
+
+/* Pairs in memory: a0 b0 a1 b1 ... */
+INLINE void vf_store_pairs(float *p, vf a, vf b) {
+    const vi low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    vf_store(p, _mm512_permutex2var_ps(a, low, b));
+    vf_store(p + VF_N, _mm512_permutex2var_ps(a, vi_add(low, vi_set(8)), b));
+}
+INLINE void vf_load_pairs(const float *p, vf *a, vf *b) {
+    const vi even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    const vf x = vf_load(p), y = vf_load(p + VF_N);
+    *a = _mm512_permutex2var_ps(x, even, y);
+    *b = _mm512_permutex2var_ps(x, vi_add(even, vi_set(1)), y);
 }
 
 /* Sums and extremes over the lanes, always in the same order. */

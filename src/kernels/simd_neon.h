@@ -8,6 +8,7 @@
 
 #define SIMD(name) name##_neon
 #define VF_N       4
+#define TRANSPOSE  eg__transpose_f32_neon /* the quickest where these instructions are */
 
 typedef float32x4_t vf; /* floats */
 typedef int32x4_t vi;   /* 32-bit integers */
@@ -86,6 +87,14 @@ INLINE vf vf_scale(vf a, vf n, vf rounded) {
     vf first = vi_bits(vi_shl(vi_add(half, bias), 23));
     vf second = vi_bits(vi_shl(vi_add(vi_sub(whole, half), bias), 23));
     return vf_mul(vf_mul(a, first), second);
+}
+
+/* Pairs in memory: a0 b0 a1 b1 ... */
+INLINE void vf_store_pairs(float *p, vf a, vf b) { vst2q_f32(p, (float32x4x2_t){{a, b}}); }
+INLINE void vf_load_pairs(const float *p, vf *a, vf *b) {
+    const float32x4x2_t pairs = vld2q_f32(p);
+    *a = pairs.val[0];
+    *b = pairs.val[1];
 }
 
 /* Sums and extremes over the lanes, always in the same order. */

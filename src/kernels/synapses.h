@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /* A list of synapses. A negative target is padding. It is `laned` when the list comes in rows of
- * EG__LANES of which each lane keeps its target over several rows (padding follows when it has no
- * more; the first lane has the most) and no target has two lanes: then the sums of EG__LANES targets
- * grow in registers. */
+ * EG__LANES of which each lane keeps its target over several rows, a group (padding follows when it has
+ * no more; the first lane has the most, and a target that the first lane of the next group does not
+ * have): then the sums of a group grow in registers. A target may have several lanes. */
 enum { EG__LANES = 16 };
 typedef struct eg__synapse_list {
     size_t sources, targets, count;
@@ -43,7 +43,7 @@ typedef struct eg__synapses_back_f32_args {
     const float *d;
     size_t d_stride;
     float *result;
-    size_t result_stride; /* of dv */
+    size_t result_stride; /* from sample to sample of dv; from parameter to parameter */
 } eg__synapses_back_f32_args;
 
 #endif

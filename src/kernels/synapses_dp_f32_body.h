@@ -39,12 +39,15 @@ static void block_run(const eg__synapses_back_f32_args *args, size_t row, size_t
         for (; i + LOCKSTEP * VF_N <= wide; i += LOCKSTEP * VF_N)
             columns(LOCKSTEP, f, p, from + i, current + i, conductance + i, sums);
         for (; i < wide; i += VF_N) columns(1, f, p, from + i, current + i, conductance + i, sums);
-        for (int k = 0; k < SUMS; k++) args->result[(size_t)k * list->count + p] += vf_sum(sums[k]);
+        for (int k = 0; k < SUMS; k++)
+            args->result[(size_t)k * args->result_stride + p] += vf_sum(sums[k]);
     }
 }
 
 void SIMD(eg__synapses_dp_f32)(const eg__synapses_back_f32_args *args) {
-    memset(args->result, 0, SUMS * args->forward.list.count * sizeof *args->result);
+    for (size_t k = 0; k < SUMS; k++)
+        memset(args->result + k * args->result_stride, 0,
+               args->forward.list.count * sizeof *args->result);
     for (size_t row = 0; row < args->forward.batch; row += BLOCK)
         block_run(args, row, eg__min(BLOCK, args->forward.batch - row));
 }

@@ -21,6 +21,6 @@ void eg__synapses_dp_f32_ref(const eg__synapses_back_f32_args *args) {
             sums[2] += z * (v - (double)f->middle[p]);
             sums[3] += current * (double)f->weight[p] * s;
         }
-        for (unsigned i = 0; i < 4; i++) args->result[i * list->count + p] = (float)sums[i];
+        for (unsigned i = 0; i < 4; i++) args->result[i * args->result_stride + p] = (float)sums[i];
     }
 }

@@ -22,7 +22,7 @@ static void block_run(const eg__synapses_back_f32_args *args, size_t row, size_t
     const size_t wide = eg__round_up(rows, VF_N);
     block_load(rows, list->sources, f->v + row * f->v_stride, f->v_stride, v);
     block_load(rows, 2 * list->targets, args->d + row * args->d_stride, args->d_stride, d);
-    memset(dv, 0, list->sources * BLOCK * sizeof *dv);
+    block_zero(0, rows, list->sources, dv);
     for (size_t p = 0; p < list->count; p++) {
         if (list->target[p] < 0) continue;
         const size_t from = (size_t)list->source[p] * BLOCK, to = (size_t)list->target[p] * BLOCK;

@@ -10,9 +10,10 @@ INLINE void columns(const int n, const eg__synapses_f32_args *args, size_t p, co
     const vf slope = vf_set(args->slope[p]), middle = vf_set(args->middle[p]);
     const vf weight = vf_set(args->weight[p]), reversal = vf_set(args->reversal[p]);
     vf x[LOCKSTEP];
-    EACH_VECTOR(n) x[l] = vf_mul(slope, vf_sub(vf_load(v + l * VF_N), middle));
-    vf_sigmoid_n(n, x);
-    EACH_VECTOR(n) x[l] = vf_mul(weight, x[l]);
+    /* weight * sigmoid, without the care of vf_sigmoid for results that are denormal */
+    EACH_VECTOR(n) x[l] = vf_mul(slope, vf_sub(middle, vf_load(v + l * VF_N)));
+    vf_exp_n(n, x);
+    EACH_VECTOR(n) x[l] = vf_div(weight, vf_add(x[l], vf_set(1.0f)));
     EACH_VECTOR(n)
     vf_store(current + l * VF_N, vf_fma(x[l], reversal, vf_load(current + l * VF_N)));
     EACH_VECTOR(n) vf_store(conductance + l * VF_N, vf_add(x[l], vf_load(conductance + l * VF_N)));
@@ -24,7 +25,7 @@ static void block_run(const eg__synapses_f32_args *args, size_t row, size_t rows
     float *conductance = current + list->targets * BLOCK;
     const size_t wide = eg__round_up(rows, VF_N);
     block_load(rows, list->sources, args->v + row * args->v_stride, args->v_stride, v);
-    memset(current, 0, 2 * list->targets * BLOCK * sizeof *v);
+    block_zero(0, rows, 2 * list->targets, current);
     for (size_t p = 0; p < list->count; p++) {
         if (list->target[p] < 0) continue;
         const float *from = v + (size_t)list->source[p] * BLOCK;
@@ -40,56 +41,107 @@ static void block_run(const eg__synapses_f32_args *args, size_t row, size_t rows
 }
 
 /* ---- one sample of a laned list */
-INLINE void flush(const eg__synapse_list *list, size_t chunk, const vf *current,
-                  const vf *conductance, float *out) {
-    float c[EG__LANES], g[EG__LANES];
-    EACH_VECTOR(VECTORS) vf_store(c + l * VF_N, current[l]);
-    EACH_VECTOR(VECTORS) vf_store(g + l * VF_N, conductance[l]);
-    for (int lane = 0; lane < EG__LANES; lane++) {
-        const int32_t t = list->target[chunk + (size_t)lane];
-        if (t < 0) continue;
-        out[t] = c[lane];
-        out[list->targets + (size_t)t] = g[lane];
+
+/* The two sums of a target side by side, so that one addition does for both. */
+typedef float sums __attribute__((vector_size(8), may_alias));
+
+INLINE void flush(const eg__synapse_list *list, size_t group, const vf *current,
+                  const vf *conductance, sums *restrict total, sums *restrict lanes) {
+    EACH_VECTOR(VECTORS) vf_store_pairs((float *)(lanes + l * VF_N), current[l], conductance[l]);
+    for (size_t lane = 0; lane < EG__LANES; lane++) {
+        /* what has no target goes behind the last: cheaper than a branch */
+        const size_t t = eg__min((uint32_t)list->target[group + lane], list->targets);
+        total[t] += lanes[lane];
     }
 }
 
-/* `n` vectors of synapses: what each lets through. */
-INLINE void let_through(const int n, const eg__synapses_f32_args *args, size_t p, float *a) {
-    vf x[LOCKSTEP];
+/* From the sums of both kinds to those of one kind after those of the other. */
+INLINE void separate(const sums *total, size_t targets, float *out) {
+    const float *from = (const float *)total;
+    size_t t = 0;
+    for (vf c, g; t + VF_N <= targets; t += VF_N) {
+        vf_load_pairs(from + 2 * t, &c, &g);
+        vf_store(out + t, c);
+        vf_store(out + targets + t, g);
+    }
+    for (; t < targets; t++) {
+        out[t] = from[2 * t];
+        out[targets + t] = from[2 * t + 1];
+    }
+}
+
+/* `n` vectors of synapses: what each lets through, given in `x` what its source is. */
+INLINE void let_through(const int n, const eg__synapses_f32_args *args, size_t p, vf *x) {
     EACH_VECTOR(n)
     x[l] = vf_mul(vf_load(args->slope + p + l * VF_N),
-                  vf_sub(vf_load(a + l * VF_N), vf_load(args->middle + p + l * VF_N)));
-    vf_sigmoid_n(n, x);
-    EACH_VECTOR(n) x[l] = vf_mul(x[l], vf_load(args->weight + p + l * VF_N));
+                  vf_sub(vf_load(args->middle + p + l * VF_N), x[l]));
+    vf_exp_n(n, x);
+    EACH_VECTOR(n)
+    x[l] = vf_div(vf_load(args->weight + p + l * VF_N), vf_add(x[l], vf_set(1.0f)));
     /* the bits of -1 and its neighbours are NaN, those of a target are not */
     EACH_VECTOR(n) {
         const vf target = vf_load((const float *)(const void *)(args->list.target + p) + l * VF_N);
-        vf_store(a + l * VF_N, vf_select(vf_ne(target, target), vf_zero(), x[l]));
+        x[l] = vf_select(vf_ne(target, target), vf_zero(), x[l]);
     }
+}
+
+#if !defined(VF_TABLE)
+#define VF_TABLE 0
+typedef struct vf_table {
+    char none;
+} vf_table;
+INLINE vf_table vf_table_load(const float *p, size_t n) {
+    (void)p, (void)n;
+    return (vf_table){0};
+}
+INLINE vf vf_table_look(const vf_table *table, const int32_t *index) {
+    (void)table, (void)index;
+    return vf_zero();
+}
+#endif
+
+/* The sources of `count` synapses, a whole number of rows, and what each lets through. */
+INLINE void activate(const eg__synapses_f32_args *args, const float *v, size_t from, size_t count,
+                     float *a) {
+    const int32_t *source = args->list.source + from;
+    const bool looks = args->list.sources <= VF_TABLE;
+    const vf_table table = vf_table_load(v, looks ? args->list.sources : 0);
+    for (size_t i = 0; !looks && i < count; i++) a[i] = v[source[i]];
+    vf x[LOCKSTEP];
+    size_t i = 0;
+#define TAKE(n)                                                                                  \
+    for (; i + (n)*VF_N <= count; i += (n)*VF_N) {                                               \
+        EACH_VECTOR(n)                                                                           \
+        x[l] = looks ? vf_table_look(&table, source + i + l * VF_N) : vf_load(a + i + l * VF_N); \
+        let_through(n, args, from + i, x);                                                       \
+        EACH_VECTOR(n) vf_store(a + i + l * VF_N, x[l]);                                         \
+    }
+    TAKE(LOCKSTEP)
+    TAKE(1)
+#undef TAKE
 }
 
 /* Many synapses first, then their sums: each part keeps the pipes full, where one row of lanes after the
  * other would wait for its sigmoid. */
 static void sample_run(const eg__synapses_f32_args *args, size_t b) {
-    enum { MANY = 32 * EG__LANES };
+    enum { MANY = 64 * EG__LANES };
     const eg__synapse_list *list = &args->list;
     const float *v = args->v + b * args->v_stride;
-    float *out = args->out + b * args->out_stride, a[MANY];
+    float a[MANY];
+    /* not on the stack, whose place by chance may look like that of the list to the processor */
+    sums *total = (sums *)args->scratch,
+         *lanes = total + eg__round_up(list->targets + 1, EG__LANES);
     vf current[VECTORS], conductance[VECTORS];
     EACH_VECTOR(VECTORS) current[l] = conductance[l] = vf_zero();
-    memset(out, 0, 2 * list->targets * sizeof *out);
+    memset(total, 0, (list->targets + 1) * sizeof *total);
     size_t first = 0; /* row of the targets that are summed now: padding comes after it */
     for (size_t from = 0; from < list->count; from += MANY) {
         const size_t count = eg__min(MANY, list->count - from);
-        for (size_t i = 0; i < count; i++) a[i] = v[list->source[from + i]];
-        size_t done = 0;
-        for (; done + LOCKSTEP * VF_N <= count; done += LOCKSTEP * VF_N)
-            let_through(LOCKSTEP, args, from + done, a + done);
-        for (; done < count; done += VF_N) let_through(1, args, from + done, a + done);
+        activate(args, v, from, count, a);
         for (size_t i = 0; i < count; i += EG__LANES) {
             const size_t p = from + i;
             if (list->target[p] != list->target[first]) {
-                flush(list, first, current, conductance, out);
+                flush(list, first, current, conductance, total, lanes);
                 first = p;
                 EACH_VECTOR(VECTORS) current[l] = conductance[l] = vf_zero();
             }
@@ -100,7 +152,8 @@ static void sample_run(const eg__synapses_f32_args *args, size_t b) {
             }
         }
     }
-    if (list->count) flush(list, first, current, conductance, out);
+    if (list->count) flush(list, first, current, conductance, total, lanes);
+    separate(total, list->targets, args->out + b * args->out_stride);
 }
 
 void SIMD(eg__synapses_f32)(const eg__synapses_f32_args *args) {

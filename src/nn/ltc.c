@@ -4,32 +4,76 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- which synapses there are, in rows of EG__LANES: a lane for each target, those with most synapses
- * first, so that little padding is needed */
+/* ---- which synapses there are, in rows of EG__LANES: a lane for each target or for a part of its
+ * synapses, the longest lanes first, so that little padding is needed */
 typedef struct lanes {
     int32_t *source, *target, *index; /* index: into the dense matrix, -1 = padding */
     size_t count;
 } lanes;
 
-typedef struct fan {
-    uint32_t target, synapses;
-} fan;
+/* `length` synapses of a target, those that come after its first `from`. */
+typedef struct lane {
+    uint32_t target, from, length;
+} lane;
 
-static int more_first(const void *a, const void *b) {
-    const fan *x = a, *y = b;
-    if (x->synapses != y->synapses) return x->synapses < y->synapses ? 1 : -1;
-    return x->target < y->target ? -1 : x->target > y->target;
+static int longer_first(const void *a, const void *b) {
+    const lane *x = a, *y = b;
+    if (x->length != y->length) return x->length < y->length ? 1 : -1;
+    if (x->target != y->target) return x->target < y->target ? -1 : 1;
+    return x->from < y->from ? -1 : x->from > y->from;
 }
 
-static void fill_row(lanes *l, const int8_t *exists, uint32_t units, const fan *fans, size_t group,
-                     uint32_t row) {
-    for (size_t lane = 0; lane < EG__LANES; lane++) {
-        const size_t at = l->count++, k = group + lane;
+/* Cuts the synapses of every target into equal lanes of at most `limit`; returns their number. */
+static size_t cut(const uint32_t *fan, uint32_t units, uint32_t limit, lane *out) {
+    size_t count = 0;
+    for (uint32_t t = 0; t < units; t++) {
+        const uint32_t parts = eg__ceil_div(fan[t], limit);
+        for (uint32_t i = 0, from = 0, end; i < parts; i++, from = end) {
+            end = (uint32_t)((uint64_t)fan[t] * (i + 1) / parts);
+            out[count++] = (lane){t, from, end - from};
+        }
+    }
+    qsort(out, count, sizeof *out, longer_first);
+    return count;
+}
+
+static size_t rows_of(const lane *list, size_t count) {
+    size_t rows = 0;
+    for (size_t group = 0; group < count; group += EG__LANES) rows += list[group].length;
+    return rows;
+}
+
+/* What a list costs, in rows: adding the sums of a group to its targets is worth two. Groups must begin
+ * with different targets. */
+static size_t cost_of(const lane *list, size_t count) {
+    enum { GROUP_ROWS = 2 };
+    for (size_t group = EG__LANES; group < count; group += EG__LANES)
+        if (list[group].target == list[group - EG__LANES].target) return SIZE_MAX;
+    return rows_of(list, count) + GROUP_ROWS * eg__ceil_div(count, EG__LANES);
+}
+
+/* The cheapest way to cut; long lanes first, so that only what pays is cut. */
+static uint32_t best_limit(const uint32_t *fan, uint32_t units, uint32_t most, lane *list) {
+    uint32_t best = most;
+    size_t least = SIZE_MAX;
+    for (uint32_t limit = most; limit; limit--) {
+        const size_t cost = cost_of(list, cut(fan, units, limit, list));
+        if (cost >= least) continue;
+        least = cost;
+        best = limit;
+    }
+    return best;
+}
+
+static void fill_row(lanes *l, const int8_t *exists, uint32_t units, const lane *list, size_t count,
+                     size_t group, uint32_t row) {
+    for (size_t k = group; k < group + EG__LANES; k++) {
+        const size_t at = l->count++;
         l->source[at] = 0;
         l->target[at] = l->index[at] = -1;
-        if (k >= units || fans[k].synapses <= row) continue;
-        const uint32_t t = fans[k].target;
-        uint32_t left = row, s = 0;
+        if (k >= count || list[k].length <= row) continue;
+        const uint32_t t = list[k].target;
+        uint32_t left = list[k].from + row, s = 0;
         while (!exists[s * units + t] || left--) s++;
         l->source[at] = (int32_t)s;
         l->target[at] = (int32_t)t;
@@ -37,27 +81,38 @@ static void fill_row(lanes *l, const int8_t *exists, uint32_t units, const fan *
     }
 }
 
-/* False when there is no memory. */
-static bool lanes_make(eg__memory *memory, const int8_t *exists, uint32_t sources, uint32_t units,
-                       lanes *l) {
-    fan *fans = eg__memory_take_array(memory, EG_TAG_GRAPH, units + 1, sizeof *fans, NULL);
-    if (!fans) return false;
-    for (uint32_t t = 0; t < units; t++) {
-        fans[t].target = t;
-        for (uint32_t s = 0; s < sources; s++) fans[t].synapses += exists[s * units + t] != 0;
-    }
-    qsort(fans, units, sizeof *fans, more_first);
-    size_t rows = 0;
-    for (size_t group = 0; group < units; group += EG__LANES) rows += fans[group].synapses;
-    const size_t room = rows * EG__LANES + 1;
+static bool lanes_fill(eg__memory *memory, const int8_t *exists, uint32_t units, const lane *list,
+                       size_t count, lanes *l) {
+    const size_t room = rows_of(list, count) * EG__LANES + 1;
     l->source = eg__memory_take_array(memory, EG_TAG_GRAPH, room, sizeof *l->source, NULL);
     l->target = eg__memory_take_array(memory, EG_TAG_GRAPH, room, sizeof *l->target, NULL);
     l->index = eg__memory_take_array(memory, EG_TAG_GRAPH, room, sizeof *l->index, NULL);
-    const bool fits = l->source && l->target && l->index;
-    for (size_t group = 0; fits && group < units; group += EG__LANES)
-        for (uint32_t row = 0; row < fans[group].synapses; row++)
-            fill_row(l, exists, units, fans, group, row);
-    eg__memory_give(memory, fans);
+    if (!l->source || !l->target || !l->index) return false;
+    for (size_t group = 0; group < count; group += EG__LANES)
+        for (uint32_t row = 0; row < list[group].length; row++)
+            fill_row(l, exists, units, list, count, group, row);
+    return true;
+}
+
+/* False when there is no memory. */
+static bool lanes_make(eg__memory *memory, const int8_t *exists, uint32_t sources, uint32_t units,
+                       lanes *l) {
+    size_t synapses = 0;
+    uint32_t most = 0;
+    uint32_t *fan = eg__memory_take_array(memory, EG_TAG_GRAPH, units + 1, sizeof *fan, NULL);
+    for (uint32_t t = 0; fan && t < units; t++) {
+        for (uint32_t s = 0; s < sources; s++) fan[t] += exists[s * units + t] != 0;
+        synapses += fan[t];
+        most = eg__max(most, fan[t]);
+    }
+    lane *list = eg__memory_take_array(memory, EG_TAG_GRAPH, synapses + 1, sizeof *list, NULL);
+    bool fits = fan && list;
+    if (fits && most) {
+        const size_t count = cut(fan, units, best_limit(fan, units, most, list), list);
+        fits = lanes_fill(memory, exists, units, list, count, l);
+    }
+    eg__memory_give(memory, fan);
+    eg__memory_give(memory, list);
     return fits;
 }
 

@@ -46,6 +46,12 @@ static const eg__fused_program gate_program = {
      {EG__FUSED_TANH, 1, EG__OPERAND(1), 0, 0},
      {EG__FUSED_FMA_SIGMOID, 2, EG__OPERAND(2), EG__OPERAND(4), EG__OPERAND(3)},
      {EG__FUSED_LERP, EG__OPERAND(5), 0, 1, 2}}};
+static const eg__fused_program update_program = {
+    .length = 3,
+    .operands = 5,
+    .code = {{EG__FUSED_ADD, 0, EG__OPERAND(0), EG__OPERAND(1), 0},
+             {EG__FUSED_ADD, 1, EG__OPERAND(2), EG__OPERAND(3), 0},
+             {EG__FUSED_DIV, EG__OPERAND(4), 0, 1, 0}}};
 static const eg__fused_program tanh_program = {
     .length = 1,
     .operands = 2,
@@ -66,7 +72,7 @@ static void prepare(bench *b) {
         b->bytes = 4.0 * (M * K + K * N + M * N);
         break;
     case EG__OP_gemv_f32:
-        b->args.gemv = (eg__gemv_f32_args){N, K, in, in + EG__PANEL * K, out, false};
+        b->args.gemv = (eg__gemv_f32_args){N, K, in, in + EG__PANEL * K, out, NULL};
         b->shape = "1x256x256";
         b->flops = 2.0 * N * K;
         b->bytes = 4.0 * (K + K * N + N);
@@ -82,6 +88,15 @@ static void prepare(bench *b) {
             64,
             64,
             {{in, 64}, {in + LONG, 64}, {in, 64}, {in + LONG, 64}, {in, 1}, {out, 64}}};
+        b->shape = "64x64";
+        b->bytes = 20.0 * LONG;
+        break;
+    case EG__OP_ltc_update_f32:
+        b->args.fused =
+            (eg__fused_f32_args){&update_program,
+                                 64,
+                                 64,
+                                 {{in, 64}, {in + LONG, 64}, {in, 64}, {in + LONG, 64}, {out, 64}}};
         b->shape = "64x64";
         b->bytes = 20.0 * LONG;
         break;
@@ -135,8 +150,9 @@ static void prepare(bench *b) {
                                                out + SPACE / 8};
         if (b->row->operation == EG__OP_synapses_f32) b->args.synapses = forward;
         else
-            b->args.synapses_back =
-                (eg__synapses_back_f32_args){forward, in, 2 * CELLS, out, CELLS};
+            b->args.synapses_back = (eg__synapses_back_f32_args){
+                forward, in, 2 * CELLS, out,
+                b->row->operation == EG__OP_synapses_dp_f32 ? SYNAPSES : CELLS};
         b->shape = "32 samples, 672 synapses";
         b->bytes = 4.0 * (SAMPLES * CELLS * 3 + SYNAPSES * 6);
         break;
@@ -171,6 +187,7 @@ static void run(void *job) {
     case EG__OP_gemv_f32: f->gemv_f32(&b->args.gemv); break;
     case EG__OP_fused_f32: f->fused_f32(&b->args.fused); break;
     case EG__OP_cfc_gate_f32: f->cfc_gate_f32(&b->args.fused); break;
+    case EG__OP_ltc_update_f32: f->ltc_update_f32(&b->args.fused); break;
     case EG__OP_reduce_f32: f->reduce_f32(&b->args.reduce); break;
     case EG__OP_column_sum_f32: f->column_sum_f32(&b->args.column_sum); break;
     case EG__OP_softmax_f32: f->softmax_f32(&b->args.softmax); break;

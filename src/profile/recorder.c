@@ -3,6 +3,8 @@
 #include "engine/context.h"
 #include "engine/program.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct eg_recorder {
@@ -169,9 +171,56 @@ uint64_t eg_recorder_runs(const eg_recorder *r) { return runs_from(r, first_whol
 
 /* ---- sums */
 
+/* Which runs count: the quicker half, for in the others somebody else had the core. */
+typedef struct choice {
+    uint32_t first, count; /* runs first .. first + count - 1 */
+    double *seconds;       /* of each; NaN = it was not kept */
+    double limit;
+    uint64_t chosen;
+} choice;
+
+static int ascending(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static bool counts(const choice *c, uint32_t run) {
+    return run >= c->first && run - c->first < c->count && c->seconds[run - c->first] <= c->limit;
+}
+
+static eg_status choose(const eg_recorder *r, choice *c, eg_error *error) {
+    const eg__ring *ring = &r->record.rings[0];
+    const uint64_t events = there(ring);
+    c->first = first_whole_run(r);
+    const uint32_t last = events ? event_at(ring, events - 1)->run : 0;
+    if (!events || last < c->first)
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        eg_recorder_lost(r) ? "a run has more events than the recorder keeps"
+                                            : "nothing was recorded");
+    c->count = last - c->first + 1;
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    c->seconds =
+        eg__memory_take_array(r->memory, EG_TAG_OTHER, c->count, 2 * sizeof *c->seconds, &reason);
+    if (!c->seconds) return eg__fail(error, reason.status, "%s", reason.message);
+    for (uint64_t k = 0; k < events; k++) {
+        const eg__event *e = event_at(ring, k);
+        if (e->run < c->first || e->time != UINT32_MAX) continue;
+        c->seconds[e->run - c->first] += (double)(e->end - e->begin);
+    }
+    double *sorted = c->seconds + c->count;
+    uint64_t kept = 0;
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->seconds[i] > 0) sorted[kept++] = c->seconds[i];
+        else c->seconds[i] = (double)NAN;
+    qsort(sorted, (size_t)kept, sizeof *sorted, ascending);
+    c->limit = kept ? sorted[(kept - 1) / 2] : 0;
+    for (uint32_t i = 0; i < c->count; i++) c->chosen += c->seconds[i] <= c->limit;
+    return EG_OK;
+}
+
 /* Thread 0 alone has steps of the run; inside of a scan, each thread has its part of the batch, and all of
  * them together are as long as their mean. */
-static void add_events(const eg_recorder *r, uint32_t first, eg_step_time *steps, size_t count,
+static void add_events(const eg_recorder *r, const choice *c, eg_step_time *steps, size_t count,
                        const uint32_t *parts) {
     const double seconds = tick(&r->record) * 1e-9;
     for (unsigned i = 0; i < r->record.threads; i++) {
@@ -179,7 +228,7 @@ static void add_events(const eg_recorder *r, uint32_t first, eg_step_time *steps
         for (uint64_t k = 0; k < there(ring); k++) {
             const eg__event *e = event_at(ring, k);
             const bool inside = e->time != UINT32_MAX;
-            if (e->run < first || e->step >= count || (i && !inside)) continue;
+            if (!counts(c, e->run) || e->step >= count || (i && !inside)) continue;
             const double time = (double)(e->end - e->begin) * seconds;
             eg_step_time *s = &steps[e->step];
             s->least = s->calls && s->least < time ? s->least : time;
@@ -229,21 +278,22 @@ eg_status eg_recorder_steps(const eg_recorder *r, const eg_program *p, eg_step_t
         return eg__fail(error, EG_ERR_ARGUMENT, "no recorder, program or place");
     eg_program_info info;
     eg_program_info_get(p, &info);
-    const uint32_t first = first_whole_run(r);
-    const uint64_t runs = runs_from(r, first);
-    if (!runs)
-        return eg__fail(error, EG_ERR_ARGUMENT,
-                        eg_recorder_lost(r) ? "a run has more events than the recorder keeps"
-                                            : "nothing was recorded");
+    choice c = {0};
+    eg_status status = choose(r, &c, error);
+    if (status) return status;
     eg_error reason = {EG_ERR_MEMORY, ""};
     uint32_t *parts =
         eg__memory_take_array(r->memory, EG_TAG_OTHER, info.steps + 1, sizeof *parts, &reason);
-    if (!parts) return eg__fail(error, reason.status, "%s", reason.message);
+    if (!parts) {
+        eg__memory_give(r->memory, c.seconds);
+        return eg__fail(error, reason.status, "%s", reason.message);
+    }
     for (size_t i = 0; i < info.steps; i++) parts[i] = 1;
     memset(steps, 0, info.steps * sizeof *steps);
     find_parts(r, p, parts);
-    add_events(r, first, steps, info.steps, parts);
-    finish(p, info.steps, runs, steps, run);
+    add_events(r, &c, steps, info.steps, parts);
+    finish(p, info.steps, c.chosen, steps, run);
     eg__memory_give(r->memory, parts);
+    eg__memory_give(r->memory, c.seconds);
     return EG_OK;
 }

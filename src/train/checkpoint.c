@@ -83,8 +83,8 @@ eg_status eg__checkpoint_save(eg__fit *f, eg_error *error) {
 static eg_status read_state(const eg__fit *f, eg_safetensors *file, eg__fit_state *out,
                             eg_error *error) {
     eg_tensor tensor;
-    eg_status status = eg_safetensors_tensor(file, "state", &tensor, error);
-    if (status) return status;
+    if (eg_safetensors_tensor(file, "state", &tensor, NULL))
+        return eg__fail(error, EG_ERR_FORMAT, "no state of a training");
     if (tensor.type != EG_I64 || tensor.rank != 1 || tensor.shape[0] != EG__FIT_WORDS)
         return eg__fail(error, EG_ERR_FORMAT, "no checkpoint of this version");
     memcpy(out, tensor.data, sizeof *out);
@@ -93,8 +93,9 @@ static eg_status read_state(const eg__fit *f, eg_safetensors *file, eg__fit_stat
         return eg__fail(error, EG_ERR_UNSUPPORTED, "a checkpoint of version %llu",
                         (unsigned long long)out->version);
     if (out->options_hash != f->state.options_hash) other = "other options";
-    if (out->data_hash != f->state.data_hash) other = "other data";
     if (out->model_hash != f->state.model_hash) other = "another model";
+    /* after it, because the units of a model follow from its data */
+    if (out->data_hash != f->state.data_hash) other = "other data";
     if (f->options.batch && out->batch_size != f->options.batch) other = "another batch size";
     if (other) return eg__fail(error, EG_ERR_ARGUMENT, "the checkpoint was made with %s", other);
     return EG_OK;
@@ -119,9 +120,9 @@ static eg_status read_arrays(eg__fit *f, const eg_safetensors *file, eg_error *e
     for (unsigned i = 0; !status && i < ARRAYS; i++) {
         eg_tensor tensor;
         if (!arrays[i]) continue;
-        status = eg_safetensors_tensor(file, names[i], &tensor, error);
-        if (!status &&
-            (tensor.type != EG_F32 || tensor.rank != 1 || tensor.shape[0] != f->trainer->count))
+        if (eg_safetensors_tensor(file, names[i], &tensor, NULL))
+            status = eg__fail(error, EG_ERR_FORMAT, "no '%s'", names[i]);
+        else if (tensor.type != EG_F32 || tensor.rank != 1 || tensor.shape[0] != f->trainer->count)
             status = eg__fail(error, EG_ERR_FORMAT, "'%s' has another size", names[i]);
         if (!status) memcpy(arrays[i], tensor.data, f->trainer->count * sizeof(float));
     }
@@ -132,11 +133,12 @@ static eg_status read_history(eg__fit *f, const eg_safetensors *file, uint64_t c
                               eg_error *error) {
     eg_tensor tensor;
     if (!count) return EG_OK;
-    eg_status status = eg_safetensors_tensor(file, "history", &tensor, error);
-    if (!status && (tensor.type != EG_I64 || tensor.rank != 2 || tensor.shape[0] != count ||
-                    tensor.shape[1] != sizeof *f->history / 8))
-        status = eg__fail(error, EG_ERR_FORMAT, "'history' has another size");
-    if (!status) status = eg__fit_history_room(f, count, error);
+    if (eg_safetensors_tensor(file, "history", &tensor, NULL))
+        return eg__fail(error, EG_ERR_FORMAT, "no 'history'");
+    if (tensor.type != EG_I64 || tensor.rank != 2 || tensor.shape[0] != count ||
+        tensor.shape[1] != sizeof *f->history / 8)
+        return eg__fail(error, EG_ERR_FORMAT, "'history' has another size");
+    eg_status status = eg__fit_history_room(f, count, error);
     if (!status) memcpy(f->history, tensor.data, (size_t)count * sizeof *f->history);
     return status;
 }

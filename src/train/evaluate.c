@@ -1,5 +1,6 @@
 /* A model over all windows of a data set. */
 #include "elegans/fit.h"
+#include "train/check.h"
 #include "train/trainer.h"
 
 #include <math.h>
@@ -57,9 +58,8 @@ static eg_status one_batch(pass *p, uint64_t first, eg_error *error) {
 static eg_status prepare(pass *p, eg_error *error) {
     eg_model_info info;
     eg_model_info_get(p->model, &info);
-    if (p->info.inputs != info.inputs)
-        return eg__fail(error, EG_ERR_ARGUMENT, "the model takes %llu inputs, the data have %llu",
-                        (unsigned long long)info.inputs, (unsigned long long)p->info.inputs);
+    eg_status status = eg__data_fits(p->model, p->data, p->options->loss, false, error);
+    if (status) return status;
     uint64_t batch = p->options->batch ? p->options->batch : 32;
     if (batch > p->info.windows) batch = p->info.windows;
     const eg_train_options options = {.batch = batch,
@@ -69,7 +69,7 @@ static eg_status prepare(pass *p, eg_error *error) {
                                       .lengths = p->info.lengths,
                                       .forward_only = 1,
                                       .loss = p->options->loss};
-    eg_status status = eg_trainer_create(p->model, &options, &p->trainer, error);
+    status = eg_trainer_create(p->model, &options, &p->trainer, error);
     if (status) return status;
     eg_error reason = {EG_ERR_MEMORY, ""};
     p->row = eg__memory_take_array(p->model->memory, EG_TAG_WEIGHTS, (size_t)p->info.steps,

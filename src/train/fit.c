@@ -1,6 +1,7 @@
 /* Epochs over a data set. */
 #include "train/fit.h"
 #include "base/random.h"
+#include "train/check.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,24 +10,12 @@
 /* ---- preparing */
 static eg_status check(const eg__fit *f, eg_error *error) {
     const eg_fit_options *o = &f->options;
-    eg_model_info info;
-    eg_model_info_get(f->model, &info);
     const eg_data *const sets[] = {f->training, f->validation};
     for (unsigned i = 0; i < 2 && sets[i]; i++) {
         eg_data_info d;
         eg_data_info_get(sets[i], &d);
-        if (d.inputs != info.inputs)
-            return eg__fail(error, EG_ERR_ARGUMENT,
-                            "the model takes %llu inputs, the data have %llu",
-                            (unsigned long long)info.inputs, (unsigned long long)d.inputs);
-        const uint64_t wanted = o->loss == EG_LOSS_CLASSES ? d.classes : d.targets;
-        if (!d.targets || (o->loss == EG_LOSS_CLASSES) != (d.classes > 0))
-            return eg__fail(error, EG_ERR_ARGUMENT, "the data have no targets for the loss '%s'",
-                            eg_loss_name(o->loss));
-        if (wanted != info.outputs)
-            return eg__fail(error, EG_ERR_ARGUMENT, "the model has %llu outputs, the data %llu %s",
-                            (unsigned long long)info.outputs, (unsigned long long)wanted,
-                            o->loss == EG_LOSS_CLASSES ? "classes" : "targets");
+        eg_status status = eg__data_fits(f->model, sets[i], o->loss, true, error);
+        if (status) return status;
         if (!d.windows || d.windows > UINT32_MAX)
             return eg__fail(error, EG_ERR_ARGUMENT, "data of %llu windows",
                             (unsigned long long)d.windows);
@@ -353,6 +342,8 @@ eg_status eg_fit(eg_model *model, const eg_data *training, const eg_data *valida
     if (!f.options.epochs) f.options.epochs = 50;
     if (!f.options.accumulate) f.options.accumulate = 1;
     eg_data_info_get(training, &f.data);
+    /* a larger one would be computed in vain */
+    if (f.options.batch > f.data.windows) f.options.batch = f.data.windows;
     eg_status status = begin(&f, error);
     if (!status) status = run(&f, out, error);
     if (!status) status = store(&f, error);

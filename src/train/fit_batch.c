@@ -22,9 +22,9 @@ static eg_status try(eg__fit *f, uint64_t batch, uint64_t kept, eg_error *error)
     const uint64_t bytes = eg__train_bytes(t, 1 + loaders * EG__LOADER_BATCHES);
     if (o->memory && bytes > o->memory) {
         eg_trainer_destroy(t);
-        return eg__fail(error, EG_ERR_BUDGET, "a batch of %llu takes %llu bytes, of %llu",
-                        (unsigned long long)batch, (unsigned long long)bytes,
-                        (unsigned long long)o->memory);
+        return eg__fail(
+            error, EG_ERR_BUDGET, "a batch of %llu takes %llu bytes, more than the %llu allowed",
+            (unsigned long long)batch, (unsigned long long)bytes, (unsigned long long)o->memory);
     }
     eg_trainer_destroy(f->trainer);
     f->trainer = t;

@@ -78,7 +78,24 @@ static void program_rmsprop(eg__fused_program *p, bool decays) {
     add(p, EG__FUSED_FMA, O(P), O(M), O(RATE), O(P));
 }
 
-void eg__optimizer_run(const eg_optimizer *o, const eg__kernels *kernels,
+/* ---- blocks, which threads divide among themselves */
+enum { BLOCK = 4096 }; /* some microseconds of work, and 64 KiB in the caches */
+
+typedef struct update {
+    const eg__kernels *kernels;
+    eg__fused_f32_args all;
+} update;
+
+static void update_block(void *job, size_t block, unsigned thread) {
+    (void)thread;
+    const update *u = job;
+    eg__fused_f32_args run = u->all;
+    run.columns = eg__min(BLOCK, u->all.columns - block * BLOCK);
+    for (unsigned i = P; i <= V; i++) run.operand[i].data += block * BLOCK;
+    u->kernels->fused_f32(&run);
+}
+
+void eg__optimizer_run(const eg_optimizer *o, const eg__kernels *kernels, eg__threads *threads,
                        const eg__optimizer_args *args) {
     const bool adam = o->kind == EG_ADAM || o->kind == EG_ADAMW, decays = o->weight_decay > 0;
     eg__fused_program program = {.operands = OPERANDS};
@@ -99,10 +116,42 @@ void eg__optimizer_run(const eg_optimizer *o, const eg__kernels *kernels,
     scalars[RATE] = (float)(-args->learning_rate * c2 / c1);
     scalars[EPSILON] = (float)(o->epsilon * c2);
     scalars[SHRINK] = (float)(1 - args->learning_rate * o->weight_decay);
-    eg__fused_f32_args run = {.program = &program, .rows = 1, .columns = args->n};
+    update u = {kernels, {.program = &program, .rows = 1, .columns = args->n}};
     float *const full[] = {args->parameters, args->gradients, args->first, args->second};
     for (unsigned i = 0; i < OPERANDS; i++)
-        run.operand[i] =
+        u.all.operand[i] =
             i <= V ? (eg__fused_operand){full[i], args->n} : (eg__fused_operand){&scalars[i], 0};
-    kernels->fused_f32(&run);
+    eg__threads_run(threads, eg__ceil_div(args->n, BLOCK), update_block, &u);
+}
+
+/* ---- the length of a gradient */
+enum { SUMS = 64, LANES = 8 };
+typedef struct squares {
+    const float *values;
+    size_t n, each; /* to a sum */
+    double sum[SUMS];
+} squares;
+
+/* Eight sums side by side: one alone would wait for each addition. */
+static void square_block(void *job, size_t block, unsigned thread) {
+    (void)thread;
+    squares *s = job;
+    const size_t first = eg__min(s->n, block * s->each), n = eg__min(s->each, s->n - first);
+    const float *x = s->values + first;
+    double lane[LANES] = {0};
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (unsigned l = 0; l < LANES; l++) lane[l] += (double)x[i + l] * (double)x[i + l];
+    for (; i < n; i++) lane[0] += (double)x[i] * (double)x[i];
+    s->sum[block] = 0;
+    for (unsigned l = 0; l < LANES; l++) s->sum[block] += lane[l];
+}
+
+double eg__norm(eg__threads *threads, const float *values, size_t n) {
+    squares s = {.values = values, .n = n, .each = eg__max(BLOCK, eg__ceil_div(n, SUMS))};
+    const size_t blocks = eg__ceil_div(n, s.each);
+    eg__threads_run(threads, blocks, square_block, &s);
+    double sum = 0;
+    for (size_t i = 0; i < blocks; i++) sum += s.sum[i];
+    return sqrt(sum);
 }

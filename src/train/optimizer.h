@@ -2,6 +2,7 @@
 #ifndef EG__OPTIMIZER_H
 #define EG__OPTIMIZER_H
 
+#include "base/threads.h"
 #include "elegans/train.h"
 #include "kernels/kernels.h"
 
@@ -16,7 +17,10 @@ typedef struct eg__optimizer_args {
     uint64_t step;
     double learning_rate, scale;
 } eg__optimizer_args;
+/* On any `threads` (NULL = this one) the same bits. */
 void eg__optimizer_run(const eg_optimizer *optimizer, const eg__kernels *kernels,
-                       const eg__optimizer_args *args);
+                       eg__threads *threads, const eg__optimizer_args *args);
+/* The square root of the sum of all squares, which are added in an order that n alone decides. */
+double eg__norm(eg__threads *threads, const float *values, size_t n);
 
 #endif

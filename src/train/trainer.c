@@ -152,6 +152,8 @@ void eg_trainer_destroy(eg_trainer *t) {
 
 eg_train_batch eg_trainer_batch(eg_trainer *t) { return t->batch; }
 
+const eg_program *eg_trainer_program(const eg_trainer *t) { return t->program; }
+
 /* ---- steps */
 eg_status eg_trainer_gradient(eg_trainer *t, eg_train_result *out, eg_error *error) {
     if (!t->program) return eg__fail(error, EG_ERR_ARGUMENT, "a trainer that only evaluates");
@@ -164,12 +166,6 @@ eg_status eg_trainer_gradient(eg_trainer *t, eg_train_result *out, eg_error *err
     t->added++;
     if (out) out->loss = t->loss;
     return EG_OK;
-}
-
-static double norm_of(const float *values, size_t n) {
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += (double)values[i] * (double)values[i];
-    return sqrt(sum);
 }
 
 /* What the original demands of an LTC with explicit constraints after each step. */
@@ -196,7 +192,7 @@ eg_status eg_trainer_update(eg_trainer *t, double learning_rate, eg_train_result
                             eg_error *error) {
     if (!t->added) return eg__fail(error, EG_ERR_ARGUMENT, "no gradient since the last update");
     const eg_optimizer *o = &t->options.optimizer;
-    const double norm = norm_of(t->sum, t->count) / (double)t->added;
+    const double norm = eg__norm(t->context->threads, t->sum, t->count) / (double)t->added;
     double scale = 1 / (double)t->added;
     if (!isfinite(norm)) return eg__train_blame(t, NULL, error);
     if (o->clip_norm > 0 && norm > o->clip_norm) scale *= o->clip_norm / norm;
@@ -210,7 +206,7 @@ eg_status eg_trainer_update(eg_trainer *t, double learning_rate, eg_train_result
                                      ++t->steps,
                                      learning_rate > 0 ? learning_rate : o->learning_rate,
                                      scale};
-    eg__optimizer_run(o, &t->context->kernels, &args);
+    eg__optimizer_run(o, &t->context->kernels, t->context->threads, &args);
     constrain(t);
     eg_weights_end(t->weights);
     t->added = 0;

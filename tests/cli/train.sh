@@ -39,10 +39,10 @@ elegans train $say --model ltc:autoncp:16:4; echo "exit $?"
 elegans train $say --loss taxes; echo "exit $?"
 elegans train $say --loss mse; echo "exit $?"
 elegans train $say --batch none; echo "exit $?"
-elegans train $say --memory 10K --quiet; echo "exit $?"
+elegans train $say --memory 10K --quiet 2> said.txt; echo "exit $?"; sed "s/takes [0-9]* bytes/takes N bytes/" said.txt
 elegans train $say --validation 0.99; echo "exit $?"
 elegans train $say --resume --output e.safetensors; echo "exit $?"
-elegans train $say --output no/such/folder/m.safetensors --quiet --every 1 2> said.txt; echo "exit $?"; sed 's/m\.checkpoint.*/m.checkpoint.../' said.txt
+elegans train $say --output no/such/folder/m.safetensors --quiet --every 1; echo "exit $?"
 printf '{"epochs": "many"}' > bad.json; elegans train bad.json; echo "exit $?"
 printf '{"epoch": 3}' > bad.json; elegans train bad.json; echo "exit $?"
 printf '{"epochs": 3' > bad.json; elegans train bad.json; echo "exit $?"
@@ -51,3 +51,39 @@ printf 'when,warm,light,who\n2024-01-01,1,2,ann\n2023-01-01,1,2,ann\n' > back.cs
 elegans eval cfc:4,in=2 --data room.csv; echo "exit $?"
 elegans predict room.safetensors; echo "exit $?"
 elegans predict room.safetensors --data bare.csv --json; echo "exit $?"
+elegans train room.csv --target who; echo "exit $?"
+elegans train nothing.json; echo "exit $?"
+elegans train $say --window 64 --quiet; echo "exit $?"
+elegans train $say --rate 0; echo "exit $?"
+elegans train $say --momentum 1; echo "exit $?"
+elegans train $say --clip nan; echo "exit $?"
+elegans train $say --optimizer evolution; echo "exit $?"
+elegans train $say --whole; echo "exit $?"
+elegans train $say --spans warm; echo "exit $?"
+elegans train $say --validation none --split time; echo "exit $?"
+elegans train --data room.csv --inputs warm --target light --missing zero --loss binary --validation none --quiet --output e.safetensors 2>&1 > said.txt; echo "exit $?"
+elegans eval n.safetensors --data room.csv --target light,warm; echo "exit $?"
+echo "# what cannot be written is known before the training"
+mkdir folder
+elegans train $say --output folder; echo "exit $?"
+elegans train $say --output e.safetensors --curve folder; echo "exit $?"
+elegans train $say --output e.safetensors --log no/such/log; echo "exit $?"
+elegans train $say --output ./room.csv; echo "exit $?"
+elegans train $say --output e.safetensors --checkpoint e.safetensors; echo "exit $?"
+elegans predict room.safetensors --data bare.csv --output bare.csv; echo "exit $?"
+elegans predict room.safetensors --data bare.csv --output folder; echo "exit $?"
+ls folder; wc -l < bare.csv; ls e.* 2> /dev/null
+echo "# a pipe stays a pipe, a link a link"
+mkfifo pipe; cat pipe > through.csv & elegans predict room.safetensors --data bare.csv --output pipe > /dev/null; wait; test -p pipe && cmp through.csv said.csv && echo same
+ln -s behind.csv link.csv; echo > behind.csv; elegans predict room.safetensors --data bare.csv --output link.csv > /dev/null; test -L link.csv && cmp behind.csv said.csv && echo same
+echo "# labels: commas, quotes, other letters; files that have only some of them; a model that goes on"
+awk 'BEGIN { print "x,what"; for (i = 0; i < 200; i++) print i % 3 ",\"" (i % 3 == 0 ? "été, chaud" : i % 3 == 1 ? "\"\"so\"\"" : "z") "\"" }' > words.csv
+(head -n 1 words.csv; grep z words.csv) > z.csv
+elegans train --data words.csv --target what --validation z.csv --test z.csv --epochs 3 --window 10 --batch 2 --rate 0.05 --quiet --output words.safetensors | figures
+elegans predict words.safetensors --data words.csv | cut -d. -f1 | sed -n '1,3p'
+elegans train --model words.safetensors --data z.csv --epochs 1 --rate 0.0001 --validation none --quiet --output more.safetensors | figures
+elegans show more.safetensors | grep labels
+printf 'x,what\n1,no such\n' > unknown.csv; elegans train --model words.safetensors --data unknown.csv; echo "exit $?"
+echo "# a checkpoint of something else"
+elegans train room.json --data other.csv --validation 0.2 --rate 0.02 --model cfc:autoncp:16:4 --output d.safetensors --resume > /dev/null; echo "exit $?"
+cp room.safetensors e.checkpoint; elegans train $say --resume --quiet --output e.safetensors > /dev/null; echo "exit $?"

@@ -1,0 +1,27 @@
+/* elegans profile: what is measured, as text and as JSON. */
+#ifndef EG__CLI_PROFILE_H
+#define EG__CLI_PROFILE_H
+
+#include "cli.h"
+
+enum { PART_COMPUTE = 1, PART_MEMORY = 2, PART_HARDWARE = 4, PART_ALL = 7 };
+
+typedef struct profile_wish {
+    const char *model, *sort, *trace, *stacks, *output, *sweep;
+    unsigned parts;
+    uint64_t top;
+    bool steps, json, ablation;
+} profile_wish;
+
+/* ---- profile_text.c */
+int profile_print(const eg_profile *profile, const eg_analysis *analysis, const profile_wish *wish);
+/* ---- profile_json.c */
+json *profile_json(eg_context *context, const eg_profile *profile, const eg_analysis *analysis,
+                   unsigned parts);
+
+/* ---- profile_sweep.c: the same model in several ways; both return the exit code */
+int profile_sweep(eg_model *model, const profile_wish *wish, const eg_profile_options *options);
+int profile_ablation(const context_flags *flags, const profile_wish *wish,
+                     const eg_profile_options *options);
+
+#endif

@@ -1,0 +1,205 @@
+/* A profile as text. */
+#include "profile.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Names are those of the JSON, in shorter words where they would not fit. */
+static const char *short_name(const char *name, char out[16]) {
+    static const char *const shorter[][2] = {
+        {"samples_per_second", "samples"},    {"steps_per_second", "steps"},
+        {"compute_efficiency", "efficiency"}, {"bandwidth_utilization", "utilization"},
+        {"total_allocated", "allocated"},     {"total_freed", "freed"},
+        {"memory_bandwidth", "DRAM"},         {"mc_utilization", "controller"},
+        {"context_switches", "switches"},     {"cache_references", "cache accesses"},
+        {"energy_per_run", "energy per run"}};
+    for (size_t i = 0; i < sizeof shorter / sizeof *shorter; i++)
+        if (strcmp(name, shorter[i][0]) == 0) return shorter[i][1];
+    snprintf(out, 16, "%s", name);
+    for (char *c = out; *c; c++)
+        if (*c == '_') *c = ' ';
+    return out;
+}
+
+static void print_metric(const char *full, const eg_metric *metric) {
+    char value[160], number[32], scratch[16];
+    const char *name = short_name(full, scratch);
+    const double v = metric->value;
+    const char *unit = metric->unit ? metric->unit : "";
+    if (metric->provenance == EG_UNAVAILABLE) {
+        snprintf(value, sizeof value, "unavailable: %s", metric->source);
+        print_row(name, value, "");
+        return;
+    }
+    if (strcmp(unit, "B") == 0) format_bytes(value, (uint64_t)v);
+    else if (strcmp(unit, "s") == 0) format_seconds(value, v);
+    else if (strcmp(unit, "ratio") == 0) snprintf(value, sizeof value, "%.1f %%", 100 * v);
+    else if (fabs(v) >= 1e5 || (v != 0 && fabs(v) < 0.01))
+        snprintf(value, sizeof value, "%.4g %s", v, unit);
+    else snprintf(value, sizeof value, "%s %s", format_short(number, v), unit);
+    print_row(name, value, eg_provenance_name(metric->provenance));
+}
+
+static void print_metrics(const eg_profile *profile, const eg_profile_metric_id *ids) {
+    for (; *ids != EG_PROFILE_METRICS; ids++) {
+        const eg_metric metric = eg_profile_metric(profile, *ids);
+        print_metric(eg_profile_metric_name(*ids), &metric);
+    }
+}
+
+static void print_time(const eg_profile *profile) {
+    eg_statistics s;
+    char value[160], a[32], b[32], c[32];
+    eg_profile_time(profile, &s);
+    snprintf(value, sizeof value, "%llu runs", (unsigned long long)s.count);
+    print_section("time", value);
+    const struct {
+        const char *name;
+        const eg_interval *interval;
+    } rows[] = {{"mean", &s.mean}, {"p50", &s.p50}, {"p90", &s.p90}, {"p99", &s.p99}};
+    for (size_t i = 0; i < 4; i++) {
+        const eg_interval *v = rows[i].interval;
+        if (isfinite(v->low) && isfinite(v->high))
+            snprintf(value, sizeof value, "%s  (95 %%: %s to %s)", format_seconds(a, v->value),
+                     format_seconds(b, v->low), format_seconds(c, v->high));
+        else snprintf(value, sizeof value, "%s", format_seconds(a, v->value));
+        print_row(rows[i].name, value, "measured");
+    }
+    snprintf(value, sizeof value, "%s to %s, deviation %s", format_seconds(a, s.least),
+             format_seconds(b, s.most), format_seconds(c, s.deviation));
+    print_row("range", value, "measured");
+}
+
+/* ---- tables */
+static const char *sort_key;
+static double key_of(const eg_profile_row *row) {
+    const struct {
+        const char *name;
+        double value;
+    } keys[] = {
+        {"time", row->seconds}, {"calls", (double)row->calls}, {"flops", row->flops},
+        {"bytes", row->bytes},  {"intensity", row->intensity}, {"gflops", row->gflops},
+        {"gbps", row->gbps},    {"roof", -row->roof_share},    {"step", -(double)row->step}};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(sort_key, keys[i].name) == 0) return keys[i].value;
+    return row->seconds;
+}
+
+static int by_key(const void *a, const void *b) {
+    const double x = key_of(*(const eg_profile_row *const *)a);
+    const double y = key_of(*(const eg_profile_row *const *)b);
+    if (isnan(x) || isnan(y)) return isnan(x) - isnan(y);
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static void print_table_row(const eg_profile_row *row) {
+    char time[32], name[64], roof[16] = "-", flops[16] = "-";
+    snprintf(name, sizeof name, "%s%s %s", row->inside ? ". " : "", row->operation, row->kernel);
+    if (isfinite(row->roof_share)) snprintf(roof, sizeof roof, "%.0f %%", 100 * row->roof_share);
+    if (row->flops > 0 && isfinite(row->gflops)) snprintf(flops, sizeof flops, "%.1f", row->gflops);
+    printf("  %-19.19s %-13.13s %6llu %9s %5.1f %% %8s %7.1f %6s  %s\n", name, row->shape,
+           (unsigned long long)row->calls, format_seconds(time, row->seconds), 100 * row->share,
+           flops, isfinite(row->gbps) ? row->gbps : 0, roof, row->bound);
+}
+
+static int print_table(const eg_profile *profile, const profile_wish *w) {
+    const eg_profile_row *(*at)(const eg_profile *, size_t) =
+        w->steps ? eg_profile_step : eg_profile_operation;
+    size_t count = 0, top = w->top ? (size_t)w->top : 10;
+    while (at(profile, count)) count++;
+    if (!count) return -1;
+    const eg_profile_row **rows = malloc(count * sizeof *rows);
+    if (!rows) return fail(EXIT_FAILED, "no memory");
+    for (size_t i = 0; i < count; i++) rows[i] = at(profile, i);
+    sort_key = w->sort ? w->sort : w->steps ? "step" : "time";
+    qsort(rows, count, sizeof *rows, by_key);
+    if (w->steps && !w->top) top = count;
+    char note[64];
+    snprintf(note, sizeof note, "%zu of %zu, by %s", top < count ? top : count, count, sort_key);
+    print_section(w->steps ? "steps" : "operations", note);
+    printf("  %s%-19s %-13s %6s %9s %7s %8s %7s %6s  %s%s\n", style_dim(), "", "shape", "calls",
+           "time", "share", "GFLOP/s", "GB/s", "roof", "bound", style_end());
+    for (size_t i = 0; i < count && i < top; i++) print_table_row(rows[i]);
+    free(rows);
+    return -1;
+}
+
+/* ---- parts */
+static void print_memory(const eg_profile *profile) {
+    static const eg_profile_metric_id ids[] = {
+        EG_PROFILE_peak_memory,           EG_PROFILE_current_memory, EG_PROFILE_total_allocated,
+        EG_PROFILE_total_freed,           EG_PROFILE_leaked,         EG_PROFILE_peak_usage,
+        EG_PROFILE_unified_peak,          EG_PROFILE_bytes_moved,    EG_PROFILE_bandwidth,
+        EG_PROFILE_bandwidth_utilization, EG_PROFILE_METRICS};
+    char value[64];
+    print_section("memory", "");
+    print_metrics(profile, ids);
+    print_section("at the peak", "by what it is for");
+    for (int tag = 0; tag < EG_TAG_COUNT; tag++)
+        if (eg_profile_peak_tag(profile, (eg_tag)tag))
+            print_row(eg_tag_name((eg_tag)tag),
+                      format_bytes(value, eg_profile_peak_tag(profile, (eg_tag)tag)), "counted");
+}
+
+static void print_hardware(const eg_profile *profile) {
+    static const eg_profile_metric_id ids[] = {
+        EG_PROFILE_cache_hit_rate, EG_PROFILE_memory_bandwidth, EG_PROFILE_mc_utilization,
+        EG_PROFILE_power_usage,    EG_PROFILE_energy_per_run,   EG_PROFILE_ne_tflops,
+        EG_PROFILE_ne_utilization, EG_PROFILE_ne_cycles,        EG_PROFILE_transfer_rate,
+        EG_PROFILE_METRICS};
+    eg_hardware h;
+    eg_profile_hardware(profile, &h);
+    print_section("hardware", "over all timed runs");
+#define PRINT(name, unit, text) print_metric(#name, &h.name);
+    EG_HARDWARE_MAP(PRINT)
+#undef PRINT
+    print_metrics(profile, ids);
+}
+
+static void print_findings(const eg_analysis *analysis, eg_finding_kind kind, const char *title,
+                           double seconds) {
+    const eg_finding *f = eg_analysis_finding(analysis, kind, 0);
+    char note[64];
+    if (f) print_section(title, "");
+    for (size_t i = 0; i < 5 && (f = eg_analysis_finding(analysis, kind, i)); i++) {
+        note[0] = 0;
+        if (isfinite(f->gain) && f->gain > 0)
+            snprintf(note, sizeof note, "up to %.0f %%", 100 * f->gain / seconds);
+        printf("  %s%s%s%s%s%s%s\n", f->text, f->action[0] ? "\n      " : "", f->action,
+               note[0] ? "  " : "", style_dim(), note, style_end());
+    }
+}
+
+int profile_print(const eg_profile *profile, const eg_analysis *analysis, const profile_wish *w) {
+    static const eg_profile_metric_id ids[] = {EG_PROFILE_samples_per_second,
+                                               EG_PROFILE_steps_per_second,
+                                               EG_PROFILE_flops,
+                                               EG_PROFILE_tflops,
+                                               EG_PROFILE_compute_efficiency,
+                                               EG_PROFILE_compile_time,
+                                               EG_PROFILE_METRICS};
+    char note[96];
+    const eg_profile_options *o = eg_profile_options_of(profile);
+    snprintf(note, sizeof note, "batch %llu, %llu step%s%s",
+             (unsigned long long)(o->batch ? o->batch : 1),
+             (unsigned long long)(o->seq ? o->seq : 1), o->seq > 1 ? "s" : "",
+             o->no_compile ? ", not compiled" : "");
+    print_title(eg_profile_name(profile), note);
+    print_wrapped(eg_analysis_verdict(analysis));
+    print_time(profile);
+    if (w->parts & PART_COMPUTE) {
+        print_section("compute", "");
+        print_metrics(profile, ids);
+        const int code = print_table(profile, w);
+        if (code >= 0) return code;
+    }
+    if (w->parts & PART_MEMORY) print_memory(profile);
+    if (w->parts & PART_HARDWARE) print_hardware(profile);
+    eg_statistics time;
+    eg_profile_time(profile, &time);
+    print_findings(analysis, EG_BOTTLENECK, "bottlenecks", time.p50.value);
+    print_findings(analysis, EG_OPPORTUNITY, "opportunities", time.p50.value);
+    print_findings(analysis, EG_RECOMMENDATION, "recommendations", time.p50.value);
+    return EXIT_DONE;
+}

@@ -1,0 +1,166 @@
+/* What a profile says: the operations that lose most, what bounds the whole, what to try. */
+#include "profile/analysis.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const bounds[] = {"compute", "L1", "L2", "L3", "DRAM", "overhead"};
+enum { BOUNDS = 6 };
+
+/* ---- facts */
+static void add_row(eg__facts *f, const eg_profile_row *row) {
+    for (int i = 0; i < BOUNDS; i++)
+        if (strcmp(row->bound, bounds[i]) == 0) f->share[i] += row->share;
+    const double roof = isfinite(row->roof_share) && row->roof_share < 1 ? row->roof_share : 1;
+    f->attainable += row->seconds * roof;
+    if (strcmp(row->kernel, "copy") == 0 || strcmp(row->kernel, "transpose") == 0)
+        f->copy_share += row->share;
+    if (strcmp(row->kernel, "gemm") != 0) return;
+    f->gemm_share += row->share;
+    const char *columns = strchr(row->shape, 'x');
+    if (!columns || atoi(columns + 1) % 16 == 0) return;
+    if (f->odd_share == 0) snprintf(f->odd_shape, sizeof f->odd_shape, "%s", row->shape);
+    f->odd_share += row->share;
+}
+
+void eg__facts_of(const eg_profile *p, eg__facts *f) {
+    const eg_chip *chip = &p->context->chip;
+    *f = (eg__facts){.profile = p,
+                     .seconds = p->time.p50.value,
+                     .threads = eg__threads_count(p->context->threads),
+                     .cores = chip->cores,
+                     .batch = p->options.batch ? p->options.batch : 1,
+                     .compiled = !p->options.no_compile,
+                     .last_cache = (double)(chip->l3_bytes ? chip->l3_bytes : chip->slc_bytes),
+                     .memory_available = (double)chip->memory_available,
+                     .peak_memory = p->metrics[EG_PROFILE_peak_memory].value,
+                     .hit_rate = NAN};
+    const eg_metric *hits = &p->metrics[EG_PROFILE_cache_hit_rate];
+    if (hits->provenance != EG_UNAVAILABLE) f->hit_rate = hits->value;
+    for (size_t i = 0; i < p->operation_count; i++) add_row(f, &p->operations[i]);
+    if (!p->subject.program) return;
+    eg_program_info info;
+    eg_program_info_get(p->subject.program, &info);
+    f->working_set = (double)(info.arena_bytes + info.parameter_bytes + info.derived_bytes +
+                              info.constant_bytes + info.state_bytes);
+}
+
+/* ---- findings */
+static eg_finding *add(eg__findings *to, const char *rule, const char *reason) {
+    if (to->count == EG__FINDINGS) return NULL;
+    eg_finding *finding = &to->list[to->count];
+    *finding = (eg_finding){.rule = rule, .reason = reason, .gain = NAN};
+    return finding;
+}
+
+static int most_useful_first(const void *a, const void *b) {
+    const eg_finding *x = a, *y = b;
+    const double left = isnan(x->gain) ? 0 : x->gain, right = isnan(y->gain) ? 0 : y->gain;
+    return left < right ? 1 : left > right ? -1 : 0;
+}
+
+static void sort(eg__findings *f) { qsort(f->list, f->count, sizeof *f->list, most_useful_first); }
+
+/* An operation that takes at least a twentieth of the time, and what it would save at its roof. */
+static void find_bottlenecks(const eg_profile *p, eg__findings *out) {
+    for (size_t i = 0; i < p->operation_count; i++) {
+        const eg_profile_row *row = &p->operations[i];
+        if (row->share < 0.05) continue;
+        eg_finding *f =
+            add(out, "operation", "time that an operation takes beyond its roof is lost");
+        if (!f) return;
+        if (isfinite(row->roof_share)) {
+            snprintf(f->text, sizeof f->text,
+                     "%s %s %s: %.0f %% of the time, at %.0f %% of its roof (%s)", row->operation,
+                     row->kernel, row->shape, 100 * row->share, 100 * row->roof_share, row->bound);
+            f->gain = row->roof_share < 1 ? row->seconds * (1 - row->roof_share) : 0;
+        } else
+            snprintf(f->text, sizeof f->text, "%s %s %s: %.0f %% of the time", row->operation,
+                     row->kernel, row->shape, 100 * row->share);
+        out->count++;
+    }
+    sort(out);
+}
+
+/* Ratios that should not be below 0.8. */
+static void find_opportunities(const eg_profile *p, eg__findings *out) {
+    static const struct {
+        eg_profile_metric_id id;
+        const char *rule, *reason;
+    } ratios[] = {
+        {EG_PROFILE_compute_efficiency, "compute", "the rest of the FMA peak is not used"},
+        {EG_PROFILE_bandwidth_utilization, "bandwidth", "the memory could give more"},
+        {EG_PROFILE_ne_utilization, "engine", "the Neural Engine waits"}};
+    for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++) {
+        const eg_metric *m = &p->metrics[ratios[i].id];
+        if (m->provenance == EG_UNAVAILABLE || m->value >= 0.8) continue;
+        eg_finding *f = add(out, ratios[i].rule, ratios[i].reason);
+        if (!f) return;
+        snprintf(f->text, sizeof f->text, "%s is %.1f %%, below 80 %%",
+                 eg_profile_metric_name(ratios[i].id), 100 * m->value);
+        out->count++;
+    }
+}
+
+static void find_recommendations(const eg__facts *facts, eg__findings *out) {
+    for (const eg__rule *rule = eg__rules; rule->name; rule++) {
+        eg_finding *f = add(out, rule->name, rule->reason);
+        if (f && rule->apply(facts, f)) out->count++;
+    }
+    sort(out);
+}
+
+static void conclude(const eg__facts *f, eg_analysis *a) {
+    int most = 0;
+    for (int i = 1; i < BOUNDS; i++)
+        if (f->share[i] > f->share[most]) most = i;
+    const eg__findings *tips = &a->kinds[EG_RECOMMENDATION];
+    char next[240] = "nothing obvious is left to try";
+    if (tips->count)
+        snprintf(next, sizeof next,
+                 isfinite(tips->list[0].gain) ? "next: %s (up to %.0f %% of the time)" : "next: %s",
+                 tips->list[0].action, 100 * tips->list[0].gain / f->seconds);
+    if (!(f->share[most] > 0)) {
+        snprintf(a->verdict, sizeof a->verdict, "what bounds it is not known: %s",
+                 f->profile->subject.program ? "no ceilings were measured"
+                                             : "a callback does not say what it computes");
+        return;
+    }
+    double all = 0;
+    for (size_t i = 0; i < f->profile->operation_count; i++)
+        all += f->profile->operations[i].seconds;
+    snprintf(a->verdict, sizeof a->verdict,
+             "bound by %s (%.0f %% of the time), at %.0f %% of what is attainable here; %.180s",
+             most == EG__BY_OVERHEAD ? "the overhead of many small steps" : bounds[most],
+             100 * f->share[most], all > 0 ? 100 * f->attainable / all : 0, next);
+}
+
+eg_status eg_analyse(const eg_profile *p, eg_analysis **out, eg_error *error) {
+    if (!p || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no profile or no place");
+    *out = NULL;
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    eg_analysis *a = eg__memory_take_zeroed(p->memory, EG_TAG_MEASURE, sizeof *a, &reason);
+    if (!a) return eg__fail(error, reason.status, "%s", reason.message);
+    a->memory = p->memory;
+    eg__facts facts;
+    eg__facts_of(p, &facts);
+    find_bottlenecks(p, &a->kinds[EG_BOTTLENECK]);
+    find_opportunities(p, &a->kinds[EG_OPPORTUNITY]);
+    if (p->subject.program) find_recommendations(&facts, &a->kinds[EG_RECOMMENDATION]);
+    conclude(&facts, a);
+    *out = a;
+    return EG_OK;
+}
+
+void eg_analysis_destroy(eg_analysis *a) {
+    if (a) eg__memory_give(a->memory, a);
+}
+
+const char *eg_analysis_verdict(const eg_analysis *a) { return a->verdict; }
+
+const eg_finding *eg_analysis_finding(const eg_analysis *a, eg_finding_kind kind, size_t index) {
+    if ((unsigned)kind > EG_RECOMMENDATION) return NULL;
+    return index < a->kinds[kind].count ? &a->kinds[kind].list[index] : NULL;
+}

@@ -1,0 +1,155 @@
+/* Counters on Linux: perf events where the kernel gives them, what it counts of processes, and the energy of
+ * the package from powercap. */
+#include "profile/hardware.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const uint64_t events[EG__COUNTERS] = {PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_INSTRUCTIONS,
+                                              PERF_COUNT_HW_CACHE_REFERENCES,
+                                              PERF_COUNT_HW_CACHE_MISSES};
+
+static int open_counter(uint64_t event) {
+    struct perf_event_attr attr = {.size = sizeof attr,
+                                   .type = PERF_TYPE_HARDWARE,
+                                   .config = event,
+                                   .disabled = 1,
+                                   .inherit = 1,
+                                   .exclude_kernel = 1,
+                                   .exclude_hv = 1};
+    return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+}
+
+/* ---- energy: microjoules of the package, or nothing */
+static double read_number(const char *path) {
+    char text[32];
+    double value;
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return NAN;
+    const ssize_t size = read(file, text, sizeof text - 1);
+    close(file);
+    if (size <= 0) return NAN;
+    size_t length = 0;
+    while (length < (size_t)size && text[length] >= '0' && text[length] <= '9') length++;
+    return eg_number_parse(text, length, &value, NULL) ? NAN : value;
+}
+
+/* The sum over all packages; they have one colon, parts of them two. */
+static double read_energy(const char *root, char source[128]) {
+    char folder[512], path[1024];
+    double sum = 0;
+    bool any = false;
+    snprintf(folder, sizeof folder, "%s/sys/class/powercap", root);
+    DIR *dir = opendir(folder);
+    if (!dir) {
+        snprintf(source, 128, "no /sys/class/powercap: the kernel tells no energy");
+        return NAN;
+    }
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        const char *colon = strchr(entry->d_name, ':');
+        if (!colon || strchr(colon + 1, ':')) continue;
+        snprintf(path, sizeof path, "%s/%.200s/energy_uj", folder, entry->d_name);
+        const double value = read_number(path);
+        if (isnan(value)) continue;
+        sum += value * 1e-6;
+        any = true;
+    }
+    closedir(dir);
+    snprintf(source, 128,
+             any ? "powercap: energy of the package"
+                 : "powercap has no counter that this user may read");
+    return any ? sum : NAN;
+}
+
+/* ---- the watch */
+static void read_usage(double *cpu, uint64_t *switches, uint64_t *faults) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    *cpu = (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
+           1e-6 * ((double)usage.ru_utime.tv_usec + (double)usage.ru_stime.tv_usec);
+    *switches = (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
+    *faults = (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
+}
+
+void eg__hardware_begin(eg__hardware_watch *w, const char *root) {
+    memset(w, 0, sizeof *w);
+    w->process_cycles = w->process_instructions = NAN;
+    for (int i = 0; i < EG__COUNTERS; i++) {
+        w->files[i] = open_counter(events[i]);
+        w->reasons[i] = errno;
+    }
+    w->energy = read_energy(root, w->energy_source);
+    read_usage(&w->cpu_seconds, &w->switches, &w->faults);
+    for (int i = 0; i < EG__COUNTERS; i++)
+        if (w->files[i] >= 0) ioctl(w->files[i], PERF_EVENT_IOC_ENABLE, 0);
+    w->start_ns = eg_clock_ns();
+}
+
+static eg_metric counted(double value, const char *unit, const char *source) {
+    return (eg_metric){value, EG_COUNTED, unit, source};
+}
+
+static eg_metric unavailable(const char *unit, const char *why) {
+    return (eg_metric){0, EG_UNAVAILABLE, unit, why};
+}
+
+static const char *refusal(int reason) {
+    switch (reason) {
+    case ENOENT:
+    case EOPNOTSUPP:
+    case ENODEV: return "this processor, or the machine it is part of, lends no counters";
+    case EACCES:
+    case EPERM: return "the kernel refuses counters to this user (perf_event_paranoid)";
+    case ENOSYS: return "a kernel without perf events";
+    }
+    return "the kernel refuses the counter";
+}
+
+static eg_metric counter(eg__hardware_watch *w, int i, const char *unit) {
+    if (w->files[i] < 0) return unavailable(unit, refusal(w->reasons[i]));
+    const ssize_t size = read(w->files[i], &w->counted[i], sizeof w->counted[i]);
+    close(w->files[i]);
+    w->files[i] = -1;
+    if (size != (ssize_t)sizeof w->counted[i]) return unavailable(unit, "the counter told nothing");
+    return counted((double)w->counted[i], unit, "perf event");
+}
+
+void eg__hardware_end(eg__hardware_watch *w, const char *root, eg_hardware *out) {
+    const double seconds = (double)(eg_clock_ns() - w->start_ns) * 1e-9;
+    double cpu;
+    uint64_t switches, faults;
+    read_usage(&cpu, &switches, &faults);
+    const double energy = read_energy(root, w->energy_source) - w->energy;
+    out->cycles = counter(w, 0, "cycles");
+    out->instructions = counter(w, 1, "instructions");
+    out->cache_references = counter(w, 2, "accesses");
+    out->cache_misses = counter(w, 3, "accesses");
+    out->ipc = out->cycles.provenance == EG_COUNTED && out->cycles.value > 0
+                   ? counted(out->instructions.value / out->cycles.value, "instructions/cycle",
+                             "perf events")
+                   : unavailable("instructions/cycle", out->cycles.source);
+    out->cpu_time = (eg_metric){cpu - w->cpu_seconds, EG_MEASURED, "s", "getrusage"};
+    out->context_switches = counted((double)(switches - w->switches), "switches", "getrusage");
+    out->page_faults = counted((double)(faults - w->faults), "faults", "getrusage");
+    out->energy = isnan(energy) || energy < 0
+                      ? unavailable("J", w->energy_source)
+                      : (eg_metric){energy, EG_MEASURED, "J", w->energy_source};
+    out->power = out->energy.provenance == EG_MEASURED && seconds > 0
+                     ? (eg_metric){energy / seconds, EG_MEASURED, "W", w->energy_source}
+                     : unavailable("W", w->energy_source);
+}
+
+eg_metric eg__peak_resident(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage); /* kibibytes */
+    return counted((double)usage.ru_maxrss * 1024, "B", "getrusage");
+}

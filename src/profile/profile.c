@@ -1,0 +1,199 @@
+/* Profiles: runs that are timed, then runs that are recorded, and what both say. */
+#include "profile/profile.h"
+#include "nn/model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { RUNS_LEAST = 30, RUNS_MOST = 1000, WARMUP = 3 };
+
+typedef struct work { /* a model, or somebody's function */
+    eg_instance *instance;
+    eg_profile_function function;
+    void *user;
+    eg_status status;
+    eg_error *error;
+} work;
+
+static void once(work *w) {
+    if (w->function) w->function(w->user);
+    else if (!w->status) w->status = eg_run(w->instance, NULL, w->error);
+}
+
+/* As many runs as were asked for, or as fit into a second. */
+static uint64_t runs_for(const eg_profile_options *o, double seconds) {
+    if (o->runs) return o->runs;
+    const double fit = 1 / (seconds > 1e-9 ? seconds : 1e-9);
+    return fit < RUNS_LEAST ? RUNS_LEAST : fit > RUNS_MOST ? RUNS_MOST : (uint64_t)fit;
+}
+
+static eg_status time_runs(eg_profile *p, work *w, eg_error *error) {
+    const uint64_t warmup = p->options.warmup ? p->options.warmup : WARMUP;
+    uint64_t start = eg_clock_ns();
+    for (uint64_t i = 0; i < warmup; i++) once(w);
+    const uint64_t runs =
+        runs_for(&p->options, (double)(eg_clock_ns() - start) * 1e-9 / (double)warmup);
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    if (w->status) return w->status;
+    p->samples =
+        eg__memory_take_array(p->memory, EG_TAG_MEASURE, (size_t)runs, sizeof *p->samples, &reason);
+    if (!p->samples) return eg__fail(error, reason.status, "%s", reason.message);
+    eg_memory_mark mark;
+    eg_memory_mark_take(p->context, &mark, NULL);
+    eg__hardware_begin(&p->watch, "");
+    for (uint64_t i = 0; i < runs; i++) {
+        start = eg_clock_ns();
+        once(w);
+        p->samples[i] = (double)(eg_clock_ns() - start) * 1e-9;
+    }
+    eg__hardware_end(&p->watch, "", &p->hardware);
+    p->sample_count = (size_t)runs;
+    eg_memory_growth growth;
+    if (eg_memory_growth_check(p->context, &mark, 0, &growth, NULL) == EG_OK)
+        p->metrics[EG_PROFILE_leaked] = (eg_metric){(double)growth.total, EG_COUNTED, "B",
+                                                    "held after the timed runs minus before"};
+    return w->status ? w->status
+                     : eg_statistics_of(p->context, p->sample_count, p->samples, &p->time, error);
+}
+
+/* A quarter as many runs as were timed, unless its turns say otherwise. */
+static eg_status record_runs(eg_profile *p, work *w, eg_error *error) {
+    const eg_recorder_options *o = &p->options.recorder;
+    uint64_t runs = p->sample_count / 4 > 10 ? p->sample_count / 4 : 10;
+    if (o->active && o->repeat)
+        runs = o->skip + (uint64_t)(o->wait + o->warmup + o->active) * o->repeat;
+    eg_status status = eg_recorder_create(p->context, o, &p->recorder, error);
+    if (!status) status = eg_instance_record(w->instance, p->recorder, error);
+    for (uint64_t i = 0; !status && i < runs; i++) {
+        once(w);
+        status = w->status;
+    }
+    eg_instance_record(w->instance, NULL, NULL);
+    return status ? status : eg__profile_rows(p, error);
+}
+
+static eg_status make(eg_context *context, const char *name, const eg_profile_options *options,
+                      eg_profile **out, eg_error *error) {
+    eg__memory *memory = eg__context_memory(context);
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    *out = NULL;
+    eg_profile *p = eg__memory_take_zeroed(memory, EG_TAG_MEASURE, sizeof *p, &reason);
+    if (!p) return eg__fail(error, reason.status, "%s", reason.message);
+    p->context = context;
+    p->memory = memory;
+    if (options) p->options = *options;
+    snprintf(p->name, sizeof p->name, "%s", name ? name : "");
+    *out = p;
+    return EG_OK;
+}
+
+static eg_status measure_ceilings(eg_profile *p, eg_error *error) {
+    const eg_ceilings_options how = {
+        .size = sizeof how, .cached = 1, .seconds = p->options.ceilings_seconds};
+    if (p->options.no_ceilings) return EG_OK;
+    eg_status status = eg_ceilings_measure(p->context, &how, &p->ceilings, error);
+    p->has_ceilings = !status;
+    return status;
+}
+
+/* First of all, so that the memory that it takes is nobody's. */
+static eg_status begin(eg_context *context, const char *name, const eg_profile_options *options,
+                       eg_memory_figures *before, eg_profile **out, eg_error *error) {
+    eg_status status = make(context, name, options, out, error);
+    if (!status) status = measure_ceilings(*out, error);
+    eg_memory_empty_cache(context);
+    eg_memory_query(context, EG_TAG_COUNT, before, NULL);
+    eg_memory_reset_peak(context);
+    if (status) eg_profile_destroy(*out);
+    return status;
+}
+
+/* What was live at the peak: the runs take nothing, so that it is what lives now, by tag. */
+static void keep_peak(eg_profile *p) {
+    for (int tag = 0; tag < EG_TAG_COUNT; tag++) {
+        eg_memory_figures figures = {0};
+        eg_memory_query(p->context, (eg_tag)tag, &figures, NULL);
+        p->peak_by_tag[tag] = figures.peak;
+    }
+}
+
+static eg_status finish(eg_profile *p, work *w, const eg_memory_figures *before, eg_error *error) {
+    eg_status status = time_runs(p, w, error);
+    if (!status && w->instance) status = record_runs(p, w, error);
+    if (!status) keep_peak(p);
+    if (!status) eg__profile_figures(p, before);
+    return status;
+}
+
+eg_status eg_profile_model(eg_model *model, const char *name, const eg_profile_options *options,
+                           eg_profile **out, eg_error *error) {
+    if (!model || !out) return eg__fail(error, EG_ERR_ARGUMENT, "profile: no model or no place");
+    eg_context *context = model->context;
+    eg_profile *p;
+    eg_memory_figures before;
+    eg_status status = begin(context, name, options, &before, &p, error);
+    *out = NULL;
+    if (status) return status;
+    status = eg__subject_open(&p->subject, model, &p->options, error);
+    work w = {.instance = p->subject.instance, .error = error};
+    if (!status) status = finish(p, &w, &before, error);
+    if (status) eg_profile_destroy(p);
+    else *out = p;
+    return status;
+}
+
+eg_status eg_quick_profile(eg_context *context, const char *name, eg_profile_function function,
+                           void *user, const eg_profile_options *options, eg_profile **out,
+                           eg_error *error) {
+    if (!context || !function || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "profile: no context, function or place");
+    eg_profile *p;
+    eg_memory_figures before;
+    eg_status status = begin(context, name, options, &before, &p, error);
+    *out = NULL;
+    if (status) return status;
+    work w = {.function = function, .user = user, .error = error};
+    status = finish(p, &w, &before, error);
+    if (status) eg_profile_destroy(p);
+    else *out = p;
+    return status;
+}
+
+void eg_profile_destroy(eg_profile *p) {
+    if (!p) return;
+    eg_recorder_destroy(p->recorder);
+    eg__subject_close(&p->subject);
+    eg__memory_give(p->memory, p->samples);
+    eg__memory_give(p->memory, p->steps);
+    eg__memory_give(p->memory, p->operations);
+    eg__memory_give(p->memory, p);
+}
+
+/* ---- questions */
+const char *eg_profile_name(const eg_profile *p) { return p->name; }
+const eg_profile_options *eg_profile_options_of(const eg_profile *p) { return &p->options; }
+eg_metric eg_profile_metric(const eg_profile *p, eg_profile_metric_id id) {
+    if ((unsigned)id < EG_PROFILE_METRICS) return p->metrics[id];
+    return (eg_metric){0, EG_UNAVAILABLE, NULL, "there is no such figure"};
+}
+void eg_profile_time(const eg_profile *p, eg_statistics *out) { *out = p->time; }
+size_t eg_profile_samples(const eg_profile *p, const double **seconds) {
+    if (seconds) *seconds = p->samples;
+    return p->sample_count;
+}
+const eg_profile_row *eg_profile_step(const eg_profile *p, size_t index) {
+    return index < p->step_count ? &p->steps[index] : NULL;
+}
+const eg_profile_row *eg_profile_operation(const eg_profile *p, size_t index) {
+    return index < p->operation_count ? &p->operations[index] : NULL;
+}
+const eg_ceilings *eg_profile_ceilings(const eg_profile *p) {
+    return p->has_ceilings ? &p->ceilings : NULL;
+}
+void eg_profile_hardware(const eg_profile *p, eg_hardware *out) { *out = p->hardware; }
+const eg_program *eg_profile_program(const eg_profile *p) { return p->subject.program; }
+const eg_recorder *eg_profile_recorder(const eg_profile *p) { return p->recorder; }
+uint64_t eg_profile_peak_tag(const eg_profile *p, eg_tag tag) {
+    return (unsigned)tag < EG_TAG_COUNT ? p->peak_by_tag[tag] : 0;
+}

@@ -1,0 +1,34 @@
+/* A profile as its parts see it. */
+#ifndef EG__PROFILE_H
+#define EG__PROFILE_H
+
+#include "engine/context.h"
+#include "profile/hardware.h"
+#include "profile/subject.h"
+
+struct eg_profile {
+    eg_context *context;
+    eg__memory *memory;
+    char name[256];
+    eg_profile_options options;
+    eg__subject subject; /* all zero = a callback */
+    eg_recorder *recorder;
+    double *samples; /* seconds of runs */
+    size_t sample_count;
+    eg_statistics time;
+    eg_metric metrics[EG_PROFILE_METRICS];
+    eg_profile_row *steps, *operations;
+    size_t step_count, operation_count;
+    bool has_ceilings;
+    eg_ceilings ceilings;
+    eg__hardware_watch watch; /* texts of sources live here */
+    eg_hardware hardware;
+    uint64_t peak_by_tag[EG_TAG_COUNT];
+};
+
+/* ---- profile_rows.c: the tables of steps and operations, from what was recorded */
+eg_status eg__profile_rows(eg_profile *profile, eg_error *error);
+/* ---- profile_metrics.c: everything that follows from time, counts and ceilings */
+void eg__profile_figures(eg_profile *profile, const eg_memory_figures *before);
+
+#endif

@@ -1,0 +1,249 @@
+/* What a program would take on the cores, the GPU and the Neural Engine of a chip. */
+#include "profile/project.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *eg_unit_name(eg_unit unit) {
+    static const char *const names[] = {
+#define EG_UNIT_TEXT(name, text) text,
+        EG_UNIT_MAP(EG_UNIT_TEXT)
+#undef EG_UNIT_TEXT
+    };
+    return (unsigned)unit < EG_UNIT_COUNT ? names[unit] : NULL;
+}
+
+/* ns, by what they are spent on */
+typedef struct spent {
+    double compute, memory, overhead;
+} spent;
+static double total(const spent *s) { return s->compute + s->memory + s->overhead; }
+
+static void unit_fill(const eg_projection *p, const spent *s, double band, const char *source,
+                      eg_unit_projection *out) {
+    const double ns = total(s);
+    out->seconds = eg__metric(ns * 1e-9, "s", EG_MODELLED, source);
+    out->low = ns * 1e-9 / band;
+    out->high = ns * 1e-9 * band;
+    out->tflops = eg__metric(ns > 0 ? p->flops / ns * 1e-3 : 0, "TFLOP/s", EG_MODELLED, source);
+    out->bandwidth = eg__metric(ns > 0 ? p->bytes / ns : 0, "GB/s", EG_MODELLED, source);
+    if (ns > 0) {
+        out->compute = s->compute / ns;
+        out->memory = s->memory / ns;
+        out->overhead = s->overhead / ns;
+    }
+}
+
+static void unit_none(const char *why, eg_unit_projection *out) {
+    out->seconds = eg__metric_unavailable("s", why);
+    out->tflops = eg__metric_unavailable("TFLOP/s", why);
+    out->bandwidth = eg__metric_unavailable("GB/s", why);
+}
+
+/* ---- cores */
+typedef struct cores {
+    eg__machine machine;
+    const eg_efficiency *efficiency;
+    double slower; /* ns are that much longer at its clock */
+    unsigned threads;
+} cores;
+
+/* One step in all its calls, by one thread or by all. */
+static spent step_spent(const cores *c, const eg_step_cost *cost, unsigned threads) {
+    const eg_kind_efficiency *k = &c->efficiency->kind[cost->kind];
+    double terms[EG__TERMS], bytes;
+    eg__cost_terms(cost, &c->machine, terms);
+    bytes = k->bytes * terms[EG__TERM_BYTES] / threads;
+    /* together they get no more than the memory gives */
+    if (threads > 1 && cost->footprint > c->machine.size[2] &&
+        cost->footprint > c->machine.size[1] && c->machine.memory_all > 0)
+        bytes = fmax(bytes, cost->bytes / c->machine.memory_all);
+    spent s = {
+        .compute = (k->product * terms[EG__TERM_PRODUCT] + k->simple * terms[EG__TERM_SIMPLE] +
+                    k->functions * terms[EG__TERM_FUNCTIONS]) /
+                   threads,
+        .memory = bytes,
+        .overhead =
+            (k->call + k->row * terms[EG__TERM_ROW] / (cost->kind == EG_KIND_SCAN ? 1 : threads)) *
+            c->slower};
+    if (threads > 1 && !cost->in_scan) s.overhead += c->machine.launch;
+    s.compute *= cost->calls;
+    s.memory *= cost->calls;
+    s.overhead *= cost->calls;
+    return s;
+}
+
+static spent cores_spent(const cores *c, size_t count, const eg_step_cost *costs,
+                         double by_kind[EG_KIND_COUNT]) {
+    spent sum = {.overhead = c->efficiency->run * c->slower};
+    for (size_t i = 0; i < count; i++) {
+        spent s = step_spent(c, &costs[i], 1);
+        const bool divides = costs[i].rows >= c->threads && costs[i].kind != EG_KIND_SCAN;
+        if (c->threads > 1 && divides) {
+            const spent all = step_spent(c, &costs[i], c->threads);
+            if (total(&all) < total(&s)) s = all;
+        } else if (c->threads > 1 && costs[i].kind == EG_KIND_SCAN)
+            s.overhead += c->machine.launch * costs[i].calls;
+        sum.compute += s.compute;
+        sum.memory += s.memory;
+        sum.overhead += s.overhead;
+        by_kind[costs[i].kind] += total(&s);
+    }
+    return sum;
+}
+
+/* Two standard deviations: of the kind that fits worst among those that matter and, on another machine,
+ * of what carries over. That kernels of another instruction set are as good is an assumption, worth a
+ * quarter. */
+static double cores_band(const cores *c, const double by_kind[EG_KIND_COUNT], double ns,
+                         bool elsewhere) {
+    const double carried = elsewhere ? 0.25 : 0;
+    double error = 0;
+    for (int i = 0; i < EG_KIND_COUNT; i++)
+        if (by_kind[i] > 0.05 * ns) error = fmax(error, c->efficiency->kind[i].error);
+    return 1 + 2 * sqrt(error * error + carried * carried);
+}
+
+/* ---- the GPU: published peaks, our assumptions of what a kernel makes of them */
+static const double gpu_compute = 0.6; /* of the f32 peak, products */
+static const double gpu_memory = 0.75; /* of the bandwidth: 639 to 700 of 819 GB/s were seen */
+static const double gpu_launch = 5e3;  /* ns per step: assumed */
+static const double gpu_start = 100e3; /* ns per run, until the result is back: assumed */
+
+static void project_gpu(const eg_chip_row *row, size_t count, const eg_step_cost *costs,
+                        const eg_projection *p, eg_unit_projection *out) {
+    if (!row || !(row->gpu_tflops > 0) || !(row->memory_gbs > 0)) {
+        unit_none("no figures of a GPU", out);
+        return;
+    }
+    spent sum = {.overhead = gpu_start};
+    for (size_t i = 0; i < count; i++) {
+        const eg_step_cost *c = &costs[i];
+        const double flops = fmax(c->flops, c->product + c->simple + c->functions);
+        const double compute = flops / (row->gpu_tflops * 1e3 * gpu_compute),
+                     memory = c->bytes / (row->memory_gbs * gpu_memory);
+        if (c->kind == EG_KIND_SCAN) continue; /* its steps are launched one by one */
+        if (compute > memory) sum.compute += c->calls * compute;
+        else sum.memory += c->calls * memory;
+        sum.overhead += c->calls * gpu_launch;
+    }
+    out->condition = "kernels for the GPU, one launch per step";
+    unit_fill(p, &sum, 2, "chip table, assumed launches of 5 us and a start of 100 us", out);
+}
+
+/* ---- the Neural Engine */
+static const double ane_compute = 0.15; /* transformers reach 1 to 3 of 11 to 19 TFLOP/s */
+static const double ane_memory = 0.5;   /* of the bandwidth: assumed */
+static const double ane_launch = 12e3;  /* ns per step: 10 to 14 us were seen on an M3 Max */
+static const double ane_start = 165e3;  /* ns per run: 0.1 to 0.23 ms were seen */
+
+/* f16, TFLOP/s; advertised figures count i8 operations from the M4 on, twice as many. */
+static double ane_peak(const eg_chip_row *row) {
+    if (row->ane_fp16_tflops > 0) return row->ane_fp16_tflops;
+    return row->ane_tops > 0 ? row->ane_tops / (row->year >= 2024 && row->ane_tops > 30 ? 2 : 1)
+                             : NAN;
+}
+
+static const char *ane_refuses(size_t count, const eg_step_cost *costs) {
+    for (size_t i = 0; i < count; i++) {
+        const char *kernel = costs[i].kernel ? costs[i].kernel : "";
+        if (costs[i].kind == EG_KIND_SYNAPSES || costs[i].kind == EG_KIND_SYNAPSES_ONE)
+            return "synapses are no product: the Neural Engine leaves them to the cores";
+        if (!strcmp(kernel, "gather") || !strcmp(kernel, "scatter") || !strcmp(kernel, "argmax"))
+            return "gather, scatter and argmax leave the Neural Engine";
+        if (!strcmp(kernel, "place") || !strcmp(kernel, "take"))
+            return "places that are known when it runs leave the Neural Engine";
+    }
+    return NULL;
+}
+
+static void project_ane(const eg_chip_row *row, size_t count, const eg_step_cost *costs,
+                        const eg_projection *p, eg_unit_projection *out) {
+    const char *refusal = ane_refuses(count, costs);
+    const double peak = row && row->ane_cores ? ane_peak(row) : NAN;
+    if (refusal || !isfinite(peak) || !(row->memory_gbs > 0)) {
+        unit_none(refusal ? refusal : "no figures of a Neural Engine", out);
+        return;
+    }
+    spent sum = {.overhead = ane_start};
+    for (size_t i = 0; i < count; i++) {
+        const eg_step_cost *c = &costs[i];
+        if (c->kind == EG_KIND_SCAN) continue; /* unrolled */
+        const double compute = fmax(c->flops, c->product) / (peak * 1e3 * ane_compute),
+                     memory = c->bytes / 2 / (row->memory_gbs * ane_memory);
+        if (compute > memory) sum.compute += c->calls * compute;
+        else sum.memory += c->calls * memory;
+        sum.overhead += c->calls * ane_launch;
+    }
+    out->condition = "f16, fixed shapes, scans unrolled; Core ML decides where it really runs";
+    unit_fill(p, &sum, 2, "chip table, launches and starts as others measured them", out);
+}
+
+/* ---- together */
+static eg_status check(size_t count, const eg_step_cost *costs, const eg_chip_row *row,
+                       const eg_project_options *o, eg_error *error) {
+    if ((count && !costs) || (!row && (!o->chip || !o->ceilings)))
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "no costs, or neither a chip nor measured ceilings");
+    if (!o->chip != !o->ceilings)
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "ceilings and the chip they are of belong together");
+    for (size_t i = 0; i < count; i++)
+        if ((unsigned)costs[i].kind >= EG_KIND_COUNT || !(costs[i].calls >= 0) ||
+            !(costs[i].flops >= 0) || !(costs[i].bytes >= 0))
+            return eg__fail(error, EG_ERR_ARGUMENT,
+                            "cost %zu: kind %d, calls, flops or bytes below 0", i,
+                            (int)costs[i].kind);
+    return EG_OK;
+}
+
+static void best_find(eg_projection *out) {
+    for (int i = 1; i < EG_UNIT_COUNT; i++) {
+        const eg_metric *s = &out->unit[i].seconds;
+        if (s->provenance != EG_UNAVAILABLE && s->value < out->unit[out->best].seconds.value)
+            out->best = (eg_unit)i;
+    }
+}
+
+static void project_cores(cores *c, size_t count, const eg_step_cost *costs, bool here,
+                          const eg_projection *p, eg_unit_projection *out) {
+    double by_kind[EG_KIND_COUNT] = {0};
+    c->threads = p->threads;
+    c->slower = c->machine.clock > 0 && c->efficiency->clock > 0
+                    ? c->efficiency->clock / c->machine.clock
+                    : 1;
+    const spent s = cores_spent(c, count, costs, by_kind);
+    out->condition = here ? "this machine, otherwise idle"
+                          : "kernels as good, in times of the peak, as those of the fit";
+    unit_fill(p, &s, cores_band(c, by_kind, total(&s), !here), c->efficiency->source, out);
+}
+
+eg_status eg_project(size_t count, const eg_step_cost *costs, const eg_chip_row *row,
+                     const eg_project_options *options, eg_projection *out, eg_error *error) {
+    eg_project_options o = {0};
+    if (options) memcpy(&o, options, eg__min(sizeof o, options->size ? options->size : sizeof o));
+    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no place for a projection");
+    eg_status status = check(count, costs, row, &o, error);
+    if (status) return status;
+    eg_efficiency kept;
+    eg_efficiency_default(&kept);
+    cores c = {.efficiency = o.efficiency ? o.efficiency : &kept};
+    status = o.ceilings ? eg__machine_measured(o.chip, o.ceilings, &c.machine, error)
+                        : eg__machine_of_row(row, c.efficiency, &c.machine, error);
+    if (status) return status;
+    memset(out, 0, sizeof *out);
+    snprintf(out->chip, sizeof out->chip, "%s", row ? row->name : o.chip->name);
+    const unsigned fast = o.ceilings ? 1 : row->fast_cores;
+    out->threads = o.threads ? o.threads : fast ? fast : 1;
+    for (size_t i = 0; i < count; i++) {
+        out->flops += costs[i].calls * costs[i].flops;
+        out->bytes += costs[i].calls * costs[i].bytes;
+    }
+    const bool here = o.ceilings && o.efficiency && o.efficiency->provenance == EG_MEASURED;
+    project_cores(&c, count, costs, here, out, &out->unit[EG_UNIT_CORES]);
+    project_gpu(row, count, costs, out, &out->unit[EG_UNIT_GPU]);
+    project_ane(row, count, costs, out, &out->unit[EG_UNIT_NEURAL_ENGINE]);
+    best_find(out);
+    return EG_OK;
+}

@@ -1,0 +1,50 @@
+/* What the fit and the projection share: a machine as ceilings, a step as times at those ceilings. */
+#ifndef EG__PROJECT_H
+#define EG__PROJECT_H
+
+#include "base/base.h"
+#include "elegans/project.h"
+
+enum { EG__LEVELS = 4 }; /* L1, L2, L3 and memory */
+typedef struct eg__machine {
+    double peak;                  /* FLOP/ns, one core */
+    double size[EG__LEVELS];      /* bytes that fit; 0 = there is no such level */
+    double bandwidth[EG__LEVELS]; /* bytes/ns, one core */
+    double memory_all;            /* bytes/ns of the memory, all cores */
+    double launch;                /* ns to start and join threads */
+    double clock;                 /* GHz; 0 = unknown */
+} eg__machine;
+/* EG_ERR_ARGUMENT names the ceiling that is missing. */
+eg_status eg__machine_measured(const eg_chip *chip, const eg_ceilings *ceilings, eg__machine *out,
+                               eg_error *error);
+/* By the table; caches are as quick, in times of the peak, as those of the efficiency's machine. */
+eg_status eg__machine_of_row(const eg_chip_row *row, const eg_efficiency *efficiency,
+                             eg__machine *out, eg_error *error);
+
+/* One call of a step in ns: what each factor of eg_kind_efficiency is a factor of. */
+enum {
+    EG__TERM_CALL,
+    EG__TERM_ROW,
+    EG__TERM_PRODUCT,
+    EG__TERM_SIMPLE,
+    EG__TERM_FUNCTIONS,
+    EG__TERM_BYTES,
+    EG__TERMS
+};
+void eg__cost_terms(const eg_step_cost *cost, const eg__machine *machine, double out[EG__TERMS]);
+
+/* Factors >= 0 for which the sum over the cases of ((terms * factors - time) / scale)^2 is least. */
+void eg__fit_factors(size_t count, const double (*terms)[EG__TERMS], const double *times,
+                     const double *scales, double factors[EG__TERMS]);
+
+/* ---- single kernels as programs, to be timed */
+typedef struct eg__fit_case eg__fit_case;
+size_t eg__fit_case_count(void);
+eg_kind eg__fit_case_kind(size_t index);
+eg_status eg__fit_case_create(eg_context *context, size_t index, eg__fit_case **out,
+                              eg_error *error);
+void eg__fit_case_destroy(eg__fit_case *c);
+const eg_program *eg__fit_case_program(const eg__fit_case *c);
+void eg__fit_case_run(void *fit_case);
+
+#endif

@@ -1,0 +1,21 @@
+/* What is profiled: a model, compiled and ready to run. */
+#ifndef EG__SUBJECT_H
+#define EG__SUBJECT_H
+
+#include "elegans/model.h"
+#include "elegans/profile.h"
+
+typedef struct eg__subject {
+    eg_context *context;
+    eg_program *program;
+    eg_weights *weights;
+    eg_instance *instance;
+    eg_tensor inputs[4]; /* x, timespans: numbers that mean nothing */
+    size_t input_count;
+} eg__subject;
+
+eg_status eg__subject_open(eg__subject *out, eg_model *model, const eg_profile_options *options,
+                           eg_error *error);
+void eg__subject_close(eg__subject *subject); /* all zero is fine */
+
+#endif

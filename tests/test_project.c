@@ -1,0 +1,436 @@
+/* Projections: their arithmetic on chips made by hand, costs that add up, fits that find what was put in.
+ * How well they predict this machine is the benchmark's business. */
+#include "test.h"
+#include "elegans/elegans.h"
+#include "profile/project.h"
+
+#include <math.h>
+
+AREA(project, "projections by hand, costs of programs, fits of known factors")
+
+static bool near(double a, double b) { return fabs(a - b) <= 1e-9 * fabs(b); }
+
+/* No caches, so that every byte takes 1/50 ns, and a FLOP 1/100. */
+static eg_chip_row chip_make(void) {
+    return (eg_chip_row){.name = "by hand",
+                         .fast_core_gflops = 100,
+                         .fast_cores = 4,
+                         .fast_mhz = 2000,
+                         .memory_gbs = 50,
+                         .fast_l1d_kb = NAN,
+                         .fast_l2_mb = NAN,
+                         .slc_mb = NAN,
+                         .gpu_tflops = 2,
+                         .ane_cores = 16,
+                         .ane_tops = 10,
+                         .ane_fp16_tflops = NAN};
+}
+
+static eg_efficiency efficiency_make(void) {
+    eg_efficiency e = {.run = 500, .clock = 2, .provenance = EG_MODELLED, .source = "by hand"};
+    for (int i = 0; i < EG_KIND_COUNT; i++)
+        e.kind[i] = (eg_kind_efficiency){100, 1, 2, 4, 3, 1, 0.1, 5};
+    e.kind[EG_KIND_SCAN] = (eg_kind_efficiency){10, 5, 0, 0, 0, 0, 0, 2};
+    return e;
+}
+
+static eg_projection project(size_t count, const eg_step_cost *costs, const eg_chip_row *row,
+                             const eg_efficiency *e, unsigned threads) {
+    eg_projection p = {0};
+    eg_error error;
+    const eg_project_options how = {.efficiency = e, .threads = threads};
+    CHECK_OK(eg_project(count, costs, row, &how, &p, &error), error);
+    return p;
+}
+
+TEST(project, one_step_by_hand) {
+    const eg_chip_row row = chip_make();
+    const eg_efficiency e = efficiency_make();
+    const eg_step_cost cost = {
+        .kind = EG_KIND_GEMM, .calls = 3, .flops = 1e6, .bytes = 5e5, .rows = 10};
+    const eg_projection p = project(1, &cost, &row, &e, 1);
+    const eg_unit_projection *c = &p.unit[EG_UNIT_CORES];
+    const double ns = 500 + 3 * (100 + 10 + 2 * 1e6 / 100 + 5e5 / 50);
+    CHECK(near(c->seconds.value, ns * 1e-9), "%g s", c->seconds.value);
+    CHECK(c->seconds.provenance == EG_MODELLED && strcmp(c->seconds.source, "by hand") == 0,
+          "source '%s'", c->seconds.source);
+    CHECK(near(c->tflops.value, 3e6 / ns * 1e-3) && near(c->bandwidth.value, 1.5e6 / ns),
+          "%g TFLOP/s, %g GB/s", c->tflops.value, c->bandwidth.value);
+    CHECK(near(c->compute, 60000 / ns) && near(c->memory, 30000 / ns) &&
+              near(c->compute + c->memory + c->overhead, 1),
+          "shares %g %g %g", c->compute, c->memory, c->overhead);
+    const double band = 1 + 2 * sqrt(0.1 * 0.1 + 0.25 * 0.25);
+    CHECK(near(c->low * band, c->seconds.value) && near(c->high, c->seconds.value * band),
+          "band %g .. %g", c->low, c->high);
+    CHECK(p.flops == 3e6 && p.bytes == 1.5e6 && p.threads == 1 && strcmp(p.chip, "by hand") == 0,
+          "sums");
+}
+
+TEST(project, each_term_has_its_factor) {
+    const eg_chip_row row = chip_make();
+    const eg_efficiency e = efficiency_make();
+    const struct {
+        eg_step_cost cost;
+        double ns; /* without the run */
+    } rows[] = {
+        {{.kind = EG_KIND_FUSED, .calls = 1, .flops = 1000}, 100 + 4 * 10},
+        {{.kind = EG_KIND_FUSED, .calls = 1, .flops = 9, .simple = 1000, .functions = 2000},
+         100 + 4 * 10 + 3 * 20},
+        {{.kind = EG_KIND_GEMV, .calls = 1, .flops = 9, .product = 1000, .simple = 500},
+         100 + 2 * 10 + 4 * 5},
+        {{.kind = EG_KIND_SYNAPSES, .calls = 2, .flops = 1000, .bytes = 1e9}, 2 * (100 + 40)},
+        {{.kind = EG_KIND_MOVE, .calls = 2, .bytes = 1000}, 2 * (100 + 20)},
+        {{.kind = EG_KIND_SCAN, .calls = 1, .rows = 64}, 10 + 5 * 64},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const eg_projection p = project(1, &rows[i].cost, &row, &e, 1);
+        CHECK(near(p.unit[EG_UNIT_CORES].seconds.value, (500 + rows[i].ns) * 1e-9), "%zu: %g", i,
+              p.unit[EG_UNIT_CORES].seconds.value);
+    }
+}
+
+TEST(project, the_footprint_picks_the_level) {
+    eg_chip_row row = chip_make();
+    eg_efficiency e = efficiency_make();
+    row.fast_l1d_kb = 64;
+    row.fast_l2_mb = 4; /* of four cores */
+    row.fast_clusters = 1;
+    row.slc_mb = 8;
+    e.level[0] = 2, e.level[1] = 0.45, e.level[2] = 0.4; /* 200, 45 and 40 bytes/ns */
+    static const double footprint[] = {1e4, 65536, 65537, 1e6, 2e6, 1e9},
+                        bandwidth[] = {200, 200, 45, 45, 40, 45};
+    for (size_t i = 0; i < sizeof footprint / sizeof *footprint; i++) {
+        const eg_step_cost cost = {
+            .kind = EG_KIND_MOVE, .calls = 1, .bytes = 9e3, .footprint = footprint[i]};
+        const eg_projection p = project(1, &cost, &row, &e, 1);
+        CHECK(near(p.unit[0].seconds.value, (600 + 9e3 / bandwidth[i]) * 1e-9), "%g bytes: %g s",
+              footprint[i], p.unit[0].seconds.value);
+    }
+}
+
+TEST(project, a_slower_clock_stretches_what_is_in_ns) {
+    eg_chip_row row = chip_make();
+    const eg_efficiency e = efficiency_make();
+    const eg_step_cost cost = {.kind = EG_KIND_FUSED, .calls = 1, .flops = 1000};
+    row.fast_mhz = 1000;
+    const eg_projection p = project(1, &cost, &row, &e, 1);
+    CHECK(near(p.unit[0].seconds.value, (2 * 600 + 40) * 1e-9), "%g s", p.unit[0].seconds.value);
+}
+
+TEST(project, threads_divide_the_work_but_not_the_calls) {
+    const eg_chip_row row = chip_make();
+    const eg_efficiency e = efficiency_make();
+    eg_step_cost big = {.kind = EG_KIND_GEMM, .calls = 1, .flops = 1e8, .rows = 64},
+                 small = {.kind = EG_KIND_GEMM, .calls = 1, .flops = 1e4, .rows = 64};
+    eg_projection p = project(1, &big, &row, &e, 0);
+    CHECK(p.threads == 4, "%u threads", p.threads);
+    CHECK(near(p.unit[0].seconds.value, (500 + 100 + 2000 + 64.0 / 4 + 2e6 / 4) * 1e-9), "%g s",
+          p.unit[0].seconds.value);
+    p = project(1, &small, &row, &e, 4); /* not worth a launch */
+    CHECK(near(p.unit[0].seconds.value, (500 + 100 + 64 + 200) * 1e-9), "%g s",
+          p.unit[0].seconds.value);
+    big.rows = 3; /* too few */
+    p = project(1, &big, &row, &e, 4);
+    CHECK(near(p.unit[0].seconds.value, (500 + 100 + 3 + 2e6) * 1e-9), "%g s",
+          p.unit[0].seconds.value);
+    const eg_step_cost scan[] = {
+        {.kind = EG_KIND_SCAN, .calls = 1, .rows = 10},
+        {.kind = EG_KIND_GEMM, .calls = 10, .flops = 1e4, .rows = 64, .in_scan = 1}};
+    p = project(2, scan, &row, &e, 4); /* one launch for all */
+    CHECK(near(p.unit[0].seconds.value, (500 + 10 + 50 + 2000 + 10 * (100 + 16 + 50)) * 1e-9),
+          "%g s", p.unit[0].seconds.value);
+}
+
+TEST(project, units_and_the_best_of_them) {
+    eg_chip_row row = chip_make();
+    const eg_efficiency e = efficiency_make();
+    const eg_step_cost tiny = {.kind = EG_KIND_GEMM, .calls = 10, .flops = 1e4, .bytes = 1e3},
+                       huge = {.kind = EG_KIND_GEMM, .calls = 2, .flops = 1e12, .bytes = 1e6};
+    eg_projection p = project(1, &tiny, &row, &e, 4);
+    CHECK(p.best == EG_UNIT_CORES, "tiny on the %s", eg_unit_name(p.best));
+    CHECK(p.unit[EG_UNIT_GPU].overhead > 0.9 && p.unit[EG_UNIT_NEURAL_ENGINE].overhead > 0.9,
+          "launches are nothing");
+    p = project(1, &huge, &row, &e, 4);
+    /* 60 % of 2 TFLOP/s, 15 % of 10 */
+    CHECK(near(p.unit[EG_UNIT_GPU].seconds.value, 2e12 / 1.2e12 + 110e-6), "GPU %g s",
+          p.unit[EG_UNIT_GPU].seconds.value);
+    CHECK(near(p.unit[EG_UNIT_NEURAL_ENGINE].seconds.value, 2e12 / 1.5e12 + 165e-6 + 24e-6),
+          "Neural Engine %g s", p.unit[EG_UNIT_NEURAL_ENGINE].seconds.value);
+    CHECK(p.best == EG_UNIT_NEURAL_ENGINE && p.unit[p.best].condition, "huge on the %s",
+          eg_unit_name(p.best));
+    CHECK(near(p.unit[EG_UNIT_GPU].high, 2 * p.unit[EG_UNIT_GPU].seconds.value), "a factor of two");
+    row.ane_fp16_tflops = 5;
+    p = project(1, &huge, &row, &e, 4);
+    CHECK(p.best == EG_UNIT_GPU, "with half an engine on the %s", eg_unit_name(p.best));
+    row.ane_fp16_tflops = NAN;
+    row.ane_tops = 38; /* i8, half as many in f16 */
+    row.year = 2024;
+    p = project(1, &huge, &row, &e, 4);
+    CHECK(near(p.unit[EG_UNIT_NEURAL_ENGINE].seconds.value, 2e12 / (19e12 * 0.15) + 189e-6), "%g s",
+          p.unit[EG_UNIT_NEURAL_ENGINE].seconds.value);
+    row.gpu_tflops = NAN;
+    row.ane_cores = 0;
+    p = project(1, &huge, &row, &e, 4);
+    CHECK(p.unit[EG_UNIT_GPU].seconds.provenance == EG_UNAVAILABLE &&
+              p.unit[EG_UNIT_NEURAL_ENGINE].seconds.provenance == EG_UNAVAILABLE &&
+              p.best == EG_UNIT_CORES,
+          "units that are not there");
+    CHECK(!eg_unit_name(EG_UNIT_COUNT) && !eg_kind_name(EG_KIND_COUNT), "names past the last");
+}
+
+TEST(project, what_the_neural_engine_refuses) {
+    static const struct {
+        eg_kind kind;
+        const char *kernel, *part;
+    } rows[] = {{EG_KIND_SYNAPSES, "synapses", "synapses"},
+                {EG_KIND_SYNAPSES_ONE, NULL, "synapses"},
+                {EG_KIND_MOVE, "gather", "gather"},
+                {EG_KIND_SUMS, "argmax", "argmax"},
+                {EG_KIND_MOVE, "take", "places"}};
+    const eg_chip_row row = chip_make();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const eg_step_cost cost = {.kind = rows[i].kind, .kernel = rows[i].kernel, .calls = 1};
+        const eg_projection p = project(1, &cost, &row, NULL, 1);
+        const eg_metric *s = &p.unit[EG_UNIT_NEURAL_ENGINE].seconds;
+        CHECK(s->provenance == EG_UNAVAILABLE && strstr(s->source, rows[i].part), "%zu: '%s'", i,
+              s->source);
+    }
+}
+
+TEST(project, every_chip_of_the_table) {
+    const eg_step_cost cost = {
+        .kind = EG_KIND_GEMM, .calls = 1, .flops = 1e9, .bytes = 1e7, .rows = 1024};
+    double m1 = 0;
+    for (size_t i = 0; i < eg_chip_table_size(); i++) {
+        eg_chip_row row;
+        eg_error error;
+        CHECK_OK(eg_chip_table_get(i, &row, &error), error);
+        const eg_projection p = project(1, &cost, &row, NULL, 0);
+        const double s = p.unit[EG_UNIT_CORES].seconds.value;
+        CHECK(s > 1e-5 && s < 1e-1, "%s: %g s", row.name, s);
+        if (i == 0) m1 = s;
+        CHECK(s <= m1, "%s is slower than an M1", row.name);
+    }
+}
+
+static eg_ceilings ceilings_make(void) {
+    return (eg_ceilings){.clock = {2, EG_MEASURED, "GHz", ""},
+                         .fma_one = {100, EG_MEASURED, "GFLOP/s", ""},
+                         .l1_one = {200, EG_MEASURED, "GB/s", ""},
+                         .dram_one = {50, EG_MEASURED, "GB/s", ""}};
+}
+
+TEST(project, measured_ceilings_come_first) {
+    eg_ceilings c = ceilings_make();
+    eg_chip chip = {.name = "here", .kinds = {{.l1d_bytes = 32768, .l2_bytes = 1 << 20}}};
+    eg_efficiency e = efficiency_make();
+    eg_projection p;
+    eg_error error;
+    e.provenance = EG_MEASURED;
+    const eg_step_cost costs[] = {{.kind = EG_KIND_MOVE, .calls = 1, .bytes = 1e4},
+                                  {.kind = EG_KIND_MOVE, .calls = 1, .bytes = 1e5}};
+    const eg_project_options how = {
+        .size = sizeof how, .efficiency = &e, .chip = &chip, .ceilings = &c};
+    CHECK_OK(eg_project(2, costs, NULL, &how, &p, &error), error);
+    /* the second level was not measured */
+    CHECK(near(p.unit[0].seconds.value, (500 + 200 + 50 + 2000) * 1e-9), "%g s",
+          p.unit[0].seconds.value);
+    CHECK(near(p.unit[0].high, p.unit[0].seconds.value * 1.2) && p.threads == 1, "band %g",
+          p.unit[0].high / p.unit[0].seconds.value);
+    c.fma_one.provenance = EG_UNAVAILABLE;
+    CHECK_FAILS(eg_project(2, costs, NULL, &how, &p, &error), error, EG_ERR_ARGUMENT, "peak");
+    c = ceilings_make();
+    c.dram_one.provenance = EG_UNAVAILABLE;
+    CHECK_FAILS(eg_project(2, costs, NULL, &how, &p, &error), error, EG_ERR_ARGUMENT, "bandwidth");
+}
+
+TEST(project, refusals) {
+    const eg_chip_row row = chip_make();
+    eg_chip_row blank = row;
+    eg_projection p;
+    eg_error error;
+    eg_step_cost cost = {.kind = EG_KIND_GEMM, .calls = 1};
+    const eg_chip chip = {.name = "here"};
+    const eg_project_options half = {.chip = &chip};
+    blank.fast_core_gflops = NAN;
+    CHECK_FAILS(eg_project(1, &cost, NULL, NULL, &p, &error), error, EG_ERR_ARGUMENT, "neither");
+    CHECK_FAILS(eg_project(1, NULL, &row, NULL, &p, &error), error, EG_ERR_ARGUMENT, "no costs");
+    CHECK_FAILS(eg_project(1, &cost, &row, NULL, NULL, &error), error, EG_ERR_ARGUMENT, "no place");
+    CHECK_FAILS(eg_project(1, &cost, &row, &half, &p, &error), error, EG_ERR_ARGUMENT, "together");
+    CHECK_FAILS(eg_project(1, &cost, &blank, NULL, &p, &error), error, EG_ERR_ARGUMENT,
+                "'by hand'");
+    cost.calls = -1;
+    CHECK_FAILS(eg_project(1, &cost, &row, NULL, &p, &error), error, EG_ERR_ARGUMENT, "cost 0");
+    cost = (eg_step_cost){.kind = EG_KIND_COUNT};
+    CHECK_FAILS(eg_project(1, &cost, &row, NULL, &p, &error), error, EG_ERR_ARGUMENT, "cost 0");
+    CHECK_OK(eg_project(0, NULL, &row, NULL, &p, &error), error);
+    CHECK_FAILS(eg_program_costs(NULL, &cost, &(size_t){0}, &error), error, EG_ERR_ARGUMENT,
+                "no program");
+}
+
+/* ---- costs of programs */
+static eg_context *context_make(unsigned threads) {
+    eg_context *context;
+    eg_error error;
+    CHECK_OK(eg_context_create(&context, &(eg_context_options){.threads = threads}, &error), error);
+    return context;
+}
+
+enum { COSTS = 128 };
+static size_t costs_of(eg_context *context, eg_graph *g, eg_node y, int training,
+                       eg_step_cost costs[COSTS], eg_program_info *info) {
+    eg_program *program;
+    eg_error error;
+    size_t count = 0;
+    const eg_compile_options how = {.training = training};
+    CHECK_OK(eg_compile(context, g, 1, &(eg_output){"y", y}, &how, &program, &error), error);
+    eg_program_info_get(program, info);
+    CHECK(info->steps <= COSTS, "%zu steps", info->steps);
+    CHECK_OK(eg_program_costs(program, costs, &count, &error), error);
+    eg_program_release(program);
+    return count;
+}
+
+TEST(project, costs_add_up) {
+    static const char *const specs[] = {"cfc:autoncp:32:8,in=4,mixed=1", "ltc:autoncp:16:4,in=4",
+                                        "cfc:32,in=4,dropout=0.1"};
+    eg_context *context = context_make(1);
+    for (size_t i = 0; i < 3; i++) {
+        eg_model *model;
+        eg_graph *g;
+        eg_model_nodes nodes;
+        eg_error error;
+        eg_step_cost costs[COSTS];
+        eg_program_info info;
+        CHECK_OK(eg_model_open(context, specs[i], &model, &error), error);
+        CHECK_OK(eg_graph_create(context, &g, &error), error);
+        CHECK_OK(
+            eg_model_build(model, g, &(eg_model_options){.batch = 3, .time = 7}, &nodes, &error),
+            error);
+        const size_t count = costs_of(context, g, nodes.y, i == 2, costs, &info);
+        double flops = 0, bytes = 0;
+        unsigned scans = 0;
+        for (size_t k = 0; k < count; k++) {
+            flops += costs[k].calls * costs[k].flops;
+            bytes += costs[k].calls * costs[k].bytes;
+            scans += costs[k].kind == EG_KIND_SCAN && costs[k].rows == 7;
+            CHECK(costs[k].calls == (costs[k].in_scan ? 7 : 1), "step %zu: %g calls", k,
+                  costs[k].calls);
+            CHECK(costs[k].footprint >= costs[k].bytes, "step %zu: footprint", k);
+        }
+        CHECK(flops == info.flops && bytes == info.bytes, "%s: %g of %g FLOPs, %g of %g bytes",
+              specs[i], flops, info.flops, bytes, info.bytes);
+        CHECK(scans == 1, "%s: %u scans", specs[i], scans);
+        eg_graph_destroy(g);
+        eg_model_destroy(model);
+    }
+    eg_context_destroy(context);
+}
+
+TEST(project, kinds_of_steps) {
+    eg_context *context = context_make(1);
+    static const struct {
+        uint64_t rows;
+        int what; /* 0 product with bias and tanh, 1 softmax, 2 norm, 3 sum, 4 concat, 5 tanh */
+        eg_kind kind;
+        double product, simple, functions;
+    } rows[] = {{4, 0, EG_KIND_GEMM, 2.0 * 4 * 32 * 20, 0, 4 * 20 * 18},
+                {1, 0, EG_KIND_GEMV, 2.0 * 32 * 20, 0, 20 * 18},
+                {4, 1, EG_KIND_NORMS, 0, NAN, 4 * 32 * 14},
+                {4, 2, EG_KIND_NORMS, 0, NAN, 0},
+                {4, 3, EG_KIND_SUMS, 0, NAN, 0},
+                {4, 4, EG_KIND_MOVE, 0, 0, 0},
+                {4, 5, EG_KIND_FUSED, 0, 0, 80 * 18}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        eg_graph *g;
+        eg_error error;
+        eg_step_cost costs[COSTS];
+        eg_program_info info;
+        CHECK_OK(eg_graph_create(context, &g, &error), error);
+        eg_node x = eg_input(g, "x", EG_F32, 2, (uint64_t[]){rows[i].rows, 20}), y = x;
+        const uint64_t n = 20;
+        if (rows[i].what == 0)
+            y = eg_tanh(g, eg_add(g, eg_matmul(g, x, eg_parameter(g, "w", 2, (uint64_t[]){20, 20})),
+                                  eg_parameter(g, "b", 1, &n)));
+        if (rows[i].what == 1) y = eg_softmax(g, x);
+        if (rows[i].what == 2) y = eg_layer_norm(g, x, 1e-5);
+        if (rows[i].what == 3) y = eg_sum(g, x, 2, 0);
+        if (rows[i].what == 4) y = eg_concat(g, 1, 2, (eg_node[]){x, x});
+        if (rows[i].what == 5) y = eg_tanh(g, x);
+        const size_t count = costs_of(context, g, y, 0, costs, &info);
+        const eg_step_cost *c = &costs[0];
+        CHECK(count > 0 && c->kind == rows[i].kind, "%zu: %s", i, eg_kind_name(c->kind));
+        CHECK(c->product == rows[i].product, "%zu: product %g", i, c->product);
+        CHECK(isnan(rows[i].simple) ? c->simple > 0 : c->simple == rows[i].simple, "%zu: simple %g",
+              i, c->simple);
+        CHECK(near(c->functions, rows[i].functions), "%zu: functions %g", i, c->functions);
+        eg_graph_destroy(g);
+    }
+    eg_context_destroy(context);
+}
+
+/* ---- fits */
+TEST(project, a_fit_finds_what_was_put_in) {
+    enum { N = 24 };
+    static const double truth[EG__TERMS] = {20, 3, 1.1, 0, 2, 0.7};
+    double terms[N][EG__TERMS], times[N], found[EG__TERMS];
+    uint64_t state = 7;
+    for (int i = 0; i < N; i++) {
+        times[i] = 0;
+        for (int k = 0; k < EG__TERMS; k++) {
+            terms[i][k] = k ? 500 * (1 + (double)test_random(&state)) : 1;
+            times[i] += truth[k] * terms[i][k];
+        }
+    }
+    eg__fit_factors(N, (const double(*)[EG__TERMS])terms, times, times, found);
+    for (int k = 1; k < EG__TERMS; k++)
+        CHECK(fabs(found[k] - truth[k]) < 0.02, "factor %d: %g", k, found[k]);
+    for (int i = 0; i < N; i++) times[i] = -1; /* nothing that is not negative comes close */
+    eg__fit_factors(N, (const double(*)[EG__TERMS])terms, times, terms[0] + 1, found);
+    for (int k = 0; k < EG__TERMS; k++) CHECK(found[k] == 0, "factor %d: %g", k, found[k]);
+}
+
+TEST(project, a_short_fit_is_complete) {
+    eg_context *context = context_make(1), *two = context_make(2);
+    eg_efficiency e;
+    eg_error error;
+    eg_ceilings c = ceilings_make();
+    CHECK_OK(eg_efficiency_fit(context, &c, 0.001, &e, &error), error);
+    CHECK(e.provenance == EG_MEASURED && e.source && e.run >= 0 && e.clock == 2 && e.error > 0,
+          "run %g, clock %g, error %g", e.run, e.clock, e.error);
+    for (int i = 0; i < EG_KIND_COUNT; i++) {
+        const eg_kind_efficiency *k = &e.kind[i];
+        CHECK(k->cases >= 2 && k->call >= 0 && k->row >= 0 && k->product >= 0 && k->simple >= 0 &&
+                  k->functions >= 0 && k->bytes >= 0 && isfinite(k->error),
+              "%s", eg_kind_name((eg_kind)i));
+    }
+    CHECK_FAILS(eg_efficiency_fit(two, &c, 0, &e, &error), error, EG_ERR_ARGUMENT, "2 threads");
+    CHECK_FAILS(eg_efficiency_fit(context, NULL, 0, &e, &error), error, EG_ERR_ARGUMENT, "no ");
+    CHECK_FAILS(eg_efficiency_fit(context, &c, -1, &e, &error), error, EG_ERR_ARGUMENT, "no ");
+    c.fma_one.provenance = EG_UNAVAILABLE;
+    CHECK_FAILS(eg_efficiency_fit(context, &c, 0, &e, &error), error, EG_ERR_ARGUMENT, "peak");
+    eg_context_destroy(context);
+    eg_context_destroy(two);
+}
+
+static eg_status attempt(void *user, eg_context *context, eg_error *error) {
+    eg__fit_case *c;
+    eg_status status = eg__fit_case_create(context, *(size_t *)user, &c, error);
+    if (!status) eg__fit_case_run(c);
+    eg__fit_case_destroy(c);
+    return status;
+}
+
+TEST(project, every_allocation_of_a_case_may_fail) {
+    size_t last = eg__fit_case_count() - 1;
+    const int failed = test_every_allocation_within(attempt, &last);
+    CHECK(failed > 10, "only %d allocations", failed);
+}
+
+TEST(project, the_kept_efficiencies) {
+    eg_efficiency e;
+    eg_efficiency_default(&e);
+    CHECK(e.provenance == EG_MODELLED && e.source && e.source[0] && e.clock > 0, "provenance");
+    for (int i = 0; i < EG_KIND_COUNT; i++)
+        CHECK(e.kind[i].cases > 1 && e.kind[i].error < 0.3, "%s", eg_kind_name((eg_kind)i));
+}
