@@ -158,6 +158,7 @@ typedef struct eg_profile_options { /* all zero = defaults */
     eg_recorder_options recorder;   /* of the runs that are recorded: its turns */
     int no_ceilings;                /* nothing is measured but the runs */
     double ceilings_seconds;        /* 0 = 1.5, when there are none stored */
+    int no_cache;                   /* caches are not simulated where nothing counts their hits */
 } eg_profile_options;
 
 typedef struct eg_profile_row {     /* a step, or all calls of an operation on one shape */

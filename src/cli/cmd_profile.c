@@ -1,6 +1,7 @@
 /* elegans profile: what a model costs on this machine. */
 #include "profile.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static int read_part(const char *name, unsigned *out) {
@@ -51,8 +52,15 @@ static int check_sort(const char *sort) {
     return sort ? fail(EXIT_USAGE, "--sort: '%s' is not a column", sort) : -1;
 }
 
+static json *whole_json(eg_context *context, const eg_profile *profile, const eg_analysis *analysis,
+                        const devices *d, unsigned parts) {
+    json *document = profile_json(context, profile, analysis, parts);
+    if (d->count) json_put(document, "devices", devices_json(d));
+    return document;
+}
+
 static int write_files(eg_context *context, const eg_profile *profile, const eg_analysis *analysis,
-                       const profile_wish *w) {
+                       const devices *d, const profile_wish *w) {
     eg_error error;
     if (w->trace && eg_profile_trace(profile, w->trace, &error))
         return fail(EXIT_FAILED, "%s", error.message);
@@ -62,7 +70,7 @@ static int write_files(eg_context *context, const eg_profile *profile, const eg_
     output_file file;
     int code = output_begin(&file, w->output);
     if (code >= 0) return code;
-    json_write_line(profile_json(context, profile, analysis, PART_ALL), file.file);
+    json_write_line(whole_json(context, profile, analysis, d, PART_ALL), file.file);
     return output_end(&file);
 }
 
@@ -82,9 +90,16 @@ static int run(eg_context *context, const profile_wish *w, const eg_profile_opti
     if (eg_profile_model(model, w->model, options, &profile, &error) ||
         eg_analyse(profile, &analysis, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
-    if (code < 0) code = write_files(context, profile, analysis, w);
-    if (code < 0 && w->json) code = json_print(profile_json(context, profile, analysis, w->parts));
-    else if (code < 0) code = profile_print(profile, analysis, w);
+    devices *d = calloc(1, sizeof *d);
+    if (code < 0 && !d) code = fail(EXIT_FAILED, "no memory");
+    if (code < 0 && w->device) code = devices_project(profile, w->device, d);
+    if (code < 0) code = write_files(context, profile, analysis, d, w);
+    if (code < 0 && w->json) code = json_print(whole_json(context, profile, analysis, d, w->parts));
+    else if (code < 0) {
+        code = profile_print(profile, analysis, w);
+        if (d->count) devices_print(d);
+    }
+    free(d);
     eg_analysis_destroy(analysis);
     eg_profile_destroy(profile);
     eg_model_destroy(model);
@@ -112,6 +127,8 @@ int cmd_profile(int argc, char **argv) {
         {"--sweep", OPTION_TEXT, &w.sweep, "batch=N,N", "several batches, beside each other"},
         {"--ablation", OPTION_FLAG, &w.ablation, NULL,
          "compiled or not, one thread or all, in turns"},
+        {"--device", OPTION_TEXT, &w.device, "CHIPS",
+         "what it would take on M1, M1 Max, ..., or all"},
         {"--trace", OPTION_TEXT, &w.trace, "FILE", "write Chrome's trace format (ui.perfetto.dev)"},
         {"--stacks", OPTION_TEXT, &w.stacks, "FILE", "write folded stacks, for flame graphs"},
         {"--output", OPTION_TEXT, &w.output, "FILE", "write all of it as JSON, for elegans report"},

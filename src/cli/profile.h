@@ -7,7 +7,7 @@
 enum { PART_COMPUTE = 1, PART_MEMORY = 2, PART_HARDWARE = 4, PART_ALL = 7 };
 
 typedef struct profile_wish {
-    const char *model, *sort, *trace, *stacks, *output, *sweep;
+    const char *model, *sort, *trace, *stacks, *output, *sweep, *device;
     unsigned parts;
     uint64_t top;
     bool steps, json, ablation;
@@ -18,6 +18,21 @@ int profile_print(const eg_profile *profile, const eg_analysis *analysis, const 
 /* ---- profile_json.c */
 json *profile_json(eg_context *context, const eg_profile *profile, const eg_analysis *analysis,
                    unsigned parts);
+
+/* ---- profile_devices.c: the same program on other chips; -1 to go on, or the exit code */
+enum { DEVICES_MOST = 64 };
+typedef struct device {
+    char name[64];
+    eg_projection projection;
+    eg_requirement_result compute, bandwidth;
+} device;
+typedef struct devices {
+    device list[DEVICES_MOST];
+    size_t count;
+} devices;
+int devices_project(const eg_profile *profile, const char *which, devices *out);
+void devices_print(const devices *d);
+json *devices_json(const devices *d);
 
 /* ---- profile_sweep.c: the same model in several ways; both return the exit code */
 int profile_sweep(eg_model *model, const profile_wish *wish, const eg_profile_options *options);

@@ -103,8 +103,9 @@ static void set_compute(eg_profile *p) {
 static void set_memory(eg_profile *p, const eg_memory_figures *before) {
     eg_memory_figures now;
     if (eg_memory_query(p->context, EG_TAG_COUNT, &now, NULL)) return;
-    set(p, EG_PROFILE_peak_memory, (double)now.peak, EG_COUNTED, "allocations of the library");
-    set(p, EG_PROFILE_current_memory, (double)now.current, EG_COUNTED,
+    const double peak = (double)now.peak - (double)before->current; /* what others held is theirs */
+    set(p, EG_PROFILE_peak_memory, peak, EG_COUNTED, "allocations of the library");
+    set(p, EG_PROFILE_current_memory, (double)now.current - (double)before->current, EG_COUNTED,
         "allocations of the library");
     set(p, EG_PROFILE_total_allocated, (double)(now.total_allocated - before->total_allocated),
         EG_COUNTED, "allocations of the library");
@@ -127,6 +128,28 @@ static void set_units(eg_profile *p) {
          apple ? "no interface of the system tells cycles of the Neural Engine" : why);
     none(p, EG_PROFILE_transfer_rate,
          "the cores compute where the data are: nothing is transferred");
+}
+
+/* Where nothing counts them: the accesses of the program through caches of this machine in software. */
+static void simulate_cache(eg_profile *p) {
+    eg_cache_geometry geometry;
+    eg_cache_result result;
+    if (!p->subject.program || p->options.no_cache ||
+        eg_cache_geometry_of_chip(&p->context->chip, &geometry, NULL) ||
+        eg_cache_simulate(p->subject.program, &geometry, NULL, &result, NULL, NULL))
+        return;
+    const eg_metric *dram =
+        eg__threads_count(p->context->threads) == 1 ? &p->ceilings.dram_one : &p->ceilings.dram_all;
+    const double bytes = result.dram_read.value + result.dram_write.value;
+    const double gbps = bytes / p->time.p50.value * 1e-9;
+    if (result.level[0].hit_rate.provenance != EG_UNAVAILABLE)
+        set(p, EG_PROFILE_cache_hit_rate, result.level[0].hit_rate.value, EG_SIMULATED,
+            "accesses of the compiled steps through caches of this size, L1");
+    set(p, EG_PROFILE_memory_bandwidth, gbps, EG_SIMULATED,
+        "lines that the last simulated cache fetched and gave back / median time");
+    if (p->has_ceilings && dram->provenance == EG_MEASURED)
+        set(p, EG_PROFILE_mc_utilization, gbps / dram->value, EG_SIMULATED,
+            "memory_bandwidth / measured bandwidth of the DRAM");
 }
 
 static void set_hardware(eg_profile *p) {
@@ -156,6 +179,7 @@ static void set_hardware(eg_profile *p) {
     none(p, EG_PROFILE_cache_hit_rate, h->cache_references.source);
     none(p, EG_PROFILE_memory_bandwidth, h->cache_references.source);
     none(p, EG_PROFILE_mc_utilization, h->cache_references.source);
+    simulate_cache(p);
 }
 
 void eg__profile_figures(eg_profile *p, const eg_memory_figures *before) {

@@ -66,7 +66,7 @@ static bool layout(const eg__facts *f, eg_finding *out) {
 }
 
 static bool cache(const eg__facts *f, eg_finding *out) {
-    const bool misses = f->hit_rate < 0.9;
+    const bool misses = f->hit_rate < 0.8;
     if (!misses && !(f->last_cache > 0 && f->working_set > f->last_cache)) return false;
     if (misses)
         snprintf(out->text, sizeof out->text, "the cache serves %.0f %% of all accesses",
