@@ -314,10 +314,11 @@ EG_API eg_status eg_cache_geometry_of_row(const eg_chip_row *row, eg_cache_geome
                                           eg_error *error);
 
 typedef struct eg_cache_options { /* all zero = defaults */
-    uint32_t sampling; /* one of so many sets is simulated, a power of two; 0 = 8, 1 = all */
-    uint32_t warm;     /* runs before the one that is counted; 0 = 1 */
-    int cold;          /* 1: none, the caches are empty */
-    uint64_t length;   /* steps of the scans; 0 = as many as they were built with */
+    uint32_t
+        sampling; /* one of so many sets is simulated, a power of two; 0 = all, or 8 where that takes long */
+    uint32_t warm;   /* runs before the one that is counted; 0 = 1 */
+    int cold;        /* 1: none, the caches are empty */
+    uint64_t length; /* steps of the scans; 0 = as many as they were built with */
 } eg_cache_options;
 
 /* Of one run. Accesses of the first level are exact, the rest is scaled up from the sets that were

@@ -132,14 +132,11 @@ static bool level_touch(eg__cache *c, unsigned i, uint64_t address, bool write) 
 }
 
 /* Only the first level sees that something is written; the others hear of it when the line leaves. */
-bool eg__cache_touch(eg__cache *c, uint64_t address, bool write) {
-    if (level_touch(c, 0, address, write)) return false;
-    for (unsigned i = 1; i < c->levels; i++) {
-        if (level_touch(c, i, address, false)) return true;
-        c->counts->misses[i]++;
-    }
+unsigned eg__cache_touch(eg__cache *c, uint64_t address, bool write) {
+    for (unsigned i = 0; i < c->levels; i++)
+        if (level_touch(c, i, address, write && i == 0)) return i;
     c->counts->fetched++;
-    return true;
+    return c->levels;
 }
 
 /* ---- figures */

@@ -34,8 +34,8 @@ eg_status eg__cache_create(eg__cache *cache, eg__memory *memory, const eg_cache_
                            unsigned sampling, eg_error *error);
 void eg__cache_destroy(eg__cache *cache);
 
-/* The line of `address`, at all levels; true when the first level did not have it. */
-bool eg__cache_touch(eg__cache *cache, uint64_t address, bool write);
+/* The line of `address`, at all levels; how many of them did not have it. */
+unsigned eg__cache_touch(eg__cache *cache, uint64_t address, bool write);
 
 /* Sets go by groups that are the same at every level, so that a group is simulated at all or none. */
 static inline bool eg__cache_is_seen(const eg__cache *cache, uint64_t address) {
@@ -44,20 +44,21 @@ static inline bool eg__cache_is_seen(const eg__cache *cache, uint64_t address) {
            cache->limit; /* odd: every group has its own hash */
 }
 
-/* One load or store of `bytes` bytes, which is not more than a line. */
+/* One load or store of `bytes` bytes, which is not more than a line. Of two lines that it touches, the one
+ * that is farther away counts. */
 static inline void eg__cache_access(eg__cache *cache, uint64_t address, unsigned bytes,
                                     bool write) {
     const uint64_t last = address + bytes - 1;
+    unsigned missed = 0;
     cache->counts->all++;
     cache->counts->bytes += bytes;
-    bool missed = false;
-    if (eg__cache_is_seen(cache, address)) {
-        missed = eg__cache_touch(cache, address, write);
-        cache->counts->misses[0] += missed;
-    }
+    if (eg__cache_is_seen(cache, address)) missed = eg__cache_touch(cache, address, write);
     if (address >> cache->first_shift != last >> cache->first_shift &&
-        eg__cache_is_seen(cache, last) && eg__cache_touch(cache, last, write))
-        cache->counts->misses[0] += !missed; /* still one access */
+        eg__cache_is_seen(cache, last)) {
+        const unsigned second = eg__cache_touch(cache, last, write);
+        missed = second > missed ? second : missed;
+    }
+    for (unsigned i = 0; i < missed; i++) cache->counts->misses[i]++;
 }
 
 /* Adds to *out, with misses scaled up from what was seen. */

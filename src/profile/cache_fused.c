@@ -1,4 +1,4 @@
-/* The accesses of fused_f32 and cfc_gate_f32: blocks, registers in memory, operands. */
+/* The accesses of fused_f32, cfc_gate_f32 and ltc_update_f32: blocks, registers in memory, operands. */
 #include "profile/cache_steps.h"
 
 /* as in fused_f32_body.h and cfc_gate_f32_body.h */
@@ -113,34 +113,69 @@ void eg__cache_fused_run(const eg__cache_walk *w, const eg__cache_fused *fused) 
         }
 }
 
-void eg__cache_gate_run(const eg__cache_walk *w, const eg__cache_fused *f) {
+/* ---- kernels of frequent programs: from the loads to the stores all is in registers */
+typedef struct streams {
+    size_t reads, writes;
+    uint8_t read[8], written[2]; /* places */
+} streams;
+
+/* `together` vectors of each stream at a time, along row r. */
+static void row_run(const eg__cache_walk *w, const eg__cache_fused *f, const streams *s, size_t r,
+                    size_t lanes, size_t together) {
+    for (size_t i = 0, n; i < f->columns; i += n) {
+        n = together * lanes;
+        if (i + n > f->columns) n = eg__min(lanes, f->columns - i);
+        for (size_t k = 0; k < s->reads + s->writes; k++) {
+            const bool writes = k >= s->reads;
+            const unsigned operand =
+                (writes ? s->written[k - s->reads] : s->read[k]) - EG__FUSED_REGISTERS;
+            const size_t row = f->program->kind[operand] == EG__FULL ? r * f->stride[operand] : 0;
+            const uint64_t at = f->at[operand] + sizeof(float) * (row + i);
+            if (writes) eg__cache_write_row(w, at, n, lanes);
+            else eg__cache_read_row(w, at, n, lanes);
+        }
+    }
+}
+
+/* One value per row, or one for all. */
+static void value_read(const eg__cache_walk *w, const eg__cache_fused *f, uint8_t place, size_t r) {
+    const unsigned i = place - EG__FUSED_REGISTERS;
+    const size_t row = f->program->kind[i] == EG__ROW ? r * f->stride[i] : 0;
+    eg__cache_read(w, f->at[i] + sizeof(float) * row, 1);
+}
+
+static void gate_run(const eg__cache_walk *w, const eg__cache_fused *f) {
     const eg__fused_instruction *code = f->program->code;
     const size_t lanes = eg__cache_lanes(w, EG__OP_cfc_gate_f32);
-    if (lanes == 1) {
-        eg__cache_fused_run(w, f);
-        return;
-    }
-    enum { A, B, TA, TB, INPUTS, OUT = INPUTS, COPY, PLACES };
+    const bool timed = code[2].op == EG__FUSED_FMA_SIGMOID;
     const bool first = f->program->kind[code[2].a - EG__FUSED_REGISTERS] != EG__FULL;
     const bool copies = f->program->length == 5;
-    const uint8_t place[PLACES] = {code[0].a, code[1].a,   first ? code[2].b : code[2].a,
-                                   code[2].c, code[3].out, copies ? code[4].out : 0};
-    const unsigned ts = (first ? code[2].a : code[2].b) - EG__FUSED_REGISTERS;
+    const streams s = {
+        4,
+        copies ? 2 : 1,
+        {code[0].a, code[1].a, first ? code[2].b : code[2].a, timed ? code[2].c : code[2].b},
+        {code[3].out, copies ? code[4].out : 0}};
     for (size_t r = 0; r < f->rows; r++) {
-        uint64_t at[PLACES];
-        eg__cache_read(w, f->at[ts] + sizeof(float) * r * f->stride[ts], 1);
-        for (unsigned k = 0; k < (copies ? PLACES : COPY); k++) {
-            const unsigned operand = place[k] - EG__FUSED_REGISTERS;
-            at[k] = f->at[operand] + sizeof(float) * r * f->stride[operand];
-        }
-        for (size_t i = 0, n; i < f->columns; i += n) {
-            n = ABREAST * lanes;
-            if (i + n > f->columns) n = eg__min(lanes, f->columns - i);
-            for (unsigned k = 0; k < INPUTS; k++)
-                eg__cache_read_row(w, at[k] + sizeof(float) * i, n, lanes);
-            for (unsigned k = OUT; k < (copies ? PLACES : COPY); k++)
-                eg__cache_write_row(w, at[k] + sizeof(float) * i, n, lanes);
-        }
+        if (timed) value_read(w, f, first ? code[2].a : code[2].b, r);
+        row_run(w, f, &s, r, lanes, ABREAST);
+    }
+}
+
+/* Of a choice the value that was computed is taken: time has passed. */
+static void update_run(const eg__cache_walk *w, const eg__cache_fused *f) {
+    const eg__fused_instruction *code = f->program->code, *tail = &code[3];
+    const size_t lanes = eg__cache_lanes(w, EG__OP_ltc_update_f32);
+    const bool has_tail = f->program->length == 4;
+    streams s = {4, 0, {code[0].a, code[0].b, code[1].a, code[1].b}, {0}};
+    if (has_tail && tail->op == EG__FUSED_FMA) {
+        s.read[s.reads++] = tail->a == code[2].out ? tail->b : tail->a;
+        s.read[s.reads++] = tail->c;
+    }
+    if (code[2].out >= EG__FUSED_REGISTERS) s.written[s.writes++] = code[2].out;
+    if (has_tail) s.written[s.writes++] = tail->out;
+    for (size_t r = 0; r < f->rows; r++) {
+        if (has_tail && tail->op == EG__FUSED_SELECT) value_read(w, f, tail->a, r);
+        row_run(w, f, &s, r, lanes, TOGETHER);
     }
 }
 
@@ -155,6 +190,11 @@ void eg__cache_step_fused(const eg__cache_walk *w, const eg__step *step) {
         f.stride[i] = step->operand[i].stride;
     }
     if (!f.rows || !f.columns) return;
-    if (fused->kernel == w->program->kernels->fused_f32) eg__cache_fused_run(w, &f);
-    else eg__cache_gate_run(w, &f);
+    const eg__kernels *kernels = w->program->kernels;
+    if (fused->kernel == kernels->cfc_gate_f32 && eg__cache_lanes(w, EG__OP_cfc_gate_f32) > 1)
+        gate_run(w, &f);
+    else if (fused->kernel == kernels->ltc_update_f32 &&
+             eg__cache_lanes(w, EG__OP_ltc_update_f32) > 1)
+        update_run(w, &f);
+    else eg__cache_fused_run(w, &f);
 }

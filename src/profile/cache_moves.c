@@ -16,27 +16,25 @@ static void plane_numbers(const eg__cache_walk *w, const plane *p) {
         }
 }
 
-/* Rows of `from` become columns of `to`: squares of `side` in strips of 64 columns. */
-static void plane_transpose(const eg__cache_walk *w, const plane *p) {
+/* Squares of `side` in strips of 64 columns. */
+void eg__cache_transpose(const eg__cache_walk *w, size_t side, const eg__cache_move *m) {
     enum { STRIP = 64 }; /* as in transpose_f32_body.h */
-    const size_t side = eg__cache_lanes(w, EG__OP_transpose_f32);
-    for (size_t strip = 0; strip < p->columns; strip += STRIP) {
-        const size_t end = eg__min(strip + STRIP, p->columns);
-        for (size_t r = 0; r < p->rows; r += side)
+    for (size_t strip = 0; strip < m->columns; strip += STRIP) {
+        const size_t end = eg__min(strip + STRIP, m->columns);
+        for (size_t r = 0; r < m->rows; r += side)
             for (size_t c = strip; c < end; c += side) {
-                plane part = *p;
-                part.rows = eg__min(side, p->rows - r);
-                part.columns = eg__min(side, end - c);
-                part.from += sizeof(float) * (r * p->from_row + c);
-                part.to += sizeof(float) * (c * p->to_column + r);
-                if (part.rows < side || part.columns < side) {
-                    plane_numbers(w, &part);
+                const uint64_t from = m->from + sizeof(float) * (r * m->from_stride + c);
+                const uint64_t to = m->to + sizeof(float) * (c * m->to_stride + r);
+                const size_t rows = eg__min(side, m->rows - r), columns = eg__min(side, end - c);
+                if (rows < side || columns < side) {
+                    plane_numbers(
+                        w, &(plane){rows, columns, from, to, m->from_stride, 1, 1, m->to_stride});
                     continue;
                 }
                 for (size_t i = 0; i < side; i++)
-                    eg__cache_read(w, part.from + sizeof(float) * i * p->from_row, side);
+                    eg__cache_read(w, from + sizeof(float) * i * m->from_stride, side);
                 for (size_t i = 0; i < side; i++)
-                    eg__cache_write(w, part.to + sizeof(float) * i * p->to_column, side);
+                    eg__cache_write(w, to + sizeof(float) * i * m->to_stride, side);
             }
     }
 }
@@ -48,11 +46,15 @@ static void plane_run(const eg__cache_walk *w, plane p) {
         for (size_t r = 0; r < p.rows; r++)
             eg__cache_copy_row(w, p.from + sizeof(float) * r * p.from_row,
                                p.to + sizeof(float) * r * p.to_row, p.columns, lanes);
-    } else if (p.from_row == 1 && p.to_column == 1) {
-        const plane turned = {p.columns,     p.rows, p.from,      p.to,
-                              p.from_column, 1,      p.to_column, p.to_row};
-        plane_transpose(w, &turned);
-    } else if (p.from_column == 1 && p.to_row == 1) plane_transpose(w, &p);
+        return;
+    }
+    const size_t side = eg__cache_lanes(w, EG__OP_transpose_f32);
+    if (p.from_row == 1 && p.to_column == 1)
+        eg__cache_transpose(
+            w, side, &(eg__cache_move){p.columns, p.rows, p.from, p.to, p.from_column, p.to_row});
+    else if (p.from_column == 1 && p.to_row == 1)
+        eg__cache_transpose(
+            w, side, &(eg__cache_move){p.rows, p.columns, p.from, p.to, p.from_row, p.to_column});
     else plane_numbers(w, &p);
 }
 

@@ -25,6 +25,7 @@ typedef struct product {
     const eg__cache_walk *w;
     size_t lanes, m, n, k;
     uint64_t a, b, c;
+    uint64_t add; /* to a single row; 0 = nothing */
     size_t a_stride, c_stride;
     const eg__cache_fused *epilogue; /* of all of C; NULL = none */
 } product;
@@ -51,8 +52,10 @@ static void strip_run(const product *p, size_t panels, size_t first, size_t left
             eg__cache_read_row(p->w, b + sizeof(float) * (v * p->k + i) * EG__PANEL, EG__PANEL,
                                p->lanes);
     }
-    eg__cache_write_row(p->w, p->c + sizeof(float) * first, eg__min(left, panels * EG__PANEL),
-                        p->lanes);
+    const size_t width = eg__min(left, panels * EG__PANEL);
+    const uint64_t c = p->c + sizeof(float) * first;
+    if (p->add) eg__cache_copy_row(p->w, p->add + sizeof(float) * first, c, width, p->lanes);
+    else eg__cache_write_row(p->w, c, width, p->lanes);
 }
 
 /* The definition: column by column, number by number. */
@@ -64,6 +67,7 @@ static void row_ref(const product *p, size_t row) {
             eg__cache_read(p->w, p->a + sizeof(float) * (row * p->a_stride + i), 1);
             eg__cache_read(p->w, panel + sizeof(float) * i * EG__PANEL, 1);
         }
+        if (p->add) eg__cache_read(p->w, p->add + sizeof(float) * j, 1);
         eg__cache_write(p->w, p->c + sizeof(float) * (row * p->c_stride + j), 1);
     }
 }
@@ -209,6 +213,11 @@ void eg__cache_step_gemm(const eg__cache_walk *w, const eg__step *step) {
                  .a_stride = o[0].stride,
                  .c_stride = o[2].stride,
                  .epilogue = g->has_epilogue ? &fused : NULL};
+    if (p.m == 1 && !g->products && g->bias) { /* which the kernel adds itself */
+        p.add = eg__cache_at(w, &o[g->bias]);
+        p.c = eg__cache_at(w, &o[g->sum]);
+        p.epilogue = NULL;
+    }
     for (size_t i = 0; i < (g->products ? w->count * g->products : 1); i++) {
         product one = p;
         one.a += sizeof(float) * i * g->a_step;
@@ -219,11 +228,11 @@ void eg__cache_step_gemm(const eg__cache_walk *w, const eg__step *step) {
 }
 
 /* Rows by memcpy or number by number, the padding of the last panel by memset. */
-static void pack_one(const eg__cache_walk *w, const eg__step_pack *p, size_t k, uint64_t from,
-                     uint64_t to) {
+static void pack_one(const eg__cache_walk *w, const eg__step_pack *p, size_t k, size_t all,
+                     uint64_t from, uint64_t to) {
     const size_t lanes = p->column_stride == 1 ? eg__cache_copy_lanes(w) : 1;
-    for (size_t column = 0; column < p->n; column += EG__PANEL) {
-        const size_t width = eg__min(EG__PANEL, p->n - column);
+    for (size_t column = 0; column < all; column += EG__PANEL) {
+        const size_t width = eg__min(EG__PANEL, all - column);
         for (size_t i = 0; i < k; i++, to += sizeof(float) * EG__PANEL) {
             const uint64_t row =
                 from + sizeof(float) * (i * p->row_stride + column * p->column_stride);
@@ -243,7 +252,11 @@ void eg__cache_step_pack(const eg__cache_walk *w, const eg__step *step) {
     const size_t k = eg__cache_timed(w, p->k, p->k_timed);
     const uint64_t from = eg__cache_at(w, &step->operand[0]),
                    to = eg__cache_at(w, &step->operand[1]);
+    if (p->panels) {
+        pack_one(w, p, k, eg__min(p->n, w->count * EG__PANEL), from, to);
+        return;
+    }
     for (size_t i = 0; i < w->count * p->products; i++)
-        pack_one(w, p, k, from + sizeof(float) * i * p->from_step,
+        pack_one(w, p, k, p->n, from + sizeof(float) * i * p->from_step,
                  to + sizeof(float) * i * eg__gemm_packed_size(k, p->n));
 }

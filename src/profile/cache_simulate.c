@@ -5,6 +5,7 @@
 #include <string.h>
 
 enum { SAMPLING = 8, WARM = 1 };
+#define MANY 3e7 /* accesses that take a second */
 
 /* ---- memory as an instance has it */
 typedef struct layout {
@@ -102,6 +103,15 @@ static eg_status simulate(const eg_program *p, eg__cache *cache, const eg_cache_
     return done ? EG_OK : eg__fail(error, reason.status, "%s", reason.message);
 }
 
+/* All sets of a program that is small: of a few lines a part of the sets does not tell enough. A vector
+ * of a product serves for two dozen operations, one that is moved for one access. */
+static unsigned sampling_of(const eg_program *p) {
+    double accesses = 0;
+    for (size_t i = 0; i < p->main_count; i++)
+        accesses += p->steps[i].flops / 24 + p->steps[i].bytes / 16;
+    return accesses > MANY ? SAMPLING : 1;
+}
+
 eg_status eg_cache_simulate(const eg_program *program, const eg_cache_geometry *geometry,
                             const eg_cache_options *options, eg_cache_result *out,
                             eg_cache_result *steps, eg_error *error) {
@@ -113,8 +123,9 @@ eg_status eg_cache_simulate(const eg_program *program, const eg_cache_geometry *
         return eg__fail(error, EG_ERR_ARGUMENT, "a run of %llu steps by a program for %zu",
                         (unsigned long long)options->length, program->length);
     eg__cache cache;
-    eg_status status = eg__cache_create(&cache, program->memory, geometry,
-                                        options->sampling ? options->sampling : SAMPLING, error);
+    eg_status status =
+        eg__cache_create(&cache, program->memory, geometry,
+                         options->sampling ? options->sampling : sampling_of(program), error);
     if (status) return status;
     status = simulate(program, &cache, options, out, steps, error);
     eg__cache_destroy(&cache);

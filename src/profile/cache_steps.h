@@ -49,6 +49,14 @@ void eg__cache_copy_row(const eg__cache_walk *w, uint64_t from, uint64_t to, siz
 /* Entry i of a list of indices: as it is where that is a constant, else any below the limit. */
 int64_t eg__cache_index(const eg__cache_walk *w, const eg__operand *list, size_t i, size_t limit);
 
+/* Row r, column c goes to column r of row c. */
+typedef struct eg__cache_move {
+    size_t rows, columns;
+    uint64_t from, to;
+    size_t from_stride, to_stride;
+} eg__cache_move;
+void eg__cache_transpose(const eg__cache_walk *w, size_t side, const eg__cache_move *move);
+
 typedef struct eg__cache_fused {
     const eg__fused_program *program;
     size_t rows, columns;
@@ -56,7 +64,6 @@ typedef struct eg__cache_fused {
     size_t stride[EG__FUSED_OPERANDS];
 } eg__cache_fused;
 void eg__cache_fused_run(const eg__cache_walk *w, const eg__cache_fused *fused);
-void eg__cache_gate_run(const eg__cache_walk *w, const eg__cache_fused *fused);
 
 typedef void eg__cache_step(const eg__cache_walk *w, const eg__step *step);
 eg__cache_step eg__cache_step_fused, eg__cache_step_gemm, eg__cache_step_pack, eg__cache_step_copy,
