@@ -5,8 +5,8 @@ _elegans() {
     commands=(
         'info:what this machine is, what it can do, and which kernels would run on it'
         'bench:measure memory bandwidth, matrix products, kernels, liquid cells, training'
-        'profile:where the time of a model goes, beside what this machine can do'
-        'report:a profile as one page\: HTML or Markdown'
+        'profile:measure what a model costs here, step by step, and what bounds it'
+        'report:a profile as one page\: HTML, Markdown'
         'baseline:keep a profile by name, and compare with it later'
         'history:profiles that were kept, as a trend'
         'graph:look at a graph\: text, Graphviz, JSON'
