@@ -18,7 +18,11 @@ _elegans() {
             COMPREPLY=($(compgen -f -- "$word"))
             return
             ;;
-        profile:profile | history:history)
+        history:history)
+            COMPREPLY=($(compgen -f -- "$word") $(compgen -W "cfc: ltc: --limit --history --svg --json --help" -- "$word"))
+            return
+            ;;
+        profile:profile)
             COMPREPLY=($(compgen -f -- "$word") $(compgen -W "cfc: ltc: --help" -- "$word"))
             return
             ;;
