@@ -4,10 +4,34 @@ _elegans() {
     local tables="--data --inputs --target --time --spans --group --missing --ahead --window --stride --whole --partial --last --short-header --no-header"
     local learning="--validation --split --split-at --split-seed --test --model --loss --standardise --time-unit --optimizer --rate --momentum --weight-decay --clip --schedule --decay --floor --warmup --average --epochs --patience"
     learning+=" --batch --accumulate --memory --seed --output --checkpoint --every --resume --keep-last --log --curve --quiet --json --threads --isa --help"
+    local profile="compute memory hardware all --batch --seq --runs --warmup --no-compile --schedule --steps --sort --top --sweep --ablation --device --trace --stacks --output --json --threads --isa --help"
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words="info bench graph wiring show train eval predict run convert export demo help version --help --version"
+        words="info bench profile report baseline history graph wiring show train eval predict run convert export demo help version --help --version"
     else
         case "${COMP_WORDS[1]}:$before" in
+        profile:--schedule | profile:--batch | baseline:--batch) ;;
+        profile:--steps) words="$profile" ;;
+        profile:--sort) words="time calls flops bytes intensity gflops gbps roof step" ;;
+        profile:--sweep) words="batch=" ;;
+        profile:--device) words="all M1 M2 M3 M4" ;;
+        profile:--trace | profile:--stacks | profile:--output | report:--output | report:-o | baseline:--history | history:--history | history:--svg)
+            COMPREPLY=($(compgen -f -- "$word"))
+            return
+            ;;
+        history:history)
+            COMPREPLY=($(compgen -f -- "$word") $(compgen -W "cfc: ltc: --limit --history --svg --json --help" -- "$word"))
+            return
+            ;;
+        profile:profile)
+            COMPREPLY=($(compgen -f -- "$word") $(compgen -W "cfc: ltc: --help" -- "$word"))
+            return
+            ;;
+        report:report)
+            COMPREPLY=($(compgen -f -X '!*.json' -- "$word") $(compgen -W "--help" -- "$word"))
+            return
+            ;;
+        baseline:baseline) words="save list compare delete --help" ;;
+        *:--seq | *:--runs | *:--top | *:--rounds | *:--effect | *:--alpha | *:--limit) ;;
         *:--size | *:--iterations | *:--threads | *:--steps | *:--time | *:--spans | *:--first-span | *:--digits | *:--seed) ;;
         *:--inputs | *:--target | *:--group | *:--ahead | *:--window | *:--stride | *:--split-at | *:--split-seed) ;;
         *:--rate | *:--momentum | *:--weight-decay | *:--clip | *:--decay | *:--floor | *:--warmup | *:--average) ;;
@@ -74,6 +98,13 @@ _elegans() {
             COMPREPLY=($(compgen -d -- "$word"))
             return
             ;;
+        profile:*) words="$profile" ;;
+        report:*) words="-o --output --basic --markdown --json --help" ;;
+        baseline:*)
+            COMPREPLY=($(compgen -f -- "$word") $(compgen -W "--batch --seq --runs --warmup --replace --rounds --effect --alpha --history --json --threads --isa --help" -- "$word"))
+            return
+            ;;
+        history:*) words="--limit --history --svg --json --help" ;;
         bench:bench) words="copy gemm kernels cells train latency" ;;
         bench:latency)
             COMPREPLY=($(compgen -f -- "$word") $(compgen -W "cfc: ltc: --steps --json --isa --help" -- "$word"))
@@ -81,7 +112,7 @@ _elegans() {
             ;;
         bench:*) words="--size --iterations --dtype --case --steps --rounds --json --threads --isa --help" ;;
         info:*) words="--measure --again --json --threads --isa --root --help" ;;
-        help:help) words="info bench graph wiring show train eval predict run convert export demo help version" ;;
+        help:help) words="info bench profile report baseline history graph wiring show train eval predict run convert export demo help version" ;;
         esac
     fi
     COMPREPLY=($(compgen -W "$words" -- "$word"))

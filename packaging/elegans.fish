@@ -7,6 +7,10 @@ set -l both '__fish_seen_subcommand_from info bench'
 complete -c elegans -f
 complete -c elegans -n $first -a info -d 'what this machine is, what it can do, and which kernels would run on it'
 complete -c elegans -n $first -a bench -d 'measure memory bandwidth, matrix products, kernels, liquid cells, training'
+complete -c elegans -n $first -a profile -d 'measure what a model costs here, step by step, and what bounds it'
+complete -c elegans -n $first -a report -d 'a profile as one page: HTML, Markdown'
+complete -c elegans -n $first -a baseline -d 'keep a profile by name, and compare with it later'
+complete -c elegans -n $first -a history -d 'profiles that were kept, as a trend'
 complete -c elegans -n $first -a graph -d 'look at a graph: text, Graphviz, JSON'
 complete -c elegans -n $first -a show -d 'look at a model: layers, parameters, cost and memory of a step'
 complete -c elegans -n $first -a train -d 'train a model on tables: CSV, npy, npz'
@@ -21,7 +25,7 @@ complete -c elegans -n $first -a help -d 'explain a command'
 complete -c elegans -n $first -a version -d 'print the version'
 complete -c elegans -n $first -l help -d 'explain the program'
 complete -c elegans -n $first -l version -d 'print the version'
-complete -c elegans -n '__fish_seen_subcommand_from help' -a 'info bench graph wiring show train eval predict run convert export demo help version'
+complete -c elegans -n '__fish_seen_subcommand_from help' -a 'info bench profile report baseline history graph wiring show train eval predict run convert export demo help version'
 
 complete -c elegans -n $both -l json -d 'print JSON'
 complete -c elegans -n $both -l threads -x -d 'threads to use'
@@ -38,6 +42,58 @@ complete -c elegans -n $bench -l case -x -a 'cfc-ncp cfc-deep ltc-ncp cfc-wide h
 complete -c elegans -n $bench -l steps -x -d 'cells, train, latency: steps to time'
 complete -c elegans -n $bench -l rounds -x -d 'train: how often each case is measured'
 complete -c elegans -n '__fish_seen_subcommand_from latency' -F
+
+set -l profile '__fish_seen_subcommand_from profile'
+complete -c elegans -n $profile -F
+complete -c elegans -n $profile -a 'compute memory hardware all'
+complete -c elegans -n $profile -l batch -x -d 'samples at once'
+complete -c elegans -n $profile -l seq -x -d 'time steps of a sample'
+complete -c elegans -n $profile -l runs -x -d 'timed runs'
+complete -c elegans -n $profile -l warmup -x -d 'runs before these'
+complete -c elegans -n $profile -l no-compile -d 'without passes: a step for each node'
+complete -c elegans -n $profile -l schedule -x -d 'recorded runs: wait, warm up, keep, how often'
+complete -c elegans -n $profile -l steps -d 'every step, not grouped'
+complete -c elegans -n $profile -l sort -x -a 'time calls flops bytes intensity gflops gbps roof step' -d 'by a column'
+complete -c elegans -n $profile -l top -x -d 'rows of the table'
+complete -c elegans -n $profile -l sweep -x -a 'batch=' -d 'several batches, beside each other'
+complete -c elegans -n $profile -l ablation -d 'compiled or not, one thread or all, in turns'
+complete -c elegans -n $profile -l device -x -a 'all M1 M2 M3 M4' -d 'what it would take on other chips'
+complete -c elegans -n $profile -l trace -r -d "write Chrome's trace format"
+complete -c elegans -n $profile -l stacks -r -d 'write folded stacks'
+complete -c elegans -n $profile -l output -r -d 'write all of it as JSON'
+complete -c elegans -n $profile -l json -d 'print JSON'
+complete -c elegans -n $profile -l threads -x -d 'threads to use'
+complete -c elegans -n $profile -l isa -x -a 'ref avx2 avx512 neon' -d 'kernels to use'
+
+set -l report '__fish_seen_subcommand_from report'
+complete -c elegans -n $report -F
+complete -c elegans -n $report -s o -l output -r -d 'the page'
+complete -c elegans -n $report -l basic -d 'compute, memory and hardware alone'
+complete -c elegans -n $report -l markdown -d 'Markdown instead of HTML'
+complete -c elegans -n $report -l json -d 'the profile as it is'
+
+set -l baseline '__fish_seen_subcommand_from baseline'
+complete -c elegans -n $baseline -F
+complete -c elegans -n $baseline -a 'save list compare delete'
+complete -c elegans -n $baseline -l batch -x -d 'samples at once'
+complete -c elegans -n $baseline -l seq -x -d 'time steps of a sample'
+complete -c elegans -n $baseline -l runs -x -d 'timed runs'
+complete -c elegans -n $baseline -l warmup -x -d 'runs before these'
+complete -c elegans -n $baseline -l replace -d 'save: a name that is taken'
+complete -c elegans -n $baseline -l rounds -x -d 'compare: turns of old and new'
+complete -c elegans -n $baseline -l effect -x -d 'compare: a smaller change is none'
+complete -c elegans -n $baseline -l alpha -x -d 'compare: how likely it may be chance'
+complete -c elegans -n $baseline -l history -r -d 'the file that keeps them'
+complete -c elegans -n $baseline -l json -d 'print JSON'
+complete -c elegans -n $baseline -l threads -x -d 'threads to use'
+complete -c elegans -n $baseline -l isa -x -a 'ref avx2 avx512 neon' -d 'kernels to use'
+
+set -l history '__fish_seen_subcommand_from history'
+complete -c elegans -n $history -F
+complete -c elegans -n $history -l limit -x -d 'the newest so many'
+complete -c elegans -n $history -l history -r -d 'the file that keeps them'
+complete -c elegans -n $history -l svg -r -d 'draw the trend'
+complete -c elegans -n $history -l json -d 'print JSON'
 
 set -l graph '__fish_seen_subcommand_from graph'
 complete -c elegans -n $graph -F

@@ -5,6 +5,10 @@ _elegans() {
     commands=(
         'info:what this machine is, what it can do, and which kernels would run on it'
         'bench:measure memory bandwidth, matrix products, kernels, liquid cells, training'
+        'profile:measure what a model costs here, step by step, and what bounds it'
+        'report:a profile as one page\: HTML, Markdown'
+        'baseline:keep a profile by name, and compare with it later'
+        'history:profiles that were kept, as a trend'
         'graph:look at a graph\: text, Graphviz, JSON'
         'wiring:look at a neural circuit\: text, statistics, picture, Graphviz, JSON'
         'show:look at a model\: layers, parameters, cost and memory of a step'
@@ -128,6 +132,37 @@ _elegans() {
             '--case[cells, train: part of a name]:name:(cfc-ncp cfc-deep ltc-ncp cfc-wide hot cold batch 32x16 32x64 128x16)' \
             '--steps[cells, train, latency: steps to time]:number:' \
             '--rounds[train: how often each case is measured]:number:'
+        ;;
+    profile)
+        _arguments $common '1:spec or file:_files' '2:what:(compute memory hardware all)' \
+            '--batch[samples at once]:number:' '--seq[time steps of a sample]:number:' '--runs[timed runs]:number:' \
+            '--warmup[runs before these]:number:' '--no-compile[without passes\: a step for each node]' \
+            '--schedule[recorded runs\: wait, warm up, keep, how often]:numbers:' \
+            '--steps[every step, not grouped]' \
+            '--sort[by a column]:column:(time calls flops bytes intensity gflops gbps roof step)' \
+            '--top[rows of the table]:number:' '--sweep[several batches, beside each other]:batch=N,N:' \
+            '--ablation[compiled or not, one thread or all, in turns]' \
+            '--device[what it would take on other chips]:chips:(all M1 M2 M3 M4)' \
+            "--trace[write Chrome's trace format]:file:_files" '--stacks[write folded stacks]:file:_files' \
+            '--output[write all of it as JSON]:file:_files'
+        ;;
+    report)
+        _arguments '-o[the page]:file:_files' '--output[the page]:file:_files' \
+            '--basic[compute, memory and hardware alone]' '--markdown[Markdown instead of HTML]' \
+            '--json[the profile as it is]' '--help[explain]' '1:profile:_files -g "*.json"'
+        ;;
+    baseline)
+        _arguments $common '1:action:(save list compare delete)' '2:name:' '3:spec or file:_files' \
+            '--batch[samples at once]:number:' '--seq[time steps of a sample]:number:' \
+            '--runs[timed runs]:number:' '--warmup[runs before these]:number:' \
+            '--replace[save\: a name that is taken]' '--rounds[compare\: turns of old and new]:number:' \
+            '--effect[compare\: a smaller change is none]:ratio:' \
+            '--alpha[compare\: how likely it may be chance]:probability:' \
+            '--history[the file that keeps them]:file:_files'
+        ;;
+    history)
+        _arguments '--limit[the newest so many]:number:' '--history[the file that keeps them]:file:_files' \
+            '--svg[draw the trend]:file:_files' '--json[print JSON]' '--help[explain]' '1:spec or file:_files'
         ;;
     help) _describe command commands ;;
     esac
