@@ -62,7 +62,8 @@ static void print_time(const eg_profile *profile) {
         const eg_interval *v = rows[i].interval;
         if (isfinite(v->low) && isfinite(v->high))
             snprintf(value, sizeof value, "%s  (95 %%: %s to %s)", format_seconds(a, v->value),
-                     format_seconds(b, v->low), format_seconds(c, v->high));
+                     format_seconds(b, v->low > s.least ? v->low : s.least),
+                     format_seconds(c, v->high));
         else snprintf(value, sizeof value, "%s", format_seconds(a, v->value));
         print_row(rows[i].name, value, "measured");
     }

@@ -63,6 +63,16 @@ static int most_useful_first(const void *a, const void *b) {
 
 static void sort(eg__findings *f) { qsort(f->list, f->count, sizeof *f->list, most_useful_first); }
 
+/* tanh and its like count as one FLOP and take many instructions: such a chain cannot reach its roof. */
+static bool has_functions(const eg_profile_row *row) {
+    static const char *const names[] = {"tanh", "sigmoid", "exp", "log", "softplus", "erf",
+                                        "gelu", "silu",    "sin", "cos", "pow"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strstr(row->text, names[i])) return true;
+    return strstr(row->kernel, "gate") || strstr(row->kernel, "synapses") ||
+           strstr(row->kernel, "softmax");
+}
+
 /* An operation that takes at least a twentieth of the time, and what it would save at its roof. */
 static void find_bottlenecks(const eg_profile *p, eg__findings *out) {
     for (size_t i = 0; i < p->operation_count; i++) {
@@ -75,7 +85,8 @@ static void find_bottlenecks(const eg_profile *p, eg__findings *out) {
             snprintf(f->text, sizeof f->text,
                      "%s %s %s: %.0f %% of the time, at %.0f %% of its roof (%s)", row->operation,
                      row->kernel, row->shape, 100 * row->share, 100 * row->roof_share, row->bound);
-            f->gain = row->roof_share < 1 ? row->seconds * (1 - row->roof_share) : 0;
+            if (!has_functions(row))
+                f->gain = row->roof_share < 1 ? row->seconds * (1 - row->roof_share) : 0;
         } else
             snprintf(f->text, sizeof f->text, "%s %s %s: %.0f %% of the time", row->operation,
                      row->kernel, row->shape, 100 * row->share);

@@ -250,12 +250,14 @@ static void find_parts(const eg_recorder *r, const eg_program *p, uint32_t *part
     }
 }
 
-static void finish(const eg_program *p, size_t count, uint64_t runs, eg_step_time *steps,
-                   double *run) {
+/* Inside of a scan that threads share, each of them calls a step for its part: together that is one call. */
+static void finish(const eg_program *p, size_t count, uint64_t runs, const uint32_t *parts,
+                   eg_step_time *steps, double *run) {
     double all = 0;
     for (size_t i = 0; i < count; i++) {
         eg_step_time *s = &steps[i];
-        s->calls = (s->calls + runs / 2) / runs;
+        const uint64_t each = runs * parts[i];
+        s->calls = (s->calls + each / 2) / each;
         s->seconds /= (double)runs;
         if (i < p->main_count) all += s->seconds;
     }
@@ -292,7 +294,7 @@ eg_status eg_recorder_steps(const eg_recorder *r, const eg_program *p, eg_step_t
     memset(steps, 0, info.steps * sizeof *steps);
     find_parts(r, p, parts);
     add_events(r, &c, steps, info.steps, parts);
-    finish(p, info.steps, c.chosen, steps, run);
+    finish(p, info.steps, c.chosen, parts, steps, run);
     eg__memory_give(r->memory, parts);
     eg__memory_give(r->memory, c.seconds);
     return EG_OK;
