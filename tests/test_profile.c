@@ -141,8 +141,12 @@ static eg_status attempt(void *user, eg_context *context, eg_error *error) {
     eg_model *model;
     eg_profile *profile = NULL;
     eg_analysis *analysis = NULL;
-    const eg_profile_options how = {
-        .batch = 2, .seq = 2, .runs = 3, .no_ceilings = 1, .recorder = {.events = 256}};
+    const eg_profile_options how = {.batch = 2,
+                                    .seq = 2,
+                                    .runs = 3,
+                                    .no_ceilings = 1,
+                                    .no_cache = 1,
+                                    .recorder = {.events = 256}};
     eg_status status = eg_model_open(context, user, &model, error);
     if (status) return status;
     status = eg_profile_model(model, user, &how, &profile, error);
