@@ -6,7 +6,7 @@ _elegans() {
     learning+=" --batch --accumulate --memory --seed --output --checkpoint --every --resume --keep-last --log --curve --quiet --json --threads --isa --help"
     local profile="compute memory hardware all --batch --seq --runs --warmup --no-compile --schedule --steps --sort --top --sweep --ablation --device --trace --stacks --output --json --threads --isa --help"
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words="info bench profile report baseline history graph wiring show train eval predict run convert export demo help version --help --version"
+        words="info bench profile report baseline history diagnose graph wiring show train eval predict run convert export demo help version --help --version"
     else
         case "${COMP_WORDS[1]}:$before" in
         profile:--schedule | profile:--batch | baseline:--batch) ;;
@@ -16,6 +16,10 @@ _elegans() {
         profile:--device) words="all M1 M2 M3 M4" ;;
         profile:--trace | profile:--stacks | profile:--output | report:--output | report:-o | baseline:--history | history:--history | history:--svg)
             COMPREPLY=($(compgen -f -- "$word"))
+            return
+            ;;
+        diagnose:diagnose)
+            COMPREPLY=($(compgen -f -- "$word") $(compgen -W "cfc: ltc: --batch --seq --json --threads --isa --help" -- "$word"))
             return
             ;;
         history:history)
@@ -104,6 +108,7 @@ _elegans() {
             COMPREPLY=($(compgen -f -- "$word") $(compgen -W "--batch --seq --runs --warmup --replace --rounds --effect --alpha --history --json --threads --isa --help" -- "$word"))
             return
             ;;
+        diagnose:*) words="--batch --seq --json --threads --isa --help" ;;
         history:*) words="--limit --history --svg --json --help" ;;
         bench:bench) words="copy gemm kernels cells train latency" ;;
         bench:latency)
@@ -112,7 +117,7 @@ _elegans() {
             ;;
         bench:*) words="--size --iterations --dtype --case --steps --rounds --json --threads --isa --help" ;;
         info:*) words="--measure --again --json --threads --isa --root --help" ;;
-        help:help) words="info bench profile report baseline history graph wiring show train eval predict run convert export demo help version" ;;
+        help:help) words="info bench profile report baseline history diagnose graph wiring show train eval predict run convert export demo help version" ;;
         esac
     fi
     COMPREPLY=($(compgen -W "$words" -- "$word"))

@@ -9,6 +9,7 @@ _elegans() {
         'report:a profile as one page\: HTML, Markdown'
         'baseline:keep a profile by name, and compare with it later'
         'history:profiles that were kept, as a trend'
+        'diagnose:what slows models down on this machine'
         'graph:look at a graph\: text, Graphviz, JSON'
         'wiring:look at a neural circuit\: text, statistics, picture, Graphviz, JSON'
         'show:look at a model\: layers, parameters, cost and memory of a step'
@@ -159,6 +160,10 @@ _elegans() {
             '--effect[compare\: a smaller change is none]:ratio:' \
             '--alpha[compare\: how likely it may be chance]:probability:' \
             '--history[the file that keeps them]:file:_files'
+        ;;
+    diagnose)
+        _arguments '1:model:_files' '--batch[samples at once]:number:' '--seq[time steps of a sample]:number:' \
+            '--json[print JSON]' '--threads[threads to use]:number:' '--isa[kernels to use]:isa:(ref avx2 avx512 neon)'
         ;;
     history)
         _arguments '--limit[the newest so many]:number:' '--history[the file that keeps them]:file:_files' \
