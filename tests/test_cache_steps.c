@@ -82,6 +82,34 @@ static eg_node build_row(eg_graph *g) {
     return eg_matmul(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){1, 70}),
                      eg_parameter(g, "w", 2, (uint64_t[]){70, 96}));
 }
+static eg_node build_biased_row(eg_graph *g) {
+    return eg_add(g, build_row(g), eg_parameter(g, "b", 1, (uint64_t[]){96}));
+}
+static eg_node build_gate(eg_graph *g) {
+    const uint64_t shape[] = {20, 45}, rows[] = {20, 1};
+    eg_node f = eg_tanh(g, eg_input(g, "a", EG_F32, 2, shape));
+    eg_node h = eg_tanh(g, eg_input(g, "b", EG_F32, 2, shape));
+    eg_node time =
+        eg_mul(g, eg_input(g, "ta", EG_F32, 2, shape), eg_input(g, "ts", EG_F32, 2, rows));
+    eg_node t = eg_sigmoid(g, eg_add(g, time, eg_input(g, "tb", EG_F32, 2, shape)));
+    return eg_add(g, f, eg_mul(g, t, eg_sub(g, h, f)));
+}
+static eg_node build_untimed_gate(eg_graph *g) {
+    const uint64_t shape[] = {20, 45};
+    eg_node f = eg_tanh(g, eg_input(g, "a", EG_F32, 2, shape));
+    eg_node h = eg_tanh(g, eg_input(g, "b", EG_F32, 2, shape));
+    eg_node sum =
+        eg_add(g, eg_input(g, "ta", EG_F32, 2, shape), eg_input(g, "tb", EG_F32, 2, shape));
+    return eg_add(g, f, eg_mul(g, eg_sigmoid(g, sum), eg_sub(g, h, f)));
+}
+static eg_node build_update(eg_graph *g) {
+    const uint64_t shape[] = {20, 45};
+    eg_node above =
+        eg_add(g, eg_input(g, "a", EG_F32, 2, shape), eg_input(g, "b", EG_F32, 2, shape));
+    eg_node below =
+        eg_add(g, eg_input(g, "c", EG_F32, 2, shape), eg_input(g, "d", EG_F32, 2, shape));
+    return eg_div(g, above, below);
+}
 static eg_node build_large(eg_graph *g) {
     return eg_matmul(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){200, 1100}),
                      eg_parameter(g, "w", 2, (uint64_t[]){1100, 320}));
@@ -117,6 +145,10 @@ static const struct {
     {"gemm", build_product, -1, 4 * 37 * 90 * (2 * 70 + 1)},
     /* x once for each strip of four panels, and two left */
     {"gemv", build_row, 4 * (70 * 96 + 2 * 70 + 96), 4 * 96 * (2 * 70 + 1)},
+    {"gemv and bias", build_biased_row, 4 * (70 * 96 + 2 * 70 + 2 * 96), -1},
+    {"gate", build_gate, 20 * 900 + 4 * 20, -1},
+    {"gate without time", build_untimed_gate, 20 * 900, 44 * 900},
+    {"update", build_update, 20 * 900, 36 * 900},
     {"large gemm", build_large, -1, 4.0 * 200 * 320 * (2 * 1100 + 1)},
     {"narrow gemm", build_narrow, -1, 4 * 37 * 20 * (2 * 70 + 1)},
     {"products", build_products, -1, -1},

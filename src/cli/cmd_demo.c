@@ -1,6 +1,7 @@
 /* elegans demo: a liquid network learns to balance a pole by watching an expert, then does it alone. */
 #include "cartpole.h"
-#include "cli.h"
+#include "profile.h"
+#include "report.h"
 #include "wiring_svg.h"
 
 #include <errno.h>
@@ -195,8 +196,8 @@ static bool save_all(eg_context *context, const policy *p, const char *folder, e
     return drawn;
 }
 
-static void report(const policy *with, int balanced, int blind, const double losses[2],
-                   double seconds, const char *folder, const eg_export_info *info) {
+static void print_report(const policy *with, int balanced, int blind, const double losses[2],
+                         double seconds, const char *folder, const eg_export_info *info) {
     char text[128], number[32], other[32];
     snprintf(text, sizeof text, "%d of %d unseen starts", balanced, TRIALS);
     print_row("balanced", text, "measured");
@@ -216,6 +217,48 @@ static void report(const policy *with, int balanced, int blind, const double los
     print_row("as C", text, "counted");
     snprintf(text, sizeof text, "%s/policy.safetensors, policy.c, policy.h, wiring.svg", folder);
     print_row("files", text, "");
+}
+
+/* ---- what it costs, here and elsewhere */
+static bool write_report(eg_context *context, const eg_profile *profile,
+                         const eg_analysis *analysis, const devices *d, const char *folder) {
+    char path[1024];
+    output_file file;
+    struct report page = {.run = profile_json(context, profile, analysis, PART_ALL)};
+    json_put(page.run, "devices", devices_json(d));
+    snprintf(path, sizeof path, "%s/report.html", folder);
+    if (output_begin(&file, path) >= 0) {
+        json_free(page.run);
+        return false;
+    }
+    page.file = file.file;
+    report_html(&page);
+    json_free(page.run);
+    return output_end(&file) < 0;
+}
+
+static bool profile_policy(eg_context *context, eg_model *model, const char *folder,
+                           eg_error *error) {
+    eg_profile *profile = NULL;
+    eg_analysis *analysis = NULL;
+    const eg_profile_options how = {.runs = 1000};
+    devices *d = calloc(1, sizeof *d);
+    bool fine = d && eg_profile_model(model, SPEC, &how, &profile, error) == EG_OK &&
+                eg_analyse(profile, &analysis, error) == EG_OK &&
+                devices_project(profile, "M1,M1 Pro,M1 Max,M1 Ultra", d) < 0;
+    if (fine) {
+        char path[1024];
+        print_section("what it costs", "elegans profile tells more");
+        print_wrapped(eg_analysis_verdict(analysis));
+        devices_print(d);
+        snprintf(path, sizeof path, "%s/report.html", folder);
+        if (json_usable()) fine = write_report(context, profile, analysis, d, folder);
+        if (fine && json_usable()) print_row("report", path, "");
+    }
+    eg_analysis_destroy(analysis);
+    eg_profile_destroy(profile);
+    free(d);
+    return fine;
 }
 
 static int run(eg_context *context, const char *folder, int steps, uint64_t seed) {
@@ -239,7 +282,8 @@ static int run(eg_context *context, const char *folder, int steps, uint64_t seed
         if (mkdir(folder, 0777) && errno != EEXIST)
             fine = fail(EXIT_FAILED, "cannot make '%s': %s", folder, strerror(errno)) < 0;
         else if ((fine = save_all(context, &with, folder, &info, &error)))
-            report(&with, balanced, blind, losses, seconds, folder, &info);
+            print_report(&with, balanced, blind, losses, seconds, folder, &info);
+        fine = fine && profile_policy(context, with.model, folder, &error);
     }
     policy *const both[] = {&with, &without};
     for (int i = 0; i < 2; i++) {

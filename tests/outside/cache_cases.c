@@ -33,6 +33,16 @@ static eg_node build_chain(eg_graph *g, const uint64_t *s) {
     return eg_sqrt(g, eg_abs(g, build_gate(g, s)));
 }
 
+/* what LTC does with its sums */
+static eg_node build_update(eg_graph *g, const uint64_t *s) {
+    eg_node sum[2];
+    static const char *const names[] = {"a", "b", "c", "d"};
+    for (int i = 0; i < 2; i++)
+        sum[i] = eg_add(g, eg_input(g, names[2 * i], EG_F32, 2, s),
+                        eg_input(g, names[2 * i + 1], EG_F32, 2, s));
+    return eg_div(g, sum[0], sum[1]);
+}
+
 /* nothing but loads, stores and arithmetic */
 static eg_node build_light(eg_graph *g, const uint64_t *s) {
     eg_node a = eg_input(g, "a", EG_F32, 2, s), b = eg_input(g, "b", EG_F32, 2, s);
@@ -70,12 +80,13 @@ static eg_node build_cell(eg_graph *g, const uint64_t *s) {
 
 /* samples, neurons, synapses of each */
 static eg_node build_synapses(eg_graph *g, const uint64_t *s) {
-    enum { MOST = 1024 };
+    enum { MOST = 4096 };
     static int32_t source[MOST], target[MOST];
     const uint64_t count = s[1] * s[2];
     for (uint64_t i = 0; i < count && i < MOST; i++) {
         source[i] = (int32_t)(i * 7 % s[1]);
-        target[i] = (int32_t)(i / s[2]);
+        /* one sample takes the list by rows of sixteen neurons */
+        target[i] = (int32_t)(s[0] > 1 ? i / s[2] : i / (16 * s[2]) * 16 + i % 16);
     }
     const eg_tensor from = {EG_I32, 1, {count}, source}, to = {EG_I32, 1, {count}, target};
     const eg_synapse_nodes nodes = {
@@ -104,6 +115,8 @@ static const struct {
     {"gemv-256x256", build_product, {1, 256, 256}, 1, 256 * 256 / 8},
     {"layer-64x256x64", build_layer, {64, 256, 64}, 0, 0},
     {"light-4096", build_light, {64, 64, 0}, 0, 0},
+    {"row-1x256x256", build_layer, {1, 256, 256}, 0, 0},
+    {"update-16384", build_update, {128, 128, 0}, 1, 0},
     {"gate-4096", build_gate, {64, 64, 0}, 0, 0},
     {"gate-1M", build_gate, {1024, 1024, 0}, 0, 0},
     {"chain-4096", build_chain, {64, 64, 0}, 0, 0},
@@ -111,6 +124,7 @@ static const struct {
     {"layernorm-384x1024", build_norm, {384, 1024, 0}, 1, 0},
     {"cfc-8x16x64", build_cell, {8, 16, 64}, 0, 0},
     {"synapses-64x32x16", build_synapses, {64, 32, 16}, 0, 0},
+    {"synapses-1x64x64", build_synapses, {1, 64, 64}, 0, 0},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
