@@ -2,9 +2,16 @@
 #include "test.h"
 #include "memory/system.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 
 AREA(huge, "blocks of 2 MiB and more ask for huge pages, smaller ones do not")
+
+/* glibc moves the size from which blocks get a mapping of their own when large ones are freed; then a large one
+ * lies in the heap, its advice stays there, and the next small one seems to have asked. */
+#ifdef M_MMAP_THRESHOLD
+__attribute__((constructor)) static void fix_threshold(void) { mallopt(M_MMAP_THRESHOLD, 1 << 20); }
+#endif
 
 /* Whether the mapping of `address` carries the advice ("hg" among its flags in smaps). */
 static bool advised(const void *address) {

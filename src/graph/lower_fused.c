@@ -380,6 +380,7 @@ void eg__lower_fused_unit(eg__lowering *l, uint32_t unit) {
             c.deferred[s] = false;
         }
     }
+    c.program.operations = c.members;
     if (eg__pass_is_on(l->options, EG__PASS_fuse)) eg__fused_join(&c.program);
     if (host) {
         if (split_fits(&c, shape, shape->rank - 1)) {

@@ -219,7 +219,7 @@ static void lower_product(eg__lowering *l, uint32_t id, const eg__view *home,
         find_bias(epilogue, home, more, &step.u.gemm);
     }
     step.flops = flops(l->graph, node) +
-                 (epilogue ? (double)epilogue->length * (double)eg__node_elements(node) : 0);
+                 (epilogue ? (double)epilogue->operations * (double)eg__node_elements(node) : 0);
     step.bytes = 4.0 * ((double)left.rows * (double)left.columns +
                         (double)left.columns * (double)out.columns +
                         (double)left.rows * (double)out.columns);

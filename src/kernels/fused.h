@@ -76,6 +76,7 @@ typedef struct eg__fused_program {
     uint8_t length, operands;
     uint8_t kind[EG__FUSED_OPERANDS];
     eg__fused_instruction code[EG__FUSED_INSTRUCTIONS];
+    uint32_t operations; /* that it computes per element, however they were joined; for counts */
 } eg__fused_program;
 
 /* Replaces neighbours that have a superinstruction where the value between them is used once. */

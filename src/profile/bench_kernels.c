@@ -39,13 +39,13 @@ static eg__synapse_list synapse_list(int32_t *memory) {
 }
 
 static const eg__fused_program gate_program = {
-    4,
-    6,
-    {EG__FULL, EG__FULL, EG__FULL, EG__FULL, EG__ROW, EG__FULL},
-    {{EG__FUSED_TANH, 0, EG__OPERAND(0), 0, 0},
-     {EG__FUSED_TANH, 1, EG__OPERAND(1), 0, 0},
-     {EG__FUSED_FMA_SIGMOID, 2, EG__OPERAND(2), EG__OPERAND(4), EG__OPERAND(3)},
-     {EG__FUSED_LERP, EG__OPERAND(5), 0, 1, 2}}};
+    .length = 4,
+    .operands = 6,
+    .kind = {EG__FULL, EG__FULL, EG__FULL, EG__FULL, EG__ROW, EG__FULL},
+    .code = {{EG__FUSED_TANH, 0, EG__OPERAND(0), 0, 0},
+             {EG__FUSED_TANH, 1, EG__OPERAND(1), 0, 0},
+             {EG__FUSED_FMA_SIGMOID, 2, EG__OPERAND(2), EG__OPERAND(4), EG__OPERAND(3)},
+             {EG__FUSED_LERP, EG__OPERAND(5), 0, 1, 2}}};
 static const eg__fused_program update_program = {
     .length = 3,
     .operands = 5,
