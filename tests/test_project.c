@@ -334,8 +334,8 @@ TEST(project, kinds_of_steps) {
         int what; /* 0 product with bias and tanh, 1 softmax, 2 norm, 3 sum, 4 concat, 5 tanh */
         eg_kind kind;
         double product, simple, functions;
-    } rows[] = {{4, 0, EG_KIND_GEMM, 2.0 * 4 * 32 * 20, 0, 4 * 20 * 18},
-                {1, 0, EG_KIND_GEMV, 2.0 * 32 * 20, 0, 20 * 18},
+    } rows[] = {{4, 0, EG_KIND_GEMM, 2.0 * 4 * 32 * 20, 4 * 20, 4 * 20 * 18},
+                {1, 0, EG_KIND_GEMV, 2.0 * 32 * 20, 20, 20 * 18},
                 {4, 1, EG_KIND_NORMS, 0, NAN, 4 * 32 * 14},
                 {4, 2, EG_KIND_NORMS, 0, NAN, 0},
                 {4, 3, EG_KIND_SUMS, 0, NAN, 0},
