@@ -87,6 +87,11 @@ static double noise_of(const trial *t) {
     return fmax(fabs(r->value - 1), (r->high - r->low) / 2);
 }
 
+/* A difference that the same program shows beside itself is none. */
+static void forgive_noise(const trial *noise, trial *t) {
+    if (fabs(t->result.ratio.value - 1) <= noise_of(noise)) t->result.verdict = EG_SAME;
+}
+
 static int tell(const baseline_wish *w, const char *how, const trial *noise, const trial *t) {
     const double floor_ = noise_of(noise);
     const int code = t->result.verdict == EG_SLOWER ? EXIT_SLOWER : EXIT_DONE;
@@ -128,11 +133,18 @@ int baseline_compare(eg_context *context, eg_history *history, const baseline_wi
         eg_environment_match(entry->fingerprint, environment.fingerprint, &error))
         code = fail(EXIT_FAILED, "another machine: %s", error.message);
     trial noise = {0}, t = {0};
-    if (code < 0) code = alternate(context, &w, NULL, &noise);
+    char model_hash[24];
     if (program_path(self, sizeof self)) file_hash(self, hash);
     file_hash(entry->program, old_hash);
+    file_hash(w.model, model_hash);
     const bool there = old_hash[0] && strcmp(old_hash, entry->program_hash) == 0;
-    if (there && strcmp(hash, old_hash) != 0) {
+    const bool in_turns = there && strcmp(hash, old_hash) != 0;
+    if (code < 0 && !in_turns &&
+        (strcmp(w.model, entry->model) != 0 || strcmp(model_hash, entry->model_hash) != 0))
+        code =
+            fail(EXIT_FAILED, "another model than that of the baseline, and its program is gone");
+    if (code < 0) code = alternate(context, &w, in_turns ? self : NULL, &noise);
+    if (in_turns) {
         how = "old and new program in turns";
         if (code < 0) code = alternate(context, &w, entry->program, &t);
     } else {
@@ -145,7 +157,10 @@ int baseline_compare(eg_context *context, eg_history *history, const baseline_wi
         if (code < 0 && no_memory) code = fail(EXIT_FAILED, "no memory");
         if (code < 0) code = judge(context, &w, &t);
     }
-    if (code < 0) code = tell(&w, how, &noise, &t);
+    if (code < 0) {
+        forgive_noise(&noise, &t);
+        code = tell(&w, how, &noise, &t);
+    }
     give_back(&noise);
     give_back(&t);
     eg_history_release(history, entry);

@@ -2,6 +2,7 @@
 #include "baseline.h"
 #include "profile.h"
 #include "program_path.h"
+#include "report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -226,9 +227,13 @@ static int write_svg(const char *path, const char *model, const trend *t) {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"system-ui, "
         "sans-serif\" font-size=\"12\"><style>svg{background:#fff}text{fill:#333}polyline{fill:none;"
         "stroke:#2166ac;stroke-width:2}@media(prefers-color-scheme:dark){svg{background:#161616}text"
-        "{fill:#ccc}polyline{stroke:#6baed6}}</style><text x=\"%d\" y=\"22\">median time: %s</text>"
-        "<text x=\"%d\" y=\"%d\">%s</text><text x=\"%d\" y=\"%d\">0</text><polyline points=\"",
-        WIDTH, HEIGHT, EDGE, model, 4, EDGE, format_seconds(text, high), 24, HEIGHT - 20);
+        "{fill:#ccc}polyline{stroke:#6baed6}}</style><text x=\"%d\" y=\"22\">median time: ",
+        WIDTH, HEIGHT, EDGE);
+    report_text(file.file, model);
+    fprintf(file.file,
+            "</text>"
+            "<text x=\"%d\" y=\"%d\">%s</text><text x=\"%d\" y=\"%d\">0</text><polyline points=\"",
+            4, EDGE, format_seconds(text, high), 24, HEIGHT - 20);
     for (size_t i = 0; i < t->count; i++) {
         const double at = t->count > 1 ? (double)i / (double)(t->count - 1) : 0.5;
         fprintf(file.file, "%.1f,%.1f ", EDGE + at * (WIDTH - EDGE - 20),

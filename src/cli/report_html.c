@@ -58,15 +58,22 @@ static void write_figure(FILE *file, const char *name, const json *metric) {
     const bool known = strcmp(provenance, "unavailable") != 0;
     fprintf(file, "<div class=\"figure\"><span class=\"dim\">");
     for (const char *c = name; *c; c++) fputc(*c == '_' ? ' ' : *c, file);
-    if (known) fprintf(file, "</span><b>%s</b>", report_value(value, metric));
-    else {
+    if (known) {
+        fprintf(file, "</span><b>");
+        report_text(file, report_value(value, metric));
+        fprintf(file, "</b>");
+    } else {
         fprintf(file, "</span><b class=\"none\">");
         report_text(file, json_text(metric, "reason"));
         fprintf(file, "</b>");
     }
-    fprintf(file, "<span class=\"mark %s\" title=\"", provenance);
+    fprintf(file, "<span class=\"mark ");
+    report_text(file, provenance);
+    fprintf(file, "\" title=\"");
     report_text(file, json_text(metric, known ? "source" : "reason"));
-    fprintf(file, "\">%s</span></div>\n", provenance);
+    fprintf(file, "\">");
+    report_text(file, provenance);
+    fprintf(file, "</span></div>\n");
 }
 
 static void write_figures(const report *r, const char *key, const char *const *names) {
@@ -107,6 +114,12 @@ static void write_cell(FILE *file, const char *format, double value) {
     fputs("</td>", file);
 }
 
+static void write_text_cell(FILE *file, const char *text) {
+    fputs("<td>", file);
+    report_text(file, text);
+    fputs("</td>", file);
+}
+
 static void write_operations(const report *r) {
     const json *operations = json_get(r->run, "operations");
     FILE *f = r->file;
@@ -122,8 +135,12 @@ static void write_operations(const report *r) {
         sum += json_number(row, "share");
         fprintf(f, "<tr title=\"");
         report_text(f, json_text(row, "does"));
-        fprintf(f, "\"><td>%s%s %s</td><td>%s</td>", json_flag(row, "in_scan") ? "&middot; " : "",
-                json_text(row, "operation"), json_text(row, "kernel"), json_text(row, "shape"));
+        char name[160];
+        snprintf(name, sizeof name, "%s%s %s", json_flag(row, "in_scan") ? ". " : "",
+                 json_text(row, "operation"), json_text(row, "kernel"));
+        fprintf(f, "\">");
+        write_text_cell(f, name);
+        write_text_cell(f, json_text(row, "shape"));
         write_cell(f, "%.0f", json_number(row, "calls"));
         fprintf(f, "<td>%s</td>", format_seconds(time, json_number(row, "seconds")));
         write_cell(f, "%.1f %%", 100 * json_number(row, "share"));
@@ -134,7 +151,8 @@ static void write_operations(const report *r) {
         write_cell(f, "%.1f", json_number(row, "gflops"));
         write_cell(f, "%.1f", json_number(row, "gbps"));
         write_cell(f, "%.0f %%", 100 * json_number(row, "roof_share"));
-        fprintf(f, "<td>%s</td></tr>\n", json_text(row, "bound"));
+        write_text_cell(f, json_text(row, "bound"));
+        fprintf(f, "</tr>\n");
     }
     fprintf(f, "</table></div>\n");
 }
@@ -168,7 +186,9 @@ static bool write_pair(void *user, const char *key, json *value) {
     const report *r = user;
     const json *machine = json_get(r->run, "machine");
     (void)value;
-    fprintf(r->file, "<tr><td>%s</td><td>", key);
+    fprintf(r->file, "<tr>");
+    write_text_cell(r->file, key);
+    fprintf(r->file, "<td>");
     if (json_text(machine, key)[0]) report_text(r->file, json_text(machine, key));
     else fprintf(r->file, "%.0f", json_number(machine, key));
     fprintf(r->file, "</td></tr>\n");

@@ -70,10 +70,14 @@ static void draw_dots(const report *r, const axes *a) {
         if (!(x > 0) || !(y > 0)) continue;
         fprintf(a->file, "<circle class=\"dot\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"><title>",
                 x_of(a, x), y_of(a, y), 3 + 22 * sqrt(share > 0 ? share : 0));
-        report_text(r->file, json_text(row, "operation"));
-        fprintf(a->file,
-                " %s %s: %.1f %% of the time, %.1f GFLOP/s, %.2f FLOP/byte</title></circle>\n",
-                json_text(row, "kernel"), json_text(row, "shape"), 100 * share, y, x);
+        const char *const parts[] = {json_text(row, "operation"), json_text(row, "kernel"),
+                                     json_text(row, "shape")};
+        for (int k = 0; k < 3; k++) {
+            report_text(r->file, parts[k]);
+            fputc(k < 2 ? ' ' : ':', r->file);
+        }
+        fprintf(a->file, " %.1f %% of the time, %.1f GFLOP/s, %.2f FLOP/byte</title></circle>\n",
+                100 * share, y, x);
     }
 }
 

@@ -39,12 +39,13 @@ static inline void eg__ring_add(eg__ring *ring, uint64_t begin, uint64_t end, ui
 
 /* Is this run to be kept? Counts it either way. */
 static inline bool eg__record_wants(eg__record *record) {
-    const uint32_t run = record->run++, turn = record->wait + record->warmup + record->active;
+    const uint32_t run = record->run++;
+    const uint64_t turn = (uint64_t)record->wait + record->warmup + record->active;
     if (run < record->skip) return false;
     if (!record->active) return true;
     const uint32_t at = run - record->skip;
     return (!record->repeat || at / turn < record->repeat) &&
-           at % turn >= record->wait + record->warmup;
+           at % turn >= (uint64_t)record->wait + record->warmup;
 }
 
 #endif

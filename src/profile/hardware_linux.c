@@ -43,6 +43,17 @@ static double read_number(const char *path) {
     return eg_number_parse(text, length, &value, NULL) ? NAN : value;
 }
 
+/* A whole machine ("psys") has its packages in it. */
+static bool is_package(const char *folder, const char *entry) {
+    char path[1024], name[32] = "";
+    snprintf(path, sizeof path, "%s/%.200s/name", folder, entry);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    const ssize_t size = read(file, name, sizeof name - 1);
+    close(file);
+    return size > 0 && strncmp(name, "package", 7) == 0;
+}
+
 /* The sum over all packages; they have one colon, parts of them two. */
 static double read_energy(const char *root, char source[128]) {
     char folder[512], path[1024];
@@ -55,8 +66,11 @@ static double read_energy(const char *root, char source[128]) {
         return NAN;
     }
     for (struct dirent *entry; (entry = readdir(dir));) {
+        /* "intel-rapl:0"; not its parts, not the same again by another way ("intel-rapl-mmio:0") */
         const char *colon = strchr(entry->d_name, ':');
-        if (!colon || strchr(colon + 1, ':')) continue;
+        if (!colon || strchr(colon + 1, ':') || strncmp(entry->d_name, "intel-rapl:", 11) != 0 ||
+            !is_package(folder, entry->d_name))
+            continue;
         snprintf(path, sizeof path, "%s/%.200s/energy_uj", folder, entry->d_name);
         const double value = read_number(path);
         if (isnan(value)) continue;
@@ -133,13 +147,16 @@ void eg__hardware_end(eg__hardware_watch *w, const char *root, eg_hardware *out)
     out->instructions = counter(w, 1, "instructions");
     out->cache_references = counter(w, 2, "accesses");
     out->cache_misses = counter(w, 3, "accesses");
-    out->ipc = out->cycles.provenance == EG_COUNTED && out->cycles.value > 0
+    out->ipc = out->cycles.provenance == EG_COUNTED && out->cycles.value > 0 &&
+                       out->instructions.provenance == EG_COUNTED
                    ? counted(out->instructions.value / out->cycles.value, "instructions/cycle",
                              "perf events")
                    : unavailable("instructions/cycle", out->cycles.source);
     out->cpu_time = (eg_metric){cpu - w->cpu_seconds, EG_MEASURED, "s", "getrusage"};
     out->context_switches = counted((double)(switches - w->switches), "switches", "getrusage");
     out->page_faults = counted((double)(faults - w->faults), "faults", "getrusage");
+    if (energy < 0)
+        snprintf(w->energy_source, sizeof w->energy_source, "the counter of the energy began anew");
     out->energy = isnan(energy) || energy < 0
                       ? unavailable("J", w->energy_source)
                       : (eg_metric){energy, EG_MEASURED, "J", w->energy_source};

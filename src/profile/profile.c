@@ -61,8 +61,9 @@ static eg_status time_runs(eg_profile *p, work *w, eg_error *error) {
 static eg_status record_runs(eg_profile *p, work *w, eg_error *error) {
     const eg_recorder_options *o = &p->options.recorder;
     uint64_t runs = p->sample_count / 4 > 10 ? p->sample_count / 4 : 10;
+    runs += (uint64_t)o->skip + o->wait + o->warmup;
     if (o->active && o->repeat)
-        runs = o->skip + (uint64_t)(o->wait + o->warmup + o->active) * o->repeat;
+        runs = o->skip + ((uint64_t)o->wait + o->warmup + o->active) * o->repeat;
     eg_status status = eg_recorder_create(p->context, o, &p->recorder, error);
     if (!status) status = eg_instance_record(w->instance, p->recorder, error);
     for (uint64_t i = 0; !status && i < runs; i++) {
@@ -109,19 +110,21 @@ static eg_status begin(eg_context *context, const char *name, const eg_profile_o
     return status;
 }
 
-/* What was live at the peak: the runs take nothing, so that it is what lives now, by tag. */
+/* The runs take nothing: what lives now lived at the peak. */
 static void keep_peak(eg_profile *p) {
     for (int tag = 0; tag < EG_TAG_COUNT; tag++) {
         eg_memory_figures figures = {0};
         eg_memory_query(p->context, (eg_tag)tag, &figures, NULL);
-        p->peak_by_tag[tag] = figures.peak;
+        p->peak_by_tag[tag] = figures.current;
     }
 }
 
 static eg_status finish(eg_profile *p, work *w, const eg_memory_figures *before, eg_error *error) {
     eg_status status = time_runs(p, w, error);
-    if (!status && w->instance) status = record_runs(p, w, error);
-    if (!status) keep_peak(p);
+    if (status) return status;
+    keep_peak(p); /* before the recorder takes memory of its own */
+    eg_memory_query(p->context, EG_TAG_COUNT, &p->memory_figures, NULL);
+    if (w->instance) status = record_runs(p, w, error);
     if (!status) eg__profile_figures(p, before);
     return status;
 }

@@ -24,6 +24,7 @@ struct eg_profile {
     eg__hardware_watch watch; /* texts of sources live here */
     eg_hardware hardware;
     uint64_t peak_by_tag[EG_TAG_COUNT];
+    eg_memory_figures memory_figures; /* after the timed runs */
 };
 
 /* ---- profile_rows.c: the tables of steps and operations, from what was recorded */

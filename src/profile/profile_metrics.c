@@ -101,8 +101,7 @@ static void set_compute(eg_profile *p) {
 }
 
 static void set_memory(eg_profile *p, const eg_memory_figures *before) {
-    eg_memory_figures now;
-    if (eg_memory_query(p->context, EG_TAG_COUNT, &now, NULL)) return;
+    const eg_memory_figures now = p->memory_figures;
     const double peak = (double)now.peak - (double)before->current; /* what others held is theirs */
     set(p, EG_PROFILE_peak_memory, peak, EG_COUNTED, "allocations of the library");
     set(p, EG_PROFILE_current_memory, (double)now.current - (double)before->current, EG_COUNTED,
@@ -152,6 +151,21 @@ static void simulate_cache(eg_profile *p) {
             "memory_bandwidth / measured bandwidth of the DRAM");
 }
 
+/* Misses of the last cache, where something counts them: of this thread, and so of all only when it is alone. */
+static void count_dram(eg_profile *p) {
+    const bool one = eg__threads_count(p->context->threads) == 1;
+    const double line = p->context->chip.cache_line ? p->context->chip.cache_line : 64;
+    double seconds = 0;
+    if (!one) return;
+    for (size_t i = 0; i < p->sample_count; i++) seconds += p->samples[i];
+    const double gbps = p->hardware.cache_misses.value * line / seconds * 1e-9;
+    const eg_metric *dram = &p->ceilings.dram_one;
+    set(p, EG_PROFILE_memory_bandwidth, gbps, EG_COUNTED, "misses of the last cache x its line");
+    if (p->has_ceilings && dram->provenance == EG_MEASURED)
+        set(p, EG_PROFILE_mc_utilization, gbps / dram->value, EG_COUNTED,
+            "memory_bandwidth / measured bandwidth of the DRAM");
+}
+
 static void set_hardware(eg_profile *p) {
     const eg_hardware *h = &p->hardware;
     p->metrics[EG_PROFILE_power_usage] = h->power;
@@ -159,27 +173,11 @@ static void set_hardware(eg_profile *p) {
         set(p, EG_PROFILE_energy_per_run, h->energy.value / (double)p->sample_count, EG_MEASURED,
             h->energy.source);
     else none(p, EG_PROFILE_energy_per_run, h->energy.source);
-    if (h->cache_references.provenance == EG_COUNTED && h->cache_references.value > 0) {
-        const double line = p->context->chip.cache_line ? p->context->chip.cache_line : 64;
-        double seconds = 0;
-        for (size_t i = 0; i < p->sample_count; i++) seconds += p->samples[i];
-        const double gbps = h->cache_misses.value * line / seconds * 1e-9;
-        const bool one = eg__threads_count(p->context->threads) == 1;
-        const eg_metric *dram = one ? &p->ceilings.dram_one : &p->ceilings.dram_all;
-        set(p, EG_PROFILE_cache_hit_rate, 1 - h->cache_misses.value / h->cache_references.value,
-            EG_COUNTED, "perf events, last cache");
-        set(p, EG_PROFILE_memory_bandwidth, gbps, EG_COUNTED,
-            "misses of the last cache x its line");
-        if (p->has_ceilings && dram->provenance == EG_MEASURED)
-            set(p, EG_PROFILE_mc_utilization, gbps / dram->value, EG_COUNTED,
-                "memory_bandwidth / measured bandwidth of the DRAM");
-        else none(p, EG_PROFILE_mc_utilization, "the bandwidth of the DRAM was not measured");
-        return;
-    }
-    none(p, EG_PROFILE_cache_hit_rate, h->cache_references.source);
-    none(p, EG_PROFILE_memory_bandwidth, h->cache_references.source);
-    none(p, EG_PROFILE_mc_utilization, h->cache_references.source);
+    none(p, EG_PROFILE_cache_hit_rate, "caches were not simulated");
+    none(p, EG_PROFILE_memory_bandwidth, h->cache_misses.source);
+    none(p, EG_PROFILE_mc_utilization, h->cache_misses.source);
     simulate_cache(p);
+    if (h->cache_misses.provenance == EG_COUNTED) count_dram(p);
 }
 
 void eg__profile_figures(eg_profile *p, const eg_memory_figures *before) {

@@ -215,7 +215,9 @@ static eg_status choose(const eg_recorder *r, choice *c, eg_error *error) {
     qsort(sorted, (size_t)kept, sizeof *sorted, ascending);
     c->limit = kept ? sorted[(kept - 1) / 2] : 0;
     for (uint32_t i = 0; i < c->count; i++) c->chosen += c->seconds[i] <= c->limit;
-    return EG_OK;
+    if (c->chosen) return EG_OK;
+    eg__memory_give(r->memory, c->seconds);
+    return eg__fail(error, EG_ERR_ARGUMENT, "every run was shorter than a tick of the clock");
 }
 
 /* Thread 0 alone has steps of the run; inside of a scan, each thread has its part of the batch, and all of
@@ -244,7 +246,9 @@ static void find_parts(const eg_recorder *r, const eg_program *p, uint32_t *part
     const eg__ring *ring = &r->record.rings[0];
     for (uint64_t k = 0; k < there(ring); k++) {
         const eg__event *e = event_at(ring, k);
-        if (e->time != UINT32_MAX || p->steps[e->step].run != eg__run_scan) continue;
+        if (e->time != UINT32_MAX || e->step >= p->step_count ||
+            p->steps[e->step].run != eg__run_scan)
+            continue;
         const eg__step_scan *scan = &p->steps[e->step].u.scan;
         for (uint32_t i = 0; i < scan->count; i++) parts[scan->first + i] = e->parts;
     }

@@ -28,7 +28,8 @@ static uint64_t hash_options(const eg_fit_options *o) {
                               o->schedule.warmup,
                               o->schedule.kind == EG_SCHEDULE_COSINE ? (double)o->epochs : 0,
                               (double)o->accumulate,
-                              (double)o->seed,
+                              (double)(o->seed >> 32),
+                              (double)(uint32_t)o->seed,
                               o->average};
     return hash(0xcbf29ce484222325u, numbers, sizeof numbers);
 }
@@ -149,6 +150,9 @@ eg_status eg__checkpoint_load(eg__fit *f, eg_error *error) {
     eg_status status = eg__safetensors_open(f->model->memory, f->options.checkpoint, &file, error);
     if (status) return status;
     status = read_state(f, file, &state, error);
+    if (!status && state.count != f->trainer->count)
+        status = eg__fail(error, EG_ERR_FORMAT, "%llu parameters where %zu belong",
+                          (unsigned long long)state.count, f->trainer->count);
     if (!status) status = eg_weights_begin(f->trainer->weights, 1, error);
     if (!status) {
         status = read_arrays(f, file, error);

@@ -123,7 +123,7 @@ static bool tell(eg__fit *f, eg_fit_event event) {
     return f->options.progress(f->options.user, &p) != 0;
 }
 
-static eg_status save(eg__fit *f, bool now, eg_error *error) {
+static eg_status save(eg__fit *f, bool now, bool *stop, eg_error *error) {
     const eg_fit_options *o = &f->options;
     if (!o->checkpoint) return EG_OK;
     const double wait = o->checkpoint_seconds > 0 ? o->checkpoint_seconds : 10;
@@ -135,7 +135,7 @@ static eg_status save(eg__fit *f, bool now, eg_error *error) {
     if (status) return status;
     f->saved = eg_clock_ns();
     f->saved_steps = f->state.steps;
-    tell(f, EG_FIT_CHECKPOINT);
+    if (tell(f, EG_FIT_CHECKPOINT)) *stop = true;
     return EG_OK;
 }
 
@@ -162,6 +162,7 @@ static eg_status update(eg__fit *f, eg_error *error) {
     const double at = (double)f->state.epoch + (double)f->state.batch / (double)f->batches;
     const double factor = eg_schedule_factor(&f->options.schedule, at, (double)f->options.epochs);
     f->rate = f->trainer->options.optimizer.learning_rate * (factor > 0 ? factor : 1e-12);
+    f->state.rate = f->rate;
     eg_status status = eg_trainer_update(f->trainer, f->rate, &result, error);
     if (status) return status;
     f->state.steps++;
@@ -218,7 +219,7 @@ static eg_status learn(eg__fit *f, bool *stop, eg_error *error) {
         s->batch++;
         if (!due) continue;
         *stop = tell(f, EG_FIT_STEP);
-        status = save(f, *stop, error);
+        status = save(f, *stop, stop, error);
         if (status) return status;
     }
     return EG_OK;
@@ -272,7 +273,7 @@ eg_status eg__fit_history_room(eg__fit *f, uint64_t count, eg_error *error) {
 /* What an epoch came to, and whether it was the best. */
 static eg_status conclude(eg__fit *f, eg_error *error) {
     eg__fit_state *s = &f->state;
-    eg_fit_epoch now = {.rate = f->rate,
+    eg_fit_epoch now = {.rate = s->rate,
                         .seconds = seconds_since(f->epoch_began),
                         .loss = s->loss_weight > 0 ? s->loss_sum / s->loss_weight : NAN,
                         .gradient_norm = s->norms > 0 ? s->norm_sum / s->norms : NAN};
@@ -287,7 +288,7 @@ static eg_status conclude(eg__fit *f, eg_error *error) {
     s->batch = 0;
     s->loss_sum = s->loss_weight = s->norm_sum = s->norms = 0;
     s->stale++;
-    if (!(s->best <= measure)) { /* also the first */
+    if (!s->best_epoch || (isnan(s->best) ? !isnan(measure) : measure < s->best)) {
         s->best = measure;
         s->best_epoch = s->epoch;
         s->stale = 0;
@@ -310,7 +311,7 @@ static eg_status run(eg__fit *f, eg_fit_result *out, eg_error *error) {
         status = conclude(f, error);
         if (!status) stop = tell(f, EG_FIT_EPOCH);
         const bool last = stop || f->state.epoch == o->epochs;
-        if (!status) status = save(f, last, error);
+        if (!status) status = save(f, last, &stop, error);
     }
     out->stopped = stop;
     return status;

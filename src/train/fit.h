@@ -16,6 +16,7 @@ typedef struct eg__fit_state {
     uint64_t best_epoch, stale, history_count;
     double best, validation;
     double loss_sum, loss_weight, norm_sum, norms; /* of the epoch so far */
+    double rate;                                   /* of the last update */
 } eg__fit_state;
 enum { EG__FIT_VERSION = 1, EG__FIT_WORDS = sizeof(eg__fit_state) / 8 };
 
