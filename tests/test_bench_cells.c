@@ -32,6 +32,10 @@ static int see(void *user, const eg_bench_cell *c) {
 }
 
 TEST(bench_cells, every_case_in_every_mode) {
+    if (getenv("ELEGANS_QUICK")) {
+        test_skip("a measurement, which an emulator only makes slow");
+        return;
+    }
     eg_context *context = create(1, NULL);
     eg_error error;
     seen s = {0};
@@ -125,6 +129,10 @@ static eg_status attempt(void *user, const eg_allocator *allocator, eg_error *er
 }
 
 TEST(bench_cells, memory_can_fail) {
+    if (getenv("ELEGANS_QUICK")) {
+        test_skip("a measurement, which an emulator only makes slow");
+        return;
+    }
     test_every_allocation(attempt, NULL);
     test_every_allocation(attempt, "cfc-ncp-cold");
     test_every_allocation(attempt, "cfc-ncp-batch");

@@ -45,6 +45,10 @@ static int see(void *user, const eg_bench_training *r) {
 }
 
 TEST(bench_train, every_case) {
+    if (getenv("ELEGANS_QUICK")) {
+        test_skip("a measurement, which an emulator only makes slow");
+        return;
+    }
     eg_context *one = create(1), *two = create(2);
     eg_error error;
     seen s = {0};
@@ -97,4 +101,10 @@ static eg_status attempt(void *user, const eg_allocator *allocator, eg_error *er
     return status;
 }
 
-TEST(bench_train, memory_can_fail) { test_every_allocation(attempt, "cfc-ncp-32x16"); }
+TEST(bench_train, memory_can_fail) {
+    if (getenv("ELEGANS_QUICK")) {
+        test_skip("a measurement, which an emulator only makes slow");
+        return;
+    }
+    test_every_allocation(attempt, "cfc-ncp-32x16");
+}

@@ -247,6 +247,10 @@ static void check_lines(const char *name, const eg_program *p, const eg_cache_re
 }
 
 TEST(cache_steps, models_by_parts) {
+    if (getenv("ELEGANS_QUICK")) {
+        test_skip("the same on every processor, and slow under an emulator");
+        return;
+    }
     for (size_t i = 0; i < MODELS; i++) {
         model_run m = model_open(&models[i], 1, NULL);
         eg_cache_result whole, sampled, cold, *steps;
@@ -427,6 +431,10 @@ static eg_status attempt(void *user, eg_context *context, eg_error *error) {
 }
 
 TEST(cache_steps, every_allocation) {
+    if (getenv("ELEGANS_QUICK")) {
+        test_skip("the same on every processor, and slow under an emulator");
+        return;
+    }
     const int failed = test_every_allocation_within(attempt, NULL);
     CHECK(failed > 5, "%d allocations", failed);
 }

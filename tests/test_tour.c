@@ -32,6 +32,10 @@ static void run_block(const char *program, const char *folder, const char *block
 }
 
 TEST(tour, commands) {
+    if (getenv("ELEGANS_QUICK")) {
+        test_skip("commands that other tests run, too, and slow under an emulator");
+        return;
+    }
     const char *program = getenv("ELEGANS");
     if (!program || !program[0]) {
         test_skip("ELEGANS does not name the program (make test sets it)");
