@@ -90,7 +90,10 @@ INLINE vf vf_scale(vf a, vf n, vf rounded) {
 }
 
 /* Pairs in memory: a0 b0 a1 b1 ... */
-INLINE void vf_store_pairs(float *p, vf a, vf b) { vst2q_f32(p, (float32x4x2_t){{a, b}}); }
+INLINE void vf_store_pairs(float *p, vf a, vf b) {
+    const float32x4x2_t pairs = {{a, b}}; /* clang's vst2q_f32 is a macro */
+    vst2q_f32(p, pairs);
+}
 INLINE void vf_load_pairs(const float *p, vf *a, vf *b) {
     const float32x4x2_t pairs = vld2q_f32(p);
     *a = pairs.val[0];
