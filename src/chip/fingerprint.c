@@ -7,10 +7,8 @@ typedef struct hash {
     uint64_t value;
 } hash;
 
-/* FNV-1a, 64 bit */
 static void hash_bytes(hash *h, const void *data, size_t size) {
-    const unsigned char *bytes = data;
-    for (size_t i = 0; i < size; i++) h->value = (h->value ^ bytes[i]) * UINT64_C(0x100000001b3);
+    h->value = eg__hash(h->value, data, size);
 }
 
 static void hash_text(hash *h, const char *text) { hash_bytes(h, text, strlen(text) + 1); }
@@ -23,7 +21,7 @@ static void hash_number(hash *h, uint64_t number) {
 }
 
 void eg__chip_fingerprint(eg_chip *chip) {
-    hash h = {UINT64_C(0xcbf29ce484222325)};
+    hash h = {EG__HASH_SEED};
     hash_text(&h, chip->vendor);
     hash_text(&h, chip->name);
     hash_text(&h, chip->arch);

@@ -24,8 +24,6 @@ int baseline_profile(eg_context *context, const baseline_wish *w, samples *out,
                      eg_profile **profile);
 /* Samples of the model in a program of another version, run as a process of its own. */
 int baseline_foreign(const char *program, const baseline_wish *w, samples *out);
-/* FNV-1a of a file as text; "" when it cannot be read. */
-void file_hash(const char *path, char out[24]);
 /* "batch=1 isa=avx2 seq=16 threads=1" */
 void options_text(eg_context *context, const baseline_wish *w, char out[128]);
 

@@ -122,7 +122,7 @@ int baseline_compare(eg_context *context, eg_history *history, const baseline_wi
     if (eg_history_get(history, given->name, &entry, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     baseline_wish w = *given;
-    char self[4096] = "", hash[24] = "", old_hash[24] = "";
+    char self[4096] = "", hash[EG_FILE_HASH_SIZE] = "", old_hash[EG_FILE_HASH_SIZE] = "";
     const char *how;
     int code = -1;
     if (!w.model) w.model = entry->model;
@@ -133,10 +133,10 @@ int baseline_compare(eg_context *context, eg_history *history, const baseline_wi
         eg_environment_match(entry->fingerprint, environment.fingerprint, &error))
         code = fail(EXIT_FAILED, "another machine: %s", error.message);
     trial noise = {0}, t = {0};
-    char model_hash[24];
-    if (program_path(self, sizeof self)) file_hash(self, hash);
-    file_hash(entry->program, old_hash);
-    file_hash(w.model, model_hash);
+    char model_hash[EG_FILE_HASH_SIZE] = ""; /* stays so for a spec */
+    if (program_path(self, sizeof self)) eg_file_hash(self, hash, NULL);
+    eg_file_hash(entry->program, old_hash, NULL);
+    eg_file_hash(w.model, model_hash, NULL);
     const bool there = old_hash[0] && strcmp(old_hash, entry->program_hash) == 0;
     const bool in_turns = there && strcmp(hash, old_hash) != 0;
     if (code < 0 && !in_turns &&

@@ -87,7 +87,10 @@ static void run_foreign(const char *program, const baseline_wish *w, const char 
 }
 
 int baseline_foreign(const char *program, const baseline_wish *w, samples *out) {
-    char path[] = "/tmp/elegans-baseline-XXXXXX", message[256];
+    char path[1024], message[256];
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/elegans-baseline-XXXXXX",
+             folder && folder[0] ? folder : "/tmp");
     const int file = mkstemp(path);
     if (file < 0) return fail(EXIT_FAILED, "no temporary file");
     close(file);
@@ -113,19 +116,6 @@ int baseline_foreign(const char *program, const baseline_wish *w, samples *out) 
 }
 
 /* ---- texts */
-void file_hash(const char *path, char out[24]) {
-    FILE *file = fopen(path, "rb");
-    unsigned char block[4096];
-    uint64_t hash = 0xcbf29ce484222325u;
-    size_t size;
-    out[0] = 0;
-    if (!file) return;
-    while ((size = fread(block, 1, sizeof block, file)))
-        for (size_t i = 0; i < size; i++) hash = (hash ^ block[i]) * 0x100000001b3u;
-    fclose(file);
-    snprintf(out, 24, "%016llx", (unsigned long long)hash);
-}
-
 void options_text(eg_context *context, const baseline_wish *w, char out[128]) {
     snprintf(out, 128, "batch=%llu isa=%s seq=%llu threads=%u",
              (unsigned long long)(w->batch ? w->batch : 1), eg_context_isa(context),

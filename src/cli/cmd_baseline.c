@@ -4,6 +4,7 @@
 #include "program_path.h"
 #include "report.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -25,7 +26,8 @@ static int save(eg_context *context, eg_history *history, const baseline_wish *w
     eg_profile *profile = NULL;
     eg_analysis *analysis = NULL;
     samples s = {0};
-    char program[4096] = "", hash[24] = "", model_hash[24], options[128];
+    char program[4096] = "", options[128];
+    char hash[EG_FILE_HASH_SIZE] = "", model_hash[EG_FILE_HASH_SIZE] = "";
     if (!w->model) return fail(EXIT_USAGE, "baseline save needs a name and a model");
     if (eg_environment_read(context, NULL, &environment, &error))
         return fail(EXIT_FAILED, "%s", error.message);
@@ -33,8 +35,8 @@ static int save(eg_context *context, eg_history *history, const baseline_wish *w
     if (code < 0 && eg_analyse(profile, &analysis, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     if (code < 0) {
-        if (program_path(program, sizeof program)) file_hash(program, hash);
-        file_hash(w->model, model_hash);
+        if (program_path(program, sizeof program)) eg_file_hash(program, hash, NULL);
+        eg_file_hash(w->model, model_hash, NULL); /* "" for a spec */
         options_text(context, w, options);
         json *document = profile_json(context, profile, analysis, PART_ALL);
         json *about = environment_json(&environment);
@@ -74,49 +76,46 @@ static int save(eg_context *context, eg_history *history, const baseline_wish *w
 }
 
 /* ---- lists */
-static int by_size(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
+typedef struct listing {
+    eg_context *context;
+    json *list; /* NULL = text */
+} listing;
 
-static double median_of(const eg_history_entry *e) {
-    double *copy = malloc((e->sample_count + 1) * sizeof *copy), middle = 0;
-    if (!copy || !e->sample_count) {
-        free(copy);
-        return 0;
-    }
-    memcpy(copy, e->samples, e->sample_count * sizeof *copy);
-    qsort(copy, e->sample_count, sizeof *copy, by_size);
-    middle = copy[e->sample_count / 2];
-    free(copy);
-    return middle;
+static double median_of(eg_context *context, const eg_history_entry *e) {
+    eg_statistics s;
+    return eg_statistics_of(context, e->sample_count, e->samples, &s, NULL) ? (double)NAN
+                                                                            : s.p50.value;
 }
 
 static int print_entry(void *user, const eg_history_entry *e) {
+    const listing *l = user;
     char date[32], time_text[32];
     const time_t when = (time_t)e->time;
     struct tm parts;
     strftime(date, sizeof date, "%Y-%m-%d %H:%M", localtime_r(&when, &parts));
-    if (user) {
+    if (l->list) {
         json *object = json_new_object();
         json_put_text(object, "name", e->name);
         json_put_text(object, "model", e->model);
         json_put_text(object, "options", e->options);
         json_put_count(object, "time", (uint64_t)e->time);
-        json_put_number(object, "p50", median_of(e));
+        json_put_number(object, "p50", median_of(l->context, e));
         json_put_text(object, "version", e->program_version);
-        json_append(user, object);
+        json_append(l->list, object);
         return 0;
     }
     printf("  %-16s %s  %10s  %s  %s%s%s\n", e->name ? e->name : "", date,
-           format_seconds(time_text, median_of(e)), e->model, style_dim(), e->options, style_end());
+           format_seconds(time_text, median_of(l->context, e)), e->model, style_dim(), e->options,
+           style_end());
     return 0;
 }
 
-static int list(eg_history *history, const eg_history_filter *filter, bool as_json) {
+static int list(eg_context *context, eg_history *history, const eg_history_filter *filter,
+                bool as_json) {
     eg_error error;
     json *entries = as_json ? json_new_list() : NULL;
-    if (eg_history_list(history, filter, print_entry, entries, &error)) {
+    listing l = {context, entries};
+    if (eg_history_list(history, filter, print_entry, &l, &error)) {
         json_free(entries);
         return fail(EXIT_FAILED, "%s", error.message);
     }
@@ -134,7 +133,7 @@ static int act(eg_context *context, const char *action, const baseline_wish *w) 
     if (eg_history_open(context, w->history, &history, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     int code = EXIT_DONE;
-    if (!named) code = list(history, &(eg_history_filter){.baselines = 1}, w->json);
+    if (!named) code = list(context, history, &(eg_history_filter){.baselines = 1}, w->json);
     else if (action[0] == 's') code = save(context, history, w);
     else if (action[0] == 'c') code = baseline_compare(context, history, w);
     else if (eg_history_delete(history, w->name, &error))
@@ -188,13 +187,14 @@ int cmd_baseline(int argc, char **argv) {
 
 /* ---- history */
 typedef struct trend {
+    eg_context *context;
     double values[256];
     size_t count;
 } trend;
 
 static int add_value(void *user, const eg_history_entry *e) {
     trend *t = user;
-    if (t->count < 256) t->values[t->count++] = median_of(e);
+    if (t->count < 256) t->values[t->count++] = median_of(t->context, e);
     return 0;
 }
 
@@ -269,10 +269,11 @@ int cmd_history(int argc, char **argv) {
     const eg_history_filter filter = {.model = rest ? argv[0] : NULL, .limit = limit ? limit : 30};
     code = context_open(&(context_flags){.threads = 1}, &context);
     if (code >= 0) return code;
+    t.context = context;
     if (eg_history_open(context, path, &history, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     else {
-        code = list(history, &filter, as_json);
+        code = list(context, history, &filter, as_json);
         if (code == EXIT_DONE && rest && eg_history_list(history, &filter, add_value, &t, &error))
             code = fail(EXIT_FAILED, "%s", error.message);
         if (code == EXIT_DONE && rest && !t.count)

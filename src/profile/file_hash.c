@@ -4,15 +4,9 @@
 
 #include <stdio.h>
 
-/* FNV-1a, 64 bit */
-static uint64_t add(uint64_t hash, const unsigned char *bytes, size_t size) {
-    for (size_t i = 0; i < size; i++) hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 eg_status eg_file_hash(const char *path, char out[EG_FILE_HASH_SIZE], eg_error *error) {
     unsigned char bytes[16384];
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = EG__HASH_SEED;
     eg__source source;
     if (!path || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no file or no place for its hash");
     out[0] = 0;
@@ -22,7 +16,7 @@ eg_status eg_file_hash(const char *path, char out[EG_FILE_HASH_SIZE], eg_error *
         const uint64_t left = source.size - at;
         const size_t size = left < sizeof bytes ? (size_t)left : sizeof bytes;
         status = eg__source_read(&source, at, bytes, size, error);
-        if (!status) hash = add(hash, bytes, size);
+        if (!status) hash = eg__hash(hash, bytes, size);
         at += size;
     }
     eg__source_close(&source);

@@ -23,6 +23,9 @@ void eg__hardware_begin(eg__hardware_watch *watch, const char *root);
 /* Of all that ran since; sources are static texts or live as long as the watch. */
 void eg__hardware_end(eg__hardware_watch *watch, const char *root, eg_hardware *out);
 
+/* ---- usage.c: seconds of all threads, context switches, page faults of this process so far */
+void eg__usage_read(double *cpu, uint64_t *switches, uint64_t *faults);
+
 /* The largest resident set of this process so far, in bytes. */
 eg_metric eg__peak_resident(void);
 

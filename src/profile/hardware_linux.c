@@ -85,15 +85,6 @@ static double read_energy(const char *root, char source[128]) {
 }
 
 /* ---- the watch */
-static void read_usage(double *cpu, uint64_t *switches, uint64_t *faults) {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    *cpu = (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
-           1e-6 * ((double)usage.ru_utime.tv_usec + (double)usage.ru_stime.tv_usec);
-    *switches = (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
-    *faults = (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
-}
-
 void eg__hardware_begin(eg__hardware_watch *w, const char *root) {
     memset(w, 0, sizeof *w);
     w->process_cycles = w->process_instructions = NAN;
@@ -102,18 +93,10 @@ void eg__hardware_begin(eg__hardware_watch *w, const char *root) {
         w->reasons[i] = errno;
     }
     w->energy = read_energy(root, w->energy_source);
-    read_usage(&w->cpu_seconds, &w->switches, &w->faults);
+    eg__usage_read(&w->cpu_seconds, &w->switches, &w->faults);
     for (int i = 0; i < EG__COUNTERS; i++)
         if (w->files[i] >= 0) ioctl(w->files[i], PERF_EVENT_IOC_ENABLE, 0);
     w->start_ns = eg_clock_ns();
-}
-
-static eg_metric counted(double value, const char *unit, const char *source) {
-    return (eg_metric){value, EG_COUNTED, unit, source};
-}
-
-static eg_metric unavailable(const char *unit, const char *why) {
-    return (eg_metric){0, EG_UNAVAILABLE, unit, why};
 }
 
 static const char *refusal(int reason) {
@@ -129,19 +112,20 @@ static const char *refusal(int reason) {
 }
 
 static eg_metric counter(eg__hardware_watch *w, int i, const char *unit) {
-    if (w->files[i] < 0) return unavailable(unit, refusal(w->reasons[i]));
+    if (w->files[i] < 0) return eg__metric_unavailable(unit, refusal(w->reasons[i]));
     const ssize_t size = read(w->files[i], &w->counted[i], sizeof w->counted[i]);
     close(w->files[i]);
     w->files[i] = -1;
-    if (size != (ssize_t)sizeof w->counted[i]) return unavailable(unit, "the counter told nothing");
-    return counted((double)w->counted[i], unit, "perf event");
+    if (size != (ssize_t)sizeof w->counted[i])
+        return eg__metric_unavailable(unit, "the counter told nothing");
+    return eg__metric((double)w->counted[i], unit, EG_COUNTED, "perf event");
 }
 
 void eg__hardware_end(eg__hardware_watch *w, const char *root, eg_hardware *out) {
     const double seconds = (double)(eg_clock_ns() - w->start_ns) * 1e-9;
     double cpu;
     uint64_t switches, faults;
-    read_usage(&cpu, &switches, &faults);
+    eg__usage_read(&cpu, &switches, &faults);
     const double energy = read_energy(root, w->energy_source) - w->energy;
     out->cycles = counter(w, 0, "cycles");
     out->instructions = counter(w, 1, "instructions");
@@ -149,24 +133,25 @@ void eg__hardware_end(eg__hardware_watch *w, const char *root, eg_hardware *out)
     out->cache_misses = counter(w, 3, "accesses");
     out->ipc = out->cycles.provenance == EG_COUNTED && out->cycles.value > 0 &&
                        out->instructions.provenance == EG_COUNTED
-                   ? counted(out->instructions.value / out->cycles.value, "instructions/cycle",
-                             "perf events")
-                   : unavailable("instructions/cycle", out->cycles.source);
+                   ? eg__metric(out->instructions.value / out->cycles.value, "instructions/cycle",
+                                EG_COUNTED, "perf events")
+                   : eg__metric_unavailable("instructions/cycle", out->cycles.source);
     out->cpu_time = (eg_metric){cpu - w->cpu_seconds, EG_MEASURED, "s", "getrusage"};
-    out->context_switches = counted((double)(switches - w->switches), "switches", "getrusage");
-    out->page_faults = counted((double)(faults - w->faults), "faults", "getrusage");
+    out->context_switches =
+        eg__metric((double)(switches - w->switches), "switches", EG_COUNTED, "getrusage");
+    out->page_faults = eg__metric((double)(faults - w->faults), "faults", EG_COUNTED, "getrusage");
     if (energy < 0)
         snprintf(w->energy_source, sizeof w->energy_source, "the counter of the energy began anew");
     out->energy = isnan(energy) || energy < 0
-                      ? unavailable("J", w->energy_source)
+                      ? eg__metric_unavailable("J", w->energy_source)
                       : (eg_metric){energy, EG_MEASURED, "J", w->energy_source};
     out->power = out->energy.provenance == EG_MEASURED && seconds > 0
                      ? (eg_metric){energy / seconds, EG_MEASURED, "W", w->energy_source}
-                     : unavailable("W", w->energy_source);
+                     : eg__metric_unavailable("W", w->energy_source);
 }
 
 eg_metric eg__peak_resident(void) {
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage); /* kibibytes */
-    return counted((double)usage.ru_maxrss * 1024, "B", "getrusage");
+    return eg__metric((double)usage.ru_maxrss * 1024, "B", EG_COUNTED, "getrusage");
 }

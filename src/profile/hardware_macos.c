@@ -17,15 +17,6 @@ static bool read_process(double *cycles, double *instructions, double *energy) {
     return true;
 }
 
-static void read_usage(double *cpu, uint64_t *switches, uint64_t *faults) {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    *cpu = (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
-           1e-6 * ((double)usage.ru_utime.tv_usec + (double)usage.ru_stime.tv_usec);
-    *switches = (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
-    *faults = (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
-}
-
 void eg__hardware_begin(eg__hardware_watch *w, const char *root) {
     (void)root;
     memset(w, 0, sizeof *w);
@@ -33,7 +24,7 @@ void eg__hardware_begin(eg__hardware_watch *w, const char *root) {
         w->process_cycles = w->process_instructions = w->energy = NAN;
     snprintf(w->energy_source, sizeof w->energy_source, "%s",
              isnan(w->energy) ? "this macOS tells no energy of a process" : "proc_pid_rusage");
-    read_usage(&w->cpu_seconds, &w->switches, &w->faults);
+    eg__usage_read(&w->cpu_seconds, &w->switches, &w->faults);
     w->start_ns = eg_clock_ns();
 }
 
@@ -48,7 +39,7 @@ void eg__hardware_end(eg__hardware_watch *w, const char *root, eg_hardware *out)
     const double seconds = (double)(eg_clock_ns() - w->start_ns) * 1e-9;
     double cpu, cycles = NAN, instructions = NAN, energy = NAN;
     uint64_t switches, faults;
-    read_usage(&cpu, &switches, &faults);
+    eg__usage_read(&cpu, &switches, &faults);
     read_process(&cycles, &instructions, &energy);
     cycles -= w->process_cycles;
     instructions -= w->process_instructions;

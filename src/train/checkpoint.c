@@ -7,12 +7,6 @@
 #include <string.h>
 
 /* ---- what a checkpoint belongs to */
-static uint64_t hash(uint64_t h, const void *bytes, size_t size) { /* FNV-1a */
-    const unsigned char *b = bytes;
-    for (size_t i = 0; i < size; i++) h = (h ^ b[i]) * 0x100000001b3u;
-    return h;
-}
-
 static uint64_t hash_options(const eg_fit_options *o) {
     const double numbers[] = {(double)o->loss,
                               (double)o->optimizer.kind,
@@ -31,16 +25,16 @@ static uint64_t hash_options(const eg_fit_options *o) {
                               (double)(o->seed >> 32),
                               (double)(uint32_t)o->seed,
                               o->average};
-    return hash(0xcbf29ce484222325u, numbers, sizeof numbers);
+    return eg__hash(EG__HASH_SEED, numbers, sizeof numbers);
 }
 
 eg_status eg__fit_hash(eg__fit *f, eg_error *error) {
     char *config;
     eg_status status = eg__model_config_write(f->model, &config, error);
     if (status) return status;
-    f->state.model_hash = hash(0xcbf29ce484222325u, config, strlen(config));
+    f->state.model_hash = eg__hash(EG__HASH_SEED, config, strlen(config));
     eg__memory_give(f->model->memory, config);
-    f->state.data_hash = eg__data_hash(f->training, 0xcbf29ce484222325u);
+    f->state.data_hash = eg__data_hash(f->training, EG__HASH_SEED);
     if (f->validation) f->state.data_hash = eg__data_hash(f->validation, f->state.data_hash);
     f->state.options_hash = hash_options(&f->options);
     return EG_OK;

@@ -9,7 +9,7 @@ static uint64_t add(uint64_t hash, const void *values, uint64_t words) {
     for (uint64_t i = 0; at && i < words; i++, at += 4) {
         uint32_t word;
         memcpy(&word, at, sizeof word);
-        hash = (hash ^ word) * 0x100000001b3u;
+        hash = (hash ^ word) * UINT64_C(0x100000001b3);
     }
     return hash;
 }
