@@ -29,6 +29,8 @@ typedef struct eg_quantization {
     eg_granularity per; /* of the scales */
     uint32_t block;     /* EG_PER_BLOCK: numbers that share one; 0 = 128 */
     int symmetric;      /* 1: no zero points, and the lowest number is not used */
+    int integers; /* 1: what is multiplied with it becomes int8 too, row by row, when it runs; then
+                           sums are of integers. 0: it is multiplied as it is. Halves have no such. */
 } eg_quantization;
 /* EG_ERR_UNSUPPORTED names a type that is none of the four. */
 EG_API eg_status eg_quantization_check(const eg_quantization *how, eg_error *error);
