@@ -123,15 +123,13 @@ static bool same_quantization(const eg_quantization *a, const eg_quantization *b
            !a->symmetric == !b->symmetric;
 }
 
-eg_status eg_weights_set_small(eg_weights *weights, const char *name, const eg_quantized *quantized,
-                               eg_error *error) {
-    if (!weights || !quantized) return eg__fail(error, EG_ERR_ARGUMENT, "no weights or no numbers");
+eg_status eg__weights_fill_small(eg_weights *weights, const char *name,
+                                 const eg_quantized *quantized, eg_error *error) {
     const eg__leaf *leaf = eg__leaf_find(&weights->program->parameters, name, NULL);
     if (!leaf) return eg__fail(error, EG_ERR_NOT_FOUND, "no parameter '%s'", name ? name : "");
     eg_status status = eg__leaf_check(leaf, &quantized->values, false, error);
     if (!status && (leaf->type == EG_F32 || !same_quantization(&leaf->how, &quantized->how)))
         status = eg__fail(error, EG_ERR_ARGUMENT, "'%s' is quantized in another way", name);
-    if (!status) status = eg_weights_begin(weights, 0, error);
     if (status) return status;
     const eg__stored_layout *layout = &leaf->small.layout;
     char *to = (char *)(weights->data + leaf->offset);
@@ -141,8 +139,17 @@ eg_status eg_weights_set_small(eg_weights *weights, const char *name, const eg_q
     if (bytes) memcpy(to, quantized->values.data, (size_t)bytes);
     if (scales) memcpy(to + layout->scale, quantized->scale, scales * sizeof *quantized->scale);
     if (leaf->small.has_zeros) memcpy(to + layout->zero, quantized->zero, scales);
-    eg_weights_end(weights);
     return EG_OK;
+}
+
+eg_status eg_weights_set_small(eg_weights *weights, const char *name, const eg_quantized *quantized,
+                               eg_error *error) {
+    if (!weights || !quantized) return eg__fail(error, EG_ERR_ARGUMENT, "no weights or no numbers");
+    eg_status status = eg_weights_begin(weights, 0, error);
+    if (status) return status;
+    status = eg__weights_fill_small(weights, name, quantized, error);
+    eg_weights_end(weights);
+    return status;
 }
 
 /* ---- other programs of the same model */
