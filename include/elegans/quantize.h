@@ -35,6 +35,15 @@ typedef struct eg_quantization {
 /* EG_ERR_UNSUPPORTED names a type that is none of the four. */
 EG_API eg_status eg_quantization_check(const eg_quantization *how, eg_error *error);
 
+/* How far a tensor is from another one of the same shape: pairs of which one is not finite are left
+ * out. */
+typedef struct eg_difference {
+    uint64_t count; /* pairs that were compared */
+    double most;    /* largest absolute difference */
+    double rms;     /* root of the mean square */
+    double
+        snr; /* dB: power of `exact` over that of the difference; infinite where they are equal */
+} eg_difference;
 /* A quantized tensor: x = scale * (value - zero). The range always holds 0, so that 0 stays 0.
  *
  * What is not finite does not take part in finding the range: an infinity becomes the end of the range
@@ -49,6 +58,7 @@ typedef struct eg_quantized {
     float *scale;           /* NULL for halves */
     int8_t *zero;           /* NULL = all 0 */
     uint64_t odd;           /* numbers of the original that were not finite */
+    eg_difference off;      /* from the original; all zero where there is none */
 } eg_quantized;
 
 /* From f32. You own *out: give it back with eg_quantized_release, which leaves it all zero. */
@@ -64,15 +74,7 @@ EG_API eg_status eg_dequantize(const eg_context *context, const eg_quantized *qu
                                eg_tensor *to, eg_error *error);
 EG_API uint64_t eg_quantized_bytes(const eg_quantized *quantized); /* values, scales, zero points */
 
-/* How far a tensor is from another one of the same shape: pairs of which one is not finite are left
- * out. */
-typedef struct eg_difference {
-    uint64_t count; /* pairs that were compared */
-    double most;    /* largest absolute difference */
-    double rms;     /* root of the mean square */
-    double
-        snr; /* dB: power of `exact` over that of the difference; infinite where they are equal */
-} eg_difference;
+/* Two tensors of f32. */
 EG_API eg_status eg_tensor_compare(const eg_tensor *exact, const eg_tensor *other,
                                    eg_difference *out, eg_error *error);
 

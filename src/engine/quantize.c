@@ -150,25 +150,6 @@ static void quantize_all(const float *x, eg_quantized *q) {
             quantize_group(x, r * columns + from, eg__min(block, columns - from), index++, q);
 }
 
-eg_status eg_quantize(eg_context *context, const eg_tensor *tensor, const eg_quantization *how,
-                      eg_quantized *out, eg_error *error) {
-    if (!context || !tensor || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no context, no tensor or no place");
-    memset(out, 0, sizeof *out);
-    if (tensor->type != EG_F32)
-        return eg__fail(error, EG_ERR_UNSUPPORTED, "quantization of '%s', only of f32",
-                        eg_type_name(tensor->type));
-    eg_quantized q;
-    eg_status status = eg_quantized_create(context, tensor->rank, tensor->shape, how, &q, error);
-    if (status) return status;
-    const float *x = tensor->data;
-    for (size_t i = 0; i < q.rows * q.columns; i++) q.odd += !isfinite(x[i]);
-    if (is_half(how->type)) status = eg_tensor_convert(context, tensor, &q.values, error);
-    else if (q.rows && q.columns) quantize_all(x, &q);
-    *out = q;
-    return status;
-}
-
 /* ---- back */
 static eg__stored stored_of(const eg_quantized *q) {
     const bool blocks = q->how.per == EG_PER_BLOCK;
@@ -223,4 +204,36 @@ eg_status eg_tensor_compare(const eg_tensor *exact, const eg_tensor *other, eg_d
     out->rms = out->count ? sqrt(noise / (double)out->count) : 0;
     out->snr = noise > 0 ? 10 * log10(power / noise) : INFINITY;
     return EG_OK;
+}
+
+/* ---- the whole */
+static eg_status find_difference(eg_context *context, const eg_tensor *tensor, eg_quantized *q,
+                                 eg_error *error) {
+    eg_tensor wide;
+    eg_status status = eg_tensor_create(context, EG_F32, tensor->rank, tensor->shape, &wide, error);
+    if (!status) status = eg_dequantize(context, q, &wide, error);
+    if (!status) status = eg_tensor_compare(tensor, &wide, &q->off, error);
+    eg_tensor_release(context, &wide);
+    return status;
+}
+
+eg_status eg_quantize(eg_context *context, const eg_tensor *tensor, const eg_quantization *how,
+                      eg_quantized *out, eg_error *error) {
+    if (!context || !tensor || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no context, no tensor or no place");
+    memset(out, 0, sizeof *out);
+    if (tensor->type != EG_F32)
+        return eg__fail(error, EG_ERR_UNSUPPORTED, "quantization of '%s', only of f32",
+                        eg_type_name(tensor->type));
+    eg_quantized q;
+    eg_status status = eg_quantized_create(context, tensor->rank, tensor->shape, how, &q, error);
+    if (status) return status;
+    const float *x = tensor->data;
+    for (size_t i = 0; i < q.rows * q.columns; i++) q.odd += !isfinite(x[i]);
+    if (is_half(how->type)) status = eg_tensor_convert(context, tensor, &q.values, error);
+    else if (q.rows && q.columns) quantize_all(x, &q);
+    if (!status) status = find_difference(context, tensor, &q, error);
+    if (status) eg_quantized_release(context, &q);
+    else *out = q;
+    return status;
 }
