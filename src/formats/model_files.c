@@ -96,6 +96,14 @@ static eg_status take_bytes(const tensor_source *from, const char *name, eg_type
     return EG_OK;
 }
 
+/* What must be there when the values are. */
+static eg_status take_part(const tensor_source *from, const char *name, eg_type type,
+                           uint64_t count, void *to, eg_error *error) {
+    eg_status status = take_bytes(from, name, type, count, to, error);
+    return status == EG_ERR_NOT_FOUND ? eg__fail(error, EG_ERR_FORMAT, "no tensor '%.150s'", name)
+                                      : status;
+}
+
 static eg_status check_scales(const eg_quantized *q, const char *name, eg_error *error) {
     const int low = q->how.type == EG_I4 ? -8 : -128, high = q->how.type == EG_I4 ? 7 : 127;
     for (uint64_t i = 0; i < q->scales; i++) {
@@ -121,9 +129,9 @@ static eg_status copy_small(eg_model *model, const tensor_source *from, const eg
         status = take_bytes(from, name, packed ? EG_U8 : q->how.type, packed ? bytes : elements,
                             q->values.data, error);
     snprintf(other, sizeof other, "%s.scale", name);
-    if (!status && q->scale) status = take_bytes(from, other, EG_F32, q->scales, q->scale, error);
+    if (!status && q->scale) status = take_part(from, other, EG_F32, q->scales, q->scale, error);
     snprintf(other, sizeof other, "%s.zero", name);
-    if (!status && q->zero) status = take_bytes(from, other, EG_I8, q->scales, q->zero, error);
+    if (!status && q->zero) status = take_part(from, other, EG_I8, q->scales, q->zero, error);
     if (!status) status = check_scales(q, name, error);
     return status ? status : eg__parameter_widen(model, p, error);
 }
