@@ -18,6 +18,7 @@ _elegans() {
         'predict:what a trained model says of tables, in their units and labels'
         'run:run a model over sequences, or as a filter in a pipe'
         'convert:write a model, or the tensors of one, as a model file'
+        'quantize:write a model in small numbers: f16, bf16, int8, int4'
         'export:write a model as C source'
         'demo:train a network to balance a pole, and watch it'
         'help:explain a command'
@@ -112,6 +113,14 @@ _elegans() {
     convert)
         _arguments '-o[the model file to write]:file:_files' '--output[the model file to write]:file:_files' \
             '--config[the architecture as JSON]:file:_files' '--help[explain]' '1:spec or file:_files'
+        ;;
+    quantize)
+        _arguments '--to[the type]:type:(f16 bf16 int8 int4)' '-o[the model file to write]:file:_files' \
+            '--output[the model file to write]:file:_files' '--block[neighbours that share a scale]:number:' \
+            '--per[what has a scale of its own]:what:(channel tensor block)' '--symmetric[scales alone, no zero points]' \
+            '--integers[make what meets it int8, too]' '--keep[tensors that stay f32]:names:' \
+            '--data[compare outputs on this]:file:_files' '--time[the column with times]:column:' \
+            '--spans[the column with elapsed times]:column:' $common '1:spec or file:_files'
         ;;
     demo)
         _arguments '-o[folder]:folder:_directories' '--steps[of learning in each round]:number:' \
