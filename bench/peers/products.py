@@ -11,6 +11,9 @@ import time
 from cells import MISSING, np, timed
 
 
+BITS = {"gemm_f32": 32, "gemm_f16": 16, "gemm_bf16": 16, "gemm_i8": 8, "gemm_i8i8": 8, "gemm_i4": 4, "gemm_i4i8": 4}
+
+
 class Ours:
     """`elegans bench small --json` of one size: {(operation, block): seconds}."""
 
@@ -56,6 +59,7 @@ class Race:
 
     def __init__(self, m, n, k):
         self.size, self.peers, self.ours = (m, n, k), [], {}
+        self.title = f"{m} x {n} x {k}"
 
     def add(self, name, call, bits, rival):
         self.peers.append(Peer(name, call, bits, rival))
@@ -77,7 +81,8 @@ class Race:
         wanted = {peer.rival[0] for peer in self.peers}
         for (operation, block), times in sorted(self.ours.items()):
             if operation in wanted:
-                yield f"ours {operation}" + (f" /{block}" if block else ""), times, None, None
+                bits = BITS[operation] + (32 / block if block else 0)
+                yield f"ours {operation}" + (f" /{block}" if block else ""), times, bits, None
         for peer in self.peers:
             mine = self.rival(*peer.rival)
             ratio = statistics.median(p / o for p, o in zip(peer.times, mine)) if mine else None
@@ -101,17 +106,17 @@ def report(races):
     print(f"{'m x n x k':17} {'':26} {'us':>10} {'spread':>7} {'GOPS':>7} {'Gweights/s':>10} {'GB/s':>6} {'ours is':>8}")
     for race in races:
         m, n, k = race.size
-        title = f"{m} x {n} x {k}"
+        title = race.title
         for name, times, bits, ratio in race.lines():
             best = statistics.median(times)
             spread = (max(times) - min(times)) / best
             row = {"m": m, "n": n, "k": k, "who": name, "us": best * 1e6, "spread": spread,
                    "gops": 2e-9 * m * n * k / best, "gweights": 1e-9 * n * k / best,
-                   "gbytes": 1e-9 * n * k * bits / 8 / best if bits else None, "ratio": ratio,
+                   "gbytes": 1e-9 * n * k * bits / 8 / best, "ratio": ratio,
                    "rounds": [t * 1e6 for t in times]}
             rows.append(row)
             print(f"{title:17} {name:26} {row['us']:10.1f} {100 * spread:6.1f}% {row['gops']:7.1f} "
-                  f"{row['gweights']:10.2f} {'' if bits is None else format(row['gbytes'], '6.1f'):>6} "
+                  f"{row['gweights']:10.2f} {row['gbytes']:6.1f} "
                   f"{'' if ratio is None else format(ratio, '7.2f') + 'x':>8}")
             title = ""
     return rows
@@ -122,6 +127,7 @@ def arguments(about):
     parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.3, help="of each peer in each round")
+    parser.add_argument("--case", default="", help="only those whose m x n x k contains it")
     parser.add_argument("--cpu-time", action="store_true", help="peers: of the process, not of the clock on the wall")
     parser.add_argument("--elegans", default=os.path.join(here, "..", "..", "build", "elegans"))
     parser.add_argument("--json", help="write the figures there, too")
@@ -131,8 +137,9 @@ def arguments(about):
 def race_all(races, args, packages):
     """Rounds over all races, the table, the file."""
     from importlib.metadata import version
+    races = [race for race in races if args.case in race.title]
     if not any(race.peers for race in races):
-        sys.exit(f"{os.path.basename(sys.argv[0])}: no peer is installed; missing: {', '.join(MISSING)}")
+        sys.exit(f"{os.path.basename(sys.argv[0])}: no peer of such a case is installed; missing: {', '.join(MISSING)}")
     ours = ours_open(args.elegans, races[0].size)
     about = ([ours.describe()] if ours else []) + [f"python {platform.python_version()}"] + [
         f"{name} {version(name)}" for name in packages]
