@@ -78,7 +78,7 @@ def ggml_open(folder):
 def main():
     parser = arguments(__doc__)
     parser.add_argument("--ggml", help="folder of libggml, instead of llama-cpp-python's")
-    parser.add_argument("--cold", type=int, default=1, metavar="N", help="copies of each peer's weights to take turns with")
+    parser.add_argument("--cold", type=int, default=1, metavar="N", help="copies of each peer's weights to take turns")
     args = parser.parse_args()
     onnx, ort, ggml = load("onnx"), load("onnxruntime"), ggml_open(args.ggml)
     onnx_products = load("onnx_products") if onnx else None

@@ -103,7 +103,8 @@ def check(who, got, expected, limit):
 
 def report(races):
     rows = []
-    print(f"{'m x n x k':17} {'':26} {'us':>10} {'spread':>7} {'GOPS':>7} {'Gweights/s':>10} {'GB/s':>6} {'ours is':>8}")
+    print(f"{'m x n x k':17} {'':26} {'us':>10} {'spread':>7} {'GOPS':>7} {'Gweights/s':>10} {'GB/s':>6} "
+          f"{'ours is':>8}")
     for race in races:
         m, n, k = race.size
         title = race.title
@@ -139,7 +140,7 @@ def race_all(races, args, packages):
     from importlib.metadata import version
     races = [race for race in races if args.case in race.title]
     if not any(race.peers for race in races):
-        sys.exit(f"{os.path.basename(sys.argv[0])}: no peer of such a case is installed; missing: {', '.join(MISSING)}")
+        sys.exit(f"{os.path.basename(sys.argv[0])}: no peer for '{args.case}'; missing: {', '.join(MISSING) or 'none'}")
     ours = ours_open(args.elegans, races[0].size)
     about = ([ours.describe()] if ours else []) + [f"python {platform.python_version()}"] + [
         f"{name} {version(name)}" for name in packages]
