@@ -141,6 +141,7 @@ static void print_memory(const eg_profile *profile) {
         if (eg_profile_peak_tag(profile, (eg_tag)tag))
             print_row(eg_tag_name((eg_tag)tag),
                       format_bytes(value, eg_profile_peak_tag(profile, (eg_tag)tag)), "counted");
+    memory_print(profile);
 }
 
 static void print_hardware(const eg_profile *profile) {
