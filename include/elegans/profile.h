@@ -176,7 +176,8 @@ typedef struct eg_profile_row {     /* a step, or all calls of an operation on o
                           no ceilings */
     double roof_share; /* of it */
     const char *bound; /* "compute", "L1", "L2", "L3", "DRAM", "overhead" or "unknown": static */
-    uint64_t live; /* bytes of the arena that are needed at it or later: eg_step_info.live_bytes; of a
+    uint64_t
+        live; /* bytes of the arena that are needed at it or later: eg_step_info.live_bytes; of a
                       group, the most */
 } eg_profile_row;
 
@@ -201,9 +202,9 @@ EG_API const char *eg_profile_phase_text(eg_profile_phase phase);
 /* What the library holds when a phase ends: bytes are EG_COUNTED, the time is EG_MEASURED. */
 typedef struct eg_profile_moment {
     eg_profile_phase phase;
-    double seconds; /* since the profile began */
-    uint64_t held;  /* bytes of the context, all tags: also what was there before */
-    uint64_t peak;  /* most that was held during the phase */
+    double seconds;                /* since the profile began */
+    uint64_t held;                 /* bytes of the context, all tags: also what was there before */
+    uint64_t peak;                 /* most that was held during the phase */
     uint64_t by_tag[EG_TAG_COUNT]; /* of what is held */
 } eg_profile_moment;
 
@@ -239,8 +240,9 @@ EG_API const eg_ceilings *eg_profile_ceilings(const eg_profile *profile); /* NUL
 EG_API void eg_profile_hardware(const eg_profile *profile, eg_hardware *out);
 EG_API const eg_program *eg_profile_program(const eg_profile *profile);   /* NULL = a callback */
 EG_API const eg_recorder *eg_profile_recorder(const eg_profile *profile); /* NULL = a callback */
-/* What was live at the peak. */
-EG_API uint64_t eg_profile_peak_tag(const eg_profile *profile, eg_tag tag);
+/* Bytes that are held while it runs, by what they are for. Compiling may have taken more for a while, which
+ * nobody tells apart: eg_profile_memory. */
+EG_API uint64_t eg_profile_run_tag(const eg_profile *profile, eg_tag tag);
 
 /* What was recorded, for others to open: Chrome's trace format (chrome://tracing, ui.perfetto.dev), with the
  * phases and memory over time beside it, and folded stacks for flame graphs. Written beside and renamed. A

@@ -22,24 +22,26 @@ static void changes(char out[64], const eg_profile_moment *now, const eg_profile
         if (which < 0) return;
         char bytes[32];
         used[which] = true;
-        at += (size_t)snprintf(out + at, 64 - at, "%s%s %c%s", turn ? ", " : "",
-                               eg_tag_name((eg_tag)which),
-                               now->by_tag[which] < before->by_tag[which] ? '-' : '+',
-                               format_bytes(bytes, most));
+        at += (size_t)snprintf(
+            out + at, 64 - at, "%s%s %c%s", turn ? ", " : "", eg_tag_name((eg_tag)which),
+            now->by_tag[which] < before->by_tag[which] ? '-' : '+', format_bytes(bytes, most));
     }
 }
 
 static void print_phases(const eg_profile *profile) {
     const eg_profile_moment *m, *before = NULL;
     print_section("over the profile", "bytes counted, times measured");
-    printf("  %s%-10s %9s %11s %11s   %s%s\n", style_dim(), "end of", "at", "held", "most of it",
+    printf("  %s%-10s %9s %11s %11s   %s%s\n", style_dim(), "end of", "at", "held", "most in it",
            "what changed", style_end());
     for (size_t i = 0; (m = eg_profile_memory(profile, i)); i++, before = m) {
         char at[32], held[32], most[32], what[64];
         changes(what, m, before);
         printf("  %-10s %9s %11s %11s   %s\n", eg_profile_phase_name(m->phase),
-               format_seconds(at, m->seconds), format_bytes(held, m->held),
-               format_bytes(most, m->peak), what[0] ? what : before ? "nothing" : "");
+               before ? format_seconds(at, m->seconds) : "0 s", format_bytes(held, m->held),
+               format_bytes(most, m->peak),
+               what[0]  ? what
+               : before ? "nothing"
+                        : "was there before");
     }
 }
 

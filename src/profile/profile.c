@@ -117,20 +117,18 @@ static eg_status begin(eg_context *context, const char *name, const eg_profile_o
     return EG_OK;
 }
 
-/* The runs take nothing: what lives now lived at the peak. */
-static void keep_peak(eg_profile *p) {
+/* Every phase has a peak of its own; the highest of them is that of the profile. */
+static void keep_figures(eg_profile *p) {
     eg_memory_query(p->context, EG_TAG_COUNT, &p->memory_figures, NULL);
-    for (size_t i = 0; i < p->moment_count; i++) /* every phase has its own */
+    for (size_t i = 0; i < p->moment_count; i++)
         if (p->moments[i].peak > p->memory_figures.peak)
             p->memory_figures.peak = p->moments[i].peak;
-    for (int tag = 0; tag < EG_TAG_COUNT; tag++)
-        p->peak_by_tag[tag] = p->moments[p->moment_count - 1].by_tag[tag];
 }
 
 static eg_status finish(eg_profile *p, work *w, const eg_memory_figures *before, eg_error *error) {
     eg_status status = time_runs(p, w, error);
     if (status) return status;
-    keep_peak(p); /* before the recorder takes memory of its own */
+    keep_figures(p); /* before the recorder takes memory of its own */
     if (w->instance) status = record_runs(p, w, error);
     if (status) return status;
     eg__profile_figures(p, before);
@@ -213,6 +211,8 @@ const eg_ceilings *eg_profile_ceilings(const eg_profile *p) {
 void eg_profile_hardware(const eg_profile *p, eg_hardware *out) { *out = p->hardware; }
 const eg_program *eg_profile_program(const eg_profile *p) { return p->subject.program; }
 const eg_recorder *eg_profile_recorder(const eg_profile *p) { return p->recorder; }
-uint64_t eg_profile_peak_tag(const eg_profile *p, eg_tag tag) {
-    return (unsigned)tag < EG_TAG_COUNT ? p->peak_by_tag[tag] : 0;
+uint64_t eg_profile_run_tag(const eg_profile *p, eg_tag tag) {
+    const eg_profile_moment *m = p->moments;
+    while (m->phase != EG_PHASE_timed) m++;
+    return (unsigned)tag < EG_TAG_COUNT ? m->by_tag[tag] : 0;
 }

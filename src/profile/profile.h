@@ -28,7 +28,6 @@ struct eg_profile {
     uint64_t began; /* by eg_clock_ns; moments count from here */
     eg_profile_moment moments[EG_PROFILE_PHASES];
     size_t moment_count;
-    uint64_t peak_by_tag[EG_TAG_COUNT];
     eg_memory_figures memory_figures; /* after the timed runs */
 };
 

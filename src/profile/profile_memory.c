@@ -23,9 +23,10 @@ const char *eg_profile_phase_text(eg_profile_phase phase) {
 void eg__profile_moment(eg_profile *p, eg_profile_phase phase) {
     eg_profile_moment *m = &p->moments[p->moment_count++];
     eg_memory_figures figures = {0};
-    if (phase == EG_PHASE_begin) p->began = eg_clock_ns();
+    const uint64_t now = eg_clock_ns();
+    if (phase == EG_PHASE_begin) p->began = now;
     m->phase = phase;
-    m->seconds = (double)(eg_clock_ns() - p->began) * 1e-9;
+    m->seconds = (double)(now - p->began) * 1e-9;
     for (int tag = 0; tag < EG_TAG_COUNT; tag++) {
         eg_memory_query(p->context, (eg_tag)tag, &figures, NULL);
         m->by_tag[tag] = figures.current;

@@ -99,7 +99,8 @@ typedef struct live { /* of the arena, while the events of thread 0 go by */
 
 static void say_live(output *o, const eg_profile *p, live *l, uint64_t at, uint64_t bytes) {
     if (l->said && l->bytes == bytes) return;
-    say(o, ",\n{\"name\":\"arena, live\",\"ph\":\"C\",\"ts\":%.3f,\"pid\":1,\"args\":{\"bytes\":%llu}}",
+    say(o,
+        ",\n{\"name\":\"arena, live\",\"ph\":\"C\",\"ts\":%.3f,\"pid\":1,\"args\":{\"bytes\":%llu}}",
         recorded_at(p, at), (unsigned long long)bytes);
     l->bytes = bytes;
     l->said = true;

@@ -4,7 +4,7 @@ Every *.html of the folder, in light and dark, on a desk and on a phone: no erro
 wider than the window, every picture drawn, no text cut off or over another, all of it legible. Every
 *.trace.json: events of a row nest, those of a run lie within their phase, counters stand in order.
 Chromium is spoken to through a pipe: nothing listens, nothing is fetched, no module is needed."""
-import base64, fcntl, glob, json, os, re, shutil, subprocess, sys, tempfile, time
+import base64, fcntl, glob, itertools, json, os, shutil, subprocess, sys, tempfile
 
 SIZES = {"desk": (1280, 900), "phone": (390, 844)}
 
@@ -62,6 +62,8 @@ LOOK = r"""
 class Browser:
     """Chromium at the other end of two pipes: a message is JSON with a zero behind it."""
 
+    session = None
+
     def __init__(self, program, home):
         theirs_in, self.out = os.pipe()
         self.into, theirs_out = os.pipe()
@@ -82,12 +84,9 @@ class Browser:
             os.close(fd)
         self.number, self.rest, self.complaints, self.loaded = 0, b"", [], False
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = None
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
             self.call(domain + ".enable")
-
-    session = None
 
     def receive(self):
         while b"\0" not in self.rest:
@@ -151,10 +150,8 @@ class Browser:
             self.process.wait()
 
 
-def look_at_trace(path):
+def look_at_trace(events):
     """Complaints about a trace in Chrome's format."""
-    with open(path) as file:
-        events = json.load(file)["traceEvents"]
     bad, rows, counters = [], {}, {}
     for e in events:
         if e["ph"] == "X":
@@ -188,6 +185,30 @@ def look_at_trace(path):
     return bad
 
 
+# a page and a trace with all these faults, so that a look that sees none is no look
+BROKEN = """<!doctype html><style>body{background:#fff;color:#eee}</style><p>pale<div style="width:5000px">wide</div>
+<svg height="40" aria-label="bad"><text x="-30" y="12">over the edge</text><text x="60" y="12">one</text>
+<text x="62" y="14">two</text><text x="200" y="20" style="font-size:5px">tiny</text><rect width="nan"/></svg>
+<script id="profile" type="application/json">{</script><script>console.error("said so");nobody()</script>"""
+FAULTS = ("exception: ", "console: said so", "wide in a window", "contrast", "cut off", "over 'one'", "too small",
+          "width", "#profile")
+
+
+def check_ourselves(browser, home):
+    path = os.path.join(home, "broken.html")
+    with open(path, "w") as file:
+        file.write(BROKEN)
+    found = browser.look(path, "light", "phone", None)
+    for fault in FAULTS:
+        if not any(fault in what for what in found):
+            raise SystemExit("browser: a page with the fault '%s' was found good: %s" % (fault, found))
+    step = {"ph": "X", "tid": 0, "cat": "run", "name": "a", "ts": 0, "dur": 10}
+    found = look_at_trace([step, dict(step, ts=5)])
+    for fault in ("does not nest", "outside of the recorded phase", "no counter 'library'"):
+        if not any(fault in what for what in found):
+            raise SystemExit("browser: a trace with the fault '%s' was found good: %s" % (fault, found))
+
+
 def main():
     folder, shots = sys.argv[1], "--shots" in sys.argv
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -200,18 +221,20 @@ def main():
     failed = views = 0
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
         browser = Browser(program, home)
-        for path in pages:
-            for scheme in ("light", "dark"):
-                for size in SIZES:
-                    shot = "%s.%s.%s.png" % (path[:-5], scheme, size) if shots else None
-                    bad = browser.look(path, scheme, size, shot)
-                    views += 1
-                    failed += bool(bad)
-                    for what in bad:
-                        print("%s, %s, %s: %s" % (os.path.basename(path), scheme, size, what))
-        browser.close()
+        try:
+            check_ourselves(browser, home)
+            for path, scheme, size in itertools.product(pages, ("light", "dark"), SIZES):
+                shot = "%s.%s.%s.png" % (path[:-5], scheme, size) if shots else None
+                bad = browser.look(path, scheme, size, shot)
+                views += 1
+                failed += bool(bad)
+                for what in bad:
+                    print("%s, %s, %s: %s" % (os.path.basename(path), scheme, size, what))
+        finally:
+            browser.close()
     for path in traces:
-        bad = look_at_trace(path)
+        with open(path) as file:
+            bad = look_at_trace(json.load(file)["traceEvents"])
         failed += bool(bad)
         for what in bad[:20]:
             print("%s: %s" % (os.path.basename(path), what))
