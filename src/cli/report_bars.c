@@ -25,9 +25,9 @@ void report_bar_text(const report *r, size_t row, const char *name, const char *
 
 void report_bar_part(const report *r, size_t row, double from, double to, const char *class,
                      const char *title) {
+    if (!(to > from) || !(from < 1)) return; /* also what is not known */
     from = from > 0 ? from : 0;
     to = to < 1 ? to : 1;
-    if (!(to > from)) return;
     fprintf(r->file,
             "<rect class=\"%s\" x=\"%.2f%%\" y=\"%.0f\" width=\"%.2f%%\" height=\"%d\"><title>",
             class, 100 * from, (double)(row * ROW) + 22, 100 * (to - from), TALL);
@@ -37,6 +37,7 @@ void report_bar_part(const report *r, size_t row, double from, double to, const 
 
 void report_bar_range(const report *r, size_t row, double from, double to) {
     const double y = (double)(row * ROW) + 22 + TALL / 2.0;
+    if (!(to >= from)) return;
     fprintf(r->file,
             "<line class=\"range\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"%.1f\" y2=\"%.1f\"/>\n",
             100 * from, 100 * (to < 1 ? to : 1), y, y);

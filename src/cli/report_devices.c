@@ -34,27 +34,30 @@ static double most_of(const report *r, const figure *f) {
     return most > 0 ? most : 1;
 }
 
+/* "0.131 TFLOP/s, modelled"; "-" where it is not known. */
+static const char *text_of(char out[96], const figure *f, double value, const char *provenance) {
+    const int at =
+        isfinite(value) ? snprintf(out, 64, f->format, f->scale * value) : snprintf(out, 64, "-");
+    snprintf(out + at, 96 - (size_t)at, ", %.20s", provenance);
+    return out;
+}
+
 static void draw_figure(const report *r, const figure *f) {
     const json *devices = json_get(r->run, "devices");
     const json *here = json_get(json_get(r->run, "metrics"), f->metric);
     const double most = most_of(r, f), value = json_number(here, "value");
-    char name[128], text[160];
+    char name[128], text[96];
     fprintf(r->file, "<h3>%s</h3>\n", f->title);
     report_bars(r, json_length(devices) + 1, f->title);
-    int at = isfinite(value) ? snprintf(text, sizeof text, f->format, f->scale * value)
-                             : snprintf(text, sizeof text, "-");
-    snprintf(text + at, sizeof text - (size_t)at, ", %.20s", json_text(here, "provenance"));
-    report_bar_text(r, 0, "this machine", text);
+    report_bar_text(r, 0, "this machine", text_of(text, f, value, json_text(here, "provenance")));
     report_bar_part(r, 0, 0, value / most, "bar", json_text(here, "source"));
     for (size_t i = 0; i < json_length(devices); i++) {
         const json *d = json_item(devices, i);
+        const double there = json_number(d, f->key);
         snprintf(name, sizeof name, "%.60s, %.40s", json_text(d, "name"),
                  json_text(d, "best_unit"));
-        at = snprintf(text, sizeof text, f->format, f->scale * json_number(d, f->key));
-        snprintf(text + at, sizeof text - (size_t)at, ", %.20s", json_text(d, "provenance"));
-        report_bar_text(r, i + 1, name, text);
-        report_bar_part(r, i + 1, 0, json_number(d, f->key) / most, "bar third",
-                        json_text(d, "condition"));
+        report_bar_text(r, i + 1, name, text_of(text, f, there, json_text(d, "provenance")));
+        report_bar_part(r, i + 1, 0, there / most, "bar third", json_text(d, "condition"));
         report_bar_range(r, i + 1, at_least(d, f->key) / most, at_most(d, f->key) / most);
     }
     fprintf(r->file, "</svg>\n");

@@ -19,7 +19,8 @@ echo "# a report"
 elegans report run.json -o report.html; grep -o '<h2>[A-Za-z ]*' report.html | sed 's/<h2>//' | grep -v 'Bott\|Opti\|Reco' | tr '\n' ','; echo; grep -c '<svg' report.html
 elegans profile cfc:3,in=2 --runs 5 --device M1,"M4 Max" --output devices.json > /dev/null
 elegans report devices.json -o devices.html; grep -o 'aria-label="[^"]*"' devices.html; grep -c ', modelled</text>' devices.html; grep -c ', measured</text>' devices.html
-elegans report run.json --basic | grep -c Recommendations; elegans report run.json --markdown | sed -n '1p;/^## [OFH]/p' | grep -v Opti
+elegans report run.json --basic | grep -c Recommendations; elegans report run.json --markdown | sed -n '1p;/^## [OFHM]/p' | grep -v Opti
+elegans report devices.json --markdown | sed -n '/^## Mem/,/^## H/p;/^## On/,/^## B/p' | awk -F'|' 'NF > 4 { print $2, $(NF - 1) }' | sed 's/[0-9.]* [KM]*i*B//; s/  */ /g'
 echo "# several ways"
 elegans profile cfc:3,in=2 --runs 10 --sweep batch=1,4 | sed -n '1p;3,4p' | awk '{ print $1 }'
 elegans profile cfc:3,in=2 --runs 5 --ablation --json | grep -c '"compiled"' | awk '{ print ($1 >= 2 ? "ways" : $1) }'
