@@ -27,10 +27,12 @@ static bool add_tag(void *user, const char *key, json *value) {
     return true;
 }
 
+/* The first, "other", comes last: the rings of the recorder are in it, and may go beyond the edge. */
 static void draw_tags(tags *t) {
     char class[32], title[96], bytes[32];
     t->at = 0;
-    for (size_t i = 0; i < t->count; i++) {
+    for (size_t k = 1; k <= t->count; k++) {
+        const size_t i = k % t->count;
         const double held = json_number(t->by_tag, t->name[i]);
         if (!(held > 0)) continue;
         snprintf(class, sizeof class, "tag%zu", i % 10);
@@ -103,22 +105,27 @@ void report_phases(const report *r) {
 /* ---- the arena in a run */
 enum { TOP = 24, TALL = 120, BOTTOM = 22 };
 
-/* Steps of a scan lie in front of a shade, which says how often they are done. */
+/* Steps of a scan lie in front of a shade, which says how often they are done where there is room for it. */
 static void draw_scans(const report *r, const json *steps) {
     const size_t count = json_length(steps);
+    const double share = 100.0 / (double)count;
+    double last = -100;
     for (size_t i = 0, end; i < count; i = end) {
         const json *first = json_item(steps, i);
-        for (end = i + 1; end < count && json_flag(json_item(steps, end), "in_scan") ==
-                                             json_flag(first, "in_scan");)
+        const bool inside = json_flag(first, "in_scan");
+        for (end = i + 1; end < count && json_flag(json_item(steps, end), "in_scan") == inside;)
             end++;
-        if (!json_flag(first, "in_scan")) continue;
-        const double share = 100.0 / (double)count, middle = share * (double)(i + end) / 2;
+        if (!inside) continue;
         fprintf(r->file,
-                "<rect class=\"track\" x=\"%.2f%%\" y=\"%d\" width=\"%.2f%%\" height=\"%d\"/>"
+                "<rect class=\"track\" x=\"%.2f%%\" y=\"%d\" width=\"%.2f%%\" height=\"%d\"/>\n",
+                share * (double)i, TOP, share * (double)(end - i), TALL);
+        const double middle = fmin(fmax(share * (double)(i + end) / 2, 15), 85);
+        if (middle < last + 30) continue;
+        fprintf(r->file,
                 "<text class=\"small\" x=\"%.2f%%\" y=\"%d\" text-anchor=\"middle\">scan, %.0f "
                 "times</text>\n",
-                share * (double)i, TOP, share * (double)(end - i), TALL, fmin(fmax(middle, 14), 86),
-                TOP + TALL + 16, json_number(first, "calls"));
+                middle, TOP + TALL + 16, json_number(first, "calls"));
+        last = middle;
     }
 }
 
