@@ -48,7 +48,7 @@ static void print_phases(const eg_profile *profile) {
 /* One sign per step or, where there are more than fit, per few of them: the most that they need. */
 static void spark(const eg_profile *profile, size_t count, uint64_t most, char out[512]) {
     static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    enum { WIDE = 56 };
+    enum { WIDE = 48 };
     const size_t signs = count < WIDE ? count : WIDE;
     size_t at = 0;
     bool inside = false;
