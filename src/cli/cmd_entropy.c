@@ -212,11 +212,17 @@ static int check(entropy_wish *w, bool patches_only) {
         return fail(EXIT_USAGE, "--minimum, --maximum, --target, --fixed and --size are for "
                                 "--patches");
     if (w->output && !w->json) return fail(EXIT_USAGE, "--output is for --json");
+    if (w->window > EG_ENTROPY_WINDOW_MAX)
+        return fail(EXIT_USAGE, "--window: '%llu' is larger than %d", (unsigned long long)w->window,
+                    EG_ENTROPY_WINDOW_MAX);
+    if (!(w->low >= 0 && w->low < w->high && w->high <= 1))
+        return fail(EXIT_USAGE, "--low '%g' and --high '%g' are not low < high within 0..1", w->low,
+                    w->high);
     const uint64_t largest = w->size > w->maximum ? w->size : w->maximum;
     if (largest > EG_PATCH_SIZE_MAX || w->minimum > EG_PATCH_SIZE_MAX)
         return fail(EXIT_USAGE, "patches have at most %d bytes", EG_PATCH_SIZE_MAX);
-    if (w->svg) return output_check(w->svg, false);
-    return -1;
+    const int code = w->output ? output_check(w->output, false) : -1;
+    return code < 0 && w->svg ? output_check(w->svg, false) : code;
 }
 
 int cmd_entropy(int argc, char **argv) {

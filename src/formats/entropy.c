@@ -9,7 +9,7 @@ enum { PIECE = 65536 };
 struct eg_entropy {
     eg__memory *memory;
     eg__entropy_window window;
-    int32_t *rise;
+    int64_t *rise;
     size_t rise_used, rise_room;
     unsigned char *bytes; /* the last ones: those in the window, and those that will enter */
     size_t used, room;
@@ -32,7 +32,7 @@ eg_status eg_entropy_of(eg_context *context, const void *bytes, size_t count, ui
     if (!error) error = &own;
     eg__memory *memory = eg__context_memory(context);
     const uint64_t most = eg__min(window, count);
-    int32_t *rise = eg__memory_take_array(memory, EG_TAG_OTHER, most, sizeof *rise, error);
+    int64_t *rise = eg__memory_take_array(memory, EG_TAG_OTHER, most, sizeof *rise, error);
     if (!rise) return error->status;
     eg__entropy_rises(rise, 0, most);
     eg__entropy_window w = {.rise = rise, .length = window};

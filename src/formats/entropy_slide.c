@@ -6,12 +6,12 @@
 #include <math.h>
 #include <string.h>
 
-void eg__entropy_rises(int32_t *rise, uint64_t from, uint64_t to) {
+void eg__entropy_rises(int64_t *rise, uint64_t from, uint64_t to) {
     int64_t last = from ? llround((double)from * log2((double)from) * EG__ENTROPY_ONE) : 0;
     for (uint64_t c = from; c < to; c++) {
         const double next = (double)(c + 1);
         const int64_t f = llround(next * log2(next) * EG__ENTROPY_ONE);
-        rise[c] = (int32_t)(f - last);
+        rise[c] = f - last;
         last = f;
     }
 }
@@ -29,105 +29,71 @@ static void leave(eg__entropy_window *w, unsigned char byte) {
     w->whole -= w->rise[w->high - w->low];
 }
 
-static float bound(float value) { return value < 1 ? (value > 0 ? value : 0) : 1; }
+/* ---- what came of it */
 
-static float value_of(const eg__entropy_window *w) {
-    const double bits = 8.0 * EG__ENTROPY_ONE * (double)(w->high - w->low);
-    return bound((float)((double)(w->whole - w->parts) / bits));
+/* `excess` is f(n) - the sum of f(c), which is n times the entropy and, rounded as f is, at least 0. With
+ * 256 values equally often, rounding may lead beyond 8 bits. */
+static inline float value_of(int64_t excess, float unit) {
+    const float value = (float)excess * unit;
+    return value < 1 ? value : 1;
 }
 
-/* ---- whole windows, in blocks whose sums are converted together */
-
-enum {
-    BLOCK = 256,
-    /* Below, a sum of up to 8 bits per byte fits into 32 bits; beyond, only its change within a block
-     * does: 256 times log2 of the largest window and 1.5 bits. */
-    ABSOLUTE = 512,
-    /* Counting a window anew costs as much as sliding over it; it must be a small part. */
-    PARTING = 8
-};
-
-/* A byte goes, another comes. When they are the same, the second line undoes the first: a branch that
- * skips both would be mispredicted more dearly than they cost. */
-static inline int32_t step(const int32_t *rise, uint32_t *counts, unsigned char gone,
-                           unsigned char come, int32_t sum) {
-    sum += rise[--counts[gone]];
-    sum -= rise[counts[come]++];
-    return sum;
+static float unit_of(uint64_t length) {
+    return (float)(1 / (8.0 * EG__ENTROPY_ONE * (double)length));
 }
 
-/* The sums of a block become entropies; returns the last sum. `count` is a constant where this is called
- * with BLOCK, so that the first loop becomes vector instructions. It needs no bounds: its sums are at
- * least 0 because f(a) + f(b) <= f(a + b) survives rounding, and 8 bits per byte only n = 256 reaches,
- * exactly. */
-static inline int64_t convert(const int32_t *sums, int64_t base, uint64_t length, int count,
-                              float *out) {
-    const double unit = 1 / (8.0 * EG__ENTROPY_ONE * (double)length);
-    const float scale = (float)unit;
-    const double from = (double)base;
-    if (length < ABSOLUTE)
-        for (int i = 0; i < count; i++) out[i] = (float)sums[i] * scale;
-    else
-        for (int i = 0; i < count; i++) out[i] = bound((float)((from + (double)sums[i]) * unit));
-    return base + sums[count - 1];
+/* ---- whole windows: a byte goes, another comes */
+
+/* When they are the same, the second line undoes the first: a branch that skips both would be mispredicted
+ * more dearly than they cost. */
+static inline int64_t step(const int64_t *rise, uint32_t *counts, unsigned char gone,
+                           unsigned char come, int64_t excess) {
+    excess += rise[--counts[gone]];
+    excess -= rise[counts[come]++];
+    return excess;
 }
 
-static int64_t base_of(int64_t excess, uint64_t length) { return length < ABSOLUTE ? 0 : excess; }
-
-/* `excess` is the length of the window times its entropy, f(n) - sum of f(c); returns the last. */
 static int64_t slide_one(eg__entropy_window *w, int64_t excess, const unsigned char *bytes,
                          size_t count, float *out) {
-    int32_t sums[BLOCK];
-    while (count) {
-        const int piece = (int)eg__min(count, BLOCK);
-        const int64_t base = base_of(excess, w->length);
-        int32_t sum = (int32_t)(excess - base);
-        for (int i = 0; i < piece; i++)
-            sums[i] = sum = step(w->rise, w->counts, bytes[i], bytes[i + w->length], sum);
-        excess = piece == BLOCK ? convert(sums, base, w->length, BLOCK, out)
-                                : convert(sums, base, w->length, piece, out);
-        bytes += piece, out += piece, count -= (size_t)piece;
+    const unsigned char *next = bytes + w->length;
+    const float unit = unit_of(w->length);
+    for (size_t i = 0; i < count; i++) {
+        excess = step(w->rise, w->counts, bytes[i], next[i], excess);
+        out[i] = value_of(excess, unit);
     }
     return excess;
 }
 
-/* The two windows of slide_two, in one piece so that one register reaches all of it. */
-typedef struct pair {
-    uint32_t counts[2][256];
-    int32_t sums[2][BLOCK];
-} pair;
-
-/* Two windows side by side, `half` bytes apart, each over so many blocks: where a count is read soon after
- * it was written, one waits for the store while the other goes on. */
+/* Two windows side by side, `half` places apart: where a count is read soon after it was written, one waits
+ * for the store while the other goes on. */
 static int64_t slide_two(eg__entropy_window *w, int64_t first, const unsigned char *bytes,
                          size_t half, float *out) {
-    const uint64_t n = w->length;
-    const int32_t *rise = w->rise;
-    pair p;
-    memcpy(p.counts[0], w->counts, sizeof p.counts[0]);
-    memset(p.counts[1], 0, sizeof p.counts[1]);
+    const int64_t *rise = w->rise;
+    const unsigned char *a = bytes, *b = a + half, *a_next = a + w->length, *b_next = b + w->length;
+    const float unit = unit_of(w->length);
+    uint32_t counts[2][256]; /* in one piece, so that one register reaches both */
+    memcpy(counts[0], w->counts, sizeof counts[0]);
+    memset(counts[1], 0, sizeof counts[1]);
     int64_t second = w->whole;
-    for (uint64_t i = 0; i < n; i++) second -= rise[p.counts[1][bytes[half + i]]++];
-    for (size_t at = 0; at < half; at += BLOCK) {
-        const int64_t base_a = base_of(first, n), base_b = base_of(second, n);
-        const unsigned char *a = bytes + at, *b = a + half, *a_end = a + n, *b_end = b + n;
-        int32_t sum_a = (int32_t)(first - base_a), sum_b = (int32_t)(second - base_b);
-        for (int i = 0; i < BLOCK; i++) {
-            p.sums[0][i] = sum_a = step(rise, p.counts[0], a[i], a_end[i], sum_a);
-            p.sums[1][i] = sum_b = step(rise, p.counts[1], b[i], b_end[i], sum_b);
-        }
-        first = convert(p.sums[0], base_a, n, BLOCK, out + at);
-        second = convert(p.sums[1], base_b, n, BLOCK, out + half + at);
+    for (uint64_t i = 0; i < w->length; i++) second -= rise[counts[1][b[i]]++];
+    for (size_t i = 0; i < half; i++) {
+        first = step(rise, counts[0], a[i], a_next[i], first);
+        out[i] = value_of(first, unit);
+        second = step(rise, counts[1], b[i], b_next[i], second);
+        out[half + i] = value_of(second, unit);
     }
-    memcpy(w->counts, p.counts[1], sizeof w->counts);
+    memcpy(w->counts, counts[1], sizeof w->counts);
     return second;
 }
+
+/* Counting a window anew costs as much as sliding over it: it must be a small part. */
+enum { PARTING = 8 };
 
 /* The window is whole and `bytes` begins with it; `count` bytes follow it. */
 static void slide_whole(eg__entropy_window *w, const unsigned char *bytes, size_t count,
                         float *out) {
     int64_t excess = w->whole - w->parts;
-    const size_t half = count / (2 * BLOCK) * BLOCK;
+    const size_t half = count / 2;
     size_t done = 0;
     if (half / PARTING >= w->length) {
         excess = slide_two(w, excess, bytes, half, out);
@@ -152,7 +118,7 @@ void eg__entropy_slide(eg__entropy_window *w, const unsigned char *bytes, uint64
             const uint64_t high = eg__min(at + after, end);
             while (w->high < high) enter(w, bytes[w->high - origin]);
             while (w->low < low) leave(w, bytes[w->low - origin]);
-            *out = value_of(w);
+            *out = value_of(w->whole - w->parts, unit_of(w->high - w->low));
         }
         at += done, out += done, count -= done;
     }
