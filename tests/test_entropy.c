@@ -208,6 +208,9 @@ TEST(entropy, memory_follows_the_input) {
     CHECK_FAILS(eg_entropy_create(context, (uint64_t)EG_ENTROPY_WINDOW_MAX + 1, &entropy, &error),
                 error, EG_ERR_ARGUMENT, "window of '1073741825' bytes is larger than 1073741824");
     CHECK(!entropy, "not NULL");
+    CHECK_FAILS(eg_entropy_create(NULL, 0, &entropy, &error), error, EG_ERR_ARGUMENT, "no context");
+    CHECK_FAILS(eg_entropy_of(NULL, bytes, 1, 0, values, &error), error, EG_ERR_ARGUMENT,
+                "no context");
     CHECK_FAILS(eg_entropy_of(context, bytes, 1, UINT64_MAX, values, &error), error,
                 EG_ERR_ARGUMENT, "window of '18446744073709551615' bytes");
     CHECK_OK(eg_memory_query(context, EG_TAG_COUNT, &before, &error), error);

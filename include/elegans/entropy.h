@@ -23,9 +23,9 @@ enum {
 EG_API eg_status eg_entropy_of(eg_context *context, const void *bytes, size_t count,
                                uint64_t window, float *out, eg_error *error);
 
-/* The same piece by piece, for inputs that do not fit into memory: holds at most some 64 KiB, three
- * windows and a table of 8 bytes per byte of the window (as far as the input is that long). One thread.
- * `window` 0 = EG_ENTROPY_WINDOW. On failure *out is NULL. You own *out. */
+/* The same piece by piece, for inputs that do not fit into memory: holds some 64 KiB and at most 20 bytes
+ * per byte of the window, as far as the input is that long. One thread. `window` 0 = EG_ENTROPY_WINDOW. On
+ * failure *out is NULL. You own *out. */
 typedef struct eg_entropy eg_entropy;
 EG_API eg_status eg_entropy_create(eg_context *context, uint64_t window, eg_entropy **out,
                                    eg_error *error);

@@ -17,7 +17,8 @@ struct eg_entropy {
     bool ended;
 };
 
-static eg_status check_window(uint64_t *window, eg_error *error) {
+static eg_status check(const eg_context *context, uint64_t *window, eg_error *error) {
+    if (!context) return eg__fail(error, EG_ERR_ARGUMENT, "no context");
     if (*window == 0) *window = EG_ENTROPY_WINDOW;
     if (*window <= EG_ENTROPY_WINDOW_MAX) return EG_OK;
     return eg__fail(error, EG_ERR_ARGUMENT, "window of '%llu' bytes is larger than %d",
@@ -26,7 +27,7 @@ static eg_status check_window(uint64_t *window, eg_error *error) {
 
 eg_status eg_entropy_of(eg_context *context, const void *bytes, size_t count, uint64_t window,
                         float *out, eg_error *error) {
-    const eg_status status = check_window(&window, error);
+    const eg_status status = check(context, &window, error);
     if (status || !count) return status;
     eg_error own;
     if (!error) error = &own;
@@ -44,7 +45,7 @@ eg_status eg_entropy_of(eg_context *context, const void *bytes, size_t count, ui
 eg_status eg_entropy_create(eg_context *context, uint64_t window, eg_entropy **out,
                             eg_error *error) {
     *out = NULL;
-    const eg_status status = check_window(&window, error);
+    const eg_status status = check(context, &window, error);
     if (status) return status;
     eg_error own;
     if (!error) error = &own;
@@ -67,7 +68,7 @@ void eg_entropy_destroy(eg_entropy *entropy) {
 /* Forgets what has left the window, once that is most of the bytes: each is moved once or so. */
 static void forget(eg_entropy *e) {
     const size_t gone = (size_t)(e->window.low - e->origin);
-    if (gone < e->used - gone) return;
+    if (!gone || gone < e->used - gone) return;
     memmove(e->bytes, e->bytes + gone, e->used - gone);
     e->used -= gone;
     e->origin += gone;

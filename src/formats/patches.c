@@ -77,6 +77,7 @@ eg_status eg_patcher_create(eg_context *context, const eg_patch_options *options
     eg_error own;
     if (!error) error = &own;
     *out = NULL;
+    if (!context) return eg__fail(error, EG_ERR_ARGUMENT, "no context");
     eg_patch_options o = options ? *options : (eg_patch_options){0};
     const eg_status status = check(&o, error);
     if (status) return status;
