@@ -103,6 +103,14 @@ TEST(entropy, every_kind_and_large_windows) {
     eg_context_destroy(context);
 }
 
+/* Windows in which all values are equally often: rounding must not lead beyond 1. */
+TEST(entropy, never_more_than_one) {
+    eg_context *context = open_context();
+    for (uint64_t window = 256; window < 100000; window += window < 8192 ? 256 : 256 * 37)
+        check_window(context, RAMP, 100000, window, 30011);
+    eg_context_destroy(context);
+}
+
 TEST(entropy, exact_values) {
     eg_context *context = open_context();
     eg_error error;

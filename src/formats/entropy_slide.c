@@ -29,28 +29,27 @@ static void leave(eg__entropy_window *w, unsigned char byte) {
     w->whole -= w->rise[w->high - w->low];
 }
 
-/* ---- what came of it */
-
-/* `excess` is f(n) - the sum of f(c), which is n times the entropy and, rounded as f is, at least 0. With
- * 256 values equally often, rounding may lead beyond 8 bits. */
-static inline float value_of(int64_t excess, float unit) {
-    const float value = (float)excess * unit;
-    return value < 1 ? value : 1;
-}
-
+/* The factor from `excess`, which is f(n) - the sum of f(c), n times the entropy and at least 0 also when
+ * rounded, to a value. What n bytes can say is 8 bits each and a little rounding; it must not become more
+ * than 1, and as all is monotone, no other excess will: nothing to compare in the inner loop. */
 static float unit_of(uint64_t length) {
-    return (float)(1 / (8.0 * EG__ENTROPY_ONE * (double)length));
+    const double most = (8.0 * EG__ENTROPY_ONE + 0.5) * (double)length;
+    float unit = (float)(1 / (8.0 * EG__ENTROPY_ONE * (double)length));
+    while ((float)most * unit > 1) unit = nextafterf(unit, 0);
+    return unit;
 }
 
 /* ---- whole windows: a byte goes, another comes */
 
-/* When they are the same, the second line undoes the first: a branch that skips both would be mispredicted
+/* When they are the same, the second undoes the first: a branch that skips both would be mispredicted
  * more dearly than they cost. */
 static inline int64_t step(const int64_t *rise, uint32_t *counts, unsigned char gone,
                            unsigned char come, int64_t excess) {
-    excess += rise[--counts[gone]];
-    excess -= rise[counts[come]++];
-    return excess;
+    const uint32_t less = counts[gone] - 1;
+    counts[gone] = less;
+    const uint32_t more = counts[come];
+    counts[come] = more + 1;
+    return excess + rise[less] - rise[more];
 }
 
 static int64_t slide_one(eg__entropy_window *w, int64_t excess, const unsigned char *bytes,
@@ -59,7 +58,7 @@ static int64_t slide_one(eg__entropy_window *w, int64_t excess, const unsigned c
     const float unit = unit_of(w->length);
     for (size_t i = 0; i < count; i++) {
         excess = step(w->rise, w->counts, bytes[i], next[i], excess);
-        out[i] = value_of(excess, unit);
+        out[i] = (float)excess * unit;
     }
     return excess;
 }
@@ -78,9 +77,9 @@ static int64_t slide_two(eg__entropy_window *w, int64_t first, const unsigned ch
     for (uint64_t i = 0; i < w->length; i++) second -= rise[counts[1][b[i]]++];
     for (size_t i = 0; i < half; i++) {
         first = step(rise, counts[0], a[i], a_next[i], first);
-        out[i] = value_of(first, unit);
+        out[i] = (float)first * unit;
         second = step(rise, counts[1], b[i], b_next[i], second);
-        out[half + i] = value_of(second, unit);
+        out[half + i] = (float)second * unit;
     }
     memcpy(w->counts, counts[1], sizeof w->counts);
     return second;
@@ -118,7 +117,7 @@ void eg__entropy_slide(eg__entropy_window *w, const unsigned char *bytes, uint64
             const uint64_t high = eg__min(at + after, end);
             while (w->high < high) enter(w, bytes[w->high - origin]);
             while (w->low < low) leave(w, bytes[w->low - origin]);
-            *out = value_of(w->whole - w->parts, unit_of(w->high - w->low));
+            *out = (float)(w->whole - w->parts) * unit_of(w->high - w->low);
         }
         at += done, out += done, count -= done;
     }
