@@ -123,6 +123,10 @@ const char *format_seconds(char out[32], double seconds);
 /* "118.2 GFLOP/s", or "unavailable: why". */
 const char *format_metric(char out[96], const eg_metric *metric);
 
+/* ---- preset.c: how to run on a chip */
+void preset_print(const eg_preset *preset);
+json *preset_json(const eg_preset *preset);
+
 /* ---- JSON, through jansson; a build without it refuses --json with a message */
 bool json_usable(void);
 json *json_new_object(void);

@@ -4,18 +4,19 @@
 
 #include <string.h>
 
-static eg_status compile(eg__subject *s, eg_model *model, const eg_profile_options *o,
-                         eg_error *error) {
+eg_status eg__subject_compile(eg_model *model, const eg_profile_options *o, eg_program **out,
+                              eg_error *error) {
     const eg_model_options how = {
         .batch = o->batch ? o->batch : 1, .time = o->seq ? o->seq : 1, .spans = 1};
     eg_graph *graph = NULL;
     eg_model_nodes nodes;
-    eg_status status = eg_graph_create(s->context, &graph, error);
+    *out = NULL;
+    eg_status status = eg_graph_create(model->context, &graph, error);
     if (!status) status = eg_model_build(model, graph, &how, &nodes, error);
     if (!status) {
         const eg_output output = {"y", nodes.y};
         const eg_compile_options passes = {.passes = o->no_compile ? "none" : NULL};
-        status = eg_compile(s->context, graph, 1, &output, &passes, &s->program, error);
+        status = eg_compile(model->context, graph, 1, &output, &passes, out, error);
     }
     eg_graph_destroy(graph);
     return status;
@@ -45,7 +46,7 @@ eg_status eg__subject_open(eg__subject *s, eg_model *model, const eg_profile_opt
                            eg_error *error) {
     eg_tensor y;
     *s = (eg__subject){.context = model->context};
-    eg_status status = compile(s, model, options, error);
+    eg_status status = eg__subject_compile(model, options, &s->program, error);
     if (!status) status = eg_weights_create(s->program, &s->weights, error);
     if (!status) status = eg_model_weights(model, s->weights, error);
     if (!status) status = eg_instance_create(s->program, s->weights, &s->instance, error);

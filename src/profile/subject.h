@@ -14,6 +14,9 @@ typedef struct eg__subject {
     size_t input_count;
 } eg__subject;
 
+/* The program alone, of batch and length of the options; the caller releases it. */
+eg_status eg__subject_compile(eg_model *model, const eg_profile_options *options, eg_program **out,
+                              eg_error *error);
 eg_status eg__subject_open(eg__subject *out, eg_model *model, const eg_profile_options *options,
                            eg_error *error);
 void eg__subject_close(eg__subject *subject); /* all zero is fine */
