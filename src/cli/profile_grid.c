@@ -132,7 +132,7 @@ static json *grid_json(const eg_grid *grid, bool here) {
     json_put_text(object, "chip", eg_grid_preset(grid)->chip);
     json_put_flag(object, "projected", !here);
     json_put_metric(object, "budget", &budget);
-    json_put(object, "preset", preset_json(eg_grid_preset(grid)));
+    json_put_count(object, "preset_batch", eg_grid_preset(grid)->batch);
     json_put(object, "cells", cells);
     json_put(object, "choices", choices);
     return object;

@@ -23,6 +23,10 @@ void report_histogram(const report *r); /* times of runs */
 void report_memory(const report *r);    /* what was live at the peak */
 void report_devices(const report *r);   /* projections to other chips, where there are any */
 
+/* ---- report_ratios.c: figures beside what is asked of the chip; nothing where a profile has none */
+void report_ratios_html(const report *r);
+void report_ratios_markdown(const report *r);
+
 /* ---- numbers */
 const char *report_value(char out[64], const json *metric); /* "1.20 ms", "49.0 %", "unavailable" */
 

@@ -67,6 +67,7 @@ void report_markdown(const report *r) {
     write_metrics(r, "metrics", "Figures");
     write_metrics(r, "hardware", "Hardware");
     if (r->basic) return;
+    report_ratios_markdown(r);
     write_findings(r, "bottlenecks", "Bottlenecks");
     write_findings(r, "opportunities", "Optimization opportunities");
     write_findings(r, "recommendations", "Recommendations");
