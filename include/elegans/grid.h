@@ -13,27 +13,27 @@ extern "C" {
 
 typedef struct eg_grid_options { /* all zero = defaults */
     size_t size;                 /* sizeof(eg_grid_options), or 0 = version 0.1 */
-    const uint64_t *batches;     /* from 1; NULL = 1, 8, 32 and powers of two up to the preset's most */
-    const uint64_t *lengths;     /* steps of a sample, from 1; NULL = profile.seq alone */
-    const eg_type *types;        /* EG_F32, EG_F16, EG_BF16, EG_I8, EG_I4; NULL = EG_F32 alone */
+    const uint64_t *batches; /* from 1; NULL = 1, 8, 32 and powers of two up to the preset's most */
+    const uint64_t *lengths; /* steps of a sample, from 1; NULL = profile.seq alone */
+    const eg_type *types;    /* EG_F32, EG_F16, EG_BF16, EG_I8, EG_I4; NULL = EG_F32 alone */
     size_t batch_count, length_count, type_count;
-    uint64_t budget;             /* bytes that a cell may take; 0 = that of the preset */
-    const eg_chip_row *row;      /* that chip, projected; NULL = this machine, measured */
-    eg_profile_options profile;  /* how cells are measured here, but for their batch and length */
+    uint64_t budget;            /* bytes that a cell may take; 0 = that of the preset */
+    const eg_chip_row *row;     /* that chip, projected; NULL = this machine, measured */
+    eg_profile_options profile; /* how cells are measured here, but for their batch and length */
 } eg_grid_options;
 
 typedef struct eg_grid_cell {
     uint64_t batch, length;
     eg_type type;
-    eg_unit unit;         /* where: the quickest that computes in this type; here the cores */
-    eg_metric seconds;    /* of a run, the median; unavailable: not run, and why */
-    double low, high;     /* about 95 % of the time it is between; NaN = cannot be told */
-    eg_metric samples;    /* samples/s */
-    eg_metric tflops;     /* TFLOP/s */
-    eg_metric efficiency; /* tflops over the peak of the threads; of measured cells */
-    eg_metric memory;     /* bytes of weights, values, states, inputs and outputs, as planned */
-    int fits;             /* 1: memory is within the budget */
-    int best;             /* 1: the batch to take, for its length and type */
+    eg_unit unit;          /* where: the quickest that computes in this type; here the cores */
+    eg_metric seconds;     /* of a run, the median; unavailable: not run, and why */
+    double low, high;      /* about 95 % of the time it is between; NaN = cannot be told */
+    eg_metric samples;     /* samples/s */
+    eg_metric tflops;      /* TFLOP/s */
+    eg_metric efficiency;  /* tflops over the peak of the threads; of measured cells */
+    eg_metric memory;      /* bytes of weights, values, states, inputs and outputs, as planned */
+    int fits;              /* 1: memory is within the budget */
+    int best;              /* 1: the batch to take, for its length and type */
     const char *condition; /* what must hold; static; NULL = nothing */
 } eg_grid_cell;
 
@@ -54,7 +54,7 @@ typedef struct eg_grid eg_grid; /* opaque */
  * EG_ERR_UNSUPPORTED: another type. `options` may be NULL. You own *out. */
 EG_API eg_status eg_grid_create(eg_model *model, const eg_grid_options *options, eg_grid **out,
                                 eg_error *error);
-EG_API void eg_grid_destroy(eg_grid *grid); /* NULL is fine */
+EG_API void eg_grid_destroy(eg_grid *grid);                  /* NULL is fine */
 EG_API const eg_preset *eg_grid_preset(const eg_grid *grid); /* of the chip */
 EG_API eg_metric eg_grid_budget(const eg_grid *grid);        /* bytes */
 /* By length, then type, then batch, each in the order given. NULL past the end; both live as long as the

@@ -236,13 +236,13 @@ EG_API const eg_finding *eg_analysis_finding(const eg_analysis *analysis, eg_fin
                                              size_t index);
 
 /* ---- ratios: figures beside what is asked of a run on this chip (eg_requirement_host, eg_preset_host) */
-#define EG_RATIO_MAP(X)                                                  \
-    X(compute, "tflops over the least that is asked of the chip")        \
-    X(bandwidth, "bandwidth over the least that is asked of the chip")   \
-    X(memory, "peak_memory over the memory budget")                      \
-    X(cache, "accesses that the cache serves")                           \
-    X(engine, "of the Neural Engine that is used")                       \
-    X(controller, "of what the DRAM can do that is used")                \
+#define EG_RATIO_MAP(X)                                                \
+    X(compute, "tflops over the least that is asked of the chip")      \
+    X(bandwidth, "bandwidth over the least that is asked of the chip") \
+    X(memory, "peak_memory over the memory budget")                    \
+    X(cache, "accesses that the cache serves")                         \
+    X(engine, "of the Neural Engine that is used")                     \
+    X(controller, "of what the DRAM can do that is used")              \
     X(power, "power_usage over the power budget")
 typedef enum eg_ratio_id {
 #define EG_RATIO_ENUM(name, text) EG_RATIO_##name,
@@ -257,9 +257,9 @@ typedef struct eg_ratio {
     eg_metric ratio;         /* value / limit; unavailable where one of them is, and why */
     double threshold;        /* it fires below it or, with `above`, above */
     int above;
-    int fires;            /* and is an EG_OPPORTUNITY then */
-    char verdict[120];    /* "met", "below 0.80", "above the physical ceiling: ...", or "" = unknown */
-    const char *reason;   /* why it matters; static */
+    int fires;         /* and is an EG_OPPORTUNITY then */
+    char verdict[120]; /* "met", "below 0.80", "above the physical ceiling: ...", or "" = unknown */
+    const char *reason; /* why it matters; static */
 } eg_ratio;
 /* compute, bandwidth and engine fire below 0.8, cache too; controller above 0.8, memory and power above 1. A
  * limit above the silicon's ceiling never fires: no run could reach it. NULL past the last. */
@@ -287,10 +287,12 @@ typedef struct eg_fact { /* as eg_metric, for a text */
 #define EG_ENVIRONMENT_METRIC_MAP(X)                                          \
     X(cores, "cores that may be used")                                        \
     X(threads, "threads of the context")                                      \
+    X(pinned, "of these, threads that may run on one core alone")             \
     X(load, "processes that run or want to, mean of a minute")                \
     X(pressure_cpu, "time in which somebody waited for a core, last 10 s")    \
     X(pressure_memory, "time in which somebody waited for memory, last 10 s") \
     X(memory_available, "memory available")                                   \
+    X(swap_used, "memory of all programs that lies on a disk")                \
     X(battery, "charge of the battery")                                       \
     X(clock_overhead, "one reading of the clock")                             \
     X(clock_resolution, "smallest step of the clock")

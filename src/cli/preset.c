@@ -4,12 +4,13 @@
 #include <string.h>
 
 static eg_status need_of(const eg_preset *p, const eg_chip *host, const eg_ceilings *ceilings,
-                         eg_need need, eg_requirement *out, eg_metric *ceiling, eg_error *error) {
+                         eg_need need, eg_requirement *out, eg_metric *ceiling) {
     eg_chip_row row;
-    if (host) return eg_requirement_host(host, ceilings, need, out, ceiling, error);
-    eg_status status = eg_chip_table_find(p->chip, &row, error);
+    *ceiling = (eg_metric){0, EG_UNAVAILABLE, NULL, "the chip is not in the table"};
+    if (host) return eg_requirement_host(host, ceilings, need, out, ceiling, NULL);
+    eg_status status = eg_chip_table_find(p->chip, &row, NULL);
     if (!status) *ceiling = eg_chip_ceiling(&row, need);
-    return status ? status : eg_requirement_of(p->tier, need, out, error);
+    return status ? status : eg_requirement_of(p->tier, need, out, NULL);
 }
 
 /* "at least 2, better 3 TFLOP/s", and whether the silicon can. */
@@ -17,10 +18,9 @@ static void print_need(const eg_preset *p, const eg_chip *host, const eg_ceiling
                        eg_need need) {
     eg_requirement r;
     eg_metric ceiling;
-    eg_error error;
     char value[160];
-    if (need_of(p, host, ceilings, need, &r, &ceiling, &error)) {
-        snprintf(value, sizeof value, "unavailable: %s", error.message);
+    if (need_of(p, host, ceilings, need, &r, &ceiling)) {
+        snprintf(value, sizeof value, "unavailable: %s", ceiling.source);
         print_row(need == EG_NEED_COMPUTE ? "compute" : "bandwidth", value, "");
         return;
     }
@@ -76,7 +76,7 @@ json *preset_json(const eg_preset *p, const eg_chip *host, const eg_ceilings *ce
     for (int need = EG_NEED_COMPUTE; need <= EG_NEED_MEMORY; need++) {
         eg_requirement r;
         eg_metric ceiling;
-        if (need_of(p, host, ceilings, (eg_need)need, &r, &ceiling, NULL)) continue;
+        if (need_of(p, host, ceilings, (eg_need)need, &r, &ceiling)) continue;
         json *entry = json_new_object();
         json_put_text(entry, "unit", r.unit);
         json_put_number(entry, "minimum", r.minimum);
@@ -94,8 +94,8 @@ static void print_line(const eg_preset *p) {
     snprintf(backbone, sizeof backbone, "%ux%u", p->backbone_units, p->backbone_layers);
     if (p->power.provenance != EG_UNAVAILABLE)
         snprintf(watts, sizeof watts, "%g W", p->power.value);
-    printf("  %-10s %-6s %-14s %9s  %-8s %7g  %-6s %7s  %s\n", p->chip, eg_tier_name(p->tier), batch,
-           format_bytes(bytes, p->memory_budget), backbone, p->dropout,
+    printf("  %-10s %-6s %-14s %9s  %-8s %7g  %-6s %7s  %s\n", p->chip, eg_tier_name(p->tier),
+           batch, format_bytes(bytes, p->memory_budget), backbone, p->dropout,
            p->neural_engine ? "on" : "none", watts, eg_provenance_name(p->provenance));
 }
 
@@ -124,7 +124,8 @@ int preset_show(const char *chip, bool as_json) {
     eg_preset preset;
     if (as_json && !json_usable()) return json_print(NULL);
     if (strcmp(chip, "all") == 0) return print_all(as_json);
-    if (eg_preset_find(chip, &preset, &error)) return fail(EXIT_FAILED, "--preset: %s", error.message);
+    if (eg_preset_find(chip, &preset, &error))
+        return fail(EXIT_FAILED, "--preset: %s", error.message);
     if (as_json) return json_print(preset_json(&preset, NULL, NULL));
     print_title(preset.chip, "");
     preset_print(&preset, NULL, NULL);

@@ -64,8 +64,8 @@ static void print_cell(const eg_grid_cell *c, bool here) {
         snprintf(share, sizeof share, "%.1f", 100 * c->efficiency.value);
     printf("  %6llu %-4s %6llu %10s %11s %8s %6s %10s %-8.8s %s\n", (unsigned long long)c->length,
            eg_type_name(c->type), (unsigned long long)c->batch, time, samples, tflops, share,
-           format_bytes(bytes, (uint64_t)c->memory.value),
-           c->fits ? where : "too much", c->best ? "*" : "");
+           format_bytes(bytes, (uint64_t)c->memory.value), c->fits ? where : "too much",
+           c->best ? "*" : "");
 }
 
 static void print_choices(const eg_grid *grid, size_t types) {
@@ -84,11 +84,13 @@ static void print_choices(const eg_grid *grid, size_t types) {
 static void print_grid(const char *model, const eg_grid *grid, size_t types, bool here) {
     char note[160], bytes[32];
     const eg_metric budget = eg_grid_budget(grid);
-    snprintf(note, sizeof note, "%.40s, up to %s", here ? "this machine" : eg_grid_preset(grid)->chip,
+    snprintf(note, sizeof note, "%.40s, up to %s",
+             here ? "this machine" : eg_grid_preset(grid)->chip,
              format_bytes(bytes, (uint64_t)budget.value));
     print_title(model, note);
-    printf("  %s%6s %-4s %6s %10s %11s %8s %6s %10s %-8s%s\n", style_dim(), "steps", "type", "batch",
-           "time", "samples/s", "TFLOP/s", "% peak", "memory", here ? "" : "modelled", style_end());
+    printf("  %s%6s %-4s %6s %10s %11s %8s %6s %10s %-8s%s\n", style_dim(), "steps", "type",
+           "batch", "time", "samples/s", "TFLOP/s", "% peak", "memory", here ? "" : "modelled",
+           style_end());
     const eg_grid_cell *c;
     for (size_t i = 0; (c = eg_grid_cell_at(grid, i)); i++) print_cell(c, here);
     print_choices(grid, types);
@@ -176,7 +178,9 @@ int profile_grid(eg_model *model, const profile_wish *wish, const eg_profile_opt
                                   .batch_count = a.batch_count,
                                   .lengths = a.length_count ? a.lengths : NULL,
                                   .length_count = a.length_count,
-                                  .types = a.type_count ? a.types : wish->grid ? all : NULL,
+                                  .types = a.type_count ? a.types
+                                           : wish->grid ? all
+                                                        : NULL,
                                   .type_count = a.type_count ? a.type_count : 5,
                                   .budget = wish->budget,
                                   .profile = *options};

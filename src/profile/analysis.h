@@ -39,10 +39,10 @@ typedef struct eg__facts {
     unsigned threads, cores;
     uint64_t batch;
     bool compiled;
-    double working_set; /* bytes of a run */
-    double last_cache;  /* bytes; 0 = not told */
+    double working_set;                                  /* bytes of a run */
+    double last_cache;                                   /* bytes; 0 = not told */
     double memory_available, memory_budget, peak_memory; /* bytes */
-    double hit_rate; /* NaN = not known */
+    double hit_rate;                                     /* NaN = not known */
 } eg__facts;
 enum { EG__BY_COMPUTE, EG__BY_L1, EG__BY_L2, EG__BY_L3, EG__BY_DRAM, EG__BY_OVERHEAD };
 

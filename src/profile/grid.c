@@ -40,8 +40,8 @@ static eg_status plan(point *p, eg_error *error) {
     if (status) return status;
     eg_program_info_get(program, &info);
     const double parameters = (double)info.parameter_bytes + (double)info.derived_bytes;
-    const double values = (double)info.arena_bytes + (double)info.state_bytes + (double)info.constant_bytes +
-                          (double)info.scratch_bytes * p->threads +
+    const double values = (double)info.arena_bytes + (double)info.state_bytes +
+                          (double)info.constant_bytes + (double)info.scratch_bytes * p->threads +
                           plan_leaves(program, EG_LEAF_INPUT) +
                           plan_leaves(program, EG_LEAF_OUTPUT);
     p->costs = eg__memory_take_array(p->grid->memory, EG_TAG_MEASURE, info.steps + 1,
@@ -135,8 +135,7 @@ static void cell_scaled(const point *p, eg_grid_cell *c) {
 static eg_status cell_projected(const point *p, eg_grid_cell *c, eg_error *error) {
     const eg_project_options how = {.size = sizeof how, .type = c->type};
     eg_projection projection;
-    eg_status status =
-        eg_project(p->count, p->costs, p->options->row, &how, &projection, error);
+    eg_status status = eg_project(p->count, p->costs, p->options->row, &how, &projection, error);
     if (status) return status;
     for (int i = 0; i < EG_UNIT_COUNT; i++) { /* the Neural Engine has no f32 */
         const eg_metric *s = &projection.unit[i].seconds;

@@ -43,9 +43,9 @@ static void say_why(const eg_grid *grid, const eg_grid_cell *cells, const eg_gri
         if (o != c && usable(o) && (!other || o->samples.value > other->samples.value)) other = o;
     }
     if (c != most)
-        at = snprintf(text, sizeof out->reason, "%.1f %% of the samples/s of batch %llu, sooner",
-                      100 * c->samples.value / most->samples.value,
-                      (unsigned long long)most->batch);
+        at =
+            snprintf(text, sizeof out->reason, "%.1f %% of the samples/s of batch %llu, sooner",
+                     100 * c->samples.value / most->samples.value, (unsigned long long)most->batch);
     else if (other)
         at = snprintf(text, sizeof out->reason,
                       "most samples per second: %.2f times those of batch %llu",

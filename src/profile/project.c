@@ -202,8 +202,7 @@ static eg_status check(size_t count, const eg_step_cost *costs, const eg_chip_ro
     eg__storage storage;
     if (!eg__storage_of(o->type, &storage)) {
         const char *name = eg_type_name(o->type);
-        return eg__fail(error, EG_ERR_UNSUPPORTED, "no projection in type '%s'",
-                        name ? name : "?");
+        return eg__fail(error, EG_ERR_UNSUPPORTED, "no projection in type '%s'", name ? name : "?");
     }
     for (size_t i = 0; i < count; i++)
         if ((unsigned)costs[i].kind >= EG_KIND_COUNT || !(costs[i].calls >= 0) ||
@@ -234,7 +233,7 @@ static void project_cores(cores *c, size_t count, const eg_step_cost *costs, eg_
                     ? c->efficiency->clock / c->machine.clock
                     : 1;
     const spent s = cores_spent(c, count, costs, by_kind);
-    out->condition = wide   ? "kernels in f16, as good as those of the fit"
+    out->condition = wide    ? "kernels in f16, as good as those of the fit"
                      : typed ? "kernels that widen to f32 as they read, at no cost"
                      : here  ? "this machine, otherwise idle"
                              : "kernels as good, in times of the peak, as those of the fit";

@@ -67,15 +67,15 @@ void eg__ratio_facts_of(const eg_profile *p, eg__ratio_facts *out) {
     out->limit[EG_RATIO_memory] =
         known ? eg__metric((double)preset.memory_budget, "B", preset.provenance, preset.rule)
               : eg__metric_unavailable("B", "there is no preset");
-    out->limit[EG_RATIO_power] = known ? preset.power
-                                       : eg__metric_unavailable("W", "there is no preset");
+    out->limit[EG_RATIO_power] =
+        known ? preset.power : eg__metric_unavailable("W", "there is no preset");
 }
 
 /* ---- ratios */
 static void judge(const eg_metric *ceiling, eg_ratio *r) {
     const double ratio = r->ratio.value;
-    const bool beyond = !r->above && ceiling->provenance != EG_UNAVAILABLE &&
-                        r->limit.value > ceiling->value;
+    const bool beyond =
+        !r->above && ceiling->provenance != EG_UNAVAILABLE && r->limit.value > ceiling->value;
     if (beyond && ratio < 1)
         snprintf(r->verdict, sizeof r->verdict, "%s: the chip has only %.4g %s",
                  eg_check_name(EG_CHECK_ABOVE_CEILING), ceiling->value,
