@@ -62,10 +62,12 @@ static void print_cell(const eg_grid_cell *c, bool here) {
     }
     if (c->efficiency.provenance != EG_UNAVAILABLE)
         snprintf(share, sizeof share, "%.1f", 100 * c->efficiency.value);
-    printf("  %6llu %-4s %6llu %10s %11s %8s %6s %10s %-8.8s %s\n", (unsigned long long)c->length,
+    if (!c->fits) where = "too much";
+    printf("  %6llu %-4s %6llu %10s %11s %8s %6s %10s ", (unsigned long long)c->length,
            eg_type_name(c->type), (unsigned long long)c->batch, time, samples, tflops, share,
-           format_bytes(bytes, (uint64_t)c->memory.value), c->fits ? where : "too much",
-           c->best ? "*" : "");
+           format_bytes(bytes, (uint64_t)c->memory.value));
+    if (c->best) printf("%-8.8s *\n", where);
+    else printf("%.8s\n", where);
 }
 
 static void print_choices(const eg_grid *grid, size_t types) {
@@ -88,9 +90,8 @@ static void print_grid(const char *model, const eg_grid *grid, size_t types, boo
              here ? "this machine" : eg_grid_preset(grid)->chip,
              format_bytes(bytes, (uint64_t)budget.value));
     print_title(model, note);
-    printf("  %s%6s %-4s %6s %10s %11s %8s %6s %10s %-8s%s\n", style_dim(), "steps", "type",
-           "batch", "time", "samples/s", "TFLOP/s", "% peak", "memory", here ? "" : "modelled",
-           style_end());
+    printf("  %s%6s %-4s %6s %10s %11s %8s %6s %10s%s%s\n", style_dim(), "steps", "type", "batch",
+           "time", "samples/s", "TFLOP/s", "% peak", "memory", here ? "" : " modelled", style_end());
     const eg_grid_cell *c;
     for (size_t i = 0; (c = eg_grid_cell_at(grid, i)); i++) print_cell(c, here);
     print_choices(grid, types);

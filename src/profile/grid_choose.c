@@ -9,9 +9,10 @@ static bool usable(const eg_grid_cell *c) {
     return c->fits && c->samples.provenance != EG_UNAVAILABLE;
 }
 
-static void mebibytes(char out[32], double bytes) {
+static void size_text(char out[32], double bytes) {
     if (bytes >= 1073741824.0) snprintf(out, 32, "%.1f GiB", bytes / 1073741824.0);
-    else snprintf(out, 32, "%.1f MiB", bytes / 1048576.0);
+    else if (bytes >= 1048576.0) snprintf(out, 32, "%.1f MiB", bytes / 1048576.0);
+    else snprintf(out, 32, "%.1f KiB", bytes / 1024.0);
 }
 
 static void say_none(const eg_grid *grid, const eg_grid_cell *cells, eg_grid_choice *out) {
@@ -25,8 +26,8 @@ static void say_none(const eg_grid *grid, const eg_grid_cell *cells, eg_grid_cho
         }
         if (cells[i].memory.value < least->memory.value) least = &cells[i];
     }
-    mebibytes(takes, least->memory.value);
-    mebibytes(budget, grid->budget.value);
+    size_text(takes, least->memory.value);
+    size_text(budget, grid->budget.value);
     snprintf(out->reason, sizeof out->reason, "no batch fits into %s: the smallest takes %s",
              budget, takes);
 }
@@ -51,7 +52,7 @@ static void say_why(const eg_grid *grid, const eg_grid_cell *cells, const eg_gri
                       "most samples per second: %.2f times those of batch %llu",
                       c->samples.value / other->samples.value, (unsigned long long)other->batch);
     else at = snprintf(text, sizeof out->reason, "the only one that could be tried");
-    mebibytes(budget, grid->budget.value);
+    size_text(budget, grid->budget.value);
     if (large)
         snprintf(text + at, sizeof out->reason - (size_t)at, "; %zu %s not fit into %s", large,
                  large == 1 ? "does" : "do", budget);
