@@ -91,7 +91,8 @@ static void print_grid(const char *model, const eg_grid *grid, size_t types, boo
              format_bytes(bytes, (uint64_t)budget.value));
     print_title(model, note);
     printf("  %s%6s %-4s %6s %10s %11s %8s %6s %10s%s%s\n", style_dim(), "steps", "type", "batch",
-           "time", "samples/s", "TFLOP/s", "% peak", "memory", here ? "" : " modelled", style_end());
+           "time", "samples/s", "TFLOP/s", "% peak", "memory", here ? "" : " modelled",
+           style_end());
     const eg_grid_cell *c;
     for (size_t i = 0; (c = eg_grid_cell_at(grid, i)); i++) print_cell(c, here);
     print_choices(grid, types);
