@@ -61,20 +61,23 @@ static void read_chip(const eg_context *context, const eg_chip *chip, eg_environ
 }
 
 /* A thread can ask for itself alone. */
-static void ask_cores(void *job, size_t block, unsigned thread) {
-    unsigned *cores = job, all;
+enum { NOT_TOLD, LOOSE, PINNED };
+static void ask_thread(void *job, size_t block, unsigned thread) {
+    char *answers = job;
+    bool bound;
     (void)thread;
-    if (!eg__cores_usable(&cores[block], &all)) cores[block] = 0;
+    answers[block] = !eg__chip_thread_bound(&bound) ? NOT_TOLD : bound ? PINNED : LOOSE;
 }
 
 static void read_pinned(const eg_context *context, eg_environment *out) {
-    unsigned cores[EG__THREADS_MAX] = {0}, pinned = 0;
+    char answers[EG__THREADS_MAX] = {0};
     const unsigned count = eg__threads_count(context->threads);
+    unsigned pinned = 0;
     out->pinned = eg__metric_unavailable(NULL, "the system decides where threads run");
-    eg__threads_run(context->threads, count, ask_cores, cores);
+    eg__threads_run(context->threads, count, ask_thread, answers);
     for (unsigned i = 0; i < count; i++) {
-        if (!cores[i]) return;
-        pinned += cores[i] == 1;
+        if (answers[i] == NOT_TOLD) return;
+        pinned += answers[i] == PINNED;
     }
     out->pinned = eg__metric(pinned, NULL, EG_COUNTED, "affinity of the threads");
 }
