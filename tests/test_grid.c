@@ -297,6 +297,37 @@ TEST(grid, refusals) {
     close_model(context, model);
 }
 
+/* Weights in small numbers are taken as they are: less memory, and no other type may be asked for. */
+TEST(grid, models_in_small_numbers) {
+    static const uint64_t batches[] = {1};
+    static const eg_type types[] = {EG_F32, EG_I8};
+    eg_context *context;
+    eg_model *model = open_model(&context);
+    eg_error error;
+    eg_model_destroy(model); /* too small: paddings are more than its weights */
+    CHECK_OK(eg_model_open(context, "cfc:64,in=32,backbone=128x2", &model, &error), error);
+    eg_grid *grid;
+    eg_grid_options options = {.size = sizeof options,
+                               .batches = batches,
+                               .batch_count = 1,
+                               .profile = {.runs = 3, .no_ceilings = 1}};
+    const eg_model_quantization how = {.how = {.type = EG_I8}};
+    CHECK_OK(eg_grid_create(model, &options, &grid, &error), error);
+    const double before = eg_grid_cell_at(grid, 0)->memory.value;
+    eg_grid_destroy(grid);
+    CHECK_OK(eg_model_quantize(model, &how, &error), error);
+    CHECK_OK(eg_grid_create(model, &options, &grid, &error), error);
+    CHECK(eg_grid_cell_at(grid, 0)->memory.value < before &&
+              eg_grid_cell_at(grid, 0)->seconds.provenance == EG_MEASURED,
+          "%g bytes, then %g", before, eg_grid_cell_at(grid, 0)->memory.value);
+    eg_grid_destroy(grid);
+    options.types = types;
+    options.type_count = 2;
+    CHECK_FAILS(eg_grid_create(model, &options, &grid, &error), error, EG_ERR_UNSUPPORTED,
+                "'i8': the weights are in small numbers");
+    close_model(context, model);
+}
+
 static eg_status attempt(void *user, eg_context *context, eg_error *error) {
     static const uint64_t batches[] = {1, 2};
     const eg_grid_options options = {

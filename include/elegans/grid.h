@@ -51,7 +51,9 @@ typedef struct eg_grid eg_grid; /* opaque */
  * projected (eg_project), by the quickest unit that has the type. What would not fit is not run. The batch to
  * take is the smallest within 2 % of the most samples per second of those that fit: more than that is
  * noise, and a larger one answers later. EG_ERR_ARGUMENT: a batch or length of 0, more than 4096 cells;
- * EG_ERR_UNSUPPORTED: another type. `options` may be NULL. You own *out. */
+ * EG_ERR_UNSUPPORTED: another type, or
+ * one that is not EG_F32 of a model whose weights are small numbers already (eg_model_quantize): it is
+ * taken as it is. `options` may be NULL. You own *out. */
 EG_API eg_status eg_grid_create(eg_model *model, const eg_grid_options *options, eg_grid **out,
                                 eg_error *error);
 EG_API void eg_grid_destroy(eg_grid *grid);                  /* NULL is fine */

@@ -111,9 +111,9 @@ typedef struct eg_project_options {  /* all zero = defaults */
     /* Both: the cores are those of this machine, by what was measured instead of by the row. */
     const eg_chip *chip;
     const eg_ceilings *ceilings;
-    /* What would be stored, and so read and written, in another type than EG_F32. EG_F16, EG_BF16: all weights
-     * and values. EG_I8, EG_I4: the right sides of products, in blocks of 32 with a scale in f16; the rest
-     * stays f32. Programs run in f32 today. */
+    /* What would be stored, and so read and written, in another type than EG_F32, of a program that was
+     * compiled in f32. EG_F16, EG_BF16: all weights and values. EG_I8, EG_I4: the right sides of products, in
+     * blocks of 32 with a scale in f16; the rest stays f32. */
     eg_type type;
 } eg_project_options;
 /* Cores: our kernels at their efficiency, in times of the peak of one fast core; where the chip is another

@@ -22,7 +22,9 @@ static bool read_number(const char *at, size_t length, uint64_t *list, size_t *c
 static bool read_type(const char *at, size_t length, axes *a) {
     char name[8];
     if (length >= sizeof name || a->type_count == AXIS_MOST) return false;
-    snprintf(name, sizeof name, "%.*s", (int)length, at);
+    const bool integer = strncmp(at, "int", 3) == 0; /* int8, as elegans quantize has it, is i8 */
+    snprintf(name, sizeof name, "%s%.*s", integer ? "i" : "", (int)length - 3 * integer,
+             at + 3 * integer);
     return eg_type_find(name, &a->types[a->type_count++], NULL) == EG_OK;
 }
 
@@ -167,6 +169,13 @@ static int next_grid(void *user, const eg_chip_row *row) {
     return -1;
 }
 
+/* Weights in small numbers are taken as they are. */
+static bool is_small(const eg_model *model) {
+    for (size_t i = 0; i < eg_model_count(model); i++)
+        if (eg_model_small(model, i)) return true;
+    return false;
+}
+
 int profile_grid(eg_model *model, const profile_wish *wish, const eg_profile_options *options) {
     static const eg_type all[] = {EG_F32, EG_F16, EG_BF16, EG_I8, EG_I4};
     axes a = {.batch_count = 0};
@@ -175,13 +184,14 @@ int profile_grid(eg_model *model, const profile_wish *wish, const eg_profile_opt
     if (code >= 0) return code;
     if (!a.batch_count && (!wish->grid || options->batch)) /* an axis that nobody named */
         a.batches[a.batch_count++] = options->batch ? options->batch : 1;
+    const bool whole = wish->grid && !is_small(model);
     w.options = (eg_grid_options){.size = sizeof w.options,
                                   .batches = a.batch_count ? a.batches : NULL,
                                   .batch_count = a.batch_count,
                                   .lengths = a.length_count ? a.lengths : NULL,
                                   .length_count = a.length_count,
                                   .types = a.type_count ? a.types
-                                           : wish->grid ? all
+                                           : whole      ? all
                                                         : NULL,
                                   .type_count = a.type_count ? a.type_count : 5,
                                   .budget = wish->budget,

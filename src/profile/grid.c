@@ -197,7 +197,14 @@ static void axes_fill(const eg_grid_options *o, eg_grid *grid, axes *a) {
     grid->type_count = o->types ? o->type_count : 1;
 }
 
-static eg_status axes_check(const eg_grid *grid, const axes *a, eg_error *error) {
+static bool is_small(const eg_model *model) {
+    for (size_t i = 0; i < eg_model_count(model); i++)
+        if (eg_model_small(model, i)) return true;
+    return false;
+}
+
+static eg_status axes_check(const eg_grid *grid, const eg_model *model, const axes *a,
+                            eg_error *error) {
     const size_t b = grid->batch_count, l = grid->length_count, t = grid->type_count;
     eg__storage storage;
     if (!b || !l || !t || b > EG__GRID_CELLS || l > EG__GRID_CELLS || t > EG__GRID_CELLS ||
@@ -214,6 +221,11 @@ static eg_status axes_check(const eg_grid *grid, const axes *a, eg_error *error)
             const char *name = eg_type_name(a->types[i]);
             return eg__fail(error, EG_ERR_UNSUPPORTED, "no grid in type '%s'", name ? name : "?");
         }
+    for (size_t i = 0; i < t && is_small(model); i++)
+        if (a->types[i] != EG_F32)
+            return eg__fail(error, EG_ERR_UNSUPPORTED,
+                            "no grid in type '%s': the weights are in small numbers already",
+                            eg_type_name(a->types[i]));
     return EG_OK;
 }
 
@@ -282,7 +294,7 @@ eg_status eg_grid_create(eg_model *model, const eg_grid_options *options, eg_gri
                                 : eg__metric((double)grid->preset.memory_budget, "B",
                                              grid->preset.provenance, "preset of the chip");
         axes_fill(&o, grid, &a);
-        status = axes_check(grid, &a, error);
+        status = axes_check(grid, model, &a, error);
     }
     if (!status) status = take(grid, error);
     if (!status) status = fill(grid, model, &o, &a, error);

@@ -22,6 +22,9 @@ elegans profile cfc:autoncp:12:3,in=4 --grid --seq 4 --device M1 | awk 'length($
 elegans profile cfc:autoncp:12:3,in=4 --sweep batch=1,4096 --device M1 --memory 1M | sed -n '/^which/,$p' | sed -n 2p
 elegans profile cfc:autoncp:12:3,in=4 --sweep batch=8 --device M1 --memory 1 | sed -n '/^which/,$p' | sed -n 2p | sed 's/takes.*/takes/'
 elegans profile cfc:autoncp:12:3,in=4 --grid --device M1 --json > g.json; grep -c '"best": true' g.json; grep -c '"provenance": "modelled"' g.json | awk '{ print ($1 > 50 ? "modelled" : $1) }'; grep -o '"batch_*[a-z]*": 64' g.json | sort -u
+elegans quantize cfc:64,in=32,seed=1 --to int8 -o q.safetensors > /dev/null; elegans profile q.safetensors --grid --device M1 | awk '$NF == "*" || $NF == "cores" { print $2, $3 }'
+elegans profile cfc:3,in=2 --sweep type=int8,int4 --device M1 | awk '$NF == "*" { print $2, $3 }'
+elegans profile q.safetensors --sweep type=int8 --device M1; echo "exit $?"
 echo "# ratios"
 for name in compute bandwidth memory cache engine controller power; do grep -q "\"name\": \"$name\"" p.json || echo "no $name"; done
 elegans profile cfc:3,in=2 --runs 5 | sed -n '/^ratios/,/^$/p' | awk '{ print $1 }'
