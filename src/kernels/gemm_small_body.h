@@ -280,7 +280,7 @@ static void product(const eg__gemm_small_args *g, tile_function *run) {
         walk w = {b, 0, 0, 0, 0, g->a_stride, g->c_stride, g->add, true};
         for (; w.from < b->k; walk_advance(&w)) {
             const float *a = g->a + row * g->a_stride + w.from;
-            w.to = block_end(b, w.from, w.group);
+            w.to = copies ? block_end(b, w.from, w.group) : b->k; /* few rows: panels as they lie */
             if (copies) {
                 copy_rows(m, w.to - w.from, a, g->a_stride, copy);
                 a = copy;

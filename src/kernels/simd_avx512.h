@@ -118,7 +118,11 @@ INLINE vf vf_load_f16(const void *p) {
 INLINE vf vf_load_bf16(const void *p) {
     return vi_bits(vi_shl(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p)), 16));
 }
-#define vf_byte(w, t) vi_to_float(vi_sar(vi_shl(w, 24 - 8 * (t)), 24))
+/* The byte as the last bits of 2^23 + 128 + byte: one shift, where a conversion needs two. */
+#define vf_byte(w, t)                                                                    \
+    vf_sub(vi_bits(_mm512_ternarylogic_epi32(_mm512_srli_epi32(w, 8 * (t)), vi_set(255), \
+                                             vi_set(0x4b000080), 0x6a)),                 \
+           vf_set(8388736))
 /* a table of the sixteen numbers, of whose index only the lowest four bits count */
 #define vf_nibble(w, t) \
     _mm512_permutexvar_ps(_mm512_srli_epi32(w, (t) % 4 * 8 + (t) / 4 * 4), vf_nibbles())
