@@ -5,6 +5,7 @@
 #include <immintrin.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define SIMD(name) name##_avx2
 #define VF_N       8
@@ -118,6 +119,18 @@ INLINE void vf_load_pairs(const float *p, vf *a, vf *b) {
 /* Small numbers: vectors of halves from memory; of 32-bit words the byte t, and the half byte t counted
  * as panels have them, 8 to a word. t is a literal. */
 INLINE vi vi_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
+INLINE void vi_store(void *p, vi a) { _mm256_storeu_si256((__m256i *)p, a); }
+INLINE vi vi_broadcast(const void *p) { /* four bytes */
+    int32_t x;
+    memcpy(&x, p, sizeof x);
+    return vi_set(x);
+}
+INLINE vi vi_max(vi a, vi b) { return _mm256_max_epi32(a, b); }
+INLINE vi vf_round(vf a) { return _mm256_cvtps_epi32(a); } /* to nearest, ties to even */
+INLINE void vi_store_bytes(int8_t *p, vi a) {              /* of numbers that fit into one */
+    __m128i x = _mm_packs_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+    _mm_storel_epi64((__m128i *)p, _mm_packs_epi16(x, x));
+}
 INLINE vf vf_load_f16(const void *p) {
     return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
 }

@@ -5,6 +5,7 @@
 #include <immintrin.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define SIMD(name) name##_avx512
 #define VF_N       16
@@ -112,6 +113,17 @@ INLINE void vf_load_pairs(const float *p, vf *a, vf *b) {
 /* Small numbers: vectors of halves from memory; of 32-bit words the byte t, and the half byte t counted
  * as panels have them, 8 to a word. t is a literal. */
 INLINE vi vi_load(const void *p) { return _mm512_loadu_si512(p); }
+INLINE void vi_store(void *p, vi a) { _mm512_storeu_si512(p, a); }
+INLINE vi vi_broadcast(const void *p) { /* four bytes */
+    int32_t x;
+    memcpy(&x, p, sizeof x);
+    return vi_set(x);
+}
+INLINE vi vi_max(vi a, vi b) { return _mm512_max_epi32(a, b); }
+INLINE vi vf_round(vf a) { return _mm512_cvtps_epi32(a); } /* to nearest, ties to even */
+INLINE void vi_store_bytes(int8_t *p, vi a) {              /* the lowest byte of each */
+    _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(a));
+}
 INLINE vf vf_load_f16(const void *p) {
     return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
 }

@@ -5,6 +5,7 @@
 #include <arm_neon.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define SIMD(name) name##_neon
 #define VF_N       4
@@ -104,6 +105,19 @@ INLINE void vf_load_pairs(const float *p, vf *a, vf *b) {
 /* Small numbers: vectors of halves from memory; of 32-bit words the byte t, and the half byte t counted
  * as panels have them, 8 to a word. t is a literal. */
 INLINE vi vi_load(const void *p) { return vreinterpretq_s32_u8(vld1q_u8((const uint8_t *)p)); }
+INLINE void vi_store(void *p, vi a) { vst1q_u8((uint8_t *)p, vreinterpretq_u8_s32(a)); }
+INLINE vi vi_broadcast(const void *p) { /* four bytes */
+    int32_t x;
+    memcpy(&x, p, sizeof x);
+    return vi_set(x);
+}
+INLINE vi vi_max(vi a, vi b) { return vmaxq_s32(a, b); }
+INLINE vi vf_round(vf a) { return vcvtnq_s32_f32(a); } /* to nearest, ties to even */
+INLINE void vi_store_bytes(int8_t *p, vi a) {          /* of numbers that fit into one */
+    const int16x4_t x = vmovn_s32(a);
+    const uint32_t bytes = vget_lane_u32(vreinterpret_u32_s8(vmovn_s16(vcombine_s16(x, x))), 0);
+    memcpy(p, &bytes, sizeof bytes);
+}
 INLINE vf vf_load_f16(const void *p) {
     return vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8((const uint8_t *)p)));
 }

@@ -193,7 +193,7 @@ void eg__small_quantize_row(const eg__small *b, const float *x, const eg__small_
     float most = 0;
     for (size_t k = 0; k < b->k; k++) {
         const float size = fabsf(x[k]);
-        if (!(size <= most)) most = size; /* a NaN stays */
+        if (size > most || isnan(size)) most = size; /* a NaN stays: nothing is above it */
     }
     const bool finite = most <= FLT_MAX;
     const bool tiny = most < 0x1p-100f; /* its inverse would not be a float: counts as zeros */
