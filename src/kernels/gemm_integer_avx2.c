@@ -3,7 +3,7 @@
  * never -128; half bytes are raised by 8, and what that adds is taken off again. */
 #include "kernels/simd_avx2.h"
 
-enum { MAX_ROWS = 4, MAX_PANELS = 4, BIAS_A = 0, BIAS_W = 8 };
+enum { MAX_ROWS = 4, HELD_ROWS = 2, MAX_PANELS = 4, BIAS_A = 0, BIAS_W = 8 };
 #define TILE_PANELS(rows, n) ((rows) == 1 && (n) >= 4 ? 4 : 1)
 
 /* clang-format off */

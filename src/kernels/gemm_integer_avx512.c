@@ -2,7 +2,7 @@
  * rows of A are raised by 128, half bytes by 8, and what that adds is taken off again. */
 #include "kernels/simd_avx512.h"
 
-enum { MAX_ROWS = 8, MAX_PANELS = 8, BIAS_A = 128, BIAS_W = 8 };
+enum { MAX_ROWS = 8, HELD_ROWS = 4, MAX_PANELS = 8, BIAS_A = 128, BIAS_W = 8 };
 #define TILE_PANELS(rows, n) ((rows) == 1 ? ((n) >= 8 ? 8 : (n) >= 2 ? 2 : 1) : (n) >= 3 ? 3 : 1)
 
 /* clang-format off */
@@ -12,13 +12,18 @@ enum { MAX_ROWS = 8, MAX_PANELS = 8, BIAS_A = 128, BIAS_W = 8 };
     BOTH(X, type, 3) BOTH(X, type, 2) X(type, 1, 8) X(type, 1, 2) X(type, 1, 1)
 /* clang-format on */
 
-#define DOT_I8(sum, a, w)    ((sum) = _mm512_dpbusd_epi32(sum, a, w))
-#define DOT_I4(sum, a, b, w)                                                 \
-    ((sum) = _mm512_dpbusd_epi32(_mm512_dpbusd_epi32(sum, raised_low(w), a), \
-                                 raised_low(_mm512_srli_epi32(w, 4)), b))
 /* (w & 15) ^ 8 of every byte */
 INLINE vi raised_low(vi w) {
     return _mm512_ternarylogic_epi32(w, vi_set(0x0f0f0f0f), vi_set(0x08080808), 0x6a);
 }
+
+/* As an instruction: gcc otherwise keeps the sums of tall tiles in memory. */
+#define DOT(sum, raised, other) __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(raised), "v"(other))
+#define DOT_I8(sum, a, w)       DOT(sum, a, w)
+#define DOT_I4(sum, a, b, w)                              \
+    do {                                                  \
+        DOT(sum, raised_low(w), a);                       \
+        DOT(sum, raised_low(_mm512_srli_epi32(w, 4)), b); \
+    } while (0)
 
 #include "kernels/gemm_integer_body.h"

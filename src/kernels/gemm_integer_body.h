@@ -5,8 +5,11 @@
  *   BIAS_A, BIAS_W        what DOT_I8 wants added to the bytes of A, and what DOT_I4 adds to those of w,
  *                         for instructions of which one side has no sign
  *
+ *   HELD_ROWS             of a tile whose sums, integer and scaled, fit into registers: products of
+ *                         several groups use no taller ones
+ *
  * Rows of A become integers once for all columns; their products are summed over a whole group, exactly,
- * and then scaled into C. */
+ * then scaled and added up. */
 #include "kernels/kernels.h"
 #include "kernels/unroll.h"
 
@@ -97,53 +100,28 @@ typedef struct walk {
     const float *add;
 } walk;
 
-/* Where a group ends: rows x vectors of integers, scaled and added to C. */
-INLINE void row_finish(const int type, const walk *w, size_t row, size_t group, size_t panel,
-                       int vectors, const vi *sum, float *c, size_t width) {
-    const eg__small *b = w->b;
-    const int32_t row_sum = w->a.sum[row * b->groups + group];
-    const vf scale = vf_set(w->a.scale[row]), x = vf_set((float)row_sum);
-    const float *from = group ? c : w->add;
-    UNROLL
-    for (int v = 0; v < vectors; v++) {
-        const size_t cell =
-            ((panel + (size_t)(v / PANEL_VECTORS)) * b->groups + group) * EG__PANEL +
-            (size_t)(v % PANEL_VECTORS) * VF_N;
-        const size_t before = (size_t)v * VF_N;
-        vi whole = sum[v];
-        if (type == i8 && BIAS_A) whole = vi_sub(whole, vi_shl(vi_load(b->sum + cell), 7));
-        if (type == i4 && BIAS_W) whole = vi_sub(whole, vi_set(BIAS_W * row_sum));
-        vf part = vf_mul(vi_to_float(whole), vf_load(b->scale + cell));
-        if (b->offset) part = vf_fma(x, vf_load(b->offset + cell), part);
-        if (before + VF_N <= width) {
-            const vf total = from ? vf_load(from + before) : vf_zero();
-            vf_store(c + before, vf_fma(part, scale, total));
-        } else if (before < width) {
-            const size_t lanes = width - before;
-            const vf total = from ? vf_load_part(from + before, lanes) : vf_zero();
-            vf_store_part(c + before, vf_fma(part, scale, total), lanes);
+/* Finished rows into C. Out of line, through memory: with every tile of its own it would be most of the
+ * code. */
+typedef struct sums {
+    vf row[MAX_ROWS][MAX_VECTORS];
+} sums;
+__attribute__((noinline)) static void rows_finish(const walk *w, size_t row, int rows, int vectors,
+                                                  const sums *s, float *c, size_t width) {
+    for (int i = 0; i < rows; i++, c += w->c_stride) {
+        const vf scale = vf_set(w->a.scale[row + (size_t)i]);
+        for (int v = 0; v < vectors; v++) {
+            const size_t before = (size_t)v * VF_N;
+            if (before + VF_N <= width) {
+                const vf start = w->add ? vf_load(w->add + before) : vf_zero();
+                vf_store(c + before, vf_fma(s->row[i][v], scale, start));
+            } else if (before < width) {
+                const size_t lanes = width - before;
+                const vf start = w->add ? vf_load_part(w->add + before, lanes) : vf_zero();
+                vf_store_part(c + before, vf_fma(s->row[i][v], scale, start), lanes);
+            }
         }
     }
 }
-
-/* Out of line, through memory: with every tile of its own it would be most of the code. */
-typedef struct sums {
-    vi row[MAX_ROWS][MAX_VECTORS];
-} sums;
-INLINE void rows_finish(const int type, const walk *w, size_t row, int rows, size_t group,
-                        size_t panel, int vectors, const sums *s, float *c, size_t width) {
-    for (int i = 0; i < rows; i++)
-        row_finish(type, w, row + (size_t)i, group, panel, vectors, s->row[i],
-                   c + (size_t)i * w->c_stride, width);
-}
-#define DEFINE_FINISH(type)                                                                      \
-    __attribute__((noinline)) static void type##_finish(const walk *w, size_t row, int rows,     \
-                                                        size_t group, size_t panel, int vectors, \
-                                                        const sums *s, float *c, size_t width) { \
-        rows_finish(type, w, row, rows, group, panel, vectors, s, c, width);                     \
-    }
-DEFINE_FINISH(i8)
-DEFINE_FINISH(i4)
 
 /* type, rows and panels are constants wherever this is inlined; `c` and the walk's `add` begin at the
  * first column of `panel`. */
@@ -151,15 +129,36 @@ INLINE void tile(const int type, const int rows, const int panels, const walk *w
                  size_t panel, float *c, size_t width) {
     const int vectors = panels * PANEL_VECTORS, unit = type == i8 ? 4 : 8;
     const eg__small *b = w->b;
+    /* tall tiles have no registers for a second set of sums */
+    const bool held = rows <= HELD_ROWS;
+    const size_t groups = held ? b->groups : 1;
     const size_t stride = w->a.depth;
     const int8_t *a = w->a.values + row * stride;
     const uint8_t *data = b->data + panel * b->panel_bytes;
-    for (size_t group = 0; group < b->groups; group++) {
-        vi sum[MAX_ROWS][MAX_VECTORS];
+    sums total;
+    if (held) {
         UNROLL
         for (int i = 0; i < rows; i++) {
             UNROLL
-            for (int v = 0; v < vectors; v++) sum[i][v] = vi_set(0);
+            for (int v = 0; v < vectors; v++) total.row[i][v] = vf_zero();
+        }
+    }
+#define CELL(v)                                                                  \
+    (((panel + (size_t)((v) / PANEL_VECTORS)) * b->groups + group) * EG__PANEL + \
+     (size_t)((v) % PANEL_VECTORS) * VF_N)
+    for (size_t group = 0; group < groups; group++) {
+        const int32_t *row_sum = w->a.sum + row * b->groups + group;
+        vi sum[MAX_ROWS][MAX_VECTORS];
+        /* from what a raised side will add too much */
+        UNROLL
+        for (int v = 0; v < vectors; v++) {
+            const vi start = type == i8 && BIAS_A
+                                 ? vi_sub(vi_set(0), vi_shl(vi_load(b->sum + CELL(v)), 7))
+                                 : vi_set(0);
+            UNROLL
+            for (int i = 0; i < rows; i++)
+                sum[i][v] =
+                    type == i4 && BIAS_W ? vi_set(-BIAS_W * row_sum[(size_t)i * b->groups]) : start;
         }
         for (size_t left = eg__small_units(b, group); left; left--, a += unit, data += 64) {
             vi word[MAX_VECTORS];
@@ -178,18 +177,28 @@ INLINE void tile(const int type, const int rows, const int panels, const walk *w
                 }
             }
         }
-        if (rows == 1) row_finish(type, w, row, group, panel, vectors, sum[0], c, width);
-        else {
-            sums all;
+        UNROLL
+        for (int v = 0; v < vectors; v++) {
+            const vf scale = vf_load(b->scale + CELL(v));
             UNROLL
             for (int i = 0; i < rows; i++) {
-                UNROLL
-                for (int v = 0; v < vectors; v++) all.row[i][v] = sum[i][v];
+                const vf x = vi_to_float(sum[i][v]);
+                total.row[i][v] = held ? vf_fma(x, scale, total.row[i][v]) : vf_mul(x, scale);
             }
-            (type == i8 ? i8_finish : i4_finish)(w, row, rows, group, panel, vectors, &all, c,
-                                                 width);
+        }
+        if (b->offset) {
+            UNROLL
+            for (int v = 0; v < vectors; v++) {
+                const vf offset = vf_load(b->offset + CELL(v));
+                UNROLL
+                for (int i = 0; i < rows; i++)
+                    total.row[i][v] = vf_fma(vf_set((float)row_sum[(size_t)i * b->groups]), offset,
+                                             total.row[i][v]);
+            }
         }
     }
+#undef CELL
+    rows_finish(w, row, rows, vectors, &total, c, width);
 }
 
 #define DEFINE_TILE(type, rows, panels)                                    \
@@ -215,7 +224,8 @@ typedef void tile_function(size_t rows, size_t panels, const walk *w, size_t row
 /* All columns of m rows from `row` on, which are integers already. */
 static void rows_run(const eg__gemm_small_args *g, const walk *all, size_t row, size_t m,
                      tile_function *run) {
-    const size_t panels = eg__gemm_panels(g->b.n), parts = eg__ceil_div(m, MAX_ROWS);
+    const size_t panels = eg__gemm_panels(g->b.n);
+    const size_t parts = eg__ceil_div(m, g->b.groups > 1 ? HELD_ROWS : MAX_ROWS);
     for (size_t panel = 0, take; panel < panels; panel += take) {
         const size_t column = panel * EG__PANEL, width = g->b.n - column;
         walk w = *all;

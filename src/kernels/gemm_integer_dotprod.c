@@ -3,7 +3,7 @@
 #undef SIMD
 #define SIMD(name) name##_dotprod
 
-enum { MAX_ROWS = 6, MAX_PANELS = 4, BIAS_A = 0, BIAS_W = 0 };
+enum { MAX_ROWS = 6, HELD_ROWS = 3, MAX_PANELS = 4, BIAS_A = 0, BIAS_W = 0 };
 #define TILE_PANELS(rows, n) ((rows) == 1 && (n) >= 4 ? 4 : 1)
 
 /* clang-format off */

@@ -2,7 +2,7 @@
  * of them still fits. */
 #include "kernels/simd_neon.h"
 
-enum { MAX_ROWS = 4, MAX_PANELS = 4, BIAS_A = 0, BIAS_W = 0 };
+enum { MAX_ROWS = 4, HELD_ROWS = 3, MAX_PANELS = 4, BIAS_A = 0, BIAS_W = 0 };
 #define TILE_PANELS(rows, n) ((rows) == 1 && (n) >= 4 ? 4 : 1)
 
 /* clang-format off */
