@@ -58,6 +58,12 @@ TEST(profile, promised_figures) {
                   "not sorted");
         }
         CHECK(fabs(share) < 1e-6 && fabs(seconds) < 1e-9, "groups lose %g s", seconds);
+        /* steps lie within the run: they cannot take longer, but for the comparison of two clocks */
+        const eg_metric sum = eg_profile_metric(profile, EG_PROFILE_steps_sum),
+                        around = eg_profile_metric(profile, EG_PROFILE_recorded_time);
+        CHECK(sum.provenance == EG_MEASURED && around.provenance == EG_MEASURED && sum.value > 0 &&
+                  sum.value < 1.02 * around.value,
+              "steps of %g s in a run of %g s", sum.value, around.value);
         eg_analysis *analysis;
         CHECK_OK(eg_analyse(profile, &analysis, &error), error);
         CHECK(eg_analysis_verdict(analysis)[0], "no verdict");

@@ -65,6 +65,8 @@ static void set_compute(eg_profile *p) {
     static const char *const why = "a callback: nobody knows what it computes";
     if (!p->subject.program) {
         for (unsigned i = 0; i < sizeof all / sizeof *all; i++) none(p, all[i], why);
+        none(p, EG_PROFILE_steps_sum, "a callback has no steps");
+        none(p, EG_PROFILE_recorded_time, "a callback has no steps");
         none(p, EG_PROFILE_compile_time, "a callback is not compiled");
         none(p, EG_PROFILE_cache_hits, "a callback is not compiled");
         return;
@@ -79,6 +81,10 @@ static void set_compute(eg_profile *p) {
     set(p, EG_PROFILE_tflops, info.flops / seconds * 1e-12, EG_MEASURED, "flops / median time");
     set(p, EG_PROFILE_bytes_moved, info.bytes, EG_COUNTED, "sum over the steps");
     set(p, EG_PROFILE_bandwidth, gbps, EG_MEASURED, "bytes_moved / median time");
+    set(p, EG_PROFILE_steps_sum, p->steps_sum, EG_MEASURED,
+        "recorder: mean of the quicker half of the recorded runs");
+    set(p, EG_PROFILE_recorded_time, p->recorded_time, EG_MEASURED,
+        "clock before and after each of the same runs");
     set(p, EG_PROFILE_compile_time, info.compile_seconds, EG_MEASURED, "one compilation");
     none(p, EG_PROFILE_cache_hits, "one program for one shape: no session took part");
     if (p->has_ceilings && fma->provenance == EG_MEASURED)
