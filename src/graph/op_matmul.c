@@ -197,6 +197,16 @@ static void find_bias(const eg__fused_program *p, const eg__view *home, const eg
     }
 }
 
+/* What an epilogue reads and writes besides the product. */
+static double epilogue_bytes(const eg__fused_program *p, const eg__view *home,
+                             const eg__operand *more, double rows, double columns) {
+    double bytes = 0;
+    for (unsigned i = 0; i < p->operands; i++)
+        if (more[i].space != home->buffer || more[i].offset != home->offset)
+            bytes += eg__fused_operand_bytes((eg__fused_kind)p->kind[i], rows, columns);
+    return bytes;
+}
+
 static void lower_product(eg__lowering *l, uint32_t id, const eg__view *home,
                           const eg__fused_program *epilogue, size_t count, eg__operand *more) {
     const eg__node *node = eg__lower_node(l, id);
@@ -223,6 +233,8 @@ static void lower_product(eg__lowering *l, uint32_t id, const eg__view *home,
     step.bytes = 4.0 * ((double)left.rows * (double)left.columns +
                         (double)left.columns * (double)out.columns +
                         (double)left.rows * (double)out.columns);
+    if (epilogue)
+        step.bytes += epilogue_bytes(epilogue, home, more, (double)left.rows, (double)out.columns);
     eg__operand operands[3 + EG__FUSED_OPERANDS] = {
         eg__lower_operand(&step, &left.view, left.stride, true),
         eg__lower_operand(&step, &right, 0, false),
