@@ -157,18 +157,18 @@ static void simulate_cache(eg_profile *p) {
             "memory_bandwidth / measured bandwidth of the DRAM");
 }
 
-/* Misses of the last cache, where something counts them: of this thread, and so of all only when it is alone. */
+/* Misses of the last cache, where something counts them. */
 static void count_dram(eg_profile *p) {
     const bool one = eg__threads_count(p->context->threads) == 1;
     const double line = p->context->chip.cache_line ? p->context->chip.cache_line : 64;
     double seconds = 0;
-    if (!one) return;
     for (size_t i = 0; i < p->sample_count; i++) seconds += p->samples[i];
     const double gbps = p->hardware.cache_misses.value * line / seconds * 1e-9;
-    const eg_metric *dram = &p->ceilings.dram_one;
-    set(p, EG_PROFILE_memory_bandwidth, gbps, EG_COUNTED, "misses of the last cache x its line");
+    const eg_metric *dram = one ? &p->ceilings.dram_one : &p->ceilings.dram_all;
+    const eg_provenance how = p->hardware.cache_misses.provenance;
+    set(p, EG_PROFILE_memory_bandwidth, gbps, how, "misses of the last cache x its line");
     if (p->has_ceilings && dram->provenance == EG_MEASURED)
-        set(p, EG_PROFILE_mc_utilization, gbps / dram->value, EG_COUNTED,
+        set(p, EG_PROFILE_mc_utilization, gbps / dram->value, how,
             "memory_bandwidth / measured bandwidth of the DRAM");
 }
 
@@ -183,7 +183,7 @@ static void set_hardware(eg_profile *p) {
     none(p, EG_PROFILE_memory_bandwidth, h->cache_misses.source);
     none(p, EG_PROFILE_mc_utilization, h->cache_misses.source);
     simulate_cache(p);
-    if (h->cache_misses.provenance == EG_COUNTED) count_dram(p);
+    if (h->cache_misses.provenance != EG_UNAVAILABLE) count_dram(p);
 }
 
 void eg__profile_figures(eg_profile *p, const eg_memory_figures *before) {
