@@ -40,6 +40,9 @@ TEST(profile, promised_figures) {
             CHECK(m.provenance == EG_UNAVAILABLE || (isfinite(m.value) && m.value >= 0),
                   "'%s' is %g", names[i], m.value);
         }
+        /* one program, asked for by the timed and by the recorded runs */
+        const eg_metric hits = eg_profile_metric(profile, EG_PROFILE_cache_hits);
+        CHECK(hits.provenance == EG_COUNTED && hits.value == 2, "%g found compiled", hits.value);
         /* steps: their shares are all of the run, their FLOPs all of the program's */
         double share = 0, flops = 0, seconds = 0;
         const eg_profile_row *row;

@@ -132,7 +132,7 @@ typedef struct eg_hardware {
     X(steps_sum, "s", "own times of all steps of a recorded run, added up")            \
     X(recorded_time, "s", "the clock around the same runs")                            \
     X(compile_time, "s", "from the graph to the program")                              \
-    X(cache_hits, "programs", "found compiled, of the session")                        \
+    X(cache_hits, "programs", "that its session found compiled")                       \
     X(bytes_moved, "B", "read and written by the steps of a run")                      \
     X(bandwidth, "GB/s", "bytes moved per second")                                     \
     X(bandwidth_utilization, "ratio", "bandwidth over that of the level it fits into") \

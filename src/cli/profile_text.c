@@ -191,6 +191,7 @@ int profile_print(const eg_profile *profile, const eg_analysis *analysis, const 
                                                EG_PROFILE_tflops,
                                                EG_PROFILE_compute_efficiency,
                                                EG_PROFILE_compile_time,
+                                               EG_PROFILE_cache_hits,
                                                EG_PROFILE_METRICS};
     char note[96];
     const eg_profile_options *o = eg_profile_options_of(profile);

@@ -92,7 +92,8 @@ static eg_status record_runs(eg_profile *p, work *w, eg_error *error) {
     double *around =
         eg__memory_take_array(p->memory, EG_TAG_MEASURE, (size_t)runs, sizeof *around, &reason);
     if (!around) return eg__fail(error, reason.status, "%s", reason.message);
-    eg_status status = eg_recorder_create(p->context, &p->options.recorder, &p->recorder, error);
+    eg_status status = eg__subject_instance(&p->subject, &w->instance, error);
+    if (!status) status = eg_recorder_create(p->context, &p->options.recorder, &p->recorder, error);
     if (!status) status = eg_instance_record(w->instance, p->recorder, error);
     for (uint64_t i = 0; !status && i < runs; i++) {
         const uint64_t start = eg_clock_ns();

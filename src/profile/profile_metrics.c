@@ -85,8 +85,12 @@ static void set_compute(eg_profile *p) {
         "recorder: mean of the quicker half of the recorded runs");
     set(p, EG_PROFILE_recorded_time, p->recorded_time, EG_MEASURED,
         "clock before and after each of the same runs");
-    set(p, EG_PROFILE_compile_time, info.compile_seconds, EG_MEASURED, "one compilation");
-    none(p, EG_PROFILE_cache_hits, "one program for one shape: no session took part");
+    set(p, EG_PROFILE_compile_time, info.compile_seconds, EG_MEASURED,
+        "one compilation, by a session");
+    eg_session_figures session;
+    eg_session_figures_get(p->subject.session, &session);
+    set(p, EG_PROFILE_cache_hits, (double)session.hits, EG_COUNTED,
+        "the session of the profile: timed and recorded runs ask for a program that is compiled once");
     if (p->has_ceilings && fma->provenance == EG_MEASURED)
         set(p, EG_PROFILE_compute_efficiency, info.flops / seconds * 1e-9 / fma->value, EG_MEASURED,
             one ? "tflops / FMA peak of one core" : "tflops / FMA peak of all threads");

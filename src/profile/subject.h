@@ -4,11 +4,13 @@
 
 #include "elegans/model.h"
 #include "elegans/profile.h"
+#include "elegans/session.h"
 
 typedef struct eg__subject {
     eg_context *context;
+    eg_session *session;    /* has the program, its weights and its instance */
+    uint64_t dimensions[2]; /* batch, length */
     eg_program *program;
-    eg_weights *weights;
     eg_instance *instance;
     eg_tensor inputs[4]; /* x, timespans: numbers that mean nothing */
     size_t input_count;
@@ -16,6 +18,8 @@ typedef struct eg__subject {
 
 eg_status eg__subject_open(eg__subject *out, eg_model *model, const eg_profile_options *options,
                            eg_error *error);
+/* Asks the session anew, as somebody would who gets a batch of any shape. */
+eg_status eg__subject_instance(eg__subject *subject, eg_instance **out, eg_error *error);
 void eg__subject_close(eg__subject *subject); /* all zero is fine */
 
 #endif
