@@ -31,6 +31,7 @@ typedef struct devices {
     size_t count;
 } devices;
 int devices_project(const eg_profile *profile, const char *which, devices *out);
+int devices_check(const char *which); /* -1, or the code of a message: a name that no chip has */
 void devices_print(const devices *d);
 json *devices_json(const devices *d);
 

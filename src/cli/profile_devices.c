@@ -29,6 +29,25 @@ static int project_one(const eg_step_cost *costs, size_t count, const eg_chip_ro
     return -1;
 }
 
+/* Before anything is measured. */
+int devices_check(const char *which) {
+    eg_error error;
+    eg_chip_row row;
+    size_t count = 0;
+    for (const char *at = which; at && strcmp(which, "all") != 0;) {
+        char name[64];
+        const size_t length = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), at);
+        if (eg_chip_table_find(name, &row, &error))
+            return fail(EXIT_FAILED, "--device: %s", error.message);
+        if (++count > DEVICES_MOST)
+            return fail(EXIT_USAGE, "--device: more than %d chips; 'all' has them all",
+                        DEVICES_MOST);
+        at = at[length] ? at + length + 1 : NULL;
+    }
+    return -1;
+}
+
 int devices_project(const eg_profile *profile, const char *which, devices *d) {
     eg_error error;
     eg_program_info info;
