@@ -34,22 +34,31 @@ static void check_model(eg_context *context, const char *spec, double flops, dou
     eg_model_destroy(model);
 }
 
-TEST(counts_models, mlp) { /* 16-32-8: two products with biases, tanh between */
-    eg_context *context;
+/* 16-32-8: two products with biases, tanh between. The second product is not where the output is, and its sum
+ * with the bias is written beside it; one row goes straight there. */
+static void check_mlp(eg_context *context, uint64_t batch) {
     eg_graph *g;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    const double n = (double)batch;
     CHECK_OK(eg_graph_create(context, &g, &error), error);
-    eg_node x = eg_input(g, "x", EG_F32, 2, (uint64_t[]){B, 16});
+    eg_node x = eg_input(g, "x", EG_F32, 2, (uint64_t[]){batch, 16});
     x = eg_matmul(g, x, eg_parameter(g, "w1", 2, (uint64_t[]){16, 32}));
     x = eg_tanh(g, eg_add(g, x, eg_parameter(g, "b1", 1, (uint64_t[]){32})));
     x = eg_matmul(g, x, eg_parameter(g, "w2", 2, (uint64_t[]){32, 8}));
     x = eg_add(g, x, eg_parameter(g, "b2", 1, (uint64_t[]){8}));
-    /* the second product is not where the output is: its sum with the bias is written beside it */
-    const double first = B * 16 + 16 * 32 + B * 32 + 32, second = B * 32 + 32 * 8 + 2 * B * 8 + 8;
-    check_program(context, g, x, "an MLP", B * (2.0 * 16 * 32 + 32 + 32) + B * (2.0 * 32 * 8 + 8),
+    const double first = n * 16 + 16 * 32 + n * 32 + 32;
+    const double second = n * 32 + 32 * 8 + (batch > 1 ? 2 : 1) * n * 8 + 8;
+    check_program(context, g, x, "an MLP", n * (2 * 16 * 32 + 32 + 32) + n * (2 * 32 * 8 + 8),
                   first + second);
     eg_graph_destroy(g);
+}
+
+TEST(counts_models, mlp) {
+    eg_context *context;
+    eg_error error;
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    check_mlp(context, B);
+    check_mlp(context, 1);
     eg_context_destroy(context);
 }
 
