@@ -5,7 +5,7 @@
 
 #include "base/ticks.h"
 
-/* Two in a cache line; run after run for a year of microseconds. */
+/* Two in a cache line; 48 bits are a run every microsecond for eight years. */
 typedef struct eg__event {
     uint64_t begin, end; /* ticks */
     uint32_t step;       /* of the program */
