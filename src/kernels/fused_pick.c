@@ -10,16 +10,17 @@ static bool is_elapsed(const eg__fused_program *p, uint8_t place) {
     return is_kind(p, place, EG__ROW) || is_kind(p, place, EG__SCALAR);
 }
 
-/* ta*ts + tb; without an elapsed time ta + tb. */
+/* ta*ts + tb; without an elapsed time ta + tb, or a value that is this sum. */
 static bool is_time(const eg__fused_program *p, const eg__fused_instruction *c) {
     const bool a = is_kind(p, c->a, EG__FULL), b = is_kind(p, c->b, EG__FULL);
+    if (c->op == EG__FUSED_SIGMOID) return a;
     if (c->op == EG__FUSED_ADD_SIGMOID) return a && b;
     return c->op == EG__FUSED_FMA_SIGMOID && is_kind(p, c->c, EG__FULL) &&
            ((is_elapsed(p, c->a) && b) || (is_elapsed(p, c->b) && a));
 }
 
-/* tanh(a) + sigmoid(ta*ts + tb) * (tanh(b) - tanh(a)); ts is per row, or 1. The result may go to a second
- * place. */
+/* tanh(a) + sigmoid(ta*ts + tb) * (tanh(b) - tanh(a)); ts is per row, or 1. The three functions may be
+ * stored, too, and the result may go to a second place. */
 static bool is_cfc_gate(const eg__fused_program *p) {
     const eg__fused_instruction *c = p->code;
     if (p->length != 4 && p->length != 5) return false;
@@ -29,6 +30,7 @@ static bool is_cfc_gate(const eg__fused_program *p) {
         !is_kind(p, c[3].out, EG__FULL))
         return false;
     if (c[3].a != c[0].out || c[3].b != c[1].out || c[3].c != c[2].out) return false;
+    if (c[0].out == c[1].out || c[0].out == c[2].out || c[1].out == c[2].out) return false;
     return p->length == 4 ||
            (c[4].op == EG__FUSED_COPY && c[4].a == c[3].out && is_kind(p, c[4].out, EG__FULL));
 }
