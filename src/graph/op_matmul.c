@@ -197,6 +197,38 @@ static void find_bias(const eg__fused_program *p, const eg__view *home, const eg
     }
 }
 
+/* A' B, both sides as they lie: nothing is turned or packed for a product that is needed once. Rows that are
+ * longer lie on too many pages; of such the packed sides are worth their time. */
+static bool is_turned(eg__lowering *l, uint32_t id) {
+    enum { LONGEST = 256 };
+    const eg__node *node = eg__lower_node(l, id);
+    const uint32_t a = eg__lower_input(l, id, 0), b = eg__lower_input(l, id, 1);
+    if (!node->attributes.index[0] || node->attributes.index[1] || l->regions[l->region[id]].cut)
+        return false;
+    const eg__view left = eg__lower_value(l, a), right = eg__lower_value(l, b);
+    return left.stride[1] == 1 && left.stride[0] <= LONGEST && right.stride[1] == 1 &&
+           right.stride[0] <= LONGEST;
+}
+
+static void lower_turned(eg__lowering *l, uint32_t id, const eg__view *home) {
+    const eg__node *node = eg__lower_node(l, id);
+    const uint32_t a = eg__lower_input(l, id, 0), b = eg__lower_input(l, id, 1);
+    const size_t m = (size_t)node->shape[0], n = (size_t)node->shape[1];
+    const size_t k = (size_t)eg__lower_node(l, a)->shape[0];
+    const eg__view left = eg__lower_value(l, a), right = eg__lower_value(l, b);
+    if (l->status) return;
+    eg__step step = eg__lower_step(l, l->region[id], id, "gemm", eg__run_gemm_turned, m, n);
+    const bool k_timed = l->timed[a] && l->length;
+    step.u.gemm = (eg__step_gemm){.n = n, .k = k_timed ? k / l->length : k, .k_timed = k_timed};
+    step.flops = flops(l->graph, node);
+    step.bytes = 4.0 * (double)(m * k + k * n + m * n);
+    eg__operand operands[] = {eg__lower_operand(&step, &left, left.stride[0], false),
+                              eg__lower_operand(&step, &right, right.stride[0], false),
+                              eg__lower_operand(&step, home, home->stride[0], true)};
+    operands[0].item = step.rows; /* the items are columns of the left side */
+    eg__lower_emit(l, l->region[id], &step, 3, operands);
+}
+
 static void lower_product(eg__lowering *l, uint32_t id, const eg__view *home,
                           const eg__fused_program *epilogue, size_t count, eg__operand *more) {
     const eg__node *node = eg__lower_node(l, id);
@@ -286,7 +318,8 @@ void eg__lower_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
                       const eg__fused_program *epilogue, size_t count, eg__operand *operands) {
     const eg__node *node = eg__lower_node(l, id);
     if (l->status || !eg__node_elements(node)) return;
-    if (is_plain(l, id)) lower_product(l, id, home, epilogue, count, operands);
+    if (is_plain(l, id) && !epilogue && is_turned(l, id)) lower_turned(l, id, home);
+    else if (is_plain(l, id)) lower_product(l, id, home, epilogue, count, operands);
     else lower_products(l, id, home);
 }
 

@@ -64,7 +64,7 @@ typedef struct eg__step_fused {
 } eg__step_fused;
 enum { EG__FLAT = 1024 };
 
-/* operands: a, b packed, c, then those of the epilogue */
+/* operands: a, b packed, c, then those of the epilogue; turned: a (k x m), b (k x n), c alone */
 typedef struct eg__step_gemm {
     size_t n, k;
     bool k_timed;    /* k is per time step */
@@ -161,10 +161,10 @@ struct eg__step {
     } u;
 };
 
-eg__step_function eg__run_fused, eg__run_gemm, eg__run_pack, eg__run_copy, eg__run_reduce,
-    eg__run_column_sum, eg__run_softmax, eg__run_norm, eg__run_rms_norm, eg__run_argmax,
-    eg__run_gather, eg__run_scatter, eg__run_dropout, eg__run_synapses, eg__run_synapses_dv,
-    eg__run_synapses_dp, eg__run_place, eg__run_scan;
+eg__step_function eg__run_fused, eg__run_gemm, eg__run_gemm_turned, eg__run_pack, eg__run_copy,
+    eg__run_reduce, eg__run_column_sum, eg__run_softmax, eg__run_norm, eg__run_rms_norm,
+    eg__run_argmax, eg__run_gather, eg__run_scatter, eg__run_dropout, eg__run_synapses,
+    eg__run_synapses_dv, eg__run_synapses_dp, eg__run_place, eg__run_scan;
 
 /* Runs a list of steps, each over all its items, on the threads of the run. */
 void eg__steps_run(const eg__run *run, const eg__step *steps, size_t count);

@@ -102,6 +102,20 @@ void eg__run_gemm(const eg__step *step, const eg__frame *frame) {
     kernels->gemm_f32(&args);
 }
 
+void eg__run_gemm_turned(const eg__step *step, const eg__frame *frame) {
+    const eg__step_gemm *g = &step->u.gemm;
+    const eg__gemm_turned_f32_args args = {frame->count * step->rows,
+                                           g->n,
+                                           g->k_timed ? g->k * frame->run->length : g->k,
+                                           eg__operand_at(frame, &step->operand[0]),
+                                           step->operand[0].stride,
+                                           eg__operand_at(frame, &step->operand[1]),
+                                           step->operand[1].stride,
+                                           eg__operand_at(frame, &step->operand[2]),
+                                           step->operand[2].stride};
+    frame->run->kernels->gemm_turned_f32(&args);
+}
+
 void eg__run_pack(const eg__step *step, const eg__frame *frame) {
     const eg__step_pack *p = &step->u.pack;
     const size_t k = p->k_timed ? p->k * frame->run->length : p->k;

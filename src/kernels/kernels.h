@@ -11,6 +11,7 @@
 
 /* ---- what a kernel of each operation looks like */
 typedef void eg__gemm_f32_function(const eg__gemm_f32_args *args);
+typedef void eg__gemm_turned_f32_function(const eg__gemm_turned_f32_args *args);
 typedef void eg__gemv_f32_function(const eg__gemv_f32_args *args);
 typedef void eg__fused_f32_function(const eg__fused_f32_args *args);
 typedef void eg__cfc_gate_f32_function(const eg__fused_f32_args *args); /* see eg__fused_pick */

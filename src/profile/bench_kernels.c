@@ -12,6 +12,7 @@ typedef struct bench {
     float *in, *out;
     union {
         eg__gemm_f32_args gemm;
+        eg__gemm_turned_f32_args turned;
         eg__gemv_f32_args gemv;
         eg__fused_f32_args fused;
         eg__reduce_f32_args reduce;
@@ -67,6 +68,12 @@ static void prepare(bench *b) {
     switch (b->row->operation) {
     case EG__OP_gemm_f32:
         b->args.gemm = (eg__gemm_f32_args){M, N, K, in, K, in + M * K, out, N, false, NULL, NULL};
+        b->shape = "128x256x256";
+        b->flops = 2.0 * M * N * K;
+        b->bytes = 4.0 * (M * K + K * N + M * N);
+        break;
+    case EG__OP_gemm_turned_f32:
+        b->args.turned = (eg__gemm_turned_f32_args){M, N, K, in, M, in + M * K, N, out, N};
         b->shape = "128x256x256";
         b->flops = 2.0 * M * N * K;
         b->bytes = 4.0 * (M * K + K * N + M * N);
@@ -184,6 +191,7 @@ static void run(void *job) {
     const eg__kernel_function *f = &b->row->function;
     switch (b->row->operation) {
     case EG__OP_gemm_f32: f->gemm_f32(&b->args.gemm); break;
+    case EG__OP_gemm_turned_f32: f->gemm_turned_f32(&b->args.turned); break;
     case EG__OP_gemv_f32: f->gemv_f32(&b->args.gemv); break;
     case EG__OP_fused_f32: f->fused_f32(&b->args.fused); break;
     case EG__OP_cfc_gate_f32: f->cfc_gate_f32(&b->args.fused); break;
