@@ -180,19 +180,59 @@ static eg__matrix left_rows(eg__lowering *l, uint32_t a, bool transposed) {
     return (eg__matrix){to, m, k, k};
 }
 
-/* An epilogue that adds a bias and nothing else: a product of one row can begin with it. */
-static void find_bias(const eg__fused_program *p, const eg__view *home, const eg__operand *more,
-                      eg__step_gemm *g) {
+static bool is_read(const eg__fused_program *p, unsigned from, uint8_t place) {
+    for (unsigned i = from; i < p->length; i++) {
+        const uint8_t inputs[] = {p->code[i].a, p->code[i].b, p->code[i].c};
+        for (unsigned k = 0; k < eg__fused_op_inputs(p->code[i].op); k++)
+            if (inputs[k] == place) return true;
+    }
+    return false;
+}
+
+/* The epilogue without its first instruction, whose sum is at `place` now. */
+static eg__fused_program rest_of(const eg__fused_program *p, uint8_t place) {
+    eg__fused_program rest = *p;
+    const uint8_t old = p->code[0].out;
+    rest.length--;
+    for (unsigned i = 0; i < rest.length; i++) {
+        rest.code[i] = p->code[i + 1];
+        if (rest.code[i].a == old) rest.code[i].a = place;
+        if (rest.code[i].b == old) rest.code[i].b = place;
+        if (rest.code[i].c == old) rest.code[i].c = place;
+    }
+    return rest;
+}
+
+/* Nothing is written to the memory of the sum, or to the register that held it, while it is read. */
+static bool stays(const eg__fused_program *p, const eg__view *home, const eg__operand *more) {
+    for (unsigned i = 1; i < p->length; i++) {
+        const uint8_t out = p->code[i].out;
+        if (out == p->code[0].out) return false;
+        if (out >= EG__FUSED_REGISTERS && more[out - EG__FUSED_REGISTERS].space == home->buffer)
+            return false;
+    }
+    return true;
+}
+
+/* An epilogue that begins by adding a bias, or other rows: the product ends with that, unless it would write
+ * over its left side, which is still read then. */
+static void find_add(const eg__view *home, const eg__view *left, const eg__operand *more,
+                     eg__step_gemm *g) {
+    const eg__fused_program *p = &g->epilogue;
     const eg__fused_instruction *code = &p->code[0];
-    if (p->length != 1 || code->op != EG__FUSED_ADD) return;
+    if (code->op != EG__FUSED_ADD || code->a == code->b) return;
     const uint8_t places[] = {code->a, code->b};
     for (unsigned i = 0; i < 2; i++) {
         const unsigned product = places[i] - EG__FUSED_REGISTERS;
         const unsigned other = places[1 - i] - EG__FUSED_REGISTERS;
+        const bool kept = code->out >= EG__FUSED_REGISTERS;
         if (more[product].space != home->buffer || more[product].offset != home->offset) continue;
         if (p->kind[other] != EG__FULL && p->kind[other] != EG__COLUMN) continue;
-        g->bias = (uint8_t)(3 + other);
-        g->sum = (uint8_t)(3 + code->out - EG__FUSED_REGISTERS);
+        if (is_read(p, 1, places[i]) || (!kept && !stays(p, home, more))) continue;
+        if (kept && more[code->out - EG__FUSED_REGISTERS].space == left->buffer) continue;
+        g->add = (uint8_t)(3 + other);
+        g->sum = kept ? (uint8_t)(3 + code->out - EG__FUSED_REGISTERS) : 2;
+        g->rest = rest_of(p, kept ? code->out : places[i]);
         return;
     }
 }
@@ -248,7 +288,7 @@ static void lower_product(eg__lowering *l, uint32_t id, const eg__view *home,
                                   .has_epilogue = epilogue != NULL};
     if (epilogue) {
         step.u.gemm.epilogue = *epilogue;
-        find_bias(epilogue, home, more, &step.u.gemm);
+        find_add(home, &left.view, more, &step.u.gemm);
     }
     step.flops = flops(l->graph, node) +
                  (epilogue ? (double)epilogue->operations * (double)eg__node_elements(node) : 0);

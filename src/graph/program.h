@@ -72,9 +72,10 @@ typedef struct eg__step_gemm {
                         have the same right side */
     size_t a_step, b_step, c_step; /* from product to product */
     bool has_epilogue;
-    uint8_t bias,
-        sum; /* operands of an epilogue that does nothing but sum = c + bias; 0 = it does more */
-    eg__fused_program epilogue;
+    /* Where an epilogue begins with sum = c + add, the product does that itself: these are operands (add 0 =
+     * it does not), and `rest` is what is left of the epilogue. */
+    uint8_t add, sum;
+    eg__fused_program epilogue, rest;
 } eg__step_gemm;
 
 /* operands: from, to */

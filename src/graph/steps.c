@@ -25,9 +25,8 @@ void eg__run_fused(const eg__step *step, const eg__frame *frame) {
 
 /* ---- products */
 static void epilogue_fill(const eg__step *step, const eg__frame *frame, size_t rows,
-                          eg__fused_epilogue *out) {
-    out->kernel = frame->run->kernels->fused_f32;
-    out->args.program = &step->u.gemm.epilogue;
+                          const eg__fused_program *program, eg__fused_epilogue *out) {
+    out->args.program = program;
     out->args.rows = rows;
     out->args.columns = step->u.gemm.n;
     for (unsigned i = 3; i < step->operands; i++) {
@@ -53,7 +52,9 @@ static void run_products(const eg__step *step, const eg__frame *frame) {
                                         step->operand[2].stride,
                                         false,
                                         NULL,
-                                        frame->scratch};
+                                        frame->scratch,
+                                        NULL,
+                                        0};
         frame->run->kernels->gemm_f32(&args);
     }
 }
@@ -68,23 +69,18 @@ void eg__run_gemm(const eg__step *step, const eg__frame *frame) {
     const size_t k = g->k_timed ? g->k * frame->run->length : g->k, m = frame->count * step->rows;
     const float *a = eg__operand_at(frame, &step->operand[0]);
     const float *b = eg__operand_at(frame, &step->operand[1]);
-    float *c = eg__operand_at(frame, &step->operand[2]);
-    if (m == 1 && g->bias) {
-        const eg__gemv_f32_args row = {g->n,
-                                       k,
-                                       a,
-                                       b,
-                                       eg__operand_at(frame, &step->operand[g->sum]),
-                                       eg__operand_at(frame, &step->operand[g->bias])};
-        kernels->gemv_f32(&row);
-        return;
-    }
+    const eg__operand *sum = &step->operand[g->add ? g->sum : 2];
+    float *c = eg__operand_at(frame, sum);
+    const float *add = g->add ? eg__operand_at(frame, &step->operand[g->add]) : NULL;
+    const eg__fused_program *program = g->add ? &g->rest : &g->epilogue;
+    const bool has_epilogue = g->has_epilogue && program->length;
     eg__fused_epilogue fused;
-    if (g->has_epilogue) epilogue_fill(step, frame, m, &fused);
+    fused.kernel = kernels->fused_f32;
+    if (has_epilogue) epilogue_fill(step, frame, m, program, &fused);
     if (m == 1) { /* straight to what gemm would call */
-        const eg__gemv_f32_args row = {g->n, k, a, b, c, NULL};
+        const eg__gemv_f32_args row = {g->n, k, a, b, c, add};
         kernels->gemv_f32(&row);
-        if (g->has_epilogue) kernels->fused_f32(&fused.args);
+        if (has_epilogue) kernels->fused_f32(&fused.args);
         return;
     }
     const eg__epilogue epilogue = eg__fused_epilogue_use(&fused);
@@ -95,10 +91,12 @@ void eg__run_gemm(const eg__step *step, const eg__frame *frame) {
                                     step->operand[0].stride,
                                     b,
                                     c,
-                                    step->operand[2].stride,
+                                    sum->stride,
                                     false,
-                                    g->has_epilogue ? &epilogue : NULL,
-                                    frame->scratch};
+                                    has_epilogue ? &epilogue : NULL,
+                                    frame->scratch,
+                                    add,
+                                    g->add ? step->operand[g->add].stride : 0};
     kernels->gemm_f32(&args);
 }
 

@@ -26,8 +26,8 @@ typedef struct eg__epilogue {
     const void *user;
 } eg__epilogue;
 
-/* C = A*B or, with `accumulate`, C += A*B. Strides are in floats. B and `scratch` are aligned to 64
- * bytes. */
+/* C = A*B; with `accumulate`, C += A*B, else with `add`, C = A*B + add. Strides are in floats. B and
+ * `scratch` are aligned to 64 bytes. */
 typedef struct eg__gemm_f32_args {
     size_t m, n, k;
     const float *a;
@@ -38,6 +38,8 @@ typedef struct eg__gemm_f32_args {
     bool accumulate;
     const eg__epilogue *epilogue; /* NULL = none */
     float *scratch;               /* eg__gemm_scratch(m, n, k) floats; NULL when that is 0 */
+    const float *add;             /* may be C itself; NULL = nothing */
+    size_t add_stride;            /* 0: the same row, such as a bias, is added to all */
 } eg__gemm_f32_args;
 
 /* Copying A in blocks pays where it is large and each of its elements is used often. */
