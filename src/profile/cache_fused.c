@@ -1,4 +1,4 @@
-/* The accesses of fused_f32, cfc_gate_f32 and ltc_update_f32: blocks, registers in memory, operands. */
+/* The accesses of fused_f32, cfc_gate_f32, cfc_gate_back_f32 and ltc_update_f32: blocks, registers in memory, operands. */
 #include "profile/cache_steps.h"
 
 /* as in fused_f32_body.h and cfc_gate_f32_body.h */
@@ -159,6 +159,17 @@ static void gate_run(const eg__cache_walk *w, const eg__cache_fused *f) {
     }
 }
 
+static void gate_back_run(const eg__cache_walk *w, const eg__cache_fused *f) {
+    const eg__fused_gate_back g = eg__fused_gate_back_read(f->program);
+    const size_t lanes = eg__cache_lanes(w, EG__OP_cfc_gate_back_f32);
+    streams s = {4, 3, {g.f, g.g, g.t, g.d1}, {g.dt, g.dg, g.df}};
+    if (g.d2) s.read[s.reads++] = g.d2;
+    for (unsigned i = EG__GATE_BACK; i < f->program->length; i++)
+        s.written[s.writes++] = f->program->code[i].out;
+    value_read(w, f, g.one, 0);
+    for (size_t r = 0; r < f->rows; r++) row_run(w, f, &s, r, lanes, 1);
+}
+
 /* Of a choice the value that was computed is taken: time has passed. */
 static void update_run(const eg__cache_walk *w, const eg__cache_fused *f) {
     const eg__fused_instruction *code = f->program->code, *tail = &code[3];
@@ -191,6 +202,9 @@ void eg__cache_step_fused(const eg__cache_walk *w, const eg__step *step) {
     const eg__kernels *kernels = w->program->kernels;
     if (fused->kernel == kernels->cfc_gate_f32 && eg__cache_lanes(w, EG__OP_cfc_gate_f32) > 1)
         gate_run(w, &f);
+    else if (fused->kernel == kernels->cfc_gate_back_f32 &&
+             eg__cache_lanes(w, EG__OP_cfc_gate_back_f32) > 1)
+        gate_back_run(w, &f);
     else if (fused->kernel == kernels->ltc_update_f32 &&
              eg__cache_lanes(w, EG__OP_ltc_update_f32) > 1)
         update_run(w, &f);
