@@ -326,7 +326,8 @@ void eg__c_need_helpers(eg__c_export *x, const eg__step *step) {
         eg__c_fail(x, EG_ERR_UNSUPPORTED, "no C for a step '%s'", step->name);
     if (eg__c_is_synapses(step)) need(x, "sigmoid");
     if (step->run == eg__run_fused) need_fused(x, &step->u.fused.program);
-    if (step->run == eg__run_gemm && step->u.gemm.has_epilogue)
+    if ((step->run == eg__run_gemm || step->run == eg__run_gemm_turned) &&
+        step->u.gemm.has_epilogue)
         need_fused(x, &step->u.gemm.epilogue);
 }
 

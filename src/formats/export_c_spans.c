@@ -31,6 +31,7 @@ static size_t span_gemm(const eg__c_export *x, const eg__step *step, size_t coun
 static size_t span_turned(const eg__c_export *x, const eg__step *step, size_t rows, unsigned i) {
     const eg__step_gemm *g = &step->u.gemm;
     const size_t k = eg__c_timed(x, g->k, g->k_timed), stride = step->operand[i].stride;
+    if (i > 2) return span_fused(g->epilogue.kind[i - 3], stride, rows, g->n);
     return i == 2 ? span_rows(rows, stride, g->n) : span_rows(k, stride, i ? g->n : rows);
 }
 

@@ -36,6 +36,7 @@ static void write_turned(writing *w) {
     eg__c_line(w->x, "turned_product(%zu, %zu, %zu, %s, %zu, %s, %zu, %s, %zu);", w->rows, g->n,
                eg__c_timed(w->x, g->k, g->k_timed), w->at[0], o[0].stride, w->at[1], o[1].stride,
                w->at[2], o[2].stride);
+    if (g->has_epilogue) eg__c_write_fused(w->x, w->step, w->frame, &g->epilogue, 3, w->rows, g->n);
 }
 
 static void write_pack(writing *w) {

@@ -250,7 +250,8 @@ static bool is_turned(eg__lowering *l, uint32_t id) {
            right.stride[0] <= LONGEST;
 }
 
-static void lower_turned(eg__lowering *l, uint32_t id, const eg__view *home) {
+static void lower_turned(eg__lowering *l, uint32_t id, const eg__view *home,
+                         const eg__fused_program *epilogue, size_t count, const eg__operand *more) {
     const eg__node *node = eg__lower_node(l, id);
     const uint32_t a = eg__lower_input(l, id, 0), b = eg__lower_input(l, id, 1);
     const size_t m = (size_t)node->shape[0], n = (size_t)node->shape[1];
@@ -259,14 +260,21 @@ static void lower_turned(eg__lowering *l, uint32_t id, const eg__view *home) {
     if (l->status) return;
     eg__step step = eg__lower_step(l, l->region[id], id, "gemm", eg__run_gemm_turned, m, n);
     const bool k_timed = l->timed[a] && l->length;
-    step.u.gemm = (eg__step_gemm){.n = n, .k = k_timed ? k / l->length : k, .k_timed = k_timed};
-    step.flops = flops(l->graph, node);
+    step.u.gemm = (eg__step_gemm){.n = n,
+                                  .k = k_timed ? k / l->length : k,
+                                  .k_timed = k_timed,
+                                  .has_epilogue = epilogue != NULL};
+    if (epilogue) step.u.gemm.epilogue = *epilogue;
+    step.flops = flops(l->graph, node) +
+                 (epilogue ? (double)epilogue->operations * (double)eg__node_elements(node) : 0);
     step.bytes = 4.0 * (double)(m * k + k * n + m * n);
-    eg__operand operands[] = {eg__lower_operand(&step, &left, left.stride[0], false),
-                              eg__lower_operand(&step, &right, right.stride[0], false),
-                              eg__lower_operand(&step, home, home->stride[0], true)};
+    eg__operand operands[3 + EG__FUSED_OPERANDS] = {
+        eg__lower_operand(&step, &left, left.stride[0], false),
+        eg__lower_operand(&step, &right, right.stride[0], false),
+        eg__lower_operand(&step, home, home->stride[0], true)};
     operands[0].item = step.rows; /* the items are columns of the left side */
-    eg__lower_emit(l, l->region[id], &step, 3, operands);
+    for (size_t i = 0; i < count; i++) operands[3 + i] = more[i]; /* items of one row, here, too */
+    eg__lower_emit(l, l->region[id], &step, 3 + count, operands);
 }
 
 static void lower_product(eg__lowering *l, uint32_t id, const eg__view *home,
@@ -358,7 +366,7 @@ void eg__lower_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
                       const eg__fused_program *epilogue, size_t count, eg__operand *operands) {
     const eg__node *node = eg__lower_node(l, id);
     if (l->status || !eg__node_elements(node)) return;
-    if (is_plain(l, id) && !epilogue && is_turned(l, id)) lower_turned(l, id, home);
+    if (is_plain(l, id) && is_turned(l, id)) lower_turned(l, id, home, epilogue, count, operands);
     else if (is_plain(l, id)) lower_product(l, id, home, epilogue, count, operands);
     else lower_products(l, id, home);
 }

@@ -64,7 +64,7 @@ typedef struct eg__step_fused {
 } eg__step_fused;
 enum { EG__FLAT = 1024 };
 
-/* operands: a, b packed, c, then those of the epilogue; turned: a (k x m), b (k x n), c alone */
+/* operands: a, b packed, c, then those of the epilogue; turned: a is k x m, b k x n */
 typedef struct eg__step_gemm {
     size_t n, k;
     bool k_timed;    /* k is per time step */

@@ -112,6 +112,10 @@ void eg__run_gemm_turned(const eg__step *step, const eg__frame *frame) {
                                            eg__operand_at(frame, &step->operand[2]),
                                            step->operand[2].stride};
     frame->run->kernels->gemm_turned_f32(&args);
+    if (!g->has_epilogue) return;
+    eg__fused_epilogue fused;
+    epilogue_fill(step, frame, args.m, &g->epilogue, &fused);
+    frame->run->kernels->fused_f32(&fused.args);
 }
 
 void eg__run_pack(const eg__step *step, const eg__frame *frame) {

@@ -66,4 +66,11 @@ void eg__cache_step_gemm_turned(const eg__cache_walk *w, const eg__step *step) {
                        .c_stride = o[2].stride};
     if (p.lanes == 1) ref_run(&p);
     else if (p.m && p.n) blocks_run(&p);
+    if (!step->u.gemm.has_epilogue) return;
+    eg__cache_fused fused = {.program = &step->u.gemm.epilogue, .rows = p.m, .columns = p.n};
+    for (unsigned i = 3; i < step->operands; i++) {
+        fused.at[i - 3] = eg__cache_at(w, &o[i]);
+        fused.stride[i - 3] = o[i].stride;
+    }
+    eg__cache_fused_run(w, &fused);
 }
