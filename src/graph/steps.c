@@ -118,21 +118,33 @@ void eg__run_gemm_turned(const eg__step *step, const eg__frame *frame) {
     frame->run->kernels->fused_f32(&fused.args);
 }
 
+/* Whole panels of a matrix that lies by columns are transposes. */
+static void pack(const eg__kernels *kernels, const eg__step_pack *p, size_t k, size_t n,
+                 const float *from, float *to) {
+    if (p->row_stride == 1 && p->column_stride != 1)
+        for (; n >= EG__PANEL; n -= EG__PANEL) {
+            const eg__move_f32_args panel = {EG__PANEL, k, from, p->column_stride, to, EG__PANEL};
+            kernels->transpose_f32(&panel);
+            from += EG__PANEL * p->column_stride;
+            to += EG__PANEL * k;
+        }
+    if (n) eg__gemm_pack_f32(k, n, from, p->row_stride, p->column_stride, to);
+}
+
 void eg__run_pack(const eg__step *step, const eg__frame *frame) {
     const eg__step_pack *p = &step->u.pack;
+    const eg__kernels *kernels = frame->run->kernels;
     const size_t k = p->k_timed ? p->k * frame->run->length : p->k;
     const float *from = eg__operand_at(frame, &step->operand[0]);
     float *to = eg__operand_at(frame, &step->operand[1]);
     if (p->panels) {
         const size_t first = frame->first * EG__PANEL;
-        eg__gemm_pack_f32(k, eg__min(p->n - first, frame->count * EG__PANEL),
-                          from + first * p->column_stride, p->row_stride, p->column_stride,
-                          to + first * k);
+        pack(kernels, p, k, eg__min(p->n - first, frame->count * EG__PANEL),
+             from + first * p->column_stride, to + first * k);
         return;
     }
     for (size_t i = 0; i < frame->count * p->products; i++)
-        eg__gemm_pack_f32(k, p->n, from + i * p->from_step, p->row_stride, p->column_stride,
-                          to + i * eg__gemm_packed_size(k, p->n));
+        pack(kernels, p, k, p->n, from + i * p->from_step, to + i * eg__gemm_packed_size(k, p->n));
 }
 
 /* ---- movement */
