@@ -85,7 +85,7 @@ _elegans() {
             '--momentum[of the optimizer]:number:' '--weight-decay[pull of the parameters towards 0]:number:' \
             '--clip[longest gradient]:number:' '--schedule[of the rate]:kind:(cosine exponential constant)' \
             '--decay[exponential\: per epoch]:number:' '--floor[cosine\: last part of the rate]:number:' \
-            '--warmup[epochs in which the rate rises]:number:' \
+            '--warmup[epochs in which the rate rises]:number:' '--unit[where to compute]:unit:(cores avx512 avx2 neon ref)' \
             '--average[keep a running mean of the parameters]:number:' '--epochs[at most]:number:' \
             '--patience[end after so many epochs without a better one]:number:' \
             '--batch[windows in a step]:number:(auto)' '--accumulate[batches that make one update]:number:' \

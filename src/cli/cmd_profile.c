@@ -116,17 +116,34 @@ static int run(eg_context *context, const profile_wish *w, const eg_profile_opti
     return code;
 }
 
+/* The cores are the only unit of this build, in each of their instruction sets. */
+static int read_unit(const char *unit, context_flags *flags) {
+    static const char *const sets[] = {"avx512", "avx2", "neon", "ref"};
+    if (!unit || strcmp(unit, "cores") == 0) return -1;
+    if (flags->isa && strcmp(flags->isa, unit) != 0)
+        return fail(EXIT_USAGE, "--unit %s and --isa %s: one of them", unit, flags->isa);
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+        if (strcmp(unit, sets[i]) == 0) {
+            flags->isa = unit;
+            return -1;
+        }
+    return fail(EXIT_USAGE, "--unit: no unit '%s' here, only cores (avx512, avx2, neon, ref)",
+                unit);
+}
+
 int cmd_profile(int argc, char **argv) {
     profile_wish w = {.parts = PART_COMPUTE};
     eg_profile_options o = {0};
     context_flags flags = {.threads = 1};
     bool no_compile = false;
-    const char *schedule = NULL, *memory = NULL;
+    const char *schedule = NULL, *memory = NULL, *unit = NULL;
     const option options[] = {
         {"--batch", OPTION_COUNT, &o.batch, "N", "samples at once (default: 1)"},
         {"--seq", OPTION_COUNT, &o.seq, "N", "time steps of a sample (default: 1)"},
         {"--runs", OPTION_COUNT, &o.runs, "N", "timed runs (default: a second of them)"},
         {"--warmup", OPTION_COUNT, &o.warmup, "N", "runs before these (default: 3)"},
+        {"--unit", OPTION_TEXT, &unit, "NAME",
+         "where: cores, or cores with avx512, avx2, neon, ref"},
         {"--no-compile", OPTION_FLAG, &no_compile, NULL, "without passes: a step for each node"},
         {"--schedule", OPTION_TEXT, &schedule, "A,B,C,D",
          "recorded runs: wait A, warm up B, keep C, D times"},
@@ -163,6 +180,7 @@ int cmd_profile(int argc, char **argv) {
     if (code >= 0) return code;
     if (rest < 1 || rest > 2) return fail(EXIT_USAGE, "profile needs a model: a file or a spec");
     if (rest == 2) code = read_part(argv[1], &w.parts);
+    if (code < 0) code = read_unit(unit, &flags);
     if (code < 0) code = read_schedule(schedule, &o.recorder);
     if (code < 0) code = check_sort(w.sort);
     if (code < 0 && memory && (!parse_bytes(memory, &w.budget) || !w.budget))

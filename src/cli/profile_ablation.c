@@ -1,17 +1,18 @@
-/* The same model compiled or not, on one thread or on all: rounds in turn, so that all ways see the same
- * neighbours. */
+/* The same model compiled or not, on each unit, on one thread or on all: rounds in turn, so that all ways see
+ * the same neighbours. */
 #include "profile.h"
 
 #include <stdlib.h>
 
 typedef struct way {
+    const char *unit; /* static */
     unsigned threads;
     bool compiled;
     eg_context *context;
     eg_model *model;
-    double *times; /* medians of the rounds */
+    double times[7]; /* medians of the rounds */
 } way;
-enum { ROUNDS = 7, RUNS = 30 };
+enum { ROUNDS = 7, RUNS = 30, UNITS = 3, WAYS = 4 * UNITS };
 
 static int by_size(const void *a, const void *b) {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -44,20 +45,20 @@ static int print_ways(const way *ways, size_t count, const profile_wish *w) {
     json *list = w->json ? json_new_list() : NULL;
     if (!w->json) {
         print_title(w->model, "median of 7 interleaved rounds");
-        printf("  %s%-14s %-6s %8s %11s %9s%s\n", style_dim(), "", "unit", "threads", "p50",
+        printf("  %s%-14s %-8s %8s %11s %9s%s\n", style_dim(), "", "unit", "threads", "p50",
                "speed", style_end());
     }
     for (size_t i = 0; i < count; i++) {
         const double time = ways[i].times[ROUNDS / 2];
         char text[32];
         if (!w->json) {
-            printf("  %-14s %-6s %8u %11s %8.2fx\n", ways[i].compiled ? "compiled" : "not compiled",
-                   "cores", ways[i].threads, format_seconds(text, time), base / time);
+            printf("  %-14s %-8s %8u %11s %8.2fx\n", ways[i].compiled ? "compiled" : "not compiled",
+                   ways[i].unit, ways[i].threads, format_seconds(text, time), base / time);
             continue;
         }
         json *row = json_new_object();
         json_put_flag(row, "compiled", ways[i].compiled);
-        json_put_text(row, "unit", "cores");
+        json_put_text(row, "unit", ways[i].unit);
         json_put_count(row, "threads", ways[i].threads);
         const eg_metric metric = {time, EG_MEASURED, "s", "median of 7 interleaved rounds"};
         json_put_metric(row, "time", &metric);
@@ -71,26 +72,60 @@ static int print_ways(const way *ways, size_t count, const profile_wish *w) {
     return json_print(document);
 }
 
+/* The instruction sets that this machine has, the best first: those are its units so far. `ref` is a
+ * definition, not something to run on. */
+static size_t find_units(const context_flags *flags, const char *units[UNITS]) {
+    static const char *const known[] = {"avx512", "avx2", "neon"};
+    size_t count = 0;
+    if (flags->isa) {
+        units[0] = flags->isa;
+        return 1;
+    }
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const eg_context_options options = {.threads = 1, .isa = known[i]};
+        eg_context *context;
+        if (eg_context_create(&context, &options, NULL)) continue;
+        eg_context_destroy(context);
+        units[count++] = known[i];
+    }
+    if (!count) units[count++] = "ref";
+    return count;
+}
+
+static int open_way(const context_flags *flags, const char *model, way *to) {
+    eg_error error;
+    context_flags own = *flags;
+    own.threads = to->threads;
+    own.isa = to->unit;
+    int code = context_open(&own, &to->context);
+    if (code < 0 && eg_model_open(to->context, model, &to->model, &error))
+        code = fail(EXIT_FAILED, "%s", error.message);
+    if (code < 0) to->threads = eg_context_threads(to->context);
+    return code;
+}
+
 int profile_ablation(const context_flags *flags, const profile_wish *w,
                      const eg_profile_options *options) {
-    double times[4][ROUNDS];
-    way ways[4] = {{.threads = 1}, {.threads = 1, .compiled = true}, {0}, {.compiled = true}};
-    size_t count = 4;
+    const char *units[UNITS];
+    way ways[WAYS] = {{0}};
+    size_t count = 0;
     int code = -1;
-    for (size_t i = 0; code < 0 && i < count; i++) {
-        eg_error error;
-        context_flags own = *flags;
-        own.threads = ways[i].threads;
-        ways[i].times = times[i];
-        code = context_open(&own, &ways[i].context);
-        if (code < 0 && eg_model_open(ways[i].context, w->model, &ways[i].model, &error))
-            code = fail(EXIT_FAILED, "%s", error.message);
-        if (code < 0) ways[i].threads = eg_context_threads(ways[i].context);
-        if (code < 0 && i == 2 && ways[2].threads == 1) count = 2; /* there is but one core */
-    }
+    const size_t unit_count = find_units(flags, units);
+    for (size_t u = 0; u < unit_count; u++)
+        for (unsigned all = 0; all < 2; all++)
+            for (unsigned compiled = 0; code < 0 && compiled < 2; compiled++) {
+                way *next = &ways[count++];
+                *next = (way){.unit = units[u], .threads = all ? 0 : 1, .compiled = compiled != 0};
+                code = open_way(flags, w->model, next);
+                if (code < 0 && all && next->threads == 1) { /* there is but one core */
+                    eg_model_destroy(next->model);
+                    eg_context_destroy(next->context);
+                    ways[--count] = (way){0};
+                }
+            }
     if (code < 0) code = measure(ways, count, w, options);
     if (code < 0) code = print_ways(ways, count, w);
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < WAYS; i++) {
         eg_model_destroy(ways[i].model);
         eg_context_destroy(ways[i].context);
     }
