@@ -10,6 +10,7 @@
 #include "elegans/data.h"
 #include "elegans/export.h"
 #include "elegans/fit.h"
+#include "elegans/gguf.h"
 #include "elegans/graph.h"
 #include "elegans/history.h"
 #include "elegans/kernels.h"
