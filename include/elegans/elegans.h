@@ -27,6 +27,7 @@
 #include "elegans/session.h"
 #include "elegans/table.h"
 #include "elegans/tensor.h"
+#include "elegans/tokenizer.h"
 #include "elegans/train.h"
 #include "elegans/wiring.h"
 
