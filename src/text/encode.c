@@ -36,6 +36,7 @@ eg_status eg__encoding_add_bytes(eg__encoding *e, const char *text, size_t lengt
         return eg__fail(e->error, EG_ERR_NOT_FOUND,
                         "no token for byte '0x%02x', and none for what is unknown",
                         (unsigned char)text[0]);
+    if (!known && t->fuse_unknown && e->count && e->ids[e->count - 1] == unknown) return EG_OK;
     if (!known) return eg__encoding_add(e, (uint32_t)unknown);
     for (size_t i = 0; !status && i < length; i++)
         status = eg__encoding_add(e, (uint32_t)t->bytes[(unsigned char)text[i]]);

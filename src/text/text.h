@@ -58,8 +58,7 @@ typedef struct eg__merges {
 } eg__merges;
 eg_status eg__merges_open(eg__merges *m, eg__memory *memory, size_t count, eg_error *error);
 const eg__merge *eg__merges_find(const eg__merges *m, uint32_t left, uint32_t right);
-/* The next in rank; the tokens, and the one they make, must be known. `byte_letters`: as GPT-2 writes
- * bytes. */
+/* The next in rank; the two tokens, and the one they make, must be known. */
 eg_status eg__merges_add(eg_tokenizer *t, const char *left, size_t left_length, const char *right,
                          size_t right_length, eg_error *error);
 
@@ -112,8 +111,9 @@ struct eg_tokenizer {
     eg__prefix prefix;
     bool prefix_once; /* not where there is one already */
     /* SentencePiece */
-    bool plain_space; /* tokens have " ", not U+2581 */
-    bool cut_words;   /* no token goes over the beginning of a word */
+    bool plain_space;  /* tokens have " ", not U+2581 */
+    bool cut_words;    /* no token goes over the beginning of a word */
+    bool fuse_unknown; /* unknown characters in a row are one token */
     /* WordPiece */
     bool clean, lower, strip, chinese;
     size_t word_max; /* characters; a longer one is unknown */
