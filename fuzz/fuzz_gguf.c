@@ -1,5 +1,7 @@
-/* Feeds arbitrary bytes to the reader of .gguf: what opens can be read to the last byte. */
+/* Feeds arbitrary bytes to the reader of .gguf: what opens can be read to the last byte, and a vocabulary that
+ * it has can encode a text. */
 #include "formats/gguf.h"
+#include "text/text.h"
 
 #include <stdlib.h>
 
@@ -46,6 +48,20 @@ static void read_entries(const eg_gguf *file) {
     (void)sum;
 }
 
+static void read_vocabulary(eg__memory *memory, const eg_gguf *file) {
+    static const char text[] = "ab a <end> \xff\xc3\xa9";
+    const eg_encode_options options = {1, 1};
+    eg_tokenizer *t = NULL;
+    eg_tokens tokens;
+    eg_error error = {0};
+    if (!file) return;
+    eg_status status = eg__tokenizer_from_gguf(memory, file, &t, &error);
+    require(!status == (t != NULL) && error.status == status);
+    if (t && !eg_tokenizer_encode(t, text, sizeof text - 1, &options, &tokens, NULL))
+        eg_tokens_release(t, &tokens);
+    eg_tokenizer_destroy(t);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     eg__memory_options options = {.budget = UINT64_C(1) << 28, .no_cache = true};
     eg__memory *memory;
@@ -56,6 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     require(!status == (file != NULL) && error.status == status);
     read_entries(file);
     read_tensors(file);
+    read_vocabulary(memory, file);
     eg_gguf_close(file);
     eg_memory_figures held;
     eg__memory_figures_get(memory, EG_TAG_FILE, &held);

@@ -440,3 +440,43 @@ TEST(tokenizer, every_allocation) {
     failed = test_every_allocation(load_and_encode, &b);
     CHECK(failed > 20, "only %d allocations", failed);
 }
+
+/* The same vocabulary as llama2.c and as GGUF has it; the first has no mark for spaces. */
+TEST(tokenizer, two_files_of_one_vocabulary) {
+    static const char separator[] = "\n=====\n";
+    test_memory test;
+    test_memory_open(&test, 0);
+    eg_tokenizer *a = NULL, *b = NULL;
+    eg_error error = {0};
+    size_t length, count = 0;
+    CHECK_OK(
+        eg__tokenizer_load(test.memory, test_path("fixtures/tokenizers/pieces.bin"), &a, &error),
+        error);
+    CHECK_OK(
+        eg__tokenizer_load(test.memory, test_path("fixtures/tokenizers/pieces.gguf"), &b, &error),
+        error);
+    unsigned char *texts = test_file("fixtures/tokenizers/texts", &length);
+    char *all = test_alloc(length + 1);
+    memcpy(all, texts, length);
+    all[length] = 0;
+    for (char *at = all, *end; a && b && at; at = end ? end + strlen(separator) : NULL) {
+        end = strstr(at, separator);
+        if (end) *end = 0;
+        char ids[8192], back[2048];
+        eg_tokens tokens;
+        const eg_encode_options options = {1, 0};
+        CHECK_OK(eg_tokenizer_encode(a, at, strlen(at), &options, &tokens, &error), error);
+        test_decodes(a, tokens.ids, tokens.count, false, back, sizeof back);
+        CHECK(strcmp(back, at) == 0, "'%s' came back as '%s'", at, back);
+        if (!strstr(at, MARK))
+            test_encodes(b, at, strlen(at), &options, test_ids_text(&tokens, ids, sizeof ids));
+        eg_tokens_release(a, &tokens);
+        count++;
+    }
+    CHECK(count == 31, "%zu texts", count);
+    free(texts);
+    free(all);
+    eg_tokenizer_destroy(a);
+    eg_tokenizer_destroy(b);
+    test_memory_close(&test);
+}

@@ -14,6 +14,8 @@ elegans tokenize $model '228 243' --decode --json
 elegans tokenize uncased.json 'The WÖRM.' --ends
 elegans tokenize gpt2.json 'the worm' --json | grep -A1 pieces
 elegans tokenize gpt2.json --json
+elegans tokenize $fixtures/tokenizers/pieces.gguf 'The worm' --ids --ends
+elegans tokenize $fixtures/tokenizers/pieces.bin 'The worm' --ids --ends
 echo "# refused"
 elegans tokenize; echo "exit $?"
 elegans tokenize $model a b; echo "exit $?"
