@@ -37,7 +37,7 @@ static char *printable(const char *bytes, size_t length, bool for_people) {
         else if (!for_people) memcpy(to, "\xef\xbf\xbd", 3), to += 3;
         else if (at[i] == '\n') *to++ = '\\', *to++ = 'n';
         else if (at[i] == '\t') *to++ = '\\', *to++ = 't';
-        else to += sprintf(to, "\\x%02x", at[i]);
+        else to += snprintf(to, 5, "\\x%02x", at[i]);
         i += size ? size : 1;
     }
     *to = 0;

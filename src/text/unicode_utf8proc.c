@@ -37,8 +37,7 @@ unsigned eg__unicode_class(uint32_t code) {
     case UTF8PROC_CATEGORY_CC:
     case UTF8PROC_CATEGORY_CF:
     case UTF8PROC_CATEGORY_CS:
-    case UTF8PROC_CATEGORY_CO:
-    case UTF8PROC_CATEGORY_CN: return EG__CONTROL | space;
+    case UTF8PROC_CATEGORY_CO: return EG__CONTROL | space;
     default: return space;
     }
 }
