@@ -3,17 +3,17 @@ _elegans() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words=
     local tables="--data --inputs --target --time --spans --group --missing --ahead --window --stride --whole --partial --last --short-header --no-header"
     local learning="--validation --split --split-at --split-seed --test --model --loss --standardise --time-unit --optimizer --rate --momentum --weight-decay --clip --schedule --decay --floor --warmup --average --epochs --patience"
-    learning+=" --batch --accumulate --memory --seed --output --checkpoint --every --resume --keep-last --log --curve --quiet --json --threads --isa --help"
-    local profile="compute memory hardware all --batch --seq --runs --warmup --no-compile --schedule --steps --sort --top --sweep --ablation --device --trace --stacks --output --json --threads --isa --help"
+    learning+=" --batch --accumulate --memory --dtype --seed --output --checkpoint --every --resume --keep-last --log --curve --quiet --json --threads --isa --help"
+    local profile="compute memory hardware all --batch --seq --runs --warmup --no-compile --schedule --steps --sort --top --grid --sweep --memory --ablation --device --trace --stacks --output --json --threads --isa --help"
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words="info bench profile report baseline history diagnose graph wiring show train eval predict run convert quantize export tokenize demo help version --help --version"
+        words="info bench profile report baseline history diagnose graph wiring show train eval predict entropy run convert quantize export tokenize demo help version --help --version"
     else
         case "${COMP_WORDS[1]}:$before" in
         profile:--schedule | profile:--batch | baseline:--batch) ;;
         profile:--steps) words="$profile" ;;
         profile:--sort) words="time calls flops bytes intensity gflops gbps roof step" ;;
-        profile:--sweep) words="batch=" ;;
-        profile:--device) words="all M1 M2 M3 M4" ;;
+        profile:--sweep) words="batch= seq= type=" ;;
+        profile:--device | info:--preset) words="all M1 M2 M3 M4" ;;
         profile:--trace | profile:--stacks | profile:--output | report:--output | report:-o | baseline:--history | history:--history | history:--svg)
             COMPREPLY=($(compgen -f -- "$word"))
             return
@@ -48,6 +48,7 @@ _elegans() {
         *:--optimizer) words="adam adamw sgd rmsprop" ;;
         *:--schedule) words="cosine exponential constant" ;;
         *:--batch) words="auto" ;;
+        train:--dtype) words="f32 bf16 f16" ;;
         *:--validation)
             COMPREPLY=($(compgen -f -- "$word") $(compgen -W "none" -- "$word"))
             return
@@ -76,7 +77,12 @@ _elegans() {
             COMPREPLY=($(compgen -f -- "$word") $(compgen -W "autoncp: ncp: full: random: --help" -- "$word"))
             return
             ;;
-        run:--input | run:--output | run:--state | run:--save-state | convert:--output | convert:-o | convert:--config | quantize:-o | quantize:--output | quantize:--data)
+        entropy:--output | entropy:-o | entropy:--svg | entropy:entropy)
+            COMPREPLY=($(compgen -f -- "$word") $(compgen -W "--help" -- "$word"))
+            return
+            ;;
+        entropy:--minimum | entropy:--maximum | entropy:--low | entropy:--high) ;;
+        run:--input | run:--output | run:--state | run:--save-state | convert:--output | convert:-o | convert:--config | quantize:-o | quantize:--output | quantize:--data | export:--against)
             COMPREPLY=($(compgen -f -- "$word"))
             return
             ;;
@@ -93,6 +99,7 @@ _elegans() {
         train:*) words="$tables $learning" ;;
         eval:*) words="$tables --loss --json --threads --isa --help" ;;
         predict:*) words="--output --digits $tables --json --threads --isa --help" ;;
+        entropy:*) words="--window --patches --minimum --maximum --low --high --target --fixed --size --json -o --output --svg --help" ;;
         run:*) words="--input --output --time --spans --first-span --state --save-state --stream --digits --json --threads --isa --help" ;;
         convert:*) words="-o --output --config --help" ;;
         tokenize:tokenize)
@@ -104,7 +111,7 @@ _elegans() {
         quantize:--per) words="channel tensor block" ;;
         quantize:*) words="--to -o --output --block --per --symmetric --integers --keep --data --time --spans --json --threads --isa --help" ;;
         demo:*) words="-o --steps --seed --help" ;;
-        export:*) words="--to -o --name --json --help" ;;
+        export:*) words="--to -o --name --against --json --help" ;;
         graph:*) words="--example --gradient --passes --steps --dot --json --help" ;;
         *:--root)
             COMPREPLY=($(compgen -d -- "$word"))
@@ -124,8 +131,8 @@ _elegans() {
             return
             ;;
         bench:*) words="--size --iterations --dtype --block --integers --case --steps --rounds --json --threads --isa --help" ;;
-        info:*) words="--measure --again --json --threads --isa --root --help" ;;
-        help:help) words="info bench profile report baseline history diagnose graph wiring show train eval predict run convert quantize export tokenize demo help version" ;;
+        info:*) words="--measure --again --preset --json --threads --isa --root --help" ;;
+        help:help) words="info bench profile report baseline history diagnose graph wiring show train eval predict entropy run convert quantize export tokenize demo help version" ;;
         esac
     fi
     COMPREPLY=($(compgen -W "$words" -- "$word"))

@@ -16,6 +16,7 @@ _elegans() {
         'train:train a model on tables\: CSV, npy, npz'
         'eval:measure how good a model is on tables'
         'predict:what a trained model says of tables, in their units and labels'
+        'entropy:how much the bytes of a file say, place by place, and patches cut by that'
         'run:run a model over sequences, or as a filter in a pipe'
         'convert:write a model, or the tensors of one, as a model file'
         'quantize:write a model in small numbers: f16, bf16, int8, int4'
@@ -59,6 +60,7 @@ _elegans() {
     case $command in
     info)
         _arguments $common '--measure[measure the ceilings]' '--again[measure even if a stored result is there]' \
+            '--preset[how to run on a chip]:chip:(all M1 M2 M3 M4)' \
             '--root[show the machine recorded in a folder]:folder:_directories'
         ;;
     graph)
@@ -88,7 +90,8 @@ _elegans() {
             '--average[keep a running mean of the parameters]:number:' '--epochs[at most]:number:' \
             '--patience[end after so many epochs without a better one]:number:' \
             '--batch[windows in a step]:number:(auto)' '--accumulate[batches that make one update]:number:' \
-            '--memory[at most, such as 512M]:size:' '--seed[of values, order and dropout]:number:' \
+            '--memory[at most, such as 512M]:size:' '--dtype[of products]:type:(f32 bf16 f16)' \
+            '--seed[of values, order and dropout]:number:' \
             '--output[the model]:file:_files' '--checkpoint[kept, not beside the model]:file:_files' \
             '--every[steps between checkpoints]:number:' '--resume[go on from the checkpoint]' \
             '--keep-last[the last parameters, not the best]' \
@@ -102,6 +105,15 @@ _elegans() {
     predict)
         _arguments $common $data '--output[write CSV there]:file:_files' \
             '--digits[digits after the point]:number:' '1:spec or file:_files'
+        ;;
+    entropy)
+        _arguments '--window[bytes of a window]:number:' '--patches[cut the input into patches]' \
+            '--minimum[bytes of the shortest patches]:number:' '--maximum[bytes of the longest patches]:number:' \
+            '--low[entropy up to which patches are longest]:number:' \
+            '--high[entropy from which they are shortest]:number:' '--target[so many patches]:number:' \
+            '--fixed[patches of 18 bytes, whatever they hold]' '--size[the same with N bytes]:number:' \
+            '--json[print JSON]' '-o[where the JSON goes]:file:_files' '--output[where the JSON goes]:file:_files' \
+            '--svg[draw it]:file:_files' '--help[explain]' '1:file:_files'
         ;;
     run)
         _arguments $common '--input[sequences: .csv or .npy]:file:_files' '--output[write .csv or .npy]:file:_files' \
@@ -134,6 +146,7 @@ _elegans() {
         ;;
     export)
         _arguments '--to[format]:format:(c)' '-o[folder]:folder:_directories' '--name[of files, struct and functions]:name:' \
+            '--against[say how far outputs are from those of this model]:model:_files' \
             '--json[print the figures as JSON]' '--help[explain]' '1:model:_files'
         ;;
     wiring)
@@ -157,7 +170,8 @@ _elegans() {
             '--schedule[recorded runs\: wait, warm up, keep, how often]:numbers:' \
             '--steps[every step, not grouped]' \
             '--sort[by a column]:column:(time calls flops bytes intensity gflops gbps roof step)' \
-            '--top[rows of the table]:number:' '--sweep[several batches, beside each other]:batch=N,N:' \
+            '--top[rows of the table]:number:' '--grid[batches and types, and which batch to take]' \
+            '--sweep[the same for axes of your own]:batch=N,N,seq=N,type=f32,f16:' '--memory[bytes that a batch may take]:bytes:' \
             '--ablation[compiled or not, one thread or all, in turns]' \
             '--device[what it would take on other chips]:chips:(all M1 M2 M3 M4)' \
             "--trace[write Chrome's trace format]:file:_files" '--stacks[write folded stacks]:file:_files' \

@@ -43,6 +43,7 @@ int cmd_report(int argc, char **argv);
 int cmd_baseline(int argc, char **argv);
 int cmd_history(int argc, char **argv);
 int cmd_diagnose(int argc, char **argv);
+int cmd_entropy(int argc, char **argv);
 
 /* ---- options: a table per command; --help is understood everywhere */
 typedef enum option_kind {
@@ -100,6 +101,7 @@ typedef struct output_file {
 } output_file;
 int output_begin(output_file *o, const char *path);
 int output_end(output_file *o);
+void output_abort(output_file *o); /* instead of the end: what was there before stays */
 /* Whether a file could be written there, before there is anything to write. */
 int output_check(const char *path, bool regular);
 bool output_device(const char *path); /* there is something that is neither file nor folder */
@@ -123,6 +125,11 @@ const char *format_short(char out[32], double value);
 const char *format_seconds(char out[32], double seconds);
 /* "118.2 GFLOP/s", or "unavailable: why". */
 const char *format_metric(char out[96], const eg_metric *metric);
+
+/* ---- preset.c: how to run on a chip of the table or, with `host`, on this machine; its ceilings may be NULL */
+void preset_print(const eg_preset *preset, const eg_chip *host, const eg_ceilings *ceilings);
+json *preset_json(const eg_preset *preset, const eg_chip *host, const eg_ceilings *ceilings);
+int preset_show(const char *chip, bool as_json); /* by name, or "all"; returns the exit code */
 
 /* ---- JSON, through jansson; a build without it refuses --json with a message */
 bool json_usable(void);
