@@ -27,17 +27,18 @@ ARCH := $(if $(filter x86_64%,$(MACHINE)),x86_64,$(if $(filter aarch64% arm64%,$
 OS   := $(if $(findstring darwin,$(MACHINE))$(findstring macos,$(MACHINE)),macos,linux)
 
 # ---- libraries: a file that needs one ends in _<library>.c, its replacement in _no<library>.c; the 3 of
-# sqlite3 is not in the names
+# sqlite3 and the lib of libutf8proc are not in the names
 PKG_CONFIG ?= pkg-config
-LIBRARIES  ?= $(if $(filter linux,$(OS)),hwloc) jansson sqlite3 zlib
+LIBRARIES  ?= $(if $(filter linux,$(OS)),hwloc) jansson sqlite3 zlib libutf8proc
 LIB_CFLAGS := $(if $(strip $(LIBRARIES)),$(shell $(PKG_CONFIG) --cflags $(LIBRARIES) 2>/dev/null))
 LIB_LIBS   := $(if $(strip $(LIBRARIES)),$(shell $(PKG_CONFIG) --libs $(LIBRARIES) 2>/dev/null))
 
 # ---- sources: the last part of a file's name says where it belongs
+suffix_of = $(patsubst lib%,%,$(patsubst %3,%,$(1)))
 SKIP := $(if $(filter x86_64,$(ARCH)),,%_x86.c %_avx2.c %_avx512.c) \
         $(if $(filter aarch64,$(ARCH)),,%_arm.c %_neon.c %_dotprod.c %_i8mm.c) $(if $(filter other,$(ARCH)),,%_other.c) \
         $(if $(filter linux,$(OS)),%_macos.c,%_linux.c) \
-        $(foreach l,hwloc jansson sqlite3 zlib,$(if $(filter $(l),$(LIBRARIES)),%_no$(l:3=).c,%_$(l:3=).c))
+        $(foreach l,hwloc jansson sqlite3 zlib libutf8proc,$(if $(filter $(l),$(LIBRARIES)),%_no$(call suffix_of,$(l)).c,%_$(call suffix_of,$(l)).c))
 ALL_SRC  := $(filter-out $(SKIP),$(wildcard src/*/*.c))
 CLI_SRC  := $(filter src/cli/%,$(ALL_SRC))
 LIB_SRC  := $(filter-out src/cli/%,$(ALL_SRC))

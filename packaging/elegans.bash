@@ -6,7 +6,7 @@ _elegans() {
     learning+=" --batch --accumulate --memory --dtype --seed --output --checkpoint --every --resume --keep-last --log --curve --quiet --json --threads --isa --help"
     local profile="compute memory hardware all --batch --seq --runs --warmup --unit --no-compile --schedule --steps --sort --top --grid --sweep --memory --ablation --device --trace --stacks --output --json --threads --isa --help"
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words="info bench profile report baseline history diagnose graph wiring show train eval predict entropy run convert quantize export demo help version --help --version"
+        words="info bench profile report baseline history diagnose graph wiring show train eval predict entropy run convert quantize export tokenize demo help version --help --version"
     else
         case "${COMP_WORDS[1]}:$before" in
         profile:--schedule | profile:--batch | baseline:--batch) ;;
@@ -102,6 +102,11 @@ _elegans() {
         entropy:*) words="--window --patches --minimum --maximum --low --high --target --fixed --size --json -o --output --svg --help" ;;
         run:*) words="--input --output --time --spans --first-span --state --save-state --stream --digits --json --threads --isa --help" ;;
         convert:*) words="-o --output --config --help" ;;
+        tokenize:tokenize)
+            COMPREPLY=($(compgen -f -- "$word") $(compgen -W "--help" -- "$word"))
+            return
+            ;;
+        tokenize:*) words="- --ids --decode --ends --special --json --help" ;;
         quantize:--to) words="f16 bf16 int8 int4" ;;
         quantize:--per) words="channel tensor block" ;;
         quantize:*) words="--to -o --output --block --per --symmetric --integers --keep --data --time --spans --json --threads --isa --help" ;;
@@ -127,7 +132,7 @@ _elegans() {
             ;;
         bench:*) words="--size --iterations --dtype --block --symmetric --integers --case --steps --rounds --json --threads --isa --help" ;;
         info:*) words="--measure --again --preset --json --threads --isa --root --help" ;;
-        help:help) words="info bench profile report baseline history diagnose graph wiring show train eval predict entropy run convert quantize export demo help version" ;;
+        help:help) words="info bench profile report baseline history diagnose graph wiring show train eval predict entropy run convert quantize export tokenize demo help version" ;;
         esac
     fi
     COMPREPLY=($(compgen -W "$words" -- "$word"))

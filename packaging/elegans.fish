@@ -21,6 +21,7 @@ complete -c elegans -n $first -a entropy -d 'how much the bytes of a file say, a
 complete -c elegans -n $first -a run -d 'run a model over sequences, or as a filter in a pipe'
 complete -c elegans -n $first -a convert -d 'write a model, or the tensors of one, as a model file'
 complete -c elegans -n $first -a quantize -d 'write a model in small numbers: f16, bf16, int8, int4'
+complete -c elegans -n $first -a tokenize -d 'the tokens of a text, the text of tokens, a vocabulary'
 complete -c elegans -n $first -a demo -d 'train a network to balance a pole, and watch it'
 complete -c elegans -n $first -a export -d 'write a model as C source'
 complete -c elegans -n $first -a wiring -d 'look at a neural circuit: text, statistics, picture, Graphviz, JSON'
@@ -28,7 +29,7 @@ complete -c elegans -n $first -a help -d 'explain a command'
 complete -c elegans -n $first -a version -d 'print the version'
 complete -c elegans -n $first -l help -d 'explain the program'
 complete -c elegans -n $first -l version -d 'print the version'
-complete -c elegans -n '__fish_seen_subcommand_from help' -a 'info bench profile report baseline history diagnose graph wiring show train eval predict entropy run convert quantize export demo help version'
+complete -c elegans -n '__fish_seen_subcommand_from help' -a 'info bench profile report baseline history diagnose graph wiring show train eval predict entropy run convert quantize export tokenize demo help version'
 
 complete -c elegans -n $both -l json -d 'print JSON'
 complete -c elegans -n $both -l threads -x -d 'threads to use'
@@ -246,6 +247,14 @@ complete -c elegans -n $run -l isa -x -a 'ref avx2 avx512 neon' -d 'kernels to u
 set -l convert '__fish_seen_subcommand_from convert'
 complete -c elegans -n $convert -s o -l output -r -d 'the model file to write'
 complete -c elegans -n $convert -l config -r -d 'the architecture as JSON'
+
+set -l tokenize '__fish_seen_subcommand_from tokenize'
+complete -c elegans -n $tokenize -F
+complete -c elegans -n $tokenize -l ids -d 'print ids alone'
+complete -c elegans -n $tokenize -l decode -d 'the text are ids'
+complete -c elegans -n $tokenize -l ends -d 'add what the model wants before and after'
+complete -c elegans -n $tokenize -l special -d 'special tokens in the text count'
+complete -c elegans -n $tokenize -l json -d 'print as JSON'
 
 set -l quantize '__fish_seen_subcommand_from quantize'
 complete -c elegans -n $quantize -l to -x -a 'f16 bf16 int8 int4' -d 'the type'

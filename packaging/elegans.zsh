@@ -21,6 +21,7 @@ _elegans() {
         'convert:write a model, or the tensors of one, as a model file'
         'quantize:write a model in small numbers: f16, bf16, int8, int4'
         'export:write a model as C source'
+        'tokenize:the tokens of a text, the text of tokens, a vocabulary'
         'demo:train a network to balance a pole, and watch it'
         'help:explain a command'
         'version:print the version'
@@ -125,6 +126,11 @@ _elegans() {
     convert)
         _arguments '-o[the model file to write]:file:_files' '--output[the model file to write]:file:_files' \
             '--config[the architecture as JSON]:file:_files' '--help[explain]' '1:spec or file:_files'
+        ;;
+    tokenize)
+        _arguments '--ids[print ids alone]' '--decode[the text are ids]' \
+            '--ends[add what the model wants before and after]' '--special[special tokens in the text count]' \
+            '--json[print as JSON]' '--help[explain the command]' '1:model:_files' '2:text:'
         ;;
     quantize)
         _arguments '--to[the type]:type:(f16 bf16 int8 int4)' '-o[the model file to write]:file:_files' \

@@ -136,7 +136,7 @@ check_cache() {
     }
     $make -j2 B="$checks/gcc" CC=gcc WERROR=1 "$checks/gcc/libelegans.a"
     gcc -std=c11 -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -Iinclude tests/outside/cache_cases.c \
-        "$checks/gcc/libelegans.a" -pthread $(pkg-config --libs hwloc jansson sqlite3 zlib) -lm -o "$checks/cache_cases"
+        "$checks/gcc/libelegans.a" -pthread $(pkg-config --libs hwloc jansson sqlite3 zlib libutf8proc) -lm -o "$checks/cache_cases"
     for name in $("$checks/cache_cases"); do
         echo "$name $("$checks/cache_cases" simulate "$name" 1) $(cachegrind "$name" 1) $(cachegrind "$name" 2)"
     done >"$checks/cache.txt"

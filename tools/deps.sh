@@ -9,8 +9,8 @@ apt="" brew="" architecture=""
 for purpose in "$@"; do
     case "$purpose" in
     build) # macOS has sqlite3 and zlib, and Homebrew's pkgconf knows them
-        apt="$apt pkg-config libhwloc-dev libjansson-dev libsqlite3-dev zlib1g-dev"
-        brew="$brew pkgconf jansson"
+        apt="$apt pkg-config libhwloc-dev libjansson-dev libsqlite3-dev zlib1g-dev libutf8proc-dev"
+        brew="$brew pkgconf jansson utf8proc"
         ;;
     check) # libudev-dev: what a program that links hwloc statically needs; locales: a decimal comma
         apt="$apt g++ clang clang-format libclang-rt-dev gcovr file locales qemu-user
@@ -18,7 +18,8 @@ for purpose in "$@"; do
         brew="$brew clang-format gcovr"
         ;;
     arm64)
-        apt="$apt libhwloc-dev:arm64 libjansson-dev:arm64 libsqlite3-dev:arm64 zlib1g-dev:arm64"
+        apt="$apt libhwloc-dev:arm64 libjansson-dev:arm64 libsqlite3-dev:arm64 zlib1g-dev:arm64
+             libutf8proc-dev:arm64"
         architecture="dpkg --add-architecture arm64"
         ;;
     export) # a microcontroller's compiler with its library, and a 32-bit ARM that qemu runs

@@ -1,7 +1,7 @@
 # Finds what reaches down the layers (a folder of src/ may use only those before it), public headers
 # that use private ones, and memory taken around src/memory: awk -f tools/layers.awk FILES
 BEGIN {
-    count = split("base memory chip kernels graph engine nn formats train profile cli", order, " ")
+    count = split("base memory chip kernels graph engine nn formats text train profile cli", order, " ")
     for (i = 1; i <= count; i++) level[order[i]] = i
 }
 

@@ -11,6 +11,7 @@
 #include "elegans/entropy.h"
 #include "elegans/export.h"
 #include "elegans/fit.h"
+#include "elegans/gguf.h"
 #include "elegans/graph.h"
 #include "elegans/grid.h"
 #include "elegans/history.h"
@@ -28,6 +29,7 @@
 #include "elegans/session.h"
 #include "elegans/table.h"
 #include "elegans/tensor.h"
+#include "elegans/tokenizer.h"
 #include "elegans/train.h"
 #include "elegans/wiring.h"
 

@@ -30,6 +30,7 @@ int cmd_help(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_show(int argc, char **argv);
+int cmd_tokenize(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 int cmd_wiring(int argc, char **argv);
 int cmd_export(int argc, char **argv);

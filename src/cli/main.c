@@ -24,6 +24,7 @@ const command cli_commands[] = {
     {"convert", "write a model, or the tensors of one, as a model file", cmd_convert},
     {"quantize", "write a model in small numbers: f16, bf16, int8, int4", cmd_quantize},
     {"export", "write a model as C source", cmd_export},
+    {"tokenize", "the tokens of a text, the text of tokens, a vocabulary", cmd_tokenize},
     {"demo", "train a network to balance a pole, and watch it", cmd_demo},
     {"help", "explain a command", cmd_help},
     {"version", "print the version", cmd_version},

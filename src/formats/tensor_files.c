@@ -1,5 +1,6 @@
 /* The public calls that read and write tensors in files, on the memory of a context. */
 #include "engine/context.h"
+#include "formats/gguf.h"
 #include "formats/npy.h"
 #include "formats/npz.h"
 #include "formats/safetensors.h"
@@ -38,4 +39,10 @@ eg_status eg_safetensors_write(eg_context *context, const char *path, size_t cou
     if (!context) return eg__fail(error, EG_ERR_ARGUMENT, "no context");
     return eg__safetensors_save(eg__context_memory(context), path, count, names, tensors,
                                 metadata_count, metadata, error);
+}
+
+eg_status eg_gguf_open(eg_context *context, const char *path, eg_gguf **out, eg_error *error) {
+    if (out) *out = NULL;
+    if (!context || !path || !out) return no_place(error);
+    return eg__gguf_load(eg__context_memory(context), path, out, error);
 }
