@@ -52,7 +52,9 @@ eg_status eg_session_create(eg_context *context, eg_session_build build, void *u
     *s = (eg_session){.context = context,
                       .build = build,
                       .user = user,
-                      .compile = {options ? options->compile.training : 0, copy},
+                      .compile = {.training = options ? options->compile.training : 0,
+                                  .passes = copy,
+                                  .products = options ? options->compile.products : EG_F32},
                       .passes = copy,
                       .entries = entries,
                       .room = room};
