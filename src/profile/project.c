@@ -78,9 +78,17 @@ static spent step_spent(const cores *c, const eg_step_cost *cost, unsigned threa
     return s;
 }
 
+/* A scan is cut over the samples of its body: of a single one there is nothing to share. */
+static bool scans_are_shared(size_t count, const eg_step_cost *costs) {
+    for (size_t i = 0; i < count; i++)
+        if (costs[i].in_scan && costs[i].rows > 1) return true;
+    return false;
+}
+
 static spent cores_spent(const cores *c, size_t count, const eg_step_cost *costs,
                          double by_kind[EG_KIND_COUNT]) {
     spent sum = {.overhead = c->efficiency->run * c->slower};
+    const bool shared = scans_are_shared(count, costs);
     for (size_t i = 0; i < count; i++) {
         const eg_step_cost cost = eg__cost_retyped(c->retyping, &costs[i]);
         spent s = step_spent(c, &cost, 1);
@@ -88,7 +96,7 @@ static spent cores_spent(const cores *c, size_t count, const eg_step_cost *costs
         if (c->threads > 1 && divides) {
             const spent all = step_spent(c, &cost, c->threads);
             if (total(&all) < total(&s)) s = all;
-        } else if (c->threads > 1 && cost.kind == EG_KIND_SCAN)
+        } else if (c->threads > 1 && cost.kind == EG_KIND_SCAN && shared)
             s.overhead += c->machine.launch * cost.calls;
         sum.compute += s.compute;
         sum.memory += s.memory;
