@@ -139,12 +139,16 @@ TEST(project, threads_divide_the_work_but_not_the_calls) {
     p = project(1, &big, &row, &e, 4);
     CHECK(near(p.unit[0].seconds.value, (500 + 100 + 3 + 2e6) * 1e-9), "%g s",
           p.unit[0].seconds.value);
-    const eg_step_cost scan[] = {
+    eg_step_cost scan[] = {
         {.kind = EG_KIND_SCAN, .calls = 1, .rows = 10},
         {.kind = EG_KIND_GEMM, .calls = 10, .flops = 1e4, .rows = 64, .in_scan = 1}};
     p = project(2, scan, &row, &e, 4); /* one launch for all */
     CHECK(near(p.unit[0].seconds.value, (500 + 10 + 50 + 2000 + 10 * (100 + 16 + 50)) * 1e-9),
           "%g s", p.unit[0].seconds.value);
+    scan[1].rows = 1; /* of a single sample there is nothing to share */
+    p = project(2, scan, &row, &e, 4);
+    CHECK(near(p.unit[0].seconds.value, (500 + 10 + 50 + 10 * (100 + 1 + 200)) * 1e-9), "%g s",
+          p.unit[0].seconds.value);
 }
 
 TEST(project, units_and_the_best_of_them) {
