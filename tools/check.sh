@@ -73,7 +73,9 @@ check_clang() {
 }
 
 check_asan() {
-    build_and_test asan CC=gcc SAN=address,undefined RUN="$(fixed_layout)"
+    # gcc 12 aligns the stack that it watches for use after return to 32 bytes only: vectors of 64 would fault
+    build_and_test asan CC=gcc SAN=address,undefined RUN="$(fixed_layout)" \
+        KERNEL_CFLAGS="--param asan-use-after-return=0"
     echo "no bad access, leak or undefined behaviour, $(tests_counted)"
 }
 
@@ -196,7 +198,9 @@ zig() {
 
 check_macos() {
     zig=$(zig)
+    # zig knows processors, not architectures
     $make -j2 B="$checks/macos" WERROR=1 LIBRARIES= PEERS= AR="$zig ar" \
+        FLAGS_dotprod="-O3 -mcpu=apple_m1" FLAGS_i8mm="-O3 -mcpu=apple_m2" \
         CC="$zig cc -target aarch64-macos -mcpu=apple_m1" all "$checks/macos/bench"
     for program in elegans tests bench; do
         file -b "$checks/macos/$program" | grep 'Mach-O 64-bit arm64 executable'
