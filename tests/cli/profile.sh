@@ -42,7 +42,7 @@ for name in compute bandwidth memory cache engine controller power; do grep -q "
 elegans profile cfc:3,in=2 --runs 5 | sed -n '/^ratios/,/^$/p' | awk '{ print $1 }'
 elegans report run.json --markdown | sed -n '/^## Ratios/,/^$/p' | head -n 1; elegans report run.json | grep -c '<td>controller</td>'
 echo "# the machine, and a checklist"
-elegans diagnose --threads 1 | sed 1d | awk '{ print substr($0, 6, 17) }' | sed 's/ *$//' | grep -v '^$\|list$'
+elegans diagnose --threads 1 | grep '^  \(ok\|!!\|??\) ' | awk '{ print substr($0, 6, 17) }' | sed 's/ *$//' | grep -v '^$\|list$'
 elegans diagnose cfc:3,in=2 --json | grep -c '"health"'
 elegans profile cfc:3,in=2 --runs 5 --schedule 1,1,3,2 --steps --sort flops --top 2 | sed -n '/^steps/,/^$/p' | wc -l
 echo "# baselines"
