@@ -83,15 +83,6 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
 }
 
 /* ---- steps */
-static eg__gemm_small_function *kernel_for(const eg__kernels *k, eg_type type, bool integers) {
-    switch (type) {
-    case EG_F16: return k->gemm_f16;
-    case EG_BF16: return k->gemm_bf16;
-    case EG_I8: return integers ? k->gemm_i8i8 : k->gemm_i8;
-    default: return integers ? k->gemm_i4i8 : k->gemm_i4;
-    }
-}
-
 static const char *name_for(eg_type type, bool integers) {
     switch (type) {
     case EG_F16: return "gemm_f16";
@@ -159,11 +150,11 @@ void eg__lower_small_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
     eg__view_rows(node, home, &out);
     eg__step step = eg__lower_step(l, l->region[id], id, name_for(packed.type, integers),
                                    eg__run_gemm_small, left.rows, packed.n);
-    step.u.gemm =
-        (eg__step_gemm){.n = packed.n,
-                        .k = packed.k,
-                        .small = {kernel_for(l->kernels, packed.type, integers), packed.layout,
-                                  packed.type, packed.groups, packed.has_offsets, integers}};
+    step.u.gemm = (eg__step_gemm){.n = packed.n,
+                                  .k = packed.k,
+                                  .small = {eg__small_kernel(l->kernels, packed.type, integers),
+                                            packed.layout, packed.type, packed.groups,
+                                            packed.has_offsets, integers}};
     step.flops = flops(l->graph, node);
     step.bytes = 4.0 * (double)left.rows * (double)(packed.k + packed.n) +
                  (double)(eg__gemm_panels(packed.n) * packed.layout.panel_bytes) +

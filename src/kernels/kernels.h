@@ -85,13 +85,16 @@ const eg__kernel *eg__kernel_row(size_t index);
 const char *eg__operation_name(eg__operation operation); /* "gemm_f32"; static */
 const char *eg__operation_text(eg__operation operation); /* "matrix product ..."; static */
 
-/* Picks the best row per operation among those whose features are there. With `isa`, only rows of
- * that name and "ref"; a name that no row has, or that the machine cannot run, is an error. */
 /* The kernel for a fused program: a compiled one where the program is one of those that have one, else
  * the interpreter. */
 eg__fused_f32_function *eg__fused_pick(const eg__kernels *kernels,
                                        const eg__fused_program *program);
 
+/* The kernel for a right side of this type; with `integers`, the rows of the left side become int8. */
+eg__gemm_small_function *eg__small_kernel(const eg__kernels *kernels, eg_type type, bool integers);
+
+/* Picks the best row per operation among those whose features are there. With `isa`, only rows of
+ * that name and "ref"; a name that no row has, or that the machine cannot run, is an error. */
 eg_status eg__kernels_select(unsigned features, const char *isa, eg__kernels *out, eg_error *error);
 
 #endif

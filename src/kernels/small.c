@@ -212,3 +212,12 @@ void eg__small_quantize_row(const eg__small *b, const float *x, const eg__small_
         out += eg__small_units(b, g) * unit;
     }
 }
+
+eg__gemm_small_function *eg__small_kernel(const eg__kernels *kernels, eg_type type, bool integers) {
+    switch (type) {
+    case EG_F16: return kernels->gemm_f16;
+    case EG_BF16: return kernels->gemm_bf16;
+    case EG_I8: return integers ? kernels->gemm_i8i8 : kernels->gemm_i8;
+    default: return integers ? kernels->gemm_i4i8 : kernels->gemm_i4;
+    }
+}

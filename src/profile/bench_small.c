@@ -15,15 +15,6 @@ static void run(void *job) {
     j->kernel(&j->args);
 }
 
-static eg__gemm_small_function *kernel_for(const eg__kernels *k, const eg_quantization *how) {
-    switch (how->type) {
-    case EG_F16: return k->gemm_f16;
-    case EG_BF16: return k->gemm_bf16;
-    case EG_I8: return how->integers ? k->gemm_i8i8 : k->gemm_i8;
-    default: return how->integers ? k->gemm_i4i8 : k->gemm_i4;
-    }
-}
-
 /* What every product needs: rows of A, packed B, C, scratch memory. */
 typedef struct parts {
     size_t groups;
@@ -90,7 +81,7 @@ eg_status eg_bench_small(eg_context *context, const eg_quantization *how, uint64
     eg_error reason = {EG_ERR_MEMORY, "no memory for a product"};
     parts p = {0};
     if (take(context->memory, (size_t)m, (size_t)n, (size_t)k, how, &p, &reason)) {
-        small_job job = {kernel_for(&context->kernels, how),
+        small_job job = {eg__small_kernel(&context->kernels, how->type, how->integers != 0),
                          {.m = (size_t)m,
                           .a = p.a,
                           .a_stride = (size_t)k,
