@@ -8,7 +8,7 @@ onnxruntime is MatMulNBits: accuracy_level 0 multiplies floats, 4 makes the row 
 ggml does, the library that llama-cpp-python brings: weights as a file has them, and rearranged for this
 processor where ggml can (CPU_REPACK), as llama.cpp does when it loads a model. Its kernels are those it
 was compiled for, which the first lines name. First, everybody must be near the exact product. What is
-not installed is named and left out. Ours is `elegans bench small`, between the peers of each round. The
+not installed is named and left out. Ours is `elegans bench gemm`, between the peers of each round. The
 weights stay in the caches as far as they fit, for all alike; --cold N takes turns with N copies of them
 (peers only), so that they come from memory, as between the layers of a large model."""
 import itertools

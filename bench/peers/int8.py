@@ -8,7 +8,7 @@ Floats in, floats out: rows are quantized within the time of a call, weights bef
 column. onnxruntime runs what its quantize_dynamic writes as it is (MatMulInteger), and as its optimizer
 rewrites it (DynamicQuantizeMatMul); torch runs quantized.linear_dynamic of each engine it has. Both run
 f32, too. First, everybody must be near the exact product. What is not installed is named and left out.
-Ours is `elegans bench small`, between the peers of each round. Peers are called from Python, as their
+Ours is `elegans bench gemm`, between the peers of each round. Peers are called from Python, as their
 users call them, onnxruntime with bound inputs and outputs: some us of each of their calls are that."""
 import warnings
 

@@ -1,4 +1,4 @@
-"""What int8.py and int4.py share: our products through `elegans bench small`, rounds, one table."""
+"""What int8.py and int4.py share: our products through `elegans bench gemm`, rounds, one table."""
 import argparse
 import json
 import os
@@ -14,19 +14,24 @@ from cells import MISSING, np, timed
 BITS = {"gemm_f32": 32, "gemm_f16": 16, "gemm_bf16": 16, "gemm_i8": 8, "gemm_i8i8": 8, "gemm_i4": 4, "gemm_i4i8": 4}
 
 
+WAYS = {"gemm_f32": ["f32"], "gemm_f16": ["f16"], "gemm_bf16": ["bf16"], "gemm_i8": ["i8"], "gemm_i4": ["i4"],
+        "gemm_i8i8": ["i8", "--integers"], "gemm_i4i8": ["i4", "--integers"]}
+
+
 class Ours:
-    """`elegans bench small --json` of one size: {(operation, block): seconds}."""
+    """`elegans bench gemm --json` of one size: {(operation, block): seconds}."""
 
     def __init__(self, program):
         self.program = program
 
-    def measure(self, m, n, k):
-        size = f"{m}x{n}x{k}"
-        done = subprocess.run([self.program, "bench", "small", "--json", "--threads", "1", "--sizes", size],
-                              check=True, capture_output=True, text=True)
-        rows = json.loads(done.stdout)
-        return {(row["operation"], row.get("block") or 0): row["seconds"] for row in rows
-                if (row["m"], row["n"], row["k"]) == (m, n, k)}
+    def measure(self, m, n, k, wanted):
+        times = {}
+        for operation, block in sorted(wanted):
+            command = [self.program, "bench", "gemm", "--json", "--threads", "1", "--size", f"{m}x{n}x{k}", "--dtype"]
+            command += WAYS[operation] + (["--block", str(block)] if block else [])
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            times[operation, block] = json.loads(done.stdout)["time"]["value"]
+        return times
 
     def describe(self):
         text = subprocess.run([self.program, "version"], check=True, capture_output=True, text=True).stdout
@@ -37,9 +42,8 @@ def ours_open(program, size):
     """None where the program is not built, or is one that cannot do this."""
     ours = Ours(program)
     try:
-        if ours.measure(*size):
-            return ours
-        MISSING.append(f"ours (`bench small` has no rows of {size[0]}x{size[1]}x{size[2]})")
+        ours.measure(*size, {("gemm_i8", 0)})
+        return ours
     except subprocess.CalledProcessError as reason:
         MISSING.append(f"ours ({(reason.stderr.splitlines() or [str(reason)])[0][:90]})")
     except (OSError, ValueError, KeyError, TypeError) as reason:
@@ -66,7 +70,7 @@ class Race:
 
     def run(self, ours, measure):
         if ours:
-            for key, seconds in ours.measure(*self.size).items():
+            for key, seconds in ours.measure(*self.size, {peer.rival for peer in self.peers}).items():
                 self.ours.setdefault(key, []).append(seconds)
         for peer in self.peers:
             peer.times.append(measure(peer.call))
