@@ -4,12 +4,13 @@
 
 #include <string.h>
 
-static eg_status compile(eg__subject *s, eg_model *model, const eg_profile_options *o,
-                         eg_error *error) {
+eg_status eg__subject_compile(eg__subject *s, eg_model *model, const eg_profile_options *o,
+                              eg_error *error) {
     const eg_model_options how = {
         .batch = o->batch ? o->batch : 1, .time = o->seq ? o->seq : 1, .spans = 1};
     eg_graph *graph = NULL;
     eg_model_nodes nodes;
+    *s = (eg__subject){.context = model->context};
     eg_status status = eg_graph_create(s->context, &graph, error);
     if (!status) status = eg_model_build(model, graph, &how, &nodes, error);
     if (!status) {
@@ -41,17 +42,13 @@ static eg_status bind_inputs(eg__subject *s, eg_error *error) {
     return EG_OK;
 }
 
-eg_status eg__subject_open(eg__subject *s, eg_model *model, const eg_profile_options *options,
-                           eg_error *error) {
+eg_status eg__subject_prepare(eg__subject *s, eg_model *model, eg_error *error) {
     eg_tensor y;
-    *s = (eg__subject){.context = model->context};
-    eg_status status = compile(s, model, options, error);
-    if (!status) status = eg_weights_create(s->program, &s->weights, error);
+    eg_status status = eg_weights_create(s->program, &s->weights, error);
     if (!status) status = eg_model_weights(model, s->weights, error);
     if (!status) status = eg_instance_create(s->program, s->weights, &s->instance, error);
     if (!status) status = bind_inputs(s, error);
     if (!status) status = eg_instance_output(s->instance, "y", &y, error);
-    if (status) eg__subject_close(s);
     return status;
 }
 
