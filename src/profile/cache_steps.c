@@ -55,6 +55,7 @@ static const struct {
     {eg__run_fused, eg__cache_step_fused},
     {eg__run_gemm, eg__cache_step_gemm},
     {eg__run_pack, eg__cache_step_pack},
+    {eg__run_gemm_small, eg__cache_step_gemm_small},
     {eg__run_copy, eg__cache_step_copy},
     {eg__run_reduce, eg__cache_step_reduce},
     {eg__run_argmax, eg__cache_step_reduce},

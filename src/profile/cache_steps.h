@@ -69,6 +69,6 @@ typedef void eg__cache_step(const eg__cache_walk *w, const eg__step *step);
 eg__cache_step eg__cache_step_fused, eg__cache_step_gemm, eg__cache_step_pack, eg__cache_step_copy,
     eg__cache_step_reduce, eg__cache_step_column_sum, eg__cache_step_softmax, eg__cache_step_norm,
     eg__cache_step_gather, eg__cache_step_scatter, eg__cache_step_dropout, eg__cache_step_synapses,
-    eg__cache_step_place;
+    eg__cache_step_place, eg__cache_step_gemm_small;
 
 #endif
