@@ -194,6 +194,11 @@ void eg__lower_unit(eg__lowering *l, uint32_t unit);
 void eg__lower_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
                       const eg__fused_program *epilogue, size_t count, eg__operand *operands);
 
+void eg__lower_small_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
+                            const eg__fused_program *epilogue, size_t count, eg__operand *operands);
+void eg__lower_find_bias(const eg__fused_program *epilogue, const eg__view *home,
+                         const eg__operand *operands, eg__step_gemm *out);
+
 /* How a fused operand sees (rows, columns) when `split` axes make the rows; false = it cannot. */
 bool eg__view_split(const eg__node *shape, const eg__view *view, unsigned split,
                     eg__fused_kind *kind, size_t *stride);
