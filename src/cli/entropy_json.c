@@ -13,6 +13,7 @@ int entropy_json_begin(entropy_json *j, const char *path, uint64_t window, bool 
     *j = (entropy_json){.sizes = patches ? tmpfile() : NULL};
     if (patches && !j->sizes)
         return fail(EXIT_FAILED, "cannot make a temporary file: %s", strerror(errno));
+    for (int i = 0; i < 1000; i++) snprintf(j->digits[i], sizeof j->digits[i], "%03d", i);
     const int code = output_begin(&j->out, path);
     if (code >= 0) {
         if (j->sizes) fclose(j->sizes);
@@ -22,13 +23,14 @@ int entropy_json_begin(entropy_json *j, const char *path, uint64_t window, bool 
     return -1;
 }
 
-/* Six digits, which is what the values are good for: 0.123456. A hundredth of the time of printf. */
-static size_t write_value(char *to, float value) {
+/* Six digits, which is what the values are good for: 0.123456. A table, because there is one of them for
+ * each byte of the input. */
+static size_t write_value(const entropy_json *j, char *to, float value) {
     const unsigned millionths = (unsigned)((double)value * 1e6 + 0.5);
-    unsigned rest = millionths % 1000000;
     to[0] = millionths < 1000000 ? '0' : '1';
     to[1] = '.';
-    for (int i = 7; i > 1; i--, rest /= 10) to[i] = (char)('0' + rest % 10);
+    memcpy(to + 2, j->digits[millionths / 1000 % 1000], 3);
+    memcpy(to + 5, j->digits[millionths % 1000], 3);
     return 8;
 }
 
@@ -38,7 +40,7 @@ void entropy_json_add(entropy_json *j, const float *entropies, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (j->started) text[used++] = ',';
         j->started = true;
-        used += write_value(text + used, entropies[i]);
+        used += write_value(j, text + used, entropies[i]);
         if (used < sizeof text - 16 && i + 1 < count) continue;
         fwrite(text, 1, used, j->out.file);
         used = 0;
