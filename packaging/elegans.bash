@@ -6,7 +6,7 @@ _elegans() {
     learning+=" --batch --accumulate --memory --seed --output --checkpoint --every --resume --keep-last --log --curve --quiet --json --threads --isa --help"
     local profile="compute memory hardware all --batch --seq --runs --warmup --no-compile --schedule --steps --sort --top --sweep --ablation --device --trace --stacks --output --json --threads --isa --help"
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words="info bench profile report baseline history diagnose graph wiring show train eval predict run convert quantize export demo help version --help --version"
+        words="info bench profile report baseline history diagnose graph wiring show train eval predict entropy run convert quantize export demo help version --help --version"
     else
         case "${COMP_WORDS[1]}:$before" in
         profile:--schedule | profile:--batch | baseline:--batch) ;;
@@ -76,6 +76,11 @@ _elegans() {
             COMPREPLY=($(compgen -f -- "$word") $(compgen -W "autoncp: ncp: full: random: --help" -- "$word"))
             return
             ;;
+        entropy:--output | entropy:-o | entropy:--svg | entropy:entropy)
+            COMPREPLY=($(compgen -f -- "$word") $(compgen -W "--help" -- "$word"))
+            return
+            ;;
+        entropy:--minimum | entropy:--maximum | entropy:--low | entropy:--high) ;;
         run:--input | run:--output | run:--state | run:--save-state | convert:--output | convert:-o | convert:--config | quantize:-o | quantize:--output | quantize:--data)
             COMPREPLY=($(compgen -f -- "$word"))
             return
@@ -93,6 +98,7 @@ _elegans() {
         train:*) words="$tables $learning" ;;
         eval:*) words="$tables --loss --json --threads --isa --help" ;;
         predict:*) words="--output --digits $tables --json --threads --isa --help" ;;
+        entropy:*) words="--window --patches --minimum --maximum --low --high --target --fixed --size --json -o --output --svg --help" ;;
         run:*) words="--input --output --time --spans --first-span --state --save-state --stream --digits --json --threads --isa --help" ;;
         convert:*) words="-o --output --config --help" ;;
         quantize:--to) words="f16 bf16 int8 int4" ;;
@@ -120,7 +126,7 @@ _elegans() {
             ;;
         bench:*) words="--size --iterations --dtype --block --integers --case --steps --rounds --json --threads --isa --help" ;;
         info:*) words="--measure --again --json --threads --isa --root --help" ;;
-        help:help) words="info bench profile report baseline history diagnose graph wiring show train eval predict run convert quantize export demo help version" ;;
+        help:help) words="info bench profile report baseline history diagnose graph wiring show train eval predict entropy run convert quantize export demo help version" ;;
         esac
     fi
     COMPREPLY=($(compgen -W "$words" -- "$word"))

@@ -16,6 +16,7 @@ _elegans() {
         'train:train a model on tables\: CSV, npy, npz'
         'eval:measure how good a model is on tables'
         'predict:what a trained model says of tables, in their units and labels'
+        'entropy:how much the bytes of a file say, place by place, and patches cut by that'
         'run:run a model over sequences, or as a filter in a pipe'
         'convert:write a model, or the tensors of one, as a model file'
         'quantize:write a model in small numbers: f16, bf16, int8, int4'
@@ -101,6 +102,15 @@ _elegans() {
     predict)
         _arguments $common $data '--output[write CSV there]:file:_files' \
             '--digits[digits after the point]:number:' '1:spec or file:_files'
+        ;;
+    entropy)
+        _arguments '--window[bytes of a window]:number:' '--patches[cut the input into patches]' \
+            '--minimum[bytes of the shortest patches]:number:' '--maximum[bytes of the longest patches]:number:' \
+            '--low[entropy up to which patches are longest]:number:' \
+            '--high[entropy from which they are shortest]:number:' '--target[so many patches]:number:' \
+            '--fixed[patches of 18 bytes, whatever they hold]' '--size[the same with N bytes]:number:' \
+            '--json[print JSON]' '-o[where the JSON goes]:file:_files' '--output[where the JSON goes]:file:_files' \
+            '--svg[draw it]:file:_files' '--help[explain]' '1:file:_files'
         ;;
     run)
         _arguments $common '--input[sequences: .csv or .npy]:file:_files' '--output[write .csv or .npy]:file:_files' \

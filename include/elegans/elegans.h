@@ -8,6 +8,7 @@
 #include "elegans/context.h"
 #include "elegans/csv.h"
 #include "elegans/data.h"
+#include "elegans/entropy.h"
 #include "elegans/export.h"
 #include "elegans/fit.h"
 #include "elegans/graph.h"

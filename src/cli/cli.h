@@ -42,6 +42,7 @@ int cmd_report(int argc, char **argv);
 int cmd_baseline(int argc, char **argv);
 int cmd_history(int argc, char **argv);
 int cmd_diagnose(int argc, char **argv);
+int cmd_entropy(int argc, char **argv);
 
 /* ---- options: a table per command; --help is understood everywhere */
 typedef enum option_kind {
@@ -99,6 +100,7 @@ typedef struct output_file {
 } output_file;
 int output_begin(output_file *o, const char *path);
 int output_end(output_file *o);
+void output_abort(output_file *o); /* instead of the end: what was there before stays */
 /* Whether a file could be written there, before there is anything to write. */
 int output_check(const char *path, bool regular);
 bool output_device(const char *path); /* there is something that is neither file nor folder */

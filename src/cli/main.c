@@ -18,6 +18,8 @@ const command cli_commands[] = {
     {"baseline", "keep a profile by name, and tell whether something became slower", cmd_baseline},
     {"history", "how long a model took, over time", cmd_history},
     {"diagnose", "what slows models down on this machine, and a checklist", cmd_diagnose},
+    {"entropy", "how much the bytes of a file say, place by place, and patches cut by that",
+     cmd_entropy},
     {"run", "run a model over sequences, or as a filter in a pipe", cmd_run},
     {"convert", "write a model, or the tensors of one, as a model file", cmd_convert},
     {"quantize", "write a model in small numbers: f16, bf16, int8, int4", cmd_quantize},

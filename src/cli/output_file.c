@@ -80,3 +80,10 @@ int output_end(output_file *o) {
     forget(o);
     return code;
 }
+
+void output_abort(output_file *o) {
+    if (!o->path) return;
+    fclose(o->file);
+    if (o->temporary) unlink(o->temporary);
+    forget(o);
+}
