@@ -247,6 +247,120 @@ static const helper helpers[] = {
      "        }\n"
      "    }\n"
      "}\n"},
+    {"attention_end",
+     "/* the keys that query i of sample b sees end here */\n"
+     "static int attention_end(int queries, int keys, int behind, const void *lengths, int integers,\n"
+     "                         int b, int i) {\n"
+     "    int end = keys;\n"
+     "    if (lengths) {\n"
+     "        int32_t whole;\n"
+     "        float n;\n"
+     "        memcpy(&whole, (const int32_t *)lengths + b, sizeof whole);\n"
+     "        memcpy(&n, &whole, sizeof n);\n"
+     "        if (integers) n = (float)whole;\n"
+     "        end = !(n > 0.0f) ? 0 : n < (float)keys ? (int)n : keys;\n"
+     "    }\n"
+     "    if (!behind || i + 1 >= queries) return end;\n"
+     "    return i + 1 + end > queries ? i + 1 + end - queries : 0;\n"
+     "}\n"},
+    {"attention",
+     "/* softmax(scale q k' + mask) v of each head; its log-sum-exp behind the columns of all */\n"
+     "static void attention(int samples, int queries, int keys, int heads, int kv_heads, int d, int dv,\n"
+     "                      float scale, int causal, int window, const float *q, int q_stride,\n"
+     "                      const float *k, int k_stride, const float *v, int v_stride,\n"
+     "                      const float *mask, int mask_sample, int mask_row, const void *lengths,\n"
+     "                      int integers, float *y, int y_stride) {\n"
+     "    for (int row = 0; row < samples * queries * heads; row++) {\n"
+     "        const int h = row % heads, i = row / heads % queries, b = row / heads / queries;\n"
+     "        const int kv = h / (heads / kv_heads);\n"
+     "        const float *from = q + (b * queries + i) * q_stride + h * d;\n"
+     "        float *out = y + (b * queries + i) * y_stride, largest = -1e30f, sum = 0.0f;\n"
+     "        const int end = attention_end(queries, keys, causal || window, lengths, integers, b, i);\n"
+     "        const int first = window && end > window ? end - window : 0;\n"
+     "        memset(out + h * dv, 0, (size_t)dv * sizeof *out);\n"
+     "        for (int key = first; key < end; key++) {\n"
+     "            const float *k_row = k + (b * keys + key) * k_stride + kv * d;\n"
+     "            const float *v_row = v + (b * keys + key) * v_stride + kv * dv;\n"
+     "            const float add = mask ? mask[b * mask_sample + i * mask_row + key] : 0.0f;\n"
+     "            float score = 0.0f;\n"
+     "            if (add <= -1e30f) continue;\n"
+     "            for (int c = 0; c < d; c++) score += from[c] * k_row[c];\n"
+     "            score = score * scale + add;\n"
+     "            if (score > largest) {\n"
+     "                const float shrink = expf(largest - score);\n"
+     "                for (int c = 0; c < dv; c++) out[h * dv + c] *= shrink;\n"
+     "                sum *= shrink;\n"
+     "                largest = score;\n"
+     "            }\n"
+     "            const float weight = expf(score - largest);\n"
+     "            sum += weight;\n"
+     "            for (int c = 0; c < dv; c++) out[h * dv + c] += weight * v_row[c];\n"
+     "        }\n"
+     "        for (int c = 0; c < dv && sum != 0.0f; c++) out[h * dv + c] /= sum;\n"
+     "        out[heads * dv + h] = sum == 0.0f ? 1e30f : largest + logf(sum);\n"
+     "    }\n"
+     "}\n"},
+    {"attention_back",
+     "/* its gradient by q or, by_keys, by k and v; y is its result, dy the gradient of that */\n"
+     "static void attention_back(int by_keys, int samples, int queries, int keys, int heads,\n"
+     "                           int kv_heads, int d, int dv, float scale, int causal, int window,\n"
+     "                           const float *q, int q_stride, const float *k, int k_stride,\n"
+     "                           const float *v, int v_stride, const float *mask, int mask_sample,\n"
+     "                           int mask_row, const void *lengths, int integers, float *to,\n"
+     "                           int to_stride, const float *y, int y_stride, const float *dy,\n"
+     "                           int dy_stride) {\n"
+     "    const int columns = by_keys ? kv_heads * (d + dv) : heads * d;\n"
+     "    for (int r = 0; r < samples * (by_keys ? keys : queries); r++)\n"
+     "        memset(to + r * to_stride, 0, (size_t)columns * sizeof *to);\n"
+     "    for (int row = 0; row < samples * queries * heads; row++) {\n"
+     "        const int h = row % heads, i = row / heads % queries, b = row / heads / queries;\n"
+     "        const int kv = h / (heads / kv_heads), at = b * queries + i;\n"
+     "        const float *from = q + at * q_stride + h * d, *dy_row = dy + at * dy_stride + h * dv;\n"
+     "        const float *y_row = y + at * y_stride + h * dv;\n"
+     "        const int end = attention_end(queries, keys, causal || window, lengths, integers, b, i);\n"
+     "        float delta = -dy[at * dy_stride + heads * dv + h];\n"
+     "        for (int c = 0; c < dv; c++) delta += y_row[c] * dy_row[c];\n"
+     "        for (int key = window && end > window ? end - window : 0; key < end; key++) {\n"
+     "            const float *k_row = k + (b * keys + key) * k_stride + kv * d;\n"
+     "            const float *v_row = v + (b * keys + key) * v_stride + kv * dv;\n"
+     "            const float add = mask ? mask[b * mask_sample + i * mask_row + key] : 0.0f;\n"
+     "            float score = 0.0f, dp = -delta;\n"
+     "            if (add <= -1e30f) continue;\n"
+     "            for (int c = 0; c < d; c++) score += from[c] * k_row[c];\n"
+     "            for (int c = 0; c < dv; c++) dp += dy_row[c] * v_row[c];\n"
+     "            const float p = expf(score * scale + add - y[at * y_stride + heads * dv + h]);\n"
+     "            float *dq = to + at * to_stride + h * d;\n"
+     "            float *dk = to + (b * keys + key) * to_stride + kv * d;\n"
+     "            for (int c = 0; c < d && !by_keys; c++) dq[c] += p * dp * scale * k_row[c];\n"
+     "            for (int c = 0; c < d && by_keys; c++) dk[c] += p * dp * scale * from[c];\n"
+     "            dk += kv_heads * d + kv * dv - kv * d;\n"
+     "            for (int c = 0; c < dv && by_keys; c++) dk[c] += p * dy_row[c];\n"
+     "        }\n"
+     "    }\n"
+     "}\n"},
+    {"rotary",
+     "/* pairs of columns turned by position * frequency */\n"
+     "static void rotary(int rows, int heads, int d, int period, const float *x, int x_stride, float *y,\n"
+     "                   int y_stride, const float *frequency, const void *positions, int is_list,\n"
+     "                   int interleaved, float sign) {\n"
+     "    const int step = interleaved ? 1 : d / 2;\n"
+     "    for (int r = 0; r < rows; r++) {\n"
+     "        int32_t at = 0;\n"
+     "        if (positions)\n"
+     "            memcpy(&at, (const int32_t *)positions + (is_list ? r % period : 0), sizeof at);\n"
+     "        if (!is_list) at += r % period;\n"
+     "        for (int i = 0; i < d / 2; i++) {\n"
+     "            const float c = cosf((float)at * frequency[i]);\n"
+     "            const float s = sign * sinf((float)at * frequency[i]);\n"
+     "            for (int h = 0; h < heads; h++) {\n"
+     "                const int first = h * d + (interleaved ? 2 * i : i);\n"
+     "                const float a = x[r * x_stride + first], b = x[r * x_stride + first + step];\n"
+     "                y[r * y_stride + first] = a * c - b * s;\n"
+     "                y[r * y_stride + first + step] = b * c + a * s;\n"
+     "            }\n"
+     "        }\n"
+     "    }\n"
+     "}\n"},
     {"scatter",
      "static void scatter(int rows, int n, int limit, const float *x, int x_stride,\n"
      "                    const void *index, float *y, int y_stride) {\n"
@@ -301,6 +415,9 @@ const char *eg__c_helper(const eg__step *step) {
     if (step->run == eg__run_gather) return "gather";
     if (step->run == eg__run_scatter) return "scatter";
     if (step->run == eg__run_place) return step->u.place.takes ? "take" : "place";
+    if (step->run == eg__run_attention) return "attention";
+    if (eg__step_is_attention(step)) return "attention_back";
+    if (step->run == eg__run_rotary) return "rotary";
     if (step->run == eg__run_synapses) return "synapses";
     if (step->run == eg__run_synapses_dv) return "synapses_dv";
     if (step->run == eg__run_synapses_dp) return "synapses_dp";
@@ -313,6 +430,7 @@ void eg__c_need_helpers(eg__c_export *x, const eg__step *step) {
     else if (step->run != eg__run_fused && step->run != eg__run_copy && step->run != eg__run_scan)
         eg__c_fail(x, EG_ERR_UNSUPPORTED, "no C for a step '%s'", step->name);
     if (eg__c_is_synapses(step)) need(x, "sigmoid");
+    if (eg__step_is_attention(step)) need(x, "attention_end");
     if (step->run == eg__run_fused) need_fused(x, &step->u.fused.program);
     if (step->run == eg__run_gemm && step->u.gemm.has_epilogue)
         need_fused(x, &step->u.gemm.epilogue);

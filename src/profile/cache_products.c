@@ -28,6 +28,7 @@ typedef struct product {
     uint64_t add; /* to a single row; 0 = nothing */
     size_t a_stride, c_stride;
     const eg__cache_fused *epilogue; /* of all of C; NULL = none */
+    bool accumulate;
 } product;
 
 static void epilogue_run(const product *p, size_t row, size_t rows, size_t column, size_t columns) {
@@ -161,7 +162,7 @@ static void blocks_run(const product *p) {
     const size_t height = copies ? eg__round_up(split_size(&heights, 0), max_rows(p->lanes)) : p->m;
     size_t k = 0;
     do {
-        tile t = {.k = eg__min(depth, p->k - k), .a_stride = p->a_stride, .add = k > 0};
+        tile t = {.k = eg__min(depth, p->k - k), .a_stride = p->a_stride, .add = p->accumulate || k > 0};
         for (size_t row = 0, m; row < p->m; row += m) {
             m = eg__min(height, p->m - row);
             m += p->m - row - m == 1;
@@ -191,6 +192,22 @@ static void product_run(product *p) {
         if (p->lanes == 16 && p->n <= 24 && p->n % 16 > 0 && p->n % 16 <= 8) p->lanes = 8;
         blocks_run(p);
     }
+}
+
+void eg__cache_product_run(const eg__cache_walk *w, size_t lanes, const eg__cache_product *from) {
+    product p = {.w = w,
+                 .lanes = lanes,
+                 .m = from->m,
+                 .n = from->n,
+                 .k = from->k,
+                 .a = from->a,
+                 .b = from->b,
+                 .c = from->c,
+                 .add = from->accumulate ? from->c : 0,
+                 .a_stride = from->a_stride,
+                 .c_stride = from->c_stride,
+                 .accumulate = from->accumulate};
+    product_run(&p);
 }
 
 /* ---- steps */
