@@ -142,9 +142,9 @@ static void write_attention(writing *w) {
     for (unsigned i = 0; i < w->step->operands; i++)
         eg__c_pointer(w->x, w->step, w->frame, i, at[i]);
     eg__c_line(w->x, "%s(%s%zu, %zu, %zu, %zu, %zu, %zu, %zu, %s, %d, %zu,", eg__c_helper(w->step),
-               !back                                    ? ""
+               !back                                   ? ""
                : w->step->run == eg__run_attention_dkv ? "1, "
-                                                        : "0, ",
+                                                       : "0, ",
                s->samples, a->queries, a->keys, a->heads, a->kv_heads, a->d, a->dv,
                eg__c_number(a->scale, scale), a->causal, eg__min(a->window, a->keys + a->queries));
     eg__c_line(w->x, "    %s, %zu, %s, %zu, %s, %zu, %s, %zu, %zu,", at[0], o[0].stride, at[1],
@@ -152,8 +152,7 @@ static void write_attention(writing *w) {
                a->mask_row);
     eg__c_line(w->x, "    %s, %d, %s, %zu%s", s->has_lengths ? at[others + s->has_mask] : "0",
                a->lengths_are_i32, at[3], o[3].stride, back ? "," : ");");
-    if (back)
-        eg__c_line(w->x, "    %s, %zu, %s, %zu);", at[4], o[4].stride, at[5], o[5].stride);
+    if (back) eg__c_line(w->x, "    %s, %zu, %s, %zu);", at[4], o[4].stride, at[5], o[5].stride);
 }
 
 static void write_rotary(writing *w) {

@@ -14,8 +14,8 @@ static eg_status check_attributes(const eg__node *node, eg__attention_shape *s, 
         return eg__fail(error, EG_ERR_ARGUMENT, "%lld heads with %lld heads of keys",
                         (long long)index[0], (long long)index[1]);
     if (index[2] < 0 || index[2] > 7 || index[3] < 0)
-        return eg__fail(error, EG_ERR_ARGUMENT, "flags %lld, a window of %lld",
-                        (long long)index[2], (long long)index[3]);
+        return eg__fail(error, EG_ERR_ARGUMENT, "flags %lld, a window of %lld", (long long)index[2],
+                        (long long)index[3]);
     if (index[5] < 0 || index[5] >= (int64_t)1 << 53)
         return eg__fail(error, EG_ERR_ARGUMENT, "dropout %g is not within [0, 1)",
                         (double)index[5] * 0x1p-53);
@@ -35,7 +35,9 @@ static eg_status check_attributes(const eg__node *node, eg__attention_shape *s, 
     return EG_OK;
 }
 
-static bool is_f32(const eg__node *x, unsigned rank) { return x->type == EG_F32 && x->rank == rank; }
+static bool is_f32(const eg__node *x, unsigned rank) {
+    return x->type == EG_F32 && x->rank == rank;
+}
 
 /* Columns of each of `heads` heads; 0 = they cannot be shared out. */
 static size_t head_columns(const eg__node *x, size_t heads) {

@@ -20,10 +20,10 @@ eg_node eg_attention(eg_graph *graph, const eg_attention_options *o, eg_node q, 
     if (o->window > INT64_MAX) return mistake(graph, "a window of", (double)o->window);
     const uint32_t kv_heads = o->kv_heads ? o->kv_heads : o->heads;
     const double limit = ceil(o->dropout * 0x1p53);
-    eg__attributes attributes = {
-        {o->heads, kv_heads, o->causal ? EG__ATTENTION_CAUSAL : 0, (int64_t)o->window,
-         limit > 0 ? (int64_t)graph->size + 1 : 0, (int64_t)limit},
-        o->scale};
+    eg__attributes attributes = {{o->heads, kv_heads, o->causal ? EG__ATTENTION_CAUSAL : 0,
+                                  (int64_t)o->window, limit > 0 ? (int64_t)graph->size + 1 : 0,
+                                  (int64_t)limit},
+                                 o->scale};
     eg_node inputs[MOST] = {q, k, v};
     size_t count = 3;
     if (mask.id) {

@@ -9,8 +9,8 @@ enum { X, FREQUENCY, POSITIONS };
 
 static eg_node frequencies(eg_graph *graph, uint64_t half, double base) {
     eg_error error = {0};
-    float *data = eg__memory_take_array(graph->memory, EG_TAG_GRAPH, (size_t)half, sizeof *data,
-                                        &error);
+    float *data =
+        eg__memory_take_array(graph->memory, EG_TAG_GRAPH, (size_t)half, sizeof *data, &error);
     if (!data) return eg__graph_mistake(graph, error.status, "rotary: %s", error.message);
     for (uint64_t i = 0; i < half; i++) data[i] = (float)pow(base, -(double)i / (double)half);
     const eg_tensor tensor = {.type = EG_F32, .rank = 1, .shape = {half}, .data = data};
@@ -47,8 +47,9 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
                         eg__shape_text(f, a), (long long)d);
     if (node->input_count > POSITIONS) {
         const eg__node *p = at(graph, node, POSITIONS);
-        const bool fits = p->rank == 0 || (p->rank == 1 && p->shape[0] == x->shape[1]) ||
-                          (p->rank == 2 && p->shape[0] == x->shape[0] && p->shape[1] == x->shape[1]);
+        const bool fits =
+            p->rank == 0 || (p->rank == 1 && p->shape[0] == x->shape[1]) ||
+            (p->rank == 2 && p->shape[0] == x->shape[0] && p->shape[1] == x->shape[1]);
         if (p->type != EG_I32 || !fits)
             return eg__fail(error, EG_ERR_ARGUMENT, "positions %s %s for %s", eg_type_name(p->type),
                             eg__shape_text(p, a), eg__shape_text(x, b));
@@ -86,7 +87,7 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
     const uint64_t rows = node->shape[0] * node->shape[1], heads = node->shape[2] / d;
     for (uint64_t r = 0; r < rows; r++) {
         const double place = (double)(r % node->shape[1]);
-        const double position = !has       ? place
+        const double position = !has        ? place
                                 : rank == 0 ? place + in[POSITIONS][0]
                                 : rank == 1 ? in[POSITIONS][r % node->shape[1]]
                                             : in[POSITIONS][r];
@@ -114,14 +115,14 @@ static void lower(eg__lowering *l, uint32_t id) {
                      .items = x.rows,
                      .rows = 1,
                      .columns = x.columns};
-    step.u.rotary = (eg__step_rotary){
-        .heads = (size_t)node->shape[2] / (size_t)node->attributes.index[0],
-        .d = (size_t)node->attributes.index[0],
-        .period = p && p->rank == 2 ? x.rows : (size_t)node->shape[1],
-        .has_list = p && p->rank > 0,
-        .has_offset = p && p->rank == 0,
-        .interleaved = node->attributes.index[1] != 0,
-        .back = node->attributes.index[2] != 0};
+    step.u.rotary =
+        (eg__step_rotary){.heads = (size_t)node->shape[2] / (size_t)node->attributes.index[0],
+                          .d = (size_t)node->attributes.index[0],
+                          .period = p && p->rank == 2 ? x.rows : (size_t)node->shape[1],
+                          .has_list = p && p->rank > 0,
+                          .has_offset = p && p->rank == 0,
+                          .interleaved = node->attributes.index[1] != 0,
+                          .back = node->attributes.index[2] != 0};
     step.flops = flops(l->graph, node);
     step.bytes = 8.0 * (double)eg__node_elements(node);
     eg__operand operands[4] = {eg__lower_operand(&step, &x.view, x.stride, true),

@@ -91,7 +91,9 @@ static inline bool eg__attention_drops(const eg__attention_f32_args *a, size_t s
         ((sample * a->heads + head) * (uint64_t)a->queries + query) * a->keys + key;
     return eg__dropout_bits(o->seed, o->key, o->time, element) >> 11 < o->limit;
 }
-static inline double eg__attention_keep(uint64_t limit) { return 1 / (1 - (double)limit * 0x1p-53); }
+static inline double eg__attention_keep(uint64_t limit) {
+    return 1 / (1 - (double)limit * 0x1p-53);
+}
 
 /* Every pair (a, b) of a head turned by position * frequency[pair]: a cos - b sin, b cos + a sin, or the
  * other way round. Pairs are (i, i + d/2) or, interleaved, (2i, 2i + 1). Position of row r: that of the
@@ -102,10 +104,11 @@ typedef struct eg__rotary_f32_args {
     size_t x_stride;
     float *y; /* may be x */
     size_t y_stride;
-    const float *frequency; /* d/2 */
+    const float *frequency;   /* d/2 */
     const int32_t *positions; /* NULL: */
     int32_t offset;
-    size_t first, period; /* number of the first row; rows after which positions (or the list) begin again */
+    size_t first,
+        period; /* number of the first row; rows after which positions (or the list) begin again */
     bool interleaved, back;
     float *scratch; /* eg__rotary_scratch floats */
 } eg__rotary_f32_args;

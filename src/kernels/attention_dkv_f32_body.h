@@ -7,9 +7,9 @@ typedef struct work {
     block b;
     size_t start, n; /* keys of the item */
     size_t d_wide, dv_wide;
-    float *rows;                                /* of q, then of d */
-    float *q_turned, *q, *dy_turned, *dy;       /* packed */
-    float *s, *dp, *extra, *dk, *dv;            /* [KEYS][..]; extra: the mask, or what is dropped */
+    float *rows;                          /* of q, then of d */
+    float *q_turned, *q, *dy_turned, *dy; /* packed */
+    float *s, *dp, *extra, *dk, *dv;      /* [KEYS][..]; extra: the mask, or what is dropped */
     float lse[ROWS], delta[ROWS], from[ROWS], to[ROWS]; /* of the columns */
 } work;
 
@@ -50,8 +50,7 @@ static void block_pack(work *w) {
 static void mask_turn(const work *w, size_t wide) {
     for (size_t i = 0; i < w->n; i++)
         for (size_t r = 0; r < wide; r++)
-            w->extra[i * ROWS + r] =
-                r < w->b.rows ? row_mask(w->a, &w->b, r)[w->start + i] : 0;
+            w->extra[i * ROWS + r] = r < w->b.rows ? row_mask(w->a, &w->b, r)[w->start + i] : 0;
     for (size_t i = 0; i < w->n * ROWS; i += ROWS)
         for (size_t c = i; c < i + wide; c += VF_N)
             vf_store(w->s + c, mask_add(vf_load(w->s + c), vf_load(w->extra + c)));
@@ -111,8 +110,7 @@ static void keys_store(const work *w, size_t sample, size_t kv) {
     for (size_t i = 0; i < w->n; i++) {
         float *out = a->out + (sample * a->keys + w->start + i) * a->out_stride;
         memcpy(out + kv * a->d, w->dk + i * w->d_wide, a->d * sizeof *out);
-        memcpy(out + a->kv_heads * a->d + kv * a->dv, w->dv + i * w->dv_wide,
-               a->dv * sizeof *out);
+        memcpy(out + a->kv_heads * a->d + kv * a->dv, w->dv + i * w->dv_wide, a->dv * sizeof *out);
     }
 }
 

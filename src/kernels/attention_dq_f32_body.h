@@ -6,7 +6,7 @@ typedef struct work {
     const eg__attention_f32_args *a;
     block b;
     size_t d_wide, dv_wide;
-    float *q, *dy, *sums;            /* rows */
+    float *q, *dy, *sums;           /* rows */
     float *k_turned, *k, *v_turned; /* packed */
     float *s, *dp;
     float lse[ROWS], delta[ROWS];

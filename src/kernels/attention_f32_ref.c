@@ -12,8 +12,7 @@ static void row_run(const eg__attention_f32_args *a, const eg__attention_row *ro
         sum += s > -INFINITY || isnan(s) ? exp(s - max) : 0;
     }
     float *out = a->out + row->at * a->out_stride;
-    out[a->heads * a->dv + row->head] =
-        sum == 0 ? EG__ATTENTION_BLIND : (float)(max + log(sum));
+    out[a->heads * a->dv + row->head] = sum == 0 ? EG__ATTENTION_BLIND : (float)(max + log(sum));
     for (size_t column = 0; column < a->dv; column++) out[row->head * a->dv + column] = 0;
     for (size_t from = 0; from < a->dv && sum != 0; from += CHUNK) {
         double total[CHUNK] = {0};

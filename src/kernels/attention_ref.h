@@ -26,8 +26,7 @@ static inline double dot(size_t n, const float *x, const float *y) {
 static inline double score(const eg__attention_f32_args *a, const eg__attention_row *row,
                            size_t key) {
     const float *q = a->q + row->at * a->q_stride + row->head * a->d;
-    const double s =
-        dot(a->d, q, key_row(a, row, a->k, a->k_stride, a->d, key)) * (double)a->scale;
+    const double s = dot(a->d, q, key_row(a, row, a->k, a->k_stride, a->d, key)) * (double)a->scale;
     if (!a->mask) return s;
     const float mask = a->mask[row->sample * a->mask_sample + row->query * a->mask_row + key];
     return mask <= EG__ATTENTION_HIDDEN ? -INFINITY : s + (double)mask;
@@ -43,9 +42,8 @@ static inline double kept(const eg__attention_f32_args *a, const eg__attention_r
 
 static inline eg__attention_row row_at(const eg__attention_f32_args *a, size_t sample, size_t head,
                                        size_t query) {
-    return (eg__attention_row){
-        sample, head, query, sample * a->queries + query,
-        eg__attention_sees(a, eg__attention_length(a, sample), query)};
+    return (eg__attention_row){sample, head, query, sample * a->queries + query,
+                               eg__attention_sees(a, eg__attention_length(a, sample), query)};
 }
 
 /* Backwards: the weight of a key, and the gradient of its score. */
@@ -72,8 +70,8 @@ static inline void each_row(const eg__attention_f32_args *a,
     for (size_t item = a->first; item < a->first + a->count; item++) {
         const size_t first = item % blocks * EG__ATTENTION_ROWS, pair = item / blocks;
         for (size_t r = first; r < eg__min(first + EG__ATTENTION_ROWS, rows); r++) {
-            const eg__attention_row row = row_at(
-                a, pair / a->kv_heads, pair % a->kv_heads * group + r % group, r / group);
+            const eg__attention_row row =
+                row_at(a, pair / a->kv_heads, pair % a->kv_heads * group + r % group, r / group);
             run(a, &row);
         }
     }

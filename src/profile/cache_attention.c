@@ -60,8 +60,8 @@ static void pack(const attention *x, size_t n, size_t columns, uint64_t from, si
 static void pack_turned(const attention *x, size_t n, size_t columns, uint64_t from, size_t stride,
                         uint64_t to) {
     for (size_t i = 0; i < n; i += EG__PANEL, to += floats(EG__PANEL * columns)) {
-        const eg__cache_move move = {eg__min(EG__PANEL, n - i), columns, from + floats(i * stride),
-                                     to, stride, EG__PANEL};
+        const eg__cache_move move = {
+            eg__min(EG__PANEL, n - i), columns, from + floats(i * stride), to, stride, EG__PANEL};
         if (move.rows < EG__PANEL)
             eg__cache_write_row(x->w, to, EG__PANEL * columns, eg__cache_copy_lanes(x->w));
         eg__cache_transpose(x->w, eg__min(x->lanes, 8), &move);
@@ -100,7 +100,8 @@ static void item_forward(const attention *x, size_t key, size_t n, size_t skippe
 static void item_dq(const attention *x, size_t key, size_t n, size_t skipped) {
     const eg__attention_f32_args *a = x->a;
     const size_t wide = eg__round_up(n, EG__PANEL), m = x->rows - skipped;
-    const uint64_t s = x->part[6] + floats(skipped * KEYS), dp = x->part[7] + floats(skipped * KEYS);
+    const uint64_t s = x->part[6] + floats(skipped * KEYS),
+                   dp = x->part[7] + floats(skipped * KEYS);
     const uint64_t k = key_at(x, K, key, a->d);
     pack_turned(x, n, a->d, k, x->step->operand[K].stride, x->part[3]);
     pack_turned(x, n, a->dv, key_at(x, V, key, a->dv), x->step->operand[V].stride, x->part[5]);
@@ -110,8 +111,7 @@ static void item_dq(const attention *x, size_t key, size_t n, size_t skipped) {
     product(x, m, wide, a->dv, x->part[2] + floats(skipped * x->v_wide), x->v_wide, x->part[5], dp,
             KEYS, false);
     weigh(x, m, wide, s, KEYS, 1);
-    for (size_t r = 0; r < m; r++)
-        eg__cache_read_row(x->w, dp + floats(r * KEYS), wide, x->lanes);
+    for (size_t r = 0; r < m; r++) eg__cache_read_row(x->w, dp + floats(r * KEYS), wide, x->lanes);
     product(x, m, a->d, n, s, KEYS, x->part[4], x->part[1] + floats(skipped * x->wide), x->wide,
             true);
 }
@@ -161,11 +161,10 @@ static void run_rows(attention *x, size_t item) {
         rows_load(x, D, a->dv, x->part[2], x->v_wide);
         rows_sums(x);
     }
-    eg__cache_write_row(x->w, x->part[forward ? 4 : 1],
-                        x->rows * (forward ? x->v_wide : x->wide), eg__cache_copy_lanes(x->w));
+    eg__cache_write_row(x->w, x->part[forward ? 4 : 1], x->rows * (forward ? x->v_wide : x->wide),
+                        eg__cache_copy_lanes(x->w));
     const size_t from = eg__attention_sees(a, a->keys, x->first / x->group).from;
-    const size_t to =
-        eg__attention_sees(a, a->keys, (x->first + x->rows - 1) / x->group).to;
+    const size_t to = eg__attention_sees(a, a->keys, (x->first + x->rows - 1) / x->group).to;
     for (size_t key = from; key < to; key += KEYS) {
         size_t skipped = 0; /* rows that see nothing yet */
         while (skipped < x->rows &&
@@ -192,8 +191,8 @@ static void run_keys(attention *x, size_t item) {
             item_dkv(x, key, n);
     }
     for (size_t i = 0; i < n; i++) {
-        const uint64_t out = x->at[OUT] + floats((x->sample * a->keys + key + i) *
-                                                 x->step->operand[OUT].stride);
+        const uint64_t out =
+            x->at[OUT] + floats((x->sample * a->keys + key + i) * x->step->operand[OUT].stride);
         eg__cache_copy_row(x->w, x->part[5] + floats(i * x->wide), out + floats(x->kv * a->d), a->d,
                            eg__cache_copy_lanes(x->w));
         eg__cache_copy_row(x->w, x->part[6] + floats(i * x->v_wide),
@@ -204,7 +203,8 @@ static void run_keys(attention *x, size_t item) {
 
 void eg__cache_step_attention(const eg__cache_walk *w, const eg__step *step) {
     const eg__attention_f32_args *a = &step->u.attention.args;
-    const bool forward = step->run == eg__run_attention, by_keys = step->run == eg__run_attention_dkv;
+    const bool forward = step->run == eg__run_attention,
+               by_keys = step->run == eg__run_attention_dkv;
     attention x = {.w = w,
                    .step = step,
                    .a = a,
@@ -213,16 +213,17 @@ void eg__cache_step_attention(const eg__cache_walk *w, const eg__step *step) {
                    .v_wide = eg__round_up(a->dv, EG__PANEL),
                    .group = a->heads / a->kv_heads};
     const size_t d = x.wide, v = x.v_wide, square = ROWS * KEYS;
-    for (unsigned i = 0; i < (forward ? Y : D + 1); i++) x.at[i] = eg__cache_at(w, &step->operand[i]);
+    for (unsigned i = 0; i < (forward ? Y : D + 1); i++)
+        x.at[i] = eg__cache_at(w, &step->operand[i]);
     if (forward) lay_out(&x, 5, (size_t[]){ROWS * d, KEYS * d, KEYS * v, square, ROWS * v});
     else if (by_keys)
         lay_out(&x, 9,
                 (size_t[]){ROWS * eg__max(d, v), ROWS * d, ROWS * d, ROWS * v, ROWS * v, KEYS * d,
                            KEYS * v, square, square});
     else
-        lay_out(&x, 8,
-                (size_t[]){ROWS * d, ROWS * d, ROWS * v, KEYS * d, KEYS * d, KEYS * v, square,
-                           square});
+        lay_out(
+            &x, 8,
+            (size_t[]){ROWS * d, ROWS * d, ROWS * v, KEYS * d, KEYS * d, KEYS * v, square, square});
     for (size_t item = 0; item < w->count; item++) {
         if (by_keys) run_keys(&x, item);
         else run_rows(&x, item);
@@ -241,12 +242,12 @@ void eg__cache_step_rotary(const eg__cache_walk *w, const eg__step *step) {
         for (size_t head = 0; head < r->heads; head++) {
             eg__cache_read_row(w, w->scratch, r->d / 2, lanes);
             eg__cache_read_row(w, sine, r->d / 2, lanes);
-            eg__cache_copy_row(
-                w, eg__cache_at(w, &step->operand[0]) +
-                       floats(row * step->operand[0].stride + head * r->d),
-                eg__cache_at(w, &step->operand[1]) +
-                    floats(row * step->operand[1].stride + head * r->d),
-                r->d, lanes);
+            eg__cache_copy_row(w,
+                               eg__cache_at(w, &step->operand[0]) +
+                                   floats(row * step->operand[0].stride + head * r->d),
+                               eg__cache_at(w, &step->operand[1]) +
+                                   floats(row * step->operand[1].stride + head * r->d),
+                               r->d, lanes);
         }
     }
 }

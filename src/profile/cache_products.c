@@ -162,7 +162,8 @@ static void blocks_run(const product *p) {
     const size_t height = copies ? eg__round_up(split_size(&heights, 0), max_rows(p->lanes)) : p->m;
     size_t k = 0;
     do {
-        tile t = {.k = eg__min(depth, p->k - k), .a_stride = p->a_stride, .add = p->accumulate || k > 0};
+        tile t = {
+            .k = eg__min(depth, p->k - k), .a_stride = p->a_stride, .add = p->accumulate || k > 0};
         for (size_t row = 0, m; row < p->m; row += m) {
             m = eg__min(height, p->m - row);
             m += p->m - row - m == 1;
