@@ -115,17 +115,19 @@ INLINE void row_hide(const block *b, size_t r, size_t start, size_t wide, float 
     if (low > 0 || high < wide) hide(s, wide, low, high);
 }
 
-INLINE vf mask_add(vf s, vf mask) {
-    return vf_select(vf_le(mask, vf_set(EG__ATTENTION_HIDDEN)), vf_set(-INFINITY), vf_add(s, mask));
+/* The mask counts `factor` times, as scores do. */
+INLINE vf mask_add(vf s, vf mask, vf factor) {
+    const vm hides = vf_le(mask, vf_set(EG__ATTENTION_HIDDEN));
+    return vf_select(hides, vf_set(-INFINITY), vf_fma(mask, factor, s));
 }
 INLINE const float *row_mask(const eg__attention_f32_args *a, const block *b, size_t r) {
     return a->mask + b->sample * a->mask_sample + (b->first + r) / b->group * a->mask_row;
 }
-INLINE void row_add_mask(const float *mask, size_t n, float *s) {
+INLINE void row_add_mask(const float *mask, size_t n, vf factor, float *s) {
     size_t c = 0;
-    for (; c + VF_N <= n; c += VF_N) vf_store(s + c, mask_add(vf_load(s + c), vf_load(mask + c)));
+    for (; c + VF_N <= n; c += VF_N) vf_store(s + c, mask_add(vf_load(s + c), vf_load(mask + c), factor));
     if (c < n) /* the rest is hidden afterwards */
-        vf_store(s + c, mask_add(vf_load(s + c), vf_load_part(mask + c, n - c)));
+        vf_store(s + c, mask_add(vf_load(s + c), vf_load_part(mask + c, n - c), factor));
 }
 
 INLINE bool pair_drops(const eg__attention_f32_args *a, const block *b, size_t r, size_t key) {

@@ -53,7 +53,7 @@ static void mask_turn(const work *w, size_t wide) {
             w->extra[i * ROWS + r] = r < w->b.rows ? row_mask(w->a, &w->b, r)[w->start + i] : 0;
     for (size_t i = 0; i < w->n * ROWS; i += ROWS)
         for (size_t c = i; c < i + wide; c += VF_N)
-            vf_store(w->s + c, mask_add(vf_load(w->s + c), vf_load(w->extra + c)));
+            vf_store(w->s + c, mask_add(vf_load(w->s + c), vf_load(w->extra + c), vf_set(1)));
 }
 
 static void drop_fill(const work *w) {

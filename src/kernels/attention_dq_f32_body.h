@@ -42,7 +42,7 @@ INLINE void vectors_run(const int n, float *s, const float *dp, vf lse, vf delta
 }
 INLINE void row_run(const work *w, size_t r, size_t start, size_t n, size_t wide) {
     float *s = w->s + r * KEYS, *dp = w->dp + r * KEYS;
-    if (w->a->mask) row_add_mask(row_mask(w->a, &w->b, r) + start, n, s);
+    if (w->a->mask) row_add_mask(row_mask(w->a, &w->b, r) + start, n, vf_set(1), s);
     row_hide(&w->b, r, start, wide, s);
     if (w->a->dropout.limit) row_drop(w, r, start, n);
     const vf lse = vf_set(w->lse[r]), delta = vf_set(w->delta[r]);

@@ -4,6 +4,9 @@
  * values, added to sums that shrink whenever a larger score turns up. */
 #include "kernels/attention_block.h"
 
+#define LOG2E 1.44269504f
+#define LN2   0.693147181f
+
 typedef struct work {
     const eg__attention_f32_args *a;
     block b;
@@ -23,6 +26,22 @@ static void work_open(const eg__attention_f32_args *a, work *w) {
     w->sums = w->s + ROWS * KEYS;
 }
 
+/* 2^x for x of at most 0, -infinity too, within 2 ulp. Scores come in powers of two, which the scale of the
+ * queries makes of them: that leaves out a third of what an exponential takes. */
+INLINE void power2_n(const int n, vf *x) {
+    vf k[LOCKSTEP], rounded[LOCKSTEP], p[LOCKSTEP];
+    EACH_VECTOR(n) x[l] = vf_max(vf_set(-151.0f), x[l]);
+    EACH_VECTOR(n) rounded[l] = vf_add(x[l], vf_set(VF_ROUNDER));
+    EACH_VECTOR(n) k[l] = vf_sub(rounded[l], vf_set(VF_ROUNDER));
+    EACH_VECTOR(n) x[l] = vf_sub(x[l], k[l]);
+    EACH_VECTOR(n) p[l] = vf_fma(vf_set(0.00132647273f), x[l], vf_set(0.00967151299f));
+    EACH_VECTOR(n) p[l] = vf_fma(p[l], x[l], vf_set(0.0555073358f));
+    EACH_VECTOR(n) p[l] = vf_fma(p[l], x[l], vf_set(0.240222424f));
+    EACH_VECTOR(n) p[l] = vf_fma(p[l], x[l], vf_set(0.693147004f));
+    EACH_VECTOR(n) p[l] = vf_fma(p[l], x[l], vf_set(1.0f));
+    EACH_VECTOR(n) x[l] = vf_scale(p[l], k[l], rounded[l]);
+}
+
 INLINE vf scores_max(size_t wide, const float *s) {
     vf part[LOCKSTEP];
     EACH_VECTOR(LOCKSTEP) part[l] = vf_set(EG__ATTENTION_HIDDEN);
@@ -33,18 +52,19 @@ INLINE vf scores_max(size_t wide, const float *s) {
     return vf_max(vf_max(part[0], part[1]), vf_max(part[2], part[3]));
 }
 
-INLINE vf scores_exp(size_t wide, float *s, vf max) {
+INLINE vf scores_power2(size_t wide, float *s, vf max) {
     vf sum[LOCKSTEP], e[LOCKSTEP];
     EACH_VECTOR(LOCKSTEP) sum[l] = vf_zero();
     size_t c = 0;
     for (; c + LOCKSTEP * VF_N <= wide; c += LOCKSTEP * VF_N) {
         EACH_VECTOR(LOCKSTEP) e[l] = vf_sub(vf_load(s + c + l * VF_N), max);
-        vf_exp_n(LOCKSTEP, e);
+        power2_n(LOCKSTEP, e);
         EACH_VECTOR(LOCKSTEP) vf_store(s + c + l * VF_N, e[l]);
         EACH_VECTOR(LOCKSTEP) sum[l] = vf_add(sum[l], e[l]);
     }
     for (; c < wide; c += VF_N) {
-        e[0] = vf_exp(vf_sub(vf_load(s + c), max));
+        e[0] = vf_sub(vf_load(s + c), max);
+        power2_n(1, e);
         vf_store(s + c, e[0]);
         sum[0] = vf_add(sum[0], e[0]);
     }
@@ -54,13 +74,14 @@ INLINE vf scores_exp(size_t wide, float *s, vf max) {
 /* The scores of a row become weights, and its sums fit to the largest score again. */
 INLINE void row_run(work *w, size_t r, size_t start, size_t n, size_t wide) {
     float *s = w->s + r * KEYS;
-    if (w->a->mask) row_add_mask(row_mask(w->a, &w->b, r) + start, n, s);
+    if (w->a->mask) row_add_mask(row_mask(w->a, &w->b, r) + start, n, vf_set(LOG2E), s);
     row_hide(&w->b, r, start, wide, s);
     const float before = w->max[r], largest = vf_largest(scores_max(wide, s));
     const float max = largest > before ? largest : before;
-    const float sum = vf_sum(scores_exp(wide, s, vf_set(max)));
+    const float sum = vf_sum(scores_power2(wide, s, vf_set(max)));
     if (max > before && before > EG__ATTENTION_HIDDEN) {
-        const vf shrink = vf_exp(vf_set(before - max));
+        vf shrink = vf_set(before - max);
+        power2_n(1, &shrink);
         float *sums = w->sums + r * w->dv_wide, lane[VF_N];
         for (size_t c = 0; c < w->dv_wide; c += VF_N)
             vf_store(sums + c, vf_mul(vf_load(sums + c), shrink));
@@ -102,7 +123,7 @@ static void rows_store(const work *w) {
         const bool blind = total == 0;
         const vf factor = vf_set(blind ? 0 : 1 / total);
         size_t c = 0;
-        out[a->heads * a->dv + head] = blind ? EG__ATTENTION_BLIND : w->max[r] + logf(total);
+        out[a->heads * a->dv + head] = blind ? EG__ATTENTION_BLIND : w->max[r] * LN2 + logf(total);
         out += head * a->dv;
         for (; c + VF_N <= a->dv; c += VF_N) vf_store(out + c, vf_mul(vf_load(sums + c), factor));
         if (c < a->dv) vf_store_part(out + c, vf_mul(vf_load(sums + c), factor), a->dv - c);
@@ -115,7 +136,7 @@ void SIMD(eg__attention_f32)(const eg__attention_f32_args *a) {
     work_open(a, &w);
     for (size_t item = a->first; item < a->first + a->count; item++) {
         block_open(a, item / blocks, item % blocks * ROWS, &w.b);
-        rows_load(a, &w.b, a->q, a->q_stride, a->d, a->scale, w.q, w.d_wide);
+        rows_load(a, &w.b, a->q, a->q_stride, a->d, a->scale * LOG2E, w.q, w.d_wide);
         memset(w.sums, 0, w.b.rows * w.dv_wide * sizeof *w.sums);
         for (size_t r = 0; r < w.b.rows; r++) {
             w.max[r] = EG__ATTENTION_HIDDEN;
