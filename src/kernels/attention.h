@@ -47,9 +47,13 @@ typedef struct eg__attention_f32_args {
 
 /* An item is so many rows (a query of one of the heads that share keys) of a sample, for dkv so many of
  * its keys. */
-enum { EG__ATTENTION_ROWS = 128, EG__ATTENTION_KEYS = 64 };
+enum { EG__ATTENTION_ROWS = 128, EG__ATTENTION_KEYS = 128 };
 static inline size_t eg__attention_rows(const eg__attention_f32_args *a) {
     return a->queries * (a->heads / a->kv_heads);
+}
+/* Keys that rows meet at once: fewer where later ones are hidden from many of the rows. */
+static inline size_t eg__attention_step(const eg__attention_f32_args *a) {
+    return a->causal || a->window ? EG__ATTENTION_KEYS / 2 : EG__ATTENTION_KEYS;
 }
 /* Items of one sample and one head of keys. */
 static inline size_t eg__attention_blocks(const eg__attention_f32_args *a, bool over_keys) {

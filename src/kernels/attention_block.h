@@ -125,7 +125,8 @@ INLINE const float *row_mask(const eg__attention_f32_args *a, const block *b, si
 }
 INLINE void row_add_mask(const float *mask, size_t n, vf factor, float *s) {
     size_t c = 0;
-    for (; c + VF_N <= n; c += VF_N) vf_store(s + c, mask_add(vf_load(s + c), vf_load(mask + c), factor));
+    for (; c + VF_N <= n; c += VF_N)
+        vf_store(s + c, mask_add(vf_load(s + c), vf_load(mask + c), factor));
     if (c < n) /* the rest is hidden afterwards */
         vf_store(s + c, mask_add(vf_load(s + c), vf_load_part(mask + c, n - c), factor));
 }

@@ -94,9 +94,9 @@ void SIMD(eg__attention_dq_f32)(const eg__attention_f32_args *a) {
         rows_load(a, &w.b, a->dy, a->dy_stride, a->dv, 1, w.dy, w.dv_wide);
         rows_sums(a, &w.b, w.lse, w.delta);
         memset(w.sums, 0, w.b.rows * w.d_wide * sizeof *w.sums);
-        const size_t end = w.b.to[w.b.rows - 1];
-        for (size_t key = w.b.from[0]; key < end; key += KEYS)
-            keys_run(&w, key, eg__min(KEYS, end - key));
+        const size_t end = w.b.to[w.b.rows - 1], step = eg__attention_step(a);
+        for (size_t key = w.b.from[0]; key < end; key += step)
+            keys_run(&w, key, eg__min(step, end - key));
         rows_store(&w);
     }
 }

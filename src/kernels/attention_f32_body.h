@@ -142,9 +142,9 @@ void SIMD(eg__attention_f32)(const eg__attention_f32_args *a) {
             w.max[r] = EG__ATTENTION_HIDDEN;
             w.total[r] = 0;
         }
-        const size_t end = w.b.to[w.b.rows - 1];
-        for (size_t key = w.b.from[0]; key < end; key += KEYS)
-            keys_run(&w, key, eg__min(KEYS, end - key));
+        const size_t end = w.b.to[w.b.rows - 1], step = eg__attention_step(a);
+        for (size_t key = w.b.from[0]; key < end; key += step)
+            keys_run(&w, key, eg__min(step, end - key));
         rows_store(&w);
     }
 }

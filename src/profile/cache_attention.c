@@ -165,13 +165,14 @@ static void run_rows(attention *x, size_t item) {
                         eg__cache_copy_lanes(x->w));
     const size_t from = eg__attention_sees(a, a->keys, x->first / x->group).from;
     const size_t to = eg__attention_sees(a, a->keys, (x->first + x->rows - 1) / x->group).to;
-    for (size_t key = from; key < to; key += KEYS) {
+    const size_t step = eg__attention_step(a);
+    for (size_t key = from; key < to; key += step) {
         size_t skipped = 0; /* rows that see nothing yet */
         while (skipped < x->rows &&
                eg__attention_sees(a, a->keys, (x->first + skipped) / x->group).to <= key)
             skipped++;
-        if (forward) item_forward(x, key, eg__min(KEYS, to - key), skipped);
-        else item_dq(x, key, eg__min(KEYS, to - key), skipped);
+        if (forward) item_forward(x, key, eg__min(step, to - key), skipped);
+        else item_dq(x, key, eg__min(step, to - key), skipped);
     }
     if (forward) rows_store(x, a->dv, x->part[4], x->v_wide);
     else rows_store(x, a->d, x->part[1], x->wide);
