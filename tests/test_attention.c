@@ -75,6 +75,88 @@ TEST(attention, against_the_definition) {
     eg_context_destroy(context);
 }
 
+/* ---- who sees whom: with equal weights and powers of two as values, a mean says which keys there were */
+static void check_seen(eg_graph *g, const eg_attention_options *o, int lengths,
+                       const char *const *want) {
+    enum { B = 2, Q = 3, K = 5 };
+    double q[B * Q] = {0}, k[B * K] = {0}, v[B * K], n[B] = {lengths, K}, y[B * Q], *out[] = {y};
+    for (int i = 0; i < B * K; i++) v[i] = (double)(1 << i % K);
+    const eg_node leaf[] = {eg_input(g, "q", EG_F32, 3, (uint64_t[]){B, Q, 1}),
+                            eg_input(g, "k", EG_F32, 3, (uint64_t[]){B, K, 1}),
+                            eg_input(g, "v", EG_F32, 3, (uint64_t[]){B, K, 1}),
+                            eg_input(g, "n", EG_F32, 1, (uint64_t[]){B})};
+    const eg__binding bound[] = {{leaf[0], q}, {leaf[1], k}, {leaf[2], v}, {leaf[3], n}};
+    const eg_node node = eg_attention(g, o, leaf[0], leaf[1], leaf[2], none, leaf[3]);
+    eg_error error;
+    CHECK_OK(eg__graph_evaluate(g, 4, bound, 1, &node, out, false, 0, &error), error);
+    for (int i = 0; i < Q; i++) {
+        double sum = 0, count = 0;
+        for (int key = 0; key < K; key++)
+            if (want[i][key] == 'x') sum += v[key], count++;
+        CHECK(fabs(y[i] - (count > 0 ? sum / count : 0)) < 1e-12,
+              "query %d of %d keys, causal %d, window %d: %g, not the mean of %s", i, lengths,
+              o->causal, (int)o->window, y[i], want[i]);
+    }
+}
+
+TEST(attention, who_sees_whom) {
+    static const struct {
+        eg_attention_options options;
+        int lengths; /* of the first sample */
+        const char *seen[3];
+    } rows[] = {{{.heads = 1}, 5, {"xxxxx", "xxxxx", "xxxxx"}},
+                {{.heads = 1}, 2, {"xx...", "xx...", "xx..."}},
+                {{.heads = 1}, 0, {".....", ".....", "....."}},
+                {{.heads = 1, .causal = 1}, 5, {"xxx..", "xxxx.", "xxxxx"}},
+                {{.heads = 1, .causal = 1}, 3, {"x....", "xx...", "xxx.."}},
+                {{.heads = 1, .causal = 1}, 2, {".....", "x....", "xx..."}},
+                {{.heads = 1, .window = 2}, 5, {".xx..", "..xx.", "...xx"}},
+                {{.heads = 1, .window = 2, .causal = 1}, 3, {"x....", "xx...", ".xx.."}}};
+    eg_context *context = context_with(1);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        eg_graph *g;
+        eg_error error;
+        CHECK_OK(eg_graph_create(context, &g, &error), error);
+        check_seen(g, &rows[i].options, rows[i].lengths, rows[i].seen);
+        eg_graph_destroy(g);
+    }
+    eg_context_destroy(context);
+}
+
+/* As many weights as the rate says, others for another seed and another layer, and none outside training. */
+static double kept_part(eg_graph *g, eg_node y, const eg__binding *bound, bool training,
+                        uint64_t seed) {
+    double out[4], *outs[] = {out}, sum = 0;
+    eg_error error;
+    CHECK_OK(eg__graph_evaluate(g, 2, bound, 1, &y, outs, training, seed, &error), error);
+    for (int i = 0; i < 4; i++) sum += out[i] / 4;
+    return sum;
+}
+TEST(attention, dropout) {
+    enum { K = 5000 };
+    const double rate = 0.3;
+    eg_context *context = context_with(1);
+    eg_graph *g;
+    eg_error error;
+    CHECK_OK(eg_graph_create(context, &g, &error), error);
+    double q[4] = {0}, *k = test_alloc(K * sizeof *k);
+    for (int i = 0; i < K; i++) k[i] = 1;
+    eg_node leaf[] = {eg_input(g, "q", EG_F32, 3, (uint64_t[]){1, 4, 1}),
+                      eg_input(g, "k", EG_F32, 3, (uint64_t[]){1, K, 1})};
+    const eg__binding bound[] = {{leaf[0], q}, {leaf[1], k}};
+    const eg_attention_options o = {.heads = 1, .dropout = rate};
+    eg_node y = eg_attention(g, &o, leaf[0], leaf[1], leaf[1], none, none);
+    eg_node other = eg_attention(g, &o, leaf[0], leaf[1], leaf[1], none, none);
+    const double one = kept_part(g, y, bound, true, 1), two = kept_part(g, y, bound, true, 2);
+    /* the mean of 20000 weights of 0 or 1 / (1 - rate) strays by 0.0046 */
+    CHECK(fabs(one - 1) < 0.02 && fabs(two - 1) < 0.02 && one != two, "%g and %g", one, two);
+    CHECK(kept_part(g, other, bound, true, 1) != one, "two layers drop the same");
+    CHECK(fabs(kept_part(g, y, bound, false, 1) - 1) < 1e-12, "it drops outside training");
+    free(k);
+    eg_graph_destroy(g);
+    eg_context_destroy(context);
+}
+
 /* ---- threads */
 static eg_status run_case(unsigned threads, const attention_case *c, float *out, size_t *size) {
     eg_context *context = context_with(threads);

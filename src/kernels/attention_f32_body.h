@@ -98,19 +98,75 @@ static void row_drop(const work *w, size_t r, size_t start, size_t n) {
     for (size_t i = 0; i < n; i++) s[i] = pair_drops(w->a, &w->b, r, start + i) ? 0 : s[i] * keep;
 }
 
+/* ---- a row or two, as when one word follows another: packing would take longer than reading once */
+enum { FEW = 2 };
+
+static void scores_few(const work *w, const float *k, size_t n) {
+    const size_t d = w->a->d, stride = w->a->k_stride, whole = d - d % VF_N;
+    for (size_t r = 0; r < w->b.rows; r++) {
+        const float *q = w->q + r * w->d_wide;
+        float *s = w->s + r * KEYS;
+        for (size_t i = 0; i < n; i += LOCKSTEP) {
+            const float *row[LOCKSTEP];
+            vf sum[LOCKSTEP];
+            EACH_VECTOR(LOCKSTEP) row[l] = k + eg__min(i + (size_t)l, n - 1) * stride;
+            EACH_VECTOR(LOCKSTEP) sum[l] = vf_zero();
+            for (size_t c = 0; c < whole; c += VF_N)
+                EACH_VECTOR(LOCKSTEP) sum[l] = vf_fma(vf_load(q + c), vf_load(row[l] + c), sum[l]);
+            if (whole < d) {
+                const vf rest = vf_load_part(q + whole, d - whole);
+                EACH_VECTOR(LOCKSTEP)
+                sum[l] = vf_fma(rest, vf_load_part(row[l] + whole, d - whole), sum[l]);
+            }
+            EACH_VECTOR(LOCKSTEP) s[i + (size_t)l] = vf_sum(sum[l]); /* those beyond n are hidden */
+        }
+    }
+}
+
+INLINE void columns_few(const int vectors, const work *w, size_t r, size_t c, const float *v,
+                        size_t n) {
+    float *sums = w->sums + r * w->dv_wide + c;
+    vf sum[LOCKSTEP];
+    EACH_VECTOR(vectors) sum[l] = vf_load(sums + l * VF_N);
+    for (size_t i = 0; i < n; i++) {
+        const float *row = v + i * w->a->v_stride + c;
+        const vf weight = vf_broadcast(w->s + r * KEYS + i);
+        EACH_VECTOR(vectors) sum[l] = vf_fma(weight, vf_load(row + l * VF_N), sum[l]);
+    }
+    EACH_VECTOR(vectors) vf_store(sums + l * VF_N, sum[l]);
+}
+static void values_few(const work *w, const float *v, size_t n) {
+    const size_t dv = w->a->dv;
+    for (size_t r = 0; r < w->b.rows; r++) {
+        size_t c = 0;
+        for (; c + LOCKSTEP * VF_N <= dv; c += LOCKSTEP * VF_N)
+            columns_few(LOCKSTEP, w, r, c, v, n);
+        for (; c + VF_N <= dv; c += VF_N) columns_few(1, w, r, c, v, n);
+        for (; c < dv; c++)
+            for (size_t i = 0; i < n; i++)
+                w->sums[r * w->dv_wide + c] += w->s[r * KEYS + i] * v[i * w->a->v_stride + c];
+    }
+}
+
 static void keys_run(work *w, size_t start, size_t n) {
     const eg__attention_f32_args *a = w->a;
     const size_t at = w->b.sample * a->keys + start, wide = eg__round_up(n, EG__PANEL);
-    const rows see = rows_seeing(&w->b, start, start + n);
+    const float *k = a->k + at * a->k_stride + w->b.kv * a->d;
+    const float *v = a->v + at * a->v_stride + w->b.kv * a->dv;
+    const bool few = w->b.rows <= FEW;
+    const rows see = few ? (rows){0, w->b.rows} : rows_seeing(&w->b, start, start + n);
     const size_t m = see.end - see.first;
-    pack_turned(n, a->d, a->k + at * a->k_stride + w->b.kv * a->d, a->k_stride, w->k);
-    pack(n, a->dv, a->v + at * a->v_stride + w->b.kv * a->dv, a->v_stride, w->v);
-    product(m, wide, a->d, w->q + see.first * w->d_wide, w->d_wide, w->k, w->s + see.first * KEYS,
-            KEYS, false);
+    float *s = w->s + see.first * KEYS;
+    if (few) scores_few(w, k, n);
+    else {
+        pack_turned(n, a->d, k, a->k_stride, w->k);
+        pack(n, a->dv, v, a->v_stride, w->v);
+        product(m, wide, a->d, w->q + see.first * w->d_wide, w->d_wide, w->k, s, KEYS, false);
+    }
     for (size_t r = see.first; r < see.end; r++) row_run(w, r, start, n, wide);
     for (size_t r = see.first; a->dropout.limit && r < see.end; r++) row_drop(w, r, start, n);
-    product(m, a->dv, n, w->s + see.first * KEYS, KEYS, w->v, w->sums + see.first * w->dv_wide,
-            w->dv_wide, true);
+    if (few) values_few(w, v, n);
+    else product(m, a->dv, n, s, KEYS, w->v, w->sums + see.first * w->dv_wide, w->dv_wide, true);
 }
 
 static void rows_store(const work *w) {
