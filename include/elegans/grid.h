@@ -30,7 +30,7 @@ typedef struct eg_grid_cell {
     double low, high;      /* about 95 % of the time it is between; NaN = cannot be told */
     eg_metric samples;     /* samples/s */
     eg_metric tflops;      /* TFLOP/s */
-    eg_metric efficiency;  /* tflops over the peak of the threads; of measured cells */
+    eg_metric efficiency;  /* tflops over the peak of the threads, or of the unit */
     eg_metric memory;      /* bytes of weights, values, states, inputs and outputs, as planned */
     int fits;              /* 1: memory is within the budget */
     int best;              /* 1: the batch to take, for its length and type */

@@ -78,6 +78,9 @@ typedef struct eg_step_info {
     double flops, bytes;       /* once; a scan's are those of all its steps */
     uint64_t body, body_steps; /* of a scan: index and number of its steps */
     char text[160];            /* a fused program: "tanh add mul"; a product: its epilogue */
+    /* Of the arena (the prologue: of what it derives), what holds values that this step or a later one
+     * needs. A scan has the most of its steps, and the most of a run is arena_bound_bytes. */
+    uint64_t live_bytes;
 } eg_step_info;
 EG_API eg_status eg_program_step(const eg_program *program, size_t index, eg_step_info *out,
                                  eg_error *error);

@@ -158,7 +158,8 @@ eg_status eg_program_step(const eg_program *p, size_t index, eg_step_info *out, 
                           .columns = step->columns,
                           .operands = step->operands,
                           .flops = step->flops,
-                          .bytes = step->bytes};
+                          .bytes = step->bytes,
+                          .live_bytes = step->live * sizeof(float)};
     step_part(p, index, out);
     if (step->run == eg__run_fused) {
         if (step->u.fused.flat) {

@@ -155,6 +155,7 @@ static void link(eg__lowering *l) {
         p->scratch_size = eg__max(p->scratch_size,
                                   eg__round_up(eg__step_scratch(step, eg__max(p->length, 1)), 16));
     }
+    eg__lower_live(l);
 }
 
 static void release(eg__lowering *l) {

@@ -210,4 +210,7 @@ typedef struct eg__plan {
 eg_status eg__plan_memory(eg__memory *memory, size_t count, eg__buffer *const *buffers, bool reuse,
                           eg__plan *out, eg_error *error);
 
+/* ---- live.c: how much of that holds something at each step of the program */
+void eg__lower_live(eg__lowering *l);
+
 #endif

@@ -170,6 +170,7 @@ struct eg__step {
     uint32_t node;       /* what it computes, in the optimised graph */
     const char *name;    /* "gemm", "fused", ...; static */
     double flops, bytes; /* of all items, once */
+    size_t live;         /* floats that the plan keeps for values needed now or later */
     union {
         eg__step_fused fused;
         eg__step_gemm gemm;

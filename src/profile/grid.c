@@ -33,11 +33,12 @@ static double plan_leaves(const eg_program *program, eg_leaf_kind kind) {
 }
 
 static eg_status plan(point *p, eg_error *error) {
-    eg_program *program;
+    eg__subject subject;
     eg_program_info info;
     eg_error reason = {EG_ERR_MEMORY, ""};
-    eg_status status = eg__subject_compile(p->model, &p->how, &program, error);
+    eg_status status = eg__subject_compile(&subject, p->model, &p->how, error);
     if (status) return status;
+    const eg_program *program = subject.program;
     eg_program_info_get(program, &info);
     const double parameters = (double)info.parameter_bytes + (double)info.derived_bytes;
     const double values = (double)info.arena_bytes + (double)info.state_bytes +
@@ -48,7 +49,7 @@ static eg_status plan(point *p, eg_error *error) {
                                      sizeof *p->costs, &reason);
     status = p->costs ? eg_program_costs(program, p->costs, &p->count, error)
                       : eg__fail(error, reason.status, "%s", reason.message);
-    eg_program_release(program);
+    eg__subject_close(&subject);
     double products = 0;
     for (size_t i = 0; !status && i < p->count; i++) products += eg__cost_weights(&p->costs[i]);
     p->weights = fmin(2 * products, parameters); /* as the parameter, and packed */
@@ -145,6 +146,7 @@ static eg_status cell_projected(const point *p, eg_grid_cell *c, eg_error *error
     }
     const eg_unit_projection *unit = &projection.unit[c->unit];
     cell_set(c, unit->seconds.value, projection.flops, EG_MODELLED, unit->seconds.source);
+    c->efficiency = unit->utilization;
     c->low = unit->low;
     c->high = unit->high;
     c->condition = unit->condition;
@@ -153,7 +155,7 @@ static eg_status cell_projected(const point *p, eg_grid_cell *c, eg_error *error
 
 static eg_status cell_fill(const point *p, eg_type type, eg_grid_cell *c, eg_error *error) {
     *c = (eg_grid_cell){.batch = p->how.batch, .length = p->how.seq, .type = type};
-    c->efficiency = eg__metric_unavailable("ratio", "only of what was measured");
+    c->efficiency = eg__metric_unavailable("ratio", "not known of a ratio");
     c->memory = memory_of(p, type);
     c->fits = c->memory.value <= p->grid->budget.value;
     if (p->options->row) return cell_projected(p, c, error);

@@ -1,6 +1,5 @@
 /* Recorders: rings of events, and their sums per step. */
-#include "elegans/profile.h"
-#include "engine/context.h"
+#include "profile/profile.h"
 #include "engine/program.h"
 
 #include <math.h>
@@ -119,6 +118,8 @@ static double tick(const eg__record *record) {
     const uint64_t ticks = record->ended - record->began;
     return ticks ? (double)(record->ended_ns - record->began_ns) / (double)ticks : 0;
 }
+
+uint64_t eg__recorder_began(const eg_recorder *r) { return r->record.began_ns; }
 
 eg_status eg_recorder_event(const eg_recorder *r, uint64_t index, eg_record_event *out,
                             eg_error *error) {

@@ -4,19 +4,19 @@
 
 #include <string.h>
 
-eg_status eg__subject_compile(eg_model *model, const eg_profile_options *o, eg_program **out,
+eg_status eg__subject_compile(eg__subject *s, eg_model *model, const eg_profile_options *o,
                               eg_error *error) {
     const eg_model_options how = {
         .batch = o->batch ? o->batch : 1, .time = o->seq ? o->seq : 1, .spans = 1};
     eg_graph *graph = NULL;
     eg_model_nodes nodes;
-    *out = NULL;
-    eg_status status = eg_graph_create(model->context, &graph, error);
+    *s = (eg__subject){.context = model->context};
+    eg_status status = eg_graph_create(s->context, &graph, error);
     if (!status) status = eg_model_build(model, graph, &how, &nodes, error);
     if (!status) {
         const eg_output output = {"y", nodes.y};
         const eg_compile_options passes = {.passes = o->no_compile ? "none" : NULL};
-        status = eg_compile(model->context, graph, 1, &output, &passes, out, error);
+        status = eg_compile(s->context, graph, 1, &output, &passes, &s->program, error);
     }
     eg_graph_destroy(graph);
     return status;
@@ -42,17 +42,13 @@ static eg_status bind_inputs(eg__subject *s, eg_error *error) {
     return EG_OK;
 }
 
-eg_status eg__subject_open(eg__subject *s, eg_model *model, const eg_profile_options *options,
-                           eg_error *error) {
+eg_status eg__subject_prepare(eg__subject *s, eg_model *model, eg_error *error) {
     eg_tensor y;
-    *s = (eg__subject){.context = model->context};
-    eg_status status = eg__subject_compile(model, options, &s->program, error);
-    if (!status) status = eg_weights_create(s->program, &s->weights, error);
+    eg_status status = eg_weights_create(s->program, &s->weights, error);
     if (!status) status = eg_model_weights(model, s->weights, error);
     if (!status) status = eg_instance_create(s->program, s->weights, &s->instance, error);
     if (!status) status = bind_inputs(s, error);
     if (!status) status = eg_instance_output(s->instance, "y", &y, error);
-    if (status) eg__subject_close(s);
     return status;
 }
 

@@ -14,11 +14,10 @@ typedef struct eg__subject {
     size_t input_count;
 } eg__subject;
 
-/* The program alone, of batch and length of the options; the caller releases it. */
-eg_status eg__subject_compile(eg_model *model, const eg_profile_options *options, eg_program **out,
+eg_status eg__subject_compile(eg__subject *out, eg_model *model, const eg_profile_options *options,
                               eg_error *error);
-eg_status eg__subject_open(eg__subject *out, eg_model *model, const eg_profile_options *options,
-                           eg_error *error);
-void eg__subject_close(eg__subject *subject); /* all zero is fine */
+/* Weights, an instance, inputs and outputs. */
+eg_status eg__subject_prepare(eg__subject *subject, eg_model *model, eg_error *error);
+void eg__subject_close(eg__subject *subject); /* all zero is fine; also after a failure */
 
 #endif
