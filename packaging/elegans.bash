@@ -4,7 +4,7 @@ _elegans() {
     local tables="--data --inputs --target --time --spans --group --missing --ahead --window --stride --whole --partial --last --short-header --no-header"
     local learning="--validation --split --split-at --split-seed --test --model --loss --standardise --time-unit --optimizer --rate --momentum --weight-decay --clip --schedule --decay --floor --warmup --average --epochs --patience"
     learning+=" --batch --accumulate --memory --seed --output --checkpoint --every --resume --keep-last --log --curve --quiet --json --threads --isa --help"
-    local profile="compute memory hardware all --batch --seq --runs --warmup --no-compile --schedule --steps --sort --top --sweep --ablation --device --trace --stacks --output --json --threads --isa --help"
+    local profile="compute memory hardware all --batch --seq --runs --warmup --no-compile --schedule --steps --sort --top --grid --sweep --memory --ablation --device --trace --stacks --output --json --threads --isa --help"
     if [ "$COMP_CWORD" -eq 1 ]; then
         words="info bench profile report baseline history diagnose graph wiring show train eval predict entropy run convert quantize export demo help version --help --version"
     else
@@ -12,8 +12,8 @@ _elegans() {
         profile:--schedule | profile:--batch | baseline:--batch) ;;
         profile:--steps) words="$profile" ;;
         profile:--sort) words="time calls flops bytes intensity gflops gbps roof step" ;;
-        profile:--sweep) words="batch=" ;;
-        profile:--device) words="all M1 M2 M3 M4" ;;
+        profile:--sweep) words="batch= seq= type=" ;;
+        profile:--device | info:--preset) words="all M1 M2 M3 M4" ;;
         profile:--trace | profile:--stacks | profile:--output | report:--output | report:-o | baseline:--history | history:--history | history:--svg)
             COMPREPLY=($(compgen -f -- "$word"))
             return
@@ -125,7 +125,7 @@ _elegans() {
             return
             ;;
         bench:*) words="--size --iterations --dtype --block --integers --case --steps --rounds --json --threads --isa --help" ;;
-        info:*) words="--measure --again --json --threads --isa --root --help" ;;
+        info:*) words="--measure --again --preset --json --threads --isa --root --help" ;;
         help:help) words="info bench profile report baseline history diagnose graph wiring show train eval predict entropy run convert quantize export demo help version" ;;
         esac
     fi

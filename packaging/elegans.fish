@@ -36,6 +36,7 @@ complete -c elegans -n $both -l isa -x -a 'ref avx2 avx512 neon' -d 'kernels to 
 complete -c elegans -n $both -l help -d 'explain the command'
 complete -c elegans -n $info -l measure -d 'measure the ceilings'
 complete -c elegans -n $info -l again -d 'measure even if a stored result is there'
+complete -c elegans -n $info -l preset -x -a 'all M1 M2 M3 M4' -d 'how to run on a chip'
 complete -c elegans -n $info -l root -x -a '(__fish_complete_directories)' -d 'show the machine recorded in a folder'
 complete -c elegans -n $bench -a 'copy gemm kernels cells train latency'
 complete -c elegans -n $bench -l size -x -d 'copy: bytes; gemm: N or MxNxK'
@@ -60,7 +61,9 @@ complete -c elegans -n $profile -l schedule -x -d 'recorded runs: wait, warm up,
 complete -c elegans -n $profile -l steps -d 'every step, not grouped'
 complete -c elegans -n $profile -l sort -x -a 'time calls flops bytes intensity gflops gbps roof step' -d 'by a column'
 complete -c elegans -n $profile -l top -x -d 'rows of the table'
-complete -c elegans -n $profile -l sweep -x -a 'batch=' -d 'several batches, beside each other'
+complete -c elegans -n $profile -l grid -d 'batches and types, and which batch to take'
+complete -c elegans -n $profile -l sweep -x -a 'batch= seq= type=' -d 'the same for batches, lengths and types of your own'
+complete -c elegans -n $profile -l memory -x -d 'bytes that a batch may take'
 complete -c elegans -n $profile -l ablation -d 'compiled or not, one thread or all, in turns'
 complete -c elegans -n $profile -l device -x -a 'all M1 M2 M3 M4' -d 'what it would take on other chips'
 complete -c elegans -n $profile -l trace -r -d "write Chrome's trace format"

@@ -59,6 +59,7 @@ _elegans() {
     case $command in
     info)
         _arguments $common '--measure[measure the ceilings]' '--again[measure even if a stored result is there]' \
+            '--preset[how to run on a chip]:chip:(all M1 M2 M3 M4)' \
             '--root[show the machine recorded in a folder]:folder:_directories'
         ;;
     graph)
@@ -161,7 +162,8 @@ _elegans() {
             '--schedule[recorded runs\: wait, warm up, keep, how often]:numbers:' \
             '--steps[every step, not grouped]' \
             '--sort[by a column]:column:(time calls flops bytes intensity gflops gbps roof step)' \
-            '--top[rows of the table]:number:' '--sweep[several batches, beside each other]:batch=N,N:' \
+            '--top[rows of the table]:number:' '--grid[batches and types, and which batch to take]' \
+            '--sweep[the same for axes of your own]:batch=N,N,seq=N,type=f32,f16:' '--memory[bytes that a batch may take]:bytes:' \
             '--ablation[compiled or not, one thread or all, in turns]' \
             '--device[what it would take on other chips]:chips:(all M1 M2 M3 M4)' \
             "--trace[write Chrome's trace format]:file:_files" '--stacks[write folded stacks]:file:_files' \

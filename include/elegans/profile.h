@@ -273,6 +273,36 @@ EG_API const char *eg_analysis_verdict(const eg_analysis *analysis);
 EG_API const eg_finding *eg_analysis_finding(const eg_analysis *analysis, eg_finding_kind kind,
                                              size_t index);
 
+/* ---- ratios: figures beside what is asked of a run on this chip (eg_requirement_host, eg_preset_host) */
+#define EG_RATIO_MAP(X)                                                \
+    X(compute, "tflops over the least that is asked of the chip")      \
+    X(bandwidth, "bandwidth over the least that is asked of the chip") \
+    X(memory, "peak_memory over the memory budget")                    \
+    X(cache, "accesses that the cache serves")                         \
+    X(engine, "of the Neural Engine that is used")                     \
+    X(controller, "of what the DRAM can do that is used")              \
+    X(power, "power_usage over the power budget")
+typedef enum eg_ratio_id {
+#define EG_RATIO_ENUM(name, text) EG_RATIO_##name,
+    EG_RATIO_MAP(EG_RATIO_ENUM)
+#undef EG_RATIO_ENUM
+        EG_RATIO_COUNT
+} eg_ratio_id;
+typedef struct eg_ratio {
+    const char *name, *text; /* "compute"; static */
+    eg_metric value;         /* what the run had */
+    eg_metric limit;         /* the least, or the most, that it is held against */
+    eg_metric ratio;         /* value / limit; unavailable where one of them is, and why */
+    double threshold;        /* it fires below it or, with `above`, above */
+    int above;
+    int fires;         /* and is an EG_OPPORTUNITY then */
+    char verdict[120]; /* "met", "below 0.80", "above the physical ceiling: ...", or "" = unknown */
+    const char *reason; /* why it matters; static */
+} eg_ratio;
+/* compute, bandwidth and engine fire below 0.8, cache too; controller above 0.8, memory and power above 1. A
+ * limit above the silicon's ceiling never fires: no run could reach it. NULL past the last. */
+EG_API const eg_ratio *eg_analysis_ratio(const eg_analysis *analysis, size_t index);
+
 /* ---- the environment: what else decides how long something takes. What the system does not tell is
  * unavailable, with the reason in `source`. */
 typedef struct eg_fact { /* as eg_metric, for a text */
@@ -295,10 +325,12 @@ typedef struct eg_fact { /* as eg_metric, for a text */
 #define EG_ENVIRONMENT_METRIC_MAP(X)                                          \
     X(cores, "cores that may be used")                                        \
     X(threads, "threads of the context")                                      \
+    X(pinned, "of these, threads that may run on one core alone")             \
     X(load, "processes that run or want to, mean of a minute")                \
     X(pressure_cpu, "time in which somebody waited for a core, last 10 s")    \
     X(pressure_memory, "time in which somebody waited for memory, last 10 s") \
     X(memory_available, "memory available")                                   \
+    X(swap_used, "memory of all programs that lies on a disk")                \
     X(battery, "charge of the battery")                                       \
     X(clock_overhead, "one reading of the clock")                             \
     X(clock_resolution, "smallest step of the clock")

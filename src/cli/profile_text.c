@@ -159,6 +159,35 @@ static void print_hardware(const eg_profile *profile) {
     print_metrics(profile, ids);
 }
 
+static const char *format_figure(char out[32], double value, bool bytes) {
+    if (bytes) return format_bytes(out, (uint64_t)value);
+    snprintf(out, 32, "%.3g", value);
+    return out;
+}
+
+/* "0.062 of 0.0887 TFLOP/s: 69.8 %, below 0.80" */
+static void print_ratios(const eg_analysis *analysis) {
+    const eg_ratio *r;
+    char value[200], have[32], asked[32];
+    print_section("ratios", "beside what is asked of this chip");
+    for (size_t i = 0; (r = eg_analysis_ratio(analysis, i)); i++) {
+        if (r->ratio.provenance == EG_UNAVAILABLE) {
+            snprintf(value, sizeof value, "unavailable: %s", r->ratio.source);
+            print_row(r->name, value, "");
+            continue;
+        }
+        const bool bytes = strcmp(r->value.unit, "B") == 0;
+        if (strcmp(r->value.unit, "ratio") == 0)
+            snprintf(value, sizeof value, "%.1f %%, %s", 100 * r->ratio.value, r->verdict);
+        else
+            snprintf(value, sizeof value, "%s of %s%s%s: %.1f %%, %s",
+                     format_figure(have, r->value.value, bytes),
+                     format_figure(asked, r->limit.value, bytes), bytes ? "" : " ",
+                     bytes ? "" : r->value.unit, 100 * r->ratio.value, r->verdict);
+        print_row(r->name, value, eg_provenance_name(r->ratio.provenance));
+    }
+}
+
 static void print_findings(const eg_analysis *analysis, eg_finding_kind kind, const char *title,
                            double seconds) {
     const eg_finding *f = eg_analysis_finding(analysis, kind, 0);
@@ -198,6 +227,7 @@ int profile_print(const eg_profile *profile, const eg_analysis *analysis, const 
     }
     if (w->parts & PART_MEMORY) print_memory(profile);
     if (w->parts & PART_HARDWARE) print_hardware(profile);
+    print_ratios(analysis);
     eg_statistics time;
     eg_profile_time(profile, &time);
     print_findings(analysis, EG_BOTTLENECK, "bottlenecks", time.p50.value);
