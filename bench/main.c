@@ -12,6 +12,7 @@ const group bench_groups[] = {
     {"gemv", "one row times a matrix", GFLOPS, true, 1, bench_gemv},
     {"square", "square products", GFLOPS, true, 1, bench_square},
     {"odd", "sizes that fit no tile", GFLOPS, true, 1, bench_odd},
+    {"small", "products with small numbers, m x n x k", GFLOPS, true, 1, bench_small},
     {"math", "functions of 4096 floats", "ns/element", false, 1, bench_math},
     {"layernorm", "layer norm with gain and bias, rows x columns", "ns/element", false, 1,
      bench_layernorm},
@@ -35,8 +36,10 @@ static const char usage[] =
     "  --no-peers     only our kernels and the peak of this machine\n"
     "  --quick        shorter rounds, no square above 1024: 40 seconds instead of 3 minutes\n"
     "  --full         every K with every N in the groups gemm and gemv: some 10 minutes\n"
-    "  --group NAME   only this one: gemm gemv square odd math layernorm softmax gate chain\n"
-    "                 epilogue mlp mlp_train gru entropy project threads launch\n"
+    "  --group NAME   only this one: gemm gemv square odd small math layernorm softmax gate chain
+"
+    "                 epilogue mlp mlp_train gru entropy project threads launch
+"
     "  --rounds N     5 .. 64; a figure is the median over the rounds (default 5)\n"
     "  --isa NAME     our kernels for this instruction set; \"ref\" = portable C\n"
     "  --json FILE    write the results there, too\n";

@@ -22,6 +22,7 @@ typedef struct bench {
         eg__gather_f32_args gather;
         eg__synapses_f32_args synapses;
         eg__synapses_back_f32_args synapses_back;
+        eg__gemm_small_args small;
     } args;
     size_t n;
     const char *shape;
@@ -57,6 +58,39 @@ static const eg__fused_program tanh_program = {
     .operands = 2,
     .kind = {EG__FULL, EG__FULL},
     .code = {{EG__FUSED_TANH, EG__OPERAND(1), EG__OPERAND(0), 0, 0}}};
+
+/* Small numbers: the type, and 256 x 256 zeros, in groups of 128: no kernel's time depends on values. */
+static eg_type small_type(eg__operation operation) {
+    switch (operation) {
+    case EG__OP_gemm_f16: return EG_F16;
+    case EG__OP_gemm_bf16: return EG_BF16;
+    case EG__OP_gemm_i8:
+    case EG__OP_gemm_i8i8: return EG_I8;
+    default: return EG_I4;
+    }
+}
+static void prepare_small(bench *b) {
+    enum { M = 128, N = 256, K = 256, GROUP = 128 };
+    static const uint32_t ends[] = {GROUP, K};
+    const eg_type type = small_type(b->row->operation);
+    const bool half = eg__small_unit(type) == 1;
+    const uint32_t *end = half ? ends + 1 : ends;
+    float *right = b->in + M * K, *scratch = b->out + M * N;
+    eg__small_layout layout;
+    if (!eg__small_measure(type, K, N, half ? 1 : 2, end, false, &layout)) return;
+    const eg__small packed = eg__small_at(type, K, N, half ? 1 : 2, right, &layout, false);
+    eg__small_begin(&packed, end);
+    b->args.small = (eg__gemm_small_args){.m = M,
+                                          .a = b->in,
+                                          .a_stride = K,
+                                          .b = packed,
+                                          .c = b->out,
+                                          .c_stride = N,
+                                          .scratch = scratch};
+    b->shape = "128x256x256";
+    b->flops = 2.0 * M * N * K;
+    b->bytes = 4.0 * (M * K + M * N) + (double)layout.bytes;
+}
 
 /* The typical case of each operation; what it counts as work is in flops and bytes. */
 static void prepare(bench *b) {
@@ -157,6 +191,12 @@ static void prepare(bench *b) {
         b->bytes = 4.0 * (SAMPLES * CELLS * 3 + SYNAPSES * 6);
         break;
     }
+    case EG__OP_gemm_f16:
+    case EG__OP_gemm_bf16:
+    case EG__OP_gemm_i8:
+    case EG__OP_gemm_i4:
+    case EG__OP_gemm_i8i8:
+    case EG__OP_gemm_i4i8: prepare_small(b); break;
     case EG__OP_f16_to_f32:
     case EG__OP_f32_to_f16:
     case EG__OP_bf16_to_f32:
@@ -199,6 +239,12 @@ static void run(void *job) {
     case EG__OP_synapses_f32: f->synapses_f32(&b->args.synapses); break;
     case EG__OP_synapses_dv_f32: f->synapses_dv_f32(&b->args.synapses_back); break;
     case EG__OP_synapses_dp_f32: f->synapses_dp_f32(&b->args.synapses_back); break;
+    case EG__OP_gemm_f16: f->gemm_f16(&b->args.small); break;
+    case EG__OP_gemm_bf16: f->gemm_bf16(&b->args.small); break;
+    case EG__OP_gemm_i8: f->gemm_i8(&b->args.small); break;
+    case EG__OP_gemm_i4: f->gemm_i4(&b->args.small); break;
+    case EG__OP_gemm_i8i8: f->gemm_i8i8(&b->args.small); break;
+    case EG__OP_gemm_i4i8: f->gemm_i4i8(&b->args.small); break;
     case EG__OP_f16_to_f32: f->f16_to_f32(b->n, (const uint16_t *)b->in, b->out); break;
     case EG__OP_f32_to_f16: f->f32_to_f16(b->n, b->in, (uint16_t *)b->out); break;
     case EG__OP_bf16_to_f32: f->bf16_to_f32(b->n, (const uint16_t *)b->in, b->out); break;
