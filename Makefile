@@ -199,7 +199,7 @@ uninstall:
 	rm -rf $(TO)/include/elegans
 
 # ---- the longer checks, each alone as `make check-<name>`; tools/check.sh says what each one proves
-CHECKS := format layers headers gcc cache clang penryn installed asan tsan fuzz coverage arm64 export macos
+CHECKS := format layers headers gcc cache clang penryn installed asan tsan fuzz coverage arm64 export browser macos
 .PHONY: $(CHECKS:%=check-%)
 check-all:
 	@B="$(B)" MAKE="$(MAKE)" sh tools/check.sh $(CHECKS)

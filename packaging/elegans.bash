@@ -6,7 +6,7 @@ _elegans() {
     learning+=" --batch --accumulate --memory --seed --output --checkpoint --every --resume --keep-last --log --curve --quiet --json --threads --isa --help"
     local profile="compute memory hardware all --batch --seq --runs --warmup --no-compile --schedule --steps --sort --top --sweep --ablation --device --trace --stacks --output --json --threads --isa --help"
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words="info bench profile report baseline history diagnose graph wiring show train eval predict run convert export demo help version --help --version"
+        words="info bench profile report baseline history diagnose graph wiring show train eval predict run convert quantize export demo help version --help --version"
     else
         case "${COMP_WORDS[1]}:$before" in
         profile:--schedule | profile:--batch | baseline:--batch) ;;
@@ -76,11 +76,11 @@ _elegans() {
             COMPREPLY=($(compgen -f -- "$word") $(compgen -W "autoncp: ncp: full: random: --help" -- "$word"))
             return
             ;;
-        run:--input | run:--output | run:--state | run:--save-state | convert:--output | convert:-o | convert:--config)
+        run:--input | run:--output | run:--state | run:--save-state | convert:--output | convert:-o | convert:--config | quantize:-o | quantize:--output | quantize:--data)
             COMPREPLY=($(compgen -f -- "$word"))
             return
             ;;
-        run:run | show:show | convert:convert | export:export)
+        run:run | show:show | convert:convert | quantize:quantize | export:export)
             COMPREPLY=($(compgen -f -- "$word") $(compgen -W "cfc: ltc: --help" -- "$word"))
             return
             ;;
@@ -95,6 +95,9 @@ _elegans() {
         predict:*) words="--output --digits $tables --json --threads --isa --help" ;;
         run:*) words="--input --output --time --spans --first-span --state --save-state --stream --digits --json --threads --isa --help" ;;
         convert:*) words="-o --output --config --help" ;;
+        quantize:--to) words="f16 bf16 int8 int4" ;;
+        quantize:--per) words="channel tensor block" ;;
+        quantize:*) words="--to -o --output --block --per --symmetric --integers --keep --data --time --spans --json --threads --isa --help" ;;
         demo:*) words="-o --steps --seed --help" ;;
         export:*) words="--to -o --name --json --help" ;;
         graph:*) words="--example --gradient --passes --steps --dot --json --help" ;;
@@ -115,9 +118,9 @@ _elegans() {
             COMPREPLY=($(compgen -f -- "$word") $(compgen -W "cfc: ltc: --steps --json --isa --help" -- "$word"))
             return
             ;;
-        bench:*) words="--size --iterations --dtype --case --steps --rounds --json --threads --isa --help" ;;
+        bench:*) words="--size --iterations --dtype --block --integers --case --steps --rounds --json --threads --isa --help" ;;
         info:*) words="--measure --again --json --threads --isa --root --help" ;;
-        help:help) words="info bench profile report baseline history diagnose graph wiring show train eval predict run convert export demo help version" ;;
+        help:help) words="info bench profile report baseline history diagnose graph wiring show train eval predict run convert quantize export demo help version" ;;
         esac
     fi
     COMPREPLY=($(compgen -W "$words" -- "$word"))

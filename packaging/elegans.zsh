@@ -18,6 +18,7 @@ _elegans() {
         'predict:what a trained model says of tables, in their units and labels'
         'run:run a model over sequences, or as a filter in a pipe'
         'convert:write a model, or the tensors of one, as a model file'
+        'quantize:write a model in small numbers: f16, bf16, int8, int4'
         'export:write a model as C source'
         'demo:train a network to balance a pole, and watch it'
         'help:explain a command'
@@ -113,6 +114,14 @@ _elegans() {
         _arguments '-o[the model file to write]:file:_files' '--output[the model file to write]:file:_files' \
             '--config[the architecture as JSON]:file:_files' '--help[explain]' '1:spec or file:_files'
         ;;
+    quantize)
+        _arguments '--to[the type]:type:(f16 bf16 int8 int4)' '-o[the model file to write]:file:_files' \
+            '--output[the model file to write]:file:_files' '--block[neighbours that share a scale]:number:' \
+            '--per[what has a scale of its own]:what:(channel tensor block)' '--symmetric[scales alone, no zero points]' \
+            '--integers[make what meets it int8, too]' '--keep[tensors that stay f32]:names:' \
+            '--data[compare outputs on this]:file:_files' '--time[the column with times]:column:' \
+            '--spans[the column with elapsed times]:column:' $common '1:spec or file:_files'
+        ;;
     demo)
         _arguments '-o[folder]:folder:_directories' '--steps[of learning in each round]:number:' \
             '--seed[of everything that is drawn]:number:' '--help[explain]'
@@ -129,7 +138,8 @@ _elegans() {
         _arguments $common '1:what:(copy gemm kernels cells train latency)' \
             '2:part of the name of a kernel, or model:_files' \
             '--size[copy: bytes; gemm: N or MxNxK]:size:' '--iterations[repetitions]:number:' \
-            '--dtype[gemm: element type]:type:(f32)' \
+            '--dtype[gemm: type of the right side]:type:(f32 f16 bf16 i8 i4)' \
+            '--block[gemm: numbers that share a scale]:number:' '--integers[gemm: rows are made int8, too]' \
             '--case[cells, train: part of a name]:name:(cfc-ncp cfc-deep ltc-ncp cfc-wide hot cold batch 32x16 32x64 128x16)' \
             '--steps[cells, train, latency: steps to time]:number:' \
             '--rounds[train: how often each case is measured]:number:'

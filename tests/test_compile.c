@@ -14,6 +14,28 @@ static float *as_float(const double *from, size_t n) {
     return to;
 }
 
+/* What lives at once is never more than the bound, and once as much: in a run, and in each scan. */
+static void check_live(const eg_program *program, const char *name) {
+    eg_program_info info;
+    eg_step_info step, inside;
+    uint64_t most = 0;
+    eg_program_info_get(program, &info);
+    for (size_t i = 0; i < info.run_steps; i++) {
+        CHECK(eg_program_step(program, i, &step, NULL) == EG_OK, "no step %zu", i);
+        if (step.live_bytes > most) most = step.live_bytes;
+        uint64_t most_inside = 0;
+        for (uint64_t k = 0; k < step.body_steps; k++) {
+            CHECK(eg_program_step(program, step.body + k, &inside, NULL) == EG_OK, "no step");
+            if (inside.live_bytes > most_inside) most_inside = inside.live_bytes;
+        }
+        CHECK(!step.body_steps || most_inside == step.live_bytes,
+              "%s: %llu bytes live in a scan, and %llu in its steps", name,
+              (unsigned long long)step.live_bytes, (unsigned long long)most_inside);
+    }
+    CHECK(most == info.arena_bound_bytes, "%s: at most %llu bytes live, not %llu", name,
+          (unsigned long long)most, (unsigned long long)info.arena_bound_bytes);
+}
+
 /* Leaves get random values; outputs must be those of eg__graph_evaluate. */
 void compiled_check(eg_context *context, eg_graph *g, size_t count, const eg_output *outputs,
                     const compiled_case *c) {
@@ -89,6 +111,7 @@ void compiled_check(eg_context *context, eg_graph *g, size_t count, const eg_out
     }
     eg_program_info info;
     eg_program_info_get(program, &info);
+    check_live(program, c->name);
     CHECK(info.arena_bytes <= 1.15 * (double)info.arena_bound_bytes ||
               (c->passes && strstr(c->passes, "reuse")) ||
               (c->passes && !strcmp(c->passes, "none")),

@@ -20,6 +20,11 @@ static eg_node make_parameter(eg_graph *g, const leaves *x) {
     (void)x;
     return eg_parameter(g, "w", 2, (uint64_t[]){4, 6});
 }
+static eg_node make_widen(eg_graph *g, const leaves *x) {
+    const eg_quantization half = {.type = EG_F16};
+    (void)x;
+    return eg_parameter_small(g, "w", &half, 2, (uint64_t[]){4, 6});
+}
 static eg_node make_constant(eg_graph *g, const leaves *x) {
     (void)x;
     return eg_scalar(g, 1);
@@ -151,6 +156,8 @@ static const count_case cases[] = {
     {ROW(parameter), 0, 0, 0, 24 + 24, NULL},
     {ROW(constant), 0, 0, 0, 1 + 1, NULL},
     {ROW(state), 0, 0, 0, 24 + 24, NULL},
+    /* numbers of 2 bytes, widened once when they are set; a run copies them */
+    {ROW(widen), 0, 24 / 2 + 24, 0, 24 + 24, NULL},
     {ROW(update), 0, 24 + 24, 0, 2 * (24 + 24), NULL}, /* to the state, and to the output */
     /* movement */
     {ROW(reshape), 0, 24 + 24, 0, 24 + 24, NULL},
@@ -262,8 +269,32 @@ TEST(counts, operations) {
         seen[c->op] = true;
         eg_graph_destroy(g);
     }
+    seen[EG__GRAPH_small_matmul] = true; /* which a pass makes: below */
     for (int op = 0; op < EG__GRAPH_COUNT; op++)
         CHECK(seen[op], "nobody counted '%s' by hand", eg__op_row((eg__op_id)op)->name);
+    eg_context_destroy(context);
+}
+
+/* A product with numbers of 2 bytes: its right side is one panel of 16 columns. */
+TEST(counts, small_matmul) {
+    eg_context *context;
+    eg_graph *g;
+    eg_program *program;
+    eg_step_info step;
+    eg_error error;
+    const eg_quantization half = {.type = EG_F16};
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_graph_create(context, &g, &error), error);
+    const leaves x = make_leaves(g);
+    const eg_node w = eg_parameter_small(g, "w", &half, 2, (uint64_t[]){6, 5});
+    const eg_output output = {"y", eg_matmul(g, x.a, w)};
+    CHECK_OK(eg_compile(context, g, 1, &output, NULL, &program, &error), error);
+    CHECK_OK(eg_program_step(program, 0, &step, &error), error);
+    CHECK(strcmp(step.operation, "small_matmul") == 0 && step.flops == 2 * 4 * 5 * 6 &&
+              step.bytes == 4 * (24 + 20) + 2 * 6 * 16,
+          "%s %s: %g FLOPs, %g bytes", step.operation, step.kernel, step.flops, step.bytes);
+    eg_program_release(program);
+    eg_graph_destroy(g);
     eg_context_destroy(context);
 }
 

@@ -80,6 +80,130 @@ TEST(profile, promised_figures) {
     }
 }
 
+/* ---- memory over time */
+static void check_moments(const eg_profile *profile, const char *spec) {
+    eg_program_info info;
+    eg_program_info_get(eg_profile_program(profile), &info);
+    const eg_profile_moment *m, *before = NULL;
+    double most = 0;
+    for (size_t i = 0; (m = eg_profile_memory(profile, i)); before = m, i++) {
+        uint64_t sum = 0;
+        CHECK(m->phase == (eg_profile_phase)i, "%s: phase %d at %zu", spec, (int)m->phase, i);
+        for (int tag = 0; tag < EG_TAG_COUNT; tag++) sum += m->by_tag[tag];
+        CHECK(sum == m->held && m->peak >= m->held, "%s, %s: %llu by tag, %llu held, %llu at most",
+              spec, eg_profile_phase_name(m->phase), (unsigned long long)sum,
+              (unsigned long long)m->held, (unsigned long long)m->peak);
+        if (m->phase <= EG_PHASE_timed) most = fmax(most, (double)m->peak);
+        if (before) CHECK(m->seconds >= before->seconds, "%s: back in time", spec);
+    }
+    CHECK(before && before->phase == EG_PHASE_end, "%s: no end", spec);
+    const eg_profile_moment *at = eg_profile_memory(profile, 0);
+    CHECK(at[EG_PHASE_begin].seconds == 0, "%s: begins at %g", spec, at[EG_PHASE_begin].seconds);
+    CHECK(at[EG_PHASE_compile].by_tag[EG_TAG_GRAPH] > at[EG_PHASE_begin].by_tag[EG_TAG_GRAPH] &&
+              at[EG_PHASE_compile].peak > at[EG_PHASE_compile].held,
+          "%s: compiling takes nothing", spec);
+    CHECK(at[EG_PHASE_prepare].by_tag[EG_TAG_ARENA] >=
+              at[EG_PHASE_compile].by_tag[EG_TAG_ARENA] + info.arena_bytes + info.state_bytes,
+          "%s: no arena", spec);
+    CHECK(at[EG_PHASE_warmup].held == at[EG_PHASE_prepare].held, "%s: runs take memory", spec);
+    CHECK(at[EG_PHASE_timed].held ==
+              at[EG_PHASE_warmup].held + eg_profile_samples(profile, NULL) * sizeof(double),
+          "%s: timed runs take memory", spec);
+    CHECK(at[EG_PHASE_recorded].held > at[EG_PHASE_timed].held, "%s: a recorder of nothing", spec);
+    CHECK(eg_profile_metric(profile, EG_PROFILE_peak_memory).value ==
+              most - (double)at[EG_PHASE_begin].held,
+          "%s: the peak is none of a phase", spec);
+    for (int tag = 0; tag < EG_TAG_COUNT; tag++)
+        CHECK(eg_profile_run_tag(profile, (eg_tag)tag) == at[EG_PHASE_timed].by_tag[tag],
+              "%s: %s while it runs", spec, eg_tag_name((eg_tag)tag));
+}
+
+static void check_order(const eg_profile *profile, const char *spec) {
+    eg_program_info info;
+    eg_program_info_get(eg_profile_program(profile), &info);
+    size_t steps = 0, scans = 0, ordered = 0;
+    uint64_t most = 0;
+    const eg_profile_row *row, *before = NULL;
+    for (; (row = eg_profile_step(profile, steps)); steps++)
+        scans += strcmp(row->kernel, "scan") == 0;
+    CHECK(scans, "%s: no scan", spec);
+    for (; (row = eg_profile_in_run(profile, ordered)); before = row, ordered++) {
+        eg_step_info a, b;
+        CHECK(strcmp(row->kernel, "scan") != 0, "%s: a scan beside its steps", spec);
+        eg_program_step(eg_profile_program(profile), row->step, &a, NULL);
+        CHECK(row->live == a.live_bytes, "%s: step %u", spec, row->step);
+        if (row->live > most) most = row->live;
+        if (!before) continue;
+        /* where in the run: a step of a scan where the scan is */
+        eg_program_step(eg_profile_program(profile), before->step, &b, NULL);
+        const uint32_t here = row->inside ? a.scan : row->step;
+        const uint32_t there = before->inside ? b.scan : before->step;
+        CHECK(there < here || (there == here && before->step < row->step),
+              "%s: step %u after step %u", spec, row->step, before->step);
+    }
+    CHECK(ordered + scans == steps, "%s: %zu of %zu steps", spec, ordered, steps - scans);
+    CHECK(most == info.arena_bound_bytes, "%s: %llu live, not %llu", spec, (unsigned long long)most,
+          (unsigned long long)info.arena_bound_bytes);
+}
+
+/* "ph":"C" events with this name. */
+static size_t counters(const char *text, const char *name) {
+    size_t found = 0;
+    char mark[64];
+    snprintf(mark, sizeof mark, "{\"name\":\"%s\",\"ph\":\"C\"", name);
+    for (; (text = strstr(text, mark)); text++) found++;
+    return found;
+}
+
+static void check_trace(const eg_profile *profile, const char *spec) {
+    char path[512];
+    eg_error error;
+    snprintf(path, sizeof path, "%s/trace.json", test_folder());
+    CHECK_OK(eg_profile_trace(profile, path, &error), error);
+    FILE *file = fopen(path, "r");
+    CHECK(file, "no trace");
+    if (!file) return;
+    static char text[4 << 20];
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    CHECK(counters(text, "library") == EG_PROFILE_PHASES &&
+              counters(text, "library, most of a phase") == EG_PROFILE_PHASES,
+          "%s: %zu moments in the trace", spec, counters(text, "library"));
+    CHECK(counters(text, "arena, live") > 2, "%s: the arena stays as it is", spec);
+    const char *end = strrchr(text, '{');
+    CHECK(end && strstr(end, "\"bytes\":0}}\n]}"), "%s: something lives after the last run", spec);
+}
+
+TEST(profile, memory_over_time) {
+    static const char *const specs[] = {"cfc:autoncp:12:3,in=4", "ltc:autoncp:12:3,in=4",
+                                        "cfc:8,in=4,backbone=16x2,mixed=1/cfc:4,backbone=0"};
+    for (int i = 0; i < 6; i++) {
+        eg_context *context;
+        eg_model *model;
+        eg_profile *profile;
+        eg_error error;
+        const char *spec = specs[i / 2];
+        const eg_context_options options = {.size = sizeof options, .threads = 1 + (unsigned)i % 2};
+        const eg_profile_options how = {.batch = 4,
+                                        .seq = 6,
+                                        .runs = 12,
+                                        .no_ceilings = 1,
+                                        .no_compile = i % 2,
+                                        .recorder = {.skip = 2, .active = 3, .repeat = 1}};
+        CHECK_OK(eg_context_create(&context, &options, &error), error);
+        CHECK_OK(eg_model_open(context, spec, &model, &error), error);
+        CHECK_OK(eg_profile_model(model, spec, &how, &profile, &error), error);
+        check_moments(profile, spec);
+        check_order(profile, spec);
+        check_trace(profile, spec);
+        eg_profile_destroy(profile);
+        eg_model_destroy(model);
+        eg_context_destroy(context);
+    }
+    CHECK(!eg_profile_phase_name(EG_PROFILE_PHASES) && !eg_profile_phase_text(EG_PROFILE_PHASES),
+          "a phase past the last");
+}
+
 static void count(void *user) { ++*(int *)user; }
 
 TEST(profile, callbacks) {
@@ -95,6 +219,13 @@ TEST(profile, callbacks) {
     CHECK(eg_profile_metric(profile, EG_PROFILE_tflops).provenance == EG_UNAVAILABLE,
           "FLOPs of a callback");
     CHECK(!eg_profile_step(profile, 0) && !eg_profile_program(profile), "steps of a callback");
+    static const eg_profile_phase phases[] = {EG_PHASE_begin, EG_PHASE_warmup, EG_PHASE_timed,
+                                              EG_PHASE_end};
+    for (size_t i = 0; i < 4; i++)
+        CHECK(eg_profile_memory(profile, i) && eg_profile_memory(profile, i)->phase == phases[i],
+              "phase %zu of a callback", i);
+    CHECK(!eg_profile_memory(profile, 4) && !eg_profile_in_run(profile, 0),
+          "a callback is compiled");
     CHECK_FAILS(eg_profile_trace(profile, "/tmp/none.json", &error), error, EG_ERR_ARGUMENT,
                 "callback");
     CHECK_FAILS(eg_quick_profile(context, "", NULL, NULL, NULL, &profile, &error), error,

@@ -426,6 +426,36 @@ TEST(program, state_that_grows) {
     eg_context_destroy(context);
 }
 
+/* Three products one after the other: each needs what it reads and what it writes, and no more. */
+TEST(program, what_lives_at_each_step) {
+    enum { ROWS = 8, A = 32, B = 16, C = 48 };
+    static const uint64_t x_shape[] = {ROWS, A}, shapes[3][2] = {{A, B}, {B, C}, {C, A}};
+    static const uint64_t want[] = {ROWS * B * 4, ROWS * (B + C) * 4, ROWS * C * 4};
+    static const char *const names[] = {"a", "b", "c"};
+    eg_error error;
+    eg_context *context;
+    eg_graph *g;
+    eg_program *program;
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_graph_create(context, &g, &error), error);
+    eg_node y = eg_input(g, "x", EG_F32, 2, x_shape);
+    for (int i = 0; i < 3; i++) y = eg_matmul(g, y, eg_parameter(g, names[i], 2, shapes[i]));
+    const eg_output output = {"y", y};
+    CHECK_OK(eg_compile(context, g, 1, &output, NULL, &program, &error), error);
+    eg_program_info info;
+    eg_program_info_get(program, &info);
+    CHECK(info.run_steps == 3, "%zu steps", info.run_steps);
+    for (size_t i = 0; i < 3; i++) {
+        eg_step_info step;
+        CHECK_OK(eg_program_step(program, i, &step, &error), error);
+        CHECK(step.live_bytes == want[i], "step %zu: %llu bytes live, not %llu", i,
+              (unsigned long long)step.live_bytes, (unsigned long long)want[i]);
+    }
+    eg_program_release(program);
+    eg_graph_destroy(g);
+    eg_context_destroy(context);
+}
+
 /* ---- several threads */
 typedef struct worker {
     model_run *shared;

@@ -56,6 +56,12 @@ TEST(project, one_step_by_hand) {
           "source '%s'", c->seconds.source);
     CHECK(near(c->tflops.value, 3e6 / ns * 1e-3) && near(c->bandwidth.value, 1.5e6 / ns),
           "%g TFLOP/s, %g GB/s", c->tflops.value, c->bandwidth.value);
+    CHECK(near(c->utilization.value, 3e6 / ns / 100) && c->utilization.provenance == EG_MODELLED,
+          "%g of a peak of 100 GFLOP/s", c->utilization.value);
+    const eg_unit_projection *gpu = &p.unit[EG_UNIT_GPU], *ane = &p.unit[EG_UNIT_NEURAL_ENGINE];
+    CHECK(near(gpu->utilization.value, gpu->tflops.value / 2) &&
+              near(ane->utilization.value, ane->tflops.value / 10),
+          "%g of 2 TFLOP/s, %g of 10", gpu->utilization.value, ane->utilization.value);
     CHECK(near(c->compute, 60000 / ns) && near(c->memory, 30000 / ns) &&
               near(c->compute + c->memory + c->overhead, 1),
           "shares %g %g %g", c->compute, c->memory, c->overhead);

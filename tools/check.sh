@@ -152,6 +152,32 @@ sys.exit(f"usable kernels: {usable}" if usable != {"ref"} else 0)'
     echo "no newer instruction, only ref kernels, $counted"
 }
 
+# page NAME MODEL OPTIONS...: a profile as a page and as a trace
+page() {
+    name=$1
+    shift
+    "$checks/gcc/elegans" profile "$@" --runs 50 --trace "$to/$name.trace.json" --output "$to/$name.json" >/dev/null
+    "$checks/gcc/elegans" report "$to/$name.json" -o "$to/$name.html"
+}
+
+# reports of every kind of model in light and dark, on a desk and on a phone, and their traces
+check_browser() {
+    command -v chromium >/dev/null || {
+        echo "skipped: there is no chromium here, and it could not be installed"
+        return
+    }
+    to=$checks/browser
+    rm -rf "$to" && mkdir -p "$to"
+    export XDG_CACHE_HOME="$checks/cache"
+    $make -j2 B="$checks/gcc" CC=gcc WERROR=1 "$checks/gcc/elegans"
+    page cfc cfc:16,in=4,backbone=64x2 --batch 8 --seq 16 --device M1,"M1 Max"
+    page autoncp cfc:autoncp:64:16,in=16 --batch 32 --seq 32 --threads 2
+    page ltc ltc:autoncp:28:8,in=3 --batch 4 --seq 16 --device all
+    page stacked cfc:8,in=4,mixed=1/cfc:4,backbone=0 --no-compile
+    "$checks/gcc/elegans" report "$to/cfc.json" --basic -o "$to/basic.html"
+    timeout 120 python3 tests/outside/browser.py "$to" --shots
+}
+
 # prints the path of a zig of our version, fetched once per user
 zig() {
     home=${XDG_CACHE_HOME:-$HOME/.cache}/elegans/zig-$zig_version
@@ -248,11 +274,14 @@ check_coverage() {
     echo "no folder of src/ is more than a point below tests/coverage.txt"
 }
 
+skipped=0
 for name in "$@"; do
     purposes="build check"
     [ "$name" != arm64 ] || purposes="build check arm64"
     [ "$name" != export ] || purposes="build check export"
     sh tools/deps.sh $purposes || exit 1
+    # a browser is large and not to be had everywhere: without one its check is skipped
+    [ "$name" != browser ] || command -v chromium >/dev/null || sh tools/deps.sh browser || :
     log=$checks/$name.log
     started=$(date +%s)
     (
@@ -266,5 +295,8 @@ for name in "$@"; do
         echo "FAIL  check-$name  ($seconds s, exit $status; the whole log: $log)"
         exit 1
     fi
-    printf 'ok    %-15s  (%s, %d s)\n' "check-$name" "$(tail -n 1 "$log")" "$seconds"
+    last=$(tail -n 1 "$log") word=ok
+    case "$last" in skipped:*) word=skip skipped=$((skipped + 1)) ;; esac
+    printf '%-4s  %-15s  (%s, %d s)\n' "$word" "check-$name" "$last" "$seconds"
 done
+[ $# -eq 1 ] || echo "$# checks, $skipped skipped"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing for the purposes named (build, check, arm64, export, peers): Debian's packages
+# Installs what is missing for the purposes named (build, check, arm64, export, browser, peers): Debian's packages
 # as root or through sudo, Homebrew's on a Mac. Where it may not, it prints the command and fails. Does
 # nothing, quickly, when all is there.
 set -eu
@@ -25,13 +25,16 @@ for purpose in "$@"; do
         apt="$apt gcc-arm-none-eabi libnewlib-arm-none-eabi gcc-arm-linux-gnueabihf
              libc6-dev-armhf-cross qemu-user"
         ;;
+    browser) # it needs letters to draw; on a Mac there is none that brew keeps beside others
+        apt="$apt chromium fonts-dejavu-core"
+        ;;
     peers)
         apt="$apt libopenblas-dev libblis-dev libdnnl-dev libsleef-dev"
         brew="$brew openblas sleef"
         [ "$(uname -m)" != x86_64 ] || apt="$apt libxsmm-dev"
         ;;
     *)
-        echo "deps: unknown purpose '$purpose' (build, check, arm64, export, peers)" >&2
+        echo "deps: unknown purpose '$purpose' (build, check, arm64, export, browser, peers)" >&2
         exit 2
         ;;
     esac

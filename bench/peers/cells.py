@@ -150,10 +150,10 @@ def torch_races(torch, library, seconds):
 # ---- onnxruntime
 
 
-def onnx_session(ort, model):
+def onnx_session(ort, model, level=None):
     options = ort.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL if level is None else level
     options.log_severity_level = 3
     return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 

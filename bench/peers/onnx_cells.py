@@ -25,7 +25,8 @@ class Graph:
         def values(shapes):
             return [helper.make_tensor_value_info(name, FLOAT, shape) for name, shape in shapes]
         graph = helper.make_graph(self.nodes, "cell", values(inputs), values(outputs), self.weights)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+        opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+        model = helper.make_model(graph, opset_imports=opsets)
         model.ir_version = 8
         checker.check_model(model)
         return model.SerializeToString()

@@ -21,6 +21,7 @@
 #include "elegans/profile.h"
 #include "elegans/program.h"
 #include "elegans/project.h"
+#include "elegans/quantize.h"
 #include "elegans/safetensors.h"
 #include "elegans/session.h"
 #include "elegans/table.h"

@@ -70,10 +70,15 @@ typedef struct eg_bench_result {
 EG_API eg_status eg_bench_copy(eg_context *context, uint64_t bytes, uint64_t iterations,
                                eg_bench_result *out, eg_error *error);
 /* Compute throughput: a product of m x k and k x n, weights packed beforehand, `iterations` times
- * (0 = as many as fit into a second). Only EG_F32 so far; another type is EG_ERR_UNSUPPORTED. */
+ * (0 = as many as fit into a second). Only EG_F32; another type is EG_ERR_UNSUPPORTED. */
 EG_API eg_status eg_bench_gemm(eg_context *context, eg_type type, uint64_t m, uint64_t n,
                                uint64_t k, uint64_t iterations, eg_bench_result *out,
                                eg_error *error);
+
+/* The same with a right side in small numbers, on one thread. */
+EG_API eg_status eg_bench_small(eg_context *context, const eg_quantization *how, uint64_t m,
+                                uint64_t n, uint64_t k, uint64_t iterations, eg_bench_result *out,
+                                eg_error *error);
 
 /* ---- every kernel of the table, on one typical size each, one thread */
 typedef struct eg_bench_kernel {

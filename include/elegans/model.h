@@ -56,6 +56,20 @@ EG_API size_t eg_model_count(const eg_model *model);
 EG_API const char *eg_model_tensor(const eg_model *model, size_t index, eg_tensor *out,
                                    int *is_trainable); /* NULL past the end */
 
+/* ---- small numbers. The values above are then what the small numbers stand for, and are only read. */
+typedef struct eg_model_quantization {
+    eg_quantization how; /* integers for the matrices, halves for every trainable tensor */
+    size_t keep_count;   /* tensors whose name contains one of these stay f32 */
+    const char *const *keep;
+} eg_model_quantization;
+/* From the values as they are, also of a model that is quantized already. Where there is no synapse the
+ * weight becomes 0. EG_ERR_NOT_FOUND: something to keep is not there; EG_ERR_ARGUMENT names the tensor
+ * in which a number is not finite. A model that failed is as it was. */
+EG_API eg_status eg_model_quantize(eg_model *model, const eg_model_quantization *how,
+                                   eg_error *error);
+/* The small numbers of a tensor; NULL = it is f32. */
+EG_API const eg_quantized *eg_model_small(const eg_model *model, size_t index);
+
 /* ---- units: what a model takes and gives may be in other units than those it computes in. Without
  * them, both are the same. */
 typedef struct eg_units {

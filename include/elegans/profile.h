@@ -190,7 +190,37 @@ typedef struct eg_profile_row {     /* a step, or all calls of an operation on o
                           no ceilings */
     double roof_share; /* of it */
     const char *bound; /* "compute", "L1", "L2", "L3", "DRAM", "overhead" or "unknown": static */
+    uint64_t
+        live; /* bytes of the arena that are needed at it or later: eg_step_info.live_bytes; of a
+                      group, the most */
 } eg_profile_row;
+
+/* Phases of a profile, in order; each ends with a moment. A callback has neither compile, prepare nor
+ * recorded. */
+#define EG_PROFILE_PHASE_MAP(X)                                             \
+    X(begin, "what was there before: the context, the model")               \
+    X(compile, "the program was made")                                      \
+    X(prepare, "weights, arena, states, inputs and outputs were made")      \
+    X(warmup, "runs that are not timed")                                    \
+    X(timed, "runs that are timed")                                         \
+    X(recorded, "runs that are recorded; the recorder has memory for them") \
+    X(end, "figures were computed, caches simulated")
+typedef enum eg_profile_phase {
+#define EG_PROFILE_PHASE_ENUM(name, text) EG_PHASE_##name,
+    EG_PROFILE_PHASE_MAP(EG_PROFILE_PHASE_ENUM)
+#undef EG_PROFILE_PHASE_ENUM
+        EG_PROFILE_PHASES
+} eg_profile_phase;
+EG_API const char *eg_profile_phase_name(eg_profile_phase phase); /* "compile"; static; NULL past */
+EG_API const char *eg_profile_phase_text(eg_profile_phase phase);
+/* What the library holds when a phase ends: bytes are EG_COUNTED, the time is EG_MEASURED. */
+typedef struct eg_profile_moment {
+    eg_profile_phase phase;
+    double seconds;                /* since the profile began */
+    uint64_t held;                 /* bytes of the context, all tags: also what was there before */
+    uint64_t peak;                 /* most that was held during the phase */
+    uint64_t by_tag[EG_TAG_COUNT]; /* of what is held */
+} eg_profile_moment;
 
 typedef struct eg_profile eg_profile; /* opaque */
 /* Compiles the model for this batch and length, runs it, records it. You own *out. */
@@ -214,15 +244,23 @@ EG_API size_t eg_profile_samples(const eg_profile *profile, const double **secon
  * end. */
 EG_API const eg_profile_row *eg_profile_step(const eg_profile *profile, size_t index);
 EG_API const eg_profile_row *eg_profile_operation(const eg_profile *profile, size_t index);
+/* Steps in the order in which a run does them, those of a scan once, in its place: row->live is how the
+ * memory of a run comes and goes. NULL past the end. */
+EG_API const eg_profile_row *eg_profile_in_run(const eg_profile *profile, size_t index);
+/* What the library held over time: runs take nothing, so that it changes between phases alone. NULL past
+ * the end. */
+EG_API const eg_profile_moment *eg_profile_memory(const eg_profile *profile, size_t index);
 EG_API const eg_ceilings *eg_profile_ceilings(const eg_profile *profile); /* NULL = not measured */
 EG_API void eg_profile_hardware(const eg_profile *profile, eg_hardware *out);
 EG_API const eg_program *eg_profile_program(const eg_profile *profile);   /* NULL = a callback */
 EG_API const eg_recorder *eg_profile_recorder(const eg_profile *profile); /* NULL = a callback */
-/* What was live at the peak. */
-EG_API uint64_t eg_profile_peak_tag(const eg_profile *profile, eg_tag tag);
+/* Bytes that are held while it runs, by what they are for. Compiling may have taken more for a while, which
+ * nobody tells apart: eg_profile_memory. */
+EG_API uint64_t eg_profile_run_tag(const eg_profile *profile, eg_tag tag);
 
-/* What was recorded, for others to open: Chrome's trace format (chrome://tracing, ui.perfetto.dev), and folded
- * stacks for flame graphs. Written beside and renamed. A callback has neither. */
+/* What was recorded, for others to open: Chrome's trace format (chrome://tracing, ui.perfetto.dev), with the
+ * phases and memory over time beside it, and folded stacks for flame graphs. Written beside and renamed. A
+ * callback has neither. */
 EG_API eg_status eg_profile_trace(const eg_profile *profile, const char *path, eg_error *error);
 EG_API eg_status eg_profile_stacks(const eg_profile *profile, const char *path, eg_error *error);
 

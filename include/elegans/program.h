@@ -78,6 +78,9 @@ typedef struct eg_step_info {
     double flops, bytes;       /* once; a scan's are those of all its steps */
     uint64_t body, body_steps; /* of a scan: index and number of its steps */
     char text[160];            /* a fused program: "tanh add mul"; a product: its epilogue */
+    /* Of the arena (the prologue: of what it derives), what holds values that this step or a later one
+     * needs. A scan has the most of its steps, and the most of a run is arena_bound_bytes. */
+    uint64_t live_bytes;
 } eg_step_info;
 EG_API eg_status eg_program_step(const eg_program *program, size_t index, eg_step_info *out,
                                  eg_error *error);
@@ -109,6 +112,9 @@ EG_API void eg_weights_end(eg_weights *weights);
 /* begin, copy, end; refused while something runs. Type and shape must be those of the parameter. */
 EG_API eg_status eg_weights_set(eg_weights *weights, const char *name, const eg_tensor *tensor,
                                 eg_error *error);
+/* The same for a parameter in small numbers, quantized as the graph says. */
+EG_API eg_status eg_weights_set_small(eg_weights *weights, const char *name,
+                                      const eg_quantized *quantized, eg_error *error);
 
 /* ---- instances */
 

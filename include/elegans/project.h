@@ -94,6 +94,7 @@ typedef struct eg_unit_projection {
     eg_metric tflops, bandwidth;      /* TFLOP/s, GB/s */
     double compute, memory, overhead; /* shares of the time; together 1 */
     const char *condition;            /* what must hold for it; static */
+    eg_metric utilization; /* ratio: tflops over the peak of these cores, or of the unit */
 } eg_unit_projection;
 typedef struct eg_projection {
     char chip[96];

@@ -24,6 +24,7 @@ extern const command cli_commands[]; /* ends with a row of NULLs */
 
 int cmd_bench(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
+int cmd_quantize(int argc, char **argv);
 int cmd_graph(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 int cmd_info(int argc, char **argv);

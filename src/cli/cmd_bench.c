@@ -6,8 +6,8 @@
 typedef struct bench_flags {
     context_flags context;
     const char *size, *dtype, *only;
-    uint64_t iterations, steps, rounds;
-    bool json;
+    uint64_t iterations, steps, rounds, block;
+    bool json, integers;
 } bench_flags;
 
 static void print_result(const char *what, const eg_bench_result *r) {
@@ -86,15 +86,27 @@ static int bench_gemm(eg_context *context, const bench_flags *flags) {
         return fail(EXIT_USAGE, "--size: '%s' is neither N nor MxNxK", flags->size);
     eg_type type;
     eg_error error;
-    if (eg_type_find(flags->dtype ? flags->dtype : "f32", &type, &error))
-        return fail(EXIT_USAGE, "--dtype: %s", error.message);
+    const char *dtype = flags->dtype ? flags->dtype : "f32";
+    if (strcmp(dtype, "int8") == 0 || strcmp(dtype, "int4") == 0)
+        dtype = dtype[3] == '8' ? "i8" : "i4";
+    if (eg_type_find(dtype, &type, &error)) return fail(EXIT_USAGE, "--dtype: %s", error.message);
+    if (type == EG_F32 && (flags->block || flags->integers))
+        return fail(EXIT_USAGE, "f32 has no scales: no --block, no --integers");
+    const eg_quantization how = {.type = type,
+                                 .per = flags->block ? EG_PER_BLOCK : EG_PER_CHANNEL,
+                                 .block = (uint32_t)flags->block,
+                                 .integers = flags->integers};
     eg_bench_result result;
-    if (eg_bench_gemm(context, type, shape[0], shape[1], shape[2], flags->iterations, &result,
-                      &error))
-        return fail(EXIT_FAILED, "%s", error.message);
-    char size[100];
-    snprintf(size, sizeof size, "%llux%llux%llu %s", (unsigned long long)shape[0],
-             (unsigned long long)shape[1], (unsigned long long)shape[2], eg_type_name(type));
+    eg_status status = type == EG_F32 ? eg_bench_gemm(context, type, shape[0], shape[1], shape[2],
+                                                      flags->iterations, &result, &error)
+                                      : eg_bench_small(context, &how, shape[0], shape[1], shape[2],
+                                                       flags->iterations, &result, &error);
+    if (status) return fail(EXIT_FAILED, "%s", error.message);
+    char size[100], block[32] = "";
+    if (flags->block) snprintf(block, sizeof block, "/%llu", (unsigned long long)flags->block);
+    snprintf(size, sizeof size, "%llux%llux%llu %s%s%s", (unsigned long long)shape[0],
+             (unsigned long long)shape[1], (unsigned long long)shape[2], eg_type_name(type), block,
+             flags->integers ? " integers" : "");
     return show_result(flags, "gemm", size, &result);
 }
 
@@ -157,6 +169,8 @@ static const struct {
 /* Options that the benchmark has no use for are mistakes. Returns -1 to go on. */
 static int check_flags(benchmark which, bench_flags *flags) {
     if (flags->rounds && which != TRAIN) return fail(EXIT_USAGE, "--rounds is for train");
+    if (which != GEMM && (flags->block || flags->integers))
+        return fail(EXIT_USAGE, "--block and --integers are for gemm");
     if (!benchmarks[which].of_models) {
         if (flags->steps) return fail(EXIT_USAGE, "--steps is for cells, train and latency");
         if (flags->only) return fail(EXIT_USAGE, "--case is for cells and train");
@@ -198,7 +212,11 @@ int cmd_bench(int argc, char **argv) {
     const option options[] = {
         {"--size", OPTION_TEXT, &flags.size, "S", "copy: bytes (64M); gemm: N or MxNxK"},
         {"--iterations", OPTION_COUNT, &flags.iterations, "N", "repetitions (copy 20, gemm: 1 s)"},
-        {"--dtype", OPTION_TEXT, &flags.dtype, "TYPE", "gemm: element type (f32)"},
+        {"--dtype", OPTION_TEXT, &flags.dtype, "TYPE",
+         "gemm: of the right side: f32, f16, bf16, i8, i4"},
+        {"--block", OPTION_COUNT, &flags.block, "N",
+         "gemm: i8, i4: numbers that share a scale (a row)"},
+        {"--integers", OPTION_FLAG, &flags.integers, NULL, "gemm: i8, i4: rows are made int8, too"},
         {"--case", OPTION_TEXT, &flags.only, "NAME", "cells, train: those whose name contains it"},
         {"--steps", OPTION_COUNT, &flags.steps, "N",
          "latency: 1000000; cells: 0.3 s, 100 cold; train: 0.1 s"},
@@ -216,6 +234,7 @@ int cmd_bench(int argc, char **argv) {
         "step of a model (a file or a spec), up to the slowest.",
         options,
         "  elegans bench gemm --size 128x256x512\n"
+        "  elegans bench gemm --size 1x4096x4096 --dtype i4 --block 32\n"
         "  elegans bench copy --size 1G --threads 1\n"
         "  elegans bench kernels softmax\n"
         "  elegans bench cells --case cfc\n"

@@ -5,7 +5,7 @@
 
 typedef struct figures {
     eg_model_info info;
-    uint64_t tensor_bytes; /* masks included */
+    uint64_t parameter_bytes, tensor_bytes; /* without masks, and with them */
     eg_metric flops, moved, memory;
 } figures;
 
@@ -14,11 +14,15 @@ static int count(eg_model *model, figures *f) {
     eg_error error;
     eg_stream_program *program;
     eg_tensor tensor;
+    int trainable;
     eg_model_info_get(model, &f->info);
-    for (size_t i = 0; eg_model_tensor(model, i, &tensor, NULL); i++) {
+    for (size_t i = 0; eg_model_tensor(model, i, &tensor, &trainable); i++) {
         uint64_t bytes = 0;
+        const eg_quantized *small = eg_model_small(model, i);
         eg_tensor_measure(&tensor, NULL, &bytes, NULL);
+        if (small) bytes = eg_quantized_bytes(small);
         f->tensor_bytes += bytes;
+        if (trainable) f->parameter_bytes += bytes;
     }
     eg_status status = eg_stream_compile(model, &program, &error);
     if (status && status != EG_ERR_UNSUPPORTED) return fail(EXIT_FAILED, "%s", error.message);
@@ -80,15 +84,20 @@ static const char *shape_text(const eg_tensor *tensor, char out[64]) {
     return out;
 }
 
+static const char *type_name(const eg_model *model, size_t index) {
+    const eg_quantized *small = eg_model_small(model, index);
+    return eg_type_name(small ? small->how.type : EG_F32);
+}
+
 static void print_tensors(const eg_model *model) {
     char shape[64];
     eg_tensor tensor;
     int trainable;
     const char *name;
-    print_section("tensors", "f32, as in torch's state-dict");
+    print_section("tensors", "as in torch's state-dict");
     for (size_t i = 0; (name = eg_model_tensor(model, i, &tensor, &trainable)); i++)
         printf("  %-52s %-14s%s%s%s\n", name, shape_text(&tensor, shape), style_dim(),
-               trainable ? "" : "mask", style_end());
+               trainable ? type_name(model, i) : "mask", style_end());
 }
 
 static void print_figures(const figures *f, const char *title) {
@@ -97,8 +106,7 @@ static void print_figures(const figures *f, const char *title) {
              (unsigned long long)f->info.outputs);
     print_title(title, value);
     snprintf(value, sizeof value, "%llu, %s; %s with masks", (unsigned long long)f->info.parameters,
-             format_bytes(text, f->info.parameters * sizeof(float)),
-             format_bytes(other, f->tensor_bytes));
+             format_bytes(text, f->parameter_bytes), format_bytes(other, f->tensor_bytes));
     print_row("parameters", value, "counted");
     snprintf(value, sizeof value, "%llu numbers, %s", (unsigned long long)f->info.state,
              format_bytes(text, f->info.state * sizeof(float)));
@@ -193,6 +201,7 @@ static json *tensors_json(const eg_model *model) {
         for (unsigned k = 0; k < tensor.rank; k++) json_append_count(shape, tensor.shape[k]);
         json_put_text(entry, "name", name);
         json_put(entry, "shape", shape);
+        json_put_text(entry, "type", type_name(model, i));
         json_put_flag(entry, "trainable", trainable);
         json_append(list, entry);
     }

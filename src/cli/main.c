@@ -20,6 +20,7 @@ const command cli_commands[] = {
     {"diagnose", "what slows models down on this machine, and a checklist", cmd_diagnose},
     {"run", "run a model over sequences, or as a filter in a pipe", cmd_run},
     {"convert", "write a model, or the tensors of one, as a model file", cmd_convert},
+    {"quantize", "write a model in small numbers: f16, bf16, int8, int4", cmd_quantize},
     {"export", "write a model as C source", cmd_export},
     {"demo", "train a network to balance a pole, and watch it", cmd_demo},
     {"help", "explain a command", cmd_help},

@@ -19,6 +19,11 @@ int profile_print(const eg_profile *profile, const eg_analysis *analysis, const 
 json *profile_json(eg_context *context, const eg_profile *profile, const eg_analysis *analysis,
                    unsigned parts);
 
+/* ---- profile_memory.c: memory over time */
+void memory_print(const eg_profile *profile);
+json *memory_phases_json(const eg_profile *profile);
+json *memory_arena_json(const eg_profile *profile);
+
 /* ---- profile_devices.c: the same program on other chips; -1 to go on, or the exit code */
 enum { DEVICES_MOST = 64 };
 typedef struct device {

@@ -111,6 +111,11 @@ json *devices_json(const devices *d) {
         json_put_number(object, "high", u->high);
         json_put_number(object, "tflops", u->tflops.value);
         json_put_number(object, "gbps", u->bandwidth.value);
+        json_put_number(object, "utilization", u->utilization.value);
+        json_put_number(object, "compute_share", u->compute);
+        json_put_number(object, "memory_share", u->memory);
+        json_put_number(object, "overhead_share", u->overhead);
+        json_put_text(object, "condition", u->condition);
         json_put_text(object, "provenance", eg_provenance_name(EG_MODELLED));
         json_put_text(object, "compute_check", eg_check_name(v->compute.check));
         json_put_text(object, "compute_text", v->compute.text);

@@ -49,6 +49,7 @@ static json *row_json(const eg_profile_row *row) {
     json_put_number(object, "roof", row->roof);
     json_put_number(object, "roof_share", row->roof_share);
     json_put_text(object, "bound", row->bound);
+    json_put_count(object, "live", row->live);
     return object;
 }
 
@@ -81,9 +82,9 @@ static json *ceilings_json(const eg_ceilings *c) {
 static json *memory_json(const eg_profile *profile) {
     json *object = json_new_object();
     for (int tag = 0; tag < EG_TAG_COUNT; tag++)
-        if (eg_profile_peak_tag(profile, (eg_tag)tag))
+        if (eg_profile_run_tag(profile, (eg_tag)tag))
             json_put_count(object, eg_tag_name((eg_tag)tag),
-                           eg_profile_peak_tag(profile, (eg_tag)tag));
+                           eg_profile_run_tag(profile, (eg_tag)tag));
     return object;
 }
 
@@ -140,7 +141,11 @@ json *profile_json(eg_context *context, const eg_profile *profile, const eg_anal
         json_put(document, "operations", rows_json(profile, eg_profile_operation));
         json_put(document, "steps", rows_json(profile, eg_profile_step));
     }
-    if (parts & PART_MEMORY) json_put(document, "memory_at_peak", memory_json(profile));
+    if (parts & PART_MEMORY) {
+        json_put(document, "memory_in_runs", memory_json(profile));
+        json_put(document, "memory_over_time", memory_phases_json(profile));
+        json_put(document, "arena", memory_arena_json(profile));
+    }
     if (parts & PART_HARDWARE) json_put(document, "hardware", hardware_json(profile));
     if (eg_profile_ceilings(profile))
         json_put(document, "ceilings", ceilings_json(eg_profile_ceilings(profile)));

@@ -148,11 +148,12 @@ static void print_memory(const eg_profile *profile) {
     char value[64];
     print_section("memory", "");
     print_metrics(profile, ids);
-    print_section("at the peak", "by what it is for");
+    print_section("while it runs", "by what it is for");
     for (int tag = 0; tag < EG_TAG_COUNT; tag++)
-        if (eg_profile_peak_tag(profile, (eg_tag)tag))
+        if (eg_profile_run_tag(profile, (eg_tag)tag))
             print_row(eg_tag_name((eg_tag)tag),
-                      format_bytes(value, eg_profile_peak_tag(profile, (eg_tag)tag)), "counted");
+                      format_bytes(value, eg_profile_run_tag(profile, (eg_tag)tag)), "counted");
+    memory_print(profile);
 }
 
 static void print_hardware(const eg_profile *profile) {

@@ -16,11 +16,22 @@ void report_markdown(const report *r);
 /* Text with what HTML would take for marks turned into names. */
 void report_text(FILE *file, const char *text);
 
-/* ---- report_roofline.c, report_charts.c: pictures, as SVG inside of the page */
+/* ---- report_bars.c: what pictures are made of, SVG inside of the page. Places and lengths of bars are
+ * shares of the width, 0 to 1; what goes beyond is cut off. */
+void report_picture(const report *r, double height, const char *what); /* end it with </svg> */
+void report_bars(const report *r, size_t rows, const char *what);      /* the same */
+void report_bar_text(const report *r, size_t row, const char *name, const char *value);
+void report_bar_part(const report *r, size_t row, double from, double to, const char *class,
+                     const char *title);
+void report_bar_range(const report *r, size_t row, double from, double to); /* a thin line */
+void report_legend(const report *r, const char *class, const char *name);
+
+/* ---- report_roofline.c, report_charts.c, report_memory.c, report_devices.c */
 void report_roofline(const report *r);
 void report_breakdown(const report *r); /* time by operation */
 void report_histogram(const report *r); /* times of runs */
-void report_memory(const report *r);    /* what was live at the peak */
+void report_phases(const report *r);    /* what the library held over time */
+void report_arena(const report *r);     /* what a run needs over time */
 void report_devices(const report *r);   /* projections to other chips, where there are any */
 
 /* ---- numbers */

@@ -24,32 +24,51 @@ const char *report_value(char out[64], const json *metric) {
     else if (strcmp(unit, "s") == 0) snprintf(out, 64, "%s", format_seconds(text, value));
     else if (strcmp(unit, "B") == 0)
         snprintf(out, 64, "%s", format_bytes(text, value > 0 ? (uint64_t)value : 0));
+    else if (fabs(value) >= 1e4 && fabs(value) < 1e9) snprintf(out, 64, "%.0f %s", value, unit);
     else snprintf(out, 64, "%.4g %s", value, unit);
     return out;
 }
 
 static const char style[] =
-    ":root{--back:#fff;--text:#1a1a1a;--dim:#666;--line:#ddd;--card:#f6f7f9;--blue:#2166ac;"
-    "--red:#b2182b;--green:#1b7837}@media(prefers-color-scheme:dark){:root{--back:#141414;--text:#e6e6e6;"
-    "--dim:#999;--line:#333;--card:#1e1e1e;--blue:#6baed6;--red:#f4a582;--green:#7fbf7b}}"
+    ":root{--back:#fff;--text:#1a1a1a;--dim:#5f6368;--line:#ddd;--card:#f6f7f9;--track:#eceef1;"
+    "--blue:#2166ac;--red:#b2182b;--green:#1b7837;--grey:#7d8590;--faint:#c3c9d1;--c0:#2166ac;"
+    "--c1:#d98c00;--c2:#1b7837;--c3:#8e4ec6;--c4:#00838f;--c5:#c2185b;--c6:#6d4c41;--c7:#9e9d24;"
+    "--c8:#5c6bc0;--c9:#757575}"
+    "@media(prefers-color-scheme:dark){:root{--back:#141414;--text:#e6e6e6;--dim:#9aa0a6;"
+    "--line:#333;--card:#1e1e1e;--track:#262626;--blue:#6baed6;--red:#f4a582;--green:#7fbf7b;"
+    "--grey:#8b949e;--faint:#4a4f57;--c0:#6baed6;--c1:#e8b04a;--c2:#7fbf7b;--c3:#b794e6;"
+    "--c4:#4db6ac;--c5:#f06292;--c6:#bcaaa4;--c7:#d4d15c;--c8:#9fa8da;--c9:#9e9e9e}}"
     "*{box-sizing:border-box}body{background:var(--back);color:var(--text);font:15px/1.5 system-ui,"
-    "sans-serif;margin:0 auto;max-width:960px;padding:24px 16px 60px}h1{font-size:22px;margin:0}"
-    "h2{font-size:17px;margin:36px 0 8px;border-bottom:1px solid var(--line);padding-bottom:4px}"
-    ".small,.dim{color:var(--dim);font-size:13px}.verdict{background:var(--card);border-left:4px solid "
-    "var(--blue);padding:14px 18px;margin:18px 0;font-size:17px;border-radius:4px}"
-    ".grid-of{display:grid;grid-template-columns:repeat(auto-fill,minmax(200px,1fr));gap:10px}"
+    "sans-serif;margin:0 auto;max-width:960px;padding:24px 16px 60px;overflow-wrap:anywhere}"
+    "h1{font-size:22px;margin:0}h2{font-size:17px;margin:36px 0 8px;border-bottom:1px solid "
+    "var(--line);padding-bottom:4px}h3{font-size:14px;font-weight:600;margin:22px 0 4px}"
+    ".small,.dim{color:var(--dim);font-size:13px}.verdict{background:var(--card);border-left:4px "
+    "solid var(--blue);padding:14px 18px;margin:18px 0;font-size:17px;border-radius:4px}"
+    ".grid-of{display:grid;grid-template-columns:repeat(auto-fill,minmax(165px,1fr));gap:10px}"
     ".figure{background:var(--card);padding:10px 12px;border-radius:4px}.figure b{display:block;"
-    "font-size:18px;font-weight:600}.figure .none{font-size:13px;font-weight:400;color:var(--dim)}"
-    ".mark{font-size:11px;border:1px solid var(--line);border-radius:8px;padding:0 6px;color:var(--dim)}"
-    ".mark.measured{color:var(--blue)}.mark.counted{color:var(--green)}.mark.unavailable{color:"
-    "var(--red)}.wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:13px}"
-    "th,td{text-align:right;padding:3px 8px;border-bottom:1px solid var(--line);white-space:nowrap}"
-    "th:first-child,td:first-child,th:nth-child(2),td:nth-child(2),td:last-child,th:last-child{"
-    "text-align:left}th{color:var(--dim);font-weight:500}svg{width:100%;height:auto;font:12px system-ui,"
-    "sans-serif}svg text{fill:var(--text)}svg .small{fill:var(--dim);font-size:12px}.grid{stroke:"
-    "var(--line)}.roof{stroke:var(--red);stroke-width:1.5}.dot{fill:var(--blue);fill-opacity:.6;"
-    "stroke:var(--back)}.bar{fill:var(--blue)}.bar.second{fill:var(--green)}.bar.third{fill:var(--dim)}"
-    "li{margin:6px 0}";
+    "font-size:16px;font-weight:600}.figure .none{font-size:13px;font-weight:400;color:var(--dim)}"
+    ".mark{font-size:11px;border:1px solid var(--line);border-radius:8px;padding:0 6px;color:"
+    "var(--dim)}.mark.measured{color:var(--blue)}.mark.counted{color:var(--green)}"
+    ".mark.unavailable{color:var(--red)}.wide{overflow-x:auto;margin:8px 0}table{border-collapse:collapse;"
+    "width:100%;font-size:13px;overflow-wrap:normal}th,td{text-align:right;padding:3px 8px;"
+    "border-bottom:1px solid var(--line);white-space:nowrap}th:first-child,td:first-child,"
+    "th:nth-child(2),td:nth-child(2),td:last-child,th:last-child{text-align:left}th{color:var(--dim);"
+    "font-weight:500}svg{display:block;width:100%;font:12px system-ui,sans-serif}svg text{fill:"
+    "var(--text)}svg .small{fill:var(--dim);font-size:12px}.grid{stroke:var(--line)}.roof{stroke:"
+    "var(--red);stroke-width:1.5}.range{stroke:var(--text)}svg .name{paint-order:stroke;stroke:"
+    "var(--back);stroke-width:4px}.dot{fill:var(--blue);fill-opacity:.6;"
+    "stroke:var(--back)}.track{fill:var(--track)}.bar{fill:var(--blue)}.bar.second{fill:var(--green)}"
+    ".bar.third{fill:var(--grey)}.faint{fill:var(--faint)}.key{display:inline-block;margin-right:14px}"
+    ".key i{display:inline-block;width:10px;height:10px;border-radius:2px;margin-right:5px}"
+    "i.faint{background:var(--faint)}li{margin:6px 0}";
+
+/* One colour each, in pictures and in what explains them. */
+static void write_style(FILE *file) {
+    fprintf(file, "<style>%s", style);
+    for (int i = 0; i < 10; i++)
+        fprintf(file, ".tag%d{fill:var(--c%d)}i.tag%d{background:var(--c%d)}", i, i, i, i);
+    fprintf(file, "</style>");
+}
 
 /* ---- figures */
 static void write_figure(FILE *file, const char *name, const json *metric) {
@@ -238,10 +257,12 @@ void report_html(const report *r) {
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
         "content=\"width=device-width,initial-scale=1\"><title>");
     report_text(f, json_text(r->run, "model"));
-    fprintf(f, "</title><style>%s</style></head><body>\n<h1>", style);
+    fprintf(f, "</title>");
+    write_style(f);
+    fprintf(f, "</head><body>\n<h1>");
     report_text(f, json_text(r->run, "model"));
-    fprintf(f, "</h1><p class=\"dim\">batch %.0f, %.0f steps, %s; ", json_number(r->run, "batch"),
-            json_number(r->run, "seq"),
+    fprintf(f, "</h1><p class=\"dim\">batch %.0f, %.0f step%s, %s; ", json_number(r->run, "batch"),
+            json_number(r->run, "seq"), json_number(r->run, "seq") > 1 ? "s" : "",
             json_flag(r->run, "compiled") ? "compiled" : "not compiled");
     report_text(f, json_text(json_get(r->run, "machine"), "chip"));
     fprintf(f, "</p>\n<p class=\"verdict\">");
@@ -258,8 +279,14 @@ void report_html(const report *r) {
     report_histogram(r);
     fprintf(f, "<h2>Memory</h2>\n");
     write_figures(r, "metrics", memory);
-    fprintf(f, "<p class=\"dim\">held at the peak, by what it is for</p>\n");
-    report_memory(r);
+    if (json_get(r->run, "memory_over_time")) {
+        fprintf(f, "<h3>Over the profile</h3>\n");
+        report_phases(r);
+    }
+    if (json_get(r->run, "arena")) {
+        fprintf(f, "<h3>The arena in a run</h3>\n");
+        report_arena(r);
+    }
     fprintf(f, "<h2>Hardware</h2>\n");
     write_figures(r, "hardware", hardware);
     fprintf(f, "<p></p>\n");

@@ -37,6 +37,42 @@ static void write_findings(const report *r, const char *key, const char *title) 
     }
 }
 
+static void write_memory(const report *r) {
+    const json *moments = json_get(json_get(r->run, "memory_over_time"), "moments");
+    if (!json_length(moments)) return;
+    fprintf(r->file,
+            "\n## Memory over time\n\nBytes are counted, times are measured.\n\n| end of | at "
+            "| held | most in it |\n|---|---:|---:|---:|\n");
+    for (size_t i = 0; i < json_length(moments); i++) {
+        const json *m = json_item(moments, i);
+        const double held = json_number(m, "held"), peak = json_number(m, "peak");
+        char at[32], a[32], b[32];
+        fprintf(r->file, "| %s | %s | %s | %s |\n", json_text(m, "phase"),
+                format_seconds(at, json_number(m, "seconds")),
+                format_bytes(a, held > 0 ? (uint64_t)held : 0),
+                format_bytes(b, peak > 0 ? (uint64_t)peak : 0));
+    }
+}
+
+static void write_devices(const report *r) {
+    const json *devices = json_get(r->run, "devices");
+    if (!json_length(devices)) return;
+    fprintf(r->file,
+            "\n## On other chips\n\n| chip | unit | time | likely | TFLOP/s | GB/s | of peak | "
+            "provenance |\n|---|---|---:|---|---:|---:|---:|---|\n");
+    for (size_t i = 0; i < json_length(devices); i++) {
+        const json *d = json_item(devices, i);
+        char time[32], low[32], high[32];
+        fprintf(r->file, "| %s | %s | %s | %s to %s | %.3g | %.3g | %.2g %% | %s |\n",
+                json_text(d, "name"), json_text(d, "best_unit"),
+                format_seconds(time, json_number(d, "seconds")),
+                format_seconds(low, json_number(d, "low")),
+                format_seconds(high, json_number(d, "high")), json_number(d, "tflops"),
+                json_number(d, "gbps"), 100 * json_number(d, "utilization"),
+                json_text(d, "provenance"));
+    }
+}
+
 void report_markdown(const report *r) {
     const json *operations = json_get(r->run, "operations"), *time = json_get(r->run, "time");
     static const char *const names[] = {"mean", "p50", "p90", "p99"};
@@ -65,7 +101,9 @@ void report_markdown(const report *r) {
                 json_number(row, "gbps"), share, json_text(row, "bound"));
     }
     write_metrics(r, "metrics", "Figures");
+    write_memory(r);
     write_metrics(r, "hardware", "Hardware");
+    write_devices(r);
     if (r->basic) return;
     write_findings(r, "bottlenecks", "Bottlenecks");
     write_findings(r, "opportunities", "Optimization opportunities");

@@ -2,9 +2,9 @@
 #include "report.h"
 
 #include <math.h>
-#include <string.h>
 
-enum { WIDTH = 760, HEIGHT = 420, LEFT = 64, RIGHT = 150, TOP = 16, BOTTOM = 46 };
+/* Across in hundredths of the width, down in pixels: letters stay as large as they are. */
+enum { LEFT = 9, RIGHT = 98, HEIGHT = 400, TOP = 28, BOTTOM = 46 };
 
 typedef struct axes {
     FILE *file;
@@ -12,7 +12,7 @@ typedef struct axes {
 } axes;
 
 static double x_of(const axes *a, double intensity) {
-    return LEFT + (log10(intensity) - a->x0) / (a->x1 - a->x0) * (WIDTH - LEFT - RIGHT);
+    return LEFT + (log10(intensity) - a->x0) / (a->x1 - a->x0) * (RIGHT - LEFT);
 }
 static double y_of(const axes *a, double gflops) {
     return HEIGHT - BOTTOM - (log10(gflops) - a->y0) / (a->y1 - a->y0) * (HEIGHT - TOP - BOTTOM);
@@ -26,39 +26,42 @@ static double ceiling(const report *r, const char *stem) {
 }
 
 static void draw_grid(const axes *a) {
-    for (double d = ceil(a->x0); d <= a->x1; d++)
-        fprintf(
-            a->file,
-            "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/><text x=\"%.1f\" "
-            "y=\"%d\" text-anchor=\"middle\">%g</text>\n",
-            x_of(a, pow(10, d)), x_of(a, pow(10, d)), TOP, HEIGHT - BOTTOM, x_of(a, pow(10, d)),
-            HEIGHT - BOTTOM + 18, pow(10, d));
-    for (double d = ceil(a->y0); d <= a->y1; d++)
+    for (double d = ceil(a->x0); d <= a->x1; d++) {
+        const double x = x_of(a, pow(10, d));
         fprintf(a->file,
-                "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/><text x=\"%d\" "
-                "y=\"%.1f\" text-anchor=\"end\">%g</text>\n",
-                LEFT, WIDTH - RIGHT, y_of(a, pow(10, d)), y_of(a, pow(10, d)), LEFT - 8,
-                y_of(a, pow(10, d)) + 4, pow(10, d));
+                "<line class=\"grid\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"%d\" y2=\"%d\"/><text "
+                "class=\"small\" x=\"%.2f%%\" y=\"%d\" text-anchor=\"middle\">%g</text>\n",
+                x, x, TOP, HEIGHT - BOTTOM, x, HEIGHT - BOTTOM + 18, pow(10, d));
+    }
+    for (double d = ceil(a->y0); d <= a->y1; d++) {
+        const double y = y_of(a, pow(10, d));
+        fprintf(a->file,
+                "<line class=\"grid\" x1=\"%d%%\" x2=\"%d%%\" y1=\"%.1f\" y2=\"%.1f\"/><text "
+                "class=\"small\" x=\"%d%%\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n",
+                LEFT, RIGHT, y, y, LEFT - 1, y + 4, pow(10, d));
+    }
     fprintf(a->file,
-            "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">FLOP per byte moved</text><text "
-            "transform=\"translate(16 %d) rotate(-90)\" text-anchor=\"middle\">GFLOP/s</text>\n",
-            (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, (TOP + HEIGHT - BOTTOM) / 2);
+            "<text x=\"%d%%\" y=\"%d\" text-anchor=\"middle\">FLOP per byte moved</text><text "
+            "x=\"0\" y=\"14\">GFLOP/s</text>\n",
+            (LEFT + RIGHT) / 2, HEIGHT - 8);
 }
 
-/* A slope up to the peak, and its name where it meets it. */
-static void draw_roof(const axes *a, const char *name, double gbps, double peak, double label_y) {
+/* A slope up to the peak, and its name where it begins: above it or, where another slope is near, below;
+ * in any case below the name before it. */
+static void draw_roof(const axes *a, const char *name, double gbps, double peak, bool below,
+                      double *label) {
     if (!(gbps > 0)) return;
     double from = pow(10, a->x0), start = from * gbps;
     if (start < pow(10, a->y0)) {
         start = pow(10, a->y0);
         from = start / gbps;
     }
-    const double knee = peak / gbps;
+    *label = fmax(*label + 15, y_of(a, start) + (below ? 16 : -12));
     fprintf(a->file,
-            "<line class=\"roof\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/><text x=\"%d\" "
-            "y=\"%.1f\" class=\"small\">%s: %.3g GB/s</text>\n",
-            x_of(a, from), y_of(a, start), x_of(a, knee), y_of(a, peak), WIDTH - RIGHT + 10,
-            label_y, name, gbps);
+            "<line class=\"roof\" x1=\"%.2f%%\" y1=\"%.1f\" x2=\"%.2f%%\" y2=\"%.1f\"/><text "
+            "class=\"small name\" x=\"%.2f%%\" y=\"%.1f\">%s</text>\n",
+            x_of(a, from), y_of(a, start), x_of(a, peak / gbps), y_of(a, peak), x_of(a, from) + 0.5,
+            *label, name);
 }
 
 static void draw_dots(const report *r, const axes *a) {
@@ -68,7 +71,7 @@ static void draw_dots(const report *r, const axes *a) {
         const double x = json_number(row, "intensity"), y = json_number(row, "gflops");
         const double share = json_number(row, "share");
         if (!(x > 0) || !(y > 0)) continue;
-        fprintf(a->file, "<circle class=\"dot\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"><title>",
+        fprintf(a->file, "<circle class=\"dot\" cx=\"%.2f%%\" cy=\"%.1f\" r=\"%.1f\"><title>",
                 x_of(a, x), y_of(a, y), 3 + 22 * sqrt(share > 0 ? share : 0));
         const char *const parts[] = {json_text(row, "operation"), json_text(row, "kernel"),
                                      json_text(row, "shape")};
@@ -96,23 +99,25 @@ void report_roofline(const report *r) {
         if (y > 0) low = fmin(low, y / 2);
     }
     const axes a = {r->file, log10(x0), log10(x1), log10(fmin(low, peak / 100)), log10(peak * 1.6)};
-    fprintf(r->file, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"roofline\">\n", WIDTH,
-            HEIGHT);
+    report_picture(r, HEIGHT, "roofline");
     draw_grid(&a);
-    fprintf(r->file,
-            "<line class=\"roof\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/><text x=\"%d\" "
-            "y=\"%.1f\" class=\"small\">FMA: %.4g GFLOP/s</text>\n",
-            LEFT, WIDTH - RIGHT, y_of(&a, peak), y_of(&a, peak), WIDTH - RIGHT + 10,
-            y_of(&a, peak) + 4, peak);
+    fprintf(
+        r->file,
+        "<line class=\"roof\" x1=\"%d%%\" x2=\"%d%%\" y1=\"%.1f\" y2=\"%.1f\"/><text x=\"%d%%\" "
+        "y=\"%.1f\" class=\"small\" text-anchor=\"end\">FMA</text>\n",
+        LEFT, RIGHT, y_of(&a, peak), y_of(&a, peak), RIGHT, y_of(&a, peak) - 6);
     static const char *const levels[] = {"l1", "l2", "l3", "dram"}, *const names[] = {"L1", "L2",
                                                                                       "L3", "DRAM"};
-    double label = y_of(&a, peak) + 28;
-    for (int i = 0; i < 4; i++) {
-        draw_roof(&a, names[i], ceiling(r, levels[i]), peak, label);
-        if (ceiling(r, levels[i]) > 0) label += 18;
-    }
+    double label = y_of(&a, peak);
+    for (int i = 0; i < 4; i++)
+        draw_roof(&a, names[i], ceiling(r, levels[i]), peak, i == 2, &label);
     draw_dots(r, &a);
     fprintf(r->file,
-            "</svg>\n<p class=\"small\">One dot per operation, as large as its share of the time; "
-            "ceilings measured on this machine. A function such as tanh counts as one FLOP.</p>\n");
+            "</svg>\n<p class=\"small\">One dot per operation, as large as its share of the "
+            "time. Measured on this machine: FMA %.4g GFLOP/s",
+            peak);
+    for (int i = 0; i < 4; i++)
+        if (ceiling(r, levels[i]) > 0)
+            fprintf(r->file, ", %s %.3g GB/s", names[i], ceiling(r, levels[i]));
+    fprintf(r->file, ". A function such as tanh counts as one FLOP.</p>\n");
 }

@@ -158,7 +158,8 @@ eg_status eg_program_step(const eg_program *p, size_t index, eg_step_info *out, 
                           .columns = step->columns,
                           .operands = step->operands,
                           .flops = step->flops,
-                          .bytes = step->bytes};
+                          .bytes = step->bytes,
+                          .live_bytes = step->live * sizeof(float)};
     step_part(p, index, out);
     if (step->run == eg__run_fused) {
         if (step->u.fused.flat) {
@@ -166,7 +167,7 @@ eg_status eg_program_step(const eg_program *p, size_t index, eg_step_info *out, 
             out->columns = step->u.fused.flat;
         }
         fused_text(&step->u.fused.program, out->text, sizeof out->text);
-    } else if (step->run == eg__run_gemm) {
+    } else if (step->run == eg__run_gemm || step->run == eg__run_gemm_small) {
         const eg__step_gemm *g = &step->u.gemm;
         out->depth = g->k_timed ? g->k * eg__max(p->length, 1) : g->k;
         if (g->products) out->rows *= g->products;

@@ -33,6 +33,10 @@ struct eg_weights {
 eg_status eg__weights_attach(eg_weights *weights, eg_program *program, const eg__derived **out,
                              eg_error *error);
 
+/* eg_weights_set_small between eg_weights_begin and eg_weights_end. */
+eg_status eg__weights_fill_small(eg_weights *weights, const char *name,
+                                 const eg_quantized *quantized, eg_error *error);
+
 const eg_program *eg__instance_program(const eg_instance *instance);
 /* From now on its runs are recorded; NULL = no more. The record has a ring for each thread. */
 void eg__instance_record(eg_instance *instance, eg__record *record);

@@ -105,12 +105,51 @@ eg_status eg_weights_set(eg_weights *weights, const char *name, const eg_tensor 
     const eg__leaf *leaf = eg__leaf_find(&weights->program->parameters, name, NULL);
     if (!leaf) return eg__fail(error, EG_ERR_NOT_FOUND, "no parameter '%s'", name ? name : "");
     eg_status status = eg__leaf_check(leaf, tensor, false, error);
+    if (!status && leaf->type != EG_F32)
+        status = eg__fail(error, EG_ERR_ARGUMENT, "'%s' is in small numbers: eg_weights_set_small",
+                          name);
     if (!status) status = eg_weights_begin(weights, 0, error);
     if (status) return status;
     if (leaf->elements)
         memcpy(weights->data + leaf->offset, tensor->data, leaf->elements * sizeof(float));
     eg_weights_end(weights);
     return EG_OK;
+}
+
+static bool same_quantization(const eg_quantization *a, const eg_quantization *b) {
+    if (a->type != b->type) return false;
+    if (a->type == EG_F16 || a->type == EG_BF16) return true;
+    return a->per == b->per && (a->per != EG_PER_BLOCK || a->block == b->block) &&
+           !a->symmetric == !b->symmetric;
+}
+
+eg_status eg__weights_fill_small(eg_weights *weights, const char *name,
+                                 const eg_quantized *quantized, eg_error *error) {
+    const eg__leaf *leaf = eg__leaf_find(&weights->program->parameters, name, NULL);
+    if (!leaf) return eg__fail(error, EG_ERR_NOT_FOUND, "no parameter '%s'", name ? name : "");
+    eg_status status = eg__leaf_check(leaf, &quantized->values, false, error);
+    if (!status && (leaf->type == EG_F32 || !same_quantization(&leaf->how, &quantized->how)))
+        status = eg__fail(error, EG_ERR_ARGUMENT, "'%s' is quantized in another way", name);
+    if (status) return status;
+    const eg__stored_layout *layout = &leaf->small.layout;
+    char *to = (char *)(weights->data + leaf->offset);
+    uint64_t bytes = 0;
+    eg_tensor_measure(&quantized->values, NULL, &bytes, NULL);
+    const size_t scales = leaf->small.scales;
+    if (bytes) memcpy(to, quantized->values.data, (size_t)bytes);
+    if (scales) memcpy(to + layout->scale, quantized->scale, scales * sizeof *quantized->scale);
+    if (leaf->small.has_zeros) memcpy(to + layout->zero, quantized->zero, scales);
+    return EG_OK;
+}
+
+eg_status eg_weights_set_small(eg_weights *weights, const char *name, const eg_quantized *quantized,
+                               eg_error *error) {
+    if (!weights || !quantized) return eg__fail(error, EG_ERR_ARGUMENT, "no weights or no numbers");
+    eg_status status = eg_weights_begin(weights, 0, error);
+    if (status) return status;
+    status = eg__weights_fill_small(weights, name, quantized, error);
+    eg_weights_end(weights);
+    return status;
 }
 
 /* ---- other programs of the same model */
@@ -127,6 +166,9 @@ static eg_status check_same(const eg_program *a, const eg_program *b, eg_error *
         const eg_tensor tensor = eg__leaf_tensor(x, (void *)x);
         eg_status status = eg__leaf_check(y, &tensor, false, error);
         if (status) return status;
+        if (eg__is_small(x->type) && !same_quantization(&x->how, &y->how))
+            return eg__fail(error, EG_ERR_ARGUMENT, "parameter '%.80s' is quantized in another way",
+                            x->name);
     }
     return EG_OK;
 }

@@ -257,6 +257,8 @@ eg_status eg__model_config_read(eg_context *context, const char *text, size_t le
         status = eg__model_units_read(model, json_object_get(document, "units"), error);
     if (!status && version)
         status = eg__model_notes_read(model, json_object_get(document, "notes"), error);
+    if (!status && version)
+        status = eg__model_small_read(model, json_object_get(document, "quantization"), error);
     json_decref(document);
     if (status) eg_model_destroy(model);
     else *out = model;
@@ -344,6 +346,9 @@ eg_status eg__model_config_write(const eg_model *model, char **text, eg_error *e
         json_object_set_new(document, "units", eg__model_units_json(model));
     if (document && model->note_count)
         json_object_set_new(document, "notes", eg__model_notes_json(model));
+    json_t *small = eg__model_small_json(model);
+    if (document && small) json_object_set_new(document, "quantization", small);
+    else json_decref(small);
     *text = document ? dump(model->memory, document) : NULL;
     json_decref(document);
     return *text ? EG_OK : eg__fail(error, EG_ERR_MEMORY, "no memory to describe a model");

@@ -3,6 +3,7 @@
 #include "formats/file.h"
 #include "formats/safetensors.h"
 
+#include <float.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -78,9 +79,67 @@ static eg_status copy_tensor(eg_model *model, const eg__parameter *p, const char
     return EG_OK;
 }
 
+/* ---- small numbers: NAME, NAME.scale and NAME.zero. int4 is a list of bytes, two numbers to each. */
+static eg_status take_bytes(const tensor_source *from, const char *name, eg_type type,
+                            uint64_t count, void *to, eg_error *error) {
+    eg_tensor tensor;
+    uint64_t elements = 0, bytes = 0;
+    eg_status status = eg_safetensors_tensor(from->file, name, &tensor, error);
+    if (!status) status = eg_tensor_measure(&tensor, &elements, &bytes, error);
+    if (status) return status;
+    if (tensor.type != type || elements != count)
+        return eg__fail(error, EG_ERR_FORMAT,
+                        "'%.100s' is %llu of %s, its quantization says %llu of %s", name,
+                        (unsigned long long)elements, eg_type_name(tensor.type),
+                        (unsigned long long)count, eg_type_name(type));
+    if (bytes) memcpy(to, tensor.data, (size_t)bytes);
+    return EG_OK;
+}
+
+/* What must be there when the values are. */
+static eg_status take_part(const tensor_source *from, const char *name, eg_type type,
+                           uint64_t count, void *to, eg_error *error) {
+    eg_status status = take_bytes(from, name, type, count, to, error);
+    return status == EG_ERR_NOT_FOUND ? eg__fail(error, EG_ERR_FORMAT, "no tensor '%.150s'", name)
+                                      : status;
+}
+
+static eg_status check_scales(const eg_quantized *q, const char *name, eg_error *error) {
+    const int low = q->how.type == EG_I4 ? -8 : -128, high = q->how.type == EG_I4 ? 7 : 127;
+    for (uint64_t i = 0; i < q->scales; i++) {
+        if (!(q->scale[i] >= 0) || q->scale[i] > FLT_MAX)
+            return eg__fail(error, EG_ERR_FORMAT, "'%.100s' has a scale of %g", name,
+                            (double)q->scale[i]);
+        if (q->zero && (q->zero[i] < low || q->zero[i] > high))
+            return eg__fail(error, EG_ERR_FORMAT, "'%.100s' has a zero point of %d", name,
+                            q->zero[i]);
+    }
+    return EG_OK;
+}
+
+static eg_status copy_small(eg_model *model, const tensor_source *from, const eg__parameter *p,
+                            const char *name, eg_error *error) {
+    const eg_quantized *q = &p->small;
+    char other[72 + EG__NAME_MAX];
+    uint64_t elements = 0, bytes = 0;
+    if (!from->file) return eg__fail(error, EG_ERR_UNSUPPORTED, "small numbers in an .npz");
+    eg_status status = eg_tensor_measure(&q->values, &elements, &bytes, error);
+    const bool packed = q->how.type == EG_I4;
+    if (!status)
+        status = take_bytes(from, name, packed ? EG_U8 : q->how.type, packed ? bytes : elements,
+                            q->values.data, error);
+    snprintf(other, sizeof other, "%s.scale", name);
+    if (!status && q->scale) status = take_part(from, other, EG_F32, q->scales, q->scale, error);
+    snprintf(other, sizeof other, "%s.zero", name);
+    if (!status && q->zero) status = take_part(from, other, EG_I8, q->scales, q->zero, error);
+    if (!status) status = check_scales(q, name, error);
+    return status ? status : eg__parameter_widen(model, p, error);
+}
+
 static eg_status copy_one(eg_model *model, const tensor_source *from, const eg__parameter *p,
                           const char *name, eg_error *error) {
     eg_tensor tensor;
+    if (eg__parameter_is_small(p)) return copy_small(model, from, p, name, error);
     eg_status status = from->archive ? eg_npz_read(from->archive, name, &tensor, error)
                                      : eg_safetensors_tensor(from->file, name, &tensor, error);
     if (status) return status;
@@ -155,25 +214,74 @@ eg_status eg_model_open(eg_context *context, const char *file_or_spec, eg_model 
 }
 
 /* ---- writing */
+typedef struct tensor_list {
+    size_t count;
+    const char **names;
+    eg_tensor *tensors;
+    char (*made)[8 + EG__NAME_MAX]; /* names that are not the model's own */
+} tensor_list;
+
+static void add_tensor(tensor_list *list, const char *name, const char *suffix,
+                       const eg_tensor *tensor) {
+    char *made = list->made[list->count];
+    snprintf(made, sizeof *list->made, "%s%s", name, suffix);
+    list->names[list->count] = made;
+    list->tensors[list->count++] = *tensor;
+}
+
+static void add_small(tensor_list *list, const eg__parameter *p) {
+    const eg_quantized *q = &p->small;
+    eg_tensor values = q->values;
+    uint64_t bytes = 0;
+    eg_tensor_measure(&values, NULL, &bytes, NULL);
+    if (values.type == EG_I4) values = (eg_tensor){EG_U8, 1, {bytes}, values.data};
+    const unsigned rank = q->how.per == EG_PER_BLOCK ? 2 : 1;
+    const eg_tensor scale = {EG_F32, rank, {rank == 2 ? q->rows : q->scales, q->groups}, q->scale};
+    eg_tensor zero = scale;
+    zero.type = EG_I8;
+    zero.data = q->zero;
+    add_tensor(list, p->name, "", &values);
+    if (q->scale) add_tensor(list, p->name, ".scale", &scale);
+    if (q->zero) add_tensor(list, p->name, ".zero", &zero);
+}
+
+/* A file in small numbers leaves out the masks that follow from a wiring: they would be most of it. */
+static void list_tensors(const eg_model *model, tensor_list *list) {
+    bool small = false;
+    for (size_t i = 0; i < model->parameter_count; i++)
+        small = small || eg__parameter_is_small(&model->parameters[i]);
+    for (size_t i = 0; i < model->parameter_count; i++) {
+        const eg__parameter *p = &model->parameters[i];
+        eg_tensor values;
+        eg_model_tensor(model, i, &values, NULL);
+        if (eg__parameter_is_small(p)) add_small(list, p);
+        else if (!small || !p->is_mask || !model->layers[p->layer].wiring)
+            add_tensor(list, p->name, "", &values);
+    }
+}
+
 eg_status eg_model_save(const eg_model *model, const char *path, eg_error *error) {
     if (!model || !path) return eg__fail(error, EG_ERR_ARGUMENT, "no model or no path");
     char *config;
     eg_status status = eg__model_config_write(model, &config, error);
     if (status) return status;
     eg_error reason = {EG_ERR_MEMORY, ""};
-    const size_t count = model->parameter_count;
-    const char **names =
-        eg__memory_take_array(model->memory, EG_TAG_FILE, count + 1, sizeof *names, &reason);
-    eg_tensor *tensors =
-        eg__memory_take_array(model->memory, EG_TAG_FILE, count + 1, sizeof *tensors, &reason);
-    if (names && tensors) {
-        for (size_t i = 0; i < count; i++) names[i] = eg_model_tensor(model, i, &tensors[i], NULL);
+    const size_t room = 3 * model->parameter_count + 1;
+    tensor_list list = {0};
+    list.names =
+        eg__memory_take_array(model->memory, EG_TAG_FILE, room, sizeof *list.names, &reason);
+    list.tensors =
+        eg__memory_take_array(model->memory, EG_TAG_FILE, room, sizeof *list.tensors, &reason);
+    list.made = eg__memory_take_array(model->memory, EG_TAG_FILE, room, sizeof *list.made, &reason);
+    if (list.names && list.tensors && list.made) {
+        list_tensors(model, &list);
         const eg_pair metadata[] = {{"elegans", config}, {"format", "pt"}};
-        status =
-            eg__safetensors_save(model->memory, path, count, names, tensors, 2, metadata, error);
+        status = eg__safetensors_save(model->memory, path, list.count, list.names, list.tensors, 2,
+                                      metadata, error);
     } else status = eg__fail(error, reason.status, "%s", reason.message);
-    eg__memory_give(model->memory, (void *)names);
-    eg__memory_give(model->memory, tensors);
+    eg__memory_give(model->memory, (void *)list.names);
+    eg__memory_give(model->memory, list.tensors);
+    eg__memory_give(model->memory, list.made);
     eg__memory_give(model->memory, config);
     return status;
 }

@@ -19,9 +19,16 @@ static void add_leaf(eg__lowering *l, eg__leaves *leaves, const char *name, cons
     leaf->rank = node->rank;
     memcpy(leaf->shape, node->shape, sizeof leaf->shape);
     leaf->elements = (size_t)eg__node_elements(node);
+    size_t floats = eg__round_up(leaf->elements, 16);
+    bool fits = true;
+    if (eg__is_small(node->type)) {
+        leaf->how = eg__small_quantization(node);
+        fits = eg__small_parameter_of(node, &leaf->small);
+        floats = leaf->small.layout.bytes / sizeof(float);
+    }
     if (offset) {
         leaf->offset = *offset;
-        if (!eg__size_add(*offset, eg__round_up(leaf->elements, 16), offset))
+        if (!fits || !eg__size_add(*offset, floats, offset))
             eg__lower_fail(l, EG_ERR_OVERFLOW, "'%s' is too large", name);
     }
     leaves->count++;
@@ -148,6 +155,7 @@ static void link(eg__lowering *l) {
         p->scratch_size = eg__max(p->scratch_size,
                                   eg__round_up(eg__step_scratch(step, eg__max(p->length, 1)), 16));
     }
+    eg__lower_live(l);
 }
 
 static void release(eg__lowering *l) {

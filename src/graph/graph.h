@@ -56,6 +56,13 @@ bool eg__same_shape(const eg__node *a, const eg__node *b);
 /* "[3, 4]" for messages; `out` holds 160 bytes. */
 const char *eg__shape_text(const eg__node *node, char out[160]);
 
+/* Types that only parameters are kept in; see op_widen.c. */
+static inline bool eg__is_small(eg_type type) {
+    return type == EG_F16 || type == EG_BF16 || type == EG_I8 || type == EG_I4;
+}
+eg_node eg__graph_leaf(eg_graph *graph, eg__op_id op, const char *name, eg_type type, unsigned rank,
+                       const uint64_t *shape);
+
 /* Remembers the first mistake and returns the node {0}. */
 eg_node eg__graph_mistake(eg_graph *graph, eg_status status, const char *format, ...)
     EG_PRINTF(3, 4);

@@ -194,6 +194,11 @@ void eg__lower_unit(eg__lowering *l, uint32_t unit);
 void eg__lower_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
                       const eg__fused_program *epilogue, size_t count, eg__operand *operands);
 
+void eg__lower_small_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
+                            const eg__fused_program *epilogue, size_t count, eg__operand *operands);
+void eg__lower_find_bias(const eg__fused_program *epilogue, const eg__view *home,
+                         const eg__operand *operands, eg__step_gemm *out);
+
 /* Bytes of an operand of a fused program on rows x columns. */
 double eg__fused_operand_bytes(eg__fused_kind kind, double rows, double columns);
 /* How a fused operand sees (rows, columns) when `split` axes make the rows; false = it cannot. */
@@ -206,5 +211,8 @@ typedef struct eg__plan {
 } eg__plan;
 eg_status eg__plan_memory(eg__memory *memory, size_t count, eg__buffer *const *buffers, bool reuse,
                           eg__plan *out, eg_error *error);
+
+/* ---- live.c: how much of that holds something at each step of the program */
+void eg__lower_live(eg__lowering *l);
 
 #endif

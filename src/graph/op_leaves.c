@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-static eg_node add_leaf(eg_graph *graph, eg__op_id op, const char *name, eg_type type,
-                        unsigned rank, const uint64_t *shape) {
+eg_node eg__graph_leaf(eg_graph *graph, eg__op_id op, const char *name, eg_type type, unsigned rank,
+                       const uint64_t *shape) {
     if (!graph) return (eg_node){0};
     if (!name || !name[0] || strlen(name) > 200)
         return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "%s: a name of 1 to 200 letters is needed",
@@ -12,7 +12,9 @@ static eg_node add_leaf(eg_graph *graph, eg__op_id op, const char *name, eg_type
     if (rank > EG_RANK_MAX || (rank && !shape))
         return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "%s '%s': rank %u is not within 0..%d",
                                  eg__op_row(op)->name, name, rank, EG_RANK_MAX);
-    if (type != EG_F32 && (type != EG_I32 || op != EG__GRAPH_input))
+    const bool fits = type == EG_F32 || (type == EG_I32 && op == EG__GRAPH_input) ||
+                      (op == EG__GRAPH_parameter && eg__is_small(type));
+    if (!fits)
         return eg__graph_mistake(graph, EG_ERR_UNSUPPORTED, "%s '%s': type '%s'",
                                  eg__op_row(op)->name, name, eg_type_name(type));
     for (uint32_t i = 1; i <= graph->size; i++)
@@ -35,13 +37,13 @@ static eg_node add_leaf(eg_graph *graph, eg__op_id op, const char *name, eg_type
 
 eg_node eg_input(eg_graph *graph, const char *name, eg_type type, unsigned rank,
                  const uint64_t *shape) {
-    return add_leaf(graph, EG__GRAPH_input, name, type, rank, shape);
+    return eg__graph_leaf(graph, EG__GRAPH_input, name, type, rank, shape);
 }
 eg_node eg_parameter(eg_graph *graph, const char *name, unsigned rank, const uint64_t *shape) {
-    return add_leaf(graph, EG__GRAPH_parameter, name, EG_F32, rank, shape);
+    return eg__graph_leaf(graph, EG__GRAPH_parameter, name, EG_F32, rank, shape);
 }
 eg_node eg_state(eg_graph *graph, const char *name, unsigned rank, const uint64_t *shape) {
-    return add_leaf(graph, EG__GRAPH_state, name, EG_F32, rank, shape);
+    return eg__graph_leaf(graph, EG__GRAPH_state, name, EG_F32, rank, shape);
 }
 
 eg_node eg_constant(eg_graph *graph, const eg_tensor *tensor) {

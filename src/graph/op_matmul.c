@@ -185,8 +185,8 @@ static bool is_at(const eg__operand *operand, const eg__view *home) {
 }
 
 /* An epilogue that adds a bias and nothing else: a product of one row can begin with it. */
-static void find_bias(const eg__fused_program *p, const eg__view *home, const eg__operand *more,
-                      eg__step_gemm *g) {
+void eg__lower_find_bias(const eg__fused_program *p, const eg__view *home, const eg__operand *more,
+                         eg__step_gemm *g) {
     const eg__fused_instruction *code = &p->code[0];
     if (p->length != 1 || code->op != EG__FUSED_ADD) return;
     const uint8_t places[] = {code->a, code->b};
@@ -232,7 +232,7 @@ static void lower_product(eg__lowering *l, uint32_t id, const eg__view *home,
                                   .has_epilogue = epilogue != NULL};
     if (epilogue) {
         step.u.gemm.epilogue = *epilogue;
-        find_bias(epilogue, home, more, &step.u.gemm);
+        eg__lower_find_bias(epilogue, home, more, &step.u.gemm);
     }
     step.flops = flops(l->graph, node) +
                  (epilogue ? (double)epilogue->operations * (double)eg__node_elements(node) : 0);
@@ -305,7 +305,9 @@ void eg__lower_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
                       const eg__fused_program *epilogue, size_t count, eg__operand *operands) {
     const eg__node *node = eg__lower_node(l, id);
     if (l->status || !eg__node_elements(node)) return;
-    if (is_plain(l, id)) lower_product(l, id, home, epilogue, count, operands);
+    if (node->op == EG__GRAPH_small_matmul)
+        eg__lower_small_matmul(l, id, home, epilogue, count, operands);
+    else if (is_plain(l, id)) lower_product(l, id, home, epilogue, count, operands);
     else lower_products(l, id, home);
 }
 

@@ -5,6 +5,7 @@
 #include "graph/record.h"
 #include "base/threads.h"
 #include "graph/graph.h"
+#include "graph/small.h"
 #include "kernels/kernels.h"
 
 /* ---- memory a step reads and writes: every operand lies in a space, whose address is known when
@@ -71,6 +72,14 @@ typedef struct eg__step_gemm {
     size_t products; /* of an item, each of `rows` rows with a right side of its own; 0 = all rows
                         have the same right side */
     size_t a_step, b_step, c_step; /* from product to product */
+    /* right sides in small numbers: how they are packed, and the kernel for them */
+    struct eg__step_small_side {
+        eg__gemm_small_function *kernel; /* NULL = f32 */
+        eg__small_layout layout;
+        eg_type type;
+        uint32_t groups;
+        bool has_offsets, integers;
+    } small;
     bool has_epilogue;
     uint8_t bias,
         sum; /* operands of an epilogue that does nothing but sum = c + bias; 0 = it does more */
@@ -84,6 +93,20 @@ typedef struct eg__step_pack {
     bool panels;                /* of one matrix are the items; else: */
     size_t products, from_step; /* matrices of an item, and from one to the next */
 } eg__step_pack;
+
+/* operands: from, to */
+typedef struct eg__step_widen {
+    eg__small_parameter from;
+} eg__step_widen;
+
+/* operands: to, the table (see small_table.h), then the parameters */
+typedef struct eg__step_pack_small {
+    size_t k, n;
+    eg__small_layout layout;
+    eg_type type;
+    uint32_t groups, pieces;
+    bool has_offsets;
+} eg__step_pack_small;
 
 /* operands: from, to. A copy between strided places of the same shape; axis 0 is the items. */
 typedef struct eg__step_copy {
@@ -147,10 +170,13 @@ struct eg__step {
     uint32_t node;       /* what it computes, in the optimised graph */
     const char *name;    /* "gemm", "fused", ...; static */
     double flops, bytes; /* of all items, once */
+    size_t live;         /* floats that the plan keeps for values needed now or later */
     union {
         eg__step_fused fused;
         eg__step_gemm gemm;
         eg__step_pack pack;
+        eg__step_widen widen;
+        eg__step_pack_small pack_small;
         eg__step_copy copy;
         eg__step_rows rows_;
         eg__step_dropout dropout;
@@ -161,10 +187,11 @@ struct eg__step {
     } u;
 };
 
-eg__step_function eg__run_fused, eg__run_gemm, eg__run_pack, eg__run_copy, eg__run_reduce,
-    eg__run_column_sum, eg__run_softmax, eg__run_norm, eg__run_rms_norm, eg__run_argmax,
-    eg__run_gather, eg__run_scatter, eg__run_dropout, eg__run_synapses, eg__run_synapses_dv,
-    eg__run_synapses_dp, eg__run_place, eg__run_scan;
+eg__step_function eg__run_fused, eg__run_gemm, eg__run_pack, eg__run_widen, eg__run_pack_small,
+    eg__run_gemm_small, eg__run_copy, eg__run_reduce, eg__run_column_sum, eg__run_softmax,
+    eg__run_norm, eg__run_rms_norm, eg__run_argmax, eg__run_gather, eg__run_scatter,
+    eg__run_dropout, eg__run_synapses, eg__run_synapses_dv, eg__run_synapses_dp, eg__run_place,
+    eg__run_scan;
 
 /* Runs a list of steps, each over all its items, on the threads of the run. */
 void eg__steps_run(const eg__run *run, const eg__step *steps, size_t count);
@@ -179,6 +206,10 @@ static inline void eg__step_one(const eg__step *step, const eg__frame *frame) {
 static inline size_t eg__step_items(const eg__step *step, size_t length) {
     return step->timed ? step->items * length : step->items;
 }
+/* The epilogue of a product, for so many rows. */
+void eg__epilogue_fill(const eg__step *step, const eg__frame *frame, size_t rows,
+                       eg__fused_epilogue *out);
+size_t eg__small_step_scratch(const eg__step *step, size_t length);
 /* Floats of scratch memory that one thread needs for `step`. */
 size_t eg__step_scratch(const eg__step *step, size_t length);
 
@@ -191,6 +222,9 @@ typedef struct eg__leaf {
     size_t offset;   /* parameters and states: in their buffer, in floats */
     size_t elements; /* all of them */
     bool timed;      /* axis 0 is time: a shorter run touches less of it */
+    /* parameters in small numbers */
+    eg_quantization how;
+    eg__small_parameter small;
 } eg__leaf;
 
 typedef struct eg__leaves {

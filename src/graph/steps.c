@@ -24,8 +24,8 @@ void eg__run_fused(const eg__step *step, const eg__frame *frame) {
 }
 
 /* ---- products */
-static void epilogue_fill(const eg__step *step, const eg__frame *frame, size_t rows,
-                          eg__fused_epilogue *out) {
+void eg__epilogue_fill(const eg__step *step, const eg__frame *frame, size_t rows,
+                       eg__fused_epilogue *out) {
     out->kernel = frame->run->kernels->fused_f32;
     out->args.program = &step->u.gemm.epilogue;
     out->args.rows = rows;
@@ -80,7 +80,7 @@ void eg__run_gemm(const eg__step *step, const eg__frame *frame) {
         return;
     }
     eg__fused_epilogue fused;
-    if (g->has_epilogue) epilogue_fill(step, frame, m, &fused);
+    if (g->has_epilogue) eg__epilogue_fill(step, frame, m, &fused);
     if (m == 1) { /* straight to what gemm would call */
         const eg__gemv_f32_args row = {g->n, k, a, b, c, NULL};
         kernels->gemv_f32(&row);
@@ -455,6 +455,7 @@ size_t eg__step_scratch(const eg__step *step, size_t length) {
     if (step->run == eg__run_synapses || step->run == eg__run_synapses_dv ||
         step->run == eg__run_synapses_dp)
         return eg__synapses_scratch(step->u.synapses.sources, step->u.synapses.targets);
+    if (step->run == eg__run_gemm_small) return eg__small_step_scratch(step, length);
     if (step->run != eg__run_gemm) return 0;
     const eg__step_gemm *g = &step->u.gemm;
     const size_t items = g->products ? 1 : eg__step_items(step, length);

@@ -7,6 +7,7 @@
 #include "kernels/fused.h"
 #include "kernels/gemm.h"
 #include "kernels/rows.h"
+#include "kernels/small.h"
 #include "kernels/synapses.h"
 
 /* ---- what a kernel of each operation looks like */
@@ -26,6 +27,9 @@ typedef void eg__gather_f32_function(const eg__gather_f32_args *args);
 typedef void eg__synapses_f32_function(const eg__synapses_f32_args *args);
 typedef void eg__synapses_dv_f32_function(const eg__synapses_back_f32_args *args);
 typedef void eg__synapses_dp_f32_function(const eg__synapses_back_f32_args *args);
+typedef void eg__gemm_small_function(const eg__gemm_small_args *args);
+typedef eg__gemm_small_function eg__gemm_f16_function, eg__gemm_bf16_function, eg__gemm_i8_function,
+    eg__gemm_i4_function, eg__gemm_i8i8_function, eg__gemm_i4i8_function;
 /* n elements; rounding to nearest, ties to even; a NaN stays a (quiet) NaN */
 typedef void eg__f16_to_f32_function(size_t n, const uint16_t *x, float *y);
 typedef void eg__f32_to_f16_function(size_t n, const float *x, uint16_t *y);

@@ -33,9 +33,8 @@ static eg_node backbone(eg__builder *b, eg_node q) {
 /* A head: linear, its weight masked where the cell is wired. */
 static eg_node head(eg__builder *b, eg_node q, const char *cell, const char *name, eg_node mask) {
     eg_graph *g = b->graph;
-    eg_node weight = eg__builder_parameter(b, "%s.%s.weight", cell, name);
+    eg_node weight = eg__builder_masked(b, mask, "%s.%s.weight", cell, name);
     eg_node bias = eg__builder_parameter(b, "%s.%s.bias", cell, name);
-    if (mask.id) weight = eg_mul(g, weight, mask);
     return eg_add(g, eg_matmul_transposed(g, q, 0, weight, 1), bias);
 }
 

@@ -45,6 +45,8 @@ void eg_model_destroy(eg_model *model) {
         eg__memory_give(model->memory, layer->recurrent);
         eg__memory_give(model->memory, layer->sensory);
     }
+    for (size_t i = 0; i < model->parameter_count; i++)
+        eg_quantized_release(model->context, &model->parameters[i].small);
     eg__memory_give(model->memory, model->parameters);
     eg__memory_give(model->memory, model->values);
     eg__memory_give(model->memory, model->spec);
@@ -231,8 +233,12 @@ eg_status eg_model_weights(const eg_model *model, eg_weights *weights, eg_error 
         const eg__parameter *p = &model->parameters[i];
         eg_tensor tensor;
         if (eg_weights_tensor(weights, p->name, &tensor, NULL)) continue; /* a mask, or not used */
-        memcpy(tensor.data, eg__parameter_values(model, p), eg__parameter_size(p) * sizeof(float));
+        if (eg__parameter_is_small(p))
+            status = eg__weights_fill_small(weights, p->name, &p->small, error);
+        else
+            memcpy(tensor.data, eg__parameter_values(model, p),
+                   eg__parameter_size(p) * sizeof(float));
     }
     eg_weights_end(weights);
-    return EG_OK;
+    return status;
 }

@@ -63,7 +63,8 @@ typedef struct eg__parameter {
     uint64_t shape[2];
     bool is_mask; /* constant: follows from the wiring */
     size_t layer;
-    size_t offset; /* of its values in the model */
+    size_t offset;      /* of its values in the model */
+    eg_quantized small; /* what the values come from; all zero = they are themselves */
 } eg__parameter;
 
 typedef struct eg__note {
@@ -101,6 +102,14 @@ static inline float *eg__parameter_values(const eg_model *model, const eg__param
     return model->values + p->offset;
 }
 size_t eg__parameter_size(const eg__parameter *p);
+static inline bool eg__parameter_is_small(const eg__parameter *p) {
+    return p->small.values.data != NULL;
+}
+/* The values of a small parameter from its numbers. */
+eg_status eg__parameter_widen(eg_model *model, const eg__parameter *p, eg_error *error);
+/* Memory for small numbers; the values stay. EG_ERR_ARGUMENT for a mask. */
+eg_status eg__parameter_shrink(eg_model *model, eg__parameter *p, const eg_quantization *how,
+                               eg_error *error);
 /* Names as files and specs have them; NULL past the last. */
 const char *eg__activation_name(unsigned activation);
 const char *eg__mode_name(unsigned mode);
@@ -124,6 +133,8 @@ typedef struct eg__builder {
     eg_node *nodes; /* per parameter of the model; made when they are asked for first */
 } eg__builder;
 eg_node eg__builder_parameter(eg__builder *b, const char *format, ...) EG_PRINTF(2, 3);
+/* The same, times a mask: small numbers are zero already where there is no synapse. */
+eg_node eg__builder_masked(eg__builder *b, eg_node mask, const char *format, ...) EG_PRINTF(3, 4);
 /* x W' + bias, as torch stores them: NAME.weight and NAME.bias */
 eg_node eg__builder_linear(eg__builder *b, eg_node x, const char *name);
 

@@ -7,18 +7,43 @@
 #include <string.h>
 
 /* ---- parameters */
-eg_node eg__builder_parameter(eg__builder *b, const char *format, ...) {
+static eg_node make_parameter(eg_graph *g, const eg__parameter *p) {
+    return eg__parameter_is_small(p)
+               ? eg_parameter_small(g, p->name, &p->small.how, p->rank, p->shape)
+               : eg_parameter(g, p->name, p->rank, p->shape);
+}
+
+static const eg__parameter *find(const eg__builder *b, const char *format, va_list arguments) {
     char name[EG__NAME_MAX], inner[64];
-    va_list arguments;
-    va_start(arguments, format);
     vsnprintf(inner, sizeof inner, format, arguments);
-    va_end(arguments);
     snprintf(name, sizeof name, "%s%s", b->prefix, inner);
     const eg__parameter *p = eg__model_parameter(b->model, name);
-    if (!p) return eg__graph_mistake(b->graph, EG_ERR_ARGUMENT, "no parameter '%s'", name);
+    if (!p) eg__graph_mistake(b->graph, EG_ERR_ARGUMENT, "no parameter '%s'", name);
+    return p;
+}
+
+static eg_node node_of(const eg__builder *b, const eg__parameter *p) {
     eg_node *node = &b->nodes[p - b->model->parameters];
-    if (!node->id) *node = eg_parameter(b->graph, name, p->rank, p->shape);
+    if (!node->id) *node = make_parameter(b->graph, p);
     return *node;
+}
+
+eg_node eg__builder_parameter(eg__builder *b, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const eg__parameter *p = find(b, format, arguments);
+    va_end(arguments);
+    return p ? node_of(b, p) : (eg_node){0};
+}
+
+eg_node eg__builder_masked(eg__builder *b, eg_node mask, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const eg__parameter *p = find(b, format, arguments);
+    va_end(arguments);
+    if (!p) return (eg_node){0};
+    const eg_node node = node_of(b, p);
+    return mask.id && !eg__parameter_is_small(p) ? eg_mul(b->graph, node, mask) : node;
 }
 
 eg_node eg__builder_linear(eg__builder *b, eg_node x, const char *name) {
@@ -31,7 +56,7 @@ eg_node eg__builder_linear(eg__builder *b, eg_node x, const char *name) {
 static void make_parameters(eg__builder *b) {
     for (size_t i = 0; i < b->model->parameter_count; i++) {
         const eg__parameter *p = &b->model->parameters[i];
-        if (!p->is_mask) b->nodes[i] = eg_parameter(b->graph, p->name, p->rank, p->shape);
+        if (!p->is_mask) b->nodes[i] = make_parameter(b->graph, p);
     }
 }
 

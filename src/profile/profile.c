@@ -34,6 +34,7 @@ static eg_status time_runs(eg_profile *p, work *w, eg_error *error) {
     for (uint64_t i = 0; i < warmup; i++) once(w);
     const uint64_t runs =
         runs_for(&p->options, (double)(eg_clock_ns() - start) * 1e-9 / (double)warmup);
+    eg__profile_moment(p, EG_PHASE_warmup);
     eg_error reason = {EG_ERR_MEMORY, ""};
     if (w->status) return w->status;
     p->samples =
@@ -53,6 +54,7 @@ static eg_status time_runs(eg_profile *p, work *w, eg_error *error) {
     if (eg_memory_growth_check(p->context, &mark, 0, &growth, NULL) == EG_OK)
         p->metrics[EG_PROFILE_leaked] = (eg_metric){(double)growth.total, EG_COUNTED, "B",
                                                     "held after the timed runs minus before"};
+    eg__profile_moment(p, EG_PHASE_timed);
     return w->status ? w->status
                      : eg_statistics_of(p->context, p->sample_count, p->samples, &p->time, error);
 }
@@ -102,6 +104,7 @@ static eg_status record_runs(eg_profile *p, work *w, eg_error *error) {
         status = w->status;
     }
     eg_instance_record(w->instance, NULL, NULL);
+    eg__profile_moment(p, EG_PHASE_recorded);
     if (!status) status = eg__profile_rows(p, error);
     if (!status) status = add_up(p, around, error);
     eg__memory_give(p->memory, around);
@@ -157,27 +160,31 @@ static eg_status begin(eg_context *context, const char *name, const eg_profile_o
     eg_memory_empty_cache(context);
     eg_memory_query(context, EG_TAG_COUNT, before, NULL);
     eg_memory_reset_peak(context);
-    if (status) eg_profile_destroy(*out);
-    return status;
+    if (status) {
+        eg_profile_destroy(*out);
+        return status;
+    }
+    eg__profile_moment(*out, EG_PHASE_begin);
+    return EG_OK;
 }
 
-/* The runs take nothing: what lives now lived at the peak. */
-static void keep_peak(eg_profile *p) {
-    for (int tag = 0; tag < EG_TAG_COUNT; tag++) {
-        eg_memory_figures figures = {0};
-        eg_memory_query(p->context, (eg_tag)tag, &figures, NULL);
-        p->peak_by_tag[tag] = figures.current;
-    }
+/* Every phase has a peak of its own; the highest of them is that of the profile. */
+static void keep_figures(eg_profile *p) {
+    eg_memory_query(p->context, EG_TAG_COUNT, &p->memory_figures, NULL);
+    for (size_t i = 0; i < p->moment_count; i++)
+        if (p->moments[i].peak > p->memory_figures.peak)
+            p->memory_figures.peak = p->moments[i].peak;
 }
 
 static eg_status finish(eg_profile *p, work *w, const eg_memory_figures *before, eg_error *error) {
     eg_status status = time_runs(p, w, error);
     if (status) return status;
-    keep_peak(p); /* before the recorder takes memory of its own */
-    eg_memory_query(p->context, EG_TAG_COUNT, &p->memory_figures, NULL);
+    keep_figures(p); /* before the recorder takes memory of its own */
     if (w->instance) status = record_runs(p, w, error);
-    if (!status) eg__profile_figures(p, before);
-    return status;
+    if (status) return status;
+    eg__profile_figures(p, before);
+    eg__profile_moment(p, EG_PHASE_end);
+    return EG_OK;
 }
 
 eg_status eg_profile_model(eg_model *model, const char *name, const eg_profile_options *options,
@@ -189,7 +196,10 @@ eg_status eg_profile_model(eg_model *model, const char *name, const eg_profile_o
     eg_status status = begin(context, name, options, &before, &p, error);
     *out = NULL;
     if (status) return status;
-    status = eg__subject_open(&p->subject, model, &p->options, error);
+    status = eg__subject_compile(&p->subject, model, &p->options, error);
+    eg__profile_moment(p, EG_PHASE_compile);
+    if (!status) status = eg__subject_prepare(&p->subject, model, error);
+    eg__profile_moment(p, EG_PHASE_prepare);
     work w = {.instance = p->subject.instance, .error = error};
     if (!status) status = finish(p, &w, &before, error);
     if (status) eg_profile_destroy(p);
@@ -221,6 +231,7 @@ void eg_profile_destroy(eg_profile *p) {
     eg__memory_give(p->memory, p->samples);
     eg__memory_give(p->memory, p->steps);
     eg__memory_give(p->memory, p->operations);
+    eg__memory_give(p->memory, p->order);
     eg__memory_give(p->memory, p);
 }
 
@@ -242,12 +253,17 @@ const eg_profile_row *eg_profile_step(const eg_profile *p, size_t index) {
 const eg_profile_row *eg_profile_operation(const eg_profile *p, size_t index) {
     return index < p->operation_count ? &p->operations[index] : NULL;
 }
+const eg_profile_row *eg_profile_in_run(const eg_profile *p, size_t index) {
+    return index < p->order_count ? &p->steps[p->order[index]] : NULL;
+}
 const eg_ceilings *eg_profile_ceilings(const eg_profile *p) {
     return p->has_ceilings ? &p->ceilings : NULL;
 }
 void eg_profile_hardware(const eg_profile *p, eg_hardware *out) { *out = p->hardware; }
 const eg_program *eg_profile_program(const eg_profile *p) { return p->subject.program; }
 const eg_recorder *eg_profile_recorder(const eg_profile *p) { return p->recorder; }
-uint64_t eg_profile_peak_tag(const eg_profile *p, eg_tag tag) {
-    return (unsigned)tag < EG_TAG_COUNT ? p->peak_by_tag[tag] : 0;
+uint64_t eg_profile_run_tag(const eg_profile *p, eg_tag tag) {
+    const eg_profile_moment *m = p->moments;
+    while (m->phase != EG_PHASE_timed) m++;
+    return (unsigned)tag < EG_TAG_COUNT ? m->by_tag[tag] : 0;
 }

@@ -20,13 +20,22 @@ struct eg_profile {
     eg_metric metrics[EG_PROFILE_METRICS];
     eg_profile_row *steps, *operations;
     size_t step_count, operation_count;
+    uint32_t *order; /* indices of steps, as a run does them */
+    size_t order_count;
     bool has_ceilings;
     eg_ceilings ceilings;
     eg__hardware_watch watch; /* texts of sources live here */
     eg_hardware hardware;
-    uint64_t peak_by_tag[EG_TAG_COUNT];
+    uint64_t began; /* by eg_clock_ns; moments count from here */
+    eg_profile_moment moments[EG_PROFILE_PHASES];
+    size_t moment_count;
     eg_memory_figures memory_figures; /* after the timed runs */
 };
+
+/* ---- profile_memory.c: what the library holds now, as the end of a phase */
+void eg__profile_moment(eg_profile *profile, eg_profile_phase phase);
+/* ---- recorder.c: when the first run that was kept began, by eg_clock_ns; 0 = there is none */
+uint64_t eg__recorder_began(const eg_recorder *recorder);
 
 /* ---- profile_rows.c: the tables of steps and operations, from what was recorded */
 eg_status eg__profile_rows(eg_profile *profile, eg_error *error);

@@ -68,7 +68,8 @@ static void fill_row(const eg_profile *p, size_t index, const eg_step_time *time
                             .inside = strcmp(info.part, "scan") == 0,
                             .calls = time->calls,
                             .seconds = time->self,
-                            .share = time->share};
+                            .share = time->share,
+                            .live = info.live_bytes};
     if (info.depth)
         snprintf(row->shape, sizeof row->shape, "%llux%llux%llu", (unsigned long long)info.rows,
                  (unsigned long long)info.columns, (unsigned long long)info.depth);
@@ -110,9 +111,22 @@ static void group(eg_profile *p) {
         row->share += step->share;
         row->flops += step->flops;
         row->bytes += step->bytes;
+        if (step->live > row->live) row->live = step->live;
     }
     for (size_t i = 0; i < p->operation_count; i++) place_under_roof(p, &p->operations[i]);
     qsort(p->operations, p->operation_count, sizeof *p->operations, longest_first);
+}
+
+/* ---- the order of a run: rows come as the program has them, bodies of scans behind all else */
+static void put_in_order(eg_profile *p, size_t first, size_t count) {
+    for (size_t i = 0; i < p->step_count; i++) {
+        const uint32_t step = p->steps[i].step;
+        if (step < first || step - first >= count) continue;
+        eg_step_info info;
+        eg_program_step(p->subject.program, step, &info, NULL);
+        if (info.body_steps) put_in_order(p, info.body, info.body_steps);
+        else p->order[p->order_count++] = (uint32_t)i;
+    }
 }
 
 eg_status eg__profile_rows(eg_profile *p, eg_error *error) {
@@ -125,13 +139,16 @@ eg_status eg__profile_rows(eg_profile *p, eg_error *error) {
         eg__memory_take_array(p->memory, EG_TAG_MEASURE, info.steps + 1, sizeof *p->steps, &reason);
     p->operations = eg__memory_take_array(p->memory, EG_TAG_MEASURE, info.steps + 1,
                                           sizeof *p->operations, &reason);
-    eg_status status = times && p->steps && p->operations
+    p->order =
+        eg__memory_take_array(p->memory, EG_TAG_MEASURE, info.steps + 1, sizeof *p->order, &reason);
+    eg_status status = times && p->steps && p->operations && p->order
                            ? eg_recorder_steps(p->recorder, p->subject.program, times, NULL, error)
                            : eg__fail(error, reason.status, "%s", reason.message);
     for (size_t i = 0; !status && i < info.steps; i++) {
         if (!times[i].calls) continue; /* the prologue: it ran when the weights were set */
         fill_row(p, i, &times[i], &p->steps[p->step_count++]);
     }
+    if (!status) put_in_order(p, 0, info.run_steps);
     if (!status) group(p);
     eg__memory_give(p->memory, times);
     return status;

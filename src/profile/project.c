@@ -20,14 +20,16 @@ typedef struct spent {
 } spent;
 static double total(const spent *s) { return s->compute + s->memory + s->overhead; }
 
-static void unit_fill(const eg_projection *p, const spent *s, double band, const char *source,
-                      eg_unit_projection *out) {
+/* `peak` in FLOP/ns: what the unit could do at best. */
+static void unit_fill(const eg_projection *p, const spent *s, double peak, double band,
+                      const char *source, eg_unit_projection *out) {
     const double ns = total(s);
     out->seconds = eg__metric(ns * 1e-9, "s", EG_MODELLED, source);
     out->low = ns * 1e-9 / band;
     out->high = ns * 1e-9 * band;
     out->tflops = eg__metric(ns > 0 ? p->flops / ns * 1e-3 : 0, "TFLOP/s", EG_MODELLED, source);
     out->bandwidth = eg__metric(ns > 0 ? p->bytes / ns : 0, "GB/s", EG_MODELLED, source);
+    out->utilization = eg__metric(ns > 0 ? p->flops / ns / peak : 0, "ratio", EG_MODELLED, source);
     if (ns > 0) {
         out->compute = s->compute / ns;
         out->memory = s->memory / ns;
@@ -39,6 +41,7 @@ static void unit_none(const char *why, eg_unit_projection *out) {
     out->seconds = eg__metric_unavailable("s", why);
     out->tflops = eg__metric_unavailable("TFLOP/s", why);
     out->bandwidth = eg__metric_unavailable("GB/s", why);
+    out->utilization = eg__metric_unavailable("ratio", why);
 }
 
 /* ---- cores */
@@ -129,7 +132,8 @@ static void project_gpu(const eg_chip_row *row, size_t count, const eg_step_cost
         sum.overhead += c->calls * gpu_launch;
     }
     out->condition = "kernels for the GPU, one launch per step";
-    unit_fill(p, &sum, 2, "chip table, assumed launches of 5 us and a start of 100 us", out);
+    unit_fill(p, &sum, row->gpu_tflops * 1e3, 2,
+              "chip table, assumed launches of 5 us and a start of 100 us", out);
 }
 
 /* ---- the Neural Engine */
@@ -177,7 +181,8 @@ static void project_ane(const eg_chip_row *row, size_t count, const eg_step_cost
         sum.overhead += c->calls * ane_launch;
     }
     out->condition = "f16, fixed shapes, scans unrolled; Core ML decides where it really runs";
-    unit_fill(p, &sum, 2, "chip table, launches and starts as others measured them", out);
+    unit_fill(p, &sum, peak * 1e3, 2, "chip table, launches and starts as others measured them",
+              out);
 }
 
 /* ---- together */
@@ -216,7 +221,8 @@ static void project_cores(cores *c, size_t count, const eg_step_cost *costs, boo
     const spent s = cores_spent(c, count, costs, by_kind);
     out->condition = here ? "this machine, otherwise idle"
                           : "kernels as good, in times of the peak, as those of the fit";
-    unit_fill(p, &s, cores_band(c, by_kind, total(&s), !here), c->efficiency->source, out);
+    unit_fill(p, &s, c->machine.peak * p->threads, cores_band(c, by_kind, total(&s), !here),
+              c->efficiency->source, out);
 }
 
 eg_status eg_project(size_t count, const eg_step_cost *costs, const eg_chip_row *row,

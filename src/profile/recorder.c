@@ -1,5 +1,6 @@
 /* Recorders: rings of events, one per thread. */
 #include "profile/recorder.h"
+#include "profile/profile.h"
 
 /* ---- lifetime */
 static uint64_t power_of_two(uint64_t least) {
@@ -91,6 +92,8 @@ uint64_t eg_recorder_lost(const eg_recorder *r) {
         sum += r->record.rings[i].count - eg__ring_there(&r->record.rings[i]);
     return sum;
 }
+
+uint64_t eg__recorder_began(const eg_recorder *r) { return r->record.began_ns; }
 
 eg_status eg_recorder_event(const eg_recorder *r, uint64_t index, eg_record_event *out,
                             eg_error *error) {

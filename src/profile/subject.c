@@ -17,17 +17,15 @@ static eg_status build(void *user, eg_graph *graph, const uint64_t *dimensions,
     return status;
 }
 
-static eg_status compile(eg__subject *s, eg_model *model, const eg_profile_options *o,
-                         eg_error *error) {
+eg_status eg__subject_compile(eg__subject *s, eg_model *model, const eg_profile_options *o,
+                              eg_error *error) {
     const eg_session_options how = {.programs = 1,
                                     .compile = {.passes = o->no_compile ? "none" : NULL}};
-    eg_weights *weights;
+    *s = (eg__subject){.context = model->context};
     s->dimensions[0] = o->batch ? o->batch : 1;
     s->dimensions[1] = o->seq ? o->seq : 1;
     eg_status status = eg_session_create(s->context, build, model, &how, &s->session, error);
     if (!status) status = eg_session_program(s->session, s->dimensions, 2, &s->program, error);
-    if (!status) status = eg_session_weights(s->session, &weights, error);
-    if (!status) status = eg_model_weights(model, weights, error);
     return status;
 }
 
@@ -55,15 +53,14 @@ static eg_status bind_inputs(eg__subject *s, eg_error *error) {
     return EG_OK;
 }
 
-eg_status eg__subject_open(eg__subject *s, eg_model *model, const eg_profile_options *options,
-                           eg_error *error) {
+eg_status eg__subject_prepare(eg__subject *s, eg_model *model, eg_error *error) {
     eg_tensor y;
-    *s = (eg__subject){.context = model->context};
-    eg_status status = compile(s, model, options, error);
+    eg_weights *weights;
+    eg_status status = eg_session_weights(s->session, &weights, error);
+    if (!status) status = eg_model_weights(model, weights, error);
     if (!status) status = eg__subject_instance(s, &s->instance, error);
     if (!status) status = bind_inputs(s, error);
     if (!status) status = eg_instance_output(s->instance, "y", &y, error);
-    if (status) eg__subject_close(s);
     return status;
 }
 

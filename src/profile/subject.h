@@ -16,10 +16,12 @@ typedef struct eg__subject {
     size_t input_count;
 } eg__subject;
 
-eg_status eg__subject_open(eg__subject *out, eg_model *model, const eg_profile_options *options,
-                           eg_error *error);
+eg_status eg__subject_compile(eg__subject *out, eg_model *model, const eg_profile_options *options,
+                              eg_error *error);
+/* Weights, an instance, inputs and outputs. */
+eg_status eg__subject_prepare(eg__subject *subject, eg_model *model, eg_error *error);
 /* Asks the session anew, as somebody would who gets a batch of any shape. */
 eg_status eg__subject_instance(eg__subject *subject, eg_instance **out, eg_error *error);
-void eg__subject_close(eg__subject *subject); /* all zero is fine */
+void eg__subject_close(eg__subject *subject); /* all zero is fine; also after a failure */
 
 #endif

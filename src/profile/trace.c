@@ -42,11 +42,15 @@ static const eg_profile_row *row_of(const eg_profile *p, uint32_t step) {
     return NULL;
 }
 
-/* Times are microseconds, with three digits of nanoseconds. */
-static void say_event(output *o, const eg_profile *p, const eg_record_event *e) {
-    const eg_profile_row *row = row_of(p, e->step);
-    if (!row) return;
-    const double begin = (double)e->begin / 1000, length = (double)(e->end - e->begin) / 1000;
+/* One clock for all of it: microseconds since the profile began, with three digits of nanoseconds. */
+static double recorded_at(const eg_profile *p, uint64_t ns) {
+    const uint64_t began = eg__recorder_began(p->recorder);
+    return (double)(ns + (began > p->began ? began - p->began : 0)) / 1000;
+}
+
+static void say_event(output *o, const eg_profile *p, const eg_record_event *e,
+                      const eg_profile_row *row) {
+    const double begin = recorded_at(p, e->begin), length = (double)(e->end - e->begin) / 1000;
     say(o,
         ",\n{\"name\":\"%s %s\",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%.3f,\"dur\":%.3f,\"pid\":1,"
         "\"tid\":%u,\"args\":{\"step\":%u,\"shape\":\"%s\",\"run\":%llu",
@@ -58,17 +62,58 @@ static void say_event(output *o, const eg_profile *p, const eg_record_event *e) 
     say(o, "}}");
 }
 
-/* The planned memory of the program: it is taken before and given back after all runs. */
-static void say_memory(output *o, const eg_profile *p, double begin, double end) {
-    eg_program_info info;
-    eg_program_info_get(p->subject.program, &info);
-    for (int i = 0; i < 2; i++)
+/* ---- memory over time */
+/* The phases as a row of their own, and what the library held: it changes between them alone. */
+static void say_phases(output *o, const eg_profile *p) {
+    const unsigned row = eg__threads_count(p->context->threads);
+    say(o,
+        ",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%u,\"args\":{\"name\":"
+        "\"profile\"}}",
+        row);
+    for (size_t i = 0; i < p->moment_count; i++) {
+        const eg_profile_moment *m = &p->moments[i];
+        const double end = m->seconds * 1e6, begin = i ? p->moments[i - 1].seconds * 1e6 : end;
+        if (i)
+            say(o,
+                ",\n{\"name\":\"%s\",\"cat\":\"phase\",\"ph\":\"X\",\"ts\":%.3f,\"dur\":%.3f,"
+                "\"pid\":1,\"tid\":%u,\"args\":{\"does\":\"%s\"}}",
+                eg_profile_phase_name(m->phase), begin, end - begin, row,
+                eg_profile_phase_text(m->phase));
         say(o,
-            ",\n{\"name\":\"memory\",\"ph\":\"C\",\"ts\":%.3f,\"pid\":1,\"args\":{\"arena\":%llu,"
-            "\"weights\":%llu,\"states\":%llu}}",
-            i ? end : begin, (unsigned long long)info.arena_bytes,
-            (unsigned long long)(info.parameter_bytes + info.derived_bytes + info.constant_bytes),
-            (unsigned long long)info.state_bytes);
+            ",\n{\"name\":\"library, most of a phase\",\"ph\":\"C\",\"ts\":%.3f,\"pid\":1,"
+            "\"args\":{\"bytes\":%llu}}",
+            begin, (unsigned long long)m->peak);
+        say(o, ",\n{\"name\":\"library\",\"ph\":\"C\",\"ts\":%.3f,\"pid\":1,\"args\":{", end);
+        for (int tag = 0; tag < EG_TAG_COUNT; tag++)
+            say(o, "%s\"%s\":%llu", tag ? "," : "", eg_tag_name((eg_tag)tag),
+                (unsigned long long)m->by_tag[tag]);
+        say(o, "}}");
+    }
+}
+
+typedef struct live { /* of the arena, while the events of thread 0 go by */
+    uint64_t bytes, end;
+    uint32_t run;
+    bool said;
+} live;
+
+static void say_live(output *o, const eg_profile *p, live *l, uint64_t at, uint64_t bytes) {
+    if (l->said && l->bytes == bytes) return;
+    say(o,
+        ",\n{\"name\":\"arena, live\",\"ph\":\"C\",\"ts\":%.3f,\"pid\":1,\"args\":{\"bytes\":%llu}}",
+        recorded_at(p, at), (unsigned long long)bytes);
+    l->bytes = bytes;
+    l->said = true;
+}
+
+/* A scan's own event encloses those of its steps, which know better; after a run nothing is needed. */
+static void follow(output *o, const eg_profile *p, live *l, const eg_record_event *e,
+                   const eg_profile_row *row) {
+    if (e->thread) return;
+    if (l->said && e->run != l->run) say_live(o, p, l, l->end, 0);
+    if (strcmp(row->kernel, "scan") != 0) say_live(o, p, l, e->begin, row->live);
+    l->end = e->end;
+    l->run = e->run;
 }
 
 static eg_status open_output(output *o, const eg_profile *p, const char *path, eg_error *error) {
@@ -83,7 +128,7 @@ static eg_status open_output(output *o, const eg_profile *p, const char *path, e
 eg_status eg_profile_trace(const eg_profile *p, const char *path, eg_error *error) {
     output o;
     char name[512];
-    double last = 0;
+    live l = {0};
     eg_status status = open_output(&o, p, path, error);
     if (status) return status;
     say(&o,
@@ -95,14 +140,16 @@ eg_status eg_profile_trace(const eg_profile *p, const char *path, eg_error *erro
             ",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":%u,\"args\":{\"name\":"
             "\"%s %u\"}}",
             i, i ? "worker" : "caller", i);
+    say_phases(&o, p);
     for (uint64_t i = 0; !o.status && i < eg_recorder_count(p->recorder); i++) {
         eg_record_event e;
         o.status = eg_recorder_event(p->recorder, i, &e, error);
-        if (o.status) break;
-        say_event(&o, p, &e);
-        if ((double)e.end / 1000 > last) last = (double)e.end / 1000;
+        const eg_profile_row *row = o.status ? NULL : row_of(p, e.step);
+        if (!row) continue;
+        say_event(&o, p, &e, row);
+        follow(&o, p, &l, &e, row);
     }
-    say_memory(&o, p, 0, last);
+    if (l.said) say_live(&o, p, &l, l.end, 0);
     say(&o, "\n]}\n");
     return eg__writer_end(&o.writer, o.status, error);
 }

@@ -1,6 +1,6 @@
 export XDG_CACHE_HOME=$PWD/cache
 echo "# a profile: every figure has a unit and a source"
-elegans profile cfc:autoncp:12:3,in=4 all --batch 4 --seq 6 --runs 20 --output run.json --trace trace.json --stacks stacks.txt | sed -n '1p;/^time/p;/^compute/p;/^operations/p;/^memory/p;/^at the/p;/^hardware/p' | sed 's/  */ /g'
+elegans profile cfc:autoncp:12:3,in=4 all --batch 4 --seq 6 --runs 20 --output run.json --trace trace.json --stacks stacks.txt | sed -n '1p;/^time/p;/^compute/p;/^operations/p;/^memory/p;/^while it/p;/^over the/p;/^arena in/p;/^hardware/p' | sed 's/  */ /g'
 elegans profile cfc:autoncp:12:3,in=4 all --batch 4 --seq 6 --runs 20 --json > p.json
 for name in time_mean samples_per_second tflops peak_memory peak_usage unified_peak total_allocated bandwidth bandwidth_utilization memory_bandwidth cache_hit_rate compute_efficiency ne_tflops ne_utilization ne_cycles mc_utilization power_usage transfer_rate; do
     grep -q "\"$name\"" p.json || echo "no $name"
@@ -8,9 +8,20 @@ done
 grep -c '"provenance"' p.json | awk '{ print ($1 > 40 ? "provenance everywhere" : $1) }'
 elegans profile cfc:autoncp:12:3,in=4 --batch 4 --seq 6 --runs 20 | grep -o "steps add up to .* of the run\|cache hits *[0-9.]* programs *counted" | sed 's/[0-9]*\.[0-9] %/N %/; s/  */ /g'
 head -c 40 trace.json; echo; grep -c '"ph":"X"' trace.json | awk '{ print ($1 > 100 ? "events" : $1) }'; cut -d' ' -f1 stacks.txt | sort -u | head -n 2
+echo "# memory over time"
+elegans profile cfc:autoncp:12:3,in=4 memory --batch 4 --seq 6 --runs 20 > m.txt
+sed -n '/^over the/,/^$/p' m.txt | awk 'NR > 2 && NF { print $1, ($4 > 0 ? "bytes" : "nothing") }'
+sed -n '/^arena in/,/^$/p' m.txt | awk 'NF { print $1, $NF }'
+grep -c '▁\|▂\|▃\|▄\|▅\|▆\|▇\|█' m.txt
+for name in memory_over_time memory_in_runs arena by_tag planned seconds_provenance; do grep -q "\"$name\"" run.json || echo "no $name"; done
+for name in 'library' 'library, most of a phase' 'arena, live'; do grep -c "\"$name\",\"ph\":\"C\"" trace.json | awk '{ print ($1 >= 7 ? "counted" : $1) }'; done
+grep -o '"cat":"phase"' trace.json | wc -l | tr -d ' '
 echo "# a report"
 elegans report run.json -o report.html; grep -o '<h2>[A-Za-z ]*' report.html | sed 's/<h2>//' | grep -v 'Bott\|Opti\|Reco' | tr '\n' ','; echo; grep -c '<svg' report.html
-elegans report run.json --basic | grep -c Recommendations; elegans report run.json --markdown | sed -n '1p;/^## [OFH]/p' | grep -v Opti
+elegans profile cfc:3,in=2 --runs 5 --device M1,"M4 Max" --output devices.json > /dev/null
+elegans report devices.json -o devices.html; grep -o 'aria-label="[^"]*"' devices.html; grep -c ', modelled</text>' devices.html; grep -c ', measured</text>' devices.html
+elegans report run.json --basic | grep -c Recommendations; elegans report run.json --markdown | sed -n '1p;/^## [OFHM]/p' | grep -v Opti
+elegans report devices.json --markdown | sed -n '/^## Mem/,/^## H/p;/^## On/,/^## B/p' | awk -F'|' 'NF > 4 { print $2, $(NF - 1) }' | sed 's/[0-9.]* [KM]*i*B//; s/  */ /g'
 echo "# several ways"
 elegans profile cfc:3,in=2 --runs 10 --sweep batch=1,4 | sed -n '1p;3,4p' | awk '{ print $1 }'
 elegans profile cfc:3,in=2 --runs 5 --ablation --json | grep -c '"compiled"' | awk '{ print ($1 >= 2 ? "ways" : $1) }'

@@ -1,0 +1,84 @@
+/* Small numbers: tensors as f16, bf16, int8 or int4, with a scale per tensor, channel or block. */
+#ifndef ELEGANS_QUANTIZE_H
+#define ELEGANS_QUANTIZE_H
+
+#include "elegans/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Which numbers share a scale: all, those of a row (a row: everything behind the first axis; a tensor
+ * of rank 0 or 1 is one row), or `block` neighbours of a row, of which the last block may be
+ * shorter. */
+#define EG_GRANULARITY_MAP(X)    \
+    X(EG_PER_CHANNEL, "channel") \
+    X(EG_PER_TENSOR, "tensor")   \
+    X(EG_PER_BLOCK, "block")
+typedef enum eg_granularity {
+#define EG_GRANULARITY_ENUM(name, text) name,
+    EG_GRANULARITY_MAP(EG_GRANULARITY_ENUM)
+#undef EG_GRANULARITY_ENUM
+} eg_granularity;
+EG_API const char *
+eg_granularity_name(eg_granularity per); /* "block"; static; NULL past the last */
+
+enum { EG_BLOCK_DEFAULT = 128 };
+typedef struct eg_quantization {
+    eg_type type;       /* EG_I8 [-128, 127], EG_I4 [-8, 7]; EG_F16 and EG_BF16 have no scales */
+    eg_granularity per; /* of the scales */
+    uint32_t block;     /* EG_PER_BLOCK: numbers that share one; 0 = 128 */
+    int symmetric;      /* 1: no zero points, and the lowest number is not used */
+    int integers; /* 1: what is multiplied with it becomes int8 too, row by row, when it runs; then
+                           sums are of integers. 0: it is multiplied as it is. Halves have no such. */
+} eg_quantization;
+/* EG_ERR_UNSUPPORTED names a type that is none of the four. */
+EG_API eg_status eg_quantization_check(const eg_quantization *how, eg_error *error);
+
+/* How far a tensor is from another one of the same shape: pairs of which one is not finite are left
+ * out. */
+typedef struct eg_difference {
+    uint64_t count; /* pairs that were compared */
+    double most;    /* largest absolute difference */
+    double rms;     /* root of the mean square */
+    double
+        snr; /* dB: power of `exact` over that of the difference; infinite where they are equal */
+} eg_difference;
+/* A quantized tensor: x = scale * (value - zero). The range always holds 0, so that 0 stays 0.
+ *
+ * What is not finite does not take part in finding the range: an infinity becomes the end of the range
+ * on its side, NaN becomes 0. Where there is nothing but zeros, infinities and NaN, the scale is 0 and
+ * so is every result. f16 has no range to choose: what is too large for it becomes an infinity. */
+typedef struct eg_quantized {
+    eg_quantization how;    /* with the block that was used */
+    eg_tensor values;       /* of that type, of the original shape */
+    uint64_t rows, columns; /* that scales count in */
+    uint64_t groups;        /* blocks of a row; 1 = the row as a whole */
+    uint64_t scales;        /* how many there are: rows * groups, or 1 per tensor; 0 = halves */
+    float *scale;           /* NULL for halves */
+    int8_t *zero;           /* NULL = all 0 */
+    uint64_t odd;           /* numbers of the original that were not finite */
+    eg_difference off;      /* from the original; all zero where there is none */
+} eg_quantized;
+
+/* From f32. You own *out: give it back with eg_quantized_release, which leaves it all zero. */
+EG_API eg_status eg_quantize(eg_context *context, const eg_tensor *tensor,
+                             const eg_quantization *how, eg_quantized *out, eg_error *error);
+EG_API void eg_quantized_release(eg_context *context, eg_quantized *quantized);
+/* Memory for a quantized tensor of this shape, all zero: to be filled, from a file for instance. */
+EG_API eg_status eg_quantized_create(eg_context *context, unsigned rank, const uint64_t *shape,
+                                     const eg_quantization *how, eg_quantized *out,
+                                     eg_error *error);
+/* Into `to`, f32 of the same shape. */
+EG_API eg_status eg_dequantize(const eg_context *context, const eg_quantized *quantized,
+                               eg_tensor *to, eg_error *error);
+EG_API uint64_t eg_quantized_bytes(const eg_quantized *quantized); /* values, scales, zero points */
+
+/* Two tensors of f32. */
+EG_API eg_status eg_tensor_compare(const eg_tensor *exact, const eg_tensor *other,
+                                   eg_difference *out, eg_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

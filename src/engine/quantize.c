@@ -1,0 +1,239 @@
+/* Quantization: the range of every tensor, channel or block, and the numbers within it. */
+#include "elegans/quantize.h"
+#include "engine/context.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+const char *eg_granularity_name(eg_granularity per) {
+    static const char *const names[] = {
+#define NAME(name, text) [name] = text,
+        EG_GRANULARITY_MAP(NAME)
+#undef NAME
+    };
+    return (unsigned)per < sizeof names / sizeof *names ? names[per] : NULL;
+}
+
+static bool is_half(eg_type type) { return type == EG_F16 || type == EG_BF16; }
+
+eg_status eg_quantization_check(const eg_quantization *how, eg_error *error) {
+    if (!how) return eg__fail(error, EG_ERR_ARGUMENT, "no quantization");
+    if (!is_half(how->type) && how->type != EG_I8 && how->type != EG_I4)
+        return eg__fail(error, EG_ERR_UNSUPPORTED,
+                        "no quantization to '%s', only to f16, bf16, i8 and i4",
+                        eg_type_name(how->type));
+    if (!eg_granularity_name(how->per))
+        return eg__fail(error, EG_ERR_ARGUMENT, "no scales per '%d'", (int)how->per);
+    return EG_OK;
+}
+
+/* ---- shapes and memory */
+static void count(eg_quantized *q) {
+    const eg_tensor *t = &q->values;
+    uint64_t elements = 0;
+    eg_tensor_measure(t, &elements, NULL, NULL);
+    q->rows = t->rank > 1 ? t->shape[0] : 1;
+    q->columns = q->rows ? elements / q->rows : 0;
+    q->groups = 1;
+    q->scales = 0;
+    if (is_half(t->type)) return;
+    if (q->how.per == EG_PER_BLOCK) {
+        if (!q->how.block) q->how.block = EG_BLOCK_DEFAULT;
+        q->groups = q->columns / q->how.block + (q->columns % q->how.block != 0);
+    }
+    q->scales = q->how.per == EG_PER_TENSOR ? 1 : q->rows * q->groups; /* not above the elements */
+}
+
+eg_status eg_quantized_create(eg_context *context, unsigned rank, const uint64_t *shape,
+                              const eg_quantization *how, eg_quantized *out, eg_error *error) {
+    if (!context || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no context or no place");
+    memset(out, 0, sizeof *out);
+    eg_status status = eg_quantization_check(how, error);
+    if (status) return status;
+    eg_quantized q = {.how = *how};
+    status = eg_tensor_create(context, how->type, rank, shape, &q.values, error);
+    if (status) return status;
+    count(&q);
+    eg_error reason = {EG_OK, ""};
+    if (q.scales) {
+        q.scale = eg__memory_take_array(context->memory, EG_TAG_TENSOR, q.scales, sizeof *q.scale,
+                                        &reason);
+        if (!how->symmetric)
+            q.zero = eg__memory_take_array(context->memory, EG_TAG_TENSOR, q.scales, 1, &reason);
+    }
+    *out = q;
+    if (!reason.status) return EG_OK;
+    eg_quantized_release(context, out);
+    return eg__fail(error, reason.status, "%s", reason.message);
+}
+
+void eg_quantized_release(eg_context *context, eg_quantized *q) {
+    if (!context || !q) return;
+    eg_tensor_release(context, &q->values);
+    eg__memory_give(context->memory, q->scale);
+    eg__memory_give(context->memory, q->zero);
+    memset(q, 0, sizeof *q);
+}
+
+uint64_t eg_quantized_bytes(const eg_quantized *q) {
+    uint64_t bytes = 0;
+    eg_tensor_measure(&q->values, NULL, &bytes, NULL);
+    return bytes + q->scales * (sizeof *q->scale + (q->zero ? sizeof *q->zero : 0));
+}
+
+/* ---- the range of some numbers, and what it makes of each */
+typedef struct range {
+    double scale; /* a float */
+    int zero, low, high;
+} range;
+
+/* The float that is not below x, so that the ends of a range stay within it. */
+static double float_above(double x) {
+    float single = (float)x;
+    return single < x ? nextafterf(single, INFINITY) : single;
+}
+
+static range find_range(size_t n, const float *x, const eg_quantization *how) {
+    double least = 0, most = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(x[i])) continue;
+        if (x[i] < least) least = x[i];
+        if (x[i] > most) most = x[i];
+    }
+    range r = {0, 0, how->type == EG_I4 ? -8 : -128, how->type == EG_I4 ? 7 : 127};
+    if (how->symmetric) {
+        r.low++;
+        r.scale = float_above(fmax(most, -least) / r.high);
+        return r;
+    }
+    r.scale = float_above((most - least) / (r.high - r.low));
+    if (r.scale == 0) return r;
+    /* The zero point is rounded, which moves the ends by up to half a step: where one would fall out by
+     * more than the half step that rounding costs anyway, steps become a little larger. */
+    for (;;) {
+        r.zero = (int)nearbyint(r.low - least / r.scale);
+        const bool low_fits = (r.low - r.zero - 0.5) * r.scale <= least;
+        const bool high_fits = (r.high - r.zero + 0.5) * r.scale >= most;
+        if (low_fits && high_fits && r.zero >= r.low && r.zero <= r.high) return r;
+        r.scale = nextafterf((float)r.scale, INFINITY);
+    }
+}
+
+static int quantize_one(const range *r, float x) {
+    if (isnan(x) || r->scale == 0) return r->zero;
+    const double q = nearbyint(x / r->scale) + r->zero;
+    return q < r->low ? r->low : q > r->high ? r->high : (int)q;
+}
+
+/* `n` numbers from element `first` on share a scale. */
+static void quantize_group(const float *x, size_t first, size_t n, size_t index, eg_quantized *q) {
+    const range r = find_range(n, x + first, &q->how);
+    q->scale[index] = (float)r.scale;
+    if (q->zero) q->zero[index] = (int8_t)r.zero;
+    for (size_t i = first; i < first + n; i++) {
+        const int value = quantize_one(&r, x[i]);
+        if (q->how.type == EG_I8) ((int8_t *)q->values.data)[i] = (int8_t)value;
+        else eg__nibble_set(q->values.data, i, value);
+    }
+}
+
+static void quantize_all(const float *x, eg_quantized *q) {
+    const size_t columns = (size_t)q->columns, rows = (size_t)q->rows;
+    if (q->how.per == EG_PER_TENSOR) {
+        quantize_group(x, 0, rows * columns, 0, q);
+        return;
+    }
+    const size_t block = q->how.per == EG_PER_BLOCK ? q->how.block : columns;
+    for (size_t r = 0, index = 0; r < rows; r++)
+        for (size_t from = 0; from < columns; from += block)
+            quantize_group(x, r * columns + from, eg__min(block, columns - from), index++, q);
+}
+
+/* ---- back */
+static eg__stored stored_of(const eg_quantized *q) {
+    const bool blocks = q->how.per == EG_PER_BLOCK;
+    return (eg__stored){.type = q->how.type,
+                        .rows = (size_t)q->rows,
+                        .columns = (size_t)q->columns,
+                        .block = blocks ? q->how.block : (size_t)q->columns,
+                        .one_scale = q->how.per == EG_PER_TENSOR,
+                        .values = q->values.data,
+                        .scale = q->scale,
+                        .zero = q->zero};
+}
+
+eg_status eg_dequantize(const eg_context *context, const eg_quantized *q, eg_tensor *to,
+                        eg_error *error) {
+    if (!context || !q || !to)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no context, nothing quantized or no tensor");
+    if (to->type != EG_F32 || to->rank != q->values.rank ||
+        memcmp(to->shape, q->values.shape, to->rank * sizeof *to->shape) != 0)
+        return eg__fail(error, EG_ERR_ARGUMENT, "needs f32 of the shape that was quantized");
+    if (is_half(q->how.type)) return eg_tensor_convert(context, &q->values, to, error);
+    const eg__stored stored = stored_of(q);
+    const size_t columns = (size_t)q->columns;
+    for (size_t r = 0; r < q->rows; r++)
+        for (size_t c = 0; c < columns; c++)
+            ((float *)to->data)[r * columns + c] = eg__stored_value(&stored, r, c);
+    return EG_OK;
+}
+
+eg_status eg_tensor_compare(const eg_tensor *exact, const eg_tensor *other, eg_difference *out,
+                            eg_error *error) {
+    uint64_t n = 0, m = 0;
+    if (!exact || !other || !out || exact->type != EG_F32 || other->type != EG_F32)
+        return eg__fail(error, EG_ERR_ARGUMENT, "needs two tensors of f32 and a place");
+    eg_status status = eg_tensor_measure(exact, &n, NULL, error);
+    if (!status) status = eg_tensor_measure(other, &m, NULL, error);
+    if (!status && n != m)
+        status = eg__fail(error, EG_ERR_ARGUMENT, "%llu numbers cannot be compared with %llu",
+                          (unsigned long long)n, (unsigned long long)m);
+    if (status) return status;
+    const float *x = exact->data, *y = other->data;
+    double power = 0, noise = 0;
+    *out = (eg_difference){0};
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(x[i]) || !isfinite(y[i])) continue;
+        const double d = (double)y[i] - x[i];
+        out->most = fmax(out->most, fabs(d));
+        power += (double)x[i] * x[i];
+        noise += d * d;
+        out->count++;
+    }
+    out->rms = out->count ? sqrt(noise / (double)out->count) : 0;
+    out->snr = noise > 0 ? 10 * log10(power / noise) : INFINITY;
+    return EG_OK;
+}
+
+/* ---- the whole */
+static eg_status find_difference(eg_context *context, const eg_tensor *tensor, eg_quantized *q,
+                                 eg_error *error) {
+    eg_tensor wide;
+    eg_status status = eg_tensor_create(context, EG_F32, tensor->rank, tensor->shape, &wide, error);
+    if (!status) status = eg_dequantize(context, q, &wide, error);
+    if (!status) status = eg_tensor_compare(tensor, &wide, &q->off, error);
+    eg_tensor_release(context, &wide);
+    return status;
+}
+
+eg_status eg_quantize(eg_context *context, const eg_tensor *tensor, const eg_quantization *how,
+                      eg_quantized *out, eg_error *error) {
+    if (!context || !tensor || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no context, no tensor or no place");
+    memset(out, 0, sizeof *out);
+    if (tensor->type != EG_F32)
+        return eg__fail(error, EG_ERR_UNSUPPORTED, "quantization of '%s', only of f32",
+                        eg_type_name(tensor->type));
+    eg_quantized q;
+    eg_status status = eg_quantized_create(context, tensor->rank, tensor->shape, how, &q, error);
+    if (status) return status;
+    const float *x = tensor->data;
+    for (size_t i = 0; i < q.rows * q.columns; i++) q.odd += !isfinite(x[i]);
+    if (is_half(how->type)) status = eg_tensor_convert(context, tensor, &q.values, error);
+    else if (q.rows && q.columns) quantize_all(x, &q);
+    if (!status) status = find_difference(context, tensor, &q, error);
+    if (status) eg_quantized_release(context, &q);
+    else *out = q;
+    return status;
+}

@@ -1,0 +1,39 @@
+/* Parameters in small numbers, and products with them. */
+#ifndef EG__GRAPH_SMALL_H
+#define EG__GRAPH_SMALL_H
+
+#include "graph/graph.h"
+#include "kernels/small.h"
+
+/* How a parameter in small numbers lies in the memory of the weights: values, scales, zero points. */
+typedef struct eg__small_parameter {
+    eg_type type;
+    bool one_scale, has_zeros;
+    size_t rows, columns, block, scales;
+    eg__stored_layout layout;
+} eg__small_parameter;
+/* Of a node eg_parameter_small made; false = too large. */
+bool eg__small_parameter_of(const eg__node *node, eg__small_parameter *out);
+eg_quantization eg__small_quantization(const eg__node *node);
+eg__stored eg__small_stored(const eg__small_parameter *parameter, const void *memory);
+
+/* The right side of a product, as a constant of i32 beside the parameters it comes from: where groups of
+ * rows that share scales end, then the pieces it is put together of. */
+typedef struct eg__small_side {
+    uint32_t k, n, groups, pieces;
+    const int32_t *ends;  /* [groups] */
+    const int32_t *piece; /* [pieces][EG__PIECE_WORDS] */
+} eg__small_side;
+enum { EG__SIDE_WORDS = 4 };   /* k, n, groups, pieces */
+enum { EG__PIECE_WORDS = 12 }; /* eg__small_piece, then: parameter, rows, columns, block, flags */
+eg__small_side eg__small_side_of(const int32_t *table);
+/* Piece `index`, and what of its parameter is needed to read it, which lies at `memory`. */
+uint32_t eg__small_side_piece(const eg__small_side *side, size_t index, eg__small_piece *out);
+void eg__small_side_stored(const eg__small_side *side, size_t index, eg_type type,
+                           const void *memory, eg__stored *out);
+
+/* x W of a right side whose table is `table`; `parameters` are what its pieces come from. */
+eg_node eg__small_matmul(eg_graph *graph, eg_node x, eg_node table, size_t count,
+                         const eg_node *parameters, bool integers);
+
+#endif

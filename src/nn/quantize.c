@@ -1,0 +1,109 @@
+/* A model in small numbers. */
+#include "nn/model.h"
+
+#include <string.h>
+
+const eg_quantized *eg_model_small(const eg_model *model, size_t index) {
+    if (index >= model->parameter_count) return NULL;
+    const eg__parameter *p = &model->parameters[index];
+    return eg__parameter_is_small(p) ? &p->small : NULL;
+}
+
+static eg_tensor values_of(const eg_model *model, const eg__parameter *p) {
+    return (eg_tensor){EG_F32, p->rank, {p->shape[0], p->shape[1]}, eg__parameter_values(model, p)};
+}
+
+eg_status eg__parameter_widen(eg_model *model, const eg__parameter *p, eg_error *error) {
+    eg_tensor to = values_of(model, p);
+    return eg_dequantize(model->context, &p->small, &to, error);
+}
+
+eg_status eg__parameter_shrink(eg_model *model, eg__parameter *p, const eg_quantization *how,
+                               eg_error *error) {
+    if (p->is_mask) return eg__fail(error, EG_ERR_ARGUMENT, "'%s' is a mask", p->name);
+    eg_quantized_release(model->context, &p->small);
+    return eg_quantized_create(model->context, p->rank, p->shape, how, &p->small, error);
+}
+
+/* ---- which */
+static eg_status check_keep(const eg_model *model, const eg_model_quantization *how,
+                            eg_error *error) {
+    for (size_t k = 0; k < how->keep_count; k++) {
+        bool found = false;
+        for (size_t i = 0; i < model->parameter_count; i++)
+            found = found || strstr(model->parameters[i].name, how->keep[k]);
+        if (!found)
+            return eg__fail(error, EG_ERR_NOT_FOUND, "no tensor has '%.100s' in its name",
+                            how->keep[k]);
+    }
+    return EG_OK;
+}
+
+static bool is_wanted(const eg__parameter *p, const eg_model_quantization *how) {
+    const bool half = how->how.type == EG_F16 || how->how.type == EG_BF16;
+    if (p->is_mask || (!half && p->rank < 2)) return false;
+    for (size_t k = 0; k < how->keep_count; k++)
+        if (strstr(p->name, how->keep[k])) return false;
+    return true;
+}
+
+/* The mask of a head of a wired CfC; NULL = there is none. */
+static const float *mask_of(const eg_model *model, const eg__parameter *p) {
+    const eg__layer *layer = &model->layers[p->layer];
+    const char *cell = strstr(p->name, "rnn_cell.layer_");
+    if (!cell || layer->cell != EG__CFC) return NULL;
+    const unsigned wired = (unsigned)(cell[strlen("rnn_cell.layer_")] - '0');
+    const bool masked = strstr(cell, ".ff1.weight") || strstr(cell, ".ff2.weight");
+    return masked && wired < layer->wired_count ? layer->wired[wired].mask : NULL;
+}
+
+/* ---- one tensor, into `out` */
+static eg_status quantize_one(eg_model *model, const eg__parameter *p, const eg_quantization *how,
+                              eg_quantized *out, eg_error *error) {
+    eg_tensor wide, values = values_of(model, p);
+    eg_status status =
+        eg_tensor_create(model->context, EG_F32, values.rank, values.shape, &wide, error);
+    if (status) return status;
+    const float *mask = mask_of(model, p), *from = values.data;
+    for (size_t i = 0; i < eg__parameter_size(p); i++)
+        ((float *)wide.data)[i] = mask && mask[i] == 0 ? 0 : from[i];
+    status = eg_quantize(model->context, &wide, how, out, error);
+    if (!status && out->odd)
+        status = eg__fail(error, EG_ERR_ARGUMENT, "'%s' has %llu numbers that are not finite",
+                          p->name, (unsigned long long)out->odd);
+    eg_tensor_release(model->context, &wide);
+    return status;
+}
+
+static void adopt(eg_model *model, eg_quantized *all) {
+    for (size_t i = 0; i < model->parameter_count; i++) {
+        eg__parameter *p = &model->parameters[i];
+        if (!all[i].values.data) {
+            eg_quantized_release(model->context, &p->small);
+            continue;
+        }
+        eg_quantized_release(model->context, &p->small);
+        p->small = all[i];
+        memset(&all[i], 0, sizeof all[i]);
+        eg__parameter_widen(model, p, NULL);
+    }
+}
+
+eg_status eg_model_quantize(eg_model *model, const eg_model_quantization *how, eg_error *error) {
+    if (!model || !how) return eg__fail(error, EG_ERR_ARGUMENT, "no model or no quantization");
+    eg_status status = eg_quantization_check(&how->how, error);
+    if (!status) status = check_keep(model, how, error);
+    if (status) return status;
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    eg_quantized *all = eg__memory_take_array(model->memory, EG_TAG_WEIGHTS,
+                                              model->parameter_count + 1, sizeof *all, &reason);
+    if (!all) return eg__fail(error, reason.status, "%s", reason.message);
+    for (size_t i = 0; !status && i < model->parameter_count; i++)
+        if (is_wanted(&model->parameters[i], how))
+            status = quantize_one(model, &model->parameters[i], &how->how, &all[i], error);
+    if (!status) adopt(model, all);
+    for (size_t i = 0; i < model->parameter_count; i++)
+        eg_quantized_release(model->context, &all[i]);
+    eg__memory_give(model->memory, all);
+    return status;
+}
