@@ -74,7 +74,8 @@ void bench_mlp(bench *b);
 void bench_mlp_train(bench *b);
 void bench_gru(bench *b);
 void bench_entropy(bench *b);
-void bench_project(bench *b); /* prints a table of its own */
+void bench_project(bench *b);  /* prints a table of its own */
+void bench_recorder(bench *b); /* the same */
 void bench_two_threads(bench *b);
 void bench_launch(bench *b);
 

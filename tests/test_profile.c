@@ -40,6 +40,9 @@ TEST(profile, promised_figures) {
             CHECK(m.provenance == EG_UNAVAILABLE || (isfinite(m.value) && m.value >= 0),
                   "'%s' is %g", names[i], m.value);
         }
+        /* one program, asked for by the timed and by the recorded runs */
+        const eg_metric hits = eg_profile_metric(profile, EG_PROFILE_cache_hits);
+        CHECK(hits.provenance == EG_COUNTED && hits.value == 2, "%g found compiled", hits.value);
         /* steps: their shares are all of the run, their FLOPs all of the program's */
         double share = 0, flops = 0, seconds = 0;
         const eg_profile_row *row;
@@ -58,6 +61,12 @@ TEST(profile, promised_figures) {
                   "not sorted");
         }
         CHECK(fabs(share) < 1e-6 && fabs(seconds) < 1e-9, "groups lose %g s", seconds);
+        /* steps lie within the run: they cannot take longer, but for the comparison of two clocks */
+        const eg_metric sum = eg_profile_metric(profile, EG_PROFILE_steps_sum),
+                        around = eg_profile_metric(profile, EG_PROFILE_recorded_time);
+        CHECK(sum.provenance == EG_MEASURED && around.provenance == EG_MEASURED && sum.value > 0 &&
+                  sum.value < 1.02 * around.value,
+              "steps of %g s in a run of %g s", sum.value, around.value);
         eg_analysis *analysis;
         CHECK_OK(eg_analyse(profile, &analysis, &error), error);
         CHECK(eg_analysis_verdict(analysis)[0], "no verdict");

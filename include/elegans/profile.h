@@ -33,7 +33,7 @@ typedef struct eg_record_event {
     uint32_t time;       /* of a step inside of a scan; UINT32_MAX = it is not */
     uint32_t parts;      /* threads that share it */
     uint32_t thread;     /* where it ran; thread 0 has the steps of the run as a whole */
-    uint32_t run;        /* from 1 */
+    uint64_t run;        /* from 1 */
 } eg_record_event;
 EG_API uint64_t eg_recorder_count(const eg_recorder *recorder); /* events that are there */
 EG_API uint64_t eg_recorder_lost(const eg_recorder *recorder);  /* and that are no more */
@@ -50,6 +50,16 @@ typedef struct eg_step_time {
     double share;       /* of the run: self / the time of all */
     double least, most; /* one call */
 } eg_step_time;
+/* One run of which every event is there. Its steps add up to `seconds`; what a clock around eg_run shows beyond
+ * that are the preparations of the run and that clock itself. */
+typedef struct eg_record_run {
+    uint64_t run;   /* from 1 */
+    double seconds; /* of its steps, end to end */
+    int counted;    /* it is one of the quicker half, which eg_recorder_steps counts */
+} eg_record_run;
+/* `out` has room for eg_recorder_runs of them, in the order they ran. EG_ERR_ARGUMENT: there are none. */
+EG_API eg_status eg_recorder_run_list(const eg_recorder *recorder, eg_record_run *out,
+                                      eg_error *error);
 /* One entry per step of the program (eg_program_info.steps); steps that never ran are all zero. `run` gets
  * the mean time of a run. Only runs of which every event is there are counted, and of these the quicker half:
  * in the others somebody else had the core. EG_ERR_ARGUMENT: there are none. */
@@ -119,8 +129,10 @@ typedef struct eg_hardware {
     X(flops, "FLOP", "of a run")                                                       \
     X(tflops, "TFLOP/s", "FLOPs of a run per second")                                  \
     X(compute_efficiency, "ratio", "tflops over the FMA peak of these threads")        \
+    X(steps_sum, "s", "own times of all steps of a recorded run, added up")            \
+    X(recorded_time, "s", "the clock around the same runs")                            \
     X(compile_time, "s", "from the graph to the program")                              \
-    X(cache_hits, "programs", "found compiled, of the session")                        \
+    X(cache_hits, "programs", "that its session found compiled")                       \
     X(bytes_moved, "B", "read and written by the steps of a run")                      \
     X(bandwidth, "GB/s", "bytes moved per second")                                     \
     X(bandwidth_utilization, "ratio", "bandwidth over that of the level it fits into") \
@@ -150,9 +162,11 @@ typedef enum eg_profile_metric_id {
 EG_API const char *eg_profile_metric_name(eg_profile_metric_id id);
 EG_API const char *eg_profile_metric_text(eg_profile_metric_id id);
 
+enum { EG_PROFILE_RUNS = 10000000 };
 typedef struct eg_profile_options { /* all zero = defaults */
     uint64_t batch, seq;            /* 0 = 1; time steps of a sample; 0 = 1 */
-    uint64_t runs;                  /* timed; 0 = as many as fit into a second, 30 to 1000 */
+    uint64_t runs;                  /* timed; 0 = as many as fit into a second, 30 to 1000;
+                                     * at most EG_PROFILE_RUNS, as `warmup` and all turns together */
     uint64_t warmup;                /* runs before; 0 = 3 */
     int no_compile;                 /* without passes: every node is a step */
     eg_recorder_options recorder;   /* of the runs that are recorded: its turns */

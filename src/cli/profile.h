@@ -40,6 +40,7 @@ typedef struct devices {
  * returned. */
 int devices_each(const char *which, int (*each)(void *user, const eg_chip_row *row), void *user);
 int devices_project(const eg_profile *profile, const char *which, devices *out);
+int devices_check(const char *which); /* -1, or the code of a message: a name that no chip has */
 void devices_print(const devices *d);
 json *devices_json(const devices *d);
 

@@ -50,6 +50,20 @@ int devices_each(const char *which, int (*each)(void *user, const eg_chip_row *r
     return code;
 }
 
+static int count_next(void *user, const eg_chip_row *row) {
+    size_t *count = user;
+    (void)row;
+    return ++*count > DEVICES_MOST ? fail(EXIT_USAGE, "--device: more than %d chips; 'all' has them all",
+                                          DEVICES_MOST)
+                                   : -1;
+}
+
+/* Before anything is measured. */
+int devices_check(const char *which) {
+    size_t count = 0;
+    return devices_each(which, count_next, &count);
+}
+
 typedef struct projecting {
     const eg_step_cost *costs;
     size_t count;

@@ -104,6 +104,17 @@ static void print_table_row(const eg_profile_row *row) {
            flops, isfinite(row->gbps) ? row->gbps : 0, roof, row->bound);
 }
 
+/* Both are measured, one by the recorder and one around the run. */
+static void print_sum(const eg_profile *profile) {
+    const eg_metric sum = eg_profile_metric(profile, EG_PROFILE_steps_sum),
+                    run = eg_profile_metric(profile, EG_PROFILE_recorded_time);
+    char steps[32], around[32];
+    if (sum.provenance != EG_MEASURED || run.provenance != EG_MEASURED || !(run.value > 0)) return;
+    printf("  %ssteps add up to %.1f %% of the run: %s of %s by a clock around it%s\n", style_dim(),
+           100 * sum.value / run.value, format_seconds(steps, sum.value),
+           format_seconds(around, run.value), style_end());
+}
+
 static int print_table(const eg_profile *profile, const profile_wish *w) {
     const eg_profile_row *(*at)(const eg_profile *, size_t) =
         w->steps ? eg_profile_step : eg_profile_operation;
@@ -122,6 +133,7 @@ static int print_table(const eg_profile *profile, const profile_wish *w) {
     printf("  %s%-19s %-13s %6s %9s %7s %8s %7s %6s  %s%s\n", style_dim(), "", "shape", "calls",
            "time", "share", "GFLOP/s", "GB/s", "roof", "bound", style_end());
     for (size_t i = 0; i < count && i < top; i++) print_table_row(rows[i]);
+    print_sum(profile);
     free(rows);
     return -1;
 }
@@ -209,6 +221,7 @@ int profile_print(const eg_profile *profile, const eg_analysis *analysis, const 
                                                EG_PROFILE_tflops,
                                                EG_PROFILE_compute_efficiency,
                                                EG_PROFILE_compile_time,
+                                               EG_PROFILE_cache_hits,
                                                EG_PROFILE_METRICS};
     char note[96];
     const eg_profile_options *o = eg_profile_options_of(profile);

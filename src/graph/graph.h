@@ -92,6 +92,8 @@ typedef struct eg__op {
     eg_status (*infer)(const eg_graph *graph, eg__node *node, eg_error *error);
     /* Floating-point operations of one evaluation; NULL = none. */
     double (*flops)(const eg_graph *graph, const eg__node *node);
+    /* Elements of input i that one evaluation reads; NULL = all of them. */
+    double (*reads)(const eg_graph *graph, const eg__node *node, unsigned i);
     /* Hands d loss / d input to eg__backward_give for every input that wants it; NULL = it has none. */
     void (*gradient)(eg__backward *backward, eg_node node, eg_node d);
     /* The definition: in double, for checks. `in` and `out` are contiguous. */
@@ -118,6 +120,8 @@ void eg__shape_copy(eg__node *to, const eg__node *from); /* type, rank and exten
 /* f32 of the shape of the first input. */
 eg_status eg__infer_like(const eg_graph *graph, eg__node *node, eg_error *error);
 double eg__flops_per_element(const eg_graph *graph, const eg__node *node); /* one */
+/* Of the first input as many elements as the result has, of the others all: something is picked. */
+double eg__reads_picked(const eg_graph *graph, const eg__node *node, unsigned i);
 
 /* ---- elementwise kinds, in the order of the public lists */
 typedef enum eg__unary {

@@ -180,6 +180,10 @@ static eg__matrix left_rows(eg__lowering *l, uint32_t a, bool transposed) {
     return (eg__matrix){to, m, k, k};
 }
 
+static bool is_at(const eg__operand *operand, const eg__view *home) {
+    return operand->space == home->buffer && operand->offset == home->offset;
+}
+
 /* An epilogue that adds a bias and nothing else: a product of one row can begin with it. */
 void eg__lower_find_bias(const eg__fused_program *p, const eg__view *home, const eg__operand *more,
                          eg__step_gemm *g) {
@@ -189,12 +193,24 @@ void eg__lower_find_bias(const eg__fused_program *p, const eg__view *home, const
     for (unsigned i = 0; i < 2; i++) {
         const unsigned product = places[i] - EG__FUSED_REGISTERS;
         const unsigned other = places[1 - i] - EG__FUSED_REGISTERS;
-        if (more[product].space != home->buffer || more[product].offset != home->offset) continue;
+        if (!is_at(&more[product], home)) continue;
         if (p->kind[other] != EG__FULL && p->kind[other] != EG__COLUMN) continue;
         g->bias = (uint8_t)(3 + other);
         g->sum = (uint8_t)(3 + code->out - EG__FUSED_REGISTERS);
         return;
     }
+}
+
+/* What an epilogue reads and writes besides the product; one row with a bias is not written without it. */
+static double epilogue_bytes(const eg__step_gemm *g, const eg__view *home, const eg__operand *more,
+                             double rows, double columns) {
+    const eg__fused_program *p = &g->epilogue;
+    double bytes = 0;
+    for (unsigned i = 0; i < p->operands; i++)
+        if (!is_at(&more[i], home))
+            bytes += eg__fused_operand_bytes((eg__fused_kind)p->kind[i], rows, columns);
+    if (rows <= 1 && g->bias && !is_at(&more[g->sum - 3], home)) bytes -= 4 * columns;
+    return bytes;
 }
 
 static void lower_product(eg__lowering *l, uint32_t id, const eg__view *home,
@@ -223,6 +239,9 @@ static void lower_product(eg__lowering *l, uint32_t id, const eg__view *home,
     step.bytes = 4.0 * ((double)left.rows * (double)left.columns +
                         (double)left.columns * (double)out.columns +
                         (double)left.rows * (double)out.columns);
+    if (epilogue)
+        step.bytes +=
+            epilogue_bytes(&step.u.gemm, home, more, (double)left.rows, (double)out.columns);
     eg__operand operands[3 + EG__FUSED_OPERANDS] = {
         eg__lower_operand(&step, &left.view, left.stride, true),
         eg__lower_operand(&step, &right, 0, false),

@@ -367,7 +367,7 @@ static void run_body(const body *b, eg__frame *inner) {
 /* The end of a step is the beginning of the next: one reading of the clock for each. */
 static void record_body(const body *b, eg__frame *inner) {
     eg__ring *ring = inner->ring;
-    const uint32_t run = inner->run->record->run;
+    const uint64_t run = inner->run->record->run;
     uint64_t begin = eg__ticks();
     for (uint32_t i = 0; i < b->count; i++) {
         if (b->whole) inner->count = b->steps[i].items;
@@ -415,7 +415,7 @@ static void run_part(void *user, size_t part, unsigned thread) {
     const uint64_t begin = eg__ticks();
     eg__step_one(job->step, &frame);
     eg__ring_add(frame.ring, begin, eg__ticks(), (uint32_t)(job->step - job->run->program->steps),
-                 UINT32_MAX, (uint32_t)job->parts, job->run->record->run);
+                 UINT32_MAX, (unsigned)job->parts, job->run->record->run);
 }
 
 static unsigned run_one(const eg__run *run, const eg__step *step, eg__frame *frame,

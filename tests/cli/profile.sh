@@ -6,6 +6,7 @@ for name in time_mean samples_per_second tflops peak_memory peak_usage unified_p
     grep -q "\"$name\"" p.json || echo "no $name"
 done
 grep -c '"provenance"' p.json | awk '{ print ($1 > 40 ? "provenance everywhere" : $1) }'
+elegans profile cfc:autoncp:12:3,in=4 --batch 4 --seq 6 --runs 20 | grep -o "steps add up to .* of the run\|cache hits *[0-9.]* programs *counted" | sed 's/[0-9]*\.[0-9] %/N %/; s/  */ /g'
 head -c 40 trace.json; echo; grep -c '"ph":"X"' trace.json | awk '{ print ($1 > 100 ? "events" : $1) }'; cut -d' ' -f1 stacks.txt | sort -u | head -n 2
 echo "# memory over time"
 elegans profile cfc:autoncp:12:3,in=4 memory --batch 4 --seq 6 --runs 20 > m.txt
@@ -65,6 +66,14 @@ elegans profile cfc:3,in=2 --grid --device M99; echo "exit $?"
 elegans profile cfc:3,in=2 --grid --memory lots; echo "exit $?"
 elegans profile cfc:3,in=2 --memory 1M; echo "exit $?"
 elegans profile cfc:3,in=2 --device M99 --runs 3 > /dev/null; echo "exit $?"
+elegans profile cfc:3,in=2 --schedule 0,0,2000000,1; echo "exit $?"
+elegans profile cfc:3,in=2 --schedule 0,0,1000000,1000000; echo "exit $?"
+elegans profile cfc:3,in=2 --runs 100000000; echo "exit $?"
+elegans profile cfc:3,in=2 --batch 0; echo "exit $?"
+elegans profile cfc:3,in=2 --batch 4611686018427387904; echo "exit $?"
+elegans profile cfc:3,in=2 --top 0; echo "exit $?"
+elegans profile cfc:3,in=2 --device M1,,M2; echo "exit $?"
+elegans profile cfc:3,in=2 --runs 3 --trace nowhere/trace.json > kept.txt; echo "exit $?"; grep -c '^operations' kept.txt
 elegans profile nothing.safetensors; echo "exit $?"
 elegans report nothing.json; echo "exit $?"
 printf '{"a": 1}' > bad.json; elegans report bad.json; echo "exit $?"
@@ -73,5 +82,11 @@ elegans baseline keep x; echo "exit $?"
 elegans baseline save --history h.db x; echo "exit $?"
 elegans baseline compare --history h.db nobody; echo "exit $?"
 elegans baseline delete --history h.db nobody; echo "exit $?"
+elegans baseline delete --history h.db first second; echo "exit $?"
+elegans baseline list --history h.db first; echo "exit $?"
+elegans baseline compare --history h.db first --rounds 100000; echo "exit $?"
 elegans history nobody --history h.db; echo "exit $?"
 printf 'this is no database, but it is long enough to look like a file of one' > bad.db; elegans baseline list --history bad.db; echo "exit $?"
+elegans baseline save --history bad.db x cfc:3,in=2 --runs 3; echo "exit $?"; wc -c < bad.db | tr -d ' '
+elegans baseline save --history nowhere/h.db x cfc:3,in=2 --runs 3; echo "exit $?"
+elegans history --history . ; echo "exit $?"
