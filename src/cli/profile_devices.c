@@ -53,9 +53,9 @@ int devices_each(const char *which, int (*each)(void *user, const eg_chip_row *r
 static int count_next(void *user, const eg_chip_row *row) {
     size_t *count = user;
     (void)row;
-    return ++*count > DEVICES_MOST ? fail(EXIT_USAGE, "--device: more than %d chips; 'all' has them all",
-                                          DEVICES_MOST)
-                                   : -1;
+    return ++*count > DEVICES_MOST
+               ? fail(EXIT_USAGE, "--device: more than %d chips; 'all' has them all", DEVICES_MOST)
+               : -1;
 }
 
 /* Before anything is measured. */

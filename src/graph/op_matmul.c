@@ -185,8 +185,8 @@ static bool is_at(const eg__operand *operand, const eg__view *home) {
 }
 
 /* An epilogue that adds a bias and nothing else: a product of one row can begin with it. */
-void eg__lower_find_bias(const eg__fused_program *p, const eg__view *home, const eg__operand *more,
-                         eg__step_gemm *g) {
+static void find_bias(const eg__fused_program *p, const eg__view *home, const eg__operand *more,
+                      eg__step_gemm *g) {
     const eg__fused_instruction *code = &p->code[0];
     if (p->length != 1 || code->op != EG__FUSED_ADD) return;
     const uint8_t places[] = {code->a, code->b};
@@ -213,6 +213,30 @@ static double epilogue_bytes(const eg__step_gemm *g, const eg__view *home, const
     return bytes;
 }
 
+void eg__lower_product(eg__lowering *l, uint32_t id, eg__step *step,
+                       const eg__product_places *places, const eg__fused_program *epilogue,
+                       size_t count, const eg__operand *more) {
+    const eg__node *node = eg__lower_node(l, id);
+    const double rows = (double)places->left.rows, columns = (double)places->out.columns;
+    if (epilogue) {
+        eg__step_gemm *g = &step->u.gemm;
+        g->has_epilogue = true;
+        g->epilogue = *epilogue;
+        find_bias(epilogue, places->home, more, g);
+        step->flops += (double)epilogue->operations * (double)eg__node_elements(node);
+        step->bytes += epilogue_bytes(g, places->home, more, rows, columns);
+    }
+    eg__operand operands[3 + EG__FUSED_OPERANDS] = {
+        eg__lower_operand(step, &places->left.view, places->left.stride, true),
+        eg__lower_operand(step, &places->right, 0, false),
+        eg__lower_operand(step, places->home, places->out.stride, true)};
+    for (size_t i = 0; i < count; i++) {
+        operands[3 + i] = more[i];
+        operands[3 + i].item *= step->rows; /* it was made for items of one row */
+    }
+    eg__lower_emit(l, l->region[id], step, 3 + count, operands);
+}
+
 static void lower_product(eg__lowering *l, uint32_t id, const eg__view *home,
                           const eg__fused_program *epilogue, size_t count, eg__operand *more) {
     const eg__node *node = eg__lower_node(l, id);
@@ -228,29 +252,13 @@ static void lower_product(eg__lowering *l, uint32_t id, const eg__view *home,
     const bool k_timed = ta && l->timed[a] && l->length;
     step.u.gemm = (eg__step_gemm){.n = out.columns,
                                   .k = k_timed ? left.columns / l->length : left.columns,
-                                  .k_timed = k_timed,
-                                  .has_epilogue = epilogue != NULL};
-    if (epilogue) {
-        step.u.gemm.epilogue = *epilogue;
-        eg__lower_find_bias(epilogue, home, more, &step.u.gemm);
-    }
-    step.flops = flops(l->graph, node) +
-                 (epilogue ? (double)epilogue->operations * (double)eg__node_elements(node) : 0);
+                                  .k_timed = k_timed};
+    step.flops = flops(l->graph, node);
     step.bytes = 4.0 * ((double)left.rows * (double)left.columns +
                         (double)left.columns * (double)out.columns +
                         (double)left.rows * (double)out.columns);
-    if (epilogue)
-        step.bytes +=
-            epilogue_bytes(&step.u.gemm, home, more, (double)left.rows, (double)out.columns);
-    eg__operand operands[3 + EG__FUSED_OPERANDS] = {
-        eg__lower_operand(&step, &left.view, left.stride, true),
-        eg__lower_operand(&step, &right, 0, false),
-        eg__lower_operand(&step, home, out.stride, true)};
-    for (size_t i = 0; i < count; i++) {
-        operands[3 + i] = more[i];
-        operands[3 + i].item *= step.rows; /* it was made for items of one row */
-    }
-    eg__lower_emit(l, l->region[id], &step, 3 + count, operands);
+    const eg__product_places places = {left, out, right, home};
+    eg__lower_product(l, id, &step, &places, epilogue, count, more);
 }
 
 static void lower_products(eg__lowering *l, uint32_t id, const eg__view *home) {
