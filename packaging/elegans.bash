@@ -3,7 +3,7 @@ _elegans() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words=
     local tables="--data --inputs --target --time --spans --group --missing --ahead --window --stride --whole --partial --last --short-header --no-header"
     local learning="--validation --split --split-at --split-seed --test --model --loss --standardise --time-unit --optimizer --rate --momentum --weight-decay --clip --schedule --decay --floor --warmup --average --epochs --patience"
-    learning+=" --batch --accumulate --memory --seed --output --checkpoint --every --resume --keep-last --log --curve --quiet --json --threads --isa --help"
+    learning+=" --batch --accumulate --memory --dtype --seed --output --checkpoint --every --resume --keep-last --log --curve --quiet --json --threads --isa --help"
     local profile="compute memory hardware all --batch --seq --runs --warmup --no-compile --schedule --steps --sort --top --grid --sweep --memory --ablation --device --trace --stacks --output --json --threads --isa --help"
     if [ "$COMP_CWORD" -eq 1 ]; then
         words="info bench profile report baseline history diagnose graph wiring show train eval predict entropy run convert quantize export demo help version --help --version"
@@ -48,6 +48,7 @@ _elegans() {
         *:--optimizer) words="adam adamw sgd rmsprop" ;;
         *:--schedule) words="cosine exponential constant" ;;
         *:--batch) words="auto" ;;
+        train:--dtype) words="f32 bf16 f16" ;;
         *:--validation)
             COMPREPLY=($(compgen -f -- "$word") $(compgen -W "none" -- "$word"))
             return

@@ -208,6 +208,7 @@ complete -c elegans -n $train -l patience -x -d 'end after so many epochs withou
 complete -c elegans -n $train -l batch -x -a auto -d 'windows in a step'
 complete -c elegans -n $train -l accumulate -x -d 'batches that make one update'
 complete -c elegans -n $train -l memory -x -d 'at most, such as 512M'
+complete -c elegans -n $train -l dtype -x -a 'f32 bf16 f16' -d 'of products'
 complete -c elegans -n $train -l seed -x -d 'of values, order and dropout'
 complete -c elegans -n $train -l output -r -d 'the model'
 complete -c elegans -n $train -l checkpoint -r -d 'kept, not beside the model'

@@ -89,7 +89,8 @@ _elegans() {
             '--average[keep a running mean of the parameters]:number:' '--epochs[at most]:number:' \
             '--patience[end after so many epochs without a better one]:number:' \
             '--batch[windows in a step]:number:(auto)' '--accumulate[batches that make one update]:number:' \
-            '--memory[at most, such as 512M]:size:' '--seed[of values, order and dropout]:number:' \
+            '--memory[at most, such as 512M]:size:' '--dtype[of products]:type:(f32 bf16 f16)' \
+            '--seed[of values, order and dropout]:number:' \
             '--output[the model]:file:_files' '--checkpoint[kept, not beside the model]:file:_files' \
             '--every[steps between checkpoints]:number:' '--resume[go on from the checkpoint]' \
             '--keep-last[the last parameters, not the best]' \

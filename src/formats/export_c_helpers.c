@@ -6,6 +6,18 @@
 #define ROWS(x, y) \
     "    for (int r = 0; r < rows; r++) {\n        const float *" x " = x + r * x_stride;\n" y
 
+/* A function that rounds to a type of fewer digits, as floats: the place of the last digit is found by
+ * the exponent, which for denormals stays the least one. */
+#define ROUND(name, least, digits, most)                             \
+    "static float " name "(float x) {\n"                             \
+    "    int e;\n"                                                   \
+    "    if (!(fabsf(x) < INFINITY)) return x;\n"                    \
+    "    (void)frexpf(x, &e);\n"                                     \
+    "    e = (e < " least " ? " least " : e) - " digits ";\n"        \
+    "    x = ldexpf(rintf(ldexpf(x, -e)), e);\n"                     \
+    "    return fabsf(x) > " most " ? copysignf(INFINITY, x) : x;\n" \
+    "}\n"
+
 typedef struct helper {
     const char *name, *text;
 } helper;
@@ -18,6 +30,8 @@ static const helper helpers[] = {
     {"softplus", "static float softplus(float x) {\n"
                  "    return (x > 0.0f ? x : 0.0f) + log1pf(expf(-fabsf(x)));\n"
                  "}\n"},
+    {"round_f16", ROUND("round_f16", "-13", "11", "65504.0f")},
+    {"round_bf16", ROUND("round_bf16", "-125", "8", "3.38953139e38f")},
     {"least", "static float least(float a, float b) { return a < b || a != a ? a : b; }\n"},
     {"largest", "static float largest(float a, float b) { return a > b || a != a ? a : b; }\n"},
     {"product",

@@ -18,6 +18,16 @@ const char *eg__unary_name(unsigned kind) { return kind < EG__UNARY_COUNT ? name
 EG_UNARY_MAP(DEFINE)
 #undef DEFINE
 
+/* To so many binary digits, or to the places of 2^least, where numbers of a type are denormal. */
+static double round_to(double x, int digits, int least, double most) {
+    int exponent;
+    if (!isfinite(x)) return x;
+    frexp(x, &exponent);
+    const int place = (exponent < least ? least : exponent) - digits;
+    const double y = ldexp(rint(ldexp(x, -place)), place);
+    return fabs(y) > most ? copysign(INFINITY, x) : y;
+}
+
 static double apply(eg__unary kind, double x) {
     switch (kind) {
     case EG__UNARY_neg: return -x;
@@ -35,6 +45,8 @@ static double apply(eg__unary kind, double x) {
     case EG__UNARY_relu: return x < 0 ? 0 : x;
     case EG__UNARY_sin: return sin(x);
     case EG__UNARY_cos: return cos(x);
+    case EG__UNARY_round_f16: return round_to(x, 11, -13, 65504);
+    case EG__UNARY_round_bf16: return round_to(x, 8, -125, 0x1.fep127);
     case EG__UNARY_COUNT: break;
     }
     return NAN;
@@ -76,6 +88,9 @@ static eg_node slope(eg_graph *g, eg__unary kind, eg_node x, eg_node y) {
     case EG__UNARY_relu: return eg_lt(g, zero, x);
     case EG__UNARY_sin: return eg_cos(g, x);
     case EG__UNARY_cos: return eg_neg(g, eg_sin(g, x));
+    case EG__UNARY_round_f16:
+    case EG__UNARY_round_bf16:
+        return one; /* straight through: the true one is 0 nearly everywhere */
     case EG__UNARY_COUNT: break;
     }
     return (eg_node){0};
@@ -93,9 +108,11 @@ static void gradient(eg__backward *backward, eg_node node, eg_node d) {
 /* in the order of EG_UNARY_MAP */
 static unsigned fused(const eg__node *node) {
     static const unsigned char code[EG__UNARY_COUNT] = {
-        EG__FUSED_NEG,  EG__FUSED_ABS,  EG__FUSED_SQRT,    EG__FUSED_RSQRT,    EG__FUSED_EXP,
-        EG__FUSED_LOG,  EG__FUSED_TANH, EG__FUSED_SIGMOID, EG__FUSED_SOFTPLUS, EG__FUSED_ERF,
-        EG__FUSED_GELU, EG__FUSED_SILU, EG__FUSED_RELU,    EG__FUSED_SIN,      EG__FUSED_COS};
+        EG__FUSED_NEG,       EG__FUSED_ABS, EG__FUSED_SQRT, EG__FUSED_RSQRT,
+        EG__FUSED_EXP,       EG__FUSED_LOG, EG__FUSED_TANH, EG__FUSED_SIGMOID,
+        EG__FUSED_SOFTPLUS,  EG__FUSED_ERF, EG__FUSED_GELU, EG__FUSED_SILU,
+        EG__FUSED_RELU,      EG__FUSED_SIN, EG__FUSED_COS,  EG__FUSED_ROUND_F16,
+        EG__FUSED_ROUND_BF16};
     return code[node->kind];
 }
 

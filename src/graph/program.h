@@ -256,7 +256,8 @@ struct eg_program {
 
 typedef struct eg__compile_options {
     bool training;
-    uint32_t passes; /* bits, in the order of passes.def */
+    uint32_t passes;  /* bits, in the order of passes.def */
+    eg_type products; /* what both sides of products are rounded to; EG_F32 = nothing */
 } eg__compile_options;
 
 typedef struct eg__output {

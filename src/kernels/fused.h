@@ -6,7 +6,7 @@
 #include "kernels/gemm.h"
 
 /* name, number of inputs, text. Comparisons give 1 or 0; select(c, a, b) is a where c is not 0.
- * min and max are NaN where either input is. */
+ * min and max are NaN where either input is. Roundings go to the nearest of that type, ties to even. */
 #define EG__FUSED_MAP(X)                                                        \
     X(COPY, 1, "copy")                                                          \
     X(ADD, 2, "add")                                                            \
@@ -31,6 +31,8 @@
     X(RELU, 1, "relu")                                                          \
     X(SIN, 1, "sin")                                                            \
     X(COS, 1, "cos")                                                            \
+    X(ROUND_F16, 1, "round_f16")                                                \
+    X(ROUND_BF16, 1, "round_bf16")                                              \
     X(POW, 2, "pow")                                                            \
     X(LT, 2, "lt")                                                              \
     X(LE, 2, "le")                                                              \
