@@ -5,6 +5,7 @@
  *   BIAS_A, BIAS_W        what DOT_I8 wants added to the bytes of A, and what DOT_I4 adds to those of w,
  *                         for instructions of which one side has no sign
  *
+ *   TALL_SUMS             like unit_sums, for tiles of several rows, where there is something better
  *   HELD_ROWS             of a tile whose sums, integer and scaled, fit into registers: products of
  *                         several groups use no taller ones
  *
@@ -24,6 +25,9 @@ enum {
     MAX_GROUP = 1 << 17, /* 127 * 128 * that is the largest sum below 2^31 */
 };
 enum { i8 = EG_I8, i4 = EG_I4 };
+#ifndef TALL_SUMS
+#define TALL_SUMS unit_sums
+#endif
 
 /* ---- rows as integers: the same ones as eg__small_quantize_row makes */
 INLINE int32_t lanes_largest(vi x) {
@@ -123,6 +127,30 @@ __attribute__((noinline)) static void rows_finish(const walk *w, size_t row, int
     }
 }
 
+/* The products of `units` of a group, unit by unit. */
+INLINE void unit_sums(const int type, const int rows, const int vectors, const int8_t *a,
+                      size_t stride, const uint8_t *data, size_t panel_bytes, size_t units,
+                      vi sum[MAX_ROWS][MAX_VECTORS]) {
+    const int unit = type == i8 ? 4 : 8;
+    for (; units; units--, a += unit, data += 64) {
+        vi word[MAX_VECTORS];
+        UNROLL
+        for (int v = 0; v < vectors; v++)
+            word[v] = vi_load(data + (size_t)(v / PANEL_VECTORS) * panel_bytes +
+                              v % PANEL_VECTORS * VF_N * 4);
+        UNROLL
+        for (int i = 0; i < rows; i++) {
+            const int8_t *at = a + (size_t)i * stride;
+            const vi first = vi_broadcast(at), second = vi_broadcast(at + unit - 4);
+            UNROLL
+            for (int v = 0; v < vectors; v++) {
+                if (type == i8) DOT_I8(sum[i][v], first, word[v]);
+                else DOT_I4(sum[i][v], first, second, word[v]);
+            }
+        }
+    }
+}
+
 /* type, rows and panels are constants wherever this is inlined; `c` and the walk's `add` begin at the
  * first column of `panel`. */
 INLINE void tile(const int type, const int rows, const int panels, const walk *w, size_t row,
@@ -152,31 +180,20 @@ INLINE void tile(const int type, const int rows, const int panels, const walk *w
         /* from what a raised side will add too much */
         UNROLL
         for (int v = 0; v < vectors; v++) {
-            const vi start = type == i8 && BIAS_A
+            const vi start = type == i8 && BIAS_A > 0
                                  ? vi_sub(vi_set(0), vi_shl(vi_load(b->sum + CELL(v)), 7))
                                  : vi_set(0);
             UNROLL
             for (int i = 0; i < rows; i++)
-                sum[i][v] =
-                    type == i4 && BIAS_W ? vi_set(-BIAS_W * row_sum[(size_t)i * b->groups]) : start;
+                sum[i][v] = type == i4 && BIAS_W > 0
+                                ? vi_set(-BIAS_W * row_sum[(size_t)i * b->groups])
+                                : start;
         }
-        for (size_t left = eg__small_units(b, group); left; left--, a += unit, data += 64) {
-            vi word[MAX_VECTORS];
-            UNROLL
-            for (int v = 0; v < vectors; v++)
-                word[v] = vi_load(data + (size_t)(v / PANEL_VECTORS) * b->panel_bytes +
-                                  v % PANEL_VECTORS * VF_N * 4);
-            UNROLL
-            for (int i = 0; i < rows; i++) {
-                const int8_t *at = a + (size_t)i * stride;
-                const vi first = vi_broadcast(at), second = vi_broadcast(at + unit - 4);
-                UNROLL
-                for (int v = 0; v < vectors; v++) {
-                    if (type == i8) DOT_I8(sum[i][v], first, word[v]);
-                    else DOT_I4(sum[i][v], first, second, word[v]);
-                }
-            }
-        }
+        const size_t units = eg__small_units(b, group);
+        if (rows > 1) TALL_SUMS(type, rows, vectors, a, stride, data, b->panel_bytes, units, sum);
+        else unit_sums(type, rows, vectors, a, stride, data, b->panel_bytes, units, sum);
+        a += units * (size_t)unit;
+        data += units * 64;
         UNROLL
         for (int v = 0; v < vectors; v++) {
             const vf scale = vf_load(b->scale + CELL(v));

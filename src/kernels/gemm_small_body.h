@@ -45,40 +45,21 @@ INLINE float row_sum(const float *x, size_t n) {
     return vf_sum(n ? vf_add(sum, vf_load_part(x, n)) : sum);
 }
 
-/* A group of n rows of B: the first sums of C, or more of them. */
 typedef struct group_end {
     const float *a; /* where the group begins */
-    size_t n, group, panel;
-    float *c;
-    size_t width; /* columns from there on */
-    bool first;
+    size_t n;       /* rows of B in it */
+    size_t group, panel;
+    bool first; /* C has no sums yet */
 } group_end;
 
+/* sum * scale + offset * (sum of x) + total */
 INLINE vf finished(const eg__small *b, size_t cell, vf sum, vf x, vf total) {
     if (b->offset) total = vf_fma(x, vf_load(b->offset + cell), total);
     return b->scale ? vf_fma(sum, vf_load(b->scale + cell), total) : vf_add(sum, total);
 }
-
-INLINE void row_finish(const walk *w, const group_end *e, int vectors, const vf *sum, int i) {
-    const eg__small *b = w->b;
-    float *c = e->c + (size_t)i * w->c_stride;
-    const float *from = e->first ? w->add : c;
-    const vf x = b->offset ? vf_set(row_sum(e->a + (size_t)i * w->a_stride, e->n)) : vf_zero();
-    UNROLL
-    for (int v = 0; v < vectors; v++, c += VF_N) {
-        const size_t panel = e->panel + (size_t)(v / PANEL_VECTORS);
-        const size_t cell =
-            (panel * b->groups + e->group) * EG__PANEL + (size_t)(v % PANEL_VECTORS) * VF_N;
-        const size_t before = (size_t)v * VF_N;
-        if (before + VF_N <= e->width) {
-            const vf total = from ? vf_load(from + before) : vf_zero();
-            vf_store(c, finished(b, cell, sum[v], x, total));
-        } else if (before < e->width) {
-            const size_t lanes = e->width - before;
-            const vf total = from ? vf_load_part(from + before, lanes) : vf_zero();
-            vf_store_part(c, finished(b, cell, sum[v], x, total), lanes);
-        }
-    }
+INLINE size_t cell_of(const eg__small *b, const group_end *e, int v) {
+    return ((e->panel + (size_t)(v / PANEL_VECTORS)) * b->groups + e->group) * EG__PANEL +
+           (size_t)(v % PANEL_VECTORS) * VF_N;
 }
 
 /* Out of line, through memory: with every tile of its own it would be most of the code. */
@@ -86,8 +67,40 @@ typedef struct sums {
     vf row[MAX_ROWS][MAX_VECTORS];
 } sums;
 __attribute__((noinline)) static void rows_finish(const walk *w, const group_end *e, int rows,
-                                                  int vectors, const sums *s) {
-    for (int i = 0; i < rows; i++) row_finish(w, e, vectors, s->row[i], i);
+                                                  int vectors, const sums *s, float *c,
+                                                  size_t width) {
+    const eg__small *b = w->b;
+    for (int i = 0; i < rows; i++, c += w->c_stride) {
+        const float *a = e->a + (size_t)i * w->a_stride, *from = e->first ? w->add : c;
+        const vf x = b->offset ? vf_set(row_sum(a, e->n)) : vf_zero();
+        for (int v = 0; v < vectors; v++) {
+            const size_t cell = cell_of(b, e, v), before = (size_t)v * VF_N;
+            if (before + VF_N <= width) {
+                const vf total = from ? vf_load(from + before) : vf_zero();
+                vf_store(c + before, finished(b, cell, s->row[i][v], x, total));
+            } else if (before < width) {
+                const size_t lanes = width - before;
+                const vf total = from ? vf_load_part(from + before, lanes) : vf_zero();
+                vf_store_part(c + before, finished(b, cell, s->row[i][v], x, total), lanes);
+            }
+        }
+    }
+}
+/* The same for one row whose sums are scaled already. */
+__attribute__((noinline)) static void row_finish(const walk *w, int vectors, const sums *s,
+                                                 float *c, size_t width) {
+    const float *from = w->first ? w->add : c;
+    for (int v = 0; v < vectors; v++) {
+        const size_t before = (size_t)v * VF_N;
+        if (before + VF_N <= width) {
+            const vf total = from ? vf_load(from + before) : vf_zero();
+            vf_store(c + before, vf_add(s->row[0][v], total));
+        } else if (before < width) {
+            const size_t lanes = width - before;
+            const vf total = from ? vf_load_part(from + before, lanes) : vf_zero();
+            vf_store_part(c + before, vf_add(s->row[0][v], total), lanes);
+        }
+    }
 }
 
 /* ---- a tile. type, rows and panels are constants wherever this is inlined; `c` and the walk's `add`
@@ -103,7 +116,12 @@ INLINE void tile(const int type, const int rows, const int panels, const walk *w
     UNROLL
     for (int p = 0; p < panels; p++)
         data[p] = b->data + (panel + (size_t)p) * b->panel_bytes + w->at;
-    group_end e = {a, 0, w->group, panel, c, width, w->first};
+    group_end e = {a, 0, w->group, panel, w->first};
+    sums all; /* one row has registers for a second set of sums */
+    if (rows == 1) {
+        UNROLL
+        for (int v = 0; v < vectors; v++) all.row[0][v] = vf_zero();
+    }
     for (size_t k = w->from; k < w->to; k += e.n) {
         e.n = eg__min(b->end[e.group], w->to) - k;
         /* three rows of A share a base: x86 adds one or two strides in the address itself */
@@ -177,20 +195,24 @@ INLINE void tile(const int type, const int rows, const int panels, const walk *w
 #undef RIGHT_AT
 #undef TURN
 #undef ADVANCE
-        if (rows == 1) row_finish(w, &e, vectors, sum[0], 0);
-        else {
-            sums all;
+        if (rows == 1) {
+            const vf x = b->offset ? vf_set(row_sum(e.a, e.n)) : vf_zero();
+            UNROLL
+            for (int v = 0; v < vectors; v++)
+                all.row[0][v] = finished(b, cell_of(b, &e, v), sum[0][v], x, all.row[0][v]);
+        } else {
             UNROLL
             for (int i = 0; i < rows; i++) {
                 UNROLL
                 for (int v = 0; v < vectors; v++) all.row[i][v] = sum[i][v];
             }
-            rows_finish(w, &e, rows, vectors, &all);
+            rows_finish(w, &e, rows, vectors, &all, c, width);
         }
         e.first = false;
         e.a += e.n;
         e.group++;
     }
+    if (rows == 1) row_finish(w, vectors, &all, c, width);
 }
 
 #define DEFINE_TILE(type, rows, panels)                                        \
