@@ -117,9 +117,9 @@ static int print_kernel(void *user, const eg_bench_kernel *k) {
     *titled = true;
     format_metric(speed, &k->speed);
     if (k->speed.provenance == EG_UNAVAILABLE)
-        printf("  %-14s %-7s %-12s %s\n", k->operation, k->isa, k->shape, speed);
+        printf("  %-17s %-7s %-12s %s\n", k->operation, k->isa, k->shape, speed);
     else
-        printf("%s %-14s %-7s %-12s %11s ns %18s\n", k->selected ? "*" : " ", k->operation, k->isa,
+        printf("%s %-17s %-7s %-12s %11s ns %15s\n", k->selected ? "*" : " ", k->operation, k->isa,
                k->shape, format_short(time, k->nanoseconds), speed);
     fflush(stdout);
     return 0;

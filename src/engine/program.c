@@ -171,7 +171,8 @@ eg_status eg_program_step(const eg_program *p, size_t index, eg_step_info *out, 
             out->columns = step->u.fused.flat;
         }
         fused_text(&step->u.fused.program, out->text, sizeof out->text);
-    } else if (step->run == eg__run_gemm || step->run == eg__run_gemm_small) {
+    } else if (step->run == eg__run_gemm || step->run == eg__run_gemm_turned ||
+               step->run == eg__run_gemm_small) {
         const eg__step_gemm *g = &step->u.gemm;
         out->depth = g->k_timed ? g->k * eg__max(p->length, 1) : g->k;
         if (g->products) out->rows *= g->products;

@@ -63,6 +63,17 @@ static const helper helpers[] = {
      "        }\n"
      "    }\n"
      "}\n"},
+    {"turned_product",
+     "/* c = a' * b, a being k x rows and b k x n, row by row */\n"
+     "static void turned_product(int rows, int n, int k, const float *a, int a_stride,\n"
+     "                           const float *b, int b_stride, float *c, int c_stride) {\n"
+     "    for (int r = 0; r < rows; r++)\n"
+     "        for (int j = 0; j < n; j++) {\n"
+     "            float sum = 0.0f;\n"
+     "            for (int i = 0; i < k; i++) sum += a[i * a_stride + r] * b[i * b_stride + j];\n"
+     "            c[r * c_stride + j] = sum;\n"
+     "        }\n"
+     "}\n"},
     {"matrix",
      "static void matrix(int k, int n, const float *from, int row_stride, int column_stride,\n"
      "                   float *to) {\n"
@@ -304,6 +315,7 @@ const char *eg__c_helper(const eg__step *step) {
                                              [EG__REDUCE_MIN] = "row_least"};
     const eg__step_rows *r = &step->u.rows_;
     if (step->run == eg__run_gemm) return "product";
+    if (step->run == eg__run_gemm_turned) return "turned_product";
     if (step->run == eg__run_pack) return "matrix";
     if (step->run == eg__run_reduce) return reductions[r->reduction];
     if (step->run == eg__run_column_sum)
@@ -328,7 +340,8 @@ void eg__c_need_helpers(eg__c_export *x, const eg__step *step) {
         eg__c_fail(x, EG_ERR_UNSUPPORTED, "no C for a step '%s'", step->name);
     if (eg__c_is_synapses(step)) need(x, "sigmoid");
     if (step->run == eg__run_fused) need_fused(x, &step->u.fused.program);
-    if (step->run == eg__run_gemm && step->u.gemm.has_epilogue)
+    if ((step->run == eg__run_gemm || step->run == eg__run_gemm_turned) &&
+        step->u.gemm.has_epilogue)
         need_fused(x, &step->u.gemm.epilogue);
 }
 

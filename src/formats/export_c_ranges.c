@@ -40,7 +40,8 @@ const float *eg__c_literal(const eg__c_export *x, const eg__step *step, const eg
     if (operand->space != EG__SPACE_CONSTANTS || operand->time ||
         eg__c_span(x, step, frame, i) != 1)
         return NULL;
-    if (step->run != eg__run_fused && (step->run != eg__run_gemm || i < 3)) return NULL;
+    const bool product = step->run == eg__run_gemm || step->run == eg__run_gemm_turned;
+    if (step->run != eg__run_fused && (!product || i < 3)) return NULL;
     return &x->data[EG__SPACE_CONSTANTS][start_of(x, operand, frame)];
 }
 

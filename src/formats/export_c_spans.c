@@ -28,6 +28,13 @@ static size_t span_gemm(const eg__c_export *x, const eg__step *step, size_t coun
     }
 }
 
+static size_t span_turned(const eg__c_export *x, const eg__step *step, size_t rows, unsigned i) {
+    const eg__step_gemm *g = &step->u.gemm;
+    const size_t k = eg__c_timed(x, g->k, g->k_timed), stride = step->operand[i].stride;
+    if (i > 2) return span_fused(g->epilogue.kind[i - 3], stride, rows, g->n);
+    return i == 2 ? span_rows(rows, stride, g->n) : span_rows(k, stride, i ? g->n : rows);
+}
+
 /* What is packed here is a plain k x n matrix in exported code, which is never larger. */
 static size_t span_pack(const eg__c_export *x, const eg__step *step, size_t count, unsigned i) {
     const eg__step_pack *p = &step->u.pack;
@@ -75,6 +82,7 @@ size_t eg__c_span(const eg__c_export *x, const eg__step *step, const eg__c_frame
                                   : span_fused(kind, stride, rows, step->columns);
     }
     if (step->run == eg__run_gemm) return span_gemm(x, step, frame->count, i);
+    if (step->run == eg__run_gemm_turned) return span_turned(x, step, rows, i);
     if (step->run == eg__run_pack) return span_pack(x, step, frame->count, i);
     if (step->run == eg__run_copy) return span_copy(step, frame->count, i);
     if (step->run == eg__run_gather || step->run == eg__run_scatter)

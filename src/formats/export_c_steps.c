@@ -30,6 +30,15 @@ static void write_gemm(writing *w) {
                g->c_step, c_stride);
 }
 
+static void write_turned(writing *w) {
+    const eg__step_gemm *g = &w->step->u.gemm;
+    const eg__operand *o = w->step->operand;
+    eg__c_line(w->x, "turned_product(%zu, %zu, %zu, %s, %zu, %s, %zu, %s, %zu);", w->rows, g->n,
+               eg__c_timed(w->x, g->k, g->k_timed), w->at[0], o[0].stride, w->at[1], o[1].stride,
+               w->at[2], o[2].stride);
+    if (g->has_epilogue) eg__c_write_fused(w->x, w->step, w->frame, &g->epilogue, 3, w->rows, g->n);
+}
+
 static void write_pack(writing *w) {
     const eg__step_pack *p = &w->step->u.pack;
     const size_t k = eg__c_timed(w->x, p->k, p->k_timed),
@@ -143,6 +152,7 @@ static void write_step(eg__c_export *x, const eg__step *step, const eg__c_frame 
     for (unsigned i = 0; i < step->operands && i < 3; i++)
         eg__c_pointer(x, step, frame, i, w.at[i]);
     if (step->run == eg__run_gemm) write_gemm(&w);
+    else if (step->run == eg__run_gemm_turned) write_turned(&w);
     else if (step->run == eg__run_pack) write_pack(&w);
     else if (step->run == eg__run_copy) write_copy(&w);
     else if (step->run == eg__run_gather || step->run == eg__run_scatter) write_gather(&w);

@@ -155,6 +155,9 @@ void eg__backward_give(eg__backward *backward, eg_node node, eg_node d);
 eg_graph *eg__backward_graph(const eg__backward *backward);
 /* Inside the reverse of a scan, nodes of the forward body have another name. */
 eg_node eg__backward_value(eg__backward *backward, eg_node node);
+/* A function of a forward value that the forward pass did not need. It is computed there all the same, where
+ * it is part of what it does need, and kept. */
+eg_node eg__backward_unary(eg__backward *backward, unsigned kind, eg_node x);
 
 /* Random bits of dropout: the element is dropped when the upper 53 of them, as a fraction, are below
  * the rate. */

@@ -332,6 +332,7 @@ static void emit(chain *c, uint32_t unit, const eg__node *shape, unsigned split)
         step.u.fused.flat = columns;
         step.items = eg__ceil_div(columns, EG__FLAT);
     }
+    if (eg__pass_is_on(l->options, EG__PASS_fuse)) eg__fused_arrange(&c->program);
     step.u.fused.program = c->program;
     step.u.fused.kernel = eg__fused_pick(l->kernels, &c->program);
     step.flops = (double)c->members * (double)rows * (double)columns;

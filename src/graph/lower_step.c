@@ -41,7 +41,8 @@ static void touch(eg__lowering *l, uint32_t id, uint32_t region) {
 /* A thread is worth its start from some microseconds of work on. */
 static size_t grain_of(const eg__step *step, size_t items) {
     enum { WORTH_NS = 5000 };
-    const bool product = step->run == eg__run_gemm || step->run == eg__run_gemm_small;
+    const bool product = step->run == eg__run_gemm || step->run == eg__run_gemm_turned ||
+                         step->run == eg__run_gemm_small;
     if (!items || step->run == eg__run_scatter || step->run == eg__run_column_sum ||
         step->run == eg__run_widen || step->run == eg__run_pack_small || step->run == eg__run_place)
         return 0;

@@ -58,8 +58,8 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
     for (uint64_t i = 0; i < eg__node_elements(node); i++) out[i] = apply(node->kind, in[0][i]);
 }
 
-/* d y / d x, from x and y: what is cheaper. */
-static eg_node slope(eg_graph *g, eg__unary kind, eg_node x, eg_node y) {
+/* d y / d x, from x and y (or, where it is a function of x, from s): what is cheaper. */
+static eg_node slope(eg_graph *g, eg__unary kind, eg_node x, eg_node y, eg_node s) {
     const eg_node one = eg_scalar(g, 1), half = eg_scalar(g, 0.5), zero = eg_scalar(g, 0);
     switch (kind) {
     case EG__UNARY_neg: return eg_scalar(g, -1);
@@ -70,7 +70,7 @@ static eg_node slope(eg_graph *g, eg__unary kind, eg_node x, eg_node y) {
     case EG__UNARY_log: return eg_div(g, one, x);
     case EG__UNARY_tanh: return eg_sub(g, one, eg_mul(g, y, y));
     case EG__UNARY_sigmoid: return eg_mul(g, y, eg_sub(g, one, y));
-    case EG__UNARY_softplus: return eg_sigmoid(g, x);
+    case EG__UNARY_softplus: return s;
     case EG__UNARY_erf:
         return eg_mul(g, eg_scalar(g, 1.12837916709551257390),
                       eg_exp(g, eg_neg(g, eg_mul(g, x, x))));
@@ -81,10 +81,7 @@ static eg_node slope(eg_graph *g, eg__unary kind, eg_node x, eg_node y) {
         eg_node density = eg_mul(g, eg_scalar(g, 0.39894228040143267794), eg_exp(g, square));
         return eg_add(g, cdf, eg_mul(g, x, density));
     }
-    case EG__UNARY_silu: { /* s + y (1 - s) */
-        eg_node s = eg_sigmoid(g, x);
-        return eg_add(g, s, eg_mul(g, y, eg_sub(g, one, s)));
-    }
+    case EG__UNARY_silu: return eg_add(g, s, eg_mul(g, y, eg_sub(g, one, s)));
     case EG__UNARY_relu: return eg_lt(g, zero, x);
     case EG__UNARY_sin: return eg_cos(g, x);
     case EG__UNARY_cos: return eg_neg(g, eg_sin(g, x));
@@ -99,9 +96,11 @@ static eg_node slope(eg_graph *g, eg__unary kind, eg_node x, eg_node y) {
 static void gradient(eg__backward *backward, eg_node node, eg_node d) {
     eg_graph *graph = eg__backward_graph(backward);
     const eg__node n = *eg__node_at(graph, node); /* by value: new nodes move the array */
-    eg_node x = eg__node_input(graph, &n, 0);
-    eg_node rate =
-        slope(graph, n.kind, eg__backward_value(backward, x), eg__backward_value(backward, node));
+    eg_node x = eg__node_input(graph, &n, 0), s = {0};
+    if (n.kind == EG__UNARY_softplus || n.kind == EG__UNARY_silu)
+        s = eg__backward_unary(backward, EG__UNARY_sigmoid, x);
+    eg_node rate = slope(graph, n.kind, eg__backward_value(backward, x),
+                         eg__backward_value(backward, node), s);
     eg__backward_give(backward, x, eg_mul(graph, d, rate));
 }
 

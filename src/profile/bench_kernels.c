@@ -12,6 +12,7 @@ typedef struct bench {
     float *in, *out;
     union {
         eg__gemm_f32_args gemm;
+        eg__gemm_turned_f32_args turned;
         eg__gemv_f32_args gemv;
         eg__fused_f32_args fused;
         eg__reduce_f32_args reduce;
@@ -24,6 +25,7 @@ typedef struct bench {
         eg__synapses_back_f32_args synapses_back;
         eg__gemm_small_args small;
     } args;
+    eg__fused_program program; /* of cfc_gate_back_f32 */
     size_t n;
     const char *shape;
     double flops, bytes; /* of one call; flops 0 = it moves data */
@@ -47,6 +49,14 @@ static const eg__fused_program gate_program = {
              {EG__FUSED_TANH, 1, EG__OPERAND(1), 0, 0},
              {EG__FUSED_FMA_SIGMOID, 2, EG__OPERAND(2), EG__OPERAND(4), EG__OPERAND(3)},
              {EG__FUSED_LERP, EG__OPERAND(5), 0, 1, 2}}};
+static const eg__fused_gate_back gate_back = {.d1 = EG__OPERAND(0),
+                                              .f = EG__OPERAND(1),
+                                              .g = EG__OPERAND(2),
+                                              .t = EG__OPERAND(3),
+                                              .one = EG__OPERAND(4),
+                                              .dt = EG__OPERAND(5),
+                                              .dg = EG__OPERAND(6),
+                                              .df = EG__OPERAND(7)};
 static const eg__fused_program update_program = {
     .length = 3,
     .operands = 5,
@@ -100,7 +110,14 @@ static void prepare(bench *b) {
     b->n = 1 << 16;
     switch (b->row->operation) {
     case EG__OP_gemm_f32:
-        b->args.gemm = (eg__gemm_f32_args){M, N, K, in, K, in + M * K, out, N, false, NULL, NULL};
+        b->args.gemm =
+            (eg__gemm_f32_args){M, N, K, in, K, in + M * K, out, N, false, NULL, NULL, NULL, 0};
+        b->shape = "128x256x256";
+        b->flops = 2.0 * M * N * K;
+        b->bytes = 4.0 * (M * K + K * N + M * N);
+        break;
+    case EG__OP_gemm_turned_f32:
+        b->args.turned = (eg__gemm_turned_f32_args){M, N, K, in, M, in + M * K, N, out, N};
         b->shape = "128x256x256";
         b->flops = 2.0 * M * N * K;
         b->bytes = 4.0 * (M * K + K * N + M * N);
@@ -124,6 +141,16 @@ static void prepare(bench *b) {
             {{in, 64}, {in + LONG, 64}, {in, 64}, {in + LONG, 64}, {in, 1}, {out, 64}}};
         b->shape = "64x64";
         b->bytes = 20.0 * LONG;
+        break;
+    case EG__OP_cfc_gate_back_f32:
+        b->program = (eg__fused_program){.operands = 8, .kind = {[4] = EG__SCALAR}};
+        eg__fused_gate_back_write(&gate_back, &b->program);
+        b->args.fused = (eg__fused_f32_args){&b->program, 64, 64, {{in, 64}, {in + LONG, 64}}};
+        for (unsigned i = 2; i < 8; i++)
+            b->args.fused.operand[i] =
+                (eg__fused_operand){i > 4 ? out + (i - 5) * LONG : in + i * LONG, 64};
+        b->shape = "64x64";
+        b->bytes = 28.0 * LONG;
         break;
     case EG__OP_ltc_update_f32:
         b->args.fused =
@@ -224,9 +251,11 @@ static void run(void *job) {
     const eg__kernel_function *f = &b->row->function;
     switch (b->row->operation) {
     case EG__OP_gemm_f32: f->gemm_f32(&b->args.gemm); break;
+    case EG__OP_gemm_turned_f32: f->gemm_turned_f32(&b->args.turned); break;
     case EG__OP_gemv_f32: f->gemv_f32(&b->args.gemv); break;
     case EG__OP_fused_f32: f->fused_f32(&b->args.fused); break;
     case EG__OP_cfc_gate_f32: f->cfc_gate_f32(&b->args.fused); break;
+    case EG__OP_cfc_gate_back_f32: f->cfc_gate_back_f32(&b->args.fused); break;
     case EG__OP_ltc_update_f32: f->ltc_update_f32(&b->args.fused); break;
     case EG__OP_reduce_f32: f->reduce_f32(&b->args.reduce); break;
     case EG__OP_column_sum_f32: f->column_sum_f32(&b->args.column_sum); break;

@@ -160,11 +160,14 @@ const eg_program *eg_trainer_program(const eg_trainer *t) { return t->program; }
 eg_status eg_trainer_gradient(eg_trainer *t, eg_train_result *out, eg_error *error) {
     if (!t->program) return eg__fail(error, EG_ERR_ARGUMENT, "a trainer that only evaluates");
     const eg_run_options options = {.seed = ++t->seed};
+    if (t->added && !t->summed) { /* one gradient alone is its own sum */
+        memcpy(t->sum, t->gradients, t->count * sizeof *t->sum);
+        t->summed = true;
+    }
     eg_status status = eg_run(t->instance, &options, error);
     if (status) return status;
     if (!isfinite(t->loss)) return eg__train_blame(t, NULL, error);
-    for (size_t i = 0; i < t->count; i++)
-        t->sum[i] = t->added ? t->sum[i] + t->gradients[i] : t->gradients[i];
+    for (size_t i = 0; t->summed && i < t->count; i++) t->sum[i] += t->gradients[i];
     t->added++;
     if (out) out->loss = t->loss;
     return EG_OK;
@@ -215,7 +218,8 @@ eg_status eg_trainer_update(eg_trainer *t, double learning_rate, eg_train_result
     if (!t->added) return eg__fail(error, EG_ERR_ARGUMENT, "no gradient since the last update");
     const eg_optimizer *o = &t->options.optimizer;
     const double divisor = (double)t->added * (double)t->scale;
-    const double norm = eg__norm(t->context->threads, t->sum, t->count) / divisor;
+    float *sum = t->summed ? t->sum : t->gradients;
+    const double norm = eg__norm(t->context->threads, sum, t->count) / divisor;
     double scale = 1 / divisor;
     eg_train_result ignored;
     if (!out) out = &ignored;
@@ -231,7 +235,7 @@ eg_status eg_trainer_update(eg_trainer *t, double learning_rate, eg_train_result
     if (status) return status;
     const eg__optimizer_args args = {t->count,
                                      eg_weights_all(t->weights).data,
-                                     t->sum,
+                                     sum,
                                      t->first,
                                      t->second,
                                      ++t->steps,
@@ -241,6 +245,7 @@ eg_status eg_trainer_update(eg_trainer *t, double learning_rate, eg_train_result
     constrain(t);
     eg_weights_end(t->weights);
     t->added = 0;
+    t->summed = false;
     scale_grow(t);
     out->scale = (double)t->scale;
     return EG_OK;

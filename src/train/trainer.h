@@ -16,7 +16,9 @@ struct eg_trainer {
     eg_instance *instance, *forward_instance;
     size_t count; /* floats of all parameters, with the gaps between them */
     float *gradients, *sum, *first, *second; /* in the order of the weights */
-    eg_train_batch batch;                    /* its own */
+    bool
+        summed; /* the sum is in `sum`; else it is the gradient of the only run, or there is none */
+    eg_train_batch batch; /* its own */
     const eg_train_batch *used;
     float *outputs, loss;
     uint64_t steps, added, seed; /* updates; gradients in the sum; of dropout */
