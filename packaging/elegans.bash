@@ -82,7 +82,7 @@ _elegans() {
             return
             ;;
         entropy:--minimum | entropy:--maximum | entropy:--low | entropy:--high) ;;
-        run:--input | run:--output | run:--state | run:--save-state | convert:--output | convert:-o | convert:--config | quantize:-o | quantize:--output | quantize:--data)
+        run:--input | run:--output | run:--state | run:--save-state | convert:--output | convert:-o | convert:--config | quantize:-o | quantize:--output | quantize:--data | export:--against)
             COMPREPLY=($(compgen -f -- "$word"))
             return
             ;;
@@ -106,7 +106,7 @@ _elegans() {
         quantize:--per) words="channel tensor block" ;;
         quantize:*) words="--to -o --output --block --per --symmetric --integers --keep --data --time --spans --json --threads --isa --help" ;;
         demo:*) words="-o --steps --seed --help" ;;
-        export:*) words="--to -o --name --json --help" ;;
+        export:*) words="--to -o --name --against --json --help" ;;
         graph:*) words="--example --gradient --passes --steps --dot --json --help" ;;
         *:--root)
             COMPREPLY=($(compgen -d -- "$word"))

@@ -129,6 +129,7 @@ complete -c elegans -n $export -F
 complete -c elegans -n $export -l to -x -a c -d 'format'
 complete -c elegans -n $export -s o -r -d 'folder'
 complete -c elegans -n $export -l name -x -d 'of files, struct and functions'
+complete -c elegans -n $export -l against -r -d 'say how far outputs are from those of this model'
 complete -c elegans -n $export -l json -d 'print the figures as JSON'
 
 set -l entropy '__fish_seen_subcommand_from entropy'

@@ -140,6 +140,7 @@ _elegans() {
         ;;
     export)
         _arguments '--to[format]:format:(c)' '-o[folder]:folder:_directories' '--name[of files, struct and functions]:name:' \
+            '--against[say how far outputs are from those of this model]:model:_files' \
             '--json[print the figures as JSON]' '--help[explain]' '1:model:_files'
         ;;
     wiring)

@@ -26,6 +26,7 @@ eg_status eg__subject_compile(eg__subject *s, eg_model *model, const eg_profile_
     s->dimensions[1] = o->seq ? o->seq : 1;
     eg_status status = eg_session_create(s->context, build, model, &how, &s->session, error);
     if (!status) status = eg_session_program(s->session, s->dimensions, 2, &s->program, error);
+    if (status) eg__subject_close(s);
     return status;
 }
 
