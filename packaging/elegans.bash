@@ -125,7 +125,7 @@ _elegans() {
             COMPREPLY=($(compgen -f -- "$word") $(compgen -W "cfc: ltc: --steps --json --isa --help" -- "$word"))
             return
             ;;
-        bench:*) words="--size --iterations --dtype --block --integers --case --steps --rounds --json --threads --isa --help" ;;
+        bench:*) words="--size --iterations --dtype --block --symmetric --integers --case --steps --rounds --json --threads --isa --help" ;;
         info:*) words="--measure --again --preset --json --threads --isa --root --help" ;;
         help:help) words="info bench profile report baseline history diagnose graph wiring show train eval predict entropy run convert quantize export demo help version" ;;
         esac

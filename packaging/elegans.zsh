@@ -152,7 +152,7 @@ _elegans() {
             '2:part of the name of a kernel, or model:_files' \
             '--size[copy: bytes; gemm: N or MxNxK]:size:' '--iterations[repetitions]:number:' \
             '--dtype[gemm: type of the right side]:type:(f32 f16 bf16 i8 i4)' \
-            '--block[gemm: numbers that share a scale]:number:' '--integers[gemm: rows are made int8, too]' \
+            '--block[gemm: numbers that share a scale]:number:' '--symmetric[gemm: no zero points]' '--integers[gemm: rows are made int8, too]' \
             '--case[cells, train: part of a name]:name:(cfc-ncp cfc-deep ltc-ncp cfc-wide hot cold batch 32x16 32x64 128x16)' \
             '--steps[cells, train, latency: steps to time]:number:' \
             '--rounds[train: how often each case is measured]:number:'
