@@ -35,7 +35,7 @@ LIB_LIBS   := $(if $(strip $(LIBRARIES)),$(shell $(PKG_CONFIG) --libs $(LIBRARIE
 
 # ---- sources: the last part of a file's name says where it belongs
 SKIP := $(if $(filter x86_64,$(ARCH)),,%_x86.c %_avx2.c %_avx512.c) \
-        $(if $(filter aarch64,$(ARCH)),,%_arm.c %_neon.c) $(if $(filter other,$(ARCH)),,%_other.c) \
+        $(if $(filter aarch64,$(ARCH)),,%_arm.c %_neon.c %_dotprod.c %_i8mm.c) $(if $(filter other,$(ARCH)),,%_other.c) \
         $(if $(filter linux,$(OS)),%_macos.c,%_linux.c) \
         $(foreach l,hwloc jansson sqlite3 zlib,$(if $(filter $(l),$(LIBRARIES)),%_no$(l:3=).c,%_$(l:3=).c))
 ALL_SRC  := $(filter-out $(SKIP),$(wildcard src/*/*.c))
@@ -68,9 +68,13 @@ LINK_LIBS  := $(LIB_LIBS) -lm
 FLAGS_avx2   := -O3 -mavx2 -mfma -mf16c
 FLAGS_avx512 := -O3 -mavx2 -mfma -mf16c -mavx512f -mavx512dq -mavx512bw -mavx512vl -mprefer-vector-width=512
 FLAGS_neon   := -O3
+FLAGS_dotprod := -O3 -march=armv8.2-a+dotprod
+FLAGS_i8mm   := -O3 -march=armv8.2-a+dotprod+i8mm
 FLAGS_ref    := -O2
 # the interpreter's choice among instructions: comparisons cost less than a jump through a table
 $(B)/obj/src/kernels/fused_f32_%.o: KERNEL_CFLAGS += -fno-jump-tables
+# integer products: dot products of bytes, a feature of its own
+$(B)/obj/src/kernels/gemm_integer_avx512.o: KERNEL_CFLAGS += -mavx512vnni
 # a profile says what the library was built with
 $(B)/obj/src/profile/environment.o: CPPFLAGS += -DELEGANS_CFLAGS='"$(subst ",\",$(subst \,\\,$(CFLAGS)))"'
 isa_of = $(lastword $(subst _, ,$(basename $(notdir $(1)))))

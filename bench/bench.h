@@ -63,6 +63,7 @@ void bench_gemm(bench *b);
 void bench_gemv(bench *b);
 void bench_square(bench *b);
 void bench_odd(bench *b);
+void bench_small(bench *b);
 void bench_math(bench *b);
 void bench_layernorm(bench *b);
 void bench_softmax(bench *b);
@@ -74,7 +75,8 @@ void bench_mlp(bench *b);
 void bench_mlp_train(bench *b);
 void bench_gru(bench *b);
 void bench_entropy(bench *b);
-void bench_project(bench *b); /* prints a table of its own */
+void bench_project(bench *b);  /* prints a table of its own */
+void bench_recorder(bench *b); /* the same */
 void bench_two_threads(bench *b);
 void bench_launch(bench *b);
 

@@ -74,6 +74,35 @@ void compiled_own_outputs(compiled *c) {
         need(eg_instance_output(c->instance, name, &tensor, &error), &error);
 }
 
+void compiled_bind_inputs(bench *b, compiled *c) {
+    eg_tensor tensor;
+    const char *name;
+    for (size_t i = 0; (name = eg_program_leaf(c->program, EG_LEAF_INPUT, i, &tensor)); i++) {
+        uint64_t elements;
+        eg_error error;
+        tensor.data = c; /* only its size matters */
+        need(eg_tensor_measure(&tensor, &elements, NULL, &error), &error);
+        float *data = bench_floats(b, (size_t)elements);
+        bench_fill(data, (size_t)elements, 1, (uint32_t)i + 1);
+        compiled_bind(c, name, data);
+    }
+    compiled_own_outputs(c);
+}
+
+compiled *compiled_model(bench *b, const char *spec, uint64_t batch, uint64_t steps) {
+    compiled *c = compiled_start(b);
+    const eg_model_options how = {.batch = batch, .time = steps};
+    eg_model_nodes nodes;
+    eg_model *model;
+    eg_error error;
+    need(eg_model_open(c->context, spec, &model, &error), &error);
+    need(eg_model_build(model, c->graph, &how, &nodes, &error), &error);
+    compiled_finish(c, 1, &(eg_output){"y", nodes.y});
+    need(eg_model_weights(model, c->weights, &error), &error);
+    eg_model_destroy(model);
+    return c;
+}
+
 const float *compiled_parameter(const compiled *c, const char *name) {
     eg_error error;
     eg_tensor tensor;

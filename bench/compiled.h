@@ -28,6 +28,10 @@ void compiled_finish(compiled *c, size_t count, const eg_output *outputs);
 void compiled_bind(compiled *c, const char *name, float *data);
 /* Gives each output memory of the instance's. */
 void compiled_own_outputs(compiled *c);
+/* Gives each input numbers that mean nothing, and each output memory of the instance's. */
+void compiled_bind_inputs(bench *b, compiled *c);
+/* A model by its spec; its inputs are still to be bound. */
+compiled *compiled_model(bench *b, const char *spec, uint64_t batch, uint64_t steps);
 const float *compiled_parameter(const compiled *c, const char *name);
 
 /* ---- as a contestant: `state` is the compiled */

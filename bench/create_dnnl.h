@@ -17,6 +17,11 @@ dnnl_memory_t create_vector(dnnl_engine_t engine, size_t n, float *data);
 dnnl_memory_t create_tensor(dnnl_engine_t engine, int rank, const dnnl_dims_t dims, float *data);
 /* The bias is a matrix of one row for the matmul, a vector for the inner product. */
 dnnl_primitive_desc_t create_matmul(dnnl_engine_t engine, size_t m, size_t n, size_t k, finish how);
+/* Bytes times int8, exact sums as floats; `raised` = the left side has no sign. */
+dnnl_memory_t create_bytes(dnnl_engine_t engine, size_t rows, size_t columns, bool raised,
+                           void *data);
+dnnl_primitive_desc_t create_matmul_bytes(dnnl_engine_t engine, size_t m, size_t n, size_t k,
+                                          bool raised);
 dnnl_primitive_desc_t create_inner_product(dnnl_engine_t engine, size_t m, size_t n, size_t k,
                                            finish how);
 dnnl_primitive_desc_t create_layernorm(dnnl_engine_t engine, size_t rows, size_t columns,

@@ -1,11 +1,15 @@
 /* Objects of oneDNN 2: operation descriptors, and memory descriptors that are structs. */
 #include "create_dnnl.h"
 
-static dnnl_memory_desc_t matrix(size_t rows, size_t columns, dnnl_format_tag_t tag) {
+static dnnl_memory_desc_t matrix_of(dnnl_data_type_t type, size_t rows, size_t columns,
+                                    dnnl_format_tag_t tag) {
     dnnl_memory_desc_t desc;
     const dnnl_dims_t dims = {(dnnl_dim_t)rows, (dnnl_dim_t)columns};
-    dnnl_memory_desc_init_by_tag(&desc, 2, dims, dnnl_f32, tag);
+    dnnl_memory_desc_init_by_tag(&desc, 2, dims, type, tag);
     return desc;
+}
+static dnnl_memory_desc_t matrix(size_t rows, size_t columns, dnnl_format_tag_t tag) {
+    return matrix_of(dnnl_f32, rows, columns, tag);
 }
 
 static dnnl_memory_desc_t tensor(int rank, const dnnl_dims_t dims, bool plain) {
@@ -47,6 +51,23 @@ static dnnl_primitive_desc_t primitive_desc(dnnl_engine_t engine, const_dnnl_op_
 dnnl_memory_t create_matrix(dnnl_engine_t engine, size_t rows, size_t columns, float *data) {
     dnnl_memory_desc_t desc = matrix(rows, columns, dnnl_ab);
     return memory(engine, &desc, data);
+}
+
+dnnl_memory_t create_bytes(dnnl_engine_t engine, size_t rows, size_t columns, bool raised,
+                           void *data) {
+    dnnl_memory_desc_t desc = matrix_of(raised ? dnnl_u8 : dnnl_s8, rows, columns, dnnl_ab);
+    return memory(engine, &desc, data);
+}
+
+dnnl_primitive_desc_t create_matmul_bytes(dnnl_engine_t engine, size_t m, size_t n, size_t k,
+                                          bool raised) {
+    dnnl_memory_desc_t source = matrix_of(raised ? dnnl_u8 : dnnl_s8, m, k, dnnl_ab),
+                       weights = matrix_of(dnnl_s8, k, n, dnnl_format_tag_any),
+                       to = matrix(m, n, dnnl_ab);
+    dnnl_matmul_desc_t operation;
+    if (dnnl_matmul_desc_init(&operation, &source, &weights, NULL, &to) != dnnl_success)
+        return NULL;
+    return primitive_desc(engine, &operation, FINISH_NONE);
 }
 
 dnnl_memory_t create_vector(dnnl_engine_t engine, size_t n, float *data) {

@@ -1,11 +1,15 @@
 /* Objects of oneDNN 3: no operation descriptors, and memory descriptors that are handles. */
 #include "create_dnnl.h"
 
-static dnnl_memory_desc_t matrix(size_t rows, size_t columns, dnnl_format_tag_t tag) {
+static dnnl_memory_desc_t matrix_of(dnnl_data_type_t type, size_t rows, size_t columns,
+                                    dnnl_format_tag_t tag) {
     dnnl_memory_desc_t desc = NULL;
     const dnnl_dims_t dims = {(dnnl_dim_t)rows, (dnnl_dim_t)columns};
-    dnnl_memory_desc_create_with_tag(&desc, 2, dims, dnnl_f32, tag);
+    dnnl_memory_desc_create_with_tag(&desc, 2, dims, type, tag);
     return desc;
+}
+static dnnl_memory_desc_t matrix(size_t rows, size_t columns, dnnl_format_tag_t tag) {
+    return matrix_of(dnnl_f32, rows, columns, tag);
 }
 
 static dnnl_memory_desc_t tensor(int rank, const dnnl_dims_t dims, bool plain) {
@@ -40,6 +44,25 @@ static dnnl_primitive_attr_t attributes(finish how) {
 
 dnnl_memory_t create_matrix(dnnl_engine_t engine, size_t rows, size_t columns, float *data) {
     return memory(engine, matrix(rows, columns, dnnl_ab), data);
+}
+
+dnnl_memory_t create_bytes(dnnl_engine_t engine, size_t rows, size_t columns, bool raised,
+                           void *data) {
+    return memory(engine, matrix_of(raised ? dnnl_u8 : dnnl_s8, rows, columns, dnnl_ab), data);
+}
+
+dnnl_primitive_desc_t create_matmul_bytes(dnnl_engine_t engine, size_t m, size_t n, size_t k,
+                                          bool raised) {
+    dnnl_memory_desc_t source = matrix_of(raised ? dnnl_u8 : dnnl_s8, m, k, dnnl_ab),
+                       weights = matrix_of(dnnl_s8, k, n, dnnl_format_tag_any),
+                       to = matrix(m, n, dnnl_ab);
+    dnnl_primitive_desc_t out;
+    dnnl_status_t status =
+        dnnl_matmul_primitive_desc_create(&out, engine, source, weights, NULL, to, NULL);
+    dnnl_memory_desc_destroy(source);
+    dnnl_memory_desc_destroy(weights);
+    dnnl_memory_desc_destroy(to);
+    return status == dnnl_success ? out : NULL;
 }
 
 dnnl_memory_t create_vector(dnnl_engine_t engine, size_t n, float *data) {

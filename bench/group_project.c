@@ -23,35 +23,6 @@ static void need(eg_status status, const eg_error *error) {
     if (status != EG_OK) bench_fail("%s", error->message);
 }
 
-static void bind_inputs(bench *b, compiled *c) {
-    eg_tensor tensor;
-    const char *name;
-    for (size_t i = 0; (name = eg_program_leaf(c->program, EG_LEAF_INPUT, i, &tensor)); i++) {
-        uint64_t elements;
-        eg_error error;
-        tensor.data = c; /* only its size matters */
-        need(eg_tensor_measure(&tensor, &elements, NULL, &error), &error);
-        float *data = bench_floats(b, (size_t)elements);
-        bench_fill(data, (size_t)elements, 1, (uint32_t)i + 1);
-        compiled_bind(c, name, data);
-    }
-    compiled_own_outputs(c);
-}
-
-static compiled *model_make(bench *b, const char *spec, uint64_t batch, uint64_t steps) {
-    compiled *c = compiled_start(b);
-    const eg_model_options how = {.batch = batch, .time = steps};
-    eg_model_nodes nodes;
-    eg_model *model;
-    eg_error error;
-    need(eg_model_open(c->context, spec, &model, &error), &error);
-    need(eg_model_build(model, c->graph, &how, &nodes, &error), &error);
-    compiled_finish(c, 1, &(eg_output){"y", nodes.y});
-    need(eg_model_weights(model, c->weights, &error), &error);
-    eg_model_destroy(model);
-    return c;
-}
-
 static compiled *mlp_make(bench *b, uint64_t batch) {
     static const uint64_t widths[] = {64, 256, 256, 64};
     static const char *const names[] = {"a", "b", "c"};
@@ -93,28 +64,28 @@ static void subject_add(bench *b, subject *s, const char *title, compiled *c) {
     eg_program_info_get(c->program, &info);
     if (info.steps > COSTS) bench_fail("%s has %zu steps", title, info.steps);
     need(eg_program_costs(c->program, s->costs, &s->count, &error), &error);
-    bind_inputs(b, c);
+    compiled_bind_inputs(b, c);
 }
 
 static size_t subjects_make(bench *b, subject *s) {
     static const char cfc[] = "cfc:autoncp:64:16,in=16,seed=1";
     size_t n = 0;
-    subject_add(b, &s[n++], "CfC, AutoNCP, 32 x 64", model_make(b, cfc, 32, STEPS));
+    subject_add(b, &s[n++], "CfC, AutoNCP, 32 x 64", compiled_model(b, cfc, 32, STEPS));
     subject_add(b, &s[n++], "CfC, deep, 32 x 64",
-                model_make(b, "cfc:64,in=16,backbone=64x2,activation=silu", 32, STEPS));
+                compiled_model(b, "cfc:64,in=16,backbone=64x2,activation=silu", 32, STEPS));
     /* fewer steps: what takes longer than a time slice is never seen whole on a machine in use */
     subject_add(b, &s[n++], "LTC, AutoNCP, 32 x 16",
-                model_make(b, "ltc:autoncp:64:16,in=16,seed=1", 32, 16));
+                compiled_model(b, "ltc:autoncp:64:16,in=16,seed=1", 32, 16));
     subject_add(b, &s[n++], "CfC, wide, 32 x 64",
-                model_make(b, "cfc:64,in=32,backbone=128", 32, STEPS));
-    subject_add(b, &s[n++], "CfC, AutoNCP, 1 x 64", model_make(b, cfc, 1, STEPS));
+                compiled_model(b, "cfc:64,in=32,backbone=128", 32, STEPS));
+    subject_add(b, &s[n++], "CfC, AutoNCP, 1 x 64", compiled_model(b, cfc, 1, STEPS));
     subject_add(b, &s[n++], "CfC, with memory, 16 x 32",
-                model_make(b, "cfc:autoncp:32:8,in=4,mixed=1,seed=1", 16, 32));
+                compiled_model(b, "cfc:autoncp:32:8,in=4,mixed=1,seed=1", 16, 32));
     subject_add(b, &s[n++], "CfC, no gate, 8 x 32",
-                model_make(b, "cfc:128,in=24,mode=no_gate", 8, 32));
-    subject_add(b, &s[n++], "LTC, full, 16 x 16", model_make(b, "ltc:full:24:4,in=8", 16, 16));
+                compiled_model(b, "cfc:128,in=24,mode=no_gate", 8, 32));
+    subject_add(b, &s[n++], "LTC, full, 16 x 16", compiled_model(b, "ltc:full:24:4,in=8", 16, 16));
     subject_add(b, &s[n++], "LTC, AutoNCP, 1 x 16",
-                model_make(b, "ltc:autoncp:32:4,in=8,seed=2", 1, 16));
+                compiled_model(b, "ltc:autoncp:32:4,in=8,seed=2", 1, 16));
     subject_add(b, &s[n++], "MLP, batch 32", mlp_make(b, 32));
     subject_add(b, &s[n++], "MLP, batch 128", mlp_make(b, 128));
     subject_add(b, &s[n++], "GRU, 32 x 64", gru_make(b, 32));

@@ -12,6 +12,7 @@ const group bench_groups[] = {
     {"gemv", "one row times a matrix", GFLOPS, true, 1, bench_gemv},
     {"square", "square products", GFLOPS, true, 1, bench_square},
     {"odd", "sizes that fit no tile", GFLOPS, true, 1, bench_odd},
+    {"small", "products with small numbers, m x n x k", GFLOPS, true, 1, bench_small},
     {"math", "functions of 4096 floats", "ns/element", false, 1, bench_math},
     {"layernorm", "layer norm with gain and bias, rows x columns", "ns/element", false, 1,
      bench_layernorm},
@@ -27,6 +28,7 @@ const group bench_groups[] = {
     {"gru", "64 steps of 32 inputs, linear before reset", GFLOPS, true, 1, bench_gru},
     {"entropy", "entropy of 256 KiB in windows of 256 bytes", "ns/byte", false, 1, bench_entropy},
     {"project", "models predicted from kernels", "us", false, 1, bench_project},
+    {"recorder", "runs that are recorded and runs that are not", "us", false, 1, bench_recorder},
     {"threads", "a product on two threads", GFLOPS, true, 2, bench_two_threads},
     {"launch", "launch of two threads and wait for both", "ns", false, 2, bench_launch},
 };
@@ -37,8 +39,9 @@ static const char usage[] =
     "  --no-peers     only our kernels and the peak of this machine\n"
     "  --quick        shorter rounds, no square above 1024: 40 seconds instead of 3 minutes\n"
     "  --full         every K with every N in the groups gemm and gemv: some 10 minutes\n"
-    "  --group NAME   only this one: gemm gemv square odd math layernorm softmax attention\n"
-    "                 gate chain epilogue mlp mlp_train gru entropy project threads launch\n"
+    "  --group NAME   only this one: gemm gemv square odd small math layernorm softmax attention\n"
+    "                 gate chain epilogue mlp mlp_train gru entropy project recorder threads\n"
+    "                 launch\n"
     "  --rounds N     5 .. 64; a figure is the median over the rounds (default 5)\n"
     "  --isa NAME     our kernels for this instruction set; \"ref\" = portable C\n"
     "  --json FILE    write the results there, too\n";

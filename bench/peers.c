@@ -41,6 +41,12 @@ void peers_gemm(bench *b, race *r, const gemm_problem *problem) {
     xsmm_gemm(b, r, problem);
 }
 
+void peers_bytes(bench *b, race *r, const bytes_problem *problem) {
+    if (b->options.no_peers) return;
+    gomp_threads_set(1);
+    onednn_bytes(b, r, problem);
+}
+
 void peers_layernorm(bench *b, race *r, const rows_problem *problem) {
     if (!b->options.no_peers) onednn_layernorm(b, r, problem);
 }

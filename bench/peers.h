@@ -11,6 +11,13 @@ typedef struct gemm_problem {
     unsigned threads;
 } gemm_problem;
 
+/* C = A*B of bytes, A within 0 .. 127, exact sums as floats. */
+typedef struct bytes_problem {
+    size_t m, n, k;
+    int8_t *a, *b;
+    float *c;
+} bytes_problem;
+
 /* y = f(x) of rows x columns; gain and bias per column for a layer norm. */
 typedef struct rows_problem {
     size_t rows, columns;
@@ -67,6 +74,7 @@ void peer_versions_add(peer_versions *versions, const char *name, const char *fo
 void peers_open(bench *b);
 void peers_versions(peer_versions *out);
 void peers_gemm(bench *b, race *r, const gemm_problem *problem);
+void peers_bytes(bench *b, race *r, const bytes_problem *problem);
 void peers_layernorm(bench *b, race *r, const rows_problem *problem);
 void peers_softmax(bench *b, race *r, const rows_problem *problem);
 void peers_mlp(bench *b, race *r, const mlp_problem *problem);
@@ -81,6 +89,7 @@ void blas_gemm(bench *b, race *r, const gemm_problem *problem);
 void onednn_open(void);
 void onednn_versions(peer_versions *out);
 void onednn_gemm(bench *b, race *r, const gemm_problem *problem);
+void onednn_bytes(bench *b, race *r, const bytes_problem *problem);
 void onednn_layernorm(bench *b, race *r, const rows_problem *problem);
 void onednn_softmax(bench *b, race *r, const rows_problem *problem);
 void onednn_mlp(bench *b, race *r, const mlp_problem *problem);

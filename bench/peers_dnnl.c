@@ -115,6 +115,23 @@ void onednn_gemm(bench *b, race *r, const gemm_problem *p) {
                              .state = plain});
 }
 
+static void add_bytes(bench *b, race *r, const bytes_problem *p, bool raised, const char *variant) {
+    dnnl_primitive_desc_t desc = create_matmul_bytes(engine, p->m, p->n, p->k, raised);
+    dnnl_memory_t weights =
+        weights_reordered(b, desc, 0, create_bytes(engine, p->k, p->n, false, p->b));
+    onednn_state *state = state_make(b, desc);
+    state_argument(state, DNNL_ARG_SRC, create_bytes(engine, p->m, p->k, raised, p->a));
+    state_argument(state, DNNL_ARG_WEIGHTS, weights);
+    state_argument(state, DNNL_ARG_DST, create_matrix(engine, p->m, p->n, p->c));
+    state_race(r, state, variant, 3);
+}
+
+void onednn_bytes(bench *b, race *r, const bytes_problem *p) {
+    if (!engine) return;
+    add_bytes(b, r, p, false, "s8");
+    add_bytes(b, r, p, true, "u8");
+}
+
 void onednn_layernorm(bench *b, race *r, const rows_problem *p) {
     if (!engine) return;
     onednn_state *state = state_make(b, create_layernorm(engine, p->rows, p->columns, p->epsilon));

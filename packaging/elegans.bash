@@ -3,8 +3,8 @@ _elegans() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words=
     local tables="--data --inputs --target --time --spans --group --missing --ahead --window --stride --whole --partial --last --short-header --no-header"
     local learning="--validation --split --split-at --split-seed --test --model --loss --standardise --time-unit --optimizer --rate --momentum --weight-decay --clip --schedule --decay --floor --warmup --average --epochs --patience"
-    learning+=" --batch --accumulate --memory --seed --output --checkpoint --every --resume --keep-last --log --curve --quiet --json --threads --isa --help"
-    local profile="compute memory hardware all --batch --seq --runs --warmup --no-compile --schedule --steps --sort --top --sweep --ablation --device --trace --stacks --output --json --threads --isa --help"
+    learning+=" --batch --accumulate --memory --dtype --seed --output --checkpoint --every --resume --keep-last --log --curve --quiet --json --threads --isa --help"
+    local profile="compute memory hardware all --batch --seq --runs --warmup --no-compile --schedule --steps --sort --top --grid --sweep --memory --ablation --device --trace --stacks --output --json --threads --isa --help"
     if [ "$COMP_CWORD" -eq 1 ]; then
         words="info bench profile report baseline history diagnose graph wiring show train eval predict entropy run convert quantize export demo help version --help --version"
     else
@@ -12,8 +12,8 @@ _elegans() {
         profile:--schedule | profile:--batch | baseline:--batch) ;;
         profile:--steps) words="$profile" ;;
         profile:--sort) words="time calls flops bytes intensity gflops gbps roof step" ;;
-        profile:--sweep) words="batch=" ;;
-        profile:--device) words="all M1 M2 M3 M4" ;;
+        profile:--sweep) words="batch= seq= type=" ;;
+        profile:--device | info:--preset) words="all M1 M2 M3 M4" ;;
         profile:--trace | profile:--stacks | profile:--output | report:--output | report:-o | baseline:--history | history:--history | history:--svg)
             COMPREPLY=($(compgen -f -- "$word"))
             return
@@ -48,6 +48,7 @@ _elegans() {
         *:--optimizer) words="adam adamw sgd rmsprop" ;;
         *:--schedule) words="cosine exponential constant" ;;
         *:--batch) words="auto" ;;
+        train:--dtype) words="f32 bf16 f16" ;;
         *:--validation)
             COMPREPLY=($(compgen -f -- "$word") $(compgen -W "none" -- "$word"))
             return
@@ -81,7 +82,7 @@ _elegans() {
             return
             ;;
         entropy:--minimum | entropy:--maximum | entropy:--low | entropy:--high) ;;
-        run:--input | run:--output | run:--state | run:--save-state | convert:--output | convert:-o | convert:--config | quantize:-o | quantize:--output | quantize:--data)
+        run:--input | run:--output | run:--state | run:--save-state | convert:--output | convert:-o | convert:--config | quantize:-o | quantize:--output | quantize:--data | export:--against)
             COMPREPLY=($(compgen -f -- "$word"))
             return
             ;;
@@ -105,7 +106,7 @@ _elegans() {
         quantize:--per) words="channel tensor block" ;;
         quantize:*) words="--to -o --output --block --per --symmetric --integers --keep --data --time --spans --json --threads --isa --help" ;;
         demo:*) words="-o --steps --seed --help" ;;
-        export:*) words="--to -o --name --json --help" ;;
+        export:*) words="--to -o --name --against --json --help" ;;
         graph:*) words="--example --gradient --passes --steps --dot --json --help" ;;
         *:--root)
             COMPREPLY=($(compgen -d -- "$word"))
@@ -124,8 +125,8 @@ _elegans() {
             COMPREPLY=($(compgen -f -- "$word") $(compgen -W "cfc: ltc: --steps --json --isa --help" -- "$word"))
             return
             ;;
-        bench:*) words="--size --iterations --dtype --block --integers --case --steps --rounds --json --threads --isa --help" ;;
-        info:*) words="--measure --again --json --threads --isa --root --help" ;;
+        bench:*) words="--size --iterations --dtype --block --symmetric --integers --case --steps --rounds --json --threads --isa --help" ;;
+        info:*) words="--measure --again --preset --json --threads --isa --root --help" ;;
         help:help) words="info bench profile report baseline history diagnose graph wiring show train eval predict entropy run convert quantize export demo help version" ;;
         esac
     fi

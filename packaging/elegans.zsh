@@ -59,6 +59,7 @@ _elegans() {
     case $command in
     info)
         _arguments $common '--measure[measure the ceilings]' '--again[measure even if a stored result is there]' \
+            '--preset[how to run on a chip]:chip:(all M1 M2 M3 M4)' \
             '--root[show the machine recorded in a folder]:folder:_directories'
         ;;
     graph)
@@ -88,7 +89,8 @@ _elegans() {
             '--average[keep a running mean of the parameters]:number:' '--epochs[at most]:number:' \
             '--patience[end after so many epochs without a better one]:number:' \
             '--batch[windows in a step]:number:(auto)' '--accumulate[batches that make one update]:number:' \
-            '--memory[at most, such as 512M]:size:' '--seed[of values, order and dropout]:number:' \
+            '--memory[at most, such as 512M]:size:' '--dtype[of products]:type:(f32 bf16 f16)' \
+            '--seed[of values, order and dropout]:number:' \
             '--output[the model]:file:_files' '--checkpoint[kept, not beside the model]:file:_files' \
             '--every[steps between checkpoints]:number:' '--resume[go on from the checkpoint]' \
             '--keep-last[the last parameters, not the best]' \
@@ -138,6 +140,7 @@ _elegans() {
         ;;
     export)
         _arguments '--to[format]:format:(c)' '-o[folder]:folder:_directories' '--name[of files, struct and functions]:name:' \
+            '--against[say how far outputs are from those of this model]:model:_files' \
             '--json[print the figures as JSON]' '--help[explain]' '1:model:_files'
         ;;
     wiring)
@@ -149,7 +152,7 @@ _elegans() {
             '2:part of the name of a kernel, or model:_files' \
             '--size[copy: bytes; gemm: N or MxNxK]:size:' '--iterations[repetitions]:number:' \
             '--dtype[gemm: type of the right side]:type:(f32 f16 bf16 i8 i4)' \
-            '--block[gemm: numbers that share a scale]:number:' '--integers[gemm: rows are made int8, too]' \
+            '--block[gemm: numbers that share a scale]:number:' '--symmetric[gemm: no zero points]' '--integers[gemm: rows are made int8, too]' \
             '--case[cells, train: part of a name]:name:(cfc-ncp cfc-deep ltc-ncp cfc-wide hot cold batch 32x16 32x64 128x16)' \
             '--steps[cells, train, latency: steps to time]:number:' \
             '--rounds[train: how often each case is measured]:number:'
@@ -161,7 +164,8 @@ _elegans() {
             '--schedule[recorded runs\: wait, warm up, keep, how often]:numbers:' \
             '--steps[every step, not grouped]' \
             '--sort[by a column]:column:(time calls flops bytes intensity gflops gbps roof step)' \
-            '--top[rows of the table]:number:' '--sweep[several batches, beside each other]:batch=N,N:' \
+            '--top[rows of the table]:number:' '--grid[batches and types, and which batch to take]' \
+            '--sweep[the same for axes of your own]:batch=N,N,seq=N,type=f32,f16:' '--memory[bytes that a batch may take]:bytes:' \
             '--ablation[compiled or not, one thread or all, in turns]' \
             '--device[what it would take on other chips]:chips:(all M1 M2 M3 M4)' \
             "--trace[write Chrome's trace format]:file:_files" '--stacks[write folded stacks]:file:_files' \

@@ -114,6 +114,10 @@ static eg_node build_large(eg_graph *g) {
     return eg_matmul(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){200, 1100}),
                      eg_parameter(g, "w", 2, (uint64_t[]){1100, 320}));
 }
+static eg_node build_turned_product(eg_graph *g) {
+    return eg_matmul_transposed(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){300, 13}), 1,
+                                eg_input(g, "y", EG_F32, 2, (uint64_t[]){300, 32}), 0);
+}
 static eg_node build_products(eg_graph *g) {
     return eg_matmul(g, eg_input(g, "x", EG_F32, 3, (uint64_t[]){5, 20, 30}),
                      eg_input(g, "w", EG_F32, 3, (uint64_t[]){5, 30, 25}));
@@ -151,6 +155,7 @@ static const struct {
     {"update", build_update, 20 * 900, 36 * 900},
     {"large gemm", build_large, -1, 4.0 * 200 * 320 * (2 * 1100 + 1)},
     {"narrow gemm", build_narrow, -1, 4 * 37 * 20 * (2 * 70 + 1)},
+    {"turned gemm", build_turned_product, -1, 4 * 13 * 32 * (2 * 300 + 1)},
     {"products", build_products, -1, -1},
 };
 enum { EXACT = sizeof exact / sizeof *exact };

@@ -123,6 +123,63 @@ TEST(checkpoint, killed) {
           (unsigned long long)first);
 }
 
+/* ---- the scale of the loss: gradients that overflow at first, and 2000 steps after which it doubles */
+static int stop_at_batch(void *user, const eg_fit_progress *p) {
+    uint64_t *left = user;
+    return p->event == EG_FIT_STEP && --*left == 0;
+}
+
+typedef struct scaled {
+    uint64_t bits, steps, skipped;
+    double scale;
+    int stopped;
+} scaled;
+
+static scaled train_f16(const char *path, uint64_t updates) {
+    fit_data d;
+    eg_error error;
+    eg_fit_result r = {0};
+    const float mean = 0, scale = 0.05f; /* targets of 2000 */
+    const eg_units units = {.output_mean = &mean, .output_scale = &scale, .time = 0.2f};
+    const eg_fit_options how = {.epochs = 38,
+                                .batch = 1,
+                                .dtype = EG_F16,
+                                .optimizer = {.learning_rate = 1e-4},
+                                .checkpoint = path,
+                                .resume = 1,
+                                .progress = updates ? stop_at_batch : NULL,
+                                .user = &updates};
+    CHECK_OK(fit_data_open(&d, NULL, "cfc:3,in=2,proj=1,backbone=0,seed=2", false, &error), error);
+    CHECK_OK(eg_model_units_set(d.model, &units, &error), error);
+    CHECK_OK(eg_fit(d.model, d.training, NULL, &how, &r, &error), error);
+    const scaled out = {fit_model_bits(d.model), r.steps, r.skipped, r.scale, r.stopped};
+    eg_fit_release(d.model, &r);
+    fit_data_close(&d);
+    return out;
+}
+
+TEST(checkpoint, scale_of_f16) {
+    char room[PATH_ROOM];
+    const char *path = fresh(room, "f16.checkpoint");
+    const scaled whole = train_f16(NULL, 0);
+    CHECK(whole.skipped > 3 && !whole.stopped, "%llu skipped", (unsigned long long)whole.skipped);
+    CHECK(ldexp(whole.scale, (int)whole.skipped) > 65536,
+          "scale %g never doubled, %llu skipped of %llu", whole.scale,
+          (unsigned long long)whole.skipped, (unsigned long long)whole.steps);
+    /* in the midst of skipped steps, right after them, before and after the scale doubles */
+    static const uint64_t stops[] = {1, 1, 2, 3, 500, 1480, 20, 40, 0};
+    scaled parts = {0};
+    unlink(path);
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
+        parts = train_f16(path, stops[i]);
+        CHECK(parts.stopped == (stops[i] != 0), "stop %zu: stopped %d", i, parts.stopped);
+    }
+    CHECK(parts.bits == whole.bits && parts.steps == whole.steps &&
+              parts.skipped == whole.skipped && parts.scale == whole.scale,
+          "resumed: scale %g and %llu skipped, not %g and %llu, or other bits", parts.scale,
+          (unsigned long long)parts.skipped, whole.scale, (unsigned long long)whole.skipped);
+}
+
 /* ---- what goes wrong with files */
 static size_t read_all(const char *path, char *out, size_t room) {
     FILE *file = fopen(path, "rb");

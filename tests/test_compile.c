@@ -44,7 +44,7 @@ void compiled_check(eg_context *context, eg_graph *g, size_t count, const eg_out
     size_t bindings = 0;
     uint64_t state = 17;
     eg_error error = {0};
-    eg_compile_options options = {c->training, c->passes};
+    eg_compile_options options = {.training = c->training, .passes = c->passes};
     eg_program *program = NULL;
     CHECK_OK(eg_compile(context, g, count, outputs, &options, &program, &error), error);
     if (!program) {

@@ -3,6 +3,8 @@
 #include "elegans/elegans.h"
 
 #include <math.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 AREA(environment, "what else the machine does, read from any root; unknown is never zero")
 
@@ -58,13 +60,50 @@ TEST(environment, this_machine) {
     eg_context_destroy(context);
 }
 
+/* Threads are pinned when somebody asks for it, and this thread ever after: so in a process of its own. */
+TEST(environment, pinned_threads) {
+    eg_context *context = open_context();
+    eg_environment e;
+    eg_error error;
+    CHECK_OK(eg_environment_read(context, NULL, &e, &error), error);
+    if (e.pinned.provenance == EG_UNAVAILABLE || e.cores.value < 2) {
+        test_skip("one core, or a system that pins nothing");
+        eg_context_destroy(context);
+        return;
+    }
+    CHECK(e.pinned.value == 0, "%g of 1 are pinned", e.pinned.value);
+    eg_context_destroy(context);
+    const pid_t allowed = fork();
+    if (allowed == 0) _exit(eg__chip_bind_thread(0) ? 0 : 1);
+    int refused = 0;
+    if (waitpid(allowed, &refused, 0) != allowed || refused) {
+        test_skip("affinity is refused here");
+        return;
+    }
+    const pid_t child = fork();
+    if (child == 0) {
+        const eg_context_options options = {
+            .size = sizeof options, .threads = 2, .isa = "ref", .pin_threads = 1};
+        const bool right = eg_context_create(&context, &options, NULL) == EG_OK &&
+                           eg_environment_read(context, NULL, &e, NULL) == EG_OK &&
+                           e.pinned.value == 2;
+        _exit(right ? 0 : 1);
+    }
+    int status = -1;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+              WEXITSTATUS(status) == 0,
+          "two pinned threads: status %d", status);
+}
+
 TEST(environment, laptop) {
     eg_context *context = open_context();
     eg_error error;
     eg_environment e;
     const char *root = test_folder();
     put(root, "proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Toy 1\n");
-    put(root, "proc/meminfo", "MemTotal: 8000000 kB\nMemAvailable: 4000000 kB\n");
+    put(root, "proc/meminfo",
+        "MemTotal: 8000000 kB\nMemAvailable: 4000000 kB\n"
+        "SwapTotal: 2000 kB\nSwapFree: 1500 kB\n");
     put(root, "proc/version", "Linux version 6.1.0-18-amd64 (somebody)\n");
     put(root, "proc/loadavg", "1.25 0.50 0.25 2/300 4242\n");
     put(root, "proc/pressure/cpu", "some avg10=12.50 avg60=1.00 avg300=0.50 total=1\n");
@@ -87,6 +126,7 @@ TEST(environment, laptop) {
     CHECK(e.pressure_memory.value == 0 && e.pressure_memory.provenance == EG_COUNTED,
           "a pressure of 0 is one");
     CHECK(e.memory_available.value == 4000000.0 * 1024, "%g bytes", e.memory_available.value);
+    CHECK(e.swap_used.value == 500.0 * 1024, "%g bytes on the disk", e.swap_used.value);
     CHECK(strcmp(e.governor.text, "powersave") == 0, "'%s'", e.governor.text);
     CHECK(strcmp(e.power.text, "battery") == 0 && e.battery.value == 61, "'%s' %g %%", e.power.text,
           e.battery.value);
@@ -124,7 +164,8 @@ TEST(environment, unknown) {
     CHECK(e.load.provenance == EG_UNAVAILABLE && e.battery.provenance == EG_UNAVAILABLE &&
               e.power.provenance == EG_UNAVAILABLE && e.pressure_cpu.provenance == EG_UNAVAILABLE &&
               e.memory_available.provenance == EG_UNAVAILABLE &&
-              e.governor.provenance == EG_UNAVAILABLE && e.chip.provenance == EG_UNAVAILABLE,
+              e.swap_used.provenance == EG_UNAVAILABLE && e.governor.provenance == EG_UNAVAILABLE &&
+              e.chip.provenance == EG_UNAVAILABLE,
           "something is known of nothing");
     static const char *const pressures[] = {"full avg10=1",   "some avg10=x total=3", "some",
                                             "some avg10=101", "some avg10=nan",       ""};

@@ -212,7 +212,7 @@ static eg_status small_open(small *s, const eg_context_options *options, bool tr
     size_t count = build_stream(g, out);
     if (training) out[0].node = eg_dropout(g, out[0].node, 0.5);
     status = eg_graph_check(g, error);
-    const eg_compile_options compile = {training, NULL};
+    const eg_compile_options compile = {.training = training};
     if (!status) status = eg_compile(s->context, g, count, out, &compile, &s->program, error);
     eg_graph_destroy(g);
     if (!status) status = eg_weights_create(s->program, &s->weights, error);

@@ -265,10 +265,13 @@ TEST(fused_code, programs_equal_their_instructions) {
 }
 
 /* ---- programs with a kernel of their own: the very bits of the interpreter of that instruction set */
-static eg__fused_program gate_make(bool timed, bool swapped, bool copies) {
+enum { IN = 5, OUT = 5, GATES = 32 }; /* operands that are read, and that are written */
+static eg__fused_program gate_make(unsigned variant) {
     const uint8_t ta = EG__OPERAND(2), tb = EG__OPERAND(3), ts = EG__OPERAND(4);
+    const bool timed = variant & 1, swapped = variant & 2, copies = variant & 4;
+    const bool plain = variant & 8, keeps = variant & 16;
     eg__fused_program p = {.length = copies ? 5 : 4,
-                           .operands = 7,
+                           .operands = IN + OUT,
                            .kind = {[4] = EG__ROW},
                            .code = {{EG__FUSED_TANH, 0, EG__OPERAND(0), 0, 0},
                                     {EG__FUSED_TANH, 1, EG__OPERAND(1), 0, 0},
@@ -278,6 +281,10 @@ static eg__fused_program gate_make(bool timed, bool swapped, bool copies) {
     if (timed)
         p.code[2] = (eg__fused_instruction){EG__FUSED_FMA_SIGMOID, 2, swapped ? ts : ta,
                                             swapped ? ta : ts, tb};
+    if (plain) p.code[2] = (eg__fused_instruction){EG__FUSED_SIGMOID, 2, ta, 0, 0};
+    for (unsigned i = 0; keeps && i < 3; i++) p.code[i].out = EG__OPERAND(7 + i);
+    if (keeps)
+        p.code[3].a = p.code[0].out, p.code[3].b = p.code[1].out, p.code[3].c = p.code[2].out;
     return p;
 }
 
@@ -286,7 +293,7 @@ enum { UPDATES = 8 };
 static eg__fused_program update_make(unsigned variant) {
     const uint8_t e = EG__OPERAND(4), v = EG__OPERAND(5), next = EG__OPERAND(6);
     eg__fused_program p = {.length = 3 + (variant > 1),
-                           .operands = 7,
+                           .operands = IN + OUT,
                            .code = {{EG__FUSED_ADD, 0, EG__OPERAND(0), EG__OPERAND(1), 0},
                                     {EG__FUSED_ADD, 1, EG__OPERAND(2), EG__OPERAND(3), 0},
                                     {EG__FUSED_DIV, v, 0, 1, 0},
@@ -301,22 +308,100 @@ static eg__fused_program update_make(unsigned variant) {
     return p;
 }
 
+/* The gradient of a gate as the graph gives it: in another order, of one value or a sum, some of the results
+ * stored twice. Operands: d, d2, f, g, t, then the results; `one` is the last. */
+enum { BACKS = 8 };
+static eg__fused_program gate_back_make(unsigned variant) {
+    const bool sum = variant & 1, late = variant & 2, copies = variant & 4;
+    const uint8_t x = EG__OPERAND(0), f = EG__OPERAND(2), g = EG__OPERAND(3), t = EG__OPERAND(4),
+                  one = EG__OPERAND(10), d = sum ? 0 : x;
+    eg__fused_program p = {.operands = 11, .kind = {[10] = EG__SCALAR}};
+#define DO(...) \
+    p.code[p.length++] = (eg__fused_instruction) { __VA_ARGS__ }
+    if (late) DO(EG__FUSED_SUB, 1, g, f, 0);
+    if (sum) DO(EG__FUSED_ADD, 0, x, EG__OPERAND(1), 0);
+    if (!late) DO(EG__FUSED_SUB, 1, g, f, 0);
+    DO(EG__FUSED_MUL, 1, d, 1, 0);
+    DO(EG__FUSED_MUL, 2, d, t, 0);
+    DO(EG__FUSED_SUB, 0, d, 2, 0);
+    DO(EG__FUSED_SUB, 3, one, t, 0);
+    DO(EG__FUSED_MUL, 3, t, 3, 0);
+    DO(EG__FUSED_MUL, EG__OPERAND(5), 1, 3, 0);
+    DO(EG__FUSED_MUL, 1, g, g, 0);
+    DO(EG__FUSED_SUB, 1, one, 1, 0);
+    DO(EG__FUSED_MUL, EG__OPERAND(6), 2, 1, 0);
+    DO(EG__FUSED_MUL, 1, f, f, 0);
+    DO(EG__FUSED_SUB, 1, one, 1, 0);
+    DO(EG__FUSED_MUL, EG__OPERAND(7), 0, 1, 0);
+    if (copies) DO(EG__FUSED_COPY, EG__OPERAND(8), EG__OPERAND(5), 0, 0);
+    if (copies) DO(EG__FUSED_COPY, EG__OPERAND(9), EG__OPERAND(7), 0, 0);
+#undef DO
+    return p;
+}
+
+static void arranged_check(const eg__kernels *kernels, const eg__fused_program *program,
+                           size_t columns, uint64_t *state) {
+    enum { ROWS = 3, WIDE = 80, SIZE = ROWS * WIDE, ALL = 11 };
+    float memory[ALL + OUT][SIZE], one = 1;
+    eg__fused_program arranged = *program;
+    eg_error error;
+    eg__fused_arrange(&arranged);
+    CHECK_OK(eg__fused_check(&arranged, &error), error);
+    eg__fused_f32_args args = {.program = program, .rows = ROWS, .columns = columns};
+    CHECK(eg__fused_pick(kernels, program) == kernels->fused_f32, "%s: compiled", kernels->isa);
+    CHECK(eg__fused_pick(kernels, &arranged) == kernels->cfc_gate_back_f32, "%s: not compiled",
+          kernels->isa);
+    for (unsigned i = 0; i < IN; i++) kernel_random(SIZE, memory[i], state);
+    for (unsigned i = IN; i < ALL + OUT; i++) kernel_fill(SIZE, memory[i], KERNEL_GUARD);
+    for (unsigned i = 0; i < 10; i++) args.operand[i] = (eg__fused_operand){memory[i], WIDE};
+    args.operand[10] = (eg__fused_operand){&one, 0};
+    kernels->fused_f32(&args);
+    for (int compiled = 0; compiled <= 1; compiled++) {
+        args.program = &arranged;
+        for (unsigned i = 0; i < OUT; i++) args.operand[IN + i].data = memory[ALL + i];
+        (compiled ? kernels->cfc_gate_back_f32 : kernels->fused_f32)(&args);
+        CHECK(kernel_difference(OUT * SIZE, memory[IN], memory[ALL]) == SIZE_MAX,
+              "%s, %s: %zu columns, %u instructions", kernels->isa,
+              compiled ? "compiled" : "arranged", columns, program->length);
+    }
+}
+
+/* What is not the gradient of a gate stays as it is. */
+TEST(fused_code, arrange_leaves_others_alone) {
+    for (unsigned variant = 0; variant < BACKS; variant++) {
+        const eg__fused_program good = gate_back_make(variant);
+        for (unsigned i = 0; i < good.length; i++) {
+            eg__fused_program bad = good, same;
+            if (bad.code[i].op == EG__FUSED_COPY) continue;
+            bad.code[i].op = bad.code[i].op == EG__FUSED_MUL ? EG__FUSED_DIV : EG__FUSED_MUL;
+            same = bad;
+            eg__fused_arrange(&bad);
+            CHECK(memcmp(&bad, &same, sizeof bad) == 0, "variant %u, instruction %u", variant, i);
+        }
+        eg__fused_program more = good;
+        more.code[more.length++] =
+            (eg__fused_instruction){EG__FUSED_NEG, EG__OPERAND(9), EG__OPERAND(0), 0, 0};
+        eg__fused_program same = more;
+        eg__fused_arrange(&more);
+        CHECK(memcmp(&more, &same, sizeof more) == 0, "variant %u with one more", variant);
+    }
+}
+
 static void compiled_check(const eg__kernels *kernels, const eg__fused_program *program,
                            size_t columns, uint64_t *state) {
     enum { ROWS = 3, WIDE = 80, SIZE = ROWS * WIDE };
-    float memory[9][SIZE];
+    float memory[IN + 2 * OUT][SIZE];
     eg__fused_f32_args args = {.program = program, .rows = ROWS, .columns = columns};
     eg__fused_f32_function *compiled = eg__fused_pick(kernels, program);
     CHECK(compiled != kernels->fused_f32, "%s: not compiled", kernels->isa);
-    for (unsigned i = 0; i < 5; i++) kernel_random(SIZE, memory[i], state);
-    for (unsigned i = 5; i < 9; i++) kernel_fill(SIZE, memory[i], KERNEL_GUARD);
+    for (unsigned i = 0; i < IN; i++) kernel_random(SIZE, memory[i], state);
+    for (unsigned i = IN; i < IN + 2 * OUT; i++) kernel_fill(SIZE, memory[i], KERNEL_GUARD);
     memory[4][WIDE] = 0; /* a row in which no time has passed */
-    for (unsigned i = 0; i < 7; i++) args.operand[i] = (eg__fused_operand){memory[i], WIDE};
+    for (unsigned i = 0; i < IN + OUT; i++) args.operand[i] = (eg__fused_operand){memory[i], WIDE};
     kernels->fused_f32(&args);
-    args.operand[5].data = memory[7];
-    args.operand[6].data = memory[8];
+    for (unsigned i = IN; i < IN + OUT; i++) args.operand[i].data = memory[OUT + i];
     compiled(&args);
-    CHECK(kernel_difference(2 * SIZE, memory[5], memory[7]) == SIZE_MAX,
+    CHECK(kernel_difference(OUT * SIZE, memory[IN], memory[IN + OUT]) == SIZE_MAX,
           "%s: %zu columns, %u instructions, the last %s", kernels->isa, columns, program->length,
           eg__fused_op_name(program->code[program->length - 1].op));
 }
@@ -328,9 +413,13 @@ TEST(fused_code, compiled_programs_equal_the_interpreter) {
     for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_fused_f32, row));) {
         CHECK_OK(eg__kernels_select(kernel_features(), row->isa, &kernels, &error), error);
         for (size_t columns = 1; columns <= 80 && !kernel_is_ref(row); columns++) {
-            for (unsigned variant = 0; variant < 8; variant++) {
-                const eg__fused_program p = gate_make(variant & 1, variant & 2, variant & 4);
+            for (unsigned variant = 0; variant < GATES; variant++) {
+                const eg__fused_program p = gate_make(variant);
                 compiled_check(&kernels, &p, columns, &state);
+            }
+            for (unsigned variant = 0; variant < BACKS; variant++) {
+                const eg__fused_program p = gate_back_make(variant);
+                arranged_check(&kernels, &p, columns, &state);
             }
             for (unsigned variant = 0; variant < UPDATES; variant++) {
                 const eg__fused_program p = update_make(variant);

@@ -68,6 +68,40 @@ TEST(gemm, every_small_shape) {
     claim();
 }
 
+/* Rows or a bias that a product ends with. */
+TEST(gemm, what_is_added) {
+    enum { M = 19, N = 53, SLOT = 9 };
+    static const size_t depths_added[] = {1, 16, 64, 100, 1025};
+    uint64_t state = 5;
+    for (size_t d = 0; d < sizeof depths_added / sizeof *depths_added; d++) {
+        gemm_problem p = gemm_problem_make(M, N, depths_added[d], &state);
+        gemm_problem_solve(&p);
+        for (size_t n = 1; n <= N; n += 4) {
+            const float *packed = gemm_packed(&p, n);
+            for (size_t m = 1; m <= M; m++)
+                for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_gemm_f32, row));) {
+                    if (kernel_quick() && (m * 50 + n * 7 + d) % 53) continue;
+                    const size_t stride = m % 2 ? N : 0; /* rows, or one row for all */
+                    const size_t size = kernel_extent(m, n, stride);
+                    eg__gemm_f32_args args = gemm_args(&p, m, n, packed, m % 3 == 0, false);
+                    args.add = kernel_walled_copy(SLOT, p.start, size * sizeof(float));
+                    args.add_stride = stride;
+                    row->function.gemm_f32(&args);
+                    for (size_t i = 0; i < m; i++)
+                        for (size_t j = 0; j < n; j++) {
+                            const double start = p.start[i * stride + j], at = p.exact[i * N + j];
+                            const double unit = ldexp(p.size[i * N + j] + fabs(start), -24);
+                            const float got = args.c[i * args.c_stride + j];
+                            CHECK(fabs(got - (at + start)) <= bound * unit,
+                                  "%s m %zu n %zu k %zu: C[%zu][%zu] is %g, exact %g", row->isa, m,
+                                  n, p.k, i, j, (double)got, at + start);
+                        }
+                }
+        }
+        gemm_problem_free(&p);
+    }
+}
+
 /* Products that take A in blocks, several blocks of the depth, several bands of rows, and the last
  * band of a single row. `quick` ones are small enough for an emulator. */
 static const struct {

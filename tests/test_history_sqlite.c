@@ -372,6 +372,21 @@ TEST(history, strange_tables) {
     int rows = 0;
     CHECK_FAILS(eg_history_list(f.history, NULL, count_one, &rows, &error), error, EG_ERR_FORMAT,
                 f.path);
+    static const char *const never[] = {"9223372036854775807", "-9223372036854775808", "-1",
+                                        "1e300", "253402300800"};
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
+        char sql[128];
+        run(other, "UPDATE entries SET samples = x'0000000000000000', time = 1");
+        CHECK_OK(eg_history_get(f.history, "main", &out, &error), error);
+        eg_history_release(f.history, out);
+        snprintf(sql, sizeof sql, "UPDATE entries SET time = %s", never[i]);
+        run(other, sql);
+        CHECK_FAILS(eg_history_get(f.history, "main", &out, &error), error, EG_ERR_FORMAT,
+                    "is damaged");
+    }
+    const eg_history_entry late = {.model = "b", .time = INT64_MAX};
+    CHECK_FAILS(eg_history_add(f.history, &late, 0, NULL, &error), error, EG_ERR_ARGUMENT,
+                "which has no date");
     run(other, "UPDATE entries SET samples = 12345678, model = 17, json = x'00', time = 'x'");
     CHECK_OK(eg_history_get(f.history, "main", &out, &error), error);
     CHECK(out && strcmp(out->model, "17") == 0 && !out->json[0] && out->sample_count == 1,

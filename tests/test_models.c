@@ -117,7 +117,7 @@ model_run model_open(const model_case *c, unsigned threads, const char *passes) 
     model_run m = {0};
     eg_error error = {0};
     eg_context_options options = {.threads = threads};
-    eg_compile_options compile = {c->dropout, passes};
+    eg_compile_options compile = {.training = c->dropout, .passes = passes};
     eg_graph *g;
     eg_output outputs[MODEL_OUTPUTS];
     CHECK_OK(eg_context_create(&m.context, &options, &error), error);

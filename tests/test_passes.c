@@ -128,6 +128,52 @@ TEST(passes, sink) {
                "reshape(10)=11 reshape(7)=12 matmul(12,11)=13 sum(9)=14 add(14,13)=15");
 }
 
+/* (x A + a) + y C + (x B + b) */
+static eg_node build_factor(eg_graph *g) {
+    eg_node x = input(g, "x", 3, 4), y = input(g, "y", 3, 5);
+    eg_node w[] = {parameter(g, "A", 4, 6), parameter(g, "B", 4, 6), parameter(g, "C", 5, 6)};
+    eg_node bias[] = {eg_parameter(g, "a", 1, (uint64_t[]){6}),
+                      eg_parameter(g, "b", 1, (uint64_t[]){6})};
+    eg_node right = eg_add(g, eg_matmul(g, x, w[1]), bias[1]);
+    eg_node left = eg_add(g, eg_matmul(g, x, w[0]), bias[0]);
+    return eg_add(g, eg_add(g, left, eg_matmul(g, y, w[2])), right);
+}
+TEST(passes, factor) {
+    check_pass(eg__pass_factor, build_factor,
+               "matmul(x,B)=8 add(8,b)=9 matmul(x,A)=10 add(10,a)=11 matmul(y,C)=12 add(11,12)=13 "
+               "add(13,9)=14",
+               "add(a,b)=6 add(A,B)=7 matmul(x,7)=10 add(10,6)=11 matmul(y,C)=12 add(11,12)=13");
+}
+
+/* A product that something else needs, too, and one with the other side of a matrix stay. */
+static eg_node build_no_factor(eg_graph *g) {
+    eg_node x = input(g, "x", 3, 4);
+    eg_node w[] = {parameter(g, "A", 4, 4), parameter(g, "B", 4, 4), parameter(g, "C", 4, 4)};
+    eg_node a = eg_matmul(g, x, w[0]), b = eg_matmul(g, x, w[1]);
+    eg_node c = eg_matmul_transposed(g, x, 0, w[2], 1);
+    return eg_mul(g, a, eg_add(g, eg_add(g, a, b), c));
+}
+TEST(passes, factor_leaves_what_it_must) {
+    static const char same[] =
+        "matmul(x,A)=5 matmul(x,B)=6 matmul(x,C)=7 add(5,6)=8 add(8,7)=9 mul(5,9)=10";
+    check_pass(eg__pass_factor, build_no_factor, same, same);
+}
+
+/* silu(silu(h)), and the sigmoid of h: the inner one is its product with h */
+static eg_node build_silu(eg_graph *g) {
+    eg_node x = input(g, "x", 3, 4), scan = eg_scan(g, 7, 0), h = eg_scan_carry(g, scan, x);
+    eg_node y = eg_silu(g, h);
+    eg_scan_update(g, h, eg_silu(g, y));
+    eg_node s = eg_scan_sum(g, scan, eg_sigmoid(g, h));
+    return eg_add(g, s, eg_scan_last(g, h));
+}
+TEST(passes, fold_silu) {
+    check_pass(eg__pass_fold, build_silu,
+               "|carry(x)=3 |silu(3)=4 |silu(4)=5 |sigmoid(3)=6 total(6)=7 last(3)=8 add(7,8)=9",
+               "|carry(x)=3 |sigmoid(3)=4 |mul(3,4)=5 |silu(5)=6 |sigmoid(3)=7 total(7)=8 "
+               "last(3)=9 add(8,9)=10");
+}
+
 /* x A + a and x B + b; tanh(..) P + sigmoid(..) Q */
 static eg_node build_siblings(eg_graph *g) {
     eg_node x = input(g, "x", 3, 4);

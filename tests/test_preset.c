@@ -134,6 +134,39 @@ TEST(preset, this_machine) {
     CHECK(p.memory_budget == UINT64_C(8) << 30 && p.provenance == EG_SPEC, "an M1 with 16 GB");
 }
 
+TEST(preset, requirements_of_this_machine) {
+    eg_error error;
+    eg_requirement r;
+    eg_metric ceiling;
+    eg_chip chip = {.name = "some x86", .memory_bytes = UINT64_C(64) << 30};
+    const eg_ceilings c = {.fma_all = {200, EG_MEASURED, "GFLOP/s", ""},
+                           .dram_all = {40, EG_MEASURED, "GB/s", ""}};
+    CHECK_OK(eg_requirement_host(&chip, &c, EG_NEED_COMPUTE, &r, &ceiling, &error), error);
+    CHECK(fabs(r.minimum - 0.15) < 1e-12 && fabs(r.target - 0.18) < 1e-12 &&
+              fabs(ceiling.value - 0.2) < 1e-12 && ceiling.provenance == EG_MEASURED &&
+              strcmp(ceiling.unit, "TFLOP/s") == 0,
+          "%g, %g of %g %s", r.minimum, r.target, ceiling.value, ceiling.unit);
+    CHECK_OK(eg_requirement_host(&chip, &c, EG_NEED_BANDWIDTH, &r, NULL, &error), error);
+    CHECK(r.minimum == 30 && r.target == 36 && strcmp(r.unit, "GB/s") == 0, "%g, %g", r.minimum,
+          r.target);
+    CHECK_OK(eg_requirement_host(&chip, NULL, EG_NEED_MEMORY, &r, &ceiling, &error), error);
+    CHECK(r.minimum == 32768 && r.target == 49152 && ceiling.value == 65536, "%g, %g MB", r.minimum,
+          r.target);
+    CHECK_FAILS(eg_requirement_host(&chip, NULL, EG_NEED_COMPUTE, &r, &ceiling, &error), error,
+                EG_ERR_UNSUPPORTED, "not measured");
+    CHECK(ceiling.provenance == EG_UNAVAILABLE && ceiling.source[0], "a ceiling of nothing");
+    CHECK_FAILS(eg_requirement_host(&chip, NULL, (eg_need)9, &r, NULL, &error), error,
+                EG_ERR_ARGUMENT, "9");
+    CHECK_FAILS(eg_requirement_host(NULL, NULL, EG_NEED_MEMORY, &r, NULL, &error), error,
+                EG_ERR_ARGUMENT, "no chip");
+    /* a chip of the table is of its tier, measured or not */
+    CHECK_OK(eg_chip_table_find("M1", &chip.row, &error), error);
+    chip.in_table = 1;
+    CHECK_OK(eg_requirement_host(&chip, &c, EG_NEED_COMPUTE, &r, &ceiling, &error), error);
+    CHECK(r.minimum == 2 && r.target == 3 && ceiling.value == 2.62, "%g, %g of %g", r.minimum,
+          r.target, ceiling.value);
+}
+
 TEST(preset, refusals) {
     eg_error error;
     eg_preset p;

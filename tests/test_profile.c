@@ -40,6 +40,9 @@ TEST(profile, promised_figures) {
             CHECK(m.provenance == EG_UNAVAILABLE || (isfinite(m.value) && m.value >= 0),
                   "'%s' is %g", names[i], m.value);
         }
+        /* one program, asked for by the timed and by the recorded runs */
+        const eg_metric hits = eg_profile_metric(profile, EG_PROFILE_cache_hits);
+        CHECK(hits.provenance == EG_COUNTED && hits.value == 2, "%g found compiled", hits.value);
         /* steps: their shares are all of the run, their FLOPs all of the program's */
         double share = 0, flops = 0, seconds = 0;
         const eg_profile_row *row;
@@ -58,6 +61,12 @@ TEST(profile, promised_figures) {
                   "not sorted");
         }
         CHECK(fabs(share) < 1e-6 && fabs(seconds) < 1e-9, "groups lose %g s", seconds);
+        /* steps lie within the run: they cannot take longer, but for the comparison of two clocks */
+        const eg_metric sum = eg_profile_metric(profile, EG_PROFILE_steps_sum),
+                        around = eg_profile_metric(profile, EG_PROFILE_recorded_time);
+        CHECK(sum.provenance == EG_MEASURED && around.provenance == EG_MEASURED && sum.value > 0 &&
+                  sum.value < 1.02 * around.value,
+              "steps of %g s in a run of %g s", sum.value, around.value);
         eg_analysis *analysis;
         CHECK_OK(eg_analyse(profile, &analysis, &error), error);
         CHECK(eg_analysis_verdict(analysis)[0], "no verdict");
@@ -234,6 +243,7 @@ static const eg__facts calm = {.seconds = 1e-3,
                                .working_set = 1e6,
                                .last_cache = 32e6,
                                .memory_available = 8e9,
+                               .memory_budget = 4e9,
                                .peak_memory = 1e8,
                                .hit_rate = 0.99};
 
@@ -245,12 +255,20 @@ TEST(profile, rules) {
         {"batch", {.share = {[EG__BY_OVERHEAD] = 0.4}, .batch = 1, .compiled = true}},
         {"threads", {.seconds = 1e-3, .threads = 1, .cores = 4, .batch = 32, .compiled = true}},
         {"data_type", {.share = {[EG__BY_DRAM] = 0.5}, .batch = 1, .compiled = true}},
-        {"sizes", {.odd_share = 0.3, .odd_shape = "1x7x7", .batch = 1, .compiled = true}},
+        {"sizes",
+         {.odd_share = 0.3, .odd_shape = "1x7x7", .odd_columns = 7, .batch = 1, .compiled = true}},
         {"compile", {.batch = 1}},
         {"layout", {.copy_share = 0.2, .batch = 1, .compiled = true}},
         {"cache", {.hit_rate = 0.5, .batch = 1, .compiled = true}},
         {"cache", {.hit_rate = NAN, .working_set = 2, .last_cache = 1, .compiled = true}},
-        {"memory", {.hit_rate = 1, .memory_available = 10, .peak_memory = 9.5, .compiled = true}}};
+        {"memory", {.hit_rate = 1, .memory_available = 10, .peak_memory = 9.5, .compiled = true}},
+        {"memory", {.hit_rate = 1, .memory_budget = 4, .peak_memory = 4.1, .compiled = true}},
+        {"memory",
+         {.hit_rate = 1,
+          .memory_available = 10,
+          .memory_budget = 4,
+          .peak_memory = 4.1,
+          .compiled = true}}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         eg__facts facts = cases[i].facts;
         if (facts.hit_rate == 0) facts.hit_rate = NAN; /* not known */
@@ -266,6 +284,34 @@ TEST(profile, rules) {
         CHECK(!rule->apply(&calm, &f), "rule '%s' for nothing: %s", rule->name, f.text);
         CHECK(rule->reason && rule->reason[0], "rule '%s' without a reason", rule->name);
     }
+}
+
+/* Powers of two up to 64, then multiples of it; and who is asked to change. */
+TEST(profile, sizes_that_fill_vectors) {
+    static const unsigned sizes[][2] = {{1, 16},  {7, 16},   {16, 16},   {17, 32},   {33, 64},
+                                        {64, 64}, {65, 128}, {128, 128}, {130, 192}, {1000, 1024}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        CHECK(eg__size_suggested(sizes[i][0]) == sizes[i][1], "%u -> %u", sizes[i][0],
+              eg__size_suggested(sizes[i][0]));
+    static const struct {
+        const char *shape;
+        bool odd;
+    } shapes[] = {{"8x16x3", false}, {"8x64x64", false}, {"8x48x3", false}, {"8x20x3", true},
+                  {"8x7x3", true},   {"8x100x3", true},  {"", false}};
+    eg_context *context;
+    eg_error error;
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        eg_profile_row row = {.kernel = "gemm", .bound = "L1", .share = 0.5, .roof_share = NAN};
+        eg_profile profile = {.context = context, .operations = &row, .operation_count = 1};
+        eg__facts facts;
+        snprintf(row.shape, sizeof row.shape, "%s", shapes[i].shape);
+        eg__facts_of(&profile, &facts);
+        CHECK((facts.odd_share > 0) == shapes[i].odd && facts.gemm_share == 0.5, "'%s': %g",
+              shapes[i].shape, facts.odd_share);
+        CHECK(facts.memory_budget > 0, "no budget");
+    }
+    eg_context_destroy(context);
 }
 
 static eg_status attempt(void *user, eg_context *context, eg_error *error) {

@@ -235,9 +235,12 @@ TEST(program, bad_compile) {
     CHECK_FAILS(
         eg_compile(context, g, 1, &(eg_output){"y", eg_scan_last(g, h)}, NULL, &program, &error),
         error, EG_ERR_ARGUMENT, "has no update");
-    CHECK_FAILS(
-        eg_compile(context, g, 1, twice, &(eg_compile_options){0, "fold,fuze"}, &program, &error),
-        error, EG_ERR_ARGUMENT, "unknown pass 'fuze'");
+    CHECK_FAILS(eg_compile(context, g, 1, twice, &(eg_compile_options){.passes = "fold,fuze"},
+                           &program, &error),
+                error, EG_ERR_ARGUMENT, "unknown pass 'fuze'");
+    CHECK_FAILS(eg_compile(context, g, 1, twice, &(eg_compile_options){.products = EG_I8}, &program,
+                           &error),
+                error, EG_ERR_UNSUPPORTED, "no products of type 'i8'");
     eg_graph_destroy(g);
     eg_context_destroy(context);
 }

@@ -203,6 +203,93 @@ TEST(project, what_the_neural_engine_refuses) {
     }
 }
 
+static eg_projection project_typed(const eg_step_cost *cost, const eg_chip_row *row,
+                                   const eg_efficiency *e, eg_type type) {
+    eg_projection p = {0};
+    eg_error error;
+    const eg_project_options how = {
+        .size = sizeof how, .efficiency = e, .threads = 1, .type = type};
+    CHECK_OK(eg_project(1, cost, row, &how, &p, &error), error);
+    return p;
+}
+
+/* 10 rows, 1e4 weights, so 4e4 of 1e5 bytes are the right side. */
+TEST(project, types_by_hand) {
+    static const struct {
+        eg_type type;
+        double bytes, lanes;
+    } rows[] = {{EG_F32, 1e5, 1},
+                {EG_F16, 5e4, 2},
+                {EG_BF16, 5e4, 1},
+                {EG_I8, 4e4 * 8.5 / 32 + 6e4, 1},
+                {EG_I4, 4e4 * 4.5 / 32 + 6e4, 1}};
+    const eg_chip_row row = chip_make();
+    const eg_efficiency e = efficiency_make();
+    const eg_step_cost cost = {
+        .kind = EG_KIND_GEMM, .calls = 1, .flops = 2e5, .bytes = 1e5, .product = 2e5, .rows = 10};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const eg_projection p = project_typed(&cost, &row, &e, rows[i].type);
+        const double ns = 500 + 100 + 10 + 2 * 2e5 / (100 * rows[i].lanes) + rows[i].bytes / 50;
+        const double gpu = 100e3 + 5e3 + fmax(2e5 / (2e3 * 0.6), rows[i].bytes / (50 * 0.75));
+        CHECK(near(p.unit[EG_UNIT_CORES].seconds.value, ns * 1e-9), "%s: %g ns, not %g",
+              eg_type_name(rows[i].type), p.unit[EG_UNIT_CORES].seconds.value * 1e9, ns);
+        CHECK(near(p.bytes, rows[i].bytes) && p.flops == 2e5, "%s: %g bytes",
+              eg_type_name(rows[i].type), p.bytes);
+        CHECK(near(p.unit[EG_UNIT_GPU].seconds.value, gpu * 1e-9), "%s on the GPU: %g ns",
+              eg_type_name(rows[i].type), p.unit[EG_UNIT_GPU].seconds.value * 1e9);
+    }
+    /* the Neural Engine has f16 values whatever the weights are, and no bf16 */
+    const double weights[] = {2, 2, 0, 8.5 / 8, 4.5 / 8};
+    for (size_t i = 0; i < 5; i++) {
+        const eg_projection p = project_typed(&cost, &row, &e, rows[i].type);
+        const eg_unit_projection *u = &p.unit[EG_UNIT_NEURAL_ENGINE];
+        const double bytes = 1e4 * weights[i] + 3e4,
+                     ns = 165e3 + 12e3 + fmax(2e5 / (10e3 * 0.15), bytes / (50 * 0.5));
+        if (rows[i].type == EG_BF16)
+            CHECK(u->seconds.provenance == EG_UNAVAILABLE && strstr(u->seconds.source, "bf16"),
+                  "%s", u->seconds.source);
+        else
+            CHECK(near(u->seconds.value, ns * 1e-9), "%s: %g ns, not %g",
+                  eg_type_name(rows[i].type), u->seconds.value * 1e9, ns);
+    }
+    /* advertised figures count i8 from 2024 on: twice as much as of f16 */
+    eg_chip_row m4 = row;
+    m4.year = 2024;
+    m4.ane_tops = 38;
+    const eg_step_cost large = {
+        .kind = EG_KIND_GEMM, .calls = 1, .flops = 2e9, .bytes = 1e5, .product = 2e9, .rows = 10};
+    const double i8 = project_typed(&large, &m4, &e, EG_I8).unit[EG_UNIT_NEURAL_ENGINE].compute,
+                 f16 = project_typed(&large, &m4, &e, EG_F16).unit[EG_UNIT_NEURAL_ENGINE].compute;
+    const double fixed = 165e3 + 12e3, slow = 2e9 / (19e3 * 0.15), quick = 2e9 / (38e3 * 0.15);
+    CHECK(near(f16, slow / (fixed + slow)) && near(i8, quick / (fixed + quick)), "%g, %g", f16, i8);
+}
+
+/* What no longer fills a cache is read from it: the footprint is smaller, too. */
+TEST(project, smaller_types_fit_into_nearer_caches) {
+    eg_chip_row row = chip_make();
+    eg_efficiency e = efficiency_make();
+    row.fast_l1d_kb = 64;
+    e.level[0] = 4;
+    const eg_step_cost cost = {.kind = EG_KIND_FUSED, .calls = 1, .bytes = 1e5, .footprint = 1e5};
+    const double f32 = project_typed(&cost, &row, &e, EG_F32).unit[EG_UNIT_CORES].seconds.value,
+                 f16 = project_typed(&cost, &row, &e, EG_BF16).unit[EG_UNIT_CORES].seconds.value;
+    CHECK(near(f32 - f16, (1e5 / 50 - 5e4 / 400) * 1e-9), "%g s, %g s", f32, f16);
+    const eg_step_cost scan[] = {cost,
+                                 {.kind = EG_KIND_GEMM,
+                                  .calls = 8,
+                                  .bytes = 4e4,
+                                  .product = 2e5,
+                                  .rows = 10,
+                                  .footprint = 8e4,
+                                  .in_scan = 1}};
+    eg__retyping r;
+    eg__retyping_make((eg__storage){0.25, 1}, 2, scan, &r);
+    CHECK(r.footprint[0] == 1 && near(r.footprint[1], 0.25), "%g, %g", r.footprint[0],
+          r.footprint[1]);
+    CHECK(near(eg__cost_retyped(&r, &scan[1]).footprint, 2e4), "%g",
+          eg__cost_retyped(&r, &scan[1]).footprint);
+}
+
 TEST(project, every_chip_of_the_table) {
     const eg_step_cost cost = {
         .kind = EG_KIND_GEMM, .calls = 1, .flops = 1e9, .bytes = 1e7, .rows = 1024};
@@ -272,6 +359,15 @@ TEST(project, refusals) {
     CHECK_OK(eg_project(0, NULL, &row, NULL, &p, &error), error);
     CHECK_FAILS(eg_program_costs(NULL, &cost, &(size_t){0}, &error), error, EG_ERR_ARGUMENT,
                 "no program");
+    const eg_step_cost fine = {.kind = EG_KIND_GEMM, .calls = 1, .flops = 1, .bytes = 1};
+    const eg_chip_row some = chip_make();
+    const eg_project_options typed = {.size = sizeof typed, .type = EG_I64},
+                             beyond = {.size = sizeof beyond, .type = (eg_type)77};
+    eg_projection none;
+    CHECK_FAILS(eg_project(1, &fine, &some, &typed, &none, &error), error, EG_ERR_UNSUPPORTED,
+                "'i64'");
+    CHECK_FAILS(eg_project(1, &fine, &some, &beyond, &none, &error), error, EG_ERR_UNSUPPORTED,
+                "no projection");
 }
 
 /* ---- costs of programs */

@@ -1,6 +1,7 @@
 /* Recorded runs: every step once, one after the other, also inside of scans and on threads. */
 #include "test.h"
 #include "test_models.h"
+#include "profile/recorder.h"
 
 #include <math.h>
 
@@ -87,7 +88,7 @@ TEST(recorder, events_are_end_to_end) {
     CHECK(each > f.info.run_steps, "no scan in it");
     /* a step of the run begins where the one before ended; what is inside of a scan lies inside of it */
     uint64_t last_end = 0, inner_end = 0, inner_begin = UINT64_MAX;
-    uint32_t last_run = 0;
+    uint64_t last_run = 0;
     for (uint64_t i = 0; i < eg_recorder_count(r); i++) {
         eg_record_event e;
         CHECK_OK(eg_recorder_event(r, i, &e, &error), error);
@@ -144,6 +145,125 @@ TEST(recorder, sums) {
         }
         CHECK(fabs(sum - whole) < 1e-9 + 1e-6 * whole && fabs(shares - 1) < 1e-6,
               "steps take %g s of %g, shares %g", sum, whole, shares);
+        eg_recorder_destroy(r);
+        close_fixture(&f);
+    }
+}
+
+/* ---- a clock that is made up: a tick is a nanosecond, and how long everything takes is known */
+enum { PRETEND_RUNS = 4, BETWEEN = 7, AROUND = 11 };
+
+/* Of one thread's part of a step inside of a scan. */
+static uint64_t inner_ticks(unsigned thread, uint32_t time, uint64_t k) {
+    return 100 + 10 * k + time + 3 * thread;
+}
+
+/* All parts of a scan, and the scan around them; returns when it ended. */
+static uint64_t pretend_scan(eg__record *record, uint64_t begin, uint32_t index,
+                             const eg_step_info *step, uint64_t slow, uint64_t run) {
+    uint64_t last = begin;
+    for (unsigned thread = 0; thread < record->threads; thread++) {
+        uint64_t now = begin + AROUND;
+        for (uint32_t t = 0; t < TIME; t++, now += BETWEEN)
+            for (uint64_t k = 0; k < step->body_steps; k++) {
+                const uint64_t end = now + slow * inner_ticks(thread, t, k);
+                eg__ring_add(&record->rings[thread], now, end, (uint32_t)(step->body + k), t, 1,
+                             run);
+                now = end;
+            }
+        if (now > last) last = now;
+    }
+    eg__ring_add(&record->rings[0], begin, last + AROUND, index, UINT32_MAX, record->threads, run);
+    return last + AROUND;
+}
+
+static uint64_t pretend_run(const fixture *f, eg__record *record, uint64_t now, uint64_t slow,
+                            uint64_t run) {
+    for (size_t i = 0; i < f->info.run_steps; i++) {
+        eg_step_info step;
+        eg_program_step(f->program, i, &step, NULL);
+        if (step.body_steps) {
+            now = pretend_scan(record, now, (uint32_t)i, &step, slow, run);
+            continue;
+        }
+        const uint64_t end = now + slow * (1000 + 10 * i);
+        eg__ring_add(&record->rings[0], now, end, (uint32_t)i, UINT32_MAX, 1, run);
+        now = end;
+    }
+    return now;
+}
+
+static double difference(double a, double b) { return fabs(a - b); }
+
+/* What the quicker two of the runs took, counted by hand; its sums are those of the recorder. */
+static void check_pretended(const fixture *f, unsigned threads, const eg_step_time *steps,
+                            double whole) {
+    const double slow = (1 + 2) / 2.0, ns = 1e-9;
+    double self = 0;
+    for (size_t i = 0; i < f->info.steps; i++) self += steps[i].self;
+    CHECK(difference(self, whole) < 1e-15, "steps take %.17g s of %.17g", self, whole);
+    for (size_t i = 0; i < f->info.run_steps; i++) {
+        eg_step_info step;
+        eg_program_step(f->program, i, &step, NULL);
+        if (!step.body_steps) {
+            const double expected = slow * (double)(1000 + 10 * i) * ns;
+            CHECK(difference(steps[i].self, expected) < 1e-15, "step %zu: %g s, not %g", i,
+                  steps[i].self, expected);
+            continue;
+        }
+        double of_last = 0, of_mean = 0;
+        for (uint64_t k = 0; k < step.body_steps; k++) {
+            double mean = 0;
+            for (uint32_t t = 0; t < TIME; t++) {
+                of_last += (double)inner_ticks(threads - 1, t, k);
+                for (unsigned p = 0; p < threads; p++)
+                    mean += (double)inner_ticks(p, t, k) / threads;
+            }
+            of_mean += mean;
+            const eg_step_time *inner = &steps[step.body + k];
+            CHECK(difference(inner->self, slow * mean * ns) < 1e-15 && inner->calls == TIME,
+                  "%llu of the body: %g s, not %g", (unsigned long long)k, inner->self,
+                  slow * mean * ns);
+        }
+        const double around = 2 * AROUND + TIME * BETWEEN;
+        CHECK(difference(steps[i].seconds, (slow * of_last + around) * ns) < 1e-15 &&
+                  difference(steps[i].self, (slow * (of_last - of_mean) + around) * ns) < 1e-15,
+              "a scan of %g s, %g of it its own", steps[i].seconds, steps[i].self);
+    }
+}
+
+TEST(recorder, sums_of_a_clock_made_up) {
+    static const uint64_t slow[PRETEND_RUNS] = {1, 5, 2, 7};
+    /* far apart, and further than 32 bits tell */
+    static const uint64_t number[PRETEND_RUNS] = {1, 4000000000u, UINT64_C(1) << 33,
+                                                  (UINT64_C(1) << 47) + 1};
+    for (unsigned threads = 1; threads <= 3; threads++) {
+        fixture f;
+        eg_error error;
+        eg_recorder *r;
+        eg_step_time steps[64];
+        eg_record_run list[PRETEND_RUNS];
+        double whole, sum = 0;
+        open_fixture(&f, threads);
+        CHECK_OK(eg_recorder_create(f.context, NULL, &r, &error), error);
+        uint64_t now = 5000;
+        r->record.began = now;
+        for (int i = 0; i < PRETEND_RUNS; i++)
+            now = 13 + pretend_run(&f, &r->record, now, slow[i], number[i]);
+        r->record.ended = now;
+        r->record.ended_ns = now - 5000;
+        CHECK_OK(eg_recorder_steps(r, f.program, steps, &whole, &error), error);
+        check_pretended(&f, threads, steps, whole);
+        CHECK(eg_recorder_runs(r) == PRETEND_RUNS, "%llu runs",
+              (unsigned long long)eg_recorder_runs(r));
+        CHECK_OK(eg_recorder_run_list(r, list, &error), error);
+        for (int i = 0; i < PRETEND_RUNS; i++) {
+            CHECK(list[i].run == number[i] && list[i].counted == (slow[i] <= 2),
+                  "run %llu of number %llu", (unsigned long long)list[i].run,
+                  (unsigned long long)number[i]);
+            if (list[i].counted) sum += list[i].seconds;
+        }
+        CHECK(difference(sum / 2, whole) < 1e-15, "runs of %g s, not %g", sum / 2, whole);
         eg_recorder_destroy(r);
         close_fixture(&f);
     }

@@ -98,21 +98,26 @@ check_export() {
     $make -j2 B="$checks/gcc" CC=gcc WERROR=1 "$checks/gcc/tests"
     export ELEGANS_EXPORT_CC="arm-linux-gnueabihf-gcc -mcpu=cortex-a9 -mfpu=neon -static"
     export ELEGANS_EXPORT_RUN=qemu-arm
-    for test in scans operations random_graphs; do
-        timeout 600 "$checks/gcc/tests" "export.$test"
+    for test in export.scans export.operations export.random_graphs export_small.products \
+        export_small.models export_small.sequences; do
+        timeout 600 "$checks/gcc/tests" "$test"
     done
     # the models, whose files stay
+    models="mlp stream gru cfc mixed cfc_f32 cfc_f16 cfc_int8 cfc_int8_integers cfc_int4"
     ELEGANS_EXPORT_FOLDER=$to timeout 600 "$checks/gcc/tests" export.cells
+    ELEGANS_EXPORT_FOLDER=$to timeout 600 "$checks/gcc/tests" export_small.cfc
     file -b "$to/run" | grep 'ELF 32-bit LSB executable, ARM'
-    for model in mlp stream gru cfc mixed; do
+    for model in $models; do
         arm-none-eabi-gcc -std=c99 -Wall -Wextra -Wdouble-promotion -Werror -O2 -mcpu=cortex-m4 \
             -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -c "$to/$model.c" -o "$to/$model.o"
     done
-    (cd "$to" && arm-none-eabi-size mlp.o stream.o gru.o cfc.o mixed.o)
+    objects=$(printf '%s.o ' $models)
+    (cd "$to" && arm-none-eabi-size $objects)
     # nothing but the mathematics and the memory functions of C is called
-    (cd "$to" && arm-none-eabi-nm -u mlp.o stream.o gru.o cfc.o mixed.o) |
-        none -Ev ' (expf|logf|tanhf|powf|erff|erfcf|sqrtf|__errno|memcpy|memset|memmove)$|^$|:$'
-    sizes=$(arm-none-eabi-size "$to/cfc.o" | awk 'NR == 2 { print $1 " bytes of flash, " $2 + $3 " of data" }')
+    (cd "$to" && arm-none-eabi-nm -u $objects) |
+        none -Ev ' (nearbyintf|expf|logf|tanhf|powf|erff|erfcf|sqrtf|__errno|memcpy|memset|memmove)$|^$|:$'
+    sizes=$(arm-none-eabi-size "$to/cfc_f32.o" "$to/cfc_int8.o" |
+        awk 'NR > 1 { printf "%s%d bytes of flash, %d of data", and, $1, $2 + $3; and = "; in int8: " }')
     echo "the same numbers by qemu-arm; cfc on a Cortex-M4: $sizes"
 }
 

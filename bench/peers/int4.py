@@ -20,7 +20,9 @@ SIZES = ((4096, 4096), (11008, 4096))
 ROWS = 256  # that are drawn and quantized; weights repeat them: only their number matters to a clock
 EXACT, ROUNDED = 1e-5, 0.02  # rms of the difference, as a part of the result's: sums of floats; rows made int8
 LIMITS = {"F16": 1e-3, "Q8_0": ROUNDED, "Q4_0": 0.15, "Q4_K": 0.15}  # against the weights before rounding
-RIVALS = {"F16": ("gemm_f16", 0), "Q8_0": ("gemm_i8i8", 32), "Q4_0": ("gemm_i4i8", 32), "Q4_K": ("gemm_i4i8", 32)}
+# Q8_0 and Q4_0 have scales alone; Q4_K has zero points, too, and as many bits a weight (4.5) as ours with blocks of 128
+RIVALS = {"F16": ("gemm_f16", 0), "Q8_0": ("gemm_i8i8 symmetric", 32), "Q4_0": ("gemm_i4i8 symmetric", 32),
+          "Q4_K": ("gemm_i4i8", 128)}
 
 
 def turns(calls):

@@ -11,11 +11,14 @@ import time
 from cells import MISSING, np, timed
 
 
-BITS = {"gemm_f32": 32, "gemm_f16": 16, "gemm_bf16": 16, "gemm_i8": 8, "gemm_i8i8": 8, "gemm_i4": 4, "gemm_i4i8": 4}
+BITS = {"gemm_f32": 32, "gemm_f16": 16, "gemm_bf16": 16, "gemm_i8": 8, "gemm_i8i8": 8, "gemm_i4": 4, "gemm_i4i8": 4,
+        "gemm_i4i8 symmetric": 4, "gemm_i8i8 symmetric": 8}
 
 
 WAYS = {"gemm_f32": ["f32"], "gemm_f16": ["f16"], "gemm_bf16": ["bf16"], "gemm_i8": ["i8"], "gemm_i4": ["i4"],
-        "gemm_i8i8": ["i8", "--integers"], "gemm_i4i8": ["i4", "--integers"]}
+        "gemm_i8i8": ["i8", "--integers"], "gemm_i4i8": ["i4", "--integers"],
+        "gemm_i4i8 symmetric": ["i4", "--integers", "--symmetric"],
+        "gemm_i8i8 symmetric": ["i8", "--integers", "--symmetric"]}
 
 
 class Ours:

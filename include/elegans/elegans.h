@@ -12,6 +12,7 @@
 #include "elegans/export.h"
 #include "elegans/fit.h"
 #include "elegans/graph.h"
+#include "elegans/grid.h"
 #include "elegans/history.h"
 #include "elegans/kernels.h"
 #include "elegans/measure.h"

@@ -9,13 +9,13 @@ extern "C" {
 #endif
 
 typedef struct eg_export_info {
-    uint64_t code_lines;               /* of NAME.c, its numbers apart */
-    uint64_t weight_bytes;             /* constant: flash */
+    uint64_t code_lines;   /* of NAME.c, its numbers apart */
+    uint64_t weight_bytes; /* constant: flash; small numbers count as small as they are */
     uint64_t state_bytes, arena_bytes; /* of the struct: memory of each user */
 } eg_export_info;
 
 /* Writes DIRECTORY/NAME.c and DIRECTORY/NAME.h (beside and renamed): C99 that needs nothing but
- * <math.h> and <string.h> and takes no memory. They declare a struct NAME and
+ * <math.h>, <string.h> and, for integers, <stdint.h>, and takes no memory. They declare a struct NAME and
  *
  *   void NAME_init(NAME *self);    states to zero
  *   void NAME_reset(NAME *self);   the same later

@@ -34,7 +34,7 @@ typedef struct eg_fit_epoch {   /* a line of the history */
 } eg_fit_epoch;
 
 typedef enum eg_fit_event {
-    EG_FIT_STEP,      /* after an update */
+    EG_FIT_STEP,      /* after an update, or one that was skipped */
     EG_FIT_EPOCH,     /* after the validation of an epoch */
     EG_FIT_CHECKPOINT /* after one was written */
 } eg_fit_event;
@@ -54,6 +54,9 @@ typedef struct eg_fit_progress {
     double seconds,
         seconds_left; /* of this run; the latter if all epochs are needed; NaN = unknown */
     int resumed;      /* it goes on from a checkpoint */
+    eg_type dtype;    /* as the options say */
+    double scale;     /* of the loss, with EG_F16; otherwise 1 */
+    uint64_t skipped; /* updates that were not made, because a gradient went beyond f16 */
 } eg_fit_progress;
 /* Returns 0 to go on; otherwise training ends here, with a checkpoint. */
 typedef int (*eg_fit_function)(void *user, const eg_fit_progress *progress);
@@ -71,6 +74,7 @@ typedef struct eg_fit_options { /* all zero = sensible */
     uint64_t
         memory; /* bytes that it may take; 0 = no limit. Where a batch does not fit, steps of scans
                            are computed twice instead of being kept */
+    eg_type dtype;  /* of products in training, EG_F16 or EG_BF16 (eg_train_options); 0 = EG_F32 */
     uint64_t seed;  /* of the order of windows and of dropout */
     double average; /* the model that is validated and kept is a running mean of the parameters,
                            with this much of the past (0.999); 0 = the parameters themselves */
@@ -85,6 +89,8 @@ typedef struct eg_fit_options { /* all zero = sensible */
 
 typedef struct eg_fit_result {
     uint64_t epochs, steps; /* done, with those before a checkpoint */
+    uint64_t skipped;       /* updates that a gradient beyond f16 prevented */
+    double scale;           /* of the loss at the end; 1 unless the type is EG_F16 */
     uint64_t batch_size;
     uint64_t best_epoch;
     double best;     /* the least validation loss, or training loss without such data */

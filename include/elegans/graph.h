@@ -66,13 +66,17 @@ EG_API eg_node eg_scatter_add(eg_graph *graph, eg_node x, eg_node index, uint64_
 EG_API eg_node eg_place(eg_graph *graph, eg_node x, eg_node at, eg_node value);
 EG_API eg_node eg_take(eg_graph *graph, eg_node x, eg_node at, uint64_t rows);
 
-/* ---- elementwise. Two inputs broadcast as in numpy; comparisons give 1 or 0. */
+/* ---- elementwise. Two inputs broadcast as in numpy; comparisons give 1 or 0. round_f16 and round_bf16 give
+ * the nearest value of that type, ties to even, as f32 again; their gradient is that of a copy. */
 #define EG_UNARY_MAP(X) \
     X(neg)              \
     X(abs)              \
     X(sqrt)             \
     X(rsqrt)            \
-    X(exp) X(log) X(tanh) X(sigmoid) X(softplus) X(erf) X(gelu) X(silu) X(relu) X(sin) X(cos)
+    X(exp)              \
+    X(log)              \
+    X(tanh)             \
+    X(sigmoid) X(softplus) X(erf) X(gelu) X(silu) X(relu) X(sin) X(cos) X(round_f16) X(round_bf16)
 #define EG_BINARY_MAP(X)        X(add) X(sub) X(mul) X(div) X(min) X(max) X(pow) X(lt) X(le) X(eq) X(ne)
 #define EG_UNARY_DECLARE(name)  EG_API eg_node eg_##name(eg_graph *graph, eg_node x);
 #define EG_BINARY_DECLARE(name) EG_API eg_node eg_##name(eg_graph *graph, eg_node a, eg_node b);

@@ -73,6 +73,13 @@ EG_API eg_status eg_requirement_of(eg_tier tier, eg_need need, eg_requirement *o
  * more; memory bandwidth; memory. Unavailable where the table is blank. */
 EG_API eg_metric eg_chip_ceiling(const eg_chip_row *row, eg_need need);
 
+/* What a run on this machine should reach, and (`ceiling` may be NULL) what the silicon can do. A chip of the
+ * table is of its tier. Elsewhere compute and bandwidth are what was measured: at least three quarters of it,
+ * as the tiers ask of their M1 (0.73 to 0.76), better nine tenths; memory: half of what is installed at least,
+ * three quarters at most. EG_ERR_UNSUPPORTED says what was not measured; `ceilings` may be NULL. */
+EG_API eg_status eg_requirement_host(const eg_chip *chip, const eg_ceilings *ceilings, eg_need need,
+                                     eg_requirement *out, eg_metric *ceiling, eg_error *error);
+
 #define EG_CHECK_MAP(X)                                     \
     X(EG_CHECK_UNKNOWN, "unknown")                          \
     X(EG_CHECK_MET, "met")                                  \

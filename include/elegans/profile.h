@@ -33,7 +33,7 @@ typedef struct eg_record_event {
     uint32_t time;       /* of a step inside of a scan; UINT32_MAX = it is not */
     uint32_t parts;      /* threads that share it */
     uint32_t thread;     /* where it ran; thread 0 has the steps of the run as a whole */
-    uint32_t run;        /* from 1 */
+    uint64_t run;        /* from 1 */
 } eg_record_event;
 EG_API uint64_t eg_recorder_count(const eg_recorder *recorder); /* events that are there */
 EG_API uint64_t eg_recorder_lost(const eg_recorder *recorder);  /* and that are no more */
@@ -50,6 +50,16 @@ typedef struct eg_step_time {
     double share;       /* of the run: self / the time of all */
     double least, most; /* one call */
 } eg_step_time;
+/* One run of which every event is there. Its steps add up to `seconds`; what a clock around eg_run shows beyond
+ * that are the preparations of the run and that clock itself. */
+typedef struct eg_record_run {
+    uint64_t run;   /* from 1 */
+    double seconds; /* of its steps, end to end */
+    int counted;    /* it is one of the quicker half, which eg_recorder_steps counts */
+} eg_record_run;
+/* `out` has room for eg_recorder_runs of them, in the order they ran. EG_ERR_ARGUMENT: there are none. */
+EG_API eg_status eg_recorder_run_list(const eg_recorder *recorder, eg_record_run *out,
+                                      eg_error *error);
 /* One entry per step of the program (eg_program_info.steps); steps that never ran are all zero. `run` gets
  * the mean time of a run. Only runs of which every event is there are counted, and of these the quicker half:
  * in the others somebody else had the core. EG_ERR_ARGUMENT: there are none. */
@@ -119,8 +129,10 @@ typedef struct eg_hardware {
     X(flops, "FLOP", "of a run")                                                       \
     X(tflops, "TFLOP/s", "FLOPs of a run per second")                                  \
     X(compute_efficiency, "ratio", "tflops over the FMA peak of these threads")        \
+    X(steps_sum, "s", "own times of all steps of a recorded run, added up")            \
+    X(recorded_time, "s", "the clock around the same runs")                            \
     X(compile_time, "s", "from the graph to the program")                              \
-    X(cache_hits, "programs", "found compiled, of the session")                        \
+    X(cache_hits, "programs", "that its session found compiled")                       \
     X(bytes_moved, "B", "read and written by the steps of a run")                      \
     X(bandwidth, "GB/s", "bytes moved per second")                                     \
     X(bandwidth_utilization, "ratio", "bandwidth over that of the level it fits into") \
@@ -150,9 +162,11 @@ typedef enum eg_profile_metric_id {
 EG_API const char *eg_profile_metric_name(eg_profile_metric_id id);
 EG_API const char *eg_profile_metric_text(eg_profile_metric_id id);
 
+enum { EG_PROFILE_RUNS = 10000000 };
 typedef struct eg_profile_options { /* all zero = defaults */
     uint64_t batch, seq;            /* 0 = 1; time steps of a sample; 0 = 1 */
-    uint64_t runs;                  /* timed; 0 = as many as fit into a second, 30 to 1000 */
+    uint64_t runs;                  /* timed; 0 = as many as fit into a second, 30 to 1000;
+                                     * at most EG_PROFILE_RUNS, as `warmup` and all turns together */
     uint64_t warmup;                /* runs before; 0 = 3 */
     int no_compile;                 /* without passes: every node is a step */
     eg_recorder_options recorder;   /* of the runs that are recorded: its turns */
@@ -273,6 +287,36 @@ EG_API const char *eg_analysis_verdict(const eg_analysis *analysis);
 EG_API const eg_finding *eg_analysis_finding(const eg_analysis *analysis, eg_finding_kind kind,
                                              size_t index);
 
+/* ---- ratios: figures beside what is asked of a run on this chip (eg_requirement_host, eg_preset_host) */
+#define EG_RATIO_MAP(X)                                                \
+    X(compute, "tflops over the least that is asked of the chip")      \
+    X(bandwidth, "bandwidth over the least that is asked of the chip") \
+    X(memory, "peak_memory over the memory budget")                    \
+    X(cache, "accesses that the cache serves")                         \
+    X(engine, "of the Neural Engine that is used")                     \
+    X(controller, "of what the DRAM can do that is used")              \
+    X(power, "power_usage over the power budget")
+typedef enum eg_ratio_id {
+#define EG_RATIO_ENUM(name, text) EG_RATIO_##name,
+    EG_RATIO_MAP(EG_RATIO_ENUM)
+#undef EG_RATIO_ENUM
+        EG_RATIO_COUNT
+} eg_ratio_id;
+typedef struct eg_ratio {
+    const char *name, *text; /* "compute"; static */
+    eg_metric value;         /* what the run had */
+    eg_metric limit;         /* the least, or the most, that it is held against */
+    eg_metric ratio;         /* value / limit; unavailable where one of them is, and why */
+    double threshold;        /* it fires below it or, with `above`, above */
+    int above;
+    int fires;         /* and is an EG_OPPORTUNITY then */
+    char verdict[120]; /* "met", "below 0.80", "above the physical ceiling: ...", or "" = unknown */
+    const char *reason; /* why it matters; static */
+} eg_ratio;
+/* compute, bandwidth and engine fire below 0.8, cache too; controller above 0.8, memory and power above 1. A
+ * limit above the silicon's ceiling never fires: no run could reach it. NULL past the last. */
+EG_API const eg_ratio *eg_analysis_ratio(const eg_analysis *analysis, size_t index);
+
 /* ---- the environment: what else decides how long something takes. What the system does not tell is
  * unavailable, with the reason in `source`. */
 typedef struct eg_fact { /* as eg_metric, for a text */
@@ -295,10 +339,12 @@ typedef struct eg_fact { /* as eg_metric, for a text */
 #define EG_ENVIRONMENT_METRIC_MAP(X)                                          \
     X(cores, "cores that may be used")                                        \
     X(threads, "threads of the context")                                      \
+    X(pinned, "of these, threads that may run on one core alone")             \
     X(load, "processes that run or want to, mean of a minute")                \
     X(pressure_cpu, "time in which somebody waited for a core, last 10 s")    \
     X(pressure_memory, "time in which somebody waited for memory, last 10 s") \
     X(memory_available, "memory available")                                   \
+    X(swap_used, "memory of all programs that lies on a disk")                \
     X(battery, "charge of the battery")                                       \
     X(clock_overhead, "one reading of the clock")                             \
     X(clock_resolution, "smallest step of the clock")

@@ -26,6 +26,9 @@ typedef struct eg_output {
 typedef struct eg_compile_options { /* all zero = defaults */
     int training;                   /* dropout drops */
     const char *passes;             /* NULL = all; "none", "all,-fuse", "fold,cse": for debugging */
+    /* EG_F16, EG_BF16: both sides of every matmul are rounded to that type; sums and all else stay f32,
+     * products with small parameters what they are. 0 = EG_F32. */
+    eg_type products;
 } eg_compile_options;
 
 /* The graph is only read and may go away afterwards. Updates of states are part of the program whether

@@ -6,6 +6,7 @@
 #include "elegans/chip.h"
 #include "elegans/measure.h"
 #include "elegans/program.h"
+#include "elegans/tensor.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -111,11 +112,19 @@ typedef struct eg_project_options {  /* all zero = defaults */
     /* Both: the cores are those of this machine, by what was measured instead of by the row. */
     const eg_chip *chip;
     const eg_ceilings *ceilings;
+    /* What would be stored, and so read and written, in another type than EG_F32, of a program that was
+     * compiled in f32. EG_F16, EG_BF16: all weights and values. EG_I8, EG_I4: the right sides of products, in
+     * blocks of 32 with a scale in f16; the rest stays f32. */
+    eg_type type;
 } eg_project_options;
 /* Cores: our kernels at their efficiency, in times of the peak of one fast core; where the chip is another
  * than that of the fit this assumes that its kernels are as good, and the band is wider. GPU and Neural
  * Engine: what it would take if the program ran there, which it does not yet; constants of others (in the
  * source), a launch per step and a start per run, the band a factor of two. All of it is EG_MODELLED.
+ * Types: the cores of a chip of the table compute twice as many f16 as f32 at once; everything else is widened
+ * to f32 as it is read, at no cost, so that only the bytes are fewer. GPUs are assumed to be as quick in f16 as
+ * in f32. The Neural Engine has f16 values and no bf16; of i8 it computes what the table says where that counts i8.
+ * Another type is EG_ERR_UNSUPPORTED.
  * `row` may be NULL where options have chip and ceilings; `options` may be NULL. */
 EG_API eg_status eg_project(size_t count, const eg_step_cost *costs, const eg_chip_row *row,
                             const eg_project_options *options, eg_projection *out, eg_error *error);

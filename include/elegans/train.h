@@ -51,6 +51,11 @@ typedef struct eg_train_options {
     eg_optimizer optimizer;
     uint64_t
         memory; /* bytes that a scan may keep for the backward pass; 0 = all (eg_gradient_options) */
+    /* EG_F16, EG_BF16: both sides of every product of a step are rounded to that type; sums, parameters,
+     * moments and eg_trainer_evaluate stay f32. With EG_F16 the loss is scaled while gradients are computed,
+     * so that small ones are not rounded to 0: the scale begins at 2^16, is halved and the update skipped
+     * when a gradient is not finite, and doubles after 2000 updates without that. */
+    eg_type dtype; /* 0 = EG_F32 */
 } eg_train_options;
 
 typedef struct eg_trainer eg_trainer; /* opaque; used by one thread */
@@ -79,14 +84,17 @@ EG_API eg_status eg_trainer_use(eg_trainer *trainer, const eg_train_batch *batch
 
 typedef struct eg_train_result {
     double loss;          /* mean over what counts */
-    double gradient_norm; /* before clipping */
+    double gradient_norm; /* before clipping; NaN when the update was skipped */
+    double scale;         /* of the loss from now on; 1 unless the type is EG_F16 */
+    int skipped;          /* nothing was updated: a gradient went beyond f16 */
 } eg_train_result;
 /* Forward, backward, and the gradient added to what was added since the last update. EG_ERR_FORMAT: the
  * loss is not finite; the message says what it is, after how many updates, and which node of the graph was
  * the first to give such a value, at which sample and time. */
 EG_API eg_status eg_trainer_gradient(eg_trainer *trainer, eg_train_result *out, eg_error *error);
 /* The mean of the gradients since the last update, clipped, and one step of the optimizer with it.
- * `learning_rate` 0 = the optimizer's. */
+ * `learning_rate` 0 = the optimizer's. EG_ERR_FORMAT: a gradient is not finite; with EG_F16, not even with
+ * the least scale, 2^-14. */
 EG_API eg_status eg_trainer_update(eg_trainer *trainer, double learning_rate, eg_train_result *out,
                                    eg_error *error);
 /* Both. */

@@ -16,5 +16,7 @@ uint64_t eg__memory_available(const char *system_root);
  * where there are not so many or the system does not allow it (macOS, a restricted container). A
  * thread that is bound already has just that one core, and so have threads that it starts. */
 bool eg__chip_bind_thread(unsigned index);
+/* Whether the calling thread may run on one core alone; false = the system does not tell. */
+bool eg__chip_thread_bound(bool *bound);
 
 #endif

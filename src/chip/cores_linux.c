@@ -113,3 +113,11 @@ bool eg__chip_bind_thread(unsigned index) {
     return allowed_read(&allowed) && eg__core_pick(NULL, &allowed, index, &core) &&
            sched_setaffinity(0, sizeof core.words, (const cpu_set_t *)core.words) == 0;
 }
+
+bool eg__chip_thread_bound(bool *bound) {
+    eg__cpu_mask allowed;
+    if (!allowed_read(&allowed)) return false;
+    const eg__cpu_mask core = siblings_of(NULL, first_of(&allowed), &allowed);
+    *bound = memcmp(&core, &allowed, sizeof core) == 0;
+    return true;
+}

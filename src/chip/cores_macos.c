@@ -10,3 +10,8 @@ bool eg__chip_bind_thread(unsigned index) {
     (void)index;
     return false;
 }
+
+bool eg__chip_thread_bound(bool *bound) {
+    (void)bound;
+    return false;
+}

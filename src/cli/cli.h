@@ -125,6 +125,11 @@ const char *format_seconds(char out[32], double seconds);
 /* "118.2 GFLOP/s", or "unavailable: why". */
 const char *format_metric(char out[96], const eg_metric *metric);
 
+/* ---- preset.c: how to run on a chip of the table or, with `host`, on this machine; its ceilings may be NULL */
+void preset_print(const eg_preset *preset, const eg_chip *host, const eg_ceilings *ceilings);
+json *preset_json(const eg_preset *preset, const eg_chip *host, const eg_ceilings *ceilings);
+int preset_show(const char *chip, bool as_json); /* by name, or "all"; returns the exit code */
+
 /* ---- JSON, through jansson; a build without it refuses --json with a message */
 bool json_usable(void);
 json *json_new_object(void);

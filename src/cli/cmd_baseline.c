@@ -83,8 +83,8 @@ typedef struct listing {
 
 static double median_of(eg_context *context, const eg_history_entry *e) {
     eg_statistics s;
-    return eg_statistics_of(context, e->sample_count, e->samples, &s, NULL) ? (double)NAN
-                                                                            : s.p50.value;
+    const bool good = !eg_statistics_of(context, e->sample_count, e->samples, &s, NULL);
+    return good && s.least >= 0 ? s.p50.value : (double)NAN; /* no clock shows less */
 }
 
 static int print_entry(void *user, const eg_history_entry *e) {
@@ -104,9 +104,10 @@ static int print_entry(void *user, const eg_history_entry *e) {
         json_append(l->list, object);
         return 0;
     }
+    const double median = median_of(l->context, e);
     printf("  %-16s %s  %10s  %s  %s%s%s\n", e->name ? e->name : "", date,
-           format_seconds(time_text, median_of(l->context, e)), e->model, style_dim(), e->options,
-           style_end());
+           isnan(median) ? "damaged" : format_seconds(time_text, median), e->model, style_dim(),
+           e->options, style_end());
     return 0;
 }
 
@@ -122,6 +123,8 @@ static int list(eg_context *context, eg_history *history, const eg_history_filte
     return as_json ? json_print(entries) : EXIT_DONE;
 }
 
+enum { ROUNDS_MOST = 1000 };
+
 static int act(eg_context *context, const char *action, const baseline_wish *w) {
     eg_error error;
     eg_history *history;
@@ -130,6 +133,11 @@ static int act(eg_context *context, const char *action, const baseline_wish *w) 
         strcmp(action, "delete") != 0)
         return fail(EXIT_USAGE, "baseline: '%s' is not save, list, compare or delete", action);
     if (named && !w->name) return fail(EXIT_USAGE, "baseline %s needs a name", action);
+    const char *more = !named ? w->name : action[0] == 'd' ? w->model : NULL;
+    if (more) return fail(EXIT_USAGE, "baseline %s: '%s' is one too many", action, more);
+    if (w->rounds > ROUNDS_MOST)
+        return fail(EXIT_USAGE, "--rounds: %llu is not within 1..%d", (unsigned long long)w->rounds,
+                    ROUNDS_MOST);
     if (eg_history_open(context, w->history, &history, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     int code = EXIT_DONE;
@@ -194,7 +202,8 @@ typedef struct trend {
 
 static int add_value(void *user, const eg_history_entry *e) {
     trend *t = user;
-    if (t->count < 256) t->values[t->count++] = median_of(t->context, e);
+    const double median = median_of(t->context, e);
+    if (t->count < 256 && !isnan(median)) t->values[t->count++] = median;
     return 0;
 }
 

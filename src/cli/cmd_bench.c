@@ -7,7 +7,7 @@ typedef struct bench_flags {
     context_flags context;
     const char *size, *dtype, *only;
     uint64_t iterations, steps, rounds, block;
-    bool json, integers;
+    bool json, integers, symmetric;
 } bench_flags;
 
 static void print_result(const char *what, const eg_bench_result *r) {
@@ -90,11 +90,12 @@ static int bench_gemm(eg_context *context, const bench_flags *flags) {
     if (strcmp(dtype, "int8") == 0 || strcmp(dtype, "int4") == 0)
         dtype = dtype[3] == '8' ? "i8" : "i4";
     if (eg_type_find(dtype, &type, &error)) return fail(EXIT_USAGE, "--dtype: %s", error.message);
-    if (type == EG_F32 && (flags->block || flags->integers))
-        return fail(EXIT_USAGE, "f32 has no scales: no --block, no --integers");
+    if (type == EG_F32 && (flags->block || flags->integers || flags->symmetric))
+        return fail(EXIT_USAGE, "f32 has no scales: no --block, --symmetric or --integers");
     const eg_quantization how = {.type = type,
                                  .per = flags->block ? EG_PER_BLOCK : EG_PER_CHANNEL,
                                  .block = (uint32_t)flags->block,
+                                 .symmetric = flags->symmetric,
                                  .integers = flags->integers};
     eg_bench_result result;
     eg_status status = type == EG_F32 ? eg_bench_gemm(context, type, shape[0], shape[1], shape[2],
@@ -117,9 +118,9 @@ static int print_kernel(void *user, const eg_bench_kernel *k) {
     *titled = true;
     format_metric(speed, &k->speed);
     if (k->speed.provenance == EG_UNAVAILABLE)
-        printf("  %-14s %-7s %-12s %s\n", k->operation, k->isa, k->shape, speed);
+        printf("  %-17s %-7s %-12s %s\n", k->operation, k->isa, k->shape, speed);
     else
-        printf("%s %-14s %-7s %-12s %11s ns %18s\n", k->selected ? "*" : " ", k->operation, k->isa,
+        printf("%s %-17s %-7s %-12s %11s ns %15s\n", k->selected ? "*" : " ", k->operation, k->isa,
                k->shape, format_short(time, k->nanoseconds), speed);
     fflush(stdout);
     return 0;
@@ -169,8 +170,8 @@ static const struct {
 /* Options that the benchmark has no use for are mistakes. Returns -1 to go on. */
 static int check_flags(benchmark which, bench_flags *flags) {
     if (flags->rounds && which != TRAIN) return fail(EXIT_USAGE, "--rounds is for train");
-    if (which != GEMM && (flags->block || flags->integers))
-        return fail(EXIT_USAGE, "--block and --integers are for gemm");
+    if (which != GEMM && (flags->block || flags->integers || flags->symmetric))
+        return fail(EXIT_USAGE, "--block, --symmetric and --integers are for gemm");
     if (!benchmarks[which].of_models) {
         if (flags->steps) return fail(EXIT_USAGE, "--steps is for cells, train and latency");
         if (flags->only) return fail(EXIT_USAGE, "--case is for cells and train");
@@ -216,6 +217,8 @@ int cmd_bench(int argc, char **argv) {
          "gemm: of the right side: f32, f16, bf16, i8, i4"},
         {"--block", OPTION_COUNT, &flags.block, "N",
          "gemm: i8, i4: numbers that share a scale (a row)"},
+        {"--symmetric", OPTION_FLAG, &flags.symmetric, NULL,
+         "gemm: i8, i4: scales alone, no zero points"},
         {"--integers", OPTION_FLAG, &flags.integers, NULL, "gemm: i8, i4: rows are made int8, too"},
         {"--case", OPTION_TEXT, &flags.only, "NAME", "cells, train: those whose name contains it"},
         {"--steps", OPTION_COUNT, &flags.steps, "N",

@@ -274,6 +274,7 @@ static json *kernels_json(const eg_context *context) {
 }
 
 static int print_json(const eg_context *context, const eg_ceilings *ceilings) {
+    eg_preset preset;
     if (!json_usable()) return json_print(NULL);
     json *document = json_new_object();
     json_put_text(document, "version", eg_version());
@@ -281,29 +282,38 @@ static int print_json(const eg_context *context, const eg_ceilings *ceilings) {
     json_put_count(document, "threads", eg_context_threads(context));
     json_put_text(document, "isa", eg_context_isa(context));
     if (ceilings) json_put(document, "ceilings", ceilings_json(ceilings));
+    if (eg_preset_host(eg_context_chip(context), ceilings, &preset, NULL) == EG_OK)
+        json_put(document, "preset", preset_json(&preset, eg_context_chip(context), ceilings));
     json_put(document, "kernels", kernels_json(context));
     return json_print(document);
 }
 
 int cmd_info(int argc, char **argv) {
     bool measure = false, again = false, as_json = false;
+    const char *chip = NULL;
     context_flags flags = {0};
     const option options[] = {
         {"--measure", OPTION_FLAG, &measure, NULL, "measure the ceilings (once per machine)"},
         {"--again", OPTION_FLAG, &again, NULL, "measure even if a stored result is there"},
+        {"--preset", OPTION_TEXT, &chip, "CHIP",
+         "how to run on M1, M4 Max, ..., or on all of them"},
         {"--json", OPTION_FLAG, &as_json, NULL, "print JSON"},
         CONTEXT_OPTIONS(flags),
         {"--root", OPTION_TEXT, &flags.root, "DIR", "show the machine recorded in DIR instead"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
-        "info [--measure] [--json]",
+        "info [--measure] [--preset CHIP] [--json]",
         "Shows what this machine is, and with --measure what it can really do: each ceiling\n"
         "is the best of many short bursts. Every figure says where it comes from: measured,\n"
-        "counted (as the system reports it), spec (a data sheet), or unavailable and why.",
-        options, "  elegans info --measure\n  elegans info --json | jq .chip.cores\n"};
+        "counted (as the system reports it), spec (a data sheet), or unavailable and why.\n"
+        "The preset says how to run models here: batch, memory budget, backbone, power.",
+        options,
+        "  elegans info --measure\n  elegans info --preset all\n"
+        "  elegans info --json | jq .chip.cores\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
     if (code >= 0) return code;
     if (rest) return fail(EXIT_USAGE, "info takes no argument, got '%s'", argv[0]);
+    if (chip) return preset_show(chip, as_json);
     if (flags.root && (measure || again))
         return fail(EXIT_USAGE, "a recorded machine cannot be measured");
     eg_context *context;
@@ -323,6 +333,11 @@ int cmd_info(int argc, char **argv) {
     else {
         print_chip(context);
         if (measure) print_ceilings(context, &ceilings);
+        const eg_chip *host = eg_context_chip(context);
+        const eg_ceilings *measured = measure ? &ceilings : NULL;
+        eg_preset preset;
+        if (eg_preset_host(host, measured, &preset, NULL) == EG_OK)
+            preset_print(&preset, host, measured);
         print_kernels(context);
         if (!measure && !flags.root)
             printf("\n%s'elegans info --measure' shows what this machine can really do%s\n",

@@ -20,6 +20,13 @@ static int read_part(const char *name, unsigned *out) {
     return fail(EXIT_USAGE, "profile what? '%s' is not compute, memory, hardware or all", name);
 }
 
+enum { SCHEDULE_MOST = 1000000 };
+static int no_schedule(const char *text) {
+    return fail(EXIT_USAGE,
+                "--schedule: '%s' is not WAIT,WARMUP,ACTIVE,REPEAT, each 0..%d and ACTIVE not 0",
+                text, SCHEDULE_MOST);
+}
+
 /* "skip,wait,warmup,active[,repeat]", or without the first. */
 static int read_schedule(const char *text, eg_recorder_options *out) {
     uint32_t numbers[5] = {0};
@@ -27,14 +34,13 @@ static int read_schedule(const char *text, eg_recorder_options *out) {
     for (const char *at = text; text;) {
         int64_t value;
         const size_t length = strcspn(at, ",");
-        if (count == 5 || eg_integer_parse(at, length, 0, 1000000, &value, NULL))
-            return fail(EXIT_USAGE, "--schedule: '%s' is not WAIT,WARMUP,ACTIVE,REPEAT", text);
+        if (count == 5 || eg_integer_parse(at, length, 0, SCHEDULE_MOST, &value, NULL))
+            return no_schedule(text);
         numbers[count++] = (uint32_t)value;
         if (!at[length]) break;
         at += length + 1;
     }
-    if (text && (count < 4 || !numbers[count - 2]))
-        return fail(EXIT_USAGE, "--schedule: '%s' is not WAIT,WARMUP,ACTIVE,REPEAT", text);
+    if (text && (count < 4 || !numbers[count - 2])) return no_schedule(text);
     const uint32_t *n = numbers + (count == 5);
     if (count == 5) out->skip = numbers[0];
     out->wait = n[0];
@@ -82,8 +88,8 @@ static int run(eg_context *context, const profile_wish *w, const eg_profile_opti
     if (eg_model_open(context, w->model, &model, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     int code = -1;
-    if (w->sweep) {
-        code = profile_sweep(model, w, options);
+    if (w->sweep || w->grid) {
+        code = profile_grid(model, w, options);
         eg_model_destroy(model);
         return code;
     }
@@ -93,11 +99,15 @@ static int run(eg_context *context, const profile_wish *w, const eg_profile_opti
     devices *d = calloc(1, sizeof *d);
     if (code < 0 && !d) code = fail(EXIT_FAILED, "no memory");
     if (code < 0 && w->device) code = devices_project(profile, w->device, d);
-    if (code < 0) code = write_files(context, profile, analysis, d, w);
     if (code < 0 && w->json) code = json_print(whole_json(context, profile, analysis, d, w->parts));
     else if (code < 0) {
         code = profile_print(profile, analysis, w);
         if (d->count) devices_print(d);
+    }
+    /* last, so that a file that cannot be written does not take the rest along */
+    if (code == EXIT_DONE) {
+        const int written = write_files(context, profile, analysis, d, w);
+        if (written >= 0) code = written;
     }
     free(d);
     eg_analysis_destroy(analysis);
@@ -111,7 +121,7 @@ int cmd_profile(int argc, char **argv) {
     eg_profile_options o = {0};
     context_flags flags = {.threads = 1};
     bool no_compile = false;
-    const char *schedule = NULL;
+    const char *schedule = NULL, *memory = NULL;
     const option options[] = {
         {"--batch", OPTION_COUNT, &o.batch, "N", "samples at once (default: 1)"},
         {"--seq", OPTION_COUNT, &o.seq, "N", "time steps of a sample (default: 1)"},
@@ -124,7 +134,11 @@ int cmd_profile(int argc, char **argv) {
         {"--sort", OPTION_TEXT, &w.sort, "COLUMN",
          "time, calls, flops, bytes, intensity, gflops, gbps, roof, step"},
         {"--top", OPTION_COUNT, &w.top, "N", "rows of the table (default: 10)"},
-        {"--sweep", OPTION_TEXT, &w.sweep, "batch=N,N", "several batches, beside each other"},
+        {"--grid", OPTION_FLAG, &w.grid, NULL, "batches and types, and which batch to take"},
+        {"--sweep", OPTION_TEXT, &w.sweep, "AXES",
+         "the same for batch=1,32,seq=16,64,type=f32,f16"},
+        {"--memory", OPTION_TEXT, &memory, "BYTES",
+         "what a batch may take: 64M, 2G (default: preset)"},
         {"--ablation", OPTION_FLAG, &w.ablation, NULL,
          "compiled or not, one thread or all, in turns"},
         {"--device", OPTION_TEXT, &w.device, "CHIPS",
@@ -143,6 +157,7 @@ int cmd_profile(int argc, char **argv) {
         options,
         "  elegans profile cfc:autoncp:64:16,in=16 --batch 32 --seq 64\n"
         "  elegans profile policy.safetensors all --trace trace.json\n"
+        "  elegans profile policy.safetensors --seq 64 --grid --device 'M1 Max'\n"
         "  elegans profile ltc:autoncp:64:16,in=16 --steps --sort roof --top 5\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
     if (code >= 0) return code;
@@ -150,6 +165,11 @@ int cmd_profile(int argc, char **argv) {
     if (rest == 2) code = read_part(argv[1], &w.parts);
     if (code < 0) code = read_schedule(schedule, &o.recorder);
     if (code < 0) code = check_sort(w.sort);
+    if (code < 0 && memory && (!parse_bytes(memory, &w.budget) || !w.budget))
+        code = fail(EXIT_USAGE, "--memory: '%s' is not a number of bytes", memory);
+    if (code < 0 && memory && !w.grid && !w.sweep)
+        code = fail(EXIT_USAGE, "--memory limits a grid: it needs --grid or --sweep");
+    if (code < 0 && w.device) code = devices_check(w.device);
     if (code >= 0) return code;
     if ((w.json || w.output) && !json_usable()) return json_print(NULL);
     w.model = argv[0];

@@ -12,7 +12,7 @@ typedef struct wish {
     run_wish data; /* what to run both models on */
 } wish;
 
-enum { KEEP_MAX = 32, SAMPLES = 16, STEPS = 32 };
+enum { KEEP_MAX = 32 };
 
 /* ---- options */
 static int read_type(const wish *w, eg_quantization *how) {
@@ -79,10 +79,7 @@ typedef struct outcome {
     size_t count;
     uint64_t before, after;           /* of all tensors that are saved */
     uint64_t file_before, file_after; /* 0 = there is no such file */
-    uint64_t samples, steps;
-    eg_difference off; /* of the outputs */
-    bool is_random;
-    double seconds[2]; /* of a run, best of several: before, after */
+    run_difference outputs;
 } outcome;
 
 static void shape_text(const eg_tensor *t, char out[48]) {
@@ -133,84 +130,6 @@ static uint64_t file_size(const char *path) {
     return stat(path, &info) == 0 && S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
 }
 
-/* Numbers that look like standardised measurements: the same on every machine. */
-static float next_random(uint64_t *state) {
-    float sum = 0;
-    for (int i = 0; i < 4; i++) {
-        *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        sum += (float)(*state >> 40) / (float)(1 << 24) - 0.5f;
-    }
-    return sum * 1.7320508f;
-}
-
-static int random_data(eg_context *context, const eg_model *model, const eg_model_info *info,
-                       run_data *d) {
-    const uint64_t shape[] = {SAMPLES, STEPS, info->inputs};
-    eg_units units;
-    eg_error error;
-    uint64_t seed = 1;
-    *d = (run_data){.batch = SAMPLES, .steps = STEPS, .batched = true};
-    if (eg_tensor_create(context, EG_F32, 3, shape, &d->x, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
-    eg_model_units_get(model, &units);
-    for (uint64_t i = 0; i < SAMPLES * STEPS * info->inputs; i++) {
-        const uint64_t at = i % info->inputs;
-        ((float *)d->x.data)[i] =
-            next_random(&seed) * (units.input_scale ? units.input_scale[at] : 1) +
-            (units.input_mean ? units.input_mean[at] : 0);
-    }
-    return -1;
-}
-
-static int prepare(eg_context *context, const wish *w, const eg_model *model,
-                   const eg_model_info *info, run_data *d) {
-    eg_error error;
-    int code =
-        w->data.input ? run_read(context, &w->data, info, d) : random_data(context, model, info, d);
-    if (code < 0) code = run_read_state(context, &w->data, info, d);
-    if (code >= 0) return code;
-    const uint64_t shape[] = {d->batch, d->steps, info->outputs};
-    return eg_tensor_create(context, EG_F32, 3, shape, &d->y, &error)
-               ? fail(EXIT_FAILED, "%s", error.message)
-               : -1;
-}
-
-static int run_one(eg_context *context, const eg_model *model, run_data *d, double *best) {
-    enum { TURNS = 5 };
-    int code = -1;
-    for (int i = 0; code < 0 && i < TURNS; i++) {
-        memset(d->states.data, 0, d->states.shape[0] * d->states.shape[1] * sizeof(float));
-        code = run_batch(context, model, d);
-        if (!i || d->seconds < *best) *best = d->seconds;
-    }
-    return code;
-}
-
-static int compare_outputs(eg_context *context, const wish *w, const eg_model *wide,
-                           const eg_model *small, outcome *out) {
-    run_data d = {0};
-    eg_model_info info;
-    eg_error error;
-    eg_tensor exact = {0};
-    eg_model_info_get(wide, &info);
-    int code = prepare(context, w, wide, &info, &d);
-    if (code < 0) code = run_one(context, wide, &d, &out->seconds[0]);
-    if (code < 0) {
-        exact = d.y;
-        d.y.data = NULL;
-        if (eg_tensor_create(context, EG_F32, 3, exact.shape, &d.y, &error))
-            code = fail(EXIT_FAILED, "%s", error.message);
-    }
-    if (code < 0) code = run_one(context, small, &d, &out->seconds[1]);
-    if (code < 0) eg_tensor_compare(&exact, &d.y, &out->off, NULL);
-    out->samples = d.batch;
-    out->steps = d.steps;
-    out->is_random = !w->data.input;
-    eg_tensor *const all[] = {&d.x, &d.spans, &d.y, &d.states, &exact};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) eg_tensor_release(context, all[i]);
-    return code;
-}
-
 /* ---- told */
 static void print_sizes(const outcome *o) {
     char value[96], a[32], b[32];
@@ -228,14 +147,12 @@ static void print_text(const wish *w, const outcome *o) {
     char value[128], a[32], b[32], c[32];
     print_title(w->output, w->to);
     print_sizes(o);
-    snprintf(value, sizeof value, "%.2g at most, %.2g rms, %s dB", o->off.most, o->off.rms,
-             isinf(o->off.snr) ? "inf" : format_short(c, o->off.snr));
-    print_row("outputs off by", value, o->is_random ? "measured, random data" : "measured");
-    snprintf(value, sizeof value, "%s, was %s", format_seconds(a, o->seconds[1]),
-             format_seconds(b, o->seconds[0]));
+    run_print_difference(&o->outputs);
+    snprintf(value, sizeof value, "%s, was %s", format_seconds(a, o->outputs.seconds[1]),
+             format_seconds(b, o->outputs.seconds[0]));
     char note[64];
-    snprintf(note, sizeof note, "measured, %llu x %llu steps", (unsigned long long)o->samples,
-             (unsigned long long)o->steps);
+    snprintf(note, sizeof note, "measured, %llu x %llu steps",
+             (unsigned long long)o->outputs.samples, (unsigned long long)o->outputs.steps);
     print_row("a run", value, note);
     print_section("tensors", "off by: at most, rms, signal to noise");
     for (size_t i = 0; i < o->count; i++) {
@@ -248,16 +165,6 @@ static void print_text(const wish *w, const outcome *o) {
     }
 }
 
-static void put_difference(json *object, const eg_difference *d, eg_provenance provenance) {
-    const eg_metric most = {d->most, provenance, NULL, "largest absolute difference"};
-    const eg_metric rms = {d->rms, provenance, NULL, "root of the mean square"};
-    const eg_metric snr = {d->snr, provenance, "dB",
-                           "power of the original over that of the error"};
-    json_put_metric(object, "max", &most);
-    json_put_metric(object, "rms", &rms);
-    json_put_metric(object, "snr", &snr);
-}
-
 static int print_json(const wish *w, const outcome *o) {
     if (!json_usable()) return json_print(NULL);
     json *document = json_new_object(), *list = json_new_list(), *outputs = json_new_object();
@@ -268,12 +175,9 @@ static int print_json(const wish *w, const outcome *o) {
     json_put_count(document, "bytes_after", o->after);
     if (o->file_before) json_put_count(document, "file_before", o->file_before);
     json_put_count(document, "file_after", o->file_after);
-    json_put_text(outputs, "data", w->data.input ? w->data.input : "random");
-    json_put_count(outputs, "samples", o->samples);
-    json_put_count(outputs, "steps", o->steps);
-    put_difference(outputs, &o->off, EG_MEASURED);
-    const eg_metric before = {o->seconds[0], EG_MEASURED, "s", "best of 5 runs"};
-    const eg_metric after = {o->seconds[1], EG_MEASURED, "s", "best of 5 runs"};
+    run_put_outputs(outputs, &w->data, &o->outputs);
+    const eg_metric before = {o->outputs.seconds[0], EG_MEASURED, "s", "best of 5 runs"};
+    const eg_metric after = {o->outputs.seconds[1], EG_MEASURED, "s", "best of 5 runs"};
     json_put_metric(outputs, "seconds_before", &before);
     json_put_metric(outputs, "seconds_after", &after);
     json_put(document, "outputs", outputs);
@@ -285,7 +189,7 @@ static int print_json(const wish *w, const outcome *o) {
         json_put_text(one, "type", r->type);
         json_put_count(one, "bytes_before", r->before);
         json_put_count(one, "bytes_after", r->after);
-        put_difference(one, &r->off, EG_MEASURED);
+        run_put_difference(one, &r->off);
         json_append(list, one);
     }
     json_put(document, "tensors", list);
@@ -303,7 +207,7 @@ static int quantize(eg_context *context, const wish *w, const eg_model_quantizat
     if (!status) status = eg_model_quantize(small, how, &error);
     if (status) code = fail(EXIT_FAILED, "%s", error.message);
     if (code < 0) code = compare_tensors(context, wide, small, &o);
-    if (code < 0) code = compare_outputs(context, w, wide, small, &o);
+    if (code < 0) code = run_compare(context, &w->data, wide, small, &o.outputs);
     o.file_before = file_size(w->model);
     if (code < 0 && eg_model_save(small, w->output, &error))
         code = fail(EXIT_FAILED, "%s", error.message);

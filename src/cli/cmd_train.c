@@ -300,6 +300,7 @@ int cmd_train(int argc, char **argv) {
         {"--batch", OPTION_TEXT, &w.batch, "N", "windows in a step, or auto (default: 32)"},
         {"--accumulate", OPTION_COUNT, &w.accumulate, "N", "batches that make one update"},
         {"--memory", OPTION_TEXT, &w.memory, "SIZE", "at most, such as 512M"},
+        {"--dtype", OPTION_TEXT, &w.dtype, "TYPE", "of products: f32, bf16, f16 (default: f32)"},
         {"--seed", OPTION_WHOLE, &w.seed, "N", "of values, order and dropout (default: 0)"},
         {"--output", OPTION_TEXT, &w.output, "FILE", "the model (model.safetensors)"},
         {"--checkpoint", OPTION_TEXT, &w.checkpoint, "FILE", "kept (default: beside the model)"},

@@ -10,7 +10,8 @@ typedef struct profile_wish {
     const char *model, *sort, *trace, *stacks, *output, *sweep, *device;
     unsigned parts;
     uint64_t top;
-    bool steps, json, ablation;
+    uint64_t budget; /* of a grid; 0 = the preset's */
+    bool steps, json, ablation, grid;
 } profile_wish;
 
 /* ---- profile_text.c */
@@ -35,12 +36,18 @@ typedef struct devices {
     device list[DEVICES_MOST];
     size_t count;
 } devices;
+/* Calls `each` for every chip of "M1,M4 Max" or "all" until it returns something else than -1, which is
+ * returned. */
+int devices_each(const char *which, int (*each)(void *user, const eg_chip_row *row), void *user);
 int devices_project(const eg_profile *profile, const char *which, devices *out);
+int devices_check(const char *which); /* -1, or the code of a message: a name that no chip has */
 void devices_print(const devices *d);
 json *devices_json(const devices *d);
 
-/* ---- profile_sweep.c: the same model in several ways; both return the exit code */
-int profile_sweep(eg_model *model, const profile_wish *wish, const eg_profile_options *options);
+/* ---- profile_grid.c: batches, lengths and types, here or on other chips; returns the exit code */
+int profile_grid(eg_model *model, const profile_wish *wish, const eg_profile_options *options);
+
+/* ---- profile_ablation.c: the same model in several ways; returns the exit code */
 int profile_ablation(const context_flags *flags, const profile_wish *wish,
                      const eg_profile_options *options);
 

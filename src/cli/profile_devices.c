@@ -29,33 +29,66 @@ static int project_one(const eg_step_cost *costs, size_t count, const eg_chip_ro
     return -1;
 }
 
+int devices_each(const char *which, int (*each)(void *user, const eg_chip_row *row), void *user) {
+    eg_error error;
+    eg_chip_row row;
+    int code = -1;
+    if (strcmp(which, "all") == 0) {
+        for (size_t i = 0; code < 0 && i < eg_chip_table_size(); i++)
+            if (eg_chip_table_get(i, &row, NULL) == EG_OK) code = each(user, &row);
+        return code;
+    }
+    for (const char *at = which; code < 0 && at;) {
+        char name[64];
+        const size_t length = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), at);
+        if (eg_chip_table_find(name, &row, &error))
+            code = fail(EXIT_FAILED, "--device: %s", error.message);
+        else code = each(user, &row);
+        at = at[length] ? at + length + 1 : NULL;
+    }
+    return code;
+}
+
+static int count_next(void *user, const eg_chip_row *row) {
+    size_t *count = user;
+    (void)row;
+    return ++*count > DEVICES_MOST
+               ? fail(EXIT_USAGE, "--device: more than %d chips; 'all' has them all", DEVICES_MOST)
+               : -1;
+}
+
+/* Before anything is measured. */
+int devices_check(const char *which) {
+    size_t count = 0;
+    return devices_each(which, count_next, &count);
+}
+
+typedef struct projecting {
+    const eg_step_cost *costs;
+    size_t count;
+    devices *out;
+} projecting;
+
+static int project_next(void *user, const eg_chip_row *row) {
+    projecting *p = user;
+    if (p->out->count == DEVICES_MOST) return fail(EXIT_USAGE, "--device: more than 64 chips");
+    return project_one(p->costs, p->count, row, &p->out->list[p->out->count++]);
+}
+
 int devices_project(const eg_profile *profile, const char *which, devices *d) {
     eg_error error;
     eg_program_info info;
-    eg_chip_row row;
-    size_t count = 0;
-    int code = -1;
+    int code;
     const eg_program *program = eg_profile_program(profile);
     d->count = 0;
     eg_program_info_get(program, &info);
     eg_step_cost *costs = calloc(info.steps + 1, sizeof *costs);
     if (!costs) return fail(EXIT_FAILED, "no memory");
-    if (eg_program_costs(program, costs, &count, &error))
+    projecting p = {.costs = costs, .out = d};
+    if (eg_program_costs(program, costs, &p.count, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
-    else if (strcmp(which, "all") == 0) {
-        for (size_t i = 0; code < 0 && i < eg_chip_table_size() && d->count < DEVICES_MOST; i++)
-            if (eg_chip_table_get(i, &row, NULL) == EG_OK)
-                code = project_one(costs, count, &row, &d->list[d->count++]);
-    } else
-        for (const char *at = which; code < 0 && at && d->count < DEVICES_MOST;) {
-            char name[64];
-            const size_t length = strcspn(at, ",");
-            snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), at);
-            if (eg_chip_table_find(name, &row, &error))
-                code = fail(EXIT_FAILED, "--device: %s", error.message);
-            else code = project_one(costs, count, &row, &d->list[d->count++]);
-            at = at[length] ? at + length + 1 : NULL;
-        }
+    else code = devices_each(which, project_next, &p);
     free(costs);
     return code;
 }

@@ -117,6 +117,26 @@ static json *findings_json(const eg_analysis *analysis, eg_finding_kind kind) {
     return list;
 }
 
+static json *ratios_json(const eg_analysis *analysis) {
+    json *list = json_new_list();
+    const eg_ratio *r;
+    for (size_t i = 0; (r = eg_analysis_ratio(analysis, i)); i++) {
+        json *object = json_new_object();
+        json_put_text(object, "name", r->name);
+        json_put_text(object, "text", r->text);
+        json_put_metric(object, "value", &r->value);
+        json_put_metric(object, "limit", &r->limit);
+        json_put_metric(object, "ratio", &r->ratio);
+        json_put_text(object, "fires_when", r->above ? "above" : "below");
+        json_put_number(object, "threshold", r->threshold);
+        json_put_flag(object, "fires", r->fires);
+        json_put_text(object, "verdict", r->verdict);
+        json_put_text(object, "reason", r->reason);
+        json_append(list, object);
+    }
+    return list;
+}
+
 json *profile_json(eg_context *context, const eg_profile *profile, const eg_analysis *analysis,
                    unsigned parts) {
     json *document = json_new_object(), *metrics = json_new_object();
@@ -127,6 +147,7 @@ json *profile_json(eg_context *context, const eg_profile *profile, const eg_anal
     json_put_count(document, "seq", o->seq ? o->seq : 1);
     json_put_flag(document, "compiled", !o->no_compile);
     json_put_text(document, "verdict", eg_analysis_verdict(analysis));
+    json_put(document, "ratios", ratios_json(analysis));
     json_put(document, "bottlenecks", findings_json(analysis, EG_BOTTLENECK));
     json_put(document, "opportunities", findings_json(analysis, EG_OPPORTUNITY));
     json_put(document, "recommendations", findings_json(analysis, EG_RECOMMENDATION));

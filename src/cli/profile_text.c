@@ -104,6 +104,17 @@ static void print_table_row(const eg_profile_row *row) {
            flops, isfinite(row->gbps) ? row->gbps : 0, roof, row->bound);
 }
 
+/* Both are measured, one by the recorder and one around the run. */
+static void print_sum(const eg_profile *profile) {
+    const eg_metric sum = eg_profile_metric(profile, EG_PROFILE_steps_sum),
+                    run = eg_profile_metric(profile, EG_PROFILE_recorded_time);
+    char steps[32], around[32];
+    if (sum.provenance != EG_MEASURED || run.provenance != EG_MEASURED || !(run.value > 0)) return;
+    printf("  %ssteps add up to %.1f %% of the run: %s of %s by a clock around it%s\n", style_dim(),
+           100 * sum.value / run.value, format_seconds(steps, sum.value),
+           format_seconds(around, run.value), style_end());
+}
+
 static int print_table(const eg_profile *profile, const profile_wish *w) {
     const eg_profile_row *(*at)(const eg_profile *, size_t) =
         w->steps ? eg_profile_step : eg_profile_operation;
@@ -122,6 +133,7 @@ static int print_table(const eg_profile *profile, const profile_wish *w) {
     printf("  %s%-19s %-13s %6s %9s %7s %8s %7s %6s  %s%s\n", style_dim(), "", "shape", "calls",
            "time", "share", "GFLOP/s", "GB/s", "roof", "bound", style_end());
     for (size_t i = 0; i < count && i < top; i++) print_table_row(rows[i]);
+    print_sum(profile);
     free(rows);
     return -1;
 }
@@ -159,6 +171,35 @@ static void print_hardware(const eg_profile *profile) {
     print_metrics(profile, ids);
 }
 
+static const char *format_figure(char out[32], double value, bool bytes) {
+    if (bytes) return format_bytes(out, (uint64_t)value);
+    snprintf(out, 32, "%.3g", value);
+    return out;
+}
+
+/* "0.062 of 0.0887 TFLOP/s: 69.8 %, below 0.80" */
+static void print_ratios(const eg_analysis *analysis) {
+    const eg_ratio *r;
+    char value[200], have[32], asked[32];
+    print_section("ratios", "beside what is asked of this chip");
+    for (size_t i = 0; (r = eg_analysis_ratio(analysis, i)); i++) {
+        if (r->ratio.provenance == EG_UNAVAILABLE) {
+            snprintf(value, sizeof value, "unavailable: %s", r->ratio.source);
+            print_row(r->name, value, "");
+            continue;
+        }
+        const bool bytes = strcmp(r->value.unit, "B") == 0;
+        if (strcmp(r->value.unit, "ratio") == 0)
+            snprintf(value, sizeof value, "%.1f %%, %s", 100 * r->ratio.value, r->verdict);
+        else
+            snprintf(value, sizeof value, "%s of %s%s%s: %.1f %%, %s",
+                     format_figure(have, r->value.value, bytes),
+                     format_figure(asked, r->limit.value, bytes), bytes ? "" : " ",
+                     bytes ? "" : r->value.unit, 100 * r->ratio.value, r->verdict);
+        print_row(r->name, value, eg_provenance_name(r->ratio.provenance));
+    }
+}
+
 static void print_findings(const eg_analysis *analysis, eg_finding_kind kind, const char *title,
                            double seconds) {
     const eg_finding *f = eg_analysis_finding(analysis, kind, 0);
@@ -180,6 +221,7 @@ int profile_print(const eg_profile *profile, const eg_analysis *analysis, const 
                                                EG_PROFILE_tflops,
                                                EG_PROFILE_compute_efficiency,
                                                EG_PROFILE_compile_time,
+                                               EG_PROFILE_cache_hits,
                                                EG_PROFILE_METRICS};
     char note[96];
     const eg_profile_options *o = eg_profile_options_of(profile);
@@ -198,6 +240,7 @@ int profile_print(const eg_profile *profile, const eg_analysis *analysis, const 
     }
     if (w->parts & PART_MEMORY) print_memory(profile);
     if (w->parts & PART_HARDWARE) print_hardware(profile);
+    print_ratios(analysis);
     eg_statistics time;
     eg_profile_time(profile, &time);
     print_findings(analysis, EG_BOTTLENECK, "bottlenecks", time.p50.value);

@@ -34,6 +34,10 @@ void report_phases(const report *r);    /* what the library held over time */
 void report_arena(const report *r);     /* what a run needs over time */
 void report_devices(const report *r);   /* projections to other chips, where there are any */
 
+/* ---- report_ratios.c: figures beside what is asked of the chip; nothing where a profile has none */
+void report_ratios_html(const report *r);
+void report_ratios_markdown(const report *r);
+
 /* ---- numbers */
 const char *report_value(char out[64], const json *metric); /* "1.20 ms", "49.0 %", "unavailable" */
 

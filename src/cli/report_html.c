@@ -292,6 +292,7 @@ void report_html(const report *r) {
     fprintf(f, "<p></p>\n");
     write_figures(r, "metrics", more);
     if (!r->basic) {
+        report_ratios_html(r);
         write_findings(r, "bottlenecks", "Bottlenecks");
         write_findings(r, "opportunities", "Optimization opportunities");
         write_findings(r, "recommendations", "Recommendations");

@@ -105,6 +105,7 @@ void report_markdown(const report *r) {
     write_metrics(r, "hardware", "Hardware");
     write_devices(r);
     if (r->basic) return;
+    report_ratios_markdown(r);
     write_findings(r, "bottlenecks", "Bottlenecks");
     write_findings(r, "opportunities", "Optimization opportunities");
     write_findings(r, "recommendations", "Recommendations");

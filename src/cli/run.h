@@ -26,6 +26,14 @@ typedef struct run_data {
     double seconds;   /* of the run alone */
 } run_data;
 
+/* How far a model is from another one, and what both take. */
+typedef struct run_difference {
+    uint64_t samples, steps;
+    bool is_random;
+    eg_difference off; /* of the outputs */
+    double seconds[2]; /* of a run, best of several: of the one, of the other */
+} run_difference;
+
 /* ---- run_input.c */
 int run_read(eg_context *context, const run_wish *wish, const eg_model_info *info, run_data *data);
 int run_first_span(const run_wish *wish, double *out);
@@ -35,6 +43,13 @@ int run_read_state(eg_context *context, const run_wish *wish, const eg_model_inf
 /* ---- run_steps.c */
 int run_steps(eg_model *model, const eg_model_info *info, run_data *data); /* one sample */
 int run_batch(eg_context *context, const eg_model *model, run_data *data);
+/* ---- run_compare.c */
+/* On the input of the wish or, without, on random sequences. Both have the same inputs and outputs. */
+int run_compare(eg_context *context, const run_wish *wish, const eg_model *wide,
+                const eg_model *other, run_difference *out);
+void run_print_difference(const run_difference *difference);
+void run_put_difference(json *object, const eg_difference *difference);
+void run_put_outputs(json *object, const run_wish *wish, const run_difference *difference);
 /* ---- run_stream.c: lines from stdin, one step each */
 int run_stream(eg_model *model, const run_wish *wish, const eg_model_info *info, run_data *data);
 /* ---- run_output.c */

@@ -97,7 +97,7 @@ typedef struct train_wish {
     const char *files, *validation, *test, *split, *split_at;
     uint64_t split_seed;
     const char *model, *loss, *standardise, *time_unit;
-    const char *optimizer, *schedule, *batch, *memory;
+    const char *optimizer, *schedule, *batch, *memory, *dtype;
     double rate, momentum, decay, floor, warmup, weight_decay, clip, average;
     uint64_t epochs, patience, accumulate, seed, every;
     const char *output, *checkpoint, *log, *curve;

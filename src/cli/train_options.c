@@ -25,6 +25,8 @@ static int named(const char *what, const char *name, const char *(*name_of)(int)
 }
 static const char *optimizer_at(int i) { return eg_optimizer_name((eg_optimizer_kind)i); }
 static const char *schedule_at(int i) { return eg_schedule_name((eg_schedule_kind)i); }
+static const eg_type types[] = {EG_F32, EG_BF16, EG_F16};
+static const char *type_at(int i) { return i < 3 ? eg_type_name(types[i]) : NULL; }
 
 /* Numbers that were not said are NAN, so that a 0 is one that was. */
 int training_numbers(const train_wish *w) {
@@ -51,9 +53,10 @@ static double said(double number) { return isnan(number) ? 0 : number; }
 int training_options(training *t) {
     const train_wish *w = t->wish;
     eg_fit_options *o = &t->options;
-    int optimizer = EG_ADAM, schedule = EG_SCHEDULE_COSINE;
+    int optimizer = EG_ADAM, schedule = EG_SCHEDULE_COSINE, type = 0;
     int code = named("--optimizer", w->optimizer, optimizer_at, &optimizer);
     if (code < 0) code = named("--schedule", w->schedule, schedule_at, &schedule);
+    if (code < 0) code = named("--dtype", w->dtype, type_at, &type);
     if (code >= 0) return code;
     *o = (eg_fit_options){
         .loss = t->loss,
@@ -67,6 +70,7 @@ int training_options(training *t) {
         .epochs = w->epochs,
         .patience = w->patience,
         .accumulate = w->accumulate,
+        .dtype = types[type],
         .seed = w->seed,
         .average = said(w->average),
         .batch = 32,

@@ -75,13 +75,20 @@ static void draw(progress *p, const eg_fit_progress *now) {
 static void clear_bar(void) { fprintf(stderr, "\r%79s\r", ""); }
 
 static void print_epoch(const progress *p, const eg_fit_progress *now) {
-    char speed[32], validation[64] = "";
+    char speed[32], validation[64] = "", rate[64];
     if (p->terminal) clear_bar();
     if (isfinite(now->validation)) /* short, so that all fits into 80 columns */
         snprintf(validation, sizeof validation, "  val %-9.4g", now->validation);
-    fprintf(stderr, "epoch %3llu/%llu  loss %-9.4g%s  rate %-8.3g %6s windows/s%s\n",
+    /* the rate follows from the schedule; how far f16 reaches does not */
+    if (now->dtype == EG_F16 && now->skipped)
+        snprintf(rate, sizeof rate, "scale 2^%d, %llu skipped", (int)log2(now->scale),
+                 (unsigned long long)now->skipped);
+    else if (now->dtype == EG_F16)
+        snprintf(rate, sizeof rate, "scale 2^%-5d", (int)log2(now->scale));
+    else snprintf(rate, sizeof rate, "rate %-8.3g", now->rate);
+    fprintf(stderr, "epoch %3llu/%llu  loss %-9.4g%s  %s %6s windows/s%s\n",
             (unsigned long long)now->epoch, (unsigned long long)now->epochs, now->loss, validation,
-            now->rate, speed_text(speed, now->samples_per_second),
+            rate, speed_text(speed, now->samples_per_second),
             now->best_epoch == now->epoch ? " *" : "");
 }
 
@@ -97,6 +104,11 @@ static void log_epoch(progress *p, const eg_fit_progress *now) {
     json_put_count(line, "best_epoch", now->best_epoch);
     json_put_number(line, "rate", now->rate);
     json_put_number(line, "gradient_norm", now->gradient_norm);
+    json_put_text(line, "dtype", eg_type_name(now->dtype));
+    if (now->dtype == EG_F16) {
+        json_put_number(line, "loss_scale", now->scale);
+        json_put_count(line, "skipped", now->skipped);
+    }
     json_put_number(line, "windows_per_second", now->samples_per_second);
     json_put_number(line, "seconds", now->seconds);
     if (!json_write_line(line, p->log)) p->failed = true;

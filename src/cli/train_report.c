@@ -19,6 +19,11 @@ void training_head(const training *t) {
              eg_schedule_name(t->options.schedule.kind),
              counted(a, t->wish->epochs ? t->wish->epochs : 50, "epoch"));
     print_row("learning", value, "");
+    if (t->options.dtype != EG_F32) {
+        snprintf(value, sizeof value, "of %s values, sums in f32%s", eg_type_name(t->options.dtype),
+                 t->options.dtype == EG_F16 ? ", loss scaled" : "");
+        print_row("products", value, "");
+    }
     if (t->options.memory) print_row("memory", format_bytes(bytes, t->options.memory), "at most");
     fflush(stdout);
 }
@@ -33,6 +38,11 @@ static void print_tail(const training *t) {
     snprintf(value, sizeof value, "%s, %s of %s", format_seconds(seconds, r->seconds),
              counted(steps, r->steps, "step"), counted(windows, r->batch_size, "window"));
     print_row("time", value, "measured");
+    if (t->options.dtype == EG_F16) {
+        snprintf(value, sizeof value, "%g, %s skipped", r->scale,
+                 counted(steps, r->skipped, "step"));
+        print_row("loss scale", value, "counted");
+    }
     print_row("memory", format_bytes(bytes, r->memory), "counted");
 }
 
@@ -41,6 +51,11 @@ static int print_json(const training *t, const double losses[2], eg_metrics *con
     json *document = json_new_object(), *history = json_new_list();
     json_put_text(document, "model", t->wish->output);
     json_put_text(document, "loss", eg_loss_name(t->loss));
+    json_put_text(document, "dtype", eg_type_name(t->options.dtype));
+    if (t->options.dtype == EG_F16) {
+        json_put_number(document, "loss_scale", r->scale);
+        json_put_count(document, "skipped", r->skipped);
+    }
     json_put_count(document, "epochs", r->epochs);
     json_put_count(document, "steps", r->steps);
     json_put_count(document, "batch_size", r->batch_size);

@@ -36,6 +36,7 @@ static void run_band(void *user, size_t band, unsigned thread) {
     part.m = end - first;
     part.a += first * part.a_stride;
     part.c += first * part.c_stride;
+    if (part.add) part.add += first * part.add_stride;
     part.scratch = j->scratch ? part.scratch + thread * j->scratch : NULL;
     shifted shift = {j->args->epilogue, first};
     eg__epilogue epilogue = {apply_shifted, &shift};

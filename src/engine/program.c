@@ -14,6 +14,10 @@ eg_status eg_compile(eg_context *context, const eg_graph *graph, size_t count,
     eg__compile_options inner = {.training = options && options->training};
     eg_status status = eg__passes_parse(options ? options->passes : NULL, &inner.passes, error);
     if (status) return status;
+    if (options) inner.products = options->products;
+    if (inner.products != EG_F32 && inner.products != EG_F16 && inner.products != EG_BF16)
+        return eg__fail(error, EG_ERR_UNSUPPORTED, "no products of type '%s'",
+                        eg_type_name(inner.products));
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg__output *list =
         eg__memory_take_array(context->memory, EG_TAG_PROGRAM, count + 1, sizeof *list, &reason);
@@ -167,7 +171,8 @@ eg_status eg_program_step(const eg_program *p, size_t index, eg_step_info *out, 
             out->columns = step->u.fused.flat;
         }
         fused_text(&step->u.fused.program, out->text, sizeof out->text);
-    } else if (step->run == eg__run_gemm || step->run == eg__run_gemm_small) {
+    } else if (step->run == eg__run_gemm || step->run == eg__run_gemm_turned ||
+               step->run == eg__run_gemm_small) {
         const eg__step_gemm *g = &step->u.gemm;
         out->depth = g->k_timed ? g->k * eg__max(p->length, 1) : g->k;
         if (g->products) out->rows *= g->products;

@@ -16,7 +16,10 @@ typedef struct eg__c_range {
     size_t place;      /* in the exported arena */
     size_t k, n;       /* the right side of a product, packed where it comes from; 0 = as it is */
     bool is_index;     /* i32 */
+    const eg__step_gemm *small; /* whose right side it is, in small numbers; NULL = floats */
     char name[EG__C_NAME];
+    char more[3]
+             [EG__C_NAME]; /* names of scales, zero points and ends of groups, where it has them */
 } eg__c_range;
 
 /* How a step runs: all its items at once, and in a scan with a variable `t`. */
@@ -34,7 +37,8 @@ typedef struct eg__c_export {
     char (*names)[EG__C_NAME]; /* taken: of states, inputs, outputs, then arrays */
     size_t name_count;
     bool *used;       /* per input and output: some step touches it */
-    uint32_t helpers; /* functions of the source that steps call, by bit */
+    uint64_t helpers; /* functions of the source that steps call, by bit */
+    size_t row;       /* in the exported arena: a row that is made int8; behind all else */
     eg_export_info info;
     eg__writer *writer;
     unsigned indent;
@@ -66,6 +70,10 @@ eg__c_frame eg__c_body_frame(const eg__c_export *x, const eg__step *scan, const 
 static inline size_t eg__c_timed(const eg__c_export *x, size_t n, bool timed) {
     return timed ? n * x->program->length : n;
 }
+static inline bool eg__c_is_product(const eg__step *step) {
+    return step->run == eg__run_gemm || step->run == eg__run_gemm_turned ||
+           step->run == eg__run_gemm_small;
+}
 static inline bool eg__c_is_synapses(const eg__step *step) {
     return step->run == eg__run_synapses || step->run == eg__run_synapses_dv ||
            step->run == eg__run_synapses_dp;
@@ -84,7 +92,26 @@ void eg__c_place(eg__c_export *x, const eg__step *step, const eg__c_frame *frame
 const char *eg__c_pointer(eg__c_export *x, const eg__step *step, const eg__c_frame *frame,
                           unsigned operand, char out[EG__C_TEXT]);
 
+/* The array that an operand lies in; NULL = it is no array. */
+const eg__c_range *eg__c_array(const eg__c_export *x, const eg__step *step,
+                               const eg__c_frame *frame, unsigned operand);
+
+/* ---- right sides in small numbers: one row per column of the product */
+void eg__c_small_collect(eg__c_export *x, const eg__step *step); /* what is not supported */
+void eg__c_small_name(eg__c_export *x, eg__c_range *range, const char *wanted);
+size_t eg__c_small_bytes(const eg__c_export *x, const eg__c_range *range);
+void eg__c_small_write(eg__c_export *x, const eg__c_range *range);
+/* "w_a, scale_a, NULL, 1": what the function takes of it, in order. */
+void eg__c_small_arguments(const eg__c_export *x, const eg__c_range *range, char out[EG__C_TEXT]);
+const char *eg__c_small_helper(const eg__step *step); /* "product_i8" */
+
 /* ---- parts of the source */
+typedef struct eg__c_function {
+    const char *name, *text;
+} eg__c_function;
+enum { EG__C_SMALL_FUNCTIONS = 17 };
+extern const eg__c_function eg__c_small_functions[EG__C_SMALL_FUNCTIONS];
+bool eg__c_is_function(const char *name); /* of any source */
 void eg__c_write_data(eg__c_export *x);
 /* The text of an operation with inputs $a, $b, $c; NULL = it has none. */
 const char *eg__c_operation(eg__fused_op op);

@@ -27,6 +27,8 @@ static const char *const operations[EG__FUSED_COUNT] = {
     [EG__FUSED_RELU] = "relu($a)",
     [EG__FUSED_SIN] = "sinf($a)",
     [EG__FUSED_COS] = "cosf($a)",
+    [EG__FUSED_ROUND_F16] = "round_f16($a)",
+    [EG__FUSED_ROUND_BF16] = "round_bf16($a)",
     [EG__FUSED_POW] = "powf($a, $b)",
     [EG__FUSED_LT] = "$a < $b ? 1.0f : 0.0f",
     [EG__FUSED_LE] = "$a <= $b ? 1.0f : 0.0f",

@@ -6,11 +6,19 @@
 #define ROWS(x, y) \
     "    for (int r = 0; r < rows; r++) {\n        const float *" x " = x + r * x_stride;\n" y
 
-typedef struct helper {
-    const char *name, *text;
-} helper;
+/* A function that rounds to a type of fewer digits, as floats: the place of the last digit is found by
+ * the exponent, which for denormals stays the least one. */
+#define ROUND(name, least, digits, most)                             \
+    "static float " name "(float x) {\n"                             \
+    "    int e;\n"                                                   \
+    "    if (!(fabsf(x) < INFINITY)) return x;\n"                    \
+    "    (void)frexpf(x, &e);\n"                                     \
+    "    e = (e < " least " ? " least " : e) - " digits ";\n"        \
+    "    x = ldexpf(rintf(ldexpf(x, -e)), e);\n"                     \
+    "    return fabsf(x) > " most " ? copysignf(INFINITY, x) : x;\n" \
+    "}\n"
 
-static const helper helpers[] = {
+static const eg__c_function functions[] = {
     {"sigmoid", "static float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }\n"},
     {"silu", "static float silu(float x) { return x / (1.0f + expf(-x)); }\n"},
     {"relu", "static float relu(float x) { return x < 0.0f ? 0.0f : x; }\n"},
@@ -18,6 +26,8 @@ static const helper helpers[] = {
     {"softplus", "static float softplus(float x) {\n"
                  "    return (x > 0.0f ? x : 0.0f) + log1pf(expf(-fabsf(x)));\n"
                  "}\n"},
+    {"round_f16", ROUND("round_f16", "-13", "11", "65504.0f")},
+    {"round_bf16", ROUND("round_bf16", "-125", "8", "3.38953139e38f")},
     {"least", "static float least(float a, float b) { return a < b || a != a ? a : b; }\n"},
     {"largest", "static float largest(float a, float b) { return a > b || a != a ? a : b; }\n"},
     {"product",
@@ -48,6 +58,17 @@ static const helper helpers[] = {
      "            y[j] = sum;\n"
      "        }\n"
      "    }\n"
+     "}\n"},
+    {"turned_product",
+     "/* c = a' * b, a being k x rows and b k x n, row by row */\n"
+     "static void turned_product(int rows, int n, int k, const float *a, int a_stride,\n"
+     "                           const float *b, int b_stride, float *c, int c_stride) {\n"
+     "    for (int r = 0; r < rows; r++)\n"
+     "        for (int j = 0; j < n; j++) {\n"
+     "            float sum = 0.0f;\n"
+     "            for (int i = 0; i < k; i++) sum += a[i * a_stride + r] * b[i * b_stride + j];\n"
+     "            c[r * c_stride + j] = sum;\n"
+     "        }\n"
      "}\n"},
     {"matrix",
      "static void matrix(int k, int n, const float *from, int row_stride, int column_stride,\n"
@@ -264,7 +285,7 @@ static const helper helpers[] = {
      "    return i + 1 + end > queries ? i + 1 + end - queries : 0;\n"
      "}\n"},
     {"attention",
-     "/* softmax(scale q k' + mask) v of each head; its log-sum-exp behind the columns of all */\n"
+     "/* softmax of scale q k' + mask, times v, of each head; its log-sum-exp behind all columns */\n"
      "static void attention(int samples, int queries, int keys, int heads, int kv_heads, int d, int dv,\n"
      "                      float scale, int causal, int window, const float *q, int q_stride,\n"
      "                      const float *k, int k_stride, const float *v, int v_stride,\n"
@@ -373,12 +394,37 @@ static const helper helpers[] = {
      "    }\n"
      "}\n"},
 };
-enum { HELPERS = sizeof helpers / sizeof *helpers };
-_Static_assert(HELPERS <= 32, "one bit each");
+enum {
+    FUNCTIONS = sizeof functions / sizeof *functions,
+    HELPERS = FUNCTIONS + EG__C_SMALL_FUNCTIONS
+};
+_Static_assert(HELPERS <= 64, "one bit each");
 
-static void need(eg__c_export *x, const char *name) {
+static const eg__c_function *function(unsigned i) {
+    return i < FUNCTIONS ? &functions[i] : &eg__c_small_functions[i - FUNCTIONS];
+}
+
+bool eg__c_is_function(const char *name) {
     for (unsigned i = 0; i < HELPERS; i++)
-        if (strcmp(helpers[i].name, name) == 0) x->helpers |= 1u << i;
+        if (strcmp(function(i)->name, name) == 0) return true;
+    return false;
+}
+
+static bool calls(const char *text, const char *name) {
+    const size_t length = strlen(name);
+    for (const char *at = text; (at = strstr(at, name)); at += length)
+        if (at[length] == '(' && (at == text || at[-1] == ' ')) return true;
+    return false;
+}
+
+/* A function and what it calls, all of which stands before it. */
+static void need(eg__c_export *x, const char *name) {
+    unsigned i = 0;
+    while (i < HELPERS && strcmp(function(i)->name, name) != 0) i++;
+    if (i == HELPERS) return;
+    x->helpers |= UINT64_C(1) << i;
+    for (unsigned before = 0; before < i; before++)
+        if (calls(function(i)->text, function(before)->name)) need(x, function(before)->name);
 }
 
 static void need_fused(eg__c_export *x, const eg__fused_program *program) {
@@ -389,11 +435,8 @@ static void need_fused(eg__c_export *x, const eg__fused_program *program) {
                        eg__fused_op_name(program->code[i].op));
             return;
         }
-        for (unsigned h = 0; h < HELPERS; h++) {
-            const size_t length = strlen(helpers[h].name);
-            if (strncmp(text, helpers[h].name, length) == 0 && text[length] == '(')
-                x->helpers |= 1u << h;
-        }
+        for (unsigned h = 0; h < HELPERS; h++)
+            if (calls(text, function(h)->name)) need(x, function(h)->name);
     }
 }
 
@@ -404,6 +447,8 @@ const char *eg__c_helper(const eg__step *step) {
                                              [EG__REDUCE_MIN] = "row_least"};
     const eg__step_rows *r = &step->u.rows_;
     if (step->run == eg__run_gemm) return "product";
+    if (step->run == eg__run_gemm_turned) return "turned_product";
+    if (step->run == eg__run_gemm_small) return eg__c_small_helper(step);
     if (step->run == eg__run_pack) return "matrix";
     if (step->run == eg__run_reduce) return reductions[r->reduction];
     if (step->run == eg__run_column_sum)
@@ -429,20 +474,21 @@ void eg__c_need_helpers(eg__c_export *x, const eg__step *step) {
     if (name) need(x, name);
     else if (step->run != eg__run_fused && step->run != eg__run_copy && step->run != eg__run_scan)
         eg__c_fail(x, EG_ERR_UNSUPPORTED, "no C for a step '%s'", step->name);
-    if (eg__c_is_synapses(step)) need(x, "sigmoid");
-    if (eg__step_is_attention(step)) need(x, "attention_end");
     if (step->run == eg__run_fused) need_fused(x, &step->u.fused.program);
-    if (step->run == eg__run_gemm && step->u.gemm.has_epilogue)
-        need_fused(x, &step->u.gemm.epilogue);
+    if (eg__c_is_product(step) && step->u.gemm.has_epilogue) need_fused(x, &step->u.gemm.epilogue);
 }
 
 bool eg__c_needs_integers(const eg__c_export *x) {
-    for (unsigned i = 0; i < HELPERS; i++)
-        if (x->helpers >> i & 1 && strstr(helpers[i].text, "int32_t")) return true;
+    for (unsigned i = 0; i < HELPERS; i++) {
+        const char *text = function(i)->text;
+        if (x->helpers >> i & 1 &&
+            (strstr(text, "int8_t") || strstr(text, "int16_t") || strstr(text, "int32_t")))
+            return true;
+    }
     return false;
 }
 
 void eg__c_write_helpers(eg__c_export *x) {
     for (unsigned i = 0; i < HELPERS; i++)
-        if (x->helpers >> i & 1) eg__c_put(x, "\n%s", helpers[i].text);
+        if (x->helpers >> i & 1) eg__c_put(x, "\n%s", function(i)->text);
 }

@@ -40,7 +40,7 @@ const float *eg__c_literal(const eg__c_export *x, const eg__step *step, const eg
     if (operand->space != EG__SPACE_CONSTANTS || operand->time ||
         eg__c_span(x, step, frame, i) != 1)
         return NULL;
-    if (step->run != eg__run_fused && (step->run != eg__run_gemm || i < 3)) return NULL;
+    if (step->run != eg__run_fused && (!eg__c_is_product(step) || i < 3)) return NULL;
     return &x->data[EG__SPACE_CONSTANTS][start_of(x, operand, frame)];
 }
 
@@ -56,7 +56,7 @@ static bool is_i32(const eg__c_export *x, const eg__step *step, unsigned i) {
 
 static void add_range(eg__c_export *x, const eg__step *step, const eg__c_frame *frame, unsigned i) {
     const eg__operand *operand = &step->operand[i];
-    const bool reads_packed = step->run == eg__run_gemm && i == 1;
+    const bool reads_packed = eg__c_is_product(step) && i == 1;
     eg__c_range *range = &x->ranges[x->range_count];
     *range = (eg__c_range){.space = operand->space,
                            .from = start_of(x, operand, frame),
@@ -73,6 +73,7 @@ static void add_range(eg__c_export *x, const eg__step *step, const eg__c_frame *
             eg__c_fail(x, EG_ERR_UNSUPPORTED, "no C for a step 'gemm' with many constant matrices");
         range->k = g->k;
         range->n = g->n;
+        range->small = step->run == eg__run_gemm_small ? g : NULL;
         range->size = 1; /* it is found by where it begins */
     }
     x->range_count++;
@@ -80,6 +81,7 @@ static void add_range(eg__c_export *x, const eg__step *step, const eg__c_frame *
 
 static void visit(eg__c_export *x, const eg__step *step, const eg__c_frame *frame) {
     eg__c_need_helpers(x, step);
+    if (step->run == eg__run_gemm_small) eg__c_small_collect(x, step);
     for (unsigned i = 0; i < step->operands && !x->status; i++) {
         const uint32_t space = step->operand[i].space;
         if (space >= EG__SPACE_BOUND) x->used[space - EG__SPACE_BOUND] = true;
@@ -112,20 +114,27 @@ static void merge(eg__c_export *x) {
 static const eg__leaf *leaf_at(const eg__leaves *leaves, size_t offset, size_t *index) {
     for (size_t i = 0; i < leaves->count; i++) {
         const eg__leaf *leaf = &leaves->list[i];
-        if (offset < leaf->offset || offset - leaf->offset >= leaf->elements) continue;
+        const size_t size =
+            eg__is_small(leaf->type) ? leaf->small.layout.bytes / sizeof(float) : leaf->elements;
+        if (offset < leaf->offset || offset - leaf->offset >= size) continue;
         *index = i;
         return leaf;
     }
     return NULL;
 }
 
-/* What was packed may be a parameter as it is. */
+/* What was packed may be a parameter as it is, or some of its rows. */
 static const char *packed_name(const eg__c_export *x, size_t offset) {
     const eg_program *p = x->program;
+    size_t index;
     for (size_t i = p->main_count; i < p->main_count + p->prologue_count; i++) {
         const eg__step *step = &p->steps[i];
-        if (step->run != eg__run_pack || step->operand[1].offset != offset) continue;
-        return p->graph->nodes[step->node].name;
+        if (step->run == eg__run_pack && step->operand[1].offset == offset)
+            return p->graph->nodes[step->node].name;
+        if (step->run == eg__run_pack_small && step->operand[0].offset == offset) {
+            const eg__leaf *leaf = leaf_at(&p->parameters, step->operand[2].offset, &index);
+            return leaf && step->operands == 3 ? leaf->name : NULL;
+        }
     }
     return NULL;
 }
@@ -137,6 +146,10 @@ static void name_range(eg__c_export *x, eg__c_range *range) {
                                : NULL;
     const char *name = leaf ? leaf->name : range->k ? packed_name(x, range->from) : NULL;
     char wanted[EG__C_NAME];
+    if (range->small) {
+        eg__c_small_name(x, range, name ? name : "weights");
+        return;
+    }
     if (name) snprintf(wanted, sizeof wanted, "w_%.40s", name);
     else strcpy(wanted, range->space == EG__SPACE_CONSTANTS ? "constant" : "weights");
     strcpy(range->name, eg__c_name(x, wanted));
@@ -158,24 +171,28 @@ void eg__c_collect(eg__c_export *x) {
     eg__c_each(x, visit);
     if (x->status) return;
     merge(x);
+    const size_t row = x->row; /* of int8: its size so far, its place from here on */
     size_t arena = 0, weights = 0;
     for (size_t i = 0; i < x->range_count; i++) {
         eg__c_range *range = &x->ranges[i];
-        if (range->k) range->size = range->k * range->n;
         if (range->space == EG__SPACE_ARENA) {
             range->place = arena;
             arena += range->size;
-        } else {
-            name_range(x, range);
-            weights += range->size;
+            continue;
         }
+        name_range(x, range);
+        if (range->k && !range->small) range->size = range->k * range->n;
+        weights += range->small ? range->k * range->n : range->size;
+        x->info.weight_bytes +=
+            range->small ? eg__c_small_bytes(x, range) : range->size * sizeof(float);
     }
+    x->row = arena;
+    arena += row;
     if (arena > INT32_MAX || weights > INT32_MAX)
-        eg__c_fail(x, EG_ERR_OVERFLOW, "%zu floats are too many for C", eg__max(arena, weights));
+        eg__c_fail(x, EG_ERR_OVERFLOW, "%zu numbers are too many for C", eg__max(arena, weights));
     for (size_t i = 0; i < p->states.count; i++)
         x->info.state_bytes += p->states.list[i].elements * sizeof(float);
     x->info.arena_bytes = arena * sizeof(float);
-    x->info.weight_bytes = weights * sizeof(float);
 }
 
 /* ---- places */
@@ -186,6 +203,12 @@ static const eg__c_range *range_at(const eg__c_export *x, uint32_t space, size_t
             return range;
     }
     return NULL;
+}
+
+const eg__c_range *eg__c_array(const eg__c_export *x, const eg__step *step,
+                               const eg__c_frame *frame, unsigned i) {
+    const eg__operand *operand = &step->operand[i];
+    return range_at(x, operand->space, start_of(x, operand, frame));
 }
 
 static size_t place_bound(const eg__c_export *x, size_t at, size_t start, char base[EG__C_TEXT]) {

@@ -22,10 +22,18 @@ static size_t span_gemm(const eg__c_export *x, const eg__step *step, size_t coun
     const size_t products = g->products ? count * g->products : 1;
     switch (i) {
     case 0: return span_rows(products, g->a_step, span_rows(rows, stride, k));
-    case 1: return span_rows(products, g->b_step, k * g->n);
+    case 1: /* small numbers are found by where they begin */
+        return g->small.kernel ? 1 : span_rows(products, g->b_step, k * g->n);
     case 2: return span_rows(products, g->c_step, span_rows(rows, stride, g->n));
     default: return span_fused(g->epilogue.kind[i - 3], stride, rows, g->n);
     }
+}
+
+static size_t span_turned(const eg__c_export *x, const eg__step *step, size_t rows, unsigned i) {
+    const eg__step_gemm *g = &step->u.gemm;
+    const size_t k = eg__c_timed(x, g->k, g->k_timed), stride = step->operand[i].stride;
+    if (i > 2) return span_fused(g->epilogue.kind[i - 3], stride, rows, g->n);
+    return i == 2 ? span_rows(rows, stride, g->n) : span_rows(k, stride, i ? g->n : rows);
 }
 
 /* What is packed here is a plain k x n matrix in exported code, which is never larger. */
@@ -97,7 +105,8 @@ size_t eg__c_span(const eg__c_export *x, const eg__step *step, const eg__c_frame
         return step->u.fused.flat ? span_fused(kind, stride, 1, step->u.fused.flat)
                                   : span_fused(kind, stride, rows, step->columns);
     }
-    if (step->run == eg__run_gemm) return span_gemm(x, step, frame->count, i);
+    if (step->run == eg__run_gemm_turned) return span_turned(x, step, rows, i);
+    if (eg__c_is_product(step)) return span_gemm(x, step, frame->count, i);
     if (step->run == eg__run_pack) return span_pack(x, step, frame->count, i);
     if (step->run == eg__run_copy) return span_copy(step, frame->count, i);
     if (step->run == eg__run_gather || step->run == eg__run_scatter)

@@ -30,6 +30,34 @@ static void write_gemm(writing *w) {
                g->c_step, c_stride);
 }
 
+static void write_turned(writing *w) {
+    const eg__step_gemm *g = &w->step->u.gemm;
+    const eg__operand *o = w->step->operand;
+    eg__c_line(w->x, "turned_product(%zu, %zu, %zu, %s, %zu, %s, %zu, %s, %zu);", w->rows, g->n,
+               eg__c_timed(w->x, g->k, g->k_timed), w->at[0], o[0].stride, w->at[1], o[1].stride,
+               w->at[2], o[2].stride);
+    if (g->has_epilogue) eg__c_write_fused(w->x, w->step, w->frame, &g->epilogue, 3, w->rows, g->n);
+}
+
+/* The right side is an array; a row that becomes int8 lies at the end of the arena. */
+static void write_gemm_small(writing *w) {
+    const eg__step_gemm *g = &w->step->u.gemm;
+    eg__c_export *x = w->x;
+    const eg__c_range *range = eg__c_array(x, w->step, w->frame, 1);
+    char side[EG__C_TEXT] = "", groups[EG__C_TEXT] = "", row[EG__C_TEXT] = "";
+    if (!range || !range->small) {
+        eg__c_fail(x, EG_ERR_UNSUPPORTED, "no array for a step '%s'", w->step->name);
+        return;
+    }
+    if (g->small.groups > 1) eg__c_add(groups, "%u, %s, ", g->small.groups, range->more[2]);
+    if (g->small.integers) eg__c_add(row, "(int8_t *)(arena + %zu), ", x->row);
+    eg__c_small_arguments(x, range, side);
+    eg__c_line(x, "%s(%zu, %zu, %zu, %s%s, %zu,", eg__c_helper(w->step), w->rows, g->n, g->k,
+               groups, w->at[0], w->step->operand[0].stride);
+    eg__c_line(x, "    %s, %s%s, %zu);", side, row, w->at[2], w->step->operand[2].stride);
+    if (g->has_epilogue) eg__c_write_fused(x, w->step, w->frame, &g->epilogue, 3, w->rows, g->n);
+}
+
 static void write_pack(writing *w) {
     const eg__step_pack *p = &w->step->u.pack;
     const size_t k = eg__c_timed(w->x, p->k, p->k_timed),
@@ -177,6 +205,8 @@ static void write_step(eg__c_export *x, const eg__step *step, const eg__c_frame 
     for (unsigned i = 0; i < step->operands && i < 3; i++)
         eg__c_pointer(x, step, frame, i, w.at[i]);
     if (step->run == eg__run_gemm) write_gemm(&w);
+    else if (step->run == eg__run_gemm_turned) write_turned(&w);
+    else if (step->run == eg__run_gemm_small) write_gemm_small(&w);
     else if (step->run == eg__run_pack) write_pack(&w);
     else if (step->run == eg__run_copy) write_copy(&w);
     else if (step->run == eg__run_gather || step->run == eg__run_scatter) write_gather(&w);

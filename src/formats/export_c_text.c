@@ -98,22 +98,21 @@ const char *eg__c_number(float value, char out[32]) {
 
 /* Words of C, of its library as far as the source uses it, and of the source itself. */
 static const char *const reserved[] = {
-    "auto",        "break",    "case",     "char",     "const",       "continue",  "default",
-    "do",          "double",   "else",     "enum",     "extern",      "float",     "for",
-    "goto",        "if",       "inline",   "int",      "long",        "register",  "restrict",
-    "return",      "short",    "signed",   "sizeof",   "static",      "struct",    "switch",
-    "typedef",     "union",    "unsigned", "void",     "volatile",    "while",     "asm",
-    "bool",        "true",     "false",    "class",    "delete",      "new",       "operator",
-    "private",     "public",   "this",     "template", "try",         "using",     "virtual",
-    "namespace",   "friend",   "export",   "explicit", "catch",       "throw",     "protected",
-    "typename",    "mutable",  "main",     "memcpy",   "memset",      "size_t",    "int32_t",
-    "NAN",         "INFINITY", "NULL",     "expf",     "logf",        "log1pf",    "tanhf",
-    "sqrtf",       "erff",     "erfcf",    "fabsf",    "powf",        "sinf",      "cosf",
-    "self",        "arena",    "unused",   "product",  "matrix",      "softmax",   "log_softmax",
-    "norm",        "rms_norm", "row_sum",  "row_mean", "row_largest", "row_least", "column_sum",
-    "column_mean", "argmax",   "gather",   "scatter",  "sigmoid",     "softplus",  "silu",
-    "relu",        "gelu",     "least",    "largest",  "i",           "j",         "k",
-    "l",           "m",        "n",        "p",        "r",           "s",         "t"};
+    "auto",      "break",    "case",     "char",     "const",      "continue", "default",
+    "do",        "double",   "else",     "enum",     "extern",     "float",    "for",
+    "goto",      "if",       "inline",   "int",      "long",       "register", "restrict",
+    "return",    "short",    "signed",   "sizeof",   "static",     "struct",   "switch",
+    "typedef",   "union",    "unsigned", "void",     "volatile",   "while",    "asm",
+    "bool",      "true",     "false",    "class",    "delete",     "new",      "operator",
+    "private",   "public",   "this",     "template", "try",        "using",    "virtual",
+    "namespace", "friend",   "export",   "explicit", "catch",      "throw",    "protected",
+    "typename",  "mutable",  "main",     "memcpy",   "memset",     "size_t",   "int8_t",
+    "uint8_t",   "uint16_t", "int32_t",  "uint32_t", "NAN",        "INFINITY", "NULL",
+    "expf",      "logf",     "log1pf",   "tanhf",    "sqrtf",      "erff",     "erfcf",
+    "fabsf",     "powf",     "sinf",     "cosf",     "nearbyintf", "self",     "arena",
+    "unused",    "i",        "j",        "k",        "l",          "m",        "n",
+    "p",         "r",        "s",        "t",        "frexpf",     "ldexpf",   "rintf",
+    "copysignf"};
 
 static bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -133,7 +132,7 @@ bool eg__c_is_identifier(const char *name) {
         if (!is_letter(*p) && !is_digit(*p)) return false;
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
         if (strcmp(name, reserved[i]) == 0) return false;
-    return true;
+    return !eg__c_is_function(name);
 }
 
 static bool is_taken(const eg__c_export *x, const char *name) {

@@ -46,10 +46,28 @@ void eg__backward_give(eg__backward *backward, eg_node node, eg_node d) {
     *sum = sum->id ? eg_add(graph, *sum, d) : d;
 }
 
-/* Products are kept from the forward pass; what is elementwise is computed again, which is cheaper
- * than writing it to memory and reading it back. */
+/* Functions that take some twenty operations: writing a value and reading it back takes two. */
+static bool is_dear(unsigned unary) {
+    switch ((eg__unary)unary) {
+    case EG__UNARY_exp:
+    case EG__UNARY_log:
+    case EG__UNARY_tanh:
+    case EG__UNARY_sigmoid:
+    case EG__UNARY_softplus:
+    case EG__UNARY_erf:
+    case EG__UNARY_gelu:
+    case EG__UNARY_silu:
+    case EG__UNARY_sin:
+    case EG__UNARY_cos: return true;
+    default: return false;
+    }
+}
+
+/* Products and dear functions are kept from the forward pass; what else is elementwise is computed again,
+ * which is cheaper than writing it to memory and reading it back. */
 static bool is_kept(const eg__node *node) {
     switch (node->op) {
+    case EG__GRAPH_unary: return is_dear(node->kind);
     case EG__GRAPH_carry:
     case EG__GRAPH_matmul:
     case EG__GRAPH_softmax:
@@ -93,6 +111,15 @@ eg_node eg__backward_value(eg__backward *backward, eg_node node) {
         stand_in = eg__graph_add(graph, n.op, n.kind, n.input_count, inputs, &n.attributes, &n);
     }
     return backward->value[node.id] = stand_in;
+}
+
+eg_node eg__backward_unary(eg__backward *backward, unsigned kind, eg_node x) {
+    eg_graph *graph = backward->graph;
+    const part *p = backward->part;
+    if (!x.id || !backward->scan.id || eg__node_at(graph, x)->scan != backward->scan.id)
+        return eg__graph_add1(graph, EG__GRAPH_unary, kind, x, NULL);
+    eg_node y = eg__graph_add1(graph, EG__GRAPH_unary, kind, p->clone ? p->clone[x.id] : x, NULL);
+    return eg_scan_step(graph, backward->reverse, eg_scan_stack(graph, p->forward, y));
 }
 
 static eg_node zeros_like(eg_graph *graph, eg_node node) {

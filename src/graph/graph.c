@@ -167,7 +167,9 @@ static double node_bytes(const eg_graph *graph, const eg__node *node) {
     double bytes = (double)eg__node_elements(node) * eg_type_bits(node->type) / 8;
     for (unsigned i = 0; i < node->input_count; i++) {
         const eg__node *input = eg__node_at(graph, eg__node_input(graph, node, i));
-        bytes += (double)eg__node_elements(input) * eg_type_bits(input->type) / 8;
+        const double read = table[node->op]->reads ? table[node->op]->reads(graph, node, i)
+                                                   : (double)eg__node_elements(input);
+        bytes += read * eg_type_bits(input->type) / 8;
     }
     return bytes;
 }

@@ -98,6 +98,8 @@ typedef struct eg__op {
     eg_status (*infer)(const eg_graph *graph, eg__node *node, eg_error *error);
     /* Floating-point operations of one evaluation; NULL = none. */
     double (*flops)(const eg_graph *graph, const eg__node *node);
+    /* Elements of input i that one evaluation reads; NULL = all of them. */
+    double (*reads)(const eg_graph *graph, const eg__node *node, unsigned i);
     /* Hands d loss / d input to eg__backward_give for every input that wants it; NULL = it has none. */
     void (*gradient)(eg__backward *backward, eg_node node, eg_node d);
     /* The definition: in double, for checks. `in` and `out` are contiguous. */
@@ -127,6 +129,8 @@ void eg__shape_copy(eg__node *to, const eg__node *from); /* type, rank and exten
 /* f32 of the shape of the first input. */
 eg_status eg__infer_like(const eg_graph *graph, eg__node *node, eg_error *error);
 double eg__flops_per_element(const eg_graph *graph, const eg__node *node); /* one */
+/* Of the first input as many elements as the result has, of the others all: something is picked. */
+double eg__reads_picked(const eg_graph *graph, const eg__node *node, unsigned i);
 
 /* ---- elementwise kinds, in the order of the public lists */
 typedef enum eg__unary {
@@ -160,6 +164,9 @@ void eg__backward_give(eg__backward *backward, eg_node node, eg_node d);
 eg_graph *eg__backward_graph(const eg__backward *backward);
 /* Inside the reverse of a scan, nodes of the forward body have another name. */
 eg_node eg__backward_value(eg__backward *backward, eg_node node);
+/* A function of a forward value that the forward pass did not need. It is computed there all the same, where
+ * it is part of what it does need, and kept. */
+eg_node eg__backward_unary(eg__backward *backward, unsigned kind, eg_node x);
 
 /* Whether the weights of an attention node are dropped in training. */
 bool eg__attention_is_random(const eg__node *node);

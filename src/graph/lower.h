@@ -196,9 +196,18 @@ void eg__lower_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
 
 void eg__lower_small_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
                             const eg__fused_program *epilogue, size_t count, eg__operand *operands);
-void eg__lower_find_bias(const eg__fused_program *epilogue, const eg__view *home,
-                         const eg__operand *operands, eg__step_gemm *out);
+/* What every product of one right side ends with: its epilogue, and the step. */
+typedef struct eg__product_places {
+    eg__matrix left, out;
+    eg__view right;
+    const eg__view *home;
+} eg__product_places;
+void eg__lower_product(eg__lowering *l, uint32_t id, eg__step *step,
+                       const eg__product_places *places, const eg__fused_program *epilogue,
+                       size_t count, const eg__operand *more);
 
+/* Bytes of an operand of a fused program on rows x columns. */
+double eg__fused_operand_bytes(eg__fused_kind kind, double rows, double columns);
 /* How a fused operand sees (rows, columns) when `split` axes make the rows; false = it cannot. */
 bool eg__view_split(const eg__node *shape, const eg__view *view, unsigned split,
                     eg__fused_kind *kind, size_t *stride);

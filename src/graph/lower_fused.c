@@ -301,7 +301,7 @@ static void place_seconds(chain *c, const eg__node *shape, unsigned split, unsig
 }
 
 /* ---- the step */
-static double operand_bytes(eg__fused_kind kind, double rows, double columns) {
+double eg__fused_operand_bytes(eg__fused_kind kind, double rows, double columns) {
     switch (kind) {
     case EG__FULL: return 4 * rows * columns;
     case EG__ROW: return 4 * rows;
@@ -326,12 +326,13 @@ static void emit(chain *c, uint32_t unit, const eg__node *shape, unsigned split)
         c->program.kind[i] = (uint8_t)c->kind[i];
         operands[i] = eg__lower_operand(&step, &c->view[i], moves ? c->stride[i] : 0, moves);
         if (flat) operands[i].item = moves ? EG__FLAT : 0;
-        step.bytes += operand_bytes(c->kind[i], (double)rows, (double)columns);
+        step.bytes += eg__fused_operand_bytes(c->kind[i], (double)rows, (double)columns);
     }
     if (flat) {
         step.u.fused.flat = columns;
         step.items = eg__ceil_div(columns, EG__FLAT);
     }
+    if (eg__pass_is_on(l->options, EG__PASS_fuse)) eg__fused_arrange(&c->program);
     step.u.fused.program = c->program;
     step.u.fused.kernel = eg__fused_pick(l->kernels, &c->program);
     step.flops = (double)c->members * (double)rows * (double)columns;

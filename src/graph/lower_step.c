@@ -41,7 +41,8 @@ static void touch(eg__lowering *l, uint32_t id, uint32_t region) {
 /* A thread is worth its start from some microseconds of work on. */
 static size_t grain_of(const eg__step *step, size_t items) {
     enum { WORTH_NS = 5000 };
-    const bool product = step->run == eg__run_gemm || step->run == eg__run_gemm_small;
+    const bool product = step->run == eg__run_gemm || step->run == eg__run_gemm_turned ||
+                         step->run == eg__run_gemm_small;
     if (!items || step->run == eg__run_scatter || step->run == eg__run_column_sum ||
         step->run == eg__run_widen || step->run == eg__run_pack_small || step->run == eg__run_place)
         return 0;
@@ -113,7 +114,10 @@ void eg__lower_copy(eg__lowering *l, uint32_t region, uint32_t id, const eg__nod
     }
     step.columns = (size_t)eg__node_elements(shape) / copy->shape[0];
     copy->is_row = copy->rank == 2 && copy->from[1] == 1 && copy->to[1] == 1;
-    step.bytes = 8.0 * (double)eg__node_elements(shape);
+    double read = (double)eg__node_elements(shape); /* what is repeated is read once */
+    for (unsigned i = 0; i < shape->rank; i++)
+        if (!from->stride[i]) read /= (double)shape->shape[i];
+    step.bytes = 4.0 * (read + (double)eg__node_elements(shape));
     step.rows = 1;
     eg__operand operands[] = {eg__lower_operand(&step, from, copy->from[0], true),
                               eg__lower_operand(&step, to, copy->to[0], true)};

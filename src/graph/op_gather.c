@@ -133,7 +133,8 @@ static void lower_gather(eg__lowering *l, uint32_t id) {
     eg__step step = eg__lower_step(l, l->region[id], id, "gather", eg__run_gather,
                                    (size_t)eg__node_elements(eg__lower_node(l, index)), size);
     step.u.gather.limit = (size_t)eg__lower_node(l, x)->shape[0];
-    step.bytes = 8.0 * (double)eg__node_elements(node);
+    step.bytes = 8.0 * (double)eg__node_elements(node) +
+                 4.0 * (double)eg__node_elements(eg__lower_node(l, index));
     eg__operand operands[] = {rows_operand(l, &step, x, from, 1, false),
                               eg__lower_operand(&step, &at, 1, true),
                               rows_operand(l, &step, id, to, axes, true)};
@@ -151,7 +152,9 @@ static void lower_scatter(eg__lowering *l, uint32_t id) {
                                    (size_t)eg__node_elements(eg__lower_node(l, index)), size);
     step.u.gather.limit = (size_t)node->shape[0];
     step.flops = (double)eg__node_elements(eg__lower_node(l, x));
-    step.bytes = 12 * step.flops;
+    /* rows are zeroed first; then each row of x is read, and a row of the result read and written */
+    step.bytes = 4.0 * (double)eg__node_elements(node) + 12 * step.flops +
+                 4.0 * (double)eg__node_elements(eg__lower_node(l, index));
     eg__operand operands[] = {eg__lower_operand(&step, &from, size, true),
                               eg__lower_operand(&step, &at, 1, true),
                               eg__lower_operand(&step, &to, size, false)};
@@ -160,6 +163,7 @@ static void lower_scatter(eg__lowering *l, uint32_t id) {
 
 const eg__op eg__op_gather = {.name = "gather",
                               .infer = infer_gather,
+                              .reads = eg__reads_picked,
                               .gradient = gradient_gather,
                               .evaluate = evaluate_gather,
                               .lower = lower_gather};

@@ -117,11 +117,18 @@ static void evaluate_update(const eg_graph *graph, const eg__node *node, const d
     memcpy(out, in[1], eg__node_elements(node) * sizeof *out);
 }
 
+/* What a state was is not read. */
+static double reads_update(const eg_graph *graph, const eg__node *node, unsigned i) {
+    (void)graph;
+    return i ? (double)eg__node_elements(node) : 0;
+}
+
 const eg__op eg__op_input = {.name = "input"};
 const eg__op eg__op_parameter = {.name = "parameter"};
 const eg__op eg__op_state = {.name = "state"};
 const eg__op eg__op_constant = {.name = "constant", .evaluate = evaluate_constant};
 const eg__op eg__op_update = {.name = "update",
                               .infer = infer_update,
+                              .reads = reads_update,
                               .gradient = gradient_update,
                               .evaluate = evaluate_update};

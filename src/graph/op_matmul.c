@@ -180,21 +180,143 @@ static eg__matrix left_rows(eg__lowering *l, uint32_t a, bool transposed) {
     return (eg__matrix){to, m, k, k};
 }
 
-/* An epilogue that adds a bias and nothing else: a product of one row can begin with it. */
-void eg__lower_find_bias(const eg__fused_program *p, const eg__view *home, const eg__operand *more,
-                         eg__step_gemm *g) {
+static bool is_at(const eg__operand *operand, const eg__view *home) {
+    return operand->space == home->buffer && operand->offset == home->offset;
+}
+
+static bool is_read(const eg__fused_program *p, unsigned from, uint8_t place) {
+    for (unsigned i = from; i < p->length; i++) {
+        const uint8_t inputs[] = {p->code[i].a, p->code[i].b, p->code[i].c};
+        for (unsigned k = 0; k < eg__fused_op_inputs(p->code[i].op); k++)
+            if (inputs[k] == place) return true;
+    }
+    return false;
+}
+
+/* The epilogue without its first instruction, whose sum is at `place` now. */
+static eg__fused_program rest_of(const eg__fused_program *p, uint8_t place) {
+    eg__fused_program rest = *p;
+    const uint8_t old = p->code[0].out;
+    rest.length--;
+    for (unsigned i = 0; i < rest.length; i++) {
+        rest.code[i] = p->code[i + 1];
+        if (rest.code[i].a == old) rest.code[i].a = place;
+        if (rest.code[i].b == old) rest.code[i].b = place;
+        if (rest.code[i].c == old) rest.code[i].c = place;
+    }
+    return rest;
+}
+
+/* Nothing is written to the memory of the sum, or to the register that held it, while it is read. */
+static bool stays(const eg__fused_program *p, const eg__view *home, const eg__operand *more) {
+    for (unsigned i = 1; i < p->length; i++) {
+        const uint8_t out = p->code[i].out;
+        if (out == p->code[0].out) return false;
+        if (out >= EG__FUSED_REGISTERS && more[out - EG__FUSED_REGISTERS].space == home->buffer)
+            return false;
+    }
+    return true;
+}
+
+/* An epilogue that begins by adding a bias, or other rows: the product ends with that, unless it would write
+ * over its left side, which is still read then. */
+static void find_add(const eg__view *home, const eg__view *left, const eg__operand *more,
+                     eg__step_gemm *g) {
+    const eg__fused_program *p = &g->epilogue;
     const eg__fused_instruction *code = &p->code[0];
-    if (p->length != 1 || code->op != EG__FUSED_ADD) return;
+    if (code->op != EG__FUSED_ADD || code->a == code->b) return;
     const uint8_t places[] = {code->a, code->b};
     for (unsigned i = 0; i < 2; i++) {
         const unsigned product = places[i] - EG__FUSED_REGISTERS;
         const unsigned other = places[1 - i] - EG__FUSED_REGISTERS;
-        if (more[product].space != home->buffer || more[product].offset != home->offset) continue;
+        const bool kept = code->out >= EG__FUSED_REGISTERS;
+        if (!is_at(&more[product], home)) continue;
         if (p->kind[other] != EG__FULL && p->kind[other] != EG__COLUMN) continue;
-        g->bias = (uint8_t)(3 + other);
-        g->sum = (uint8_t)(3 + code->out - EG__FUSED_REGISTERS);
+        if (is_read(p, 1, places[i]) || (!kept && !stays(p, home, more))) continue;
+        if (kept && more[code->out - EG__FUSED_REGISTERS].space == left->buffer) continue;
+        g->add = (uint8_t)(3 + other);
+        g->sum = kept ? (uint8_t)(3 + code->out - EG__FUSED_REGISTERS) : 2;
+        g->rest = rest_of(p, kept ? code->out : places[i]);
         return;
     }
+}
+
+/* What an epilogue reads and writes besides the product, which is not written where it ends with an
+ * addition. */
+static double epilogue_bytes(const eg__step_gemm *g, const eg__view *home, const eg__operand *more,
+                             double rows, double columns) {
+    const eg__fused_program *p = &g->epilogue;
+    double bytes = 0;
+    for (unsigned i = 0; i < p->operands; i++)
+        if (!is_at(&more[i], home))
+            bytes += eg__fused_operand_bytes((eg__fused_kind)p->kind[i], rows, columns);
+    if (g->add && g->sum > 2 && !is_at(&more[g->sum - 3], home)) bytes -= 4 * rows * columns;
+    return bytes;
+}
+
+void eg__lower_product(eg__lowering *l, uint32_t id, eg__step *step,
+                       const eg__product_places *places, const eg__fused_program *epilogue,
+                       size_t count, const eg__operand *more) {
+    const eg__node *node = eg__lower_node(l, id);
+    const double rows = (double)places->left.rows, columns = (double)places->out.columns;
+    if (epilogue) {
+        eg__step_gemm *g = &step->u.gemm;
+        g->has_epilogue = true;
+        g->epilogue = *epilogue;
+        find_add(places->home, &places->left.view, more, g);
+        step->flops += (double)epilogue->operations * (double)eg__node_elements(node);
+        step->bytes += epilogue_bytes(g, places->home, more, rows, columns);
+    }
+    eg__operand operands[3 + EG__FUSED_OPERANDS] = {
+        eg__lower_operand(step, &places->left.view, places->left.stride, true),
+        eg__lower_operand(step, &places->right, 0, false),
+        eg__lower_operand(step, places->home, places->out.stride, true)};
+    for (size_t i = 0; i < count; i++) {
+        operands[3 + i] = more[i];
+        operands[3 + i].item *= step->rows; /* it was made for items of one row */
+    }
+    eg__lower_emit(l, l->region[id], step, 3 + count, operands);
+}
+
+/* A' B, both sides as they lie: nothing is turned or packed for a product that is needed once. Rows that are
+ * longer lie on too many pages; of such the packed sides are worth their time. */
+static bool is_turned(eg__lowering *l, uint32_t id) {
+    enum { LONGEST = 256 };
+    const eg__node *node = eg__lower_node(l, id);
+    const uint32_t a = eg__lower_input(l, id, 0), b = eg__lower_input(l, id, 1);
+    if (!node->attributes.index[0] || node->attributes.index[1] || l->regions[l->region[id]].cut)
+        return false;
+    const eg__view left = eg__lower_value(l, a), right = eg__lower_value(l, b);
+    return left.stride[1] == 1 && left.stride[0] <= LONGEST && right.stride[1] == 1 &&
+           right.stride[0] <= LONGEST;
+}
+
+static void lower_turned(eg__lowering *l, uint32_t id, const eg__view *home,
+                         const eg__fused_program *epilogue, size_t count, const eg__operand *more) {
+    const eg__node *node = eg__lower_node(l, id);
+    const uint32_t a = eg__lower_input(l, id, 0), b = eg__lower_input(l, id, 1);
+    const size_t m = (size_t)node->shape[0], n = (size_t)node->shape[1];
+    const size_t k = (size_t)eg__lower_node(l, a)->shape[0];
+    const eg__view left = eg__lower_value(l, a), right = eg__lower_value(l, b);
+    if (l->status) return;
+    eg__step step = eg__lower_step(l, l->region[id], id, "gemm", eg__run_gemm_turned, m, n);
+    const bool k_timed = l->timed[a] && l->length;
+    step.u.gemm = (eg__step_gemm){.n = n,
+                                  .k = k_timed ? k / l->length : k,
+                                  .k_timed = k_timed,
+                                  .has_epilogue = epilogue != NULL};
+    if (epilogue) step.u.gemm.epilogue = *epilogue;
+    step.flops = flops(l->graph, node) +
+                 (epilogue ? (double)epilogue->operations * (double)eg__node_elements(node) : 0);
+    step.bytes = 4.0 * (double)(m * k + k * n + m * n);
+    if (epilogue) step.bytes += epilogue_bytes(&step.u.gemm, home, more, (double)m, (double)n);
+    eg__operand operands[3 + EG__FUSED_OPERANDS] = {
+        eg__lower_operand(&step, &left, left.stride[0], false),
+        eg__lower_operand(&step, &right, right.stride[0], false),
+        eg__lower_operand(&step, home, home->stride[0], true)};
+    operands[0].item = step.rows; /* the items are columns of the left side */
+    for (size_t i = 0; i < count; i++) operands[3 + i] = more[i]; /* items of one row, here, too */
+    eg__lower_emit(l, l->region[id], &step, 3 + count, operands);
 }
 
 static void lower_product(eg__lowering *l, uint32_t id, const eg__view *home,
@@ -212,26 +334,13 @@ static void lower_product(eg__lowering *l, uint32_t id, const eg__view *home,
     const bool k_timed = ta && l->timed[a] && l->length;
     step.u.gemm = (eg__step_gemm){.n = out.columns,
                                   .k = k_timed ? left.columns / l->length : left.columns,
-                                  .k_timed = k_timed,
-                                  .has_epilogue = epilogue != NULL};
-    if (epilogue) {
-        step.u.gemm.epilogue = *epilogue;
-        eg__lower_find_bias(epilogue, home, more, &step.u.gemm);
-    }
-    step.flops = flops(l->graph, node) +
-                 (epilogue ? (double)epilogue->operations * (double)eg__node_elements(node) : 0);
+                                  .k_timed = k_timed};
+    step.flops = flops(l->graph, node);
     step.bytes = 4.0 * ((double)left.rows * (double)left.columns +
                         (double)left.columns * (double)out.columns +
                         (double)left.rows * (double)out.columns);
-    eg__operand operands[3 + EG__FUSED_OPERANDS] = {
-        eg__lower_operand(&step, &left.view, left.stride, true),
-        eg__lower_operand(&step, &right, 0, false),
-        eg__lower_operand(&step, home, out.stride, true)};
-    for (size_t i = 0; i < count; i++) {
-        operands[3 + i] = more[i];
-        operands[3 + i].item *= step.rows; /* it was made for items of one row */
-    }
-    eg__lower_emit(l, l->region[id], &step, 3 + count, operands);
+    const eg__product_places places = {left, out, right, home};
+    eg__lower_product(l, id, &step, &places, epilogue, count, more);
 }
 
 static void lower_products(eg__lowering *l, uint32_t id, const eg__view *home) {
@@ -288,6 +397,8 @@ void eg__lower_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
     if (l->status || !eg__node_elements(node)) return;
     if (node->op == EG__GRAPH_small_matmul)
         eg__lower_small_matmul(l, id, home, epilogue, count, operands);
+    else if (is_plain(l, id) && is_turned(l, id))
+        lower_turned(l, id, home, epilogue, count, operands);
     else if (is_plain(l, id)) lower_product(l, id, home, epilogue, count, operands);
     else lower_products(l, id, home);
 }

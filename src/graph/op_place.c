@@ -116,7 +116,7 @@ static void emit(eg__lowering *l, uint32_t id, const eg__node *big, const eg__vi
                      .rows = (size_t)rows,
                      .columns = (size_t)row_size(big)};
     step.u.place = (eg__step_place){.limit = (size_t)(big->shape[0] - rows), .takes = !places};
-    step.bytes = 8.0 * (double)rows * (double)step.columns;
+    step.bytes = 8.0 * (double)rows * (double)step.columns + 4; /* and where */
     eg__operand operands[] = {eg__lower_operand(&step, from, step.columns, false),
                               eg__lower_operand(&step, &at, 1, false),
                               eg__lower_operand(&step, to, step.columns, false)};
@@ -140,13 +140,21 @@ static void lower_take(eg__lowering *l, uint32_t id) {
     emit(l, id, eg__lower_node(l, x), &from, &home, false);
 }
 
+/* Of x what stays: the other rows come from the value. */
+static double reads_place(const eg_graph *graph, const eg__node *node, unsigned i) {
+    const double all = (double)eg__node_elements(input_at(graph, node, i));
+    return i == X ? all - (double)eg__node_elements(input_at(graph, node, VALUE)) : all;
+}
+
 const eg__op eg__op_place = {.name = "place",
                              .infer = infer_place,
+                             .reads = reads_place,
                              .gradient = gradient_place,
                              .evaluate = evaluate_place,
                              .lower = lower_place};
 const eg__op eg__op_take = {.name = "take",
                             .infer = infer_take,
+                            .reads = eg__reads_picked,
                             .gradient = gradient_take,
                             .evaluate = evaluate_take,
                             .lower = lower_take};

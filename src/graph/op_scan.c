@@ -167,9 +167,22 @@ static eg_status infer_last(const eg_graph *graph, eg__node *node, eg_error *err
     return check_out(graph, node, error);
 }
 
+/* ---- counts: a scan itself is nothing to read. A stack and a total are those of the whole loop. */
+static double reads(const eg_graph *graph, const eg__node *node, unsigned i) {
+    (void)graph;
+    return i ? (double)eg__node_elements(node) : 0; /* a step of a sequence; values, one by one */
+}
+static double flops_total(const eg_graph *graph, const eg__node *node) {
+    return (double)input_of(graph, node, 0)->attributes.index[0] * (double)eg__node_elements(node);
+}
+static double reads_total(const eg_graph *graph, const eg__node *node, unsigned i) {
+    return i ? flops_total(graph, node) : 0;
+}
+
 const eg__op eg__op_scan = {.name = "scan"};
-const eg__op eg__op_carry = {.name = "carry", .infer = infer_carry};
-const eg__op eg__op_step = {.name = "step", .infer = infer_step};
-const eg__op eg__op_stack = {.name = "stack", .infer = infer_stack};
-const eg__op eg__op_total = {.name = "total", .infer = infer_total};
-const eg__op eg__op_last = {.name = "last", .infer = infer_last};
+const eg__op eg__op_carry = {.name = "carry", .infer = infer_carry, .reads = reads};
+const eg__op eg__op_step = {.name = "step", .infer = infer_step, .reads = reads};
+const eg__op eg__op_stack = {.name = "stack", .infer = infer_stack, .reads = reads};
+const eg__op eg__op_total = {
+    .name = "total", .infer = infer_total, .flops = flops_total, .reads = reads_total};
+const eg__op eg__op_last = {.name = "last", .infer = infer_last, .reads = reads};

@@ -129,6 +129,7 @@ static void lower_pad(eg__lowering *l, uint32_t id) {
 
 const eg__op eg__op_slice = {.name = "slice",
                              .infer = infer_slice,
+                             .reads = eg__reads_picked,
                              .gradient = gradient_slice,
                              .evaluate = evaluate_slice,
                              .view = view_slice};

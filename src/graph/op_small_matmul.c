@@ -162,27 +162,14 @@ void eg__lower_small_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
     step.u.gemm =
         (eg__step_gemm){.n = packed.n,
                         .k = packed.k,
-                        .has_epilogue = epilogue != NULL,
                         .small = {kernel_for(l->kernels, packed.type, integers), packed.layout,
                                   packed.type, packed.groups, packed.has_offsets, integers}};
-    if (epilogue) {
-        step.u.gemm.epilogue = *epilogue;
-        eg__lower_find_bias(epilogue, home, more, &step.u.gemm);
-    }
-    step.flops = flops(l->graph, node) +
-                 (epilogue ? (double)epilogue->operations * (double)eg__node_elements(node) : 0);
+    step.flops = flops(l->graph, node);
     step.bytes = 4.0 * (double)left.rows * (double)(packed.k + packed.n) +
                  (double)(eg__gemm_panels(packed.n) * packed.layout.panel_bytes) +
-                 4.0 * (double)(packed.layout.end - packed.layout.scale) / 4;
-    eg__operand operands[3 + EG__FUSED_OPERANDS] = {
-        eg__lower_operand(&step, &left.view, left.stride, true),
-        eg__lower_operand(&step, &right, 0, false),
-        eg__lower_operand(&step, home, out.stride, true)};
-    for (size_t i = 0; i < count; i++) {
-        operands[3 + i] = more[i];
-        operands[3 + i].item *= step.rows; /* it was made for items of one row */
-    }
-    eg__lower_emit(l, l->region[id], &step, 3 + count, operands);
+                 (double)(packed.layout.end - packed.layout.scale); /* scales, offsets, sums */
+    const eg__product_places places = {left, out, right, home};
+    eg__lower_product(l, id, &step, &places, epilogue, count, more);
 }
 
 static void lower(eg__lowering *l, uint32_t id) {

@@ -85,12 +85,18 @@ static uint64_t samples(const eg__node *v) {
     return sources ? eg__node_elements(v) / sources : 0;
 }
 
-/* subtract, multiply, sigmoid (counted as four), multiply, multiply-add, add */
+/* Per synapse and sample, as the reference has them. s = sigmoid(slope (v - middle)) takes 6: subtract,
+ * multiply, negate, exp, add, divide.
+ *   forward  s, times weight, multiply-add to the current, add to the conductance
+ *   dv       s, k = multiply-add, k weight s (1 - s) slope is five, add
+ *   dp       s, k = multiply-add, z = k weight s (1 - s) is four, sums of k s, z slope, z (v - middle)
+ *            and current weight s: two, two, two and three */
+enum { SIGMOID = 6, FORWARD = SIGMOID + 4, BACK_V = SIGMOID + 8, BACK_P = SIGMOID + 15 };
 static double flops(const eg_graph *graph, const eg__node *node) {
-    return 10.0 * (double)samples(at(graph, node, V)) * (double)at(graph, node, WEIGHT)->shape[0];
-}
-static double flops_back(const eg_graph *graph, const eg__node *node) {
-    return 16.0 * (double)samples(at(graph, node, V)) * (double)at(graph, node, WEIGHT)->shape[0];
+    const double each = node->op == EG__GRAPH_synapses      ? FORWARD
+                        : node->op == EG__GRAPH_synapses_dv ? BACK_V
+                                                            : BACK_P;
+    return each * (double)samples(at(graph, node, V)) * (double)at(graph, node, WEIGHT)->shape[0];
 }
 
 static void gradient(eg__backward *backward, eg_node node, eg_node d) {
@@ -225,9 +231,11 @@ static void lower_any(eg__lowering *l, uint32_t id, const char *name, eg__step_f
             step.u.synapses.batch /= l->length;
         }
     }
-    step.flops = back ? flops_back(l->graph, node) : flops(l->graph, node);
-    step.bytes =
-        4.0 * ((double)v.rows * (double)(v.columns + out.columns) + 6.0 * (double)target->shape[0]);
+    step.flops = flops(l->graph, node);
+    /* sources, the result, of each synapse four parameters and two ends; and the gradient */
+    step.bytes = 4.0 * ((double)v.rows * (double)v.columns + (double)eg__node_elements(node) +
+                        6.0 * (double)target->shape[0]);
+    if (back) step.bytes += 4.0 * (double)d.rows * (double)d.columns;
     eg__operand operands[9] = {eg__lower_operand(&step, &v.view, v.stride, !over_batch)};
     for (unsigned i = WEIGHT; i <= TARGET; i++) {
         const eg__view view = eg__lower_contiguous(l, eg__lower_input(l, id, i));
@@ -260,11 +268,11 @@ const eg__op eg__op_synapses = {.name = "synapses",
                                 .lower = lower};
 const eg__op eg__op_synapses_dv = {.name = "synapses_dv",
                                    .infer = infer_dv,
-                                   .flops = flops_back,
+                                   .flops = flops,
                                    .evaluate = evaluate_dv,
                                    .lower = lower_dv};
 const eg__op eg__op_synapses_dp = {.name = "synapses_dp",
                                    .infer = infer_dp,
-                                   .flops = flops_back,
+                                   .flops = flops,
                                    .evaluate = evaluate_dp,
                                    .lower = lower_dp};

@@ -1,5 +1,5 @@
 /* Constants are computed, and what changes nothing is left out: x + 0, x * 1, a transpose of a
- * transpose, a part of a concat. */
+ * transpose, a part of a concat; what is a product of something that is needed anyway is that product. */
 #include "graph/passes.h"
 #include "graph/rewrite.h"
 
@@ -129,6 +129,27 @@ static eg_node fold_binary(eg__rewrite *r, uint32_t id) {
     return has_shape(g, result, node) ? result : (eg_node){0};
 }
 
+/* Something else in the same scan needs the sigmoid of x. */
+static bool has_sigmoid(const eg__rewrite *r, uint32_t x, uint32_t scan) {
+    for (uint32_t i = x + 1; i <= r->from->size; i++) {
+        const eg__node *n = eg__old(r, i);
+        if (r->live[i] && n->op == EG__GRAPH_unary && n->kind == EG__UNARY_sigmoid &&
+            n->scan == scan && eg__old_input(r, i, 0) == x)
+            return true;
+    }
+    return false;
+}
+
+static eg_node fold_unary(eg__rewrite *r, uint32_t id, eg_node x) {
+    const eg__node *node = eg__old(r, id);
+    if (node->kind == EG__UNARY_neg && is_unary(r->to, x, EG__UNARY_neg))
+        return input_of(r->to, x, 0);
+    if (node->kind == EG__UNARY_silu && node->scan &&
+        has_sigmoid(r, eg__old_input(r, id, 0), node->scan))
+        return eg_mul(r->to, x, eg_sigmoid(r->to, x));
+    return (eg_node){0};
+}
+
 /* ---- movement */
 static eg_node fold_transpose(eg__rewrite *r, uint32_t id, eg_node x) {
     const eg__node *node = eg__old(r, id), *inner = eg__node_at(r->to, x);
@@ -195,9 +216,7 @@ static eg_node rule(eg__rewrite *r, uint32_t id) {
     switch (node->op) {
     case EG__GRAPH_dropout: return r->training && node->attributes.number > 0 ? (eg_node){0} : x;
     case EG__GRAPH_binary: return fold_binary(r, id);
-    case EG__GRAPH_unary:
-        if (node->kind == EG__UNARY_neg && is_unary(g, x, EG__UNARY_neg)) return input_of(g, x, 0);
-        return (eg_node){0};
+    case EG__GRAPH_unary: return fold_unary(r, id, x);
     case EG__GRAPH_reshape:
         if (has_shape(g, x, node)) return x;
         if (is_op(g, x, EG__GRAPH_reshape))

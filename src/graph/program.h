@@ -65,7 +65,7 @@ typedef struct eg__step_fused {
 } eg__step_fused;
 enum { EG__FLAT = 1024 };
 
-/* operands: a, b packed, c, then those of the epilogue */
+/* operands: a, b packed, c, then those of the epilogue; turned: a is k x m, b k x n */
 typedef struct eg__step_gemm {
     size_t n, k;
     bool k_timed;    /* k is per time step */
@@ -81,9 +81,10 @@ typedef struct eg__step_gemm {
         bool has_offsets, integers;
     } small;
     bool has_epilogue;
-    uint8_t bias,
-        sum; /* operands of an epilogue that does nothing but sum = c + bias; 0 = it does more */
-    eg__fused_program epilogue;
+    /* Where an epilogue begins with sum = c + add, the product does that itself: these are operands (add 0 =
+     * it does not), and `rest` is what is left of the epilogue. */
+    uint8_t add, sum;
+    eg__fused_program epilogue, rest;
 } eg__step_gemm;
 
 /* operands: from, to */
@@ -204,11 +205,12 @@ struct eg__step {
     } u;
 };
 
-eg__step_function eg__run_fused, eg__run_gemm, eg__run_pack, eg__run_widen, eg__run_pack_small,
-    eg__run_gemm_small, eg__run_copy, eg__run_reduce, eg__run_column_sum, eg__run_softmax,
-    eg__run_norm, eg__run_rms_norm, eg__run_argmax, eg__run_gather, eg__run_scatter,
-    eg__run_dropout, eg__run_synapses, eg__run_synapses_dv, eg__run_synapses_dp, eg__run_attention,
-    eg__run_attention_dq, eg__run_attention_dkv, eg__run_rotary, eg__run_place, eg__run_scan;
+eg__step_function eg__run_fused, eg__run_gemm, eg__run_gemm_turned, eg__run_pack, eg__run_widen,
+    eg__run_pack_small, eg__run_gemm_small, eg__run_copy, eg__run_reduce, eg__run_column_sum,
+    eg__run_softmax, eg__run_norm, eg__run_rms_norm, eg__run_argmax, eg__run_gather,
+    eg__run_scatter, eg__run_dropout, eg__run_synapses, eg__run_synapses_dv, eg__run_synapses_dp,
+    eg__run_attention, eg__run_attention_dq, eg__run_attention_dkv, eg__run_rotary, eg__run_place,
+    eg__run_scan;
 
 /* Runs a list of steps, each over all its items, on the threads of the run. */
 void eg__steps_run(const eg__run *run, const eg__step *steps, size_t count);
@@ -225,7 +227,7 @@ static inline size_t eg__step_items(const eg__step *step, size_t length) {
 }
 /* The epilogue of a product, for so many rows. */
 void eg__epilogue_fill(const eg__step *step, const eg__frame *frame, size_t rows,
-                       eg__fused_epilogue *out);
+                       const eg__fused_program *program, eg__fused_epilogue *out);
 size_t eg__small_step_scratch(const eg__step *step, size_t length);
 static inline bool eg__step_is_attention(const eg__step *step) {
     return step->run == eg__run_attention || step->run == eg__run_attention_dq ||
@@ -277,7 +279,8 @@ struct eg_program {
 
 typedef struct eg__compile_options {
     bool training;
-    uint32_t passes; /* bits, in the order of passes.def */
+    uint32_t passes;  /* bits, in the order of passes.def */
+    eg_type products; /* what both sides of products are rounded to; EG_F32 = nothing */
 } eg__compile_options;
 
 typedef struct eg__output {

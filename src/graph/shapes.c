@@ -21,6 +21,10 @@ double eg__flops_per_element(const eg_graph *graph, const eg__node *node) {
     return (double)eg__node_elements(node);
 }
 
+double eg__reads_picked(const eg_graph *graph, const eg__node *node, unsigned i) {
+    return (double)eg__node_elements(i ? eg__node_at(graph, eg__node_input(graph, node, i)) : node);
+}
+
 eg_status eg__broadcast_shape(const eg__node *a, const eg__node *b, eg__node *out,
                               eg_error *error) {
     unsigned rank = a->rank > b->rank ? a->rank : b->rank;

@@ -25,9 +25,9 @@ void eg__run_fused(const eg__step *step, const eg__frame *frame) {
 
 /* ---- products */
 void eg__epilogue_fill(const eg__step *step, const eg__frame *frame, size_t rows,
-                       eg__fused_epilogue *out) {
+                       const eg__fused_program *program, eg__fused_epilogue *out) {
     out->kernel = frame->run->kernels->fused_f32;
-    out->args.program = &step->u.gemm.epilogue;
+    out->args.program = program;
     out->args.rows = rows;
     out->args.columns = step->u.gemm.n;
     for (unsigned i = 3; i < step->operands; i++) {
@@ -53,7 +53,9 @@ static void run_products(const eg__step *step, const eg__frame *frame) {
                                         step->operand[2].stride,
                                         false,
                                         NULL,
-                                        frame->scratch};
+                                        frame->scratch,
+                                        NULL,
+                                        0};
         frame->run->kernels->gemm_f32(&args);
     }
 }
@@ -68,23 +70,18 @@ void eg__run_gemm(const eg__step *step, const eg__frame *frame) {
     const size_t k = g->k_timed ? g->k * frame->run->length : g->k, m = frame->count * step->rows;
     const float *a = eg__operand_at(frame, &step->operand[0]);
     const float *b = eg__operand_at(frame, &step->operand[1]);
-    float *c = eg__operand_at(frame, &step->operand[2]);
-    if (m == 1 && g->bias) {
-        const eg__gemv_f32_args row = {g->n,
-                                       k,
-                                       a,
-                                       b,
-                                       eg__operand_at(frame, &step->operand[g->sum]),
-                                       eg__operand_at(frame, &step->operand[g->bias])};
-        kernels->gemv_f32(&row);
-        return;
-    }
+    const eg__operand *sum = &step->operand[g->add ? g->sum : 2];
+    float *c = eg__operand_at(frame, sum);
+    const float *add = g->add ? eg__operand_at(frame, &step->operand[g->add]) : NULL;
+    const eg__fused_program *program = g->add ? &g->rest : &g->epilogue;
+    const bool has_epilogue = g->has_epilogue && program->length;
     eg__fused_epilogue fused;
-    if (g->has_epilogue) eg__epilogue_fill(step, frame, m, &fused);
+    fused.kernel = kernels->fused_f32;
+    if (has_epilogue) eg__epilogue_fill(step, frame, m, program, &fused);
     if (m == 1) { /* straight to what gemm would call */
-        const eg__gemv_f32_args row = {g->n, k, a, b, c, NULL};
+        const eg__gemv_f32_args row = {g->n, k, a, b, c, add};
         kernels->gemv_f32(&row);
-        if (g->has_epilogue) kernels->fused_f32(&fused.args);
+        if (has_epilogue) kernels->fused_f32(&fused.args);
         return;
     }
     const eg__epilogue epilogue = eg__fused_epilogue_use(&fused);
@@ -95,28 +92,60 @@ void eg__run_gemm(const eg__step *step, const eg__frame *frame) {
                                     step->operand[0].stride,
                                     b,
                                     c,
-                                    step->operand[2].stride,
+                                    sum->stride,
                                     false,
-                                    g->has_epilogue ? &epilogue : NULL,
-                                    frame->scratch};
+                                    has_epilogue ? &epilogue : NULL,
+                                    frame->scratch,
+                                    add,
+                                    g->add ? step->operand[g->add].stride : 0};
     kernels->gemm_f32(&args);
+}
+
+void eg__run_gemm_turned(const eg__step *step, const eg__frame *frame) {
+    const eg__step_gemm *g = &step->u.gemm;
+    const eg__gemm_turned_f32_args args = {frame->count * step->rows,
+                                           g->n,
+                                           g->k_timed ? g->k * frame->run->length : g->k,
+                                           eg__operand_at(frame, &step->operand[0]),
+                                           step->operand[0].stride,
+                                           eg__operand_at(frame, &step->operand[1]),
+                                           step->operand[1].stride,
+                                           eg__operand_at(frame, &step->operand[2]),
+                                           step->operand[2].stride};
+    frame->run->kernels->gemm_turned_f32(&args);
+    if (!g->has_epilogue) return;
+    eg__fused_epilogue fused;
+    eg__epilogue_fill(step, frame, args.m, &g->epilogue, &fused);
+    frame->run->kernels->fused_f32(&fused.args);
+}
+
+/* Whole panels of a matrix that lies by columns are transposes. */
+static void pack(const eg__kernels *kernels, const eg__step_pack *p, size_t k, size_t n,
+                 const float *from, float *to) {
+    if (p->row_stride == 1 && p->column_stride != 1)
+        for (; n >= EG__PANEL; n -= EG__PANEL) {
+            const eg__move_f32_args panel = {EG__PANEL, k, from, p->column_stride, to, EG__PANEL};
+            kernels->transpose_f32(&panel);
+            from += EG__PANEL * p->column_stride;
+            to += EG__PANEL * k;
+        }
+    if (n) eg__gemm_pack_f32(k, n, from, p->row_stride, p->column_stride, to);
 }
 
 void eg__run_pack(const eg__step *step, const eg__frame *frame) {
     const eg__step_pack *p = &step->u.pack;
+    const eg__kernels *kernels = frame->run->kernels;
     const size_t k = p->k_timed ? p->k * frame->run->length : p->k;
     const float *from = eg__operand_at(frame, &step->operand[0]);
     float *to = eg__operand_at(frame, &step->operand[1]);
     if (p->panels) {
         const size_t first = frame->first * EG__PANEL;
-        eg__gemm_pack_f32(k, eg__min(p->n - first, frame->count * EG__PANEL),
-                          from + first * p->column_stride, p->row_stride, p->column_stride,
-                          to + first * k);
+        pack(kernels, p, k, eg__min(p->n - first, frame->count * EG__PANEL),
+             from + first * p->column_stride, to + first * k);
         return;
     }
     for (size_t i = 0; i < frame->count * p->products; i++)
-        eg__gemm_pack_f32(k, p->n, from + i * p->from_step, p->row_stride, p->column_stride,
-                          to + i * eg__gemm_packed_size(k, p->n));
+        pack(kernels, p, k, p->n, from + i * p->from_step, to + i * eg__gemm_packed_size(k, p->n));
 }
 
 /* ---- movement */
@@ -367,7 +396,7 @@ static void run_body(const body *b, eg__frame *inner) {
 /* The end of a step is the beginning of the next: one reading of the clock for each. */
 static void record_body(const body *b, eg__frame *inner) {
     eg__ring *ring = inner->ring;
-    const uint32_t run = inner->run->record->run;
+    const uint64_t run = inner->run->record->run;
     uint64_t begin = eg__ticks();
     for (uint32_t i = 0; i < b->count; i++) {
         if (b->whole) inner->count = b->steps[i].items;
@@ -415,7 +444,7 @@ static void run_part(void *user, size_t part, unsigned thread) {
     const uint64_t begin = eg__ticks();
     eg__step_one(job->step, &frame);
     eg__ring_add(frame.ring, begin, eg__ticks(), (uint32_t)(job->step - job->run->program->steps),
-                 UINT32_MAX, (uint32_t)job->parts, job->run->record->run);
+                 UINT32_MAX, (unsigned)job->parts, job->run->record->run);
 }
 
 static unsigned run_one(const eg__run *run, const eg__step *step, eg__frame *frame,

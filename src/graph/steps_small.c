@@ -35,22 +35,26 @@ void eg__run_pack_small(const eg__step *step, const eg__frame *frame) {
 void eg__run_gemm_small(const eg__step *step, const eg__frame *frame) {
     const eg__step_gemm *g = &step->u.gemm;
     const size_t m = frame->count * step->rows;
-    const bool biased = m == 1 && g->bias;
+    /* these kernels add the same to every row */
+    const bool adds = g->add && (m == 1 || !step->operand[g->add].stride);
+    const eg__operand *sum = &step->operand[adds ? g->sum : 2];
+    const eg__fused_program *program = adds ? &g->rest : &g->epilogue;
+    const bool has_epilogue = g->has_epilogue && program->length;
     eg__fused_epilogue fused;
-    if (g->has_epilogue && !biased) eg__epilogue_fill(step, frame, m, &fused);
+    if (has_epilogue) eg__epilogue_fill(step, frame, m, program, &fused);
     const eg__epilogue epilogue = eg__fused_epilogue_use(&fused);
-    const eg__gemm_small_args args = {
-        .m = m,
-        .a = eg__operand_at(frame, &step->operand[0]),
-        .a_stride = step->operand[0].stride,
-        .b = eg__small_at(g->small.type, g->k, g->n, g->small.groups,
-                          eg__operand_at(frame, &step->operand[1]), &g->small.layout,
-                          g->small.has_offsets),
-        .c = eg__operand_at(frame, &step->operand[biased ? g->sum : 2]),
-        .c_stride = step->operand[2].stride,
-        .add = biased ? eg__operand_at(frame, &step->operand[g->bias]) : NULL,
-        .epilogue = g->has_epilogue && !biased ? &epilogue : NULL,
-        .scratch = frame->scratch};
+    const eg__gemm_small_args args = {.m = m,
+                                      .a = eg__operand_at(frame, &step->operand[0]),
+                                      .a_stride = step->operand[0].stride,
+                                      .b = eg__small_at(g->small.type, g->k, g->n, g->small.groups,
+                                                        eg__operand_at(frame, &step->operand[1]),
+                                                        &g->small.layout, g->small.has_offsets),
+                                      .c = eg__operand_at(frame, sum),
+                                      .c_stride = sum->stride,
+                                      .add = adds ? eg__operand_at(frame, &step->operand[g->add])
+                                                  : NULL,
+                                      .epilogue = has_epilogue ? &epilogue : NULL,
+                                      .scratch = frame->scratch};
     g->small.kernel(&args);
 }
 

@@ -90,8 +90,15 @@ static void pack_turned(size_t n, size_t columns, const float *x, size_t stride,
 
 INLINE void product(size_t m, size_t n, size_t k, const float *left, size_t left_stride,
                     const float *right, float *c, size_t c_stride, bool add) {
-    const eg__gemm_f32_args args = {m, n,        k,   left, left_stride, right,
-                                    c, c_stride, add, NULL, NULL};
+    const eg__gemm_f32_args args = {.m = m,
+                                    .n = n,
+                                    .k = k,
+                                    .a = left,
+                                    .a_stride = left_stride,
+                                    .b = right,
+                                    .c = c,
+                                    .c_stride = c_stride,
+                                    .accumulate = add};
     SIMD(eg__gemm_f32)(&args);
 }
 

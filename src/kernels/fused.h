@@ -6,7 +6,7 @@
 #include "kernels/gemm.h"
 
 /* name, number of inputs, text. Comparisons give 1 or 0; select(c, a, b) is a where c is not 0.
- * min and max are NaN where either input is. */
+ * min and max are NaN where either input is. Roundings go to the nearest of that type, ties to even. */
 #define EG__FUSED_MAP(X)                                                        \
     X(COPY, 1, "copy")                                                          \
     X(ADD, 2, "add")                                                            \
@@ -31,6 +31,8 @@
     X(RELU, 1, "relu")                                                          \
     X(SIN, 1, "sin")                                                            \
     X(COS, 1, "cos")                                                            \
+    X(ROUND_F16, 1, "round_f16")                                                \
+    X(ROUND_BF16, 1, "round_bf16")                                              \
     X(POW, 2, "pow")                                                            \
     X(LT, 2, "lt")                                                              \
     X(LE, 2, "le")                                                              \
@@ -81,6 +83,22 @@ typedef struct eg__fused_program {
 
 /* Replaces neighbours that have a superinstruction where the value between them is used once. */
 void eg__fused_join(eg__fused_program *program);
+
+/* Brings a program that has a kernel of its own into the order which that kernel knows. */
+void eg__fused_arrange(eg__fused_program *program);
+
+/* The places of the gradient of a CfC gate (fused_arrange.c); d2 0 = none. A program of it begins with
+ * EG__GATE_BACK instructions, then come copies of the three results. */
+typedef struct eg__fused_gate_back_places {
+    uint8_t d1, d2, f, g, t, one, dt, dg, df;
+} eg__fused_gate_back;
+enum { EG__GATE_BACK = 14, EG__GATE_BACK_STORES = 8 };
+void eg__fused_gate_back_write(const eg__fused_gate_back *places, eg__fused_program *program);
+static inline eg__fused_gate_back eg__fused_gate_back_read(const eg__fused_program *p) {
+    const eg__fused_instruction *c = p->code;
+    return (eg__fused_gate_back){c[0].a, c[0].b,    c[1].b,    c[1].a,   c[3].b,
+                                 c[5].a, c[11].out, c[12].out, c[13].out};
+}
 
 /* A register is written before it is read, places exist, only full operands are written. */
 eg_status eg__fused_check(const eg__fused_program *program, eg_error *error);

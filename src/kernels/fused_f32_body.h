@@ -100,6 +100,8 @@ INLINE void instruction_run(eg__fused_op op, const view *out, const view *a, con
     case EG__FUSED_RELU: LIGHT(1, vf_max(zero, x[l]));
     case EG__FUSED_SIN: LIGHT(1, vf_sin(x[l]));
     case EG__FUSED_COS: LIGHT(1, vf_cos(x[l]));
+    case EG__FUSED_ROUND_F16: LIGHT(1, vf_round_f16(x[l]));
+    case EG__FUSED_ROUND_BF16: LIGHT(1, vf_round_bf16(x[l]));
     case EG__FUSED_POW: LIGHT(2, vf_pow(x[l], y[l]));
     case EG__FUSED_LT: LIGHT(2, vf_select(vf_lt(x[l], y[l]), one, zero));
     case EG__FUSED_LE: LIGHT(2, vf_select(vf_le(x[l], y[l]), one, zero));

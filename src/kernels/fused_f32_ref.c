@@ -3,6 +3,24 @@
 
 #include <math.h>
 
+static double round_f16(double a) {
+    const float x = (float)a;
+    float y;
+    uint16_t half;
+    eg__f32_to_f16_ref(1, &x, &half);
+    eg__f16_to_f32_ref(1, &half, &y);
+    return y;
+}
+
+static double round_bf16(double a) {
+    const float x = (float)a;
+    float y;
+    uint16_t half;
+    eg__f32_to_bf16_ref(1, &x, &half);
+    eg__bf16_to_f32_ref(1, &half, &y);
+    return y;
+}
+
 static double evaluate(eg__fused_op op, double a, double b, double c) {
     switch (op) {
     case EG__FUSED_COPY: return a;
@@ -28,6 +46,8 @@ static double evaluate(eg__fused_op op, double a, double b, double c) {
     case EG__FUSED_RELU: return a < 0 ? 0 : a;
     case EG__FUSED_SIN: return sin(a);
     case EG__FUSED_COS: return cos(a);
+    case EG__FUSED_ROUND_F16: return round_f16(a);
+    case EG__FUSED_ROUND_BF16: return round_bf16(a);
     case EG__FUSED_POW: return pow(a, b);
     case EG__FUSED_LT: return a < b;
     case EG__FUSED_LE: return a <= b;

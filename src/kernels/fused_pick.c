@@ -1,6 +1,8 @@
 /* Fused programs that are so frequent that they have a kernel of their own. */
 #include "kernels/kernels.h"
 
+#include <string.h>
+
 static bool is_kind(const eg__fused_program *p, uint8_t place, eg__fused_kind kind) {
     return place >= EG__FUSED_REGISTERS && p->kind[place - EG__FUSED_REGISTERS] == kind;
 }
@@ -10,16 +12,17 @@ static bool is_elapsed(const eg__fused_program *p, uint8_t place) {
     return is_kind(p, place, EG__ROW) || is_kind(p, place, EG__SCALAR);
 }
 
-/* ta*ts + tb; without an elapsed time ta + tb. */
+/* ta*ts + tb; without an elapsed time ta + tb, or a value that is this sum. */
 static bool is_time(const eg__fused_program *p, const eg__fused_instruction *c) {
     const bool a = is_kind(p, c->a, EG__FULL), b = is_kind(p, c->b, EG__FULL);
+    if (c->op == EG__FUSED_SIGMOID) return a;
     if (c->op == EG__FUSED_ADD_SIGMOID) return a && b;
     return c->op == EG__FUSED_FMA_SIGMOID && is_kind(p, c->c, EG__FULL) &&
            ((is_elapsed(p, c->a) && b) || (is_elapsed(p, c->b) && a));
 }
 
-/* tanh(a) + sigmoid(ta*ts + tb) * (tanh(b) - tanh(a)); ts is per row, or 1. The result may go to a second
- * place. */
+/* tanh(a) + sigmoid(ta*ts + tb) * (tanh(b) - tanh(a)); ts is per row, or 1. The three functions may be
+ * stored, too, and the result may go to a second place. */
 static bool is_cfc_gate(const eg__fused_program *p) {
     const eg__fused_instruction *c = p->code;
     if (p->length != 4 && p->length != 5) return false;
@@ -29,8 +32,30 @@ static bool is_cfc_gate(const eg__fused_program *p) {
         !is_kind(p, c[3].out, EG__FULL))
         return false;
     if (c[3].a != c[0].out || c[3].b != c[1].out || c[3].c != c[2].out) return false;
+    if (c[0].out == c[1].out || c[0].out == c[2].out || c[1].out == c[2].out) return false;
     return p->length == 4 ||
            (c[4].op == EG__FUSED_COPY && c[4].a == c[3].out && is_kind(p, c[4].out, EG__FULL));
+}
+
+/* The gradient of such a gate, in the order that eg__fused_arrange gives it. */
+static bool is_cfc_gate_back(const eg__fused_program *p) {
+    if (p->length < EG__GATE_BACK || p->length > EG__GATE_BACK + EG__GATE_BACK_STORES - 3)
+        return false;
+    const eg__fused_gate_back g = eg__fused_gate_back_read(p);
+    const uint8_t full[] = {g.d1, g.f, g.g, g.t, g.dt, g.dg, g.df};
+    for (unsigned i = 0; i < sizeof full; i++)
+        if (!is_kind(p, full[i], EG__FULL)) return false;
+    if (!is_kind(p, g.one, EG__SCALAR) || (g.d2 && !is_kind(p, g.d2, EG__FULL))) return false;
+    eg__fused_program same;
+    eg__fused_gate_back_write(&g, &same);
+    if (memcmp(same.code, p->code, EG__GATE_BACK * sizeof *p->code) != 0) return false;
+    for (unsigned i = EG__GATE_BACK; i < p->length; i++) {
+        const eg__fused_instruction *c = &p->code[i];
+        if (c->op != EG__FUSED_COPY || !is_kind(p, c->out, EG__FULL) ||
+            (c->a != g.dt && c->a != g.dg && c->a != g.df))
+            return false;
+    }
+    return true;
 }
 
 /* A value that a kernel may load by columns. */
@@ -63,5 +88,6 @@ static bool is_ltc_update(const eg__fused_program *p) {
 eg__fused_f32_function *eg__fused_pick(const eg__kernels *kernels,
                                        const eg__fused_program *program) {
     if (is_cfc_gate(program)) return kernels->cfc_gate_f32;
+    if (is_cfc_gate_back(program)) return kernels->cfc_gate_back_f32;
     return is_ltc_update(program) ? kernels->ltc_update_f32 : kernels->fused_f32;
 }

@@ -26,8 +26,8 @@ typedef struct eg__epilogue {
     const void *user;
 } eg__epilogue;
 
-/* C = A*B or, with `accumulate`, C += A*B. Strides are in floats. B and `scratch` are aligned to 64
- * bytes. */
+/* C = A*B; with `accumulate`, C += A*B, else with `add`, C = A*B + add. Strides are in floats. B and
+ * `scratch` are aligned to 64 bytes. */
 typedef struct eg__gemm_f32_args {
     size_t m, n, k;
     const float *a;
@@ -38,6 +38,8 @@ typedef struct eg__gemm_f32_args {
     bool accumulate;
     const eg__epilogue *epilogue; /* NULL = none */
     float *scratch;               /* eg__gemm_scratch(m, n, k) floats; NULL when that is 0 */
+    const float *add;             /* may be C itself; NULL = nothing */
+    size_t add_stride;            /* 0: the same row, such as a bias, is added to all */
 } eg__gemm_f32_args;
 
 /* Copying A in blocks pays where it is large and each of its elements is used often. */
@@ -50,6 +52,19 @@ static inline size_t eg__gemm_scratch(size_t m, size_t n, size_t k) {
                ? (size_t)(EG__GEMM_ROWS + EG__PANEL) * (EG__GEMM_DEPTH + EG__PANEL)
                : 0;
 }
+
+/* C = A'*B for A (k x m) and B (k x n) as they lie, row by row: what a weight gradient is. */
+typedef struct eg__gemm_turned_f32_args {
+    size_t m, n, k;
+    const float *a;
+    size_t a_stride;
+    const float *b;
+    size_t b_stride;
+    float *c;
+    size_t c_stride;
+} eg__gemm_turned_f32_args;
+/* Of a tile, and of a block of A and B that stays in the second cache while tiles go over it. */
+enum { EG__TURNED_ROWS = 6, EG__TURNED_DEPTH = 128 };
 
 /* y = x*B + add for one row x of k floats, B packed (k x n). */
 typedef struct eg__gemv_f32_args {

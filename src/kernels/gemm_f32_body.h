@@ -34,14 +34,14 @@ typedef struct walk {
     size_t a_stride;     /* between rows of A */
     size_t panel_stride; /* floats between panels of B */
     size_t c_stride;
-    bool add;  /* to what is in C */
-    bool cold; /* C is too large to be in the first cache */
+    size_t add_stride; /* between rows of what is added */
+    bool cold;         /* C is too large to be in the first cache */
 } walk;
 
-/* rows, vectors and start are constants wherever this is inlined. `ahead` is prefetched, a line per
- * round. Fixed-size arrays, or the accumulators live in memory. */
+/* rows, vectors and start are constants wherever this is inlined. `add` may be c, or NULL. `ahead` is
+ * prefetched, a line per round. Fixed-size arrays, or the accumulators live in memory. */
 INLINE void tile(const int rows, const int vectors, const int start, const walk *w, const float *a,
-                 const float *b, float *c, size_t width, const char *ahead) {
+                 const float *b, float *c, const float *add, size_t width, const char *ahead) {
     vf sum[MAX_ROWS][MAX_VECTORS];
     UNROLL
     for (int i = 0; i < rows; i++) {
@@ -125,12 +125,14 @@ INLINE void tile(const int rows, const int vectors, const int start, const walk 
 #undef RIGHT
 #undef TURN
 #undef ADVANCE
+    const bool adds = add != NULL;
+    if (!adds) add = c; /* an address to count on */
     if (width >= (size_t)vectors * VF_N) {
         UNROLL
-        for (int i = 0; i < rows; i++, c += w->c_stride) {
+        for (int i = 0; i < rows; i++, c += w->c_stride, add += w->add_stride) {
             UNROLL
             for (int v = 0; v < vectors; v++) {
-                if (w->add) sum[i][v] = vf_add(sum[i][v], vf_load(c + v * VF_N));
+                if (adds) sum[i][v] = vf_add(sum[i][v], vf_load(add + v * VF_N));
                 vf_store(c + v * VF_N, sum[i][v]);
             }
         }
@@ -138,35 +140,35 @@ INLINE void tile(const int rows, const int vectors, const int start, const walk 
     }
     const size_t rest = width - (size_t)(vectors - 1) * VF_N; /* only the last vector is partial */
     UNROLL
-    for (int i = 0; i < rows; i++, c += w->c_stride) {
+    for (int i = 0; i < rows; i++, c += w->c_stride, add += w->add_stride) {
         UNROLL
         for (int v = 0; v < vectors; v++) {
             if (v + 1 < vectors) {
-                if (w->add) sum[i][v] = vf_add(sum[i][v], vf_load(c + v * VF_N));
+                if (adds) sum[i][v] = vf_add(sum[i][v], vf_load(add + v * VF_N));
                 vf_store(c + v * VF_N, sum[i][v]);
             } else {
-                if (w->add) sum[i][v] = vf_add(sum[i][v], vf_load_part(c + v * VF_N, rest));
+                if (adds) sum[i][v] = vf_add(sum[i][v], vf_load_part(add + v * VF_N, rest));
                 vf_store_part(c + v * VF_N, sum[i][v], rest);
             }
         }
     }
 }
 
-#define DEFINE_TILE(rows, vectors, start)                                      \
-    __attribute__((noinline)) static void tile_##rows##_##vectors##_##start(   \
-        const walk *w, const float *a, const float *b, float *c, size_t width, \
-        const char *ahead) {                                                   \
-        tile(rows, vectors, start, w, a, b, c, width, ahead);                  \
+#define DEFINE_TILE(rows, vectors, start)                                                        \
+    __attribute__((noinline)) static void tile_##rows##_##vectors##_##start(                     \
+        const walk *w, const float *a, const float *b, float *c, const float *add, size_t width, \
+        const char *ahead) {                                                                     \
+        tile(rows, vectors, start, w, a, b, c, add, width, ahead);                               \
     }
 TILES(DEFINE_TILE)
 
 /* A chain of comparisons, not a table of pointers: an indirect call costs as much as a small tile. */
 INLINE void tile_run(size_t rows, size_t vectors, size_t start, const walk *w, const float *a,
-                     const float *b, float *c, size_t width, const char *ahead) {
-#define CASE(r, v, s)                                   \
-    if (rows == r && vectors == v && start == s) {      \
-        tile_##r##_##v##_##s(w, a, b, c, width, ahead); \
-        return;                                         \
+                     const float *b, float *c, const float *add, size_t width, const char *ahead) {
+#define CASE(r, v, s)                                        \
+    if (rows == r && vectors == v && start == s) {           \
+        tile_##r##_##v##_##s(w, a, b, c, add, width, ahead); \
+        return;                                              \
     }
     TILES(CASE)
 #undef CASE
@@ -209,9 +211,9 @@ INLINE const char *next_part(const float *next, const walk *w, size_t i) {
     return (const char *)(next + i / STEP * w->panel_stride + i % STEP * (w->k / STEP * EG__PANEL));
 }
 
-/* m rows of C from `row` on, for w->k columns of A and as many rows of B. */
+/* m rows of C from `row` on, for w->k columns of A and as many rows of B; `add` belongs to all of C. */
 static void block_run(const eg__gemm_f32_args *g, const walk *w, size_t row, size_t m,
-                      const float *a_block, const float *b_block, bool last) {
+                      const float *a_block, const float *b_block, const float *add, bool last) {
     const split rows = split_evenly(m, row_limit(m, g->n));
     const size_t vectors = eg__ceil_div(g->n, VF_N);
     const split columns = split_evenly(eg__ceil_div(vectors, WIDTH_UNIT),
@@ -223,12 +225,14 @@ static void block_run(const eg__gemm_f32_args *g, const walk *w, size_t row, siz
         const float *a = a_block, *b = b_block + v / PANEL_VECTORS * w->panel_stride;
         const float *next = b_block + (v + take) / PANEL_VECTORS * w->panel_stride;
         float *c = g->c + row * g->c_stride + column;
+        const float *more = add ? add + row * w->add_stride + column : NULL;
         for (size_t i = 0; i < rows.count; i++) {
             const size_t size = split_size(&rows, i);
-            tile_run(size, take, v % PANEL_VECTORS, w, a, b, c, g->n - column,
+            tile_run(size, take, v % PANEL_VECTORS, w, a, b, c, more, g->n - column,
                      next_part(next, w, i));
             a += size * w->a_stride;
             c += size * g->c_stride;
+            if (more) more += size * w->add_stride;
         }
         v += take;
         if (last) handover_advance(&finished, eg__min(v * VF_N, g->n));
@@ -242,15 +246,22 @@ static void copy_rows(size_t m, size_t k, const float *a, size_t a_stride, float
     for (size_t i = 0; i < m; i++) memcpy(to + i * COPY_STRIDE, a + i * a_stride, k * sizeof *to);
 }
 
+/* What the first block of the depth adds. */
+INLINE const float *first_add(const eg__gemm_f32_args *g) { return g->accumulate ? g->c : g->add; }
+
 static void product(const eg__gemm_f32_args *g) {
     const bool copies = eg__gemm_copies_a(g->m, g->n, g->k);
     const size_t depth = eg__round_up(part_size(g->k, EG__GEMM_DEPTH), STEP);
     const size_t height = copies ? eg__round_up(part_size(g->m, EG__GEMM_ROWS), MAX_ROWS) : g->m;
     size_t k = 0;
     do {
-        walk w = {eg__min(depth, g->k - k), g->a_stride,
-                  EG__PANEL * g->k,         g->c_stride,
-                  g->accumulate || k > 0,   g->m * g->n * sizeof(float) > COLD_BYTES};
+        const float *add = k ? g->c : first_add(g);
+        walk w = {eg__min(depth, g->k - k),
+                  g->a_stride,
+                  EG__PANEL * g->k,
+                  g->c_stride,
+                  k || g->accumulate ? g->c_stride : g->add_stride,
+                  g->m * g->n * sizeof(float) > COLD_BYTES};
         for (size_t row = 0, m; row < g->m; row += m) {
             m = eg__min(height, g->m - row);
             m += g->m - row - m == 1; /* no tile has a single row */
@@ -260,7 +271,7 @@ static void product(const eg__gemm_f32_args *g) {
                 a = g->scratch;
                 w.a_stride = COPY_STRIDE;
             }
-            block_run(g, &w, row, m, a, g->b + k * EG__PANEL, k + depth >= g->k);
+            block_run(g, &w, row, m, a, g->b + k * EG__PANEL, add, k + depth >= g->k);
         }
         k += depth;
     } while (k < g->k);
@@ -271,15 +282,21 @@ INLINE bool product_is_tile(const eg__gemm_f32_args *g) {
     return g->m <= MAX_ROWS && g->n <= TILE_WIDTH(MAX_ROWS) * VF_N && g->k <= EG__GEMM_DEPTH;
 }
 static void product_tile(const eg__gemm_f32_args *g) {
-    const walk w = {g->k, g->a_stride, EG__PANEL * g->k, g->c_stride, g->accumulate, false};
-    tile_run(g->m, eg__ceil_div(g->n, VF_N), 0, &w, g->a, g->b, g->c, g->n, (const char *)g->b);
+    const walk w = {g->k,
+                    g->a_stride,
+                    EG__PANEL * g->k,
+                    g->c_stride,
+                    g->accumulate ? g->c_stride : g->add_stride,
+                    false};
+    tile_run(g->m, eg__ceil_div(g->n, VF_N), 0, &w, g->a, g->b, g->c, first_add(g), g->n,
+             (const char *)g->b);
     if (g->epilogue) g->epilogue->apply(g->epilogue->user, g->c, g->c_stride, 0, g->m, 0, g->n);
 }
 
 void SIMD(eg__gemm_f32)(const eg__gemm_f32_args *g) {
     if (!g->m || !g->n) return;
     if (g->m == 1) {
-        eg__gemv_f32_args row = {g->n, g->k, g->a, g->b, g->c, g->accumulate ? g->c : NULL};
+        eg__gemv_f32_args row = {g->n, g->k, g->a, g->b, g->c, first_add(g)};
         SIMD(eg__gemv_f32)(&row);
         if (g->epilogue) g->epilogue->apply(g->epilogue->user, g->c, g->c_stride, 0, 1, 0, g->n);
     } else if (is_narrow(g->n)) narrow_product(g);

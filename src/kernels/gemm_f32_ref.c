@@ -6,7 +6,7 @@ void eg__gemm_f32_ref(const eg__gemm_f32_args *g) {
         for (size_t j = 0; j < g->n; j++) {
             const float *panel = g->b + j / EG__PANEL * EG__PANEL * g->k + j % EG__PANEL;
             float *c = &g->c[i * g->c_stride + j];
-            double sum = g->accumulate ? *c : 0;
+            double sum = g->accumulate ? *c : g->add ? g->add[i * g->add_stride + j] : 0;
             for (size_t k = 0; k < g->k; k++)
                 sum += (double)g->a[i * g->a_stride + k] * panel[k * EG__PANEL];
             *c = (float)sum;

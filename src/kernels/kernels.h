@@ -13,9 +13,11 @@
 
 /* ---- what a kernel of each operation looks like */
 typedef void eg__gemm_f32_function(const eg__gemm_f32_args *args);
+typedef void eg__gemm_turned_f32_function(const eg__gemm_turned_f32_args *args);
 typedef void eg__gemv_f32_function(const eg__gemv_f32_args *args);
 typedef void eg__fused_f32_function(const eg__fused_f32_args *args);
 typedef void eg__cfc_gate_f32_function(const eg__fused_f32_args *args); /* see eg__fused_pick */
+typedef void eg__cfc_gate_back_f32_function(const eg__fused_f32_args *args);
 typedef void eg__ltc_update_f32_function(const eg__fused_f32_args *args);
 typedef void eg__reduce_f32_function(const eg__reduce_f32_args *args);
 typedef void eg__column_sum_f32_function(const eg__column_sum_f32_args *args);

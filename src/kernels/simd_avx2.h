@@ -5,6 +5,7 @@
 #include <immintrin.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define SIMD(name) name##_avx2
 #define VF_N       8
@@ -82,6 +83,7 @@ INLINE vi vi_sub(vi a, vi b) { return _mm256_sub_epi32(a, b); }
 INLINE vi vi_and(vi a, vi b) { return _mm256_and_si256(a, b); }
 #define vi_shl(a, n) _mm256_slli_epi32(a, n)
 #define vi_sar(a, n) _mm256_srai_epi32(a, n)
+INLINE vi vi_shl_by(vi a, int n) { return _mm256_sll_epi32(a, _mm_cvtsi32_si128(n)); }
 INLINE vf vi_to_float(vi a) { return _mm256_cvtepi32_ps(a); }
 
 /* 2^23 + 2^22: adding it to a float rounds that to an integer, which then sits in the low bits. */
@@ -113,6 +115,30 @@ INLINE void vf_load_pairs(const float *p, vf *a, vf *b) {
     *a = _mm256_shuffle_ps(low, high, 0x88);
     *b = _mm256_shuffle_ps(low, high, 0xdd);
 }
+
+/* Small numbers: vectors of halves from memory; of 32-bit words the byte t, and the half byte t counted
+ * as panels have them, 8 to a word. t is a literal. */
+INLINE vi vi_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
+INLINE void vi_store(void *p, vi a) { _mm256_storeu_si256((__m256i *)p, a); }
+INLINE vi vi_broadcast(const void *p) { /* four bytes */
+    int32_t x;
+    memcpy(&x, p, sizeof x);
+    return vi_set(x);
+}
+INLINE vi vi_max(vi a, vi b) { return _mm256_max_epi32(a, b); }
+INLINE vi vf_round(vf a) { return _mm256_cvtps_epi32(a); } /* to nearest, ties to even */
+INLINE void vi_store_bytes(int8_t *p, vi a) {              /* of numbers that fit into one */
+    __m128i x = _mm_packs_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+    _mm_storel_epi64((__m128i *)p, _mm_packs_epi16(x, x));
+}
+INLINE vf vf_load_f16(const void *p) {
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
+}
+INLINE vf vf_load_bf16(const void *p) {
+    return vi_bits(vi_shl(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p)), 16));
+}
+#define vf_byte(w, t)   vi_to_float(vi_sar(vi_shl(w, 24 - 8 * (t)), 24))
+#define vf_nibble(w, t) vi_to_float(vi_sar(vi_shl(w, 28 - (t) % 4 * 8 - (t) / 4 * 4), 28))
 
 /* Sums and extremes over the lanes, always in the same order. */
 INLINE float vf_sum(vf a) {

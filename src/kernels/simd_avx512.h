@@ -5,6 +5,7 @@
 #include <immintrin.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define SIMD(name) name##_avx512
 #define VF_N       16
@@ -60,6 +61,7 @@ INLINE vi vi_sub(vi a, vi b) { return _mm512_sub_epi32(a, b); }
 INLINE vi vi_and(vi a, vi b) { return _mm512_and_si512(a, b); }
 #define vi_shl(a, n) _mm512_slli_epi32(a, n)
 #define vi_sar(a, n) _mm512_srai_epi32(a, n)
+INLINE vi vi_shl_by(vi a, int n) { return _mm512_sll_epi32(a, _mm_cvtsi32_si128(n)); }
 INLINE vf vi_to_float(vi a) { return _mm512_cvtepi32_ps(a); }
 
 /* 2^23 + 2^22: adding it to a float rounds that to an integer, which then sits in the low bits. */
@@ -106,6 +108,38 @@ INLINE void vf_load_pairs(const float *p, vf *a, vf *b) {
     const vf x = vf_load(p), y = vf_load(p + VF_N);
     *a = _mm512_permutex2var_ps(x, even, y);
     *b = _mm512_permutex2var_ps(x, vi_add(even, vi_set(1)), y);
+}
+
+/* Small numbers: vectors of halves from memory; of 32-bit words the byte t, and the half byte t counted
+ * as panels have them, 8 to a word. t is a literal. */
+INLINE vi vi_load(const void *p) { return _mm512_loadu_si512(p); }
+INLINE void vi_store(void *p, vi a) { _mm512_storeu_si512(p, a); }
+INLINE vi vi_broadcast(const void *p) { /* four bytes */
+    int32_t x;
+    memcpy(&x, p, sizeof x);
+    return vi_set(x);
+}
+INLINE vi vi_max(vi a, vi b) { return _mm512_max_epi32(a, b); }
+INLINE vi vf_round(vf a) { return _mm512_cvtps_epi32(a); } /* to nearest, ties to even */
+INLINE void vi_store_bytes(int8_t *p, vi a) {              /* the lowest byte of each */
+    _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(a));
+}
+INLINE vf vf_load_f16(const void *p) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
+}
+INLINE vf vf_load_bf16(const void *p) {
+    return vi_bits(vi_shl(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p)), 16));
+}
+/* The byte as the last bits of 2^23 + 128 + byte: one shift, where a conversion needs two. */
+#define vf_byte(w, t)                                                                    \
+    vf_sub(vi_bits(_mm512_ternarylogic_epi32(_mm512_srli_epi32(w, 8 * (t)), vi_set(255), \
+                                             vi_set(0x4b000080), 0x6a)),                 \
+           vf_set(8388736))
+/* a table of the sixteen numbers, of whose index only the lowest four bits count */
+#define vf_nibble(w, t) \
+    _mm512_permutexvar_ps(_mm512_srli_epi32(w, (t) % 4 * 8 + (t) / 4 * 4), vf_nibbles())
+INLINE vf vf_nibbles(void) {
+    return _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1);
 }
 
 /* Sums and extremes over the lanes, always in the same order. */

@@ -5,6 +5,7 @@
 #include <arm_neon.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define SIMD(name) name##_neon
 #define VF_N       4
@@ -70,6 +71,7 @@ INLINE vi vi_sub(vi a, vi b) { return vsubq_s32(a, b); }
 INLINE vi vi_and(vi a, vi b) { return vandq_s32(a, b); }
 #define vi_shl(a, n) vshlq_n_s32(a, n)
 #define vi_sar(a, n) vshrq_n_s32(a, n)
+INLINE vi vi_shl_by(vi a, int n) { return vshlq_s32(a, vdupq_n_s32(n)); }
 INLINE vf vi_to_float(vi a) { return vcvtq_f32_s32(a); }
 
 /* 2^23 + 2^22: adding it to a float rounds that to an integer, which then sits in the low bits. */
@@ -99,6 +101,31 @@ INLINE void vf_load_pairs(const float *p, vf *a, vf *b) {
     *a = pairs.val[0];
     *b = pairs.val[1];
 }
+
+/* Small numbers: vectors of halves from memory; of 32-bit words the byte t, and the half byte t counted
+ * as panels have them, 8 to a word. t is a literal. */
+INLINE vi vi_load(const void *p) { return vreinterpretq_s32_u8(vld1q_u8((const uint8_t *)p)); }
+INLINE void vi_store(void *p, vi a) { vst1q_u8((uint8_t *)p, vreinterpretq_u8_s32(a)); }
+INLINE vi vi_broadcast(const void *p) { /* four bytes */
+    int32_t x;
+    memcpy(&x, p, sizeof x);
+    return vi_set(x);
+}
+INLINE vi vi_max(vi a, vi b) { return vmaxq_s32(a, b); }
+INLINE vi vf_round(vf a) { return vcvtnq_s32_f32(a); } /* to nearest, ties to even */
+INLINE void vi_store_bytes(int8_t *p, vi a) {          /* of numbers that fit into one */
+    const int16x4_t x = vmovn_s32(a);
+    const uint32_t bytes = vget_lane_u32(vreinterpret_u32_s8(vmovn_s16(vcombine_s16(x, x))), 0);
+    memcpy(p, &bytes, sizeof bytes);
+}
+INLINE vf vf_load_f16(const void *p) {
+    return vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8((const uint8_t *)p)));
+}
+INLINE vf vf_load_bf16(const void *p) {
+    return vreinterpretq_f32_u32(vshll_n_u16(vreinterpret_u16_u8(vld1_u8((const uint8_t *)p)), 16));
+}
+#define vf_byte(w, t)   vi_to_float(vi_sar(vi_shl(w, 24 - 8 * (t)), 24))
+#define vf_nibble(w, t) vi_to_float(vi_sar(vi_shl(w, 28 - (t) % 4 * 8 - (t) / 4 * 4), 28))
 
 /* Sums and extremes over the lanes, always in the same order. */
 INLINE float vf_sum(vf a) {

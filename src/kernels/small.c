@@ -158,15 +158,15 @@ void eg__small_pack(const eg__small *to, const eg__small_piece *p, const eg__sto
         return;
     }
     for (size_t k = 0; k < p->k; k++) {
-        const place place = find(to, p->k_to + k);
+        const place at = find(to, p->k_to + k);
         for (size_t n = 0; n < p->n; n++) {
             const size_t row = p->row + n, column = p->column + k;
-            const size_t cell = cell_of(to, place.group, p->n_to + n);
+            const size_t cell = cell_of(to, at.group, p->n_to + n);
             const size_t index = eg__stored_scale(from, row, column);
             const int q = eg__stored_integer(from, row, column);
-            uint8_t *byte = byte_of(to, &place, p->n_to + n);
+            uint8_t *byte = byte_of(to, &at, p->n_to + n);
             if (to->type == EG_I8) *byte = (uint8_t)q;
-            else *byte |= (uint8_t)(((unsigned)q & 15) << place.row / 4 * 4);
+            else *byte |= (uint8_t)(((unsigned)q & 15) << at.row / 4 * 4);
             ((float *)to->scale)[cell] = from->scale[index];
             if (to->offset)
                 ((float *)to->offset)[cell] =
@@ -193,7 +193,7 @@ void eg__small_quantize_row(const eg__small *b, const float *x, const eg__small_
     float most = 0;
     for (size_t k = 0; k < b->k; k++) {
         const float size = fabsf(x[k]);
-        if (!(size <= most)) most = size; /* a NaN stays */
+        if (size > most || isnan(size)) most = size; /* a NaN stays: nothing is above it */
     }
     const bool finite = most <= FLT_MAX;
     const bool tiny = most < 0x1p-100f; /* its inverse would not be a float: counts as zeros */

@@ -101,7 +101,8 @@ void eg__small_pack(const eg__small *to, const eg__small_piece *piece, const eg_
 double eg__small_value(const eg__small *b, size_t k, size_t n);
 int eg__small_integer(const eg__small *b, size_t k, size_t n);
 
-/* ---- products: C = A*B + add */
+/* ---- products: C = A*B + add. Sums of q*a run over a group and are scaled where it ends: what must be
+ * finite is 128 times the sizes of a row's numbers added up. */
 typedef struct eg__gemm_small_args {
     size_t m;
     const float *a;

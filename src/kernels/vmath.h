@@ -133,6 +133,28 @@ INLINE vf vf_softplus(vf x) {
     return vf_add(vf_max(vf_zero(), x), vf_add(vf_log(u), rest));
 }
 
+/* To the nearest f16 or bf16, ties to even: nearly half of the last place is added to the bits, and one
+ * more where that place is odd; a carry runs into the exponent. NaN stays as it is. */
+#define ROUND_BITS(bits, places)                                         \
+    vi_and(vi_add(vi_add(bits, vi_and(vi_sar(bits, places), vi_set(1))), \
+                  vi_set((1 << (places - 1)) - 1)),                      \
+           vi_set(-(1 << places)))
+INLINE vf vf_round_f16(vf x) {
+    const vf size = vf_abs(x), half = vf_set(0.5f);
+    const vi bits = vf_bits(size);
+    const vf normal = vi_bits(ROUND_BITS(bits, 13));
+    /* denormals: the places of 0.5 as a float are those of the smallest f16 */
+    const vf tiny = vf_sub(vf_add(size, half), half);
+    vf y = vf_select(vf_lt(size, vf_set(0x1p-14f)), tiny, normal);
+    y = vf_select(vf_lt(vf_set(65504.0f), y), vf_set(INFINITY), y);
+    return vf_select(vf_ne(x, x), x, vf_or(y, vf_and(x, SIGN_BIT)));
+}
+INLINE vf vf_round_bf16(vf x) {
+    const vi bits = vf_bits(x);
+    return vf_select(vf_ne(x, x), x, vi_bits(ROUND_BITS(bits, 16)));
+}
+#undef ROUND_BITS
+
 /* Lane by lane through the C library: for what is rare. */
 INLINE vf vf_pow(vf x, vf y) {
     float a[VF_N], b[VF_N];

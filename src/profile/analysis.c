@@ -21,7 +21,10 @@ static void add_row(eg__facts *f, const eg_profile_row *row) {
     f->gemm_share += row->share;
     const char *columns = strchr(row->shape, 'x');
     if (!columns || atoi(columns + 1) % 16 == 0) return;
-    if (f->odd_share == 0) snprintf(f->odd_shape, sizeof f->odd_shape, "%s", row->shape);
+    if (f->odd_share == 0) {
+        snprintf(f->odd_shape, sizeof f->odd_shape, "%s", row->shape);
+        f->odd_columns = (unsigned)atoi(columns + 1);
+    }
     f->odd_share += row->share;
 }
 
@@ -39,6 +42,9 @@ void eg__facts_of(const eg_profile *p, eg__facts *f) {
                      .hit_rate = NAN};
     const eg_metric *hits = &p->metrics[EG_PROFILE_cache_hit_rate];
     if (hits->provenance != EG_UNAVAILABLE) f->hit_rate = hits->value;
+    eg_preset preset;
+    if (eg_preset_host(chip, p->has_ceilings ? &p->ceilings : NULL, &preset, NULL) == EG_OK)
+        f->memory_budget = (double)preset.memory_budget;
     for (size_t i = 0; i < p->operation_count; i++) add_row(f, &p->operations[i]);
     if (!p->subject.program) return;
     eg_program_info info;
@@ -95,22 +101,19 @@ static void find_bottlenecks(const eg_profile *p, eg__findings *out) {
     sort(out);
 }
 
-/* Ratios that should not be below 0.8. */
-static void find_opportunities(const eg_profile *p, eg__findings *out) {
-    static const struct {
-        eg_profile_metric_id id;
-        const char *rule, *reason;
-    } ratios[] = {
-        {EG_PROFILE_compute_efficiency, "compute", "the rest of the FMA peak is not used"},
-        {EG_PROFILE_bandwidth_utilization, "bandwidth", "the memory could give more"},
-        {EG_PROFILE_ne_utilization, "engine", "the Neural Engine waits"}};
-    for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++) {
-        const eg_metric *m = &p->metrics[ratios[i].id];
-        if (m->provenance == EG_UNAVAILABLE || m->value >= 0.8) continue;
-        eg_finding *f = add(out, ratios[i].rule, ratios[i].reason);
+static void find_opportunities(const eg_ratio *ratios, eg__findings *out) {
+    for (int i = 0; i < EG_RATIO_COUNT; i++) {
+        const eg_ratio *r = &ratios[i];
+        if (!r->fires) continue;
+        eg_finding *f = add(out, r->name, r->reason);
         if (!f) return;
-        snprintf(f->text, sizeof f->text, "%s is %.1f %%, below 80 %%",
-                 eg_profile_metric_name(ratios[i].id), 100 * m->value);
+        if (strcmp(r->value.unit, "ratio") == 0)
+            snprintf(f->text, sizeof f->text, "%s is %.1f %%, %s %.0f %%", r->name,
+                     100 * r->value.value, r->above ? "above" : "below", 100 * r->threshold);
+        else
+            snprintf(f->text, sizeof f->text, "%s: %.3g of %.3g %s is %.1f %%, %s %.0f %%", r->name,
+                     r->value.value, r->limit.value, r->value.unit, 100 * r->ratio.value,
+                     r->above ? "above" : "below", 100 * r->threshold);
         out->count++;
     }
 }
@@ -158,7 +161,10 @@ eg_status eg_analyse(const eg_profile *p, eg_analysis **out, eg_error *error) {
     eg__facts facts;
     eg__facts_of(p, &facts);
     find_bottlenecks(p, &a->kinds[EG_BOTTLENECK]);
-    find_opportunities(p, &a->kinds[EG_OPPORTUNITY]);
+    eg__ratio_facts ratios;
+    eg__ratio_facts_of(p, &ratios);
+    eg__ratios_make(&ratios, a->ratios);
+    find_opportunities(a->ratios, &a->kinds[EG_OPPORTUNITY]);
     if (p->subject.program) find_recommendations(&facts, &a->kinds[EG_RECOMMENDATION]);
     conclude(&facts, a);
     *out = a;
@@ -174,4 +180,8 @@ const char *eg_analysis_verdict(const eg_analysis *a) { return a->verdict; }
 const eg_finding *eg_analysis_finding(const eg_analysis *a, eg_finding_kind kind, size_t index) {
     if ((unsigned)kind > EG_RECOMMENDATION) return NULL;
     return index < a->kinds[kind].count ? &a->kinds[kind].list[index] : NULL;
+}
+
+const eg_ratio *eg_analysis_ratio(const eg_analysis *a, size_t index) {
+    return index < EG_RATIO_COUNT ? &a->ratios[index] : NULL;
 }

@@ -12,6 +12,7 @@ typedef struct bench {
     float *in, *out;
     union {
         eg__gemm_f32_args gemm;
+        eg__gemm_turned_f32_args turned;
         eg__gemv_f32_args gemv;
         eg__fused_f32_args fused;
         eg__reduce_f32_args reduce;
@@ -24,7 +25,9 @@ typedef struct bench {
         eg__synapses_back_f32_args synapses_back;
         eg__attention_f32_args attention;
         eg__rotary_f32_args rotary;
+        eg__gemm_small_args small;
     } args;
+    eg__fused_program program; /* of cfc_gate_back_f32 */
     size_t n;
     const char *shape;
     double flops, bytes; /* of one call; flops 0 = it moves data */
@@ -48,6 +51,14 @@ static const eg__fused_program gate_program = {
              {EG__FUSED_TANH, 1, EG__OPERAND(1), 0, 0},
              {EG__FUSED_FMA_SIGMOID, 2, EG__OPERAND(2), EG__OPERAND(4), EG__OPERAND(3)},
              {EG__FUSED_LERP, EG__OPERAND(5), 0, 1, 2}}};
+static const eg__fused_gate_back gate_back = {.d1 = EG__OPERAND(0),
+                                              .f = EG__OPERAND(1),
+                                              .g = EG__OPERAND(2),
+                                              .t = EG__OPERAND(3),
+                                              .one = EG__OPERAND(4),
+                                              .dt = EG__OPERAND(5),
+                                              .dg = EG__OPERAND(6),
+                                              .df = EG__OPERAND(7)};
 static const eg__fused_program update_program = {
     .length = 3,
     .operands = 5,
@@ -93,6 +104,39 @@ static void prepare_attention(bench *b) {
     b->bytes = 4.0 * T * WIDE * (forward ? 4 : by_keys ? 7 : 6);
 }
 
+/* Small numbers: the type, and 256 x 256 zeros, in groups of 128: no kernel's time depends on values. */
+static eg_type small_type(eg__operation operation) {
+    switch (operation) {
+    case EG__OP_gemm_f16: return EG_F16;
+    case EG__OP_gemm_bf16: return EG_BF16;
+    case EG__OP_gemm_i8:
+    case EG__OP_gemm_i8i8: return EG_I8;
+    default: return EG_I4;
+    }
+}
+static void prepare_small(bench *b) {
+    enum { M = 128, N = 256, K = 256, GROUP = 128 };
+    static const uint32_t ends[] = {GROUP, K};
+    const eg_type type = small_type(b->row->operation);
+    const bool half = eg__small_unit(type) == 1;
+    const uint32_t *end = half ? ends + 1 : ends;
+    float *right = b->in + M * K, *scratch = b->out + M * N;
+    eg__small_layout layout;
+    if (!eg__small_measure(type, K, N, half ? 1 : 2, end, false, &layout)) return;
+    const eg__small packed = eg__small_at(type, K, N, half ? 1 : 2, right, &layout, false);
+    eg__small_begin(&packed, end);
+    b->args.small = (eg__gemm_small_args){.m = M,
+                                          .a = b->in,
+                                          .a_stride = K,
+                                          .b = packed,
+                                          .c = b->out,
+                                          .c_stride = N,
+                                          .scratch = scratch};
+    b->shape = "128x256x256";
+    b->flops = 2.0 * M * N * K;
+    b->bytes = 4.0 * (M * K + M * N) + (double)layout.bytes;
+}
+
 /* The typical case of each operation; what it counts as work is in flops and bytes. */
 static void prepare(bench *b) {
     enum { M = 128, N = 256, K = 256, ROWS = 128, WIDE = 384, LONG = 4096 };
@@ -101,7 +145,14 @@ static void prepare(bench *b) {
     b->n = 1 << 16;
     switch (b->row->operation) {
     case EG__OP_gemm_f32:
-        b->args.gemm = (eg__gemm_f32_args){M, N, K, in, K, in + M * K, out, N, false, NULL, NULL};
+        b->args.gemm =
+            (eg__gemm_f32_args){M, N, K, in, K, in + M * K, out, N, false, NULL, NULL, NULL, 0};
+        b->shape = "128x256x256";
+        b->flops = 2.0 * M * N * K;
+        b->bytes = 4.0 * (M * K + K * N + M * N);
+        break;
+    case EG__OP_gemm_turned_f32:
+        b->args.turned = (eg__gemm_turned_f32_args){M, N, K, in, M, in + M * K, N, out, N};
         b->shape = "128x256x256";
         b->flops = 2.0 * M * N * K;
         b->bytes = 4.0 * (M * K + K * N + M * N);
@@ -125,6 +176,16 @@ static void prepare(bench *b) {
             {{in, 64}, {in + LONG, 64}, {in, 64}, {in + LONG, 64}, {in, 1}, {out, 64}}};
         b->shape = "64x64";
         b->bytes = 20.0 * LONG;
+        break;
+    case EG__OP_cfc_gate_back_f32:
+        b->program = (eg__fused_program){.operands = 8, .kind = {[4] = EG__SCALAR}};
+        eg__fused_gate_back_write(&gate_back, &b->program);
+        b->args.fused = (eg__fused_f32_args){&b->program, 64, 64, {{in, 64}, {in + LONG, 64}}};
+        for (unsigned i = 2; i < 8; i++)
+            b->args.fused.operand[i] =
+                (eg__fused_operand){i > 4 ? out + (i - 5) * LONG : in + i * LONG, 64};
+        b->shape = "64x64";
+        b->bytes = 28.0 * LONG;
         break;
     case EG__OP_ltc_update_f32:
         b->args.fused =
@@ -209,6 +270,12 @@ static void prepare(bench *b) {
         b->shape = "128x384, heads of 64";
         b->bytes = 8.0 * ROWS * WIDE;
         break;
+    case EG__OP_gemm_f16:
+    case EG__OP_gemm_bf16:
+    case EG__OP_gemm_i8:
+    case EG__OP_gemm_i4:
+    case EG__OP_gemm_i8i8:
+    case EG__OP_gemm_i4i8: prepare_small(b); break;
     case EG__OP_f16_to_f32:
     case EG__OP_f32_to_f16:
     case EG__OP_bf16_to_f32:
@@ -236,9 +303,11 @@ static void run(void *job) {
     const eg__kernel_function *f = &b->row->function;
     switch (b->row->operation) {
     case EG__OP_gemm_f32: f->gemm_f32(&b->args.gemm); break;
+    case EG__OP_gemm_turned_f32: f->gemm_turned_f32(&b->args.turned); break;
     case EG__OP_gemv_f32: f->gemv_f32(&b->args.gemv); break;
     case EG__OP_fused_f32: f->fused_f32(&b->args.fused); break;
     case EG__OP_cfc_gate_f32: f->cfc_gate_f32(&b->args.fused); break;
+    case EG__OP_cfc_gate_back_f32: f->cfc_gate_back_f32(&b->args.fused); break;
     case EG__OP_ltc_update_f32: f->ltc_update_f32(&b->args.fused); break;
     case EG__OP_reduce_f32: f->reduce_f32(&b->args.reduce); break;
     case EG__OP_column_sum_f32: f->column_sum_f32(&b->args.column_sum); break;
@@ -255,6 +324,12 @@ static void run(void *job) {
     case EG__OP_attention_dq_f32: f->attention_dq_f32(&b->args.attention); break;
     case EG__OP_attention_dkv_f32: f->attention_dkv_f32(&b->args.attention); break;
     case EG__OP_rotary_f32: f->rotary_f32(&b->args.rotary); break;
+    case EG__OP_gemm_f16: f->gemm_f16(&b->args.small); break;
+    case EG__OP_gemm_bf16: f->gemm_bf16(&b->args.small); break;
+    case EG__OP_gemm_i8: f->gemm_i8(&b->args.small); break;
+    case EG__OP_gemm_i4: f->gemm_i4(&b->args.small); break;
+    case EG__OP_gemm_i8i8: f->gemm_i8i8(&b->args.small); break;
+    case EG__OP_gemm_i4i8: f->gemm_i4i8(&b->args.small); break;
     case EG__OP_f16_to_f32: f->f16_to_f32(b->n, (const uint16_t *)b->in, b->out); break;
     case EG__OP_f32_to_f16: f->f32_to_f16(b->n, b->in, (uint16_t *)b->out); break;
     case EG__OP_bf16_to_f32: f->bf16_to_f32(b->n, (const uint16_t *)b->in, b->out); break;

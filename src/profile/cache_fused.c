@@ -1,4 +1,4 @@
-/* The accesses of fused_f32, cfc_gate_f32 and ltc_update_f32: blocks, registers in memory, operands. */
+/* The accesses of fused_f32, cfc_gate_f32, cfc_gate_back_f32 and ltc_update_f32: blocks, registers in memory, operands. */
 #include "profile/cache_steps.h"
 
 /* as in fused_f32_body.h and cfc_gate_f32_body.h */
@@ -116,7 +116,7 @@ void eg__cache_fused_run(const eg__cache_walk *w, const eg__cache_fused *fused) 
 /* ---- kernels of frequent programs: from the loads to the stores all is in registers */
 typedef struct streams {
     size_t reads, writes;
-    uint8_t read[8], written[2]; /* places */
+    uint8_t read[8], written[8]; /* places */
 } streams;
 
 /* `together` vectors of each stream at a time, along row r. */
@@ -149,16 +149,25 @@ static void gate_run(const eg__cache_walk *w, const eg__cache_fused *f) {
     const size_t lanes = eg__cache_lanes(w, EG__OP_cfc_gate_f32);
     const bool timed = code[2].op == EG__FUSED_FMA_SIGMOID;
     const bool first = f->program->kind[code[2].a - EG__FUSED_REGISTERS] != EG__FULL;
-    const bool copies = f->program->length == 5;
-    const streams s = {
-        4,
-        copies ? 2 : 1,
-        {code[0].a, code[1].a, first ? code[2].b : code[2].a, timed ? code[2].c : code[2].b},
-        {code[3].out, copies ? code[4].out : 0}};
+    streams s = {3, 0, {code[0].a, code[1].a, first ? code[2].b : code[2].a}, {0}};
+    if (code[2].op != EG__FUSED_SIGMOID) s.read[s.reads++] = timed ? code[2].c : code[2].b;
+    for (unsigned k = 0; k < f->program->length; k++)
+        if (code[k].out >= EG__FUSED_REGISTERS) s.written[s.writes++] = code[k].out;
     for (size_t r = 0; r < f->rows; r++) {
         if (timed) value_read(w, f, first ? code[2].a : code[2].b, r);
         row_run(w, f, &s, r, lanes, ABREAST);
     }
+}
+
+static void gate_back_run(const eg__cache_walk *w, const eg__cache_fused *f) {
+    const eg__fused_gate_back g = eg__fused_gate_back_read(f->program);
+    const size_t lanes = eg__cache_lanes(w, EG__OP_cfc_gate_back_f32);
+    streams s = {4, 3, {g.f, g.g, g.t, g.d1}, {g.dt, g.dg, g.df}};
+    if (g.d2) s.read[s.reads++] = g.d2;
+    for (unsigned i = EG__GATE_BACK; i < f->program->length; i++)
+        s.written[s.writes++] = f->program->code[i].out;
+    value_read(w, f, g.one, 0);
+    for (size_t r = 0; r < f->rows; r++) row_run(w, f, &s, r, lanes, 1);
 }
 
 /* Of a choice the value that was computed is taken: time has passed. */
@@ -193,6 +202,9 @@ void eg__cache_step_fused(const eg__cache_walk *w, const eg__step *step) {
     const eg__kernels *kernels = w->program->kernels;
     if (fused->kernel == kernels->cfc_gate_f32 && eg__cache_lanes(w, EG__OP_cfc_gate_f32) > 1)
         gate_run(w, &f);
+    else if (fused->kernel == kernels->cfc_gate_back_f32 &&
+             eg__cache_lanes(w, EG__OP_cfc_gate_back_f32) > 1)
+        gate_back_run(w, &f);
     else if (fused->kernel == kernels->ltc_update_f32 &&
              eg__cache_lanes(w, EG__OP_ltc_update_f32) > 1)
         update_run(w, &f);

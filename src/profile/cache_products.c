@@ -25,10 +25,9 @@ typedef struct product {
     const eg__cache_walk *w;
     size_t lanes, m, n, k;
     uint64_t a, b, c;
-    uint64_t add; /* to a single row; 0 = nothing */
-    size_t a_stride, c_stride;
+    uint64_t add; /* what is added at the end; 0 = nothing */
+    size_t a_stride, c_stride, add_stride;
     const eg__cache_fused *epilogue; /* of all of C; NULL = none */
-    bool accumulate;
 } product;
 
 static void epilogue_run(const product *p, size_t row, size_t rows, size_t column, size_t columns) {
@@ -68,7 +67,7 @@ static void row_ref(const product *p, size_t row) {
             eg__cache_read(p->w, p->a + sizeof(float) * (row * p->a_stride + i), 1);
             eg__cache_read(p->w, panel + sizeof(float) * i * EG__PANEL, 1);
         }
-        if (p->add) eg__cache_read(p->w, p->add + sizeof(float) * j, 1);
+        if (p->add) eg__cache_read(p->w, p->add + sizeof(float) * (row * p->add_stride + j), 1);
         eg__cache_write(p->w, p->c + sizeof(float) * (row * p->c_stride + j), 1);
     }
 }
@@ -85,9 +84,8 @@ static void row_run(const product *p) {
 /* ---- many rows */
 typedef struct tile {
     size_t rows, vectors, start; /* start: vector of its panel */
-    uint64_t a, b, c;
-    size_t k, a_stride, width;
-    bool add; /* to what is in C */
+    uint64_t a, b, c, add;       /* add 0 = nothing */
+    size_t k, a_stride, add_stride, width;
 } tile;
 
 static void tile_run(const product *p, const tile *t) {
@@ -110,7 +108,8 @@ static void tile_run(const product *p, const tile *t) {
     const size_t width = eg__min(t->width, t->vectors * p->lanes);
     for (size_t r = 0; r < t->rows; r++) {
         const uint64_t c = t->c + sizeof(float) * r * p->c_stride;
-        if (t->add) eg__cache_copy_row(w, c, c, width, p->lanes);
+        const uint64_t add = t->add + sizeof(float) * r * t->add_stride;
+        if (t->add) eg__cache_copy_row(w, add, c, width, p->lanes);
         else eg__cache_write_row(w, c, width, p->lanes);
     }
 }
@@ -131,7 +130,7 @@ static void block_run(const product *p, tile t, size_t row, size_t m, bool last)
     const split rows = split_evenly(m, row_limit(p->lanes, m, p->n));
     const split columns = split_evenly(eg__ceil_div(vectors, unit),
                                        tile_width(p->lanes, split_size(&rows, 0)) / unit);
-    const uint64_t a = t.a, b = t.b;
+    const uint64_t a = t.a, b = t.b, add = t.add;
     size_t handed = 0;
     for (size_t part = 0, v = 0; part < columns.count; part++) {
         t.vectors = eg__min(split_size(&columns, part) * unit, vectors - v);
@@ -140,11 +139,13 @@ static void block_run(const product *p, tile t, size_t row, size_t m, bool last)
         t.b = b + sizeof(float) * (v / per_panel) * EG__PANEL * p->k;
         t.a = a;
         t.c = p->c + sizeof(float) * (row * p->c_stride + v * p->lanes);
+        if (add) t.add = add + sizeof(float) * (row * t.add_stride + v * p->lanes);
         for (size_t i = 0; i < rows.count; i++) {
             t.rows = split_size(&rows, i);
             tile_run(p, &t);
             t.a += sizeof(float) * t.rows * t.a_stride;
             t.c += sizeof(float) * t.rows * p->c_stride;
+            if (add) t.add += sizeof(float) * t.rows * t.add_stride;
         }
         v += t.vectors;
         const size_t done = eg__min(v * p->lanes, p->n), columns_done = done - handed;
@@ -162,8 +163,10 @@ static void blocks_run(const product *p) {
     const size_t height = copies ? eg__round_up(split_size(&heights, 0), max_rows(p->lanes)) : p->m;
     size_t k = 0;
     do {
-        tile t = {
-            .k = eg__min(depth, p->k - k), .a_stride = p->a_stride, .add = p->accumulate || k > 0};
+        tile t = {.k = eg__min(depth, p->k - k),
+                  .a_stride = p->a_stride,
+                  .add = k ? p->c : p->add,
+                  .add_stride = k ? p->c_stride : p->add_stride};
         for (size_t row = 0, m; row < p->m; row += m) {
             m = eg__min(height, p->m - row);
             m += p->m - row - m == 1;
@@ -205,9 +208,9 @@ void eg__cache_product_run(const eg__cache_walk *w, size_t lanes, const eg__cach
                  .b = from->b,
                  .c = from->c,
                  .add = from->accumulate ? from->c : 0,
+                 .add_stride = from->c_stride,
                  .a_stride = from->a_stride,
-                 .c_stride = from->c_stride,
-                 .accumulate = from->accumulate};
+                 .c_stride = from->c_stride};
     product_run(&p);
 }
 
@@ -231,10 +234,13 @@ void eg__cache_step_gemm(const eg__cache_walk *w, const eg__step *step) {
                  .a_stride = o[0].stride,
                  .c_stride = o[2].stride,
                  .epilogue = g->has_epilogue ? &fused : NULL};
-    if (p.m == 1 && !g->products && g->bias) { /* which the kernel adds itself */
-        p.add = eg__cache_at(w, &o[g->bias]);
+    if (g->add) { /* which the kernel does itself */
+        p.add = eg__cache_at(w, &o[g->add]);
+        p.add_stride = o[g->add].stride;
         p.c = eg__cache_at(w, &o[g->sum]);
-        p.epilogue = NULL;
+        p.c_stride = o[g->sum].stride;
+        fused.program = &g->rest;
+        if (!g->rest.length) p.epilogue = NULL;
     }
     for (size_t i = 0; i < (g->products ? w->count * g->products : 1); i++) {
         product one = p;

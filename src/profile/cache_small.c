@@ -56,22 +56,23 @@ void eg__cache_step_gemm_small(const eg__cache_walk *w, const eg__step *step) {
     const eg__step_gemm *g = &step->u.gemm;
     const eg__operand *o = step->operand;
     const size_t m = w->count * step->rows, all = eg__gemm_panels(g->n);
-    const bool biased = m == 1 && g->bias;
+    const bool adds = g->add && (m == 1 || !o[g->add].stride);
+    const eg__fused_program *program = adds ? &g->rest : &g->epilogue;
     const small_product p = {.w = w,
                              .g = g,
                              .m = m,
                              .a = eg__cache_at(w, &o[0]),
                              .b = eg__cache_at(w, &o[1]),
-                             .c = eg__cache_at(w, &o[biased ? g->sum : 2]),
-                             .add = biased ? eg__cache_at(w, &o[g->bias]) : 0,
+                             .c = eg__cache_at(w, &o[adds ? g->sum : 2]),
+                             .add = adds ? eg__cache_at(w, &o[g->add]) : 0,
                              .a_stride = o[0].stride,
-                             .c_stride = o[2].stride};
+                             .c_stride = o[adds ? g->sum : 2].stride};
     const size_t most = m == 1 ? PANELS_ONE : PANELS;
     for (size_t panel = 0; panel < all; panel += most)
         for (size_t row = 0; row < m; row += ROWS)
             tile_run(&p, row, eg__min(ROWS, m - row), panel, eg__min(most, all - panel));
-    if (!g->has_epilogue || biased) return;
-    eg__cache_fused fused = {.program = &g->epilogue, .rows = m, .columns = g->n};
+    if (!g->has_epilogue || !program->length) return;
+    eg__cache_fused fused = {.program = program, .rows = m, .columns = g->n};
     for (unsigned i = 3; i < step->operands; i++) {
         fused.at[i - 3] = eg__cache_at(w, &o[i]);
         fused.stride[i - 3] = o[i].stride;

@@ -54,6 +54,7 @@ static const struct {
 } kinds[] = {
     {eg__run_fused, eg__cache_step_fused},
     {eg__run_gemm, eg__cache_step_gemm},
+    {eg__run_gemm_turned, eg__cache_step_gemm_turned},
     {eg__run_pack, eg__cache_step_pack},
     {eg__run_gemm_small, eg__cache_step_gemm_small},
     {eg__run_copy, eg__cache_step_copy},

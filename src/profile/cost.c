@@ -12,10 +12,11 @@ typedef struct function_row {
     double flops;
 } function_row;
 static const function_row functions[] = {
-    {"div", 6},          {"sqrt", 6},      {"rsqrt", 8},     {"exp", 14},        {"log", 18},
-    {"tanh", 18},        {"sigmoid", 18},  {"softplus", 30}, {"erf", 24},        {"gelu", 28},
-    {"silu", 19},        {"sin", 20},      {"cos", 20},      {"pow", 34},        {"add+tanh", 18},
-    {"add+sigmoid", 18}, {"add+silu", 19}, {"fma+tanh", 18}, {"fma+sigmoid", 18}};
+    {"div", 6},          {"sqrt", 6},      {"rsqrt", 8},     {"exp", 14},         {"log", 18},
+    {"tanh", 18},        {"sigmoid", 18},  {"softplus", 30}, {"erf", 24},         {"gelu", 28},
+    {"silu", 19},        {"sin", 20},      {"cos", 20},      {"pow", 34},         {"add+tanh", 18},
+    {"add+sigmoid", 18}, {"add+silu", 19}, {"fma+tanh", 18}, {"fma+sigmoid", 18}, {"round_f16", 12},
+    {"round_bf16", 5}};
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
 /* Of one element of a fused program, by its text; *count is how many functions there are. */

@@ -36,7 +36,7 @@ static void look_at_accelerators(const eg_chip *chip, eg_diagnosis *d) {
     add(d, "accelerator", EG_HEALTH_GOOD,
         apple
             ? "models run on the cores; the GPU and the Neural Engine of this chip are not used yet"
-            : "none: models run on the cores");
+            : "no accelerator: models run on the cores, which small ones like best");
 }
 
 static void look_at_memory(const eg_environment *e, const eg_chip *chip, eg_diagnosis *d) {
@@ -72,14 +72,36 @@ static void look_at_load(const eg_environment *e, eg_diagnosis *d) {
            "fewer threads; and take the best of many runs, not the mean");
 }
 
-static void look_at_swap(const eg_environment *e, eg_diagnosis *d) {
-    if (!known(&e->pressure_memory)) {
-        add(d, "swap", EG_HEALTH_UNKNOWN, "%s", e->pressure_memory.source);
+/* Who waits for memory decides; where nobody tells, what lies on the disk: a twentieth of the memory. */
+static void look_at_swap(const eg_environment *e, const eg_chip *chip, eg_diagnosis *d) {
+    static const char advice[] = "the machine swaps: a smaller batch";
+    const bool waits = known(&e->pressure_memory), told = known(&e->swap_used);
+    const double mega = e->swap_used.value * 1e-6;
+    if (waits) {
+        eg_diagnosis_item *item =
+            add(d, "swap", e->pressure_memory.value > 1 ? EG_HEALTH_BAD : EG_HEALTH_GOOD,
+                "somebody waited for memory in %.1f %% of the last 10 s", e->pressure_memory.value);
+        const size_t at = strlen(item->text);
+        if (told) snprintf(item->text + at, sizeof item->text - at, "; %.0f MB on the disk", mega);
+        advise(item, advice);
+    } else if (told)
+        advise(add(d, "swap",
+                   e->swap_used.value > 0.05 * (double)chip->memory_bytes ? EG_HEALTH_BAD
+                                                                          : EG_HEALTH_GOOD,
+                   "%.0f MB of all programs lie on the disk", mega),
+               advice);
+    else add(d, "swap", EG_HEALTH_UNKNOWN, "%s", e->swap_used.source);
+}
+
+static void look_at_pins(const eg_environment *e, eg_diagnosis *d) {
+    if (!known(&e->pinned)) {
+        add(d, "pinned", EG_HEALTH_UNKNOWN, "%s", e->pinned.source);
         return;
     }
-    advise(add(d, "swap", e->pressure_memory.value > 1 ? EG_HEALTH_BAD : EG_HEALTH_GOOD,
-               "somebody waited for memory in %.1f %% of the last 10 s", e->pressure_memory.value),
-           "the machine swaps: a smaller batch");
+    const bool loose = e->threads.value > 1 && e->pinned.value < e->threads.value;
+    advise(add(d, "pinned", loose ? EG_HEALTH_BAD : EG_HEALTH_GOOD,
+               "%.0f of %.0f threads stay on one core", e->pinned.value, e->threads.value),
+           "unpinned threads may share a core: pin_threads of eg_context_options");
 }
 
 /* Whether tiny numbers cost more than others: on most processors hundreds of cycles. */
@@ -123,6 +145,7 @@ static void check_model(const eg_profile *p, eg_diagnosis *d) {
     eg__facts_of(p, &f);
     const double memory = f.share[EG__BY_L3] + f.share[EG__BY_DRAM];
     const double overhead = f.share[EG__BY_OVERHEAD];
+    /* f32 where f16 would do */
     advise(add(d, "data types", memory > 0.25 ? EG_HEALTH_BAD : EG_HEALTH_GOOD,
                "f32; %.0f %% of the time waits for L3 or DRAM", 100 * memory),
            "f16 would halve what is read");
@@ -160,11 +183,8 @@ void eg_diagnose(const eg_environment *e, const eg_chip *chip, const eg_profile 
     look_at_memory(e, chip, d);
     look_at_governor(e, d);
     look_at_load(e, d);
-    look_at_swap(e, d);
-    add(d, "pinned", e->threads.value > 1 ? EG_HEALTH_UNKNOWN : EG_HEALTH_GOOD,
-        e->threads.value > 1
-            ? "threads are asked to stay on cores of their own; not every system obeys"
-            : "one thread: the system moves it where there is room");
+    look_at_swap(e, chip, d);
+    look_at_pins(e, d);
     look_at_denormals(d);
     look_at_build(e, d);
     d->findings = d->count;

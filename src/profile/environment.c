@@ -60,7 +60,47 @@ static void read_chip(const eg_context *context, const eg_chip *chip, eg_environ
     out->threads = eg__metric(eg__threads_count(context->threads), NULL, EG_COUNTED, "the context");
 }
 
+/* A thread can ask for itself alone. */
+enum { NOT_TOLD, LOOSE, PINNED };
+static void ask_thread(void *job, size_t block, unsigned thread) {
+    char *answers = job;
+    bool bound;
+    (void)thread;
+    answers[block] = !eg__chip_thread_bound(&bound) ? NOT_TOLD : bound ? PINNED : LOOSE;
+}
+
+static void read_pinned(const eg_context *context, eg_environment *out) {
+    char answers[EG__THREADS_MAX] = {0};
+    const unsigned count = eg__threads_count(context->threads);
+    unsigned pinned = 0;
+    out->pinned = eg__metric_unavailable(NULL, "the system decides where threads run");
+    eg__threads_run(context->threads, count, ask_thread, answers);
+    for (unsigned i = 0; i < count; i++) {
+        if (answers[i] == NOT_TOLD) return;
+        pinned += answers[i] == PINNED;
+    }
+    out->pinned = eg__metric(pinned, NULL, EG_COUNTED, "affinity of the threads");
+}
+
 /* ---- what else it does */
+static void read_swap(const char *root, eg_environment *out) {
+    FILE *file = eg__root_open(root, "proc/meminfo");
+    char line[256], *key, *value;
+    uint64_t total = 0, rest = 0;
+    unsigned found = 0;
+    out->swap_used = eg__metric_unavailable("bytes", "the system does not tell");
+    while (file && eg__line_read(file, line, sizeof line)) {
+        if (!eg__line_split(line, &key, &value)) continue;
+        value[strcspn(value, " ")] = 0; /* the unit: always kB */
+        if (strcmp(key, "SwapTotal") == 0) found += eg__text_number(value, &total);
+        if (strcmp(key, "SwapFree") == 0) found += eg__text_number(value, &rest);
+    }
+    if (file) fclose(file);
+    if (found != 2 || rest > total || total > EG__MEMORY_LIMIT / 1024) return;
+    out->swap_used =
+        eg__metric((double)(total - rest) * 1024, "bytes", EG_COUNTED, "/proc/meminfo");
+}
+
 static void read_load(const char *root, eg_environment *out) {
     char text[128];
     double value;
@@ -98,6 +138,7 @@ static void read_state(const char *root, eg_environment *out) {
     out->memory_available =
         bytes ? eg__metric((double)bytes, "bytes", EG_COUNTED, "the system, with limits of groups")
               : eg__metric_unavailable("bytes", "the system does not tell");
+    read_swap(root, out);
     eg__power_read(root, &out->power, &out->battery);
 }
 
@@ -141,6 +182,7 @@ eg_status eg_environment_read(eg_context *context, const char *system_root, eg_e
     }
     read_build(out);
     read_chip(context, chip, out);
+    read_pinned(context, out);
     read_state(system_root, out);
     read_clock(out);
     write_fingerprint(chip, eg__threads_count(context->threads), out);

@@ -5,11 +5,23 @@
 #include "elegans/profile.h"
 #include "base/base.h"
 
-enum { EG__COUNTERS = 4 };
+enum { EG__COUNTERS = 4, EG__COUNTED_THREADS = 512 };
+
+/* ---- thread_counter_linux.c: a perf event on every thread of this process */
+typedef struct eg__thread_counter {
+    unsigned count;                 /* threads; 0 = refused */
+    int reason;                     /* errno */
+    int files[EG__COUNTED_THREADS]; /* a descriptor for each */
+} eg__thread_counter;
+/* `type` and `config` are the kernel's (linux/perf_event.h). False: refused, the reason is there. */
+bool eg__thread_counter_open(eg__thread_counter *counter, uint32_t type, uint64_t config);
+void eg__thread_counter_start(eg__thread_counter *counter);
+/* The sum over all threads; *whole is false where it is scaled up, as events shared the counters of the
+ * processor. False: nothing was told. Closed either way. */
+bool eg__thread_counter_stop(eg__thread_counter *counter, double *value, bool *whole);
+
 typedef struct eg__hardware_watch {
-    int files[EG__COUNTERS];   /* descriptors of counters; -1 = refused */
-    int reasons[EG__COUNTERS]; /* errno */
-    uint64_t counted[EG__COUNTERS];
+    eg__thread_counter counters[EG__COUNTERS];
     uint64_t start_ns;
     double cpu_seconds, energy; /* at the start; NaN = no source */
     uint64_t switches, faults;

@@ -9,25 +9,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 static const uint64_t events[EG__COUNTERS] = {PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_INSTRUCTIONS,
                                               PERF_COUNT_HW_CACHE_REFERENCES,
                                               PERF_COUNT_HW_CACHE_MISSES};
-
-static int open_counter(uint64_t event) {
-    struct perf_event_attr attr = {.size = sizeof attr,
-                                   .type = PERF_TYPE_HARDWARE,
-                                   .config = event,
-                                   .disabled = 1,
-                                   .inherit = 1,
-                                   .exclude_kernel = 1,
-                                   .exclude_hv = 1};
-    return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
-}
 
 /* ---- energy: microjoules of the package, or nothing */
 static double read_number(const char *path) {
@@ -88,14 +75,11 @@ static double read_energy(const char *root, char source[128]) {
 void eg__hardware_begin(eg__hardware_watch *w, const char *root) {
     memset(w, 0, sizeof *w);
     w->process_cycles = w->process_instructions = NAN;
-    for (int i = 0; i < EG__COUNTERS; i++) {
-        w->files[i] = open_counter(events[i]);
-        w->reasons[i] = errno;
-    }
+    for (int i = 0; i < EG__COUNTERS; i++)
+        eg__thread_counter_open(&w->counters[i], PERF_TYPE_HARDWARE, events[i]);
     w->energy = read_energy(root, w->energy_source);
     eg__usage_read(&w->cpu_seconds, &w->switches, &w->faults);
-    for (int i = 0; i < EG__COUNTERS; i++)
-        if (w->files[i] >= 0) ioctl(w->files[i], PERF_EVENT_IOC_ENABLE, 0);
+    for (int i = 0; i < EG__COUNTERS; i++) eg__thread_counter_start(&w->counters[i]);
     w->start_ns = eg_clock_ns();
 }
 
@@ -107,18 +91,20 @@ static const char *refusal(int reason) {
     case EACCES:
     case EPERM: return "the kernel refuses counters to this user (perf_event_paranoid)";
     case ENOSYS: return "a kernel without perf events";
+    case EMFILE: return "more threads than this process may open counters for";
     }
     return "the kernel refuses the counter";
 }
 
 static eg_metric counter(eg__hardware_watch *w, int i, const char *unit) {
-    if (w->files[i] < 0) return eg__metric_unavailable(unit, refusal(w->reasons[i]));
-    const ssize_t size = read(w->files[i], &w->counted[i], sizeof w->counted[i]);
-    close(w->files[i]);
-    w->files[i] = -1;
-    if (size != (ssize_t)sizeof w->counted[i])
+    double value;
+    bool whole;
+    if (!w->counters[i].count) return eg__metric_unavailable(unit, refusal(w->counters[i].reason));
+    if (!eg__thread_counter_stop(&w->counters[i], &value, &whole))
         return eg__metric_unavailable(unit, "the counter told nothing");
-    return eg__metric((double)w->counted[i], unit, EG_COUNTED, "perf event");
+    return whole ? eg__metric(value, unit, EG_COUNTED, "perf event, all threads")
+                 : eg__metric(value, unit, EG_MODELLED,
+                              "perf event, all threads, scaled up: events shared a counter");
 }
 
 void eg__hardware_end(eg__hardware_watch *w, const char *root, eg_hardware *out) {
@@ -131,11 +117,14 @@ void eg__hardware_end(eg__hardware_watch *w, const char *root, eg_hardware *out)
     out->instructions = counter(w, 1, "instructions");
     out->cache_references = counter(w, 2, "accesses");
     out->cache_misses = counter(w, 3, "accesses");
-    out->ipc = out->cycles.provenance == EG_COUNTED && out->cycles.value > 0 &&
-                       out->instructions.provenance == EG_COUNTED
-                   ? eg__metric(out->instructions.value / out->cycles.value, "instructions/cycle",
-                                EG_COUNTED, "perf events")
-                   : eg__metric_unavailable("instructions/cycle", out->cycles.source);
+    const bool both = out->cycles.provenance != EG_UNAVAILABLE && out->cycles.value > 0 &&
+                      out->instructions.provenance != EG_UNAVAILABLE;
+    out->ipc = both ? eg__metric(out->instructions.value / out->cycles.value, "instructions/cycle",
+                                 out->cycles.provenance == out->instructions.provenance
+                                     ? out->cycles.provenance
+                                     : EG_MODELLED,
+                                 "instructions / cycles")
+                    : eg__metric_unavailable("instructions/cycle", out->cycles.source);
     out->cpu_time = (eg_metric){cpu - w->cpu_seconds, EG_MEASURED, "s", "getrusage"};
     out->context_switches =
         eg__metric((double)(switches - w->switches), "switches", EG_COUNTED, "getrusage");

@@ -8,6 +8,10 @@
 
 /* The texts of an entry in the order of their columns; the name is the first. */
 enum { TEXTS = 10, NAME_MOST = 128 };
+
+/* Who prints a time relies on it: a calendar ends with the year 9999. */
+static bool has_date(int64_t second) { return second >= 0 && second <= 253402300799; }
+
 #define COLUMNS                                                                          \
     "name, model, model_hash, options, fingerprint, environment, program, program_hash," \
     " program_version, json, time, samples"
@@ -36,6 +40,9 @@ static void put_texts(eg_history_entry *e, const char *const texts[TEXTS]) {
 static eg_status check_entry(const eg_history_entry *e, eg_error *error) {
     if (!e->model || (e->sample_count && !e->samples))
         return eg__fail(error, EG_ERR_ARGUMENT, "a history entry without a model or its samples");
+    if (!has_date(e->time))
+        return eg__fail(error, EG_ERR_ARGUMENT, "a history entry of second %lld, which has no date",
+                        (long long)e->time);
     if (!e->name) return EG_OK;
     const size_t length = strlen(e->name);
     if (!length || length > NAME_MOST)
@@ -137,7 +144,7 @@ static eg_status row_size(eg_history *h, sqlite3_stmt *row, size_t *size, eg_err
     *size = sizeof(eg_history_entry) + (size_t)bytes;
     for (int i = 0; i < TEXTS && fits; i++)
         fits = eg__size_add(*size, (size_t)sqlite3_column_bytes(row, i + 1) + 1, size);
-    if (fits) return EG_OK;
+    if (fits && has_date(sqlite3_column_int64(row, TEXTS + 1))) return EG_OK;
     return eg__fail(error, EG_ERR_FORMAT, "entry %lld of history '%s' is damaged",
                     (long long)sqlite3_column_int64(row, 0), h->path);
 }

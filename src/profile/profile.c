@@ -60,21 +60,55 @@ static eg_status time_runs(eg_profile *p, work *w, eg_error *error) {
 }
 
 /* A quarter as many runs as were timed, unless its turns say otherwise. */
-static eg_status record_runs(eg_profile *p, work *w, eg_error *error) {
+static uint64_t runs_to_record(const eg_profile *p) {
     const eg_recorder_options *o = &p->options.recorder;
-    uint64_t runs = p->sample_count / 4 > 10 ? p->sample_count / 4 : 10;
-    runs += (uint64_t)o->skip + o->wait + o->warmup;
     if (o->active && o->repeat)
-        runs = o->skip + ((uint64_t)o->wait + o->warmup + o->active) * o->repeat;
-    eg_status status = eg_recorder_create(p->context, o, &p->recorder, error);
+        return o->skip + ((uint64_t)o->wait + o->warmup + o->active) * o->repeat;
+    const uint64_t runs = p->sample_count / 4 > 10 ? p->sample_count / 4 : 10;
+    return runs + o->skip + o->wait + o->warmup;
+}
+
+/* The clock around the runs that the sums are of: what the steps must add up to. */
+static eg_status add_up(eg_profile *p, const double *around, eg_error *error) {
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    const uint64_t count = eg_recorder_runs(p->recorder);
+    uint64_t counted = 0;
+    eg_record_run *list =
+        eg__memory_take_array(p->memory, EG_TAG_MEASURE, (size_t)count + 1, sizeof *list, &reason);
+    if (!list) return eg__fail(error, reason.status, "%s", reason.message);
+    eg_status status = eg_recorder_run_list(p->recorder, list, error);
+    for (uint64_t i = 0; !status && i < count; i++) {
+        if (!list[i].counted) continue;
+        p->recorded_time += around[list[i].run - 1];
+        counted++;
+    }
+    if (!status) p->recorded_time /= (double)counted;
+    for (size_t i = 0; i < p->step_count; i++) p->steps_sum += p->steps[i].seconds;
+    eg__memory_give(p->memory, list);
+    return status;
+}
+
+static eg_status record_runs(eg_profile *p, work *w, eg_error *error) {
+    const uint64_t runs = runs_to_record(p);
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    double *around =
+        eg__memory_take_array(p->memory, EG_TAG_MEASURE, (size_t)runs, sizeof *around, &reason);
+    if (!around) return eg__fail(error, reason.status, "%s", reason.message);
+    eg_status status = eg__subject_instance(&p->subject, &w->instance, error);
+    if (!status) status = eg_recorder_create(p->context, &p->options.recorder, &p->recorder, error);
     if (!status) status = eg_instance_record(w->instance, p->recorder, error);
     for (uint64_t i = 0; !status && i < runs; i++) {
+        const uint64_t start = eg_clock_ns();
         once(w);
+        around[i] = (double)(eg_clock_ns() - start) * 1e-9;
         status = w->status;
     }
     eg_instance_record(w->instance, NULL, NULL);
     eg__profile_moment(p, EG_PHASE_recorded);
-    return status ? status : eg__profile_rows(p, error);
+    if (!status) status = eg__profile_rows(p, error);
+    if (!status) status = add_up(p, around, error);
+    eg__memory_give(p->memory, around);
+    return status;
 }
 
 static eg_status make(eg_context *context, const char *name, const eg_profile_options *options,
@@ -92,6 +126,21 @@ static eg_status make(eg_context *context, const char *name, const eg_profile_op
     return EG_OK;
 }
 
+/* Turns: every number is below 2^32, their product need not be below 2^64. */
+static eg_status check_runs(const eg_profile_options *o, eg_error *error) {
+    const eg_recorder_options *r = &o->recorder;
+    const double turns = (double)r->skip + ((double)r->wait + r->warmup + r->active) *
+                                               (r->active && r->repeat ? (double)r->repeat : 1);
+    const double most = EG_PROFILE_RUNS;
+    const double asked[] = {(double)o->runs, (double)o->warmup, turns};
+    static const char *const names[] = {"timed", "warming up", "in the turns of the recorder"};
+    for (int i = 0; i < 3; i++)
+        if (asked[i] > most)
+            return eg__fail(error, EG_ERR_ARGUMENT, "%.0f runs %s are more than %.0f", asked[i],
+                            names[i], most);
+    return EG_OK;
+}
+
 static eg_status measure_ceilings(eg_profile *p, eg_error *error) {
     const eg_ceilings_options how = {
         .size = sizeof how, .cached = 1, .seconds = p->options.ceilings_seconds};
@@ -104,7 +153,9 @@ static eg_status measure_ceilings(eg_profile *p, eg_error *error) {
 /* First of all, so that the memory that it takes is nobody's. */
 static eg_status begin(eg_context *context, const char *name, const eg_profile_options *options,
                        eg_memory_figures *before, eg_profile **out, eg_error *error) {
-    eg_status status = make(context, name, options, out, error);
+    eg_status status = options ? check_runs(options, error) : EG_OK;
+    *out = NULL;
+    if (!status) status = make(context, name, options, out, error);
     if (!status) status = measure_ceilings(*out, error);
     eg_memory_empty_cache(context);
     eg_memory_query(context, EG_TAG_COUNT, before, NULL);

@@ -15,6 +15,7 @@ struct eg_profile {
     eg_recorder *recorder;
     double *samples; /* seconds of runs */
     size_t sample_count;
+    double steps_sum, recorded_time; /* of the runs that the rows are of; seconds of one */
     eg_statistics time;
     eg_metric metrics[EG_PROFILE_METRICS];
     eg_profile_row *steps, *operations;

@@ -65,6 +65,8 @@ static void set_compute(eg_profile *p) {
     static const char *const why = "a callback: nobody knows what it computes";
     if (!p->subject.program) {
         for (unsigned i = 0; i < sizeof all / sizeof *all; i++) none(p, all[i], why);
+        none(p, EG_PROFILE_steps_sum, "a callback has no steps");
+        none(p, EG_PROFILE_recorded_time, "a callback has no steps");
         none(p, EG_PROFILE_compile_time, "a callback is not compiled");
         none(p, EG_PROFILE_cache_hits, "a callback is not compiled");
         return;
@@ -79,8 +81,16 @@ static void set_compute(eg_profile *p) {
     set(p, EG_PROFILE_tflops, info.flops / seconds * 1e-12, EG_MEASURED, "flops / median time");
     set(p, EG_PROFILE_bytes_moved, info.bytes, EG_COUNTED, "sum over the steps");
     set(p, EG_PROFILE_bandwidth, gbps, EG_MEASURED, "bytes_moved / median time");
-    set(p, EG_PROFILE_compile_time, info.compile_seconds, EG_MEASURED, "one compilation");
-    none(p, EG_PROFILE_cache_hits, "one program for one shape: no session took part");
+    set(p, EG_PROFILE_steps_sum, p->steps_sum, EG_MEASURED,
+        "recorder: mean of the quicker half of the recorded runs");
+    set(p, EG_PROFILE_recorded_time, p->recorded_time, EG_MEASURED,
+        "clock before and after each of the same runs");
+    set(p, EG_PROFILE_compile_time, info.compile_seconds, EG_MEASURED,
+        "one compilation, by a session");
+    eg_session_figures session;
+    eg_session_figures_get(p->subject.session, &session);
+    set(p, EG_PROFILE_cache_hits, (double)session.hits, EG_COUNTED,
+        "the session of the profile: timed and recorded runs ask for a program that is compiled once");
     if (p->has_ceilings && fma->provenance == EG_MEASURED)
         set(p, EG_PROFILE_compute_efficiency, info.flops / seconds * 1e-9 / fma->value, EG_MEASURED,
             one ? "tflops / FMA peak of one core" : "tflops / FMA peak of all threads");
@@ -151,18 +161,18 @@ static void simulate_cache(eg_profile *p) {
             "memory_bandwidth / measured bandwidth of the DRAM");
 }
 
-/* Misses of the last cache, where something counts them: of this thread, and so of all only when it is alone. */
+/* Misses of the last cache, where something counts them. */
 static void count_dram(eg_profile *p) {
     const bool one = eg__threads_count(p->context->threads) == 1;
     const double line = p->context->chip.cache_line ? p->context->chip.cache_line : 64;
     double seconds = 0;
-    if (!one) return;
     for (size_t i = 0; i < p->sample_count; i++) seconds += p->samples[i];
     const double gbps = p->hardware.cache_misses.value * line / seconds * 1e-9;
-    const eg_metric *dram = &p->ceilings.dram_one;
-    set(p, EG_PROFILE_memory_bandwidth, gbps, EG_COUNTED, "misses of the last cache x its line");
+    const eg_metric *dram = one ? &p->ceilings.dram_one : &p->ceilings.dram_all;
+    const eg_provenance how = p->hardware.cache_misses.provenance;
+    set(p, EG_PROFILE_memory_bandwidth, gbps, how, "misses of the last cache x its line");
     if (p->has_ceilings && dram->provenance == EG_MEASURED)
-        set(p, EG_PROFILE_mc_utilization, gbps / dram->value, EG_COUNTED,
+        set(p, EG_PROFILE_mc_utilization, gbps / dram->value, how,
             "memory_bandwidth / measured bandwidth of the DRAM");
 }
 
@@ -177,7 +187,7 @@ static void set_hardware(eg_profile *p) {
     none(p, EG_PROFILE_memory_bandwidth, h->cache_misses.source);
     none(p, EG_PROFILE_mc_utilization, h->cache_misses.source);
     simulate_cache(p);
-    if (h->cache_misses.provenance == EG_COUNTED) count_dram(p);
+    if (h->cache_misses.provenance != EG_UNAVAILABLE) count_dram(p);
 }
 
 void eg__profile_figures(eg_profile *p, const eg_memory_figures *before) {

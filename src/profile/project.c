@@ -50,6 +50,7 @@ typedef struct cores {
     const eg_efficiency *efficiency;
     double slower; /* ns are that much longer at its clock */
     unsigned threads;
+    const eg__retyping *retyping;
 } cores;
 
 /* One step in all its calls, by one thread or by all. */
@@ -81,17 +82,18 @@ static spent cores_spent(const cores *c, size_t count, const eg_step_cost *costs
                          double by_kind[EG_KIND_COUNT]) {
     spent sum = {.overhead = c->efficiency->run * c->slower};
     for (size_t i = 0; i < count; i++) {
-        spent s = step_spent(c, &costs[i], 1);
-        const bool divides = costs[i].rows >= c->threads && costs[i].kind != EG_KIND_SCAN;
+        const eg_step_cost cost = eg__cost_retyped(c->retyping, &costs[i]);
+        spent s = step_spent(c, &cost, 1);
+        const bool divides = cost.rows >= c->threads && cost.kind != EG_KIND_SCAN;
         if (c->threads > 1 && divides) {
-            const spent all = step_spent(c, &costs[i], c->threads);
+            const spent all = step_spent(c, &cost, c->threads);
             if (total(&all) < total(&s)) s = all;
-        } else if (c->threads > 1 && costs[i].kind == EG_KIND_SCAN)
-            s.overhead += c->machine.launch * costs[i].calls;
+        } else if (c->threads > 1 && cost.kind == EG_KIND_SCAN)
+            s.overhead += c->machine.launch * cost.calls;
         sum.compute += s.compute;
         sum.memory += s.memory;
         sum.overhead += s.overhead;
-        by_kind[costs[i].kind] += total(&s);
+        by_kind[cost.kind] += total(&s);
     }
     return sum;
 }
@@ -115,14 +117,15 @@ static const double gpu_launch = 5e3;  /* ns per step: assumed */
 static const double gpu_start = 100e3; /* ns per run, until the result is back: assumed */
 
 static void project_gpu(const eg_chip_row *row, size_t count, const eg_step_cost *costs,
-                        const eg_projection *p, eg_unit_projection *out) {
+                        const eg__retyping *retyping, const eg_projection *p,
+                        eg_unit_projection *out) {
     if (!row || !(row->gpu_tflops > 0) || !(row->memory_gbs > 0)) {
         unit_none("no figures of a GPU", out);
         return;
     }
     spent sum = {.overhead = gpu_start};
     for (size_t i = 0; i < count; i++) {
-        const eg_step_cost *c = &costs[i];
+        const eg_step_cost typed = eg__cost_retyped(retyping, &costs[i]), *c = &typed;
         const double flops = fmax(c->flops, c->product + c->simple + c->functions);
         const double compute = flops / (row->gpu_tflops * 1e3 * gpu_compute),
                      memory = c->bytes / (row->memory_gbs * gpu_memory);
@@ -142,11 +145,12 @@ static const double ane_memory = 0.5;   /* of the bandwidth: assumed */
 static const double ane_launch = 12e3;  /* ns per step: 10 to 14 us were seen on an M3 Max */
 static const double ane_start = 165e3;  /* ns per run: 0.1 to 0.23 ms were seen */
 
-/* f16, TFLOP/s; advertised figures count i8 operations from the M4 on, twice as many. */
-static double ane_peak(const eg_chip_row *row) {
+/* TFLOP/s; advertised figures count i8 operations from the M4 on, twice as many as of f16. */
+static double ane_peak(const eg_chip_row *row, eg_type type) {
+    const bool counts_i8 = row->year >= 2024 && row->ane_tops > 30;
+    if (type == EG_I8 && counts_i8) return row->ane_tops;
     if (row->ane_fp16_tflops > 0) return row->ane_fp16_tflops;
-    return row->ane_tops > 0 ? row->ane_tops / (row->year >= 2024 && row->ane_tops > 30 ? 2 : 1)
-                             : NAN;
+    return row->ane_tops > 0 ? row->ane_tops / (counts_i8 ? 2 : 1) : NAN;
 }
 
 static const char *ane_refuses(size_t count, const eg_step_cost *costs) {
@@ -163,19 +167,25 @@ static const char *ane_refuses(size_t count, const eg_step_cost *costs) {
 }
 
 static void project_ane(const eg_chip_row *row, size_t count, const eg_step_cost *costs,
-                        const eg_projection *p, eg_unit_projection *out) {
-    const char *refusal = ane_refuses(count, costs);
-    const double peak = row && row->ane_cores ? ane_peak(row) : NAN;
+                        eg_type type, const eg_projection *p, eg_unit_projection *out) {
+    const char *refusal = type == EG_BF16 ? "the Neural Engine computes in f16, not in bf16"
+                                          : ane_refuses(count, costs);
+    const double peak = row && row->ane_cores ? ane_peak(row, type) : NAN;
+    eg__storage storage;
+    eg__retyping retyping;
     if (refusal || !isfinite(peak) || !(row->memory_gbs > 0)) {
         unit_none(refusal ? refusal : "no figures of a Neural Engine", out);
         return;
     }
+    if (!eg__storage_of(type == EG_F32 ? EG_F16 : type, &storage)) return; /* checked before */
+    storage.values = 0.5;
+    eg__retyping_make(storage, count, costs, &retyping);
     spent sum = {.overhead = ane_start};
     for (size_t i = 0; i < count; i++) {
-        const eg_step_cost *c = &costs[i];
+        const eg_step_cost typed = eg__cost_retyped(&retyping, &costs[i]), *c = &typed;
         if (c->kind == EG_KIND_SCAN) continue; /* unrolled */
         const double compute = fmax(c->flops, c->product) / (peak * 1e3 * ane_compute),
-                     memory = c->bytes / 2 / (row->memory_gbs * ane_memory);
+                     memory = c->bytes / (row->memory_gbs * ane_memory);
         if (compute > memory) sum.compute += c->calls * compute;
         else sum.memory += c->calls * memory;
         sum.overhead += c->calls * ane_launch;
@@ -194,6 +204,11 @@ static eg_status check(size_t count, const eg_step_cost *costs, const eg_chip_ro
     if (!o->chip != !o->ceilings)
         return eg__fail(error, EG_ERR_ARGUMENT,
                         "ceilings and the chip they are of belong together");
+    eg__storage storage;
+    if (!eg__storage_of(o->type, &storage)) {
+        const char *name = eg_type_name(o->type);
+        return eg__fail(error, EG_ERR_UNSUPPORTED, "no projection in type '%s'", name ? name : "?");
+    }
     for (size_t i = 0; i < count; i++)
         if ((unsigned)costs[i].kind >= EG_KIND_COUNT || !(costs[i].calls >= 0) ||
             !(costs[i].flops >= 0) || !(costs[i].bytes >= 0))
@@ -211,16 +226,22 @@ static void best_find(eg_projection *out) {
     }
 }
 
-static void project_cores(cores *c, size_t count, const eg_step_cost *costs, bool here,
-                          const eg_projection *p, eg_unit_projection *out) {
+/* Twice as many halves as singles fit into a vector; that the cores multiply them is known of the table's. */
+static void project_cores(cores *c, size_t count, const eg_step_cost *costs, eg_type type,
+                          bool here, bool from_table, const eg_projection *p,
+                          eg_unit_projection *out) {
     double by_kind[EG_KIND_COUNT] = {0};
+    const bool wide = type == EG_F16 && from_table, typed = type != EG_F32;
+    if (wide) c->machine.peak *= 2;
     c->threads = p->threads;
     c->slower = c->machine.clock > 0 && c->efficiency->clock > 0
                     ? c->efficiency->clock / c->machine.clock
                     : 1;
     const spent s = cores_spent(c, count, costs, by_kind);
-    out->condition = here ? "this machine, otherwise idle"
-                          : "kernels as good, in times of the peak, as those of the fit";
+    out->condition = wide    ? "kernels in f16, as good as those of the fit"
+                     : typed ? "kernels that widen to f32 as they read, at no cost"
+                     : here  ? "this machine, otherwise idle"
+                             : "kernels as good, in times of the peak, as those of the fit";
     unit_fill(p, &s, c->machine.peak * p->threads, cores_band(c, by_kind, total(&s), !here),
               c->efficiency->source, out);
 }
@@ -233,8 +254,12 @@ eg_status eg_project(size_t count, const eg_step_cost *costs, const eg_chip_row 
     eg_status status = check(count, costs, row, &o, error);
     if (status) return status;
     eg_efficiency kept;
+    eg__storage storage = {1, 1};
+    eg__retyping retyping;
     eg_efficiency_default(&kept);
-    cores c = {.efficiency = o.efficiency ? o.efficiency : &kept};
+    eg__storage_of(o.type, &storage);
+    eg__retyping_make(storage, count, costs, &retyping);
+    cores c = {.efficiency = o.efficiency ? o.efficiency : &kept, .retyping = &retyping};
     status = o.ceilings ? eg__machine_measured(o.chip, o.ceilings, &c.machine, error)
                         : eg__machine_of_row(row, c.efficiency, &c.machine, error);
     if (status) return status;
@@ -244,12 +269,12 @@ eg_status eg_project(size_t count, const eg_step_cost *costs, const eg_chip_row 
     out->threads = o.threads ? o.threads : fast ? fast : 1;
     for (size_t i = 0; i < count; i++) {
         out->flops += costs[i].calls * costs[i].flops;
-        out->bytes += costs[i].calls * costs[i].bytes;
+        out->bytes += costs[i].calls * eg__cost_retyped(&retyping, &costs[i]).bytes;
     }
     const bool here = o.ceilings && o.efficiency && o.efficiency->provenance == EG_MEASURED;
-    project_cores(&c, count, costs, here, out, &out->unit[EG_UNIT_CORES]);
-    project_gpu(row, count, costs, out, &out->unit[EG_UNIT_GPU]);
-    project_ane(row, count, costs, out, &out->unit[EG_UNIT_NEURAL_ENGINE]);
+    project_cores(&c, count, costs, o.type, here, !o.ceilings, out, &out->unit[EG_UNIT_CORES]);
+    project_gpu(row, count, costs, &retyping, out, &out->unit[EG_UNIT_GPU]);
+    project_ane(row, count, costs, o.type, out, &out->unit[EG_UNIT_NEURAL_ENGINE]);
     best_find(out);
     return EG_OK;
 }

@@ -33,6 +33,20 @@ enum {
 };
 void eg__cost_terms(const eg_step_cost *cost, const eg__machine *machine, double out[EG__TERMS]);
 
+/* ---- project_type.c: costs counted in f32, as they would be in another type */
+typedef struct eg__storage {
+    double weights, values; /* bytes of an element, in times of those of an f32 */
+} eg__storage;
+typedef struct eg__retyping {
+    eg__storage storage;
+    double footprint[2]; /* what is left of it: outside of scans, inside */
+} eg__retyping;
+bool eg__storage_of(eg_type type, eg__storage *out); /* false: nothing is projected in that type */
+void eg__retyping_make(eg__storage storage, size_t count, const eg_step_cost *costs,
+                       eg__retyping *out);
+double eg__cost_weights(const eg_step_cost *cost); /* bytes of the right side of a product, or 0 */
+eg_step_cost eg__cost_retyped(const eg__retyping *retyping, const eg_step_cost *cost);
+
 /* Factors >= 0 for which the sum over the cases of ((terms * factors - time) / scale)^2 is least. */
 void eg__fit_factors(size_t count, const double (*terms)[EG__TERMS], const double *times,
                      const double *scales, double factors[EG__TERMS]);

@@ -46,6 +46,40 @@ eg_metric eg_chip_ceiling(const eg_chip_row *row, eg_need need) {
     return eg__metric_unavailable(unit, "the chip table is blank");
 }
 
+/* ---- this machine */
+static eg_metric host_ceiling(const eg_chip *chip, const eg_ceilings *ceilings, eg_need need) {
+    const need_row *row = &needs[need];
+    if (need == EG_NEED_MEMORY && chip->memory_bytes)
+        return eg__metric((double)chip->memory_bytes * row->scale, row->unit, EG_COUNTED, "system");
+    if (need == EG_NEED_MEMORY)
+        return eg__metric_unavailable(row->unit, "the system does not tell its memory");
+    if (chip->in_table) return eg_chip_ceiling(&chip->row, need);
+    if (!ceilings) return eg__metric_unavailable(row->unit, "the ceilings were not measured");
+    eg_metric m = need == EG_NEED_COMPUTE ? ceilings->fma_all : ceilings->dram_all;
+    if (need == EG_NEED_COMPUTE) m.value *= row->scale;
+    m.unit = row->unit;
+    return m;
+}
+
+eg_status eg_requirement_host(const eg_chip *chip, const eg_ceilings *ceilings, eg_need need,
+                              eg_requirement *out, eg_metric *ceiling, eg_error *error) {
+    eg_preset preset;
+    if (!chip || !out || (unsigned)need >= NEEDS)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no chip, no place, or no requirement %d",
+                        (int)need);
+    const eg_metric most = host_ceiling(chip, ceilings, need);
+    eg_status status = eg_preset_host(chip, ceilings, &preset, error);
+    if (!status) status = eg_requirement_of(preset.tier, need, out, error);
+    if (ceiling) *ceiling = most;
+    if (status || chip->in_table) return status;
+    if (most.provenance == EG_UNAVAILABLE)
+        return eg__fail(error, EG_ERR_UNSUPPORTED, "no requirement of %s: %s", needs[need].name,
+                        most.source);
+    out->minimum = most.value * (need == EG_NEED_MEMORY ? 0.5 : 0.75);
+    out->target = most.value * (need == EG_NEED_MEMORY ? 0.75 : 0.9);
+    return EG_OK;
+}
+
 const char *eg_check_name(eg_check check) {
     static const char *const names[] = {
 #define EG_CHECK_TEXT(name, text) text,

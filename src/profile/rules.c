@@ -36,13 +36,21 @@ static bool data_type(const eg__facts *f, eg_finding *out) {
     return true;
 }
 
+unsigned eg__size_suggested(unsigned columns) {
+    unsigned power = 1;
+    if (columns > 64) return (columns + 63) / 64 * 64;
+    while (power < columns) power *= 2;
+    return power < 16 ? 16 : power;
+}
+
 static bool sizes(const eg__facts *f, eg_finding *out) {
     if (!(f->odd_share > 0.1)) return false;
     snprintf(out->text, sizeof out->text,
              "%.0f %% of the time are products whose columns are no multiple of 16, such as %s",
              100 * f->odd_share, f->odd_shape);
     snprintf(out->action, sizeof out->action,
-             "sizes that are powers of two or multiples of 64 fill the vectors");
+             "powers of two and multiples of 64 fill the vectors: %u instead of %u",
+             eg__size_suggested(f->odd_columns), f->odd_columns);
     out->gain = NAN;
     return true;
 }
@@ -80,9 +88,15 @@ static bool cache(const eg__facts *f, eg_finding *out) {
 }
 
 static bool memory(const eg__facts *f, eg_finding *out) {
-    if (!(f->memory_available > 0) || f->peak_memory < 0.9 * f->memory_available) return false;
-    snprintf(out->text, sizeof out->text, "%.0f %% of the available memory is taken",
-             100 * f->peak_memory / f->memory_available);
+    const bool budget = f->memory_budget > 0 && f->peak_memory > f->memory_budget;
+    if (!budget && (!(f->memory_available > 0) || f->peak_memory < 0.9 * f->memory_available))
+        return false;
+    if (budget)
+        snprintf(out->text, sizeof out->text, "%.1f GB are taken, the budget is %.1f",
+                 f->peak_memory * 1e-9, f->memory_budget * 1e-9);
+    else
+        snprintf(out->text, sizeof out->text, "%.0f %% of the available memory is taken",
+                 100 * f->peak_memory / f->memory_available);
     snprintf(out->action, sizeof out->action, "halve the batch, or give --memory when training");
     out->gain = NAN;
     return true;

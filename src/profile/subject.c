@@ -4,22 +4,34 @@
 
 #include <string.h>
 
+static eg_status build(void *user, eg_graph *graph, const uint64_t *dimensions,
+                       size_t dimension_count, eg_output *outputs, size_t room, size_t *count,
+                       eg_error *error) {
+    const eg_model_options how = {.batch = dimensions[0], .time = dimensions[1], .spans = 1};
+    eg_model_nodes nodes = {0};
+    (void)dimension_count;
+    (void)room;
+    eg_status status = eg_model_build(user, graph, &how, &nodes, error);
+    outputs[0] = (eg_output){"y", nodes.y};
+    *count = 1;
+    return status;
+}
+
 eg_status eg__subject_compile(eg__subject *s, eg_model *model, const eg_profile_options *o,
                               eg_error *error) {
-    const eg_model_options how = {
-        .batch = o->batch ? o->batch : 1, .time = o->seq ? o->seq : 1, .spans = 1};
-    eg_graph *graph = NULL;
-    eg_model_nodes nodes;
+    const eg_session_options how = {.programs = 1,
+                                    .compile = {.passes = o->no_compile ? "none" : NULL}};
     *s = (eg__subject){.context = model->context};
-    eg_status status = eg_graph_create(s->context, &graph, error);
-    if (!status) status = eg_model_build(model, graph, &how, &nodes, error);
-    if (!status) {
-        const eg_output output = {"y", nodes.y};
-        const eg_compile_options passes = {.passes = o->no_compile ? "none" : NULL};
-        status = eg_compile(s->context, graph, 1, &output, &passes, &s->program, error);
-    }
-    eg_graph_destroy(graph);
+    s->dimensions[0] = o->batch ? o->batch : 1;
+    s->dimensions[1] = o->seq ? o->seq : 1;
+    eg_status status = eg_session_create(s->context, build, model, &how, &s->session, error);
+    if (!status) status = eg_session_program(s->session, s->dimensions, 2, &s->program, error);
+    if (status) eg__subject_close(s);
     return status;
+}
+
+eg_status eg__subject_instance(eg__subject *s, eg_instance **out, eg_error *error) {
+    return eg_session_instance(s->session, s->dimensions, 2, out, error);
 }
 
 static eg_status bind_inputs(eg__subject *s, eg_error *error) {
@@ -44,18 +56,18 @@ static eg_status bind_inputs(eg__subject *s, eg_error *error) {
 
 eg_status eg__subject_prepare(eg__subject *s, eg_model *model, eg_error *error) {
     eg_tensor y;
-    eg_status status = eg_weights_create(s->program, &s->weights, error);
-    if (!status) status = eg_model_weights(model, s->weights, error);
-    if (!status) status = eg_instance_create(s->program, s->weights, &s->instance, error);
+    eg_weights *weights;
+    eg_status status = eg_session_weights(s->session, &weights, error);
+    if (!status) status = eg_model_weights(model, weights, error);
+    if (!status) status = eg__subject_instance(s, &s->instance, error);
     if (!status) status = bind_inputs(s, error);
     if (!status) status = eg_instance_output(s->instance, "y", &y, error);
     return status;
 }
 
 void eg__subject_close(eg__subject *s) {
-    eg_instance_destroy(s->instance);
-    eg_weights_destroy(s->weights);
     eg_program_release(s->program);
+    eg_session_destroy(s->session);
     for (size_t i = 0; i < s->input_count; i++) eg_tensor_release(s->context, &s->inputs[i]);
     *s = (eg__subject){0};
 }

@@ -4,11 +4,13 @@
 
 #include "elegans/model.h"
 #include "elegans/profile.h"
+#include "elegans/session.h"
 
 typedef struct eg__subject {
     eg_context *context;
+    eg_session *session;    /* has the program, its weights and its instance */
+    uint64_t dimensions[2]; /* batch, length */
     eg_program *program;
-    eg_weights *weights;
     eg_instance *instance;
     eg_tensor inputs[4]; /* x, timespans: numbers that mean nothing */
     size_t input_count;
@@ -18,6 +20,8 @@ eg_status eg__subject_compile(eg__subject *out, eg_model *model, const eg_profil
                               eg_error *error);
 /* Weights, an instance, inputs and outputs. */
 eg_status eg__subject_prepare(eg__subject *subject, eg_model *model, eg_error *error);
+/* Asks the session anew, as somebody would who gets a batch of any shape. */
+eg_status eg__subject_instance(eg__subject *subject, eg_instance **out, eg_error *error);
 void eg__subject_close(eg__subject *subject); /* all zero is fine; also after a failure */
 
 #endif

@@ -53,9 +53,9 @@ static void say_event(output *o, const eg_profile *p, const eg_record_event *e,
     const double begin = recorded_at(p, e->begin), length = (double)(e->end - e->begin) / 1000;
     say(o,
         ",\n{\"name\":\"%s %s\",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%.3f,\"dur\":%.3f,\"pid\":1,"
-        "\"tid\":%u,\"args\":{\"step\":%u,\"shape\":\"%s\",\"run\":%u",
+        "\"tid\":%u,\"args\":{\"step\":%u,\"shape\":\"%s\",\"run\":%llu",
         row->operation, row->kernel, row->inside ? "scan" : "run", begin, length, e->thread,
-        e->step, row->shape, e->run);
+        e->step, row->shape, (unsigned long long)e->run);
     if (e->time != UINT32_MAX) say(o, ",\"time\":%u", e->time);
     if (e->parts > 1) say(o, ",\"threads\":%u", e->parts);
     if (row->text[0]) say(o, ",\"does\":\"%s\"", row->text);

@@ -1,5 +1,6 @@
 /* Where a loss that is not finite comes from: the step is done again node by node. */
 #include "train/trainer.h"
+#include "graph/round.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@ static const float *values_of(const eg_trainer *t, const eg__node *node) {
     if (strcmp(name, "weight") == 0) return b->weight;
     if (strcmp(name, "timespans") == 0) return b->spans;
     if (strcmp(name, "lengths") == 0) return b->lengths;
+    if (strcmp(name, EG__LOSS_SCALE) == 0) return &t->scale;
     eg_tensor tensor = {0};
     return eg_weights_tensor(t->weights, name, &tensor, NULL) ? NULL : tensor.data;
 }
@@ -38,28 +40,40 @@ static bool bind(hunt *h, uint32_t id) {
     return true;
 }
 
-/* Loss and, if that is finite, the gradients. */
-static eg_status find(hunt *h, eg__culprit *out, eg_error *error) {
-    eg_trainer *t = h->trainer;
-    eg_node outputs[LEAVES], wrt[LEAVES];
-    size_t count = 0;
+/* The whole step as a graph: outputs[0] is the loss, the others are the gradients. */
+static eg_status build(hunt *h, eg_node outputs[LEAVES], size_t *count, eg_error *error) {
+    const eg_trainer *t = h->trainer;
+    const eg_gradient_options all = {0};
+    const eg__compile_options rounding = {.training = true, .products = t->options.dtype};
+    eg_node wrt[LEAVES];
     eg__train_nodes n = {0};
+    *count = 0;
     eg_status status = eg__train_graph(t, h->graph, &n, error);
+    for (uint32_t i = 1; !status && i <= h->graph->size && *count < LEAVES - 1; i++)
+        if (h->graph->nodes[i].op == EG__GRAPH_parameter) wrt[(*count)++] = (eg_node){i};
+    outputs[0] = n.loss;
+    if (!status)
+        status = eg__train_gradient(t, h->graph, &all, n.loss, *count, wrt, outputs + 1, error);
+    if (!status) status = eg__round_products(&h->graph, *count + 1, outputs, &rounding, error);
     for (uint32_t i = 1; !status && i <= h->graph->size; i++) {
         const unsigned op = h->graph->nodes[i].op;
-        if (op != EG__GRAPH_parameter && op != EG__GRAPH_input) continue;
-        if (!bind(h, i)) status = eg__fail(error, EG_ERR_MEMORY, "no memory");
-        else if (op == EG__GRAPH_parameter) wrt[count++] = (eg_node){i};
+        if ((op == EG__GRAPH_parameter || op == EG__GRAPH_input) && !bind(h, i))
+            status = eg__fail(error, EG_ERR_MEMORY, "no memory");
     }
-    if (!status)
-        status =
-            eg__graph_hunt(h->graph, h->count, h->bound, 1, &n.loss, true, t->seed, out, error);
-    if (status || out->node) return status;
-    status = eg_gradient(h->graph, n.loss, count, wrt, outputs, error);
-    if (!status)
-        status =
-            eg__graph_hunt(h->graph, h->count, h->bound, count, outputs, true, t->seed, out, error);
     return status;
+}
+
+/* On the way to the loss and, if that is finite, to the gradients. */
+static eg_status find(hunt *h, eg__culprit *out, eg_error *error) {
+    eg_node outputs[LEAVES];
+    size_t count;
+    eg_status status = build(h, outputs, &count, error);
+    if (!status)
+        status = eg__graph_hunt(h->graph, h->count, h->bound, 1, outputs, true, h->trainer->seed,
+                                out, error);
+    if (status || out->node) return status;
+    return eg__graph_hunt(h->graph, h->count, h->bound, count, outputs + 1, true, h->trainer->seed,
+                          out, error);
 }
 
 /* Batches come first inside of scans, second after the time elsewhere; "" for what has no samples. */
@@ -102,8 +116,13 @@ eg_status eg__train_blame(eg_trainer *t, eg__blame *out, eg_error *error) {
     for (size_t i = 0; i < h.count; i++) eg__memory_give(t->memory, h.bound[i].data);
     eg_graph_destroy(h.graph);
     if (out) out->sample = sample;
-    char loss[40] = "a gradient is not finite";
-    if (!isfinite(t->loss)) snprintf(loss, sizeof loss, "the loss is %g", (double)t->loss);
+    char loss[80] = "a gradient is not finite";
+    if (t->options.dtype == EG_F16)
+        snprintf(loss, sizeof loss, "a gradient is not finite, not even with a loss scale of %g,",
+                 (double)t->scale);
+    if (!isfinite(t->loss))
+        snprintf(loss, sizeof loss, "the loss is %g",
+                 isnan(t->loss) ? NAN : (double)t->loss); /* no sign */
     return eg__fail(error, EG_ERR_FORMAT, "%s after %llu steps%s%s", loss,
                     (unsigned long long)t->steps, what, where);
 }

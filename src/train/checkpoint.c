@@ -24,7 +24,8 @@ static uint64_t hash_options(const eg_fit_options *o) {
                               (double)o->accumulate,
                               (double)(o->seed >> 32),
                               (double)(uint32_t)o->seed,
-                              o->average};
+                              o->average,
+                              (double)o->dtype};
     return eg__hash(EG__HASH_SEED, numbers, sizeof numbers);
 }
 
@@ -158,5 +159,8 @@ eg_status eg__checkpoint_load(eg__fit *f, eg_error *error) {
     f->state = state;
     f->trainer->steps = state.steps;
     f->trainer->seed = state.seed;
+    f->trainer->scale = (float)state.scale;
+    f->trainer->good = state.good;
+    f->trainer->skipped = state.skipped;
     return EG_OK;
 }

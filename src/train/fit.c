@@ -112,7 +112,10 @@ static bool tell(eg__fit *f, eg_fit_event event) {
                          .seconds = seconds,
                          .seconds_left = NAN,
                          .samples_per_second = epoch > 0 ? (double)f->samples / epoch : NAN,
-                         .resumed = f->resumed};
+                         .resumed = f->resumed,
+                         .dtype = f->options.dtype,
+                         .scale = (double)f->trainer->scale,
+                         .skipped = f->trainer->skipped};
     p.loss = ended                ? f->history[s->history_count - 1].loss
              : s->loss_weight > 0 ? s->loss_sum / s->loss_weight
                                   : NAN;
@@ -131,6 +134,9 @@ static eg_status save(eg__fit *f, bool now, bool *stop, eg_error *error) {
                                          : seconds_since(f->saved) >= wait;
     if (!now && !due) return EG_OK;
     f->state.seed = f->trainer->seed;
+    f->state.scale = (double)f->trainer->scale;
+    f->state.good = f->trainer->good;
+    f->state.skipped = f->trainer->skipped;
     eg_status status = eg__checkpoint_save(f, error);
     if (status) return status;
     f->saved = eg_clock_ns();
@@ -164,7 +170,7 @@ static eg_status update(eg__fit *f, eg_error *error) {
     f->rate = f->trainer->options.optimizer.learning_rate * (factor > 0 ? factor : 1e-12);
     f->state.rate = f->rate;
     eg_status status = eg_trainer_update(f->trainer, f->rate, &result, error);
-    if (status) return status;
+    if (status || result.skipped) return status;
     f->state.steps++;
     f->norm = result.gradient_norm;
     f->state.norm_sum += result.gradient_norm;
@@ -351,6 +357,8 @@ eg_status eg_fit(eg_model *model, const eg_data *training, const eg_data *valida
     if (!status) {
         out->epochs = f.state.epoch;
         out->steps = f.state.steps;
+        out->skipped = f.trainer->skipped;
+        out->scale = (double)f.trainer->scale;
         out->batch_size = f.state.batch_size;
         out->best = f.state.best;
         out->best_epoch = f.state.best_epoch;

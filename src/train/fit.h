@@ -17,8 +17,10 @@ typedef struct eg__fit_state {
     double best, validation;
     double loss_sum, loss_weight, norm_sum, norms; /* of the epoch so far */
     double rate;                                   /* of the last update */
+    double scale;                                  /* of the loss */
+    uint64_t good, skipped;
 } eg__fit_state;
-enum { EG__FIT_VERSION = 1, EG__FIT_WORDS = sizeof(eg__fit_state) / 8 };
+enum { EG__FIT_VERSION = 2, EG__FIT_WORDS = sizeof(eg__fit_state) / 8 };
 
 typedef struct eg__fit {
     eg_model *model;

@@ -14,7 +14,8 @@ static eg_status try(eg__fit *f, uint64_t batch, uint64_t kept, eg_error *error)
                    (validation.steps && validation.steps < f->data.steps),
         .loss = o->loss,
         .optimizer = o->optimizer,
-        .memory = kept};
+        .memory = kept,
+        .dtype = o->dtype};
     eg_trainer *t;
     eg_status status = eg_trainer_create(f->model, &options, &t, error);
     if (status) return status;

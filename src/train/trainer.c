@@ -53,6 +53,7 @@ static void *memory_of(eg_trainer *t, const char *name) {
                  {"weight", t->used->weight},
                  {"timespans", t->used->spans},
                  {"lengths", t->used->lengths},
+                 {EG__LOSS_SCALE, &t->scale},
                  {"loss", &t->loss},
                  {"y", t->outputs}};
     for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
@@ -129,6 +130,7 @@ eg_status eg_trainer_create(const eg_model *model, const eg_train_options *optio
     t->options = *options;
     if (!t->options.batch) t->options.batch = 1;
     if (!t->options.time) t->options.time = 1;
+    t->scale = t->options.dtype == EG_F16 ? 0x1p16f : 1;
     eg_model_info_get(model, &t->info);
     t->batch.target_size = options->loss == EG_LOSS_CLASSES ? 1 : t->info.outputs;
     eg_status status = create(t, error);
@@ -158,11 +160,14 @@ const eg_program *eg_trainer_program(const eg_trainer *t) { return t->program; }
 eg_status eg_trainer_gradient(eg_trainer *t, eg_train_result *out, eg_error *error) {
     if (!t->program) return eg__fail(error, EG_ERR_ARGUMENT, "a trainer that only evaluates");
     const eg_run_options options = {.seed = ++t->seed};
+    if (t->added && !t->summed) { /* one gradient alone is its own sum */
+        memcpy(t->sum, t->gradients, t->count * sizeof *t->sum);
+        t->summed = true;
+    }
     eg_status status = eg_run(t->instance, &options, error);
     if (status) return status;
     if (!isfinite(t->loss)) return eg__train_blame(t, NULL, error);
-    for (size_t i = 0; i < t->count; i++)
-        t->sum[i] = t->added ? t->sum[i] + t->gradients[i] : t->gradients[i];
+    for (size_t i = 0; t->summed && i < t->count; i++) t->sum[i] += t->gradients[i];
     t->added++;
     if (out) out->loss = t->loss;
     return EG_OK;
@@ -188,19 +193,49 @@ static void constrain(eg_trainer *t) {
     }
 }
 
+/* ---- the scale of the loss. Powers of two: what they multiply is not rounded. */
+#define SCALE_LEAST 0x1p-14f
+#define SCALE_MOST  0x1p24f
+enum { SCALE_AFTER = 2000 }; /* updates; more often would cost as many skipped ones */
+
+static eg_status skip(eg_trainer *t, eg_error *error) {
+    if (t->options.dtype != EG_F16 || t->scale <= SCALE_LEAST)
+        return eg__train_blame(t, NULL, error);
+    t->scale /= 2;
+    t->good = t->added = 0;
+    t->skipped++;
+    return EG_OK;
+}
+
+static void scale_grow(eg_trainer *t) {
+    if (t->options.dtype != EG_F16 || ++t->good < SCALE_AFTER || t->scale >= SCALE_MOST) return;
+    t->scale *= 2;
+    t->good = 0;
+}
+
 eg_status eg_trainer_update(eg_trainer *t, double learning_rate, eg_train_result *out,
                             eg_error *error) {
     if (!t->added) return eg__fail(error, EG_ERR_ARGUMENT, "no gradient since the last update");
     const eg_optimizer *o = &t->options.optimizer;
-    const double norm = eg__norm(t->context->threads, t->sum, t->count) / (double)t->added;
-    double scale = 1 / (double)t->added;
-    if (!isfinite(norm)) return eg__train_blame(t, NULL, error);
+    const double divisor = (double)t->added * (double)t->scale;
+    float *sum = t->summed ? t->sum : t->gradients;
+    const double norm = eg__norm(t->context->threads, sum, t->count) / divisor;
+    double scale = 1 / divisor;
+    eg_train_result ignored;
+    if (!out) out = &ignored;
+    out->gradient_norm = isfinite(norm) ? norm : NAN;
+    out->skipped = !isfinite(norm);
+    if (out->skipped) {
+        eg_status status = skip(t, error);
+        out->scale = (double)t->scale;
+        return status;
+    }
     if (o->clip_norm > 0 && norm > o->clip_norm) scale *= o->clip_norm / norm;
     eg_status status = eg_weights_begin(t->weights, 1, error);
     if (status) return status;
     const eg__optimizer_args args = {t->count,
                                      eg_weights_all(t->weights).data,
-                                     t->sum,
+                                     sum,
                                      t->first,
                                      t->second,
                                      ++t->steps,
@@ -210,7 +245,9 @@ eg_status eg_trainer_update(eg_trainer *t, double learning_rate, eg_train_result
     constrain(t);
     eg_weights_end(t->weights);
     t->added = 0;
-    if (out) out->gradient_norm = norm;
+    t->summed = false;
+    scale_grow(t);
+    out->scale = (double)t->scale;
     return EG_OK;
 }
 

@@ -16,13 +16,18 @@ struct eg_trainer {
     eg_instance *instance, *forward_instance;
     size_t count; /* floats of all parameters, with the gaps between them */
     float *gradients, *sum, *first, *second; /* in the order of the weights */
-    eg_train_batch batch;                    /* its own */
+    bool
+        summed; /* the sum is in `sum`; else it is the gradient of the only run, or there is none */
+    eg_train_batch batch; /* its own */
     const eg_train_batch *used;
     float *outputs, loss;
     uint64_t steps, added, seed; /* updates; gradients in the sum; of dropout */
+    float scale;                 /* of the loss that gradients are of; 1 where nothing is scaled */
+    uint64_t good, skipped;      /* updates since the scale changed; those that were not made */
 };
 
 /* ---- trainer_program.c */
+#define EG__LOSS_SCALE "loss_scale" /* the name of that input */
 typedef struct eg__train_nodes {
     eg_model_nodes model;
     eg_node target, weight, loss;
@@ -30,6 +35,10 @@ typedef struct eg__train_nodes {
 /* The model and its loss. */
 eg_status eg__train_graph(const eg_trainer *t, eg_graph *graph, eg__train_nodes *out,
                           eg_error *error);
+/* The gradients of that loss, times the scale where there is one: an input then. */
+eg_status eg__train_gradient(const eg_trainer *t, eg_graph *graph,
+                             const eg_gradient_options *options, eg_node loss, size_t count,
+                             const eg_node *wrt, eg_node *out, eg_error *error);
 eg_status eg__train_compile(eg_trainer *t, eg_error *error);
 /* Bytes of all that a trainer with compiled programs takes, with `batches` batches. */
 uint64_t eg__train_bytes(const eg_trainer *t, uint64_t batches);

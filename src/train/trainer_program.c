@@ -22,6 +22,15 @@ eg_status eg__train_graph(const eg_trainer *t, eg_graph *g, eg__train_nodes *out
     return eg_graph_check(g, error);
 }
 
+eg_status eg__train_gradient(const eg_trainer *t, eg_graph *g, const eg_gradient_options *options,
+                             eg_node loss, size_t count, const eg_node *wrt, eg_node *out,
+                             eg_error *error) {
+    if (t->options.dtype == EG_F16) /* bf16 reaches as far as f32 */
+        loss = eg_mul(g, loss, eg_input(g, EG__LOSS_SCALE, EG_F32, 0, NULL));
+    return eg_gradient_with(g, options, loss, count, wrt, out, error);
+}
+
+/* In f32 whatever the training's type: it tells of the model that is kept. */
 static eg_status compile_forward(eg_trainer *t, eg_error *error) {
     eg_graph *g;
     eg__train_nodes n = {0};
@@ -57,10 +66,10 @@ static eg_status compile_gradient(eg_trainer *t, eg_error *error) {
         }
     }
     const eg_gradient_options gradient = {.memory = t->options.memory};
-    if (!status) status = eg_gradient_with(g, &gradient, n.loss, count, wrt, d, error);
+    if (!status) status = eg__train_gradient(t, g, &gradient, n.loss, count, wrt, d, error);
     outputs[0] = (eg_output){"loss", n.loss};
     for (size_t i = 0; i < count; i++) outputs[i + 1] = (eg_output){names[i], d[i]};
-    const eg_compile_options training = {.training = 1};
+    const eg_compile_options training = {.training = 1, .products = t->options.dtype};
     if (!status)
         status = eg_compile(t->context, g, count + 1, outputs, &training, &t->program, error);
     eg_graph_destroy(g);

@@ -5,3 +5,12 @@ elegans export cfc:8,in=2,bidirectional=sum -o firmware; echo "exit $?"
 elegans export cfc:8,in=2 -o firmware --name "not a name"; echo "exit $?"
 elegans export cfc:8,in=2; echo "exit $?"
 elegans export cfc:8,in=2 -o firmware --to rust; echo "exit $?"
+# in small numbers; last digits differ between C libraries
+elegans convert cfc:autoncp:12:2,in=3,seed=1 -o wide.safetensors > /dev/null
+elegans quantize wide.safetensors --to int8 -o small.safetensors > /dev/null
+elegans export wide.safetensors -o firmware --name wide | grep -E "weights|working"
+elegans export small.safetensors -o firmware --name small --against wide.safetensors | sed -E 's/(outputs off by ).* dB +/\1LITTLE /' | head -n 6
+cc -std=c99 -Wall -Werror -O1 -c firmware/small.c -o small.o && echo compiled
+elegans export small.safetensors -o firmware --against wide.safetensors --json | grep -E '"(weight_bytes|against|data|samples|max|snr)"'
+elegans export small.safetensors -o firmware --against cfc:8,in=2; echo "exit $?"
+elegans export small.safetensors -o firmware --against nothing.safetensors; echo "exit $?"

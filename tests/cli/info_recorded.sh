@@ -6,6 +6,11 @@ recorded() {
 recorded m1-asahi
 recorded m2-max-macos
 recorded server-2s
+# presets: by value, and by rule
+elegans info --preset all
+elegans info --preset "Apple M1"
+elegans info --preset M3 --json
+elegans info --preset M99; echo "exit $?"
 elegans info --root "$fixtures/chip/pi5" --threads 1 --json | sed -n '/"kinds"/,/\]/p' | grep -v '"source"'
 elegans info --root "$fixtures/chip/broken-empty" 2>&1 | sed "s#$fixtures#FIXTURES#"
 elegans info --root "$fixtures/chip/broken-empty" >/dev/null 2>&1; echo "exit $?"

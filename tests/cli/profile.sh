@@ -6,6 +6,7 @@ for name in time_mean samples_per_second tflops peak_memory peak_usage unified_p
     grep -q "\"$name\"" p.json || echo "no $name"
 done
 grep -c '"provenance"' p.json | awk '{ print ($1 > 40 ? "provenance everywhere" : $1) }'
+elegans profile cfc:autoncp:12:3,in=4 --batch 4 --seq 6 --runs 20 | grep -o "steps add up to .* of the run\|cache hits *[0-9.]* programs *counted" | sed 's/[0-9]*\.[0-9] %/N %/; s/  */ /g'
 head -c 40 trace.json; echo; grep -c '"ph":"X"' trace.json | awk '{ print ($1 > 100 ? "events" : $1) }'; cut -d' ' -f1 stacks.txt | sort -u | head -n 2
 echo "# memory over time"
 elegans profile cfc:autoncp:12:3,in=4 memory --batch 4 --seq 6 --runs 20 > m.txt
@@ -20,11 +21,29 @@ elegans report run.json -o report.html; grep -o '<h2>[A-Za-z ]*' report.html | s
 elegans profile cfc:3,in=2 --runs 5 --device M1,"M4 Max" --output devices.json > /dev/null
 elegans report devices.json -o devices.html; grep -o 'aria-label="[^"]*"' devices.html; grep -c ', modelled</text>' devices.html; grep -c ', measured</text>' devices.html
 elegans report run.json --basic | grep -c Recommendations; elegans report run.json --markdown | sed -n '1p;/^## [OFHM]/p' | grep -v Opti
-elegans report devices.json --markdown | sed -n '/^## Mem/,/^## H/p;/^## On/,/^## B/p' | awk -F'|' 'NF > 4 { print $2, $(NF - 1) }' | sed 's/[0-9.]* [KM]*i*B//; s/  */ /g'
+elegans report devices.json --markdown | sed -n '/^## Mem/,/^## H/p;/^## On/,/^## R/p' | awk -F'|' 'NF > 4 { print $2, $(NF - 1) }' | sed 's/[0-9.]* [KM]*i*B//; s/  */ /g'
 echo "# several ways"
-elegans profile cfc:3,in=2 --runs 10 --sweep batch=1,4 | sed -n '1p;3,4p' | awk '{ print $1 }'
+elegans profile cfc:3,in=2 --runs 10 --sweep batch=1,4 | sed -n '1p;3,4p' | awk '{ print $1, $2, $3 }' | sed 's/ this machine.*//'
+elegans profile cfc:3,in=2 --runs 10 --sweep seq=2,3,type=f32,f16 --batch 5 | sed -n '3,6p' | awk '{ print $1, $2, $3, $NF }'
 elegans profile cfc:3,in=2 --runs 5 --ablation --json | grep -c '"compiled"' | awk '{ print ($1 >= 2 ? "ways" : $1) }'
 elegans profile cfc:3,in=2 --runs 5 --device M1,"M1 Ultra" | sed -n '/^on other/,$p' | awk '{ print $1, $2 }' | sed 's/ [0-9].*//' | grep -v '^compute\|^bandwidth'
+echo "# a grid, of other chips: nothing is measured"
+elegans profile cfc:autoncp:12:3,in=4 --grid --seq 4 --device M1,'M1 Max' > grid.txt
+sed -n 's/.*  *\(M1.*\), up to/\1, up to/p' grid.txt; awk '$NF == "*" { print $1, $2, $3 }' grid.txt; grep -c '^ .*cores' grid.txt; grep '^+' grid.txt | cut -c1-20
+elegans profile cfc:autoncp:12:3,in=4 --grid --seq 4 --device M1 | awk 'length($0) > 90 || / $/ { print "bad: " $0 }'
+elegans profile cfc:autoncp:12:3,in=4 --sweep batch=1,4096 --device M1 --memory 1M | sed -n '/^which/,$p' | sed -n 2p
+elegans profile cfc:autoncp:12:3,in=4 --sweep batch=8 --device M1 --memory 1 | sed -n '/^which/,$p' | sed -n 2p | sed 's/takes.*/takes/'
+elegans profile cfc:autoncp:12:3,in=4 --grid --device M1 --json > g.json; grep -c '"best": true' g.json; grep -c '"provenance": "modelled"' g.json | awk '{ print ($1 > 50 ? "modelled" : $1) }'; grep -o '"batch_*[a-z]*": 64' g.json | sort -u
+elegans quantize cfc:64,in=32,seed=1 --to int8 -o q.safetensors > /dev/null; elegans profile q.safetensors --grid --device M1 | awk '$NF == "*" || $NF == "cores" { print $2, $3 }'
+elegans profile cfc:3,in=2 --sweep type=int8,int4 --device M1 | awk '$NF == "*" { print $2, $3 }'
+elegans profile q.safetensors --sweep type=int8 --device M1; echo "exit $?"
+echo "# ratios"
+for name in compute bandwidth memory cache engine controller power; do grep -q "\"name\": \"$name\"" p.json || echo "no $name"; done
+elegans profile cfc:3,in=2 --runs 5 | sed -n '/^ratios/,/^$/p' | awk '{ print $1 }'
+elegans report run.json --markdown | sed -n '/^## Ratios/,/^$/p' | head -n 1; elegans report run.json | grep -c '<td>controller</td>'
+echo "# the machine, and a checklist"
+elegans diagnose --threads 1 | sed 1d | awk '{ print substr($0, 6, 17) }' | sed 's/ *$//' | grep -v '^$\|list$'
+elegans diagnose cfc:3,in=2 --json | grep -c '"health"'
 elegans profile cfc:3,in=2 --runs 5 --schedule 1,1,3,2 --steps --sort flops --top 2 | sed -n '/^steps/,/^$/p' | wc -l
 echo "# baselines"
 elegans baseline save --history h.db first cfc:3,in=2 --runs 30 | sed -n 1p
@@ -39,8 +58,22 @@ elegans profile; echo "exit $?"
 elegans profile cfc:3,in=2 everything; echo "exit $?"
 elegans profile cfc:3,in=2 --sort colour; echo "exit $?"
 elegans profile cfc:3,in=2 --schedule 1,2; echo "exit $?"
-elegans profile cfc:3,in=2 --sweep seq=3; echo "exit $?"
+elegans profile cfc:3,in=2 --sweep width=3; echo "exit $?"
+elegans profile cfc:3,in=2 --sweep batch=0; echo "exit $?"
+elegans profile cfc:3,in=2 --sweep type=f32,f31; echo "exit $?"
+elegans profile cfc:3,in=2 --sweep type=i32 --device M1; echo "exit $?"
+elegans profile cfc:3,in=2 --grid --device M99; echo "exit $?"
+elegans profile cfc:3,in=2 --grid --memory lots; echo "exit $?"
+elegans profile cfc:3,in=2 --memory 1M; echo "exit $?"
 elegans profile cfc:3,in=2 --device M99 --runs 3 > /dev/null; echo "exit $?"
+elegans profile cfc:3,in=2 --schedule 0,0,2000000,1; echo "exit $?"
+elegans profile cfc:3,in=2 --schedule 0,0,1000000,1000000; echo "exit $?"
+elegans profile cfc:3,in=2 --runs 100000000; echo "exit $?"
+elegans profile cfc:3,in=2 --batch 0; echo "exit $?"
+elegans profile cfc:3,in=2 --batch 4611686018427387904; echo "exit $?"
+elegans profile cfc:3,in=2 --top 0; echo "exit $?"
+elegans profile cfc:3,in=2 --device M1,,M2; echo "exit $?"
+elegans profile cfc:3,in=2 --runs 3 --trace nowhere/trace.json > kept.txt; echo "exit $?"; grep -c '^operations' kept.txt
 elegans profile nothing.safetensors; echo "exit $?"
 elegans report nothing.json; echo "exit $?"
 printf '{"a": 1}' > bad.json; elegans report bad.json; echo "exit $?"
@@ -49,5 +82,11 @@ elegans baseline keep x; echo "exit $?"
 elegans baseline save --history h.db x; echo "exit $?"
 elegans baseline compare --history h.db nobody; echo "exit $?"
 elegans baseline delete --history h.db nobody; echo "exit $?"
+elegans baseline delete --history h.db first second; echo "exit $?"
+elegans baseline list --history h.db first; echo "exit $?"
+elegans baseline compare --history h.db first --rounds 100000; echo "exit $?"
 elegans history nobody --history h.db; echo "exit $?"
 printf 'this is no database, but it is long enough to look like a file of one' > bad.db; elegans baseline list --history bad.db; echo "exit $?"
+elegans baseline save --history bad.db x cfc:3,in=2 --runs 3; echo "exit $?"; wc -c < bad.db | tr -d ' '
+elegans baseline save --history nowhere/h.db x cfc:3,in=2 --runs 3; echo "exit $?"
+elegans history --history . ; echo "exit $?"

@@ -1,5 +1,5 @@
 # times differ from run to run, and last digits between C libraries
-tidy() { sed -E 's/^(  a run +)[^,]*, was [^ ]+ [a-z]+/\1TIME/; s/(outputs off by ).* dB/\1LITTLE/'; }
+tidy() { sed -E 's/^(  a run +)[^,]*, was [^ ]+ [a-z]+ +/\1TIME /; s/(outputs off by ).* dB +/\1LITTLE /'; }
 elegans convert cfc:autoncp:12:2,in=3,seed=1 -o policy.safetensors > /dev/null
 elegans quantize policy.safetensors --to int8 -o a.safetensors --isa ref | tidy
 elegans quantize policy.safetensors --to int4 --block 8 --symmetric --keep time_a,layer_2 -o b.safetensors --isa ref | tidy

@@ -24,6 +24,20 @@ printf '{"data": "room.csv", "target": ["who"], "time": "when", "window": 20, "m
 elegans train room.json --rate 0.02 --model cfc:autoncp:16:4 --output c.safetensors > /dev/null; cmp room.safetensors c.safetensors && echo same
 elegans train room.json --rate 0.02 --model cfc:autoncp:16:4 --output d.safetensors --resume > /dev/null; cmp room.safetensors d.safetensors && echo same
 elegans train room.json --rate 0.03 --model cfc:autoncp:16:4 --output d.safetensors --resume; echo "exit $?"
+echo "# products of halves: as good, the same bits after a stop, and a loss too large is scaled down"
+for type in bf16 f16; do
+    elegans train $say --model cfc:autoncp:16:4 --dtype $type --output half.safetensors --log half.jsonl --json 2> said.txt > half.json; progress < said.txt | tail -n 1
+    grep -e '"dtype"' -e '"loss_scale"' -e '"skipped"' half.json; grep -o '"dtype":"[a-z0-9]*"\(,"loss_scale":[0-9.]*,"skipped":[0-9]*\)*' half.jsonl | sort -u
+    for log in log half; do tail -n 1 $log.jsonl | sed 's/.*"loss":\([^,]*\),.*/\1/'; done | awk 'NR == 1 { f32 = $1 } NR == 2 { r = $1 / f32; print (r > 0.99 && r < 1.01 && r != 1 ? "within 1 % of f32" : r) }'
+done
+elegans train $say --model cfc:autoncp:16:4 --dtype f16 --epochs 3 --schedule constant --quiet --output half.safetensors --checkpoint half.checkpoint > /dev/null
+elegans train $say --model cfc:autoncp:16:4 --dtype f16 --schedule constant --quiet --output half.safetensors --checkpoint half.checkpoint --resume > /dev/null
+elegans train $say --model cfc:autoncp:16:4 --dtype f16 --schedule constant --quiet --output all.safetensors > /dev/null; cmp half.safetensors all.safetensors && echo same
+elegans train $say --model cfc:autoncp:16:4 --dtype bf16 --schedule constant --quiet --output half.safetensors --checkpoint half.checkpoint --resume > /dev/null; echo "exit $?"
+awk 'BEGIN { print "x,y"; for (i = 0; i < 300; i++) print i % 7 "," 1000 * (i % 7) }' > large.csv
+elegans train --data large.csv --target y --standardise inputs --window 10 --epochs 2 --dtype f16 --quiet --output half.safetensors | grep -e '^  products' -e '^  loss scale'
+awk 'BEGIN { print "x,y"; for (i = 0; i < 300; i++) print i % 7 "," 1e17 * (i % 7) }' > huge.csv
+elegans train --data huge.csv --target y --standardise inputs --window 10 --epochs 2 --batch 2 --dtype f16 --quiet --output half.safetensors 2>&1 > /dev/null | sed 's/node [0-9]*/node N/; s/sample.*/.../'
 echo "# numbers, ahead, one answer per window, less memory"
 elegans train --data room.csv --inputs warm,light --target light --ahead 2 --last --window 8 --stride 4 --missing drop --epochs 2 --quiet --output n.safetensors --memory 4M --batch auto --optimizer adamw --weight-decay 0.01 --schedule exponential --average 0.9 | figures
 elegans predict n.safetensors --data room.csv | head -n 1; elegans predict n.safetensors --data room.csv | wc -l
@@ -58,6 +72,7 @@ elegans train $say --rate 0; echo "exit $?"
 elegans train $say --momentum 1; echo "exit $?"
 elegans train $say --clip nan; echo "exit $?"
 elegans train $say --optimizer evolution; echo "exit $?"
+elegans train $say --dtype f8; echo "exit $?"
 elegans train $say --whole; echo "exit $?"
 elegans train $say --spans warm; echo "exit $?"
 elegans train $say --validation none --split time; echo "exit $?"

@@ -1,0 +1,150 @@
+/* Diagnosis: every look by a machine that has the fault, one that has not, and one that tells nothing. */
+#include "test.h"
+#include "elegans/elegans.h"
+#include "profile/profile.h"
+
+AREA(diagnose,
+     "every look is good, bad with advice, or unknown with the reason; the checklist is whole")
+
+static eg_metric counted(double value) { return eg__metric(value, NULL, EG_COUNTED, "by hand"); }
+
+static eg_environment healthy(void) {
+    eg_environment e = {.governor = {"performance", EG_COUNTED, "by hand"},
+                        .build = {"optimized", EG_COUNTED, "the build"}};
+    e.cores = counted(4);
+    e.threads = counted(4);
+    e.pinned = counted(4);
+    e.load = counted(0.3);
+    e.pressure_memory = counted(0);
+    e.memory_available = counted(6e9);
+    e.swap_used = counted(0);
+    return e;
+}
+
+static const eg_chip chip = {.name = "by hand", .vendor = "AMD", .memory_bytes = 8000000000};
+
+static const eg_diagnosis_item *item_of(const eg_diagnosis *d, const char *name) {
+    for (size_t i = 0; i < d->count; i++)
+        if (strcmp(d->item[i].name, name) == 0) return &d->item[i];
+    return NULL;
+}
+
+static void check(const eg_environment *e, const char *name, eg_health health, const char *part) {
+    eg_diagnosis d;
+    eg_diagnose(e, &chip, NULL, &d);
+    const eg_diagnosis_item *item = item_of(&d, name);
+    CHECK(item && item->health == health && strstr(item->text, part), "%s: %s '%s', not %s '%s'",
+          name, item ? eg_health_name(item->health) : "", item ? item->text : "none",
+          eg_health_name(health), part);
+    CHECK(!item || (health == EG_HEALTH_BAD) == (item->advice[0] != 0), "%s: advice '%s'", name,
+          item ? item->advice : "");
+}
+
+TEST(diagnose, the_machine) {
+    eg_environment e = healthy();
+    check(&e, "accelerator", EG_HEALTH_GOOD, "no accelerator");
+    check(&e, "memory", EG_HEALTH_GOOD, "25 % of 8.0 GB");
+    check(&e, "governor", EG_HEALTH_GOOD, "performance");
+    check(&e, "other load", EG_HEALTH_GOOD, "0.3 processes");
+    check(&e, "swap", EG_HEALTH_GOOD, "0.0 %");
+    check(&e, "pinned", EG_HEALTH_GOOD, "4 of 4");
+    check(&e, "build", EG_HEALTH_GOOD, "optimized");
+    e.memory_available = counted(0.7e9);
+    check(&e, "memory", EG_HEALTH_BAD, "91 %");
+    e.memory_available = counted(0.9e9);
+    check(&e, "memory", EG_HEALTH_GOOD, "89 %");
+    strcpy(e.governor.text, "powersave");
+    check(&e, "governor", EG_HEALTH_BAD, "powersave");
+    e.load = counted(2.1);
+    check(&e, "other load", EG_HEALTH_BAD, "2.1 processes want 4 cores");
+    e.pressure_memory = counted(2);
+    e.swap_used = counted(3e6);
+    check(&e, "swap", EG_HEALTH_BAD, "2.0 % of the last 10 s; 3 MB on the disk");
+    e.pinned = counted(3);
+    check(&e, "pinned", EG_HEALTH_BAD, "3 of 4");
+    e.threads = counted(1);
+    e.pinned = counted(0);
+    check(&e, "pinned", EG_HEALTH_GOOD, "0 of 1");
+    strcpy(e.build.text, "not optimized");
+    check(&e, "build", EG_HEALTH_BAD, "not optimized");
+    strcpy(e.build.text, "optimized, with sanitizers");
+    check(&e, "build", EG_HEALTH_BAD, "sanitizers");
+}
+
+TEST(diagnose, where_nobody_tells) {
+    eg_environment e = healthy();
+    const eg_metric none = eg__metric_unavailable(NULL, "nobody tells");
+    e.pressure_memory = none;
+    check(&e, "swap", EG_HEALTH_GOOD, "0 MB of all programs");
+    e.swap_used = counted(0.5e9);
+    check(&e, "swap", EG_HEALTH_BAD, "500 MB of all programs");
+    e.swap_used = e.memory_available = e.load = e.pinned = none;
+    e.governor = (eg_fact){"", EG_UNAVAILABLE, "nobody tells"};
+    static const char *const names[] = {"swap", "memory", "other load", "pinned", "governor"};
+    for (size_t i = 0; i < 5; i++) check(&e, names[i], EG_HEALTH_UNKNOWN, "nobody tells");
+    eg_diagnosis d;
+    eg_diagnose(&e, &chip, NULL, &d);
+    const eg_diagnosis_item *denormals = item_of(&d, "denormals");
+    CHECK(denormals && denormals->health != EG_HEALTH_UNKNOWN &&
+              strstr(denormals->text, "measured"),
+          "denormals are measured");
+    eg_chip apple = chip;
+    strcpy(apple.vendor, "Apple");
+    eg_diagnose(&e, &apple, NULL, &d);
+    CHECK(strstr(item_of(&d, "accelerator")->text, "Neural Engine"), "%s",
+          item_of(&d, "accelerator")->text);
+}
+
+static const char *const checklist[] = {"device placement", "data types", "batch size", "fusion",
+                                        "memory access",    "profiling",  "allocation", "cleanup"};
+
+TEST(diagnose, the_checklist) {
+    eg_environment e = healthy();
+    eg_context *context;
+    eg_model *model;
+    eg_profile *profile;
+    eg_error error;
+    eg_diagnosis d;
+    eg_diagnose(&e, &chip, NULL, &d);
+    CHECK(d.count - d.findings == 8, "%zu items", d.count - d.findings);
+    for (size_t i = 0; i < 8; i++) {
+        const eg_diagnosis_item *item = item_of(&d, checklist[i]);
+        CHECK(item &&
+                  (i == 0 || (item->health == EG_HEALTH_UNKNOWN && strstr(item->text, "model"))),
+              "%s without a model", checklist[i]);
+    }
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_model_open(context, "cfc:3,in=2", &model, &error), error);
+    for (int compiled = 0; compiled < 2; compiled++) {
+        const eg_profile_options how = {
+            .runs = 5, .no_ceilings = 1, .no_cache = 1, .no_compile = !compiled};
+        CHECK_OK(eg_profile_model(model, "", &how, &profile, &error), error);
+        eg_diagnose(&e, &chip, profile, &d);
+        for (size_t i = 0; i < 8; i++)
+            CHECK(item_of(&d, checklist[i])->health != EG_HEALTH_UNKNOWN, "%s", checklist[i]);
+        CHECK(item_of(&d, "fusion")->health == (compiled ? EG_HEALTH_GOOD : EG_HEALTH_BAD), "%s",
+              item_of(&d, "fusion")->text);
+        /* what its operations wait for decides about types, batch and copies */
+        for (size_t i = 0; i < profile->operation_count; i++) profile->operations[i].share = 0;
+        profile->operations[0].share = 0.9;
+        profile->operations[0].bound = "DRAM";
+        profile->operations[0].kernel = "copy";
+        profile->metrics[EG_PROFILE_leaked].value = 64;
+        eg_diagnose(&e, &chip, profile, &d);
+        CHECK(item_of(&d, "data types")->health == EG_HEALTH_BAD &&
+                  strstr(item_of(&d, "data types")->advice, "f16"),
+              "%s", item_of(&d, "data types")->text);
+        CHECK(item_of(&d, "memory access")->health == EG_HEALTH_BAD &&
+                  item_of(&d, "cleanup")->health == EG_HEALTH_BAD &&
+                  item_of(&d, "batch size")->health == EG_HEALTH_GOOD,
+              "copies, leaks");
+        profile->operations[0].bound = "overhead";
+        eg_diagnose(&e, &chip, profile, &d);
+        CHECK(item_of(&d, "batch size")->health == EG_HEALTH_BAD &&
+                  item_of(&d, "data types")->health == EG_HEALTH_GOOD,
+              "overhead");
+        eg_profile_destroy(profile);
+    }
+    eg_model_destroy(model);
+    eg_context_destroy(context);
+}
