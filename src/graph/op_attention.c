@@ -61,8 +61,9 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     return EG_OK;
 }
 
-/* Products of d and dv elements per pair, and the exponential (counted as five with what is around it);
- * backwards two products more, by the keys three. */
+/* Per pair: products of d and dv numbers, the scale, the largest, difference to it, exp, sum. Backwards:
+ * three products, by the keys four, and scale, difference, exp, difference to delta, product with it. What
+ * is done once for a query is not counted. */
 static double flops(const eg_graph *graph, const eg__node *node) {
     eg__attention_shape s;
     eg_error error;

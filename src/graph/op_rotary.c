@@ -124,7 +124,10 @@ static void lower(eg__lowering *l, uint32_t id) {
                           .interleaved = node->attributes.index[1] != 0,
                           .back = node->attributes.index[2] != 0};
     step.flops = flops(l->graph, node);
-    step.bytes = 8.0 * (double)eg__node_elements(node);
+    step.bytes = (double)eg__node_elements(node);
+    for (unsigned i = 0; i < node->input_count; i++)
+        step.bytes += (double)eg__node_elements(at(l->graph, node, i));
+    step.bytes *= sizeof(float);
     eg__operand operands[4] = {eg__lower_operand(&step, &x.view, x.stride, true),
                                eg__lower_operand(&step, &y.view, y.stride, true),
                                eg__lower_operand(&step, &f, 1, false)};
