@@ -1,5 +1,5 @@
 /* Attention in graphs: compiled against the definition in double, threads, memory, mistakes, counts. */
-#include "graph/graph.h"
+#include "graph/program.h"
 #include "test.h"
 #include "test_compile.h"
 
@@ -241,6 +241,9 @@ TEST(attention, one_sample_is_shared) {
               (unsigned long long)step.columns);
         CHECK(step.flops == 512.0 * 512 * (4 * 64 + 5), "%g FLOPs", step.flops);
         CHECK(step.bytes == 4.0 * 512 * (64 * 3 + 65), "%g bytes", step.bytes);
+        const eg__step *own = &program->steps[i];
+        CHECK(own->items == 4 && own->grain == 1, "%zu items, at least %zu for a thread",
+              own->items, own->grain);
     }
     CHECK(found, "no step 'attention'");
     eg_program_release(program);

@@ -85,6 +85,29 @@ static void weigh(const attention *x, size_t m, size_t n, uint64_t s, size_t str
 }
 
 /* ---- one item */
+
+/* A row or two read keys and values where they lie. */
+enum { FEW = 2 }; /* as in attention_f32_body.h */
+static void item_few(const attention *x, size_t key, size_t n) {
+    const eg__attention_f32_args *a = x->a;
+    const uint64_t s = x->part[3], sums = x->part[4];
+    for (size_t r = 0; r < x->rows; r++)
+        for (size_t i = 0; i < n; i++) {
+            eg__cache_read_row(x->w, x->part[0] + floats(r * x->wide), a->d, x->lanes);
+            eg__cache_read_row(x->w, key_at(x, K, key + i, a->d), a->d, x->lanes);
+            eg__cache_write(x->w, s + floats(r * KEYS + i), 1);
+        }
+    weigh(x, x->rows, eg__round_up(n, EG__PANEL), s, KEYS, 2);
+    for (size_t r = 0; r < x->rows; r++) {
+        for (size_t i = 0; i < n; i++) {
+            eg__cache_read(x->w, s + floats(r * KEYS + i), 1);
+            eg__cache_read_row(x->w, key_at(x, V, key + i, a->dv), a->dv, x->lanes);
+        }
+        eg__cache_copy_row(x->w, sums + floats(r * x->v_wide), sums + floats(r * x->v_wide), a->dv,
+                           x->lanes);
+    }
+}
+
 static void item_forward(const attention *x, size_t key, size_t n, size_t skipped) {
     const eg__attention_f32_args *a = x->a;
     const size_t wide = eg__round_up(n, EG__PANEL), m = x->rows - skipped;
@@ -171,7 +194,8 @@ static void run_rows(attention *x, size_t item) {
         while (skipped < x->rows &&
                eg__attention_sees(a, a->keys, (x->first + skipped) / x->group).to <= key)
             skipped++;
-        if (forward) item_forward(x, key, eg__min(step, to - key), skipped);
+        if (forward && x->rows <= FEW) item_few(x, key, eg__min(step, to - key));
+        else if (forward) item_forward(x, key, eg__min(step, to - key), skipped);
         else item_dq(x, key, eg__min(step, to - key), skipped);
     }
     if (forward) rows_store(x, a->dv, x->part[4], x->v_wide);
