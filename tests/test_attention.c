@@ -257,23 +257,26 @@ TEST(attention, counts) {
         eg_attention_options options;
         uint64_t queries, keys;
         double pairs; /* of a head */
-    } rows[] = {{{.heads = 2}, 3, 5, 15},
-                {{.heads = 2, .causal = 1}, 3, 5, 3 + 4 + 5},
-                {{.heads = 2, .causal = 1}, 5, 3, 1 + 2 + 3},
-                {{.heads = 2, .window = 2}, 4, 4, 1 + 2 + 2 + 2}};
+        uint64_t samples;
+    } rows[] = {{{.heads = 2}, 3, 5, 15, 3},
+                {{.heads = 2, .causal = 1}, 3, 5, 3 + 4 + 5, 3},
+                {{.heads = 2, .causal = 1}, 5, 3, 1 + 2 + 3, 3},
+                {{.heads = 2, .window = 2}, 4, 4, 1 + 2 + 2 + 2, 3},
+                {{.heads = 2, .window = 3}, 2, 4, 3 + 3, 1},
+                {{.heads = 2, .causal = 1}, UINT64_C(1) << 40, 3, 1, 0}}; /* at once */
     eg_context *context = context_with(1);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         eg_graph *g;
         eg_error error;
         eg_node_info info;
         CHECK_OK(eg_graph_create(context, &g, &error), error);
-        eg_node q = eg_input(g, "q", EG_F32, 3, (uint64_t[]){3, rows[i].queries, 8});
-        eg_node k = eg_input(g, "k", EG_F32, 3, (uint64_t[]){3, rows[i].keys, 8});
+        eg_node q = eg_input(g, "q", EG_F32, 3, (uint64_t[]){rows[i].samples, rows[i].queries, 8});
+        eg_node k = eg_input(g, "k", EG_F32, 3, (uint64_t[]){rows[i].samples, rows[i].keys, 8});
         eg_node y = eg_attention(g, &rows[i].options, q, k, k, none, none);
         CHECK_OK(eg_graph_node(g, y, &info, &error), error); /* a slice of it */
         CHECK_OK(eg_graph_node(g, info.inputs[0], &info, &error), error);
-        CHECK(info.flops == 3 * 2 * rows[i].pairs * (2 * (4 + 4) + 5), "%zu: %g FLOPs", i,
-              info.flops);
+        CHECK(info.flops == (double)rows[i].samples * 2 * rows[i].pairs * (2 * (4 + 4) + 5),
+              "%zu: %g FLOPs", i, info.flops);
         eg_graph_destroy(g);
     }
     eg_context_destroy(context);

@@ -96,6 +96,7 @@ void eg__attention_draw(const eg_graph *graph, const eg__node *node, const doubl
     definition x = {.out = out};
     eg_error error;
     if (eg__attention_shape_of(graph, node, &x.s, &error)) return; /* checked when it was made */
+    if (!eg__node_elements(node)) return;
     eg__attention_f32_args *a = &x.s.args;
     x.q = in[EG__ATTENTION_Q];
     x.k = in[EG__ATTENTION_K];

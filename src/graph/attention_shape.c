@@ -117,11 +117,18 @@ eg_status eg__attention_shape_of(const eg_graph *graph, const eg__node *node,
     return status;
 }
 
+/* 1 + 2 + ... + n, but no term above the limit. */
+static double limited_sum(double n, double limit) {
+    return n <= limit ? n * (n + 1) / 2 : limit * (limit + 1) / 2 + (n - limit) * limit;
+}
+
+/* Without a loop over the queries, of which a value without samples may have any number. */
 double eg__attention_pairs(const eg__attention_shape *s) {
-    double pairs = 0;
-    for (size_t query = 0; query < s->args.queries; query++) {
-        const eg__attention_span sees = eg__attention_sees(&s->args, s->args.keys, query);
-        pairs += (double)(sees.to - sees.from);
-    }
+    const double queries = (double)s->args.queries, keys = (double)s->args.keys;
+    const double limit = s->args.window ? (double)s->args.window : INFINITY;
+    double pairs = queries * keys;
+    if (s->args.causal || s->args.window)
+        pairs =
+            limited_sum(keys, limit) - (keys > queries ? limited_sum(keys - queries, limit) : 0);
     return pairs * (double)s->samples * (double)s->args.heads;
 }

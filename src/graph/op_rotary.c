@@ -84,6 +84,7 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
     const uint64_t d = (uint64_t)node->attributes.index[0], half = d / 2;
     const bool interleaved = node->attributes.index[1] != 0, has = node->input_count > POSITIONS;
     const unsigned rank = has ? at(graph, node, POSITIONS)->rank : 0;
+    if (!eg__node_elements(node)) return;
     const uint64_t rows = node->shape[0] * node->shape[1], heads = node->shape[2] / d;
     for (uint64_t r = 0; r < rows; r++) {
         const double place = (double)(r % node->shape[1]);
