@@ -17,6 +17,8 @@ const group bench_groups[] = {
     {"layernorm", "layer norm with gain and bias, rows x columns", "ns/element", false, 1,
      bench_layernorm},
     {"softmax", "softmax of rows, rows x columns", "ns/element", false, 1, bench_softmax},
+    {"attention", "attention of 12 heads of 64 columns, queries = keys", GFLOPS, true, 1,
+     bench_attention},
     {"gate", "gate of a CfC cell, rows x columns", "ns/element", false, 1, bench_gate},
     {"chain", "add mul sub max min mul add abs mul add", "ns/element", false, 1, bench_chain},
     {"epilogue", "matmul + bias + tanh, m x n x k", "ns", false, 1, bench_epilogue},
@@ -37,8 +39,9 @@ static const char usage[] =
     "  --no-peers     only our kernels and the peak of this machine\n"
     "  --quick        shorter rounds, no square above 1024: 40 seconds instead of 3 minutes\n"
     "  --full         every K with every N in the groups gemm and gemv: some 10 minutes\n"
-    "  --group NAME   only this one: gemm gemv square odd small math layernorm softmax gate chain\n"
-    "                 epilogue mlp mlp_train gru entropy project recorder threads launch\n"
+    "  --group NAME   only this one: gemm gemv square odd small math layernorm softmax attention\n"
+    "                 gate chain epilogue mlp mlp_train gru entropy project recorder threads\n"
+    "                 launch\n"
     "  --rounds N     5 .. 64; a figure is the median over the rounds (default 5)\n"
     "  --isa NAME     our kernels for this instruction set; \"ref\" = portable C\n"
     "  --json FILE    write the results there, too\n";

@@ -2,6 +2,8 @@
 #include "graph_rules.h"
 #include "test.h"
 
+#include <math.h>
+
 #define UNARY(name) \
     static eg_node unary_##name(eg_graph *g, const eg_node *x) { return eg_##name(g, x[0]); }
 EG_UNARY_MAP(UNARY)
@@ -107,6 +109,45 @@ static eg_node scan_synapses(eg_graph *g, const eg_node *x) {
     return eg_add(g, eg_scan_last(g, h),
                   eg_sum(g, eg_scan_stack(g, scan, eg_slice(g, senses, 1, 2, 3)), 1, 0));
 }
+/* ---- attention: heads that share keys, masks, lengths, windows, a query that sees nothing */
+static eg_node build_attention(eg_graph *g, const eg_node *x) {
+    const eg_attention_options o = {.heads = 4, .kv_heads = 2, .causal = 1};
+    return eg_attention(g, &o, x[0], x[1], x[2], (eg_node){0}, (eg_node){0});
+}
+static eg_node build_attention_mask(eg_graph *g, const eg_node *x) {
+    static const float hides[2][4] = {{0.5f, -1, 0.25f, -INFINITY}, {0, 1, -0.5f, 0.75f}};
+    static const int32_t lengths[] = {4, 2};
+    const eg_attention_options o = {.heads = 2, .kv_heads = 1, .scale = 0.7, .dropout = 0.3};
+    return eg_attention(g, &o, x[0], x[1], x[2],
+                        eg_constant(g, &(eg_tensor){EG_F32, 3, {2, 1, 4}, (void *)hides}),
+                        eg_constant(g, &(eg_tensor){EG_I32, 1, {2}, (void *)lengths}));
+}
+static eg_node build_attention_window(eg_graph *g, const eg_node *x) {
+    static const float lengths[] = {4, 1};
+    const eg_attention_options o = {.heads = 2, .window = 2};
+    return eg_attention(g, &o, x[0], x[1], eg_tanh(g, x[1]), (eg_node){0},
+                        eg_constant(g, &(eg_tensor){EG_F32, 1, {2}, (void *)lengths}));
+}
+/* a body that looks at all rows of its state */
+static eg_node scan_attention(eg_graph *g, const eg_node *x) {
+    const eg_attention_options o = {.heads = 2, .causal = 1, .dropout = 0.25};
+    eg_node scan = eg_scan(g, 5, 0), h = eg_scan_carry(g, scan, x[1]);
+    eg_node in = eg_scan_step(g, scan, x[0]);
+    eg_node seen = eg_attention(g, &o, eg_mul(g, in, h), h, in, (eg_node){0}, (eg_node){0});
+    eg_scan_update(g, h, eg_tanh(g, eg_add(g, seen, h)));
+    return eg_add(g, eg_scan_last(g, h), eg_sum(g, eg_scan_stack(g, scan, seen), 1, 0));
+}
+static eg_node build_rotary(eg_graph *g, const eg_node *x) {
+    static const int32_t positions[] = {3, 0, 40};
+    const eg_rotary_options o = {.d = 4};
+    return eg_rotary(g, &o, x[0], eg_constant(g, &(eg_tensor){EG_I32, 1, {3}, (void *)positions}));
+}
+static eg_node build_rotary_pairs(eg_graph *g, const eg_node *x) {
+    static const int32_t first = 7;
+    const eg_rotary_options o = {.d = 6, .base = 50, .interleaved = 1};
+    eg_node at = eg_constant(g, &(eg_tensor){EG_I32, 0, {0}, (void *)&first});
+    return eg_mul(g, eg_rotary(g, &o, x[0], at), eg_rotary(g, &o, x[0], (eg_node){0}));
+}
 /* x used twice, and through two paths */
 static eg_node build_shared(eg_graph *g, const eg_node *x) {
     eg_node y = eg_tanh(g, eg_add(g, x[0], x[1]));
@@ -199,6 +240,17 @@ const graph_rule graph_rules[] = {
     {"place and take", build_place, 2, {V(2, 6, 3), V(2, 2, 3)}, -1, 1},
     {"synapses", build_synapses, 2, {V(3, 2, 3, 4), V(2, 4, 7)}, -1, 1},
     {"scan synapses", scan_synapses, 4, {V(3, 5, 4, 1), V(2, 4, 3), V(2, 4, 7), V(2, 4, 3)}, -1, 1},
+    {"attention", build_attention, 3, {V(3, 2, 3, 12), V(3, 2, 4, 6), V(3, 2, 4, 4)}, -1, 1},
+    {"attention mask",
+     build_attention_mask,
+     3,
+     {V(3, 2, 3, 4), V(3, 2, 4, 2), V(3, 2, 4, 3)},
+     -1,
+     1},
+    {"attention window", build_attention_window, 2, {V(3, 2, 3, 4), V(3, 2, 4, 4)}, -1, 1},
+    {"scan attention", scan_attention, 2, {V(4, 5, 2, 3, 4), V(3, 2, 3, 4)}, -1, 1},
+    {"rotary", build_rotary, 1, {V(3, 2, 3, 8)}, -1, 1},
+    {"rotary pairs", build_rotary_pairs, 1, {V(3, 2, 3, 6)}, -1, 1},
     {"scan stack", scan_stack, 4, {RNN}, -1, 1},
     {"scan last", scan_last, 4, {RNN}, -1, 1},
     {"scan sum", scan_sum, 4, {RNN}, -1, 1},

@@ -396,6 +396,48 @@ TEST(cache_steps, synapses) {
     eg_context_destroy(context);
 }
 
+/* ---- attention: a block, several, and the gradients */
+static eg_node build_attention_of(eg_graph *g, uint64_t length, uint64_t keys, bool gradient) {
+    const eg_attention_options o = {.heads = 4, .kv_heads = 2, .causal = 1};
+    const eg_rotary_options r = {.d = 24};
+    const eg_node none = {0};
+    eg_node q = eg_input(g, "q", EG_F32, 3, (uint64_t[]){2, length, 96}), d[2];
+    eg_node k = eg_input(g, "k", EG_F32, 3, (uint64_t[]){2, keys, 48});
+    eg_node y = eg_attention(g, &o, eg_rotary(g, &r, q, none), k, k, none, none);
+    if (!gradient) return y;
+    if (eg_gradient(g, eg_sum(g, eg_mul(g, y, y), EG_ALL_AXES, 0), 2, (eg_node[]){q, k}, d, NULL))
+        return (eg_node){0};
+    return eg_add(g, eg_sum(g, d[0], EG_ALL_AXES, 0), eg_sum(g, d[1], EG_ALL_AXES, 0));
+}
+static eg_node build_block(eg_graph *g) { return build_attention_of(g, 30, 30, false); }
+static eg_node build_blocks(eg_graph *g) { return build_attention_of(g, 90, 90, false); }
+static eg_node build_blocks_back(eg_graph *g) { return build_attention_of(g, 90, 90, true); }
+static eg_node build_query(eg_graph *g) { return build_attention_of(g, 1, 90, false); }
+
+TEST(cache_steps, attention) {
+    static build_function *const builds[] = {build_block, build_blocks, build_blocks_back,
+                                             build_query};
+    double accesses[4] = {0};
+    eg_context *context = open_context(NULL);
+    for (int i = 0; i < 4; i++) {
+        eg_program *program;
+        eg_error error;
+        eg_cache_result result;
+        CHECK_OK(compile(context, builds[i], &program, &error), error);
+        CHECK_OK(eg_cache_simulate(program, &caches, NULL, &result, NULL, &error), error);
+        accesses[i] = result.level[0].accesses;
+        CHECK(result.bytes >= step_bytes(program), "%d: %g bytes, counted %g", i, result.bytes,
+              step_bytes(program));
+        CHECK(result.level[0].hit_rate.value > 0.8, "%d: %g hits", i,
+              result.level[0].hit_rate.value);
+        eg_program_release(program);
+    }
+    CHECK(accesses[1] > 4 * accesses[0] && accesses[2] > 2 * accesses[1] &&
+              accesses[3] < accesses[0],
+          "%g, %g, %g and %g accesses", accesses[0], accesses[1], accesses[2], accesses[3]);
+    eg_context_destroy(context);
+}
+
 /* ---- random graphs: all that is there goes through, and nothing is counted twice */
 TEST(cache_steps, random_graphs) {
     eg_context *context = open_context(NULL);

@@ -139,6 +139,28 @@ static eg_node make_last(eg_graph *g, const leaves *x) {
     return eg_scan_last(g, make_loop(g, x).carry);
 }
 
+/* T samples of two rows of three columns, one head that looks back: three pairs of each sample */
+static eg_node make_attention(eg_graph *g, const leaves *x) {
+    const eg_attention_options o = {.heads = 1, .causal = 1};
+    const eg_node q = x->sequence, none = {0}, y = eg_attention(g, &o, q, q, q, none, none);
+    return eg__node_input(g, eg__node_at(g, y), 0); /* y is a slice of it */
+}
+static eg_node make_attention_back(eg_graph *g, const leaves *x, eg__op_id op) {
+    const eg_node y = make_attention(g, x), q = x->sequence, inputs[] = {q, q, q, y, y};
+    const eg__attributes attributes = eg__node_at(g, y)->attributes;
+    return eg__graph_add(g, op, 0, 5, inputs, &attributes, NULL);
+}
+static eg_node make_attention_dq(eg_graph *g, const leaves *x) {
+    return make_attention_back(g, x, EG__GRAPH_attention_dq);
+}
+static eg_node make_attention_dkv(eg_graph *g, const leaves *x) {
+    return make_attention_back(g, x, EG__GRAPH_attention_dkv);
+}
+static eg_node make_rotary(eg_graph *g, const leaves *x) {
+    const eg_rotary_options o = {.d = 6};
+    return eg_rotary(g, &o, eg_reshape(g, x->a, 3, (uint64_t[]){2, 2, 6}), (eg_node){0});
+}
+
 typedef struct count_case {
     eg__op_id op;
     const char *name;
@@ -200,6 +222,17 @@ static const count_case cases[] = {
     /* 6; k: 2; z = k weight s (1 - s): 4; sums of k s, z slope, z (v - middle), d weight s: 2 + 2 + 2 + 3 */
     {ROW(synapses_dp), 21 * SAMPLES *SYNAPSES, 16 + 6 * SYNAPSES + 24 + 4 * SYNAPSES,
      21 * SAMPLES *SYNAPSES, 16 + 6 * SYNAPSES + 24 + 4 * SYNAPSES, "synapses_dp"},
+    /* of each pair: 2 x 3 of q k and of p v; scale, the largest, difference, exp, sum: 5. q, k and v are
+     * read, and a log-sum-exp is written beside three columns */
+    {ROW(attention), T * 3 * (6 + 6 + 5), T *(18 + 8), T * 3 * (6 + 6 + 5), T *(18 + 8), NULL},
+    /* 2 x 3 of q k, of d v, of ds k; scale, difference, exp, dp - delta, p times that: 5 */
+    {ROW(attention_dq), T * 3 * (6 + 6 + 6 + 5), T *(18 + 8 + 8 + 6), T * 3 * (6 + 6 + 6 + 5),
+     T *(18 + 8 + 8 + 6), "attention_dq"},
+    /* the same with ds q, and p d */
+    {ROW(attention_dkv), T * 3 * (6 + 6 + 6 + 6 + 5), T *(18 + 8 + 8 + 12),
+     T * 3 * (6 + 6 + 6 + 6 + 5), T *(18 + 8 + 8 + 12), "attention_dkv"},
+    /* four products and two sums for a pair; three frequencies */
+    {ROW(rotary), 6 * 12, 24 + 3 + 24, 6 * 12, 24 + 3 + 24, NULL},
     /* a loop: what is inside is counted for one step, what comes out of it for all. Compiled: the state is
      * copied once; a step reads it and the input, adds, takes tanh, writes the state (and the stack) */
     {ROW(scan), 0, 0, NONE},

@@ -33,6 +33,12 @@ static eg_graph *build(eg__memory *memory) {
     y = eg_scatter_add(g, eg_reshape(g, y, 2, S(2, 30)), eg_constant(g, &index), 3);
     eg_node loss =
         eg_add(g, eg_sum(g, y, EG_ALL_AXES, 0), eg_mean(g, eg_scan_last(g, h), EG_ALL_AXES, 0));
+    const eg_attention_options attention = {.heads = 2, .causal = 1, .window = 3, .dropout = 0.3};
+    const eg_rotary_options rotary = {.d = 2};
+    const eg_node none = {0};
+    eg_node turned = eg_rotary(g, &rotary, x, none);
+    loss = eg_add(g, loss,
+                  eg_sum(g, eg_attention(g, &attention, turned, x, x, none, none), EG_ALL_AXES, 0));
     eg_mul(g, eg_constant(g, &strange), w);
     eg_argmax(g, w);
     eg_update(g, state, eg_slice(g, eg_reshape(g, x, 2, S(6, 4)), 0, 0, 3));

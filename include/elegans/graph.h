@@ -114,6 +114,35 @@ typedef struct eg_synapse_nodes {
 } eg_synapse_nodes;
 EG_API eg_node eg_synapses(eg_graph *graph, const eg_synapse_nodes *nodes, uint64_t targets);
 
+/* ---- attention: softmax(scale q k' + mask) v for each of the heads, which lie side by side in the
+ * columns. The scores are never in memory as a whole. */
+typedef struct eg_attention_options { /* all zero but heads = defaults */
+    uint32_t heads, kv_heads; /* kv_heads divides heads, which share keys in turn; 0 = heads */
+    double scale;             /* 0 = 1 / sqrt(D) */
+    int causal;      /* a query sees the keys up to its own; the last query sees the last key */
+    uint64_t window; /* it sees so many keys up to its own, and none after it; 0 = all */
+    double dropout;  /* of the weights, in training */
+} eg_attention_options;
+/* q [B, Tq, heads D], k [B, Tk, kv_heads D], v [B, Tk, kv_heads Dv] give [B, Tq, heads Dv]. `mask` is
+ * {0} or added to the scores of all heads: [Tq, Tk], [B, 1, Tk] or [B, Tq, Tk] (axes of one element
+ * broadcast); at -1e30 and below it hides a key. It has no gradient. `lengths` is {0} or [B], i32 or
+ * f32: the keys of each sample that count, the first ones; with `causal`, the last query sees the last
+ * of these. A query that sees no key gives zeros. */
+EG_API eg_node eg_attention(eg_graph *graph, const eg_attention_options *options, eg_node q,
+                            eg_node k, eg_node v, eg_node mask, eg_node lengths);
+
+/* Rotary positions: every pair of columns of a head is turned by the angle position base^(-2 i / D), i
+ * being the number of the pair. */
+typedef struct eg_rotary_options {
+    uint64_t d;      /* columns of a head, even */
+    double base;     /* 0 = 10000 */
+    int interleaved; /* pairs are columns (2i, 2i + 1), else (i, i + D/2) */
+} eg_rotary_options;
+/* x [B, T, heads D]. `positions` is i32: [T], [B, T], one number (of the first row; the others follow), or
+ * {0}: 0, 1, 2 ... */
+EG_API eg_node eg_rotary(eg_graph *graph, const eg_rotary_options *options, eg_node x,
+                         eg_node positions);
+
 /* ---- over the last axis */
 EG_API eg_node eg_softmax(eg_graph *graph, eg_node x);
 EG_API eg_node eg_log_softmax(eg_graph *graph, eg_node x);

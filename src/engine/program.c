@@ -182,6 +182,10 @@ eg_status eg_program_step(const eg_program *p, size_t index, eg_step_info *out, 
         out->rows = pack->k_timed ? pack->k * eg__max(p->length, 1) : pack->k;
     } else if (step->run == eg__run_synapses_dp) {
         out->rows = 4; /* weight, middle, slope, reversal */
+    } else if (eg__step_is_attention(step)) {
+        const eg__attention_f32_args *a = &step->u.attention.args;
+        out->rows =
+            step->u.attention.samples * (step->run == eg__run_attention_dkv ? a->keys : a->queries);
     } else if (step->run == eg__run_scan) {
         out->body = step->u.scan.first;
         out->body_steps = step->u.scan.count;

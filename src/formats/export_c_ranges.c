@@ -48,6 +48,9 @@ static bool is_i32(const eg__c_export *x, const eg__step *step, unsigned i) {
     if (step->run == eg__run_gather || step->run == eg__run_scatter) return i == 1;
     if (step->run == eg__run_place) return i == 1;
     if (eg__c_is_synapses(step)) return i == 5 || i == 6;
+    if (step->run == eg__run_rotary) return i == 3;
+    if (eg__step_is_attention(step)) /* lengths come last */
+        return step->u.attention.args.lengths_are_i32 && i + 1 == step->operands;
     return step->run == eg__run_copy && x->program->graph->nodes[step->node].type == EG_I32;
 }
 

@@ -73,6 +73,29 @@ static size_t span_synapses(const eg__c_export *x, const eg__step *step, size_t 
     return by_parameters ? 4 * s->count : span_rows(rows, stride, step->columns);
 }
 
+static size_t span_attention(const eg__step *step, unsigned i) {
+    const eg__step_attention *s = &step->u.attention;
+    const eg__attention_f32_args *a = &s->args;
+    const size_t stride = step->operand[i].stride;
+    const size_t queries = s->samples * a->queries, keys = s->samples * a->keys;
+    const unsigned others = step->run == eg__run_attention ? 4 : 6; /* after y and d */
+    if (i == 0) return span_rows(queries, stride, a->heads * a->d);
+    if (i == 1) return span_rows(keys, stride, a->kv_heads * a->d);
+    if (i == 2) return span_rows(keys, stride, a->kv_heads * a->dv);
+    if (i == 3)
+        return span_rows(step->run == eg__run_attention_dkv ? keys : queries, stride,
+                         step->columns);
+    if (i < others) return span_rows(queries, stride, a->heads * (a->dv + 1));
+    if (i > others || !s->has_mask) return s->samples; /* lengths */
+    return (s->samples - 1) * a->mask_sample + (a->queries - 1) * a->mask_row + a->keys;
+}
+
+static size_t span_rotary(const eg__step *step, size_t rows, unsigned i) {
+    if (i < 2) return span_rows(rows, step->operand[i].stride, step->columns);
+    if (i == 2) return step->u.rotary.d / 2;
+    return step->u.rotary.has_list ? step->u.rotary.period : 1;
+}
+
 size_t eg__c_span(const eg__c_export *x, const eg__step *step, const eg__c_frame *frame,
                   unsigned i) {
     const size_t rows = frame->count * step->rows, stride = step->operand[i].stride;
@@ -92,6 +115,8 @@ size_t eg__c_span(const eg__c_export *x, const eg__step *step, const eg__c_frame
         const size_t more = (i == 0) == step->u.place.takes ? step->u.place.limit : 0;
         return i == 1 ? 1 : (step->rows + more) * step->columns;
     }
+    if (eg__step_is_attention(step)) return span_attention(step, i);
+    if (step->run == eg__run_rotary) return span_rotary(step, rows, i);
     if (eg__c_is_synapses(step)) return span_synapses(x, step, rows, i);
     if (step->run == eg__run_column_sum)
         return i ? rows * step->columns

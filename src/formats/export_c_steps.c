@@ -159,6 +159,40 @@ static void write_synapses(writing *w) {
     else eg__c_line(w->x, "    %s, %s, %s, %s, %zu);", at[4], at[5], at[6], at[7], o[7].stride);
 }
 
+/* ---- attention: q, k, v, the result, for gradients y and d, then mask and lengths if there are any */
+static void write_attention(writing *w) {
+    const eg__step_attention *s = &w->step->u.attention;
+    const eg__attention_f32_args *a = &s->args;
+    const eg__operand *o = w->step->operand;
+    const bool back = w->step->run != eg__run_attention;
+    const unsigned others = back ? 6 : 4;
+    char at[8][EG__C_TEXT], scale[32];
+    for (unsigned i = 0; i < w->step->operands; i++)
+        eg__c_pointer(w->x, w->step, w->frame, i, at[i]);
+    eg__c_line(w->x, "%s(%s%zu, %zu, %zu, %zu, %zu, %zu, %zu, %s, %d, %zu,", eg__c_helper(w->step),
+               !back                                   ? ""
+               : w->step->run == eg__run_attention_dkv ? "1, "
+                                                       : "0, ",
+               s->samples, a->queries, a->keys, a->heads, a->kv_heads, a->d, a->dv,
+               eg__c_number(a->scale, scale), a->causal, eg__min(a->window, a->keys + a->queries));
+    eg__c_line(w->x, "    %s, %zu, %s, %zu, %s, %zu, %s, %zu, %zu,", at[0], o[0].stride, at[1],
+               o[1].stride, at[2], o[2].stride, s->has_mask ? at[others] : "0", a->mask_sample,
+               a->mask_row);
+    eg__c_line(w->x, "    %s, %d, %s, %zu%s", s->has_lengths ? at[others + s->has_mask] : "0",
+               a->lengths_are_i32, at[3], o[3].stride, back ? "," : ");");
+    if (back) eg__c_line(w->x, "    %s, %zu, %s, %zu);", at[4], o[4].stride, at[5], o[5].stride);
+}
+
+static void write_rotary(writing *w) {
+    const eg__step_rotary *r = &w->step->u.rotary;
+    const eg__operand *o = w->step->operand;
+    char list[EG__C_TEXT] = "0";
+    if (w->step->operands > 3) eg__c_pointer(w->x, w->step, w->frame, 3, list);
+    eg__c_line(w->x, "rotary(%zu, %zu, %zu, %zu, %s, %zu, %s, %zu, %s, %s, %d, %d, %s);", w->rows,
+               r->heads, r->d, r->period, w->at[0], o[0].stride, w->at[1], o[1].stride, w->at[2],
+               list, r->has_list, r->interleaved, r->back ? "-1.0f" : "1.0f");
+}
+
 /* ---- all */
 static void write_step(eg__c_export *x, const eg__step *step, const eg__c_frame *frame) {
     writing w = {.x = x, .step = step, .frame = frame, .rows = frame->count * step->rows};
@@ -180,6 +214,8 @@ static void write_step(eg__c_export *x, const eg__step *step, const eg__c_frame 
         eg__c_line(x, "%s(%zu, %zu, %zu, %s, %s, %s);", eg__c_helper(step), step->rows,
                    step->columns, step->u.place.limit, w.at[0], w.at[1], w.at[2]);
     else if (eg__c_is_synapses(step)) write_synapses(&w);
+    else if (eg__step_is_attention(step)) write_attention(&w);
+    else if (step->run == eg__run_rotary) write_rotary(&w);
     else write_rows(&w);
 }
 

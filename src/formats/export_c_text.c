@@ -23,7 +23,7 @@ static void append(eg__c_export *x, const char *text, size_t size) {
 }
 
 static void append_formatted(eg__c_export *x, const char *format, va_list arguments) {
-    char text[2048];
+    char text[4096]; /* a whole helper */
     const int length = vsnprintf(text, sizeof text, format, arguments);
     if (length < 0 || (size_t)length >= sizeof text)
         eg__c_fail(x, EG_ERR_OVERFLOW, "a line of %d bytes", length);

@@ -201,10 +201,19 @@ static bool count_fits(eg__op_id op, size_t count) {
     case EG__GRAPH_constant:
     case EG__GRAPH_state:
     case EG__GRAPH_scan: return count == 0;
+    case EG__GRAPH_place:
     case EG__GRAPH_select: return count == 3;
+    case EG__GRAPH_synapses: return count == 7;
+    case EG__GRAPH_synapses_dv:
+    case EG__GRAPH_synapses_dp: return count == 8;
+    case EG__GRAPH_attention:
+    case EG__GRAPH_attention_dq:
+    case EG__GRAPH_attention_dkv: return count >= 3 && count <= 7; /* it looks itself */
+    case EG__GRAPH_rotary: return count == 2 || count == 3;
     case EG__GRAPH_concat: return count > 0;
     case EG__GRAPH_update:
     case EG__GRAPH_gather:
+    case EG__GRAPH_take:
     case EG__GRAPH_scatter:
     case EG__GRAPH_binary:
     case EG__GRAPH_matmul:

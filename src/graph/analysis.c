@@ -62,6 +62,7 @@ static bool is_settled(const eg__lowering *l, uint32_t id) {
         node->op == EG__GRAPH_update || !node->input_count)
         return false;
     if (node->op == EG__GRAPH_dropout && !eg__is_view(l, id)) return false;
+    if (l->options->training && eg__attention_is_random(node)) return false;
     for (unsigned i = 0; i < node->input_count; i++)
         if (l->region[eg__node_input(l->graph, node, i).id] != EG__REGION_PROLOGUE) return false;
     return true;

@@ -32,11 +32,14 @@ static double *room_for(evaluation *e, uint32_t id) {
     return e->value[id];
 }
 
+/* The step that random bits are a function of. */
+static uint64_t time_of(const evaluation *e, const eg__node *node) {
+    return node->scan ? e->time + (uint64_t)e->graph->nodes[node->scan].attributes.index[2] : 0;
+}
+
 static void drop(const evaluation *e, const eg__node *node, const double *x, double *out) {
     const double rate = e->training ? node->attributes.number : 0;
-    const uint64_t first =
-        node->scan ? (uint64_t)e->graph->nodes[node->scan].attributes.index[2] : 0;
-    const uint64_t time = node->scan ? e->time + first : 0;
+    const uint64_t time = time_of(e, node);
     for (uint64_t i = 0; i < eg__node_elements(node); i++) {
         uint64_t bits = eg__dropout_bits(e->seed, (uint64_t)node->attributes.index[0], time, i);
         out[i] = (double)(bits >> 11) * 0x1p-53 < rate ? 0 : x[i] / (1 - rate);
@@ -52,7 +55,10 @@ static bool compute(evaluation *e, uint32_t id) {
     for (unsigned i = 0; i < node->input_count; i++)
         in[i] = e->value[eg__node_input(e->graph, node, i).id];
     if (node->op == EG__GRAPH_dropout) drop(e, node, in[0], out);
-    else if (eg__op_row(node->op)->evaluate)
+    else if (eg__op_row(node->op)->draw) {
+        const eg__chance chance = {e->training, e->seed, time_of(e, node)};
+        eg__op_row(node->op)->draw(e->graph, node, in, out, &chance);
+    } else if (eg__op_row(node->op)->evaluate)
         eg__op_row(node->op)->evaluate(e->graph, node, in, out);
     watch(e, id);
     return true;

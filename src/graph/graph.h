@@ -3,6 +3,7 @@
 #define EG__GRAPH_H
 
 #include "base/base.h"
+#include "base/dropout.h"
 #include "elegans/graph.h"
 #include "memory/memory.h"
 
@@ -86,6 +87,11 @@ static inline eg_node eg__graph_add2(eg_graph *graph, eg__op_id op, unsigned kin
 typedef struct eg__backward eg__backward;
 struct eg__lowering;
 struct eg__view;
+/* What dropout needs to know beside its inputs. */
+typedef struct eg__chance {
+    bool training; /* else nothing is dropped */
+    uint64_t seed, time;
+} eg__chance;
 typedef struct eg__op {
     const char *name;
     /* Type, rank and shape of `node` from its inputs and attributes; a mistake otherwise. */
@@ -99,6 +105,9 @@ typedef struct eg__op {
     /* The definition: in double, for checks. `in` and `out` are contiguous. */
     void (*evaluate)(const eg_graph *graph, const eg__node *node, const double *const *in,
                      double *out);
+    /* The same for what is random in training; NULL = nothing is. */
+    void (*draw)(const eg_graph *graph, const eg__node *node, const double *const *in, double *out,
+                 const eg__chance *chance);
     /* How it becomes steps; one of three. A view: the value is part of the memory of the first
      * input, which lies at `in`; false when it cannot be seen so, and the input is copied first. */
     bool (*view)(const eg_graph *graph, const eg__node *node, const struct eg__view *in,
@@ -159,9 +168,8 @@ eg_node eg__backward_value(eg__backward *backward, eg_node node);
  * it is part of what it does need, and kept. */
 eg_node eg__backward_unary(eg__backward *backward, unsigned kind, eg_node x);
 
-/* Random bits of dropout: the element is dropped when the upper 53 of them, as a fraction, are below
- * the rate. */
-uint64_t eg__dropout_bits(uint64_t seed, uint64_t key, uint64_t time, uint64_t element);
+/* Whether the weights of an attention node are dropped in training. */
+bool eg__attention_is_random(const eg__node *node);
 
 /* ---- evaluation in double */
 typedef struct eg__binding {

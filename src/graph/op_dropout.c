@@ -26,14 +26,6 @@ static void gradient(eg__backward *backward, eg_node node, eg_node d) {
                       add(graph, d, n.attributes.number, n.attributes.index[0]));
 }
 
-uint64_t eg__dropout_bits(uint64_t seed, uint64_t key, uint64_t time, uint64_t element) {
-    uint64_t x = seed + 0x9e3779b97f4a7c15u * (element + 1);
-    x ^= (key << 32 | (time & 0xffffffffu)) * 0xd1342543de82ef95u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u; /* splitmix64's finish */
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
-
 static void lower(eg__lowering *l, uint32_t id) {
     const eg__node *node = eg__lower_node(l, id);
     const eg__matrix x = eg__lower_rows(l, eg__lower_input(l, id, 0));

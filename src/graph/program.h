@@ -148,6 +148,21 @@ typedef struct eg__step_synapses {
     bool batch_timed, laned;
 } eg__step_synapses;
 
+/* operands: q, k, v, out, for gradients y and d, the mask, the lengths; the frame's items are kernel
+ * items */
+typedef struct eg__step_attention {
+    eg__attention_f32_args args; /* without what a run adds: pointers, items, seed and time */
+    size_t samples;
+    bool has_mask, has_lengths, in_scan;
+    uint64_t first; /* number of the first step of its scan */
+} eg__step_attention;
+
+/* operands: x, y, frequencies, the positions (i32) or the first of them */
+typedef struct eg__step_rotary {
+    size_t heads, d, period;
+    bool has_list, has_offset, interleaved, back;
+} eg__step_rotary;
+
 /* operands: from, the row (i32), to */
 typedef struct eg__step_place {
     size_t limit; /* the last row that it may begin at */
@@ -183,6 +198,8 @@ struct eg__step {
         eg__step_dropout dropout;
         eg__step_gather gather;
         eg__step_synapses synapses;
+        eg__step_attention attention;
+        eg__step_rotary rotary;
         eg__step_place place;
         eg__step_scan scan;
     } u;
@@ -192,7 +209,8 @@ eg__step_function eg__run_fused, eg__run_gemm, eg__run_gemm_turned, eg__run_pack
     eg__run_pack_small, eg__run_gemm_small, eg__run_copy, eg__run_reduce, eg__run_column_sum,
     eg__run_softmax, eg__run_norm, eg__run_rms_norm, eg__run_argmax, eg__run_gather,
     eg__run_scatter, eg__run_dropout, eg__run_synapses, eg__run_synapses_dv, eg__run_synapses_dp,
-    eg__run_place, eg__run_scan;
+    eg__run_attention, eg__run_attention_dq, eg__run_attention_dkv, eg__run_rotary, eg__run_place,
+    eg__run_scan;
 
 /* Runs a list of steps, each over all its items, on the threads of the run. */
 void eg__steps_run(const eg__run *run, const eg__step *steps, size_t count);
@@ -211,6 +229,10 @@ static inline size_t eg__step_items(const eg__step *step, size_t length) {
 void eg__epilogue_fill(const eg__step *step, const eg__frame *frame, size_t rows,
                        const eg__fused_program *program, eg__fused_epilogue *out);
 size_t eg__small_step_scratch(const eg__step *step, size_t length);
+static inline bool eg__step_is_attention(const eg__step *step) {
+    return step->run == eg__run_attention || step->run == eg__run_attention_dq ||
+           step->run == eg__run_attention_dkv;
+}
 /* Floats of scratch memory that one thread needs for `step`. */
 size_t eg__step_scratch(const eg__step *step, size_t length);
 

@@ -86,7 +86,9 @@ static bool is_settled(const eg__rewrite *r, uint32_t id) {
     case EG__GRAPH_dropout:
         if (r->training) return false;
         break;
-    default: break;
+    default:
+        if (r->training && eg__attention_is_random(node)) return false;
+        break;
     }
     for (unsigned i = 0; i < node->input_count; i++)
         if (!r->settled[eg__old_input(r, id, i)]) return false;

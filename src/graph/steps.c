@@ -484,6 +484,9 @@ size_t eg__step_scratch(const eg__step *step, size_t length) {
     if (step->run == eg__run_synapses || step->run == eg__run_synapses_dv ||
         step->run == eg__run_synapses_dp)
         return eg__synapses_scratch(step->u.synapses.sources, step->u.synapses.targets);
+    if (eg__step_is_attention(step))
+        return eg__attention_scratch(step->u.attention.args.d, step->u.attention.args.dv);
+    if (step->run == eg__run_rotary) return eg__rotary_scratch(step->u.rotary.d);
     if (step->run == eg__run_gemm_small) return eg__small_step_scratch(step, length);
     if (step->run != eg__run_gemm) return 0;
     const eg__step_gemm *g = &step->u.gemm;

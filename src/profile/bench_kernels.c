@@ -23,6 +23,8 @@ typedef struct bench {
         eg__gather_f32_args gather;
         eg__synapses_f32_args synapses;
         eg__synapses_back_f32_args synapses_back;
+        eg__attention_f32_args attention;
+        eg__rotary_f32_args rotary;
         eg__gemm_small_args small;
     } args;
     eg__fused_program program; /* of cfc_gate_back_f32 */
@@ -68,6 +70,39 @@ static const eg__fused_program tanh_program = {
     .operands = 2,
     .kind = {EG__FULL, EG__FULL},
     .code = {{EG__FUSED_TANH, EG__OPERAND(1), EG__OPERAND(0), 0, 0}}};
+
+/* Four heads of 64 columns, 128 queries and as many keys. */
+static void prepare_attention(bench *b) {
+    enum { T = 128, HEADS = 4, D = 64, WIDE = HEADS * D, PIECE = T * (WIDE + HEADS) };
+    const bool by_keys = b->row->operation == EG__OP_attention_dkv_f32;
+    const bool forward = b->row->operation == EG__OP_attention_f32;
+    const double products = forward ? 2 : by_keys ? 4 : 3;
+    eg__attention_f32_args a = {.queries = T,
+                                .keys = T,
+                                .heads = HEADS,
+                                .kv_heads = HEADS,
+                                .d = D,
+                                .dv = D,
+                                .scale = 0.125f,
+                                .q = b->in,
+                                .k = b->in + PIECE,
+                                .v = b->in + 2 * PIECE,
+                                .q_stride = WIDE,
+                                .k_stride = WIDE,
+                                .v_stride = WIDE,
+                                .out = b->out,
+                                .out_stride = by_keys ? 2 * WIDE : WIDE + HEADS,
+                                .y = b->in + 3 * PIECE,
+                                .dy = b->in + 4 * PIECE,
+                                .y_stride = WIDE + HEADS,
+                                .dy_stride = WIDE + HEADS,
+                                .scratch = b->out + SPACE / 8};
+    a.count = HEADS * eg__attention_blocks(&a, by_keys);
+    b->args.attention = a;
+    b->shape = "128 x 128, 4 heads of 64";
+    b->flops = products * 2.0 * HEADS * T * T * D;
+    b->bytes = 4.0 * T * WIDE * (forward ? 4 : by_keys ? 7 : 6);
+}
 
 /* Small numbers: the type, and 256 x 256 zeros, in groups of 128: no kernel's time depends on values. */
 static eg_type small_type(eg__operation operation) {
@@ -218,6 +253,23 @@ static void prepare(bench *b) {
         b->bytes = 4.0 * (SAMPLES * CELLS * 3 + SYNAPSES * 6);
         break;
     }
+    case EG__OP_attention_f32:
+    case EG__OP_attention_dq_f32:
+    case EG__OP_attention_dkv_f32: prepare_attention(b); break;
+    case EG__OP_rotary_f32:
+        b->args.rotary = (eg__rotary_f32_args){.rows = ROWS,
+                                               .heads = WIDE / 64,
+                                               .d = 64,
+                                               .x = in,
+                                               .x_stride = WIDE,
+                                               .y = out,
+                                               .y_stride = WIDE,
+                                               .frequency = in,
+                                               .period = ROWS,
+                                               .scratch = out + SPACE / 8};
+        b->shape = "128x384, heads of 64";
+        b->bytes = 8.0 * ROWS * WIDE;
+        break;
     case EG__OP_gemm_f16:
     case EG__OP_gemm_bf16:
     case EG__OP_gemm_i8:
@@ -268,6 +320,10 @@ static void run(void *job) {
     case EG__OP_synapses_f32: f->synapses_f32(&b->args.synapses); break;
     case EG__OP_synapses_dv_f32: f->synapses_dv_f32(&b->args.synapses_back); break;
     case EG__OP_synapses_dp_f32: f->synapses_dp_f32(&b->args.synapses_back); break;
+    case EG__OP_attention_f32: f->attention_f32(&b->args.attention); break;
+    case EG__OP_attention_dq_f32: f->attention_dq_f32(&b->args.attention); break;
+    case EG__OP_attention_dkv_f32: f->attention_dkv_f32(&b->args.attention); break;
+    case EG__OP_rotary_f32: f->rotary_f32(&b->args.rotary); break;
     case EG__OP_gemm_f16: f->gemm_f16(&b->args.small); break;
     case EG__OP_gemm_bf16: f->gemm_bf16(&b->args.small); break;
     case EG__OP_gemm_i8: f->gemm_i8(&b->args.small); break;

@@ -198,6 +198,22 @@ static void product_run(product *p) {
     }
 }
 
+void eg__cache_product_run(const eg__cache_walk *w, size_t lanes, const eg__cache_product *from) {
+    product p = {.w = w,
+                 .lanes = lanes,
+                 .m = from->m,
+                 .n = from->n,
+                 .k = from->k,
+                 .a = from->a,
+                 .b = from->b,
+                 .c = from->c,
+                 .add = from->accumulate ? from->c : 0,
+                 .add_stride = from->c_stride,
+                 .a_stride = from->a_stride,
+                 .c_stride = from->c_stride};
+    product_run(&p);
+}
+
 /* ---- steps */
 void eg__cache_step_gemm(const eg__cache_walk *w, const eg__step *step) {
     const eg__step_gemm *g = &step->u.gemm;

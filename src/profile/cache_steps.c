@@ -70,6 +70,10 @@ static const struct {
     {eg__run_synapses, eg__cache_step_synapses},
     {eg__run_synapses_dv, eg__cache_step_synapses},
     {eg__run_synapses_dp, eg__cache_step_synapses},
+    {eg__run_attention, eg__cache_step_attention},
+    {eg__run_attention_dq, eg__cache_step_attention},
+    {eg__run_attention_dkv, eg__cache_step_attention},
+    {eg__run_rotary, eg__cache_step_rotary},
     {eg__run_place, eg__cache_step_place},
 };
 

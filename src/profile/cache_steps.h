@@ -65,11 +65,20 @@ typedef struct eg__cache_fused {
 } eg__cache_fused;
 void eg__cache_fused_run(const eg__cache_walk *w, const eg__cache_fused *fused);
 
+/* A product with a packed right side, as gemm_f32 of these lanes makes it. */
+typedef struct eg__cache_product {
+    size_t m, n, k;
+    uint64_t a, b, c;
+    size_t a_stride, c_stride;
+    bool accumulate;
+} eg__cache_product;
+void eg__cache_product_run(const eg__cache_walk *w, size_t lanes, const eg__cache_product *product);
+
 typedef void eg__cache_step(const eg__cache_walk *w, const eg__step *step);
 eg__cache_step eg__cache_step_fused, eg__cache_step_gemm, eg__cache_step_gemm_turned,
     eg__cache_step_pack, eg__cache_step_copy, eg__cache_step_reduce, eg__cache_step_column_sum,
     eg__cache_step_softmax, eg__cache_step_norm, eg__cache_step_gather, eg__cache_step_scatter,
     eg__cache_step_dropout, eg__cache_step_synapses, eg__cache_step_place,
-    eg__cache_step_gemm_small;
+    eg__cache_step_gemm_small, eg__cache_step_attention, eg__cache_step_rotary;
 
 #endif

@@ -52,6 +52,10 @@ static eg_kind kind_of(const eg_step_info *step) {
     } kinds[] = {{"gemm", EG_KIND_GEMM},
                  {"fused", EG_KIND_FUSED},
                  {"dropout", EG_KIND_FUSED},
+                 {"rotary", EG_KIND_FUSED},
+                 {"attention", EG_KIND_GEMM},
+                 {"attention_dq", EG_KIND_GEMM},
+                 {"attention_dkv", EG_KIND_GEMM},
                  {"synapses", EG_KIND_SYNAPSES},
                  {"synapses_dv", EG_KIND_SYNAPSES},
                  {"synapses_dp", EG_KIND_SYNAPSES},
@@ -74,6 +78,10 @@ static eg_kind kind_of(const eg_step_info *step) {
 }
 
 static void split(const eg_step_info *step, eg_step_cost *cost) {
+    if (strncmp(step->kernel, "attention", 9) == 0) { /* products, nearly all of it */
+        cost->product = step->flops;
+        return;
+    }
     const double elements = (double)step->rows * (double)step->columns,
                  padded = (double)eg__round_up((size_t)step->columns, EG__PANEL);
     double rest = step->flops, count;
