@@ -1,5 +1,5 @@
-/* Models: liquid networks (CfC, LTC on neural circuit policies), from specs and files, as graphs and as
- * streams. */
+/* Models: liquid networks (CfC, LTC on neural circuit policies) and transformers (BERT, GPT-2, Llama),
+ * from specs and files, as graphs; liquid ones also as streams. */
 #ifndef ELEGANS_MODEL_H
 #define ELEGANS_MODEL_H
 
@@ -11,8 +11,10 @@ extern "C" {
 
 typedef struct eg_model eg_model; /* opaque; read by any number of threads, changed by one */
 
-/* A file, or a spec of a freshly initialised model such as "cfc:autoncp:64:16,in=16,seed=1"
- * (docs/liquid-networks.md has all of them). You own *out. */
+/* A file, or a spec of a freshly initialised model such as "cfc:autoncp:64:16,in=16,seed=1" or
+ * "llama:6:384,vocab=256" (docs/liquid-networks.md and docs/transformers.md have all of them).
+ * Transformers come from GGUF files, checkpoints of llama2.c and folders of Hugging Face: mapped into
+ * memory, where their numbers stay. You own *out. */
 EG_API eg_status eg_model_open(eg_context *context, const char *file_or_spec, eg_model **out,
                                eg_error *error);
 /* A safetensors file, or one that ends in ".npz", with the parameters of torch's state-dict, and the
@@ -24,10 +26,13 @@ EG_API void eg_model_destroy(eg_model *model); /* NULL is fine */
 /* One safetensors file with the architecture in its metadata; written beside and renamed. */
 EG_API eg_status eg_model_save(const eg_model *model, const char *path, eg_error *error);
 
+typedef enum eg_model_kind { EG_MODEL_LIQUID, EG_MODEL_ENCODER, EG_MODEL_DECODER } eg_model_kind;
 typedef struct eg_model_info {
-    uint64_t inputs, outputs, state; /* features; state: of one sample, all layers */
+    eg_model_kind kind;
+    uint64_t inputs, outputs; /* features; a transformer takes tokens and gives a row for each */
+    uint64_t state;           /* of one sample, all layers */
     uint64_t layers, parameters;     /* parameters: trainable numbers */
-    int uses_time;                   /* elapsed times matter: always, today */
+    int uses_time;                   /* elapsed times matter: in liquid networks */
 } eg_model_info;
 EG_API void eg_model_info_get(const eg_model *model, eg_model_info *out);
 
@@ -51,10 +56,32 @@ typedef struct eg_layer_info { /* texts are static; NULL and 0 where a cell has 
 EG_API eg_status eg_model_layer(const eg_model *model, size_t index, eg_layer_info *out,
                                 eg_error *error);
 
-/* Its tensors, named as torch's state-dict names them; masks are among them. Values may be written. */
+typedef enum eg_pooling { EG_POOLING_MEAN, EG_POOLING_FIRST, EG_POOLING_LAST } eg_pooling;
+typedef struct eg_transformer_info {
+    const char *family; /* "llama", "gpt2", "bert"; static */
+    uint64_t layers, width, heads, kv_heads, head, hidden; /* head: columns of one */
+    uint64_t vocabulary, context; /* tokens there are, and how many it can look at */
+    double epsilon, rope_base;    /* rope_base 0 = its positions are learned */
+    int tied;                     /* the output is the embedding */
+    eg_pooling pooling;           /* how a text becomes one row */
+    uint64_t bytes;               /* of its parameters as they are */
+    const char *numbers;          /* what most of these bytes are: "F16", "Q4_0", "i8"; static */
+} eg_transformer_info;
+/* EG_ERR_ARGUMENT for a liquid network. */
+EG_API eg_status eg_model_transformer(const eg_model *model, eg_transformer_info *out,
+                                      eg_error *error);
+
+/* Its tensors, named as torch's state-dict (transformers: as GGUF) names them; masks are among them.
+ * Values may be written. What lies in a file has no .data: see eg_model_read and eg_model_widen. */
 EG_API size_t eg_model_count(const eg_model *model);
 EG_API const char *eg_model_tensor(const eg_model *model, size_t index, eg_tensor *out,
                                    int *is_trainable); /* NULL past the end */
+/* The type of its numbers as they are ("f32", "i8", "Q4_0"; static), and how many bytes that takes. */
+EG_API const char *eg_model_numbers(const eg_model *model, size_t index, uint64_t *bytes);
+/* The values of a tensor, wherever they are. EG_ERR_ARGUMENT past the end. */
+EG_API eg_status eg_model_read(const eg_model *model, size_t index, float *out, eg_error *error);
+/* All values into memory as f32, so that they can be changed; the file is closed. */
+EG_API eg_status eg_model_widen(eg_model *model, eg_error *error);
 
 /* ---- small numbers. The values above are then what the small numbers stand for, and are only read. */
 typedef struct eg_model_quantization {
@@ -101,11 +128,14 @@ typedef struct eg_model_options { /* all zero = one sample, one step, no elapsed
     int state;                    /* inputs "h0" (and "c0"): initial states, else zeros */
     int as_parameters;            /* inputs become parameters, so that gradients reach them */
     int standard;                 /* all are in the units that the model computes in */
+    /* transformers, whose input is "tokens": i32 [batch, time], the batch always first */
+    int hidden;   /* what the last layer gives, no logits */
+    int in_place; /* matrices that lie in a file are inputs: eg_model_bind */
 } eg_model_options;
 
 enum { EG_MODEL_STATES = 64 };
 typedef struct eg_model_nodes {
-    eg_node x, spans, lengths; /* {0} where there is none */
+    eg_node x, spans, lengths; /* {0} where there is none; x: the tokens of a transformer */
     eg_node y;
     size_t states; /* of each layer and direction: h, and c with mixed memory */
     eg_node initial[EG_MODEL_STATES], final[EG_MODEL_STATES];
@@ -117,6 +147,8 @@ typedef struct eg_model_nodes {
 EG_API eg_status eg_model_build(const eg_model *model, eg_graph *graph,
                                 const eg_model_options *options, eg_model_nodes *out,
                                 eg_error *error);
+/* Binds the matrices that a program built `in_place` reads from the model's file. */
+EG_API eg_status eg_model_bind(const eg_model *model, eg_instance *instance, eg_error *error);
 /* The values of the model into the weights of a program that was built from it. */
 EG_API eg_status eg_model_weights(const eg_model *model, eg_weights *weights, eg_error *error);
 /* EG_ERR_ARGUMENT names the sample and step of the first span that is negative, infinite or NaN. */

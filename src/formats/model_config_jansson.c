@@ -228,6 +228,25 @@ static void read_layer(reader *r) {
     }
 }
 
+static eg_status read_layers(eg_context *context, const json_t *document, bool listed,
+                             eg_model **out, eg_error *error) {
+    const json_t *layers = json_object_get(document, "layers");
+    const size_t count = listed ? json_array_size(layers) : 1;
+    if (listed && !json_is_array(layers))
+        return eg__fail(error, EG_ERR_FORMAT, "'layers' is not a list");
+    if (count > EG__LAYERS_MAX)
+        return eg__fail(error, EG_ERR_UNSUPPORTED, "a model of %zu layers", count);
+    eg_status status = eg__model_new(context, out, error);
+    for (size_t i = 0; !status && i < count; i++) {
+        reader r = {.model = *out,
+                    .object = listed ? json_array_get(layers, i) : document,
+                    .error = error};
+        read_layer(&r);
+        status = r.status;
+    }
+    return status ? status : eg__model_complete(*out, error);
+}
+
 eg_status eg__model_config_read(eg_context *context, const char *text, size_t length,
                                 eg_model **out, eg_error *error) {
     *out = NULL;
@@ -235,24 +254,16 @@ eg_status eg__model_config_read(eg_context *context, const char *text, size_t le
     json_t *document = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
     if (!document)
         return eg__fail(error, EG_ERR_FORMAT, "model: %s (line %d)", problem.text, problem.line);
-    eg_model *model;
-    eg_status status = eg__model_new(context, &model, error);
+    eg_model *model = NULL;
     const json_t *version = json_object_get(document, "elegans_model");
-    const json_t *layers = json_object_get(document, "layers");
-    const size_t count = version ? json_array_size(layers) : 1;
-    if (!status && version && (json_integer_value(version) != 1 || !json_is_array(layers)))
+    const json_t *transformer = json_object_get(document, "transformer");
+    eg_status status = EG_OK;
+    if (version && json_integer_value(version) != 1)
         status = eg__fail(error, EG_ERR_UNSUPPORTED, "a model of version %lld",
                           (long long)json_integer_value(version));
-    if (!status && count > EG__LAYERS_MAX)
-        status = eg__fail(error, EG_ERR_UNSUPPORTED, "a model of %zu layers", count);
-    for (size_t i = 0; !status && i < count; i++) {
-        reader r = {.model = model,
-                    .object = version ? json_array_get(layers, i) : document,
-                    .error = error};
-        read_layer(&r);
-        status = r.status;
-    }
-    if (!status) status = eg__model_complete(model, error);
+    else if (version && transformer)
+        status = eg__model_transformer_read(context, transformer, &model, error);
+    else status = read_layers(context, document, version != NULL, &model, error);
     if (!status && version)
         status = eg__model_units_read(model, json_object_get(document, "units"), error);
     if (!status && version)
@@ -338,10 +349,11 @@ static json_t *layer_json(const eg__layer *layer) {
 
 eg_status eg__model_config_write(const eg_model *model, char **text, eg_error *error) {
     *text = NULL;
-    json_t *layers = json_array();
+    json_t *layers = model->transformer ? eg__model_transformer_json(model) : json_array();
     for (size_t i = 0; i < model->layer_count; i++)
         json_array_append_new(layers, layer_json(&model->layers[i]));
-    json_t *document = json_pack("{s:i, s:o}", "elegans_model", 1, "layers", layers);
+    json_t *document = json_pack("{s:i, s:o}", "elegans_model", 1,
+                                 model->transformer ? "transformer" : "layers", layers);
     if (document && model->unit_values)
         json_object_set_new(document, "units", eg__model_units_json(model));
     if (document && model->note_count)

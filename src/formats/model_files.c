@@ -2,6 +2,7 @@
 #include "formats/model_config.h"
 #include "formats/file.h"
 #include "formats/safetensors.h"
+#include "formats/transformer.h"
 
 #include <float.h>
 #include <stdio.h>
@@ -17,15 +18,15 @@ typedef struct tensor_source {
     eg_npz *archive;
 } tensor_source;
 
-static bool is_npz(const char *path) {
-    const size_t length = strlen(path);
-    return length > 4 && strcmp(path + length - 4, ".npz") == 0;
+static bool ends_in(const char *path, const char *end) {
+    const size_t all = strlen(path), length = strlen(end);
+    return all > length && strcmp(path + all - length, end) == 0;
 }
 
 static eg_status open_tensors(tensor_source *from, eg_context *context, const char *path,
                               eg_error *error) {
     *from = (tensor_source){.context = context};
-    return is_npz(path) ? eg_npz_open(context, path, &from->archive, error)
+    return ends_in(path, ".npz") ? eg_npz_open(context, path, &from->archive, error)
                         : eg_safetensors_open(context, path, &from->file, error);
 }
 
@@ -201,6 +202,24 @@ static bool is_file(const char *path) {
     struct stat info;
     return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
+static bool is_folder(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* GGUF says what it is; a checkpoint of llama2.c does not. */
+static eg_status open_file(eg_context *context, const char *path, eg_model **out, eg_error *error) {
+    unsigned char head[4] = {0};
+    eg__source source;
+    if (eg__source_open(&source, path, NULL) == EG_OK) {
+        if (source.size >= sizeof head) eg__source_read(&source, 0, head, sizeof head, NULL);
+        eg__source_close(&source);
+    }
+    if (memcmp(head, "GGUF", sizeof head) == 0 || ends_in(path, ".gguf"))
+        return eg__transformer_from_gguf(context, path, out, error);
+    if (ends_in(path, ".bin")) return eg__transformer_from_llama2c(context, path, out, error);
+    return eg_model_load(context, path, NULL, out, error);
+}
 
 eg_status eg_model_open(eg_context *context, const char *file_or_spec, eg_model **out,
                         eg_error *error) {
@@ -208,8 +227,13 @@ eg_status eg_model_open(eg_context *context, const char *file_or_spec, eg_model 
         return eg__fail(error, EG_ERR_ARGUMENT, "no context, model or place");
     const bool spec =
         strncmp(file_or_spec, "cfc:", 4) == 0 || strncmp(file_or_spec, "ltc:", 4) == 0;
-    if (is_file(file_or_spec) || (!spec && strchr(file_or_spec, '.')))
-        return eg_model_load(context, file_or_spec, NULL, out, error);
+    const bool transformer = eg__transformer_is_spec(file_or_spec);
+    *out = NULL;
+    if (is_folder(file_or_spec))
+        return eg__transformer_from_folder(context, file_or_spec, out, error);
+    if (is_file(file_or_spec) || (!spec && !transformer && strchr(file_or_spec, '.')))
+        return open_file(context, file_or_spec, out, error);
+    if (transformer) return eg__transformer_from_spec(context, file_or_spec, out, error);
     return eg__model_from_spec(context, file_or_spec, out, error);
 }
 

@@ -1,5 +1,5 @@
 /* Models: their layers, completed and checked, and their values. */
-#include "nn/model.h"
+#include "nn/transformer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -52,6 +52,8 @@ void eg_model_destroy(eg_model *model) {
     eg__memory_give(model->memory, model->spec);
     eg__memory_give(model->memory, model->unit_values);
     for (size_t i = 0; i < model->note_count; i++) eg__memory_give(model->memory, model->notes[i]);
+    eg__memory_give(model->memory, model->transformer);
+    if (model->close) model->close(model->file);
     eg__memory_give(model->memory, model);
 }
 
@@ -197,7 +199,27 @@ const eg__parameter *eg__model_parameter(const eg_model *model, const char *name
     return NULL;
 }
 
+static void count_parameters(const eg_model *model, eg_model_info *out) {
+    for (size_t i = 0; i < model->parameter_count; i++)
+        if (!model->parameters[i].is_mask)
+            out->parameters += eg__parameter_size(&model->parameters[i]);
+}
+
+static void transformer_info(const eg_model *model, eg_model_info *out) {
+    const eg__transformer *t = model->transformer;
+    const bool encodes = t->family == EG__BERT;
+    *out = (eg_model_info){.kind = encodes ? EG_MODEL_ENCODER : EG_MODEL_DECODER,
+                           .inputs = 1,
+                           .outputs = encodes ? t->width : t->vocabulary,
+                           .layers = t->layers};
+    count_parameters(model, out);
+}
+
 void eg_model_info_get(const eg_model *model, eg_model_info *out) {
+    if (model->transformer) {
+        transformer_info(model, out);
+        return;
+    }
     const eg__layer *last = &model->layers[model->layer_count - 1];
     *out = (eg_model_info){.inputs = model->layers[0].inputs,
                            .outputs = eg__layer_width(last),
@@ -208,9 +230,7 @@ void eg_model_info_get(const eg_model *model, eg_model_info *out) {
         out->state +=
             (uint64_t)layer->units * (layer->mixed ? 2 : 1) * (layer->merge == EG__ONE_WAY ? 1 : 2);
     }
-    for (size_t i = 0; i < model->parameter_count; i++)
-        if (!model->parameters[i].is_mask)
-            out->parameters += eg__parameter_size(&model->parameters[i]);
+    count_parameters(model, out);
 }
 
 size_t eg_model_count(const eg_model *model) { return model->parameter_count; }
@@ -220,8 +240,10 @@ const char *eg_model_tensor(const eg_model *model, size_t index, eg_tensor *out,
     if (index >= model->parameter_count) return NULL;
     const eg__parameter *p = &model->parameters[index];
     if (out)
-        *out = (eg_tensor){
-            EG_F32, p->rank, {p->shape[0], p->shape[1]}, eg__parameter_values(model, p)};
+        *out = (eg_tensor){EG_F32,
+                           p->rank,
+                           {p->shape[0], p->shape[1]},
+                           p->file.data ? NULL : eg__parameter_values(model, p)};
     if (is_trainable) *is_trainable = !p->is_mask;
     return p->name;
 }
@@ -235,9 +257,7 @@ eg_status eg_model_weights(const eg_model *model, eg_weights *weights, eg_error 
         if (eg_weights_tensor(weights, p->name, &tensor, NULL)) continue; /* a mask, or not used */
         if (eg__parameter_is_small(p))
             status = eg__weights_fill_small(weights, p->name, &p->small, error);
-        else
-            memcpy(tensor.data, eg__parameter_values(model, p),
-                   eg__parameter_size(p) * sizeof(float));
+        else eg__parameter_floats(model, p, tensor.data);
     }
     eg_weights_end(weights);
     return status;

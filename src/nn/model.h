@@ -1,9 +1,10 @@
-/* Liquid networks: layers of CfC and LTC cells, their parameters, and the graphs they become. */
+/* Models: layers of CfC and LTC cells, their parameters, and the graphs they become; or a transformer. */
 #ifndef EG__MODEL_H
 #define EG__MODEL_H
 
 #include "elegans/model.h"
 #include "engine/program.h"
+#include "kernels/blocks.h"
 #include "nn/wiring.h"
 
 typedef enum eg__cell { EG__CFC, EG__LTC } eg__cell;
@@ -65,6 +66,10 @@ typedef struct eg__parameter {
     size_t layer;
     size_t offset;      /* of its values in the model */
     eg_quantized small; /* what the values come from; all zero = they are themselves */
+    struct {
+        const void *data; /* where it lies in a file; NULL = it is among the values */
+        eg__format format;
+    } file;
 } eg__parameter;
 
 typedef struct eg__note {
@@ -74,9 +79,12 @@ typedef struct eg__note {
 } eg__note;
 enum { EG__NOTES_MAX = 32 };
 
+typedef struct eg__transformer eg__transformer;
+
 struct eg_model {
     eg_context *context;
     eg__memory *memory;
+    eg__transformer *transformer; /* NULL = a liquid network, of layers: */
     eg__layer layers[EG__LAYERS_MAX];
     size_t layer_count;
     eg__parameter *parameters; /* masks included */
@@ -88,6 +96,8 @@ struct eg_model {
     float *unit_values; /* what they point to */
     eg__note *notes[EG__NOTES_MAX];
     size_t note_count;
+    void *file; /* that parameters lie in, and how it is closed */
+    void (*close)(void *file);
 };
 
 /* ---- model.c */
@@ -102,6 +112,12 @@ static inline float *eg__parameter_values(const eg_model *model, const eg__param
     return model->values + p->offset;
 }
 size_t eg__parameter_size(const eg__parameter *p);
+/* Appends one, behind the values there are. */
+eg_status eg__parameter_add(eg_model *model, unsigned rank, uint64_t rows, uint64_t columns,
+                            const char *name, bool is_mask, eg_error *error);
+/* Its values, wherever it lies. */
+void eg__parameter_floats(const eg_model *model, const eg__parameter *p, float *out);
+eg_quantization eg__file_quantization(eg__format format);
 static inline bool eg__parameter_is_small(const eg__parameter *p) {
     return p->small.values.data != NULL;
 }

@@ -5,6 +5,23 @@
 #include <stdio.h>
 #include <string.h>
 
+eg_status eg__parameter_add(eg_model *m, unsigned rank, uint64_t rows, uint64_t columns,
+                            const char *name, bool is_mask, eg_error *error) {
+    void *list = m->parameters;
+    if (!eg__memory_grow(m->memory, EG_TAG_WEIGHTS, &list, m->parameter_count, &m->parameter_room,
+                         1, sizeof *m->parameters))
+        return eg__fail(error, EG_ERR_MEMORY, "no memory for the list of parameters");
+    m->parameters = list;
+    eg__parameter *p = &m->parameters[m->parameter_count];
+    *p = (eg__parameter){.rank = rank, .shape = {rows, columns}, .is_mask = is_mask};
+    snprintf(p->name, sizeof p->name, "%s", name);
+    p->offset = m->value_count;
+    if (!eg__size_add(m->value_count, eg__parameter_size(p), &m->value_count))
+        return eg__fail(error, EG_ERR_OVERFLOW, "a model with too many parameters");
+    m->parameter_count++;
+    return EG_OK;
+}
+
 typedef struct listing {
     eg_model *model;
     size_t layer;
@@ -17,28 +34,15 @@ static void add(listing *l, bool is_mask, unsigned rank, uint64_t rows, uint64_t
                 const char *format, ...) EG_PRINTF(6, 7);
 static void add(listing *l, bool is_mask, unsigned rank, uint64_t rows, uint64_t columns,
                 const char *format, ...) {
-    eg_model *m = l->model;
-    void *list = m->parameters;
+    char name[64], full[EG__NAME_MAX];
     if (l->status) return;
-    if (!eg__memory_grow(m->memory, EG_TAG_WEIGHTS, &list, m->parameter_count, &m->parameter_room,
-                         1, sizeof *m->parameters)) {
-        l->status = eg__fail(l->error, EG_ERR_MEMORY, "no memory for the list of parameters");
-        return;
-    }
-    m->parameters = list;
-    eg__parameter *p = &m->parameters[m->parameter_count];
-    *p = (eg__parameter){.rank = rank, .shape = {rows, columns}, .is_mask = is_mask};
-    p->layer = l->layer;
-    char name[64];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(name, sizeof name, format, arguments);
     va_end(arguments);
-    snprintf(p->name, sizeof p->name, "%s%s", l->prefix, name);
-    p->offset = m->value_count;
-    if (!eg__size_add(m->value_count, eg__parameter_size(p), &m->value_count))
-        l->status = eg__fail(l->error, EG_ERR_OVERFLOW, "a model with too many parameters");
-    m->parameter_count++;
+    snprintf(full, sizeof full, "%s%s", l->prefix, name);
+    l->status = eg__parameter_add(l->model, rank, rows, columns, full, is_mask, l->error);
+    if (!l->status) l->model->parameters[l->model->parameter_count - 1].layer = l->layer;
 }
 
 static void add_linear(listing *l, uint64_t outputs, uint64_t inputs, const char *name) {

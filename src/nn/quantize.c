@@ -93,6 +93,7 @@ eg_status eg_model_quantize(eg_model *model, const eg_model_quantization *how, e
     if (!model || !how) return eg__fail(error, EG_ERR_ARGUMENT, "no model or no quantization");
     eg_status status = eg_quantization_check(&how->how, error);
     if (!status) status = check_keep(model, how, error);
+    if (!status) status = eg_model_widen(model, error);
     if (status) return status;
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg_quantized *all = eg__memory_take_array(model->memory, EG_TAG_WEIGHTS,

@@ -1,5 +1,5 @@
 /* A model as a graph: layers over time, both ways where asked. */
-#include "nn/model.h"
+#include "nn/transformer.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -212,12 +212,30 @@ static eg_node give_output(eg_graph *g, const sequence *s, uint64_t width, eg_no
     return all;
 }
 
+static eg_status build_transformer(const eg_model *model, eg_graph *graph,
+                                   const eg_model_options *o, eg_model_nodes *out,
+                                   eg_error *error) {
+    const eg__transformer_wish wish = {.batch = o->batch ? o->batch : 1,
+                                       .time = o->time ? o->time : 1,
+                                       .in_place = o->in_place,
+                                       .last = o->last,
+                                       .hidden = o->hidden,
+                                       .lengths = o->lengths};
+    eg__transformer_nodes nodes;
+    eg_status status = eg__transformer_build(model, graph, &wish, &nodes, error);
+    out->x = nodes.tokens;
+    out->lengths = nodes.lengths;
+    out->y = nodes.y;
+    return status;
+}
+
 eg_status eg_model_build(const eg_model *model, eg_graph *graph, const eg_model_options *given,
                          eg_model_nodes *out, eg_error *error) {
     const eg_model_options none = {0}, *o = given ? given : &none;
     if (!model || !graph || !out)
         return eg__fail(error, EG_ERR_ARGUMENT, "no model, graph or place");
     memset(out, 0, sizeof *out);
+    if (model->transformer) return build_transformer(model, graph, o, out, error);
     sequence s = {.options = o,
                   .nodes = out,
                   .time = o->time ? o->time : 1,

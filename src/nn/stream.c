@@ -57,6 +57,8 @@ eg_status eg__stream_graph(const eg_model *model, eg_graph *g, eg_output *output
 eg_status eg_stream_compile(eg_model *model, eg_stream_program **out, eg_error *error) {
     if (!model || !out) return eg__fail(error, EG_ERR_ARGUMENT, "stream: no model or no place");
     *out = NULL;
+    if (model->transformer)
+        return eg__fail(error, EG_ERR_UNSUPPORTED, "a transformer has no steps in time");
     for (size_t i = 0; i < model->layer_count; i++)
         if (model->layers[i].merge != EG__ONE_WAY)
             return eg__fail(error, EG_ERR_UNSUPPORTED,

@@ -1,0 +1,185 @@
+/* Transformers from GGUF: llama, gpt2 and bert. Everything is checked before a number is used. */
+#include "formats/gguf.h"
+#include "formats/transformer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct reader {
+    const eg_gguf *file;
+    char family[16];
+    eg_status status;
+    eg_error *error;
+} reader;
+
+static const char *key_of(const reader *r, const char *key, char out[96]) {
+    snprintf(out, 96, "%s.%s", r->family, key);
+    return out;
+}
+
+static bool has(const reader *r, const char *key) {
+    char full[96];
+    eg_gguf_entry entry;
+    return eg_gguf_entry_find(r->file, key_of(r, key, full), &entry, NULL) == EG_OK;
+}
+
+static uint32_t count(reader *r, const char *key) {
+    char full[96];
+    int64_t value = 0;
+    if (r->status) return 0;
+    r->status = eg_gguf_integer(r->file, key_of(r, key, full), 0, &value, r->error);
+    if (!r->status && (value < 0 || value > UINT32_MAX))
+        r->status = eg__fail(r->error, EG_ERR_FORMAT, "'%s' is %lld", full, (long long)value);
+    return r->status ? 0 : (uint32_t)value;
+}
+static uint32_t count_or(reader *r, const char *key, uint32_t otherwise) {
+    return has(r, key) ? count(r, key) : otherwise;
+}
+
+static double number(reader *r, const char *key) {
+    char full[96];
+    double value = 0;
+    if (!r->status)
+        r->status = eg_gguf_number(r->file, key_of(r, key, full), 0, &value, r->error);
+    return value;
+}
+
+/* What some models have and this reader has not; silently leaving it out would give wrong text. */
+static void refuse_extras(reader *r) {
+    char full[96];
+    const char *text = "";
+    size_t length = 0;
+    eg_gguf_tensor tensor;
+    if (r->status) return;
+    if (has(r, "rope.scaling.type") &&
+        eg_gguf_text(r->file, key_of(r, "rope.scaling.type", full), 0, &text, &length, NULL) ==
+            EG_OK &&
+        !(length == 4 && memcmp(text, "none", 4) == 0))
+        r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED, "'%s' is '%.*s': only none is known",
+                             full, (int)length, text);
+    else if (eg_gguf_tensor_find(r->file, "rope_freqs.weight", &tensor, NULL) == EG_OK)
+        r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED,
+                             "rotary frequencies of its own ('rope_freqs.weight')");
+    else if (has(r, "expert_count") && count(r, "expert_count"))
+        r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED, "a mixture of experts");
+}
+
+static eg_pooling pooling(reader *r) {
+    switch (count_or(r, "pooling_type", 1)) {
+    case 2: return EG_POOLING_FIRST;
+    case 3: return EG_POOLING_LAST;
+    default: return EG_POOLING_MEAN;
+    }
+}
+
+/* Rows of a matrix that must be there. */
+static uint32_t rows_of(reader *r, const char *name) {
+    eg_gguf_tensor tensor;
+    if (r->status) return 0;
+    r->status = eg_gguf_tensor_find(r->file, name, &tensor, r->error);
+    if (!r->status && (tensor.rank != 2 || tensor.shape[0] > UINT32_MAX))
+        r->status = eg__fail(r->error, EG_ERR_FORMAT, "tensor '%s' is no matrix", name);
+    return r->status ? 0 : (uint32_t)tensor.shape[0];
+}
+
+static void read_llama(reader *r, eg__transformer *t) {
+    t->kv_heads = count_or(r, "attention.head_count_kv", t->heads);
+    t->head = count_or(r, "attention.key_length", t->heads ? t->width / t->heads : 0);
+    t->epsilon = number(r, "attention.layer_norm_rms_epsilon");
+    t->rope_base = has(r, "rope.freq_base") ? number(r, "rope.freq_base") : 10000;
+    t->window = count_or(r, "attention.sliding_window", 0);
+    t->interleaved = true;
+    const uint32_t turned = count_or(r, "rope.dimension_count", t->head);
+    if (!r->status && turned != t->head)
+        r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED,
+                             "rotary positions of %u of %u columns of a head", turned, t->head);
+}
+
+static void read_vocabulary(reader *r, eg__transformer *t) {
+    eg_gguf_entry tokens;
+    t->vocabulary = rows_of(r, "token_embd.weight");
+    if (r->status || eg_gguf_entry_find(r->file, "tokenizer.ggml.tokens", &tokens, NULL)) return;
+    if (tokens.count != t->vocabulary)
+        r->status = eg__fail(r->error, EG_ERR_FORMAT, "%llu tokens, but %u rows of 'token_embd'",
+                             (unsigned long long)tokens.count, t->vocabulary);
+}
+
+static eg_status read_shape(const eg_gguf *file, eg__transformer *t, eg_error *error) {
+    reader r = {.file = file, .error = error};
+    const char *text;
+    size_t length;
+    eg_gguf_tensor tensor;
+    eg_status status = eg_gguf_text(file, "general.architecture", 0, &text, &length, error);
+    if (status) return status;
+    unsigned family = 0;
+    const char *name;
+    while ((name = eg__family_name(family)) &&
+           !(strlen(name) == length && memcmp(name, text, length) == 0))
+        family++;
+    if (!name)
+        return eg__fail(error, EG_ERR_UNSUPPORTED,
+                        "architecture '%.*s' is not known: llama, gpt2 and bert are",
+                        (int)(length < 60 ? length : 60), text);
+    snprintf(r.family, sizeof r.family, "%s", name);
+    *t = (eg__transformer){.family = (eg__family)family, .exact_gelu = family == EG__BERT};
+    t->layers = count(&r, "block_count");
+    t->width = count(&r, "embedding_length");
+    t->hidden = count(&r, "feed_forward_length");
+    t->heads = t->kv_heads = count(&r, "attention.head_count");
+    t->context = count(&r, "context_length");
+    t->head = t->heads ? t->width / t->heads : 0;
+    if (t->family == EG__LLAMA) read_llama(&r, t);
+    else t->epsilon = number(&r, "attention.layer_norm_epsilon");
+    read_vocabulary(&r, t);
+    if (t->family == EG__BERT) {
+        t->types = rows_of(&r, "token_types.weight");
+        t->pooling = pooling(&r);
+    }
+    t->tied = eg_gguf_tensor_find(file, "output.weight", &tensor, NULL) != EG_OK;
+    refuse_extras(&r);
+    return r.status;
+}
+
+static eg_status place_all(eg_model *model, const eg_gguf *file, eg_error *error) {
+    for (size_t i = 0; i < model->parameter_count; i++) {
+        eg_gguf_tensor from;
+        eg__file_tensor tensor;
+        eg_status status = eg_gguf_tensor_find(file, model->parameters[i].name, &from, error);
+        if (status) return status == EG_ERR_NOT_FOUND ? EG_ERR_FORMAT : status;
+        tensor =
+            (eg__file_tensor){.name = from.name, .rank = from.rank, .shape = from.shape, .data = from.data};
+        if (!eg__format_find(from.type, &tensor.format))
+            return eg__fail(error, EG_ERR_UNSUPPORTED,
+                            "numbers of type '%s' in '%s': F32, F16, BF16, Q8_0 and Q4_0 are known",
+                            from.type, from.name);
+        status = eg__transformer_place(model, i, &tensor, error);
+        if (status) return status;
+    }
+    return EG_OK;
+}
+
+static void close_file(void *file) { eg_gguf_close(file); }
+
+eg_status eg__transformer_from_gguf(eg_context *context, const char *path, eg_model **out,
+                                    eg_error *error) {
+    *out = NULL;
+    eg_gguf *file;
+    eg__transformer t;
+    eg_model *model = NULL;
+    eg_status status = eg_gguf_open(context, path, &file, error);
+    if (status) return status;
+    status = read_shape(file, &t, error);
+    if (!status) status = eg__transformer_new(context, &t, &model, error);
+    if (!status) {
+        model->file = file;
+        model->close = close_file;
+        status = place_all(model, file, error);
+    }
+    if (!status) {
+        *out = model;
+        return EG_OK;
+    }
+    if (model) eg_model_destroy(model);
+    else eg_gguf_close(file);
+    return eg__file_blame(error, status, "", path);
+}

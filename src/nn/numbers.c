@@ -1,0 +1,117 @@
+/* Where the numbers of a model are: in its memory, or in a file that it keeps open. */
+#include "nn/transformer.h"
+
+#include <string.h>
+
+eg_quantization eg__file_quantization(eg__format format) {
+    static const eg_quantization all[EG__FORMATS] = {
+        [EG__FORMAT_F32] = {.type = EG_F32},
+        [EG__FORMAT_F16] = {.type = EG_F16},
+        [EG__FORMAT_BF16] = {.type = EG_BF16},
+        [EG__FORMAT_Q8_0] = {.type = EG_I8,
+                             .per = EG_PER_BLOCK,
+                             .block = 32,
+                             .symmetric = 1,
+                             .integers = 1},
+        [EG__FORMAT_Q4_0] = {.type = EG_I4,
+                             .per = EG_PER_BLOCK,
+                             .block = 32,
+                             .symmetric = 1,
+                             .integers = 1}};
+    return all[format];
+}
+
+void eg__parameter_floats(const eg_model *model, const eg__parameter *p, float *out) {
+    const size_t count = eg__parameter_size(p);
+    if (!p->file.data) memcpy(out, eg__parameter_values(model, p), count * sizeof *out);
+    else
+        eg__blocks_widen(p->file.format, p->file.data,
+                         count / eg__format_get(p->file.format)->block, out);
+}
+
+const char *eg_model_numbers(const eg_model *model, size_t index, uint64_t *bytes) {
+    if (!model || index >= model->parameter_count) return NULL;
+    const eg__parameter *p = &model->parameters[index];
+    uint64_t size = eg__parameter_size(p) * sizeof(float);
+    const char *name = eg_type_name(EG_F32);
+    if (p->file.data) {
+        const eg__format_info *info = eg__format_get(p->file.format);
+        size = eg__parameter_size(p) / info->block * info->bytes;
+        name = info->name;
+    } else if (eg__parameter_is_small(p)) {
+        size = eg_quantized_bytes(&p->small);
+        name = eg_type_name(p->small.how.type);
+    }
+    if (bytes) *bytes = size;
+    return name;
+}
+
+eg_status eg_model_read(const eg_model *model, size_t index, float *out, eg_error *error) {
+    if (!model || !out || index >= model->parameter_count)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no tensor %zu, or no place for it", index);
+    eg__parameter_floats(model, &model->parameters[index], out);
+    return EG_OK;
+}
+
+eg_status eg_model_widen(eg_model *model, eg_error *error) {
+    if (!model) return eg__fail(error, EG_ERR_ARGUMENT, "no model");
+    if (!model->close) return EG_OK;
+    eg_status status = model->values ? EG_OK : eg__transformer_fill(model, error);
+    if (status) return status;
+    for (size_t i = 0; i < model->parameter_count; i++) {
+        eg__parameter *p = &model->parameters[i];
+        if (p->file.data) eg__parameter_floats(model, p, eg__parameter_values(model, p));
+        p->file.data = NULL;
+    }
+    model->close(model->file);
+    model->close = NULL;
+    model->file = NULL;
+    return EG_OK;
+}
+
+eg_status eg_model_bind(const eg_model *model, eg_instance *instance, eg_error *error) {
+    if (!model || !instance) return eg__fail(error, EG_ERR_ARGUMENT, "no model or no instance");
+    const eg_program *program = eg__instance_program(instance);
+    const char *name;
+    eg_tensor like;
+    for (size_t i = 0; (name = eg_program_leaf(program, EG_LEAF_INPUT, i, &like)); i++) {
+        const eg__parameter *p = eg__model_parameter(model, name);
+        if (!p || !p->file.data) continue;
+        like.data = (void *)(uintptr_t)p->file.data; /* inputs are only read */
+        eg_status status = eg_instance_bind(instance, name, &like, error);
+        if (status) return status;
+    }
+    return EG_OK;
+}
+
+eg_status eg_model_transformer(const eg_model *model, eg_transformer_info *out, eg_error *error) {
+    if (!model || !out || !model->transformer)
+        return eg__fail(error, EG_ERR_ARGUMENT, "not a transformer, but a liquid network");
+    const eg__transformer *t = model->transformer;
+    *out = (eg_transformer_info){.family = eg__family_name(t->family),
+                                 .layers = t->layers,
+                                 .width = t->width,
+                                 .heads = t->heads,
+                                 .kv_heads = t->kv_heads,
+                                 .head = t->head,
+                                 .hidden = t->hidden,
+                                 .vocabulary = t->vocabulary,
+                                 .context = t->context,
+                                 .epsilon = t->epsilon,
+                                 .rope_base = t->family == EG__LLAMA ? t->rope_base : 0,
+                                 .tied = t->tied,
+                                 .pooling = t->pooling};
+    uint64_t most = 0;
+    for (size_t i = 0; i < model->parameter_count; i++) {
+        uint64_t bytes = 0, same = 0;
+        const char *name = eg_model_numbers(model, i, &bytes);
+        out->bytes += bytes;
+        for (size_t k = 0; k < model->parameter_count; k++)
+            if (eg_model_numbers(model, k, &bytes) == name) same += bytes;
+        if (same > most) {
+            most = same;
+            out->numbers = name;
+        }
+    }
+    return EG_OK;
+}

@@ -1,0 +1,157 @@
+/* What a transformer is made of: checked sizes, and a list of parameters named as GGUF names them. */
+#include "nn/transformer.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+const char *eg__family_name(unsigned family) {
+    static const char *const names[] = {"llama", "gpt2", "bert"};
+    return family < EG__FAMILIES ? names[family] : NULL;
+}
+
+/* ---- checks */
+static eg_status check_size(const char *what, uint32_t value, uint32_t most, eg_error *error) {
+    if (value >= 1 && value <= most) return EG_OK;
+    return eg__fail(error, EG_ERR_FORMAT, "a transformer with %s %u: not within 1..%u", what, value,
+                    most);
+}
+
+static eg_status check(const eg__transformer *t, eg_error *error) {
+    const struct {
+        const char *what;
+        uint32_t value, most;
+    } sizes[] = {{"layers", t->layers, EG__TRANSFORMER_LAYERS_MAX},
+                 {"width", t->width, EG__TRANSFORMER_WIDTH_MAX},
+                 {"heads", t->heads, 4096},
+                 {"heads of keys", t->kv_heads, 4096},
+                 {"columns of a head", t->head, 4096},
+                 {"feed-forward width", t->hidden, 4 * EG__TRANSFORMER_WIDTH_MAX},
+                 {"vocabulary", t->vocabulary, EG__TRANSFORMER_TOKENS_MAX},
+                 {"context", t->context, EG__TRANSFORMER_TOKENS_MAX}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        eg_status status = check_size(sizes[i].what, sizes[i].value, sizes[i].most, error);
+        if (status) return status;
+    }
+    if (t->heads % t->kv_heads)
+        return eg__fail(error, EG_ERR_FORMAT, "%u heads cannot share %u heads of keys", t->heads,
+                        t->kv_heads);
+    if (t->family != EG__LLAMA && (uint64_t)t->heads * t->head != t->width)
+        return eg__fail(error, EG_ERR_FORMAT, "%u heads of %u columns are not a width of %u",
+                        t->heads, t->head, t->width);
+    if (t->family == EG__LLAMA && t->head % 2)
+        return eg__fail(error, EG_ERR_FORMAT, "rotary positions of heads with %u columns: odd",
+                        t->head);
+    if (!(t->epsilon > 0 && t->epsilon < 1))
+        return eg__fail(error, EG_ERR_FORMAT, "an epsilon of %g: not within 0..1", t->epsilon);
+    if (t->family == EG__LLAMA && !(t->rope_base > 0 && isfinite(t->rope_base)))
+        return eg__fail(error, EG_ERR_FORMAT, "a rotary base of %g", t->rope_base);
+    if (!(t->dropout >= 0 && t->dropout < 1))
+        return eg__fail(error, EG_ERR_ARGUMENT, "dropout %g is not within [0, 1)", t->dropout);
+    if (t->family == EG__BERT) return check_size("token types", t->types, 65536, error);
+    return EG_OK;
+}
+
+/* ---- parameters */
+typedef struct listing {
+    eg_model *model;
+    bool bias;
+    eg_status status;
+    eg_error *error;
+} listing;
+
+static void add(listing *l, unsigned rank, uint64_t rows, uint64_t columns, const char *name) {
+    if (!l->status)
+        l->status = eg__parameter_add(l->model, rank, rows, columns, name, false, l->error);
+}
+
+static void add_part(listing *l, unsigned rank, uint64_t rows, uint64_t columns, const char *name,
+                     const char *part) {
+    char full[EG__NAME_MAX];
+    snprintf(full, sizeof full, "%s.%s", name, part);
+    add(l, rank, rows, columns, full);
+}
+
+static void add_linear(listing *l, uint64_t rows, uint64_t columns, const char *format, ...)
+    EG_PRINTF(4, 5);
+static void add_linear(listing *l, uint64_t rows, uint64_t columns, const char *format, ...) {
+    char name[64];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(name, sizeof name, format, arguments);
+    va_end(arguments);
+    add_part(l, 2, rows, columns, name, "weight");
+    if (l->bias) add_part(l, 1, rows, 0, name, "bias");
+}
+
+static void add_norm(listing *l, uint64_t width, const char *format, ...) EG_PRINTF(3, 4);
+static void add_norm(listing *l, uint64_t width, const char *format, ...) {
+    char name[64];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(name, sizeof name, format, arguments);
+    va_end(arguments);
+    add_part(l, 1, width, 0, name, "weight");
+    if (l->bias) add_part(l, 1, width, 0, name, "bias");
+}
+
+static void add_layer(listing *l, const eg__transformer *t, unsigned i) {
+    const uint64_t w = t->width, q = (uint64_t)t->heads * t->head;
+    const uint64_t kv = (uint64_t)t->kv_heads * t->head;
+    if (t->family != EG__BERT) add_norm(l, w, "blk.%u.attn_norm", i);
+    if (t->family == EG__GPT2) add_linear(l, 3 * w, w, "blk.%u.attn_qkv", i);
+    else {
+        add_linear(l, q, w, "blk.%u.attn_q", i);
+        add_linear(l, kv, w, "blk.%u.attn_k", i);
+        add_linear(l, kv, w, "blk.%u.attn_v", i);
+    }
+    add_linear(l, w, q, "blk.%u.attn_output", i);
+    if (t->family == EG__BERT) add_norm(l, w, "blk.%u.attn_output_norm", i);
+    else add_norm(l, w, "blk.%u.ffn_norm", i);
+    if (t->family == EG__LLAMA) add_linear(l, t->hidden, w, "blk.%u.ffn_gate", i);
+    add_linear(l, t->hidden, w, "blk.%u.ffn_up", i);
+    add_linear(l, w, t->hidden, "blk.%u.ffn_down", i);
+    if (t->family == EG__BERT) add_norm(l, w, "blk.%u.layer_output_norm", i);
+}
+
+static eg_status list(eg_model *model, eg_error *error) {
+    const eg__transformer *t = model->transformer;
+    listing l = {model, t->family != EG__LLAMA, EG_OK, error};
+    add(&l, 2, t->vocabulary, t->width, "token_embd.weight");
+    if (t->family != EG__LLAMA) add(&l, 2, t->context, t->width, "position_embd.weight");
+    if (t->family == EG__BERT) {
+        add(&l, 2, t->types, t->width, "token_types.weight");
+        add_norm(&l, t->width, "token_embd_norm");
+    }
+    for (unsigned i = 0; i < t->layers; i++) add_layer(&l, t, i);
+    if (t->family != EG__BERT) add_norm(&l, t->width, "output_norm");
+    if (t->family != EG__BERT && !t->tied) add(&l, 2, t->vocabulary, t->width, "output.weight");
+    return l.status;
+}
+
+eg_status eg__transformer_new(eg_context *context, const eg__transformer *t, eg_model **out,
+                              eg_error *error) {
+    *out = NULL;
+    eg_model *model;
+    eg_status status = check(t, error);
+    if (!status) status = eg__model_new(context, &model, error);
+    if (status) return status;
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    model->transformer =
+        eg__memory_take(model->memory, EG_TAG_WEIGHTS, sizeof *model->transformer, &reason);
+    if (!model->transformer) status = eg__fail(error, reason.status, "%s", reason.message);
+    if (!status) {
+        *model->transformer = *t;
+        status = list(model, error);
+    }
+    if (status) eg_model_destroy(model);
+    else *out = model;
+    return status;
+}
+
+eg_status eg__transformer_fill(eg_model *model, eg_error *error) {
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    model->values = eg__memory_take_array(model->memory, EG_TAG_WEIGHTS, model->value_count + 1,
+                                          sizeof *model->values, &reason);
+    return model->values ? EG_OK : eg__fail(error, reason.status, "%s", reason.message);
+}

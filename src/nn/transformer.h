@@ -1,0 +1,62 @@
+/* Transformers: encoders (BERT) and decoders (GPT-2, Llama), their parameters, and the graphs they
+ * become. */
+#ifndef EG__TRANSFORMER_H
+#define EG__TRANSFORMER_H
+
+#include "nn/model.h"
+
+typedef enum eg__family { EG__LLAMA, EG__GPT2, EG__BERT, EG__FAMILIES } eg__family;
+const char *eg__family_name(unsigned family); /* "llama"; NULL past the last */
+
+struct eg__transformer {
+    eg__family family;
+    uint32_t layers, width, heads, kv_heads, head; /* head: columns of one */
+    uint32_t hidden;                               /* of the feed-forward part */
+    uint32_t vocabulary, context;                  /* tokens, and how many it can look at */
+    uint32_t types;                                /* BERT: kinds of a token */
+    double epsilon;                                /* of the norms */
+    double rope_base, dropout;
+    uint32_t window; /* tokens back that it looks at; 0 = all */
+    bool interleaved; /* rotary pairs are neighbours */
+    bool tied;        /* the output is the embedding */
+    bool exact_gelu;  /* by erf, else by tanh */
+    eg_pooling pooling;
+};
+
+/* The most that files may ask for: what is beyond is a mistake or an attack. */
+enum {
+    EG__TRANSFORMER_LAYERS_MAX = 512,
+    EG__TRANSFORMER_WIDTH_MAX = 1 << 17,
+    EG__TRANSFORMER_TOKENS_MAX = 1 << 22
+};
+
+/* Checks what it says, and makes a model of it with all its parameters, which have no values yet:
+ * eg__transformer_fill gives them memory, or they are told where they lie in a file. */
+eg_status eg__transformer_new(eg_context *context, const eg__transformer *t, eg_model **out,
+                              eg_error *error);
+eg_status eg__transformer_fill(eg_model *model, eg_error *error); /* zeros */
+eg_status eg__transformer_initialise(eg_model *model, uint64_t seed, eg_error *error);
+/* "llama:6:384,heads=6,vocab=256": what stands behind the colon of the family. */
+eg_status eg__transformer_from_spec(eg_context *context, const char *spec, eg_model **out,
+                                    eg_error *error);
+bool eg__transformer_is_spec(const char *text);
+
+/* ---- as a graph */
+typedef struct eg__transformer_wish {
+    uint64_t batch, time;
+    bool in_place; /* what lies in a file is used there */
+    bool last;     /* only the last position */
+    bool hidden;   /* no logits */
+    bool lengths;  /* an input "lengths": tokens of each sample */
+    /* with a cache: inputs "positions", "slots", "pages" and "lengths" beside "tokens" */
+    uint64_t slots, page; /* 0 = no cache */
+    eg_type cache;
+} eg__transformer_wish;
+typedef struct eg__transformer_nodes {
+    eg_node tokens, lengths, y;
+} eg__transformer_nodes;
+eg_status eg__transformer_build(const eg_model *model, eg_graph *graph,
+                                const eg__transformer_wish *wish, eg__transformer_nodes *out,
+                                eg_error *error);
+
+#endif

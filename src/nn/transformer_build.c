@@ -1,0 +1,252 @@
+/* A transformer as a graph: embedding, layers, output; with a cache of keys and values where asked. */
+#include "nn/transformer.h"
+#include "nn/stub_tmp.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct builder {
+    const eg_model *model;
+    const eg__transformer *t;
+    eg_graph *graph;
+    const eg__transformer_wish *wish;
+    eg_node *nodes; /* per parameter; made when they are asked for first */
+    eg_node positions, slots, pages, lengths;
+    unsigned layer;
+} builder;
+
+/* ---- parameters */
+static eg_node make(const builder *b, const eg__parameter *p) {
+    const eg_quantization how = eg__file_quantization(p->file.format);
+    if (b->wish->in_place && p->file.data && p->rank == 2)
+        return eg_input_stored(b->graph, p->name, &how, p->rank, p->shape);
+    if (eg__parameter_is_small(p))
+        return eg_parameter_small(b->graph, p->name, &p->small.how, p->rank, p->shape);
+    return eg_parameter(b->graph, p->name, p->rank, p->shape);
+}
+
+static eg_node parameter(builder *b, const char *format, ...) EG_PRINTF(2, 3);
+static eg_node parameter(builder *b, const char *format, ...) {
+    char name[EG__NAME_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(name, sizeof name, format, arguments);
+    va_end(arguments);
+    const eg__parameter *p = eg__model_parameter(b->model, name);
+    if (!p) return eg__graph_mistake(b->graph, EG_ERR_ARGUMENT, "no parameter '%s'", name);
+    eg_node *node = &b->nodes[p - b->model->parameters];
+    if (!node->id) *node = make(b, p);
+    return *node;
+}
+
+/* All in the order of the model, used or not, so that every shape has the same. */
+static void make_parameters(builder *b) {
+    for (size_t i = 0; i < b->model->parameter_count; i++)
+        b->nodes[i] = make(b, &b->model->parameters[i]);
+}
+
+/* ---- parts. Values are [batch * time, columns] between them. */
+static eg_node linear(builder *b, eg_node x, const char *name) {
+    eg_graph *g = b->graph;
+    eg_node y = eg_matmul_transposed(
+        g, x, 0, parameter(b, "blk.%u.%s.weight", b->layer, name), 1);
+    if (b->t->family == EG__LLAMA) return y;
+    return eg_add(g, y, parameter(b, "blk.%u.%s.bias", b->layer, name));
+}
+
+static eg_node scale(builder *b, eg_node x, const char *name) {
+    eg_graph *g = b->graph;
+    if (b->t->family == EG__LLAMA)
+        return eg_mul(g, eg_rms_norm(g, x, b->t->epsilon), parameter(b, "%s.weight", name));
+    eg_node y = eg_mul(g, eg_layer_norm(g, x, b->t->epsilon), parameter(b, "%s.weight", name));
+    return eg_add(g, y, parameter(b, "%s.bias", name));
+}
+
+static eg_node norm(builder *b, eg_node x, const char *name) {
+    char full[64];
+    snprintf(full, sizeof full, "blk.%u.%s", b->layer, name);
+    return scale(b, x, full);
+}
+
+static eg_node drop(const builder *b, eg_node x) {
+    return b->t->dropout > 0 ? eg_dropout(b->graph, x, b->t->dropout) : x;
+}
+
+/* x sigmoid(1.702 x)-like by tanh: 0.5 x (1 + tanh(u)) = x sigmoid(2 u). */
+static eg_node gelu(const builder *b, eg_node x) {
+    eg_graph *g = b->graph;
+    if (b->t->exact_gelu) return eg_gelu(g, x);
+    eg_node square = eg_mul(g, x, x);
+    eg_node inner = eg_add(g, eg_mul(g, eg_scalar(g, 2 * 0.7978845608028654 * 0.044715), square),
+                           eg_scalar(g, 2 * 0.7978845608028654));
+    return eg_mul(g, x, eg_sigmoid(g, eg_mul(g, x, inner)));
+}
+
+static eg_node rows(const builder *b, eg_node x, uint64_t columns) {
+    const uint64_t shape[] = {b->wish->batch, b->wish->time, columns};
+    return eg_reshape(b->graph, x, 3, shape);
+}
+
+static eg_node rotate(const builder *b, eg_node x) {
+    const eg_rotary_options how = {
+        .d = b->t->head, .base = b->t->rope_base, .interleaved = b->t->interleaved};
+    return b->t->family == EG__LLAMA ? eg_rotary(b->graph, &how, x, b->positions) : x;
+}
+
+/* New rows go where the slots say; what is there then is looked at. */
+static eg_node remember(const builder *b, const char *what, eg_node x) {
+    char name[32];
+    snprintf(name, sizeof name, "%s.%u", what, b->layer);
+    eg_node cache = eg_cache(b->graph, name, b->wish->cache, b->wish->slots, b->t->kv_heads,
+                             b->t->head);
+    return eg_update(b->graph, cache, eg_append(b->graph, cache, x, b->slots));
+}
+
+static eg_node attend(const builder *b, eg_node q, eg_node k, eg_node v) {
+    const eg__transformer *t = b->t;
+    eg_graph *g = b->graph;
+    const eg_attention_options how = {.heads = t->heads,
+                                      .kv_heads = t->kv_heads,
+                                      .causal = t->family != EG__BERT,
+                                      .window = t->window,
+                                      .dropout = t->dropout};
+    const uint64_t wide = (uint64_t)t->heads * t->head, narrow = (uint64_t)t->kv_heads * t->head;
+    q = rotate(b, rows(b, q, wide));
+    k = rotate(b, rows(b, k, narrow));
+    v = rows(b, v, narrow);
+    eg_node y;
+    if (b->wish->slots)
+        y = eg_attention_cached(g, &how, q, remember(b, "k", k), remember(b, "v", v), b->pages,
+                                b->lengths, b->wish->page);
+    else y = eg_attention(g, &how, q, k, v, (eg_node){0}, b->lengths);
+    const uint64_t flat[] = {b->wish->batch * b->wish->time, wide};
+    return eg_reshape(g, y, 2, flat);
+}
+
+static eg_node attention(builder *b, eg_node x) {
+    const eg__transformer *t = b->t;
+    eg_node q, k, v;
+    if (t->family == EG__GPT2) {
+        eg_node all = linear(b, x, "attn_qkv");
+        q = eg_slice(b->graph, all, 1, 0, t->width);
+        k = eg_slice(b->graph, all, 1, t->width, t->width);
+        v = eg_slice(b->graph, all, 1, 2 * (uint64_t)t->width, t->width);
+    } else {
+        q = linear(b, x, "attn_q");
+        k = linear(b, x, "attn_k");
+        v = linear(b, x, "attn_v");
+    }
+    return drop(b, linear(b, attend(b, q, k, v), "attn_output"));
+}
+
+static eg_node forward(builder *b, eg_node x) {
+    eg_node up = linear(b, x, "ffn_up");
+    if (b->t->family == EG__LLAMA)
+        up = eg_mul(b->graph, eg_silu(b->graph, linear(b, x, "ffn_gate")), up);
+    else up = gelu(b, up);
+    return drop(b, linear(b, up, "ffn_down"));
+}
+
+static eg_node layer(builder *b, eg_node x) {
+    eg_graph *g = b->graph;
+    if (b->t->family == EG__BERT) {
+        x = norm(b, eg_add(g, x, attention(b, x)), "attn_output_norm");
+        return norm(b, eg_add(g, x, forward(b, x)), "layer_output_norm");
+    }
+    x = eg_add(g, x, attention(b, norm(b, x, "attn_norm")));
+    return eg_add(g, x, forward(b, norm(b, x, "ffn_norm")));
+}
+
+/* ---- the beginning */
+static eg_node counted(builder *b) {
+    int32_t numbers[1] = {0};
+    const uint64_t time = b->wish->time;
+    if (time == 1) return eg_constant(b->graph, &(eg_tensor){EG_I32, 1, {1}, numbers});
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    int32_t *list = eg__memory_take_array(b->model->memory, EG_TAG_GRAPH, (size_t)time,
+                                          sizeof *list, &reason);
+    if (!list) return eg__graph_mistake(b->graph, reason.status, "%s", reason.message);
+    for (uint64_t i = 0; i < time; i++) list[i] = (int32_t)i;
+    eg_node node = eg_constant(b->graph, &(eg_tensor){EG_I32, 1, {time}, list});
+    eg__memory_give(b->model->memory, list);
+    return node;
+}
+
+static eg_node embed(builder *b, eg_node tokens) {
+    const eg__transformer *t = b->t;
+    eg_graph *g = b->graph;
+    eg_node x = eg_gather(g, parameter(b, "token_embd.weight"), tokens);
+    if (t->family != EG__LLAMA)
+        x = eg_add(g, x,
+                   eg_gather(g, parameter(b, "position_embd.weight"),
+                             b->positions.id ? b->positions : counted(b)));
+    if (t->family == EG__BERT) {
+        const int32_t zero = 0;
+        eg_node first = eg_constant(g, &(eg_tensor){EG_I32, 1, {1}, (void *)&zero});
+        x = eg_add(g, x, eg_gather(g, parameter(b, "token_types.weight"), first));
+    }
+    const uint64_t flat[] = {b->wish->batch * b->wish->time, t->width};
+    x = eg_reshape(g, x, 2, flat);
+    if (t->family == EG__BERT) x = scale(b, x, "token_embd_norm");
+    return drop(b, x);
+}
+
+/* ---- the end */
+static eg_node output(builder *b, eg_node x) {
+    const eg__transformer *t = b->t;
+    const eg__transformer_wish *w = b->wish;
+    eg_graph *g = b->graph;
+    uint64_t time = w->time;
+    if (w->last && time > 1) {
+        x = eg_slice(g, rows(b, x, t->width), 1, time - 1, 1);
+        const uint64_t flat[] = {w->batch, t->width};
+        x = eg_reshape(g, x, 2, flat);
+        time = 1;
+    }
+    uint64_t columns = t->width;
+    if (t->family != EG__BERT) x = scale(b, x, "output_norm");
+    if (t->family != EG__BERT && !w->hidden) {
+        const char *name = t->tied ? "token_embd.weight" : "output.weight";
+        x = eg_matmul_transposed(g, x, 0, parameter(b, "%s", name), 1);
+        columns = t->vocabulary;
+    }
+    const uint64_t all[] = {w->batch, time, columns}, one[] = {w->batch, columns};
+    return w->last ? eg_reshape(g, x, 2, one) : eg_reshape(g, x, 3, all);
+}
+
+static void take_inputs(builder *b, eg__transformer_nodes *out) {
+    const eg__transformer_wish *w = b->wish;
+    const uint64_t each[] = {w->batch, w->time};
+    out->tokens = eg_input(b->graph, "tokens", EG_I32, 2, each);
+    if (w->lengths || w->slots)
+        out->lengths = b->lengths =
+            eg_input(b->graph, "lengths", w->slots ? EG_I32 : EG_F32, 1, &w->batch);
+    if (!w->slots) return;
+    const uint64_t table[] = {w->batch, w->slots / w->page};
+    b->positions = eg_input(b->graph, "positions", EG_I32, 2, each);
+    b->slots = eg_input(b->graph, "slots", EG_I32, 2, each);
+    b->pages = eg_input(b->graph, "pages", EG_I32, 2, table);
+}
+
+eg_status eg__transformer_build(const eg_model *model, eg_graph *graph,
+                                const eg__transformer_wish *wish, eg__transformer_nodes *out,
+                                eg_error *error) {
+    const eg__transformer *t = model->transformer;
+    memset(out, 0, sizeof *out);
+    if (wish->time > t->context && t->family != EG__LLAMA)
+        return eg__fail(error, EG_ERR_ARGUMENT, "%llu tokens, the model has positions for %u",
+                        (unsigned long long)wish->time, t->context);
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    builder b = {.model = model, .t = t, .graph = graph, .wish = wish};
+    b.nodes = eg__memory_take_array(model->memory, EG_TAG_GRAPH, model->parameter_count + 1,
+                                    sizeof *b.nodes, &reason);
+    if (!b.nodes) return eg__fail(error, reason.status, "%s", reason.message);
+    make_parameters(&b);
+    take_inputs(&b, out);
+    eg_node x = embed(&b, out->tokens);
+    for (b.layer = 0; b.layer < t->layers && !graph->mistake.status; b.layer++) x = layer(&b, x);
+    out->y = output(&b, x);
+    eg__memory_give(model->memory, b.nodes);
+    return eg_graph_check(graph, error);
+}

@@ -1,0 +1,140 @@
+/* New transformers by a line of text: "llama:6:384,heads=6,vocab=256,seed=1" is 6 layers of width 384.
+ * Widths become multiples of 64, which every kernel likes best. */
+#include "base/random.h"
+#include "nn/transformer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WIDE = 64 };
+
+bool eg__transformer_is_spec(const char *text) {
+    const char *name;
+    for (unsigned i = 0; (name = eg__family_name(i)); i++)
+        if (strncmp(text, name, strlen(name)) == 0 && text[strlen(name)] == ':') return true;
+    return false;
+}
+
+/* ---- reading */
+static eg_status read_count(const char *key, const char *value, uint32_t *out, eg_error *error) {
+    int64_t number;
+    if (eg_integer_parse(value, strlen(value), 1, EG__TRANSFORMER_TOKENS_MAX, &number, NULL))
+        return eg__fail(error, EG_ERR_ARGUMENT, "%s=%.60s is no count within 1..%d", key, value,
+                        EG__TRANSFORMER_TOKENS_MAX);
+    *out = (uint32_t)number;
+    return EG_OK;
+}
+
+static eg_status option(eg__transformer *t, uint64_t *seed, const char *key, const char *value,
+                        eg_error *error) {
+    const struct {
+        const char *key;
+        uint32_t *to;
+    } counts[] = {{"heads", &t->heads},         {"kv", &t->kv_heads},     {"hidden", &t->hidden},
+                  {"vocab", &t->vocabulary},    {"context", &t->context}, {"types", &t->types},
+                  {"window", &t->window}};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (strcmp(key, counts[i].key) == 0) return read_count(key, value, counts[i].to, error);
+    double number;
+    if (eg_number_parse(value, strlen(value), &number, NULL))
+        return eg__fail(error, EG_ERR_ARGUMENT, "%.40s=%.60s is no number", key, value);
+    if (strcmp(key, "tied") == 0) t->tied = number != 0;
+    else if (strcmp(key, "dropout") == 0) t->dropout = number;
+    else if (strcmp(key, "epsilon") == 0) t->epsilon = number;
+    else if (strcmp(key, "base") == 0) t->rope_base = number;
+    else if (strcmp(key, "seed") == 0 && number >= 0 && number <= UINT32_MAX)
+        *seed = (uint64_t)number;
+    else return eg__fail(error, EG_ERR_ARGUMENT, "'%.40s=%.60s' is not known", key, value);
+    return EG_OK;
+}
+
+/* What was not said: heads of 64 columns, as many of keys, and a feed-forward part four times as wide, or
+ * for the three matrices of a Llama so that it has as many numbers. */
+static void complete(eg__transformer *t) {
+    t->width = (uint32_t)eg__round_up(t->width, WIDE);
+    if (!t->heads) t->heads = t->width / WIDE;
+    if (!t->kv_heads) t->kv_heads = t->heads;
+    if (!t->hidden) t->hidden = t->family == EG__LLAMA ? t->width * 8 / 3 : 4 * t->width;
+    t->hidden = (uint32_t)eg__round_up(t->hidden, WIDE);
+    t->head = t->width / t->heads;
+}
+
+static eg_status parse(char *copy, eg__transformer *t, uint64_t *seed, eg_error *error) {
+    char *rest = copy, *head = strsep(&rest, ",");
+    const char *family = strsep(&head, ":");
+    unsigned index = 0;
+    while (eg__family_name(index) && strcmp(eg__family_name(index), family) != 0) index++;
+    *t = (eg__transformer){.family = (eg__family)index,
+                           .vocabulary = 256,
+                           .context = 1024,
+                           .types = 2,
+                           .epsilon = index == EG__BERT ? 1e-12 : 1e-5,
+                           .rope_base = 10000,
+                           .exact_gelu = index == EG__BERT,
+                           .tied = index == EG__GPT2};
+    const char *layers = strsep(&head, ":"), *width = strsep(&head, ":");
+    if (!layers || !width || head)
+        return eg__fail(error, EG_ERR_ARGUMENT, "a spec is '%s:LAYERS:WIDTH,vocab=N'", family);
+    eg_status status = read_count("layers", layers, &t->layers, error);
+    if (!status) status = read_count("width", width, &t->width, error);
+    for (char *part; !status && (part = strsep(&rest, ","));) {
+        char *value = strchr(part, '=');
+        if (!value) return eg__fail(error, EG_ERR_ARGUMENT, "'%.60s' is not key=value", part);
+        *value++ = 0;
+        status = option(t, seed, part, value, error);
+    }
+    if (status) return status;
+    if (t->width > EG__TRANSFORMER_WIDTH_MAX || t->hidden > 4 * EG__TRANSFORMER_WIDTH_MAX)
+        return eg__fail(error, EG_ERR_ARGUMENT, "a width of %u", t->width);
+    complete(t);
+    if (!t->head || t->width % t->heads)
+        return eg__fail(error, EG_ERR_ARGUMENT, "a width of %u is no multiple of %u heads",
+                        t->width, t->heads);
+    return EG_OK;
+}
+
+/* ---- first values: as GPT-2 has them, but drawn evenly: a deviation of 0.02, less where layers add up */
+eg_status eg__transformer_initialise(eg_model *model, uint64_t seed, eg_error *error) {
+    const eg__transformer *t = model->transformer;
+    eg_status status = eg__transformer_fill(model, error);
+    if (status) return status;
+    eg__mt mt;
+    eg__mt_seed(&mt, (uint32_t)seed);
+    for (size_t i = 0; i < model->parameter_count; i++) {
+        const eg__parameter *p = &model->parameters[i];
+        float *values = eg__parameter_values(model, p);
+        const size_t count = eg__parameter_size(p);
+        const bool adds = strstr(p->name, "attn_output.") || strstr(p->name, "ffn_down.");
+        const double deviation = 0.02 / (adds ? sqrt(2.0 * t->layers) : 1), end = sqrt(3.0);
+        if (p->rank == 2)
+            eg__torch_uniform(&mt, count, values, -end * deviation, end * deviation);
+        else if (strstr(p->name, "norm.weight"))
+            for (size_t k = 0; k < count; k++) values[k] = 1;
+    }
+    return EG_OK;
+}
+
+eg_status eg__transformer_from_spec(eg_context *context, const char *spec, eg_model **out,
+                                    eg_error *error) {
+    *out = NULL;
+    char copy[512];
+    eg__transformer t;
+    uint64_t seed = 0;
+    if (strlen(spec) >= sizeof copy)
+        return eg__fail(error, EG_ERR_ARGUMENT, "the spec is too long");
+    snprintf(copy, sizeof copy, "%s", spec);
+    eg_model *model = NULL;
+    eg_status status = parse(copy, &t, &seed, error);
+    if (!status) status = eg__transformer_new(context, &t, &model, error);
+    if (!status) status = eg__transformer_initialise(model, seed, error);
+    if (!status) {
+        eg_error reason = {EG_ERR_MEMORY, ""};
+        model->spec =
+            eg__memory_take_text(model->memory, EG_TAG_WEIGHTS, spec, strlen(spec), &reason);
+        if (!model->spec) status = eg__fail(error, reason.status, "%s", reason.message);
+    }
+    if (status) eg_model_destroy(model);
+    else *out = model;
+    return status;
+}

@@ -1,0 +1,109 @@
+/* A transformer from a file beside what torch gave. */
+#include "test_transformer.h"
+
+#include <math.h>
+
+typedef struct expected {
+    eg_context *context;
+    eg_npz *archive;
+    eg_tensor ids, lengths, y;
+} expected;
+
+static const char *folder_of(const char *name, char out[512]) {
+    char inner[128];
+    snprintf(inner, sizeof inner, "fixtures/transformers/%s", name);
+    snprintf(out, 512, "%s", test_path(inner));
+    return out;
+}
+
+static void open_expected(expected *e, eg_context *context, const char *folder, const char *key) {
+    eg_error error;
+    char path[600], full[512];
+    *e = (expected){.context = context};
+    snprintf(path, sizeof path, "%s/expected.npz", folder_of(folder, full));
+    CHECK_OK(eg_npz_open(context, path, &e->archive, &error), error);
+    CHECK_OK(eg_npz_read(e->archive, "ids", &e->ids, &error), error);
+    CHECK_OK(eg_npz_read(e->archive, key, &e->y, &error), error);
+    if (strcmp(folder, "bert") == 0)
+        CHECK_OK(eg_npz_read(e->archive, "lengths", &e->lengths, &error), error);
+}
+
+static void close_expected(expected *e) {
+    eg_tensor_release(e->context, &e->ids);
+    eg_tensor_release(e->context, &e->lengths);
+    eg_tensor_release(e->context, &e->y);
+    eg_npz_close(e->archive);
+}
+
+/* The largest difference, where there are tokens. */
+static double difference(const expected *e, const float *got) {
+    const float *want = e->y.data;
+    const uint64_t time = e->y.shape[1], columns = e->y.shape[2];
+    double worst = 0;
+    for (uint64_t b = 0; b < e->y.shape[0]; b++) {
+        const uint64_t rows =
+            e->lengths.data ? (uint64_t)((const int32_t *)e->lengths.data)[b] : time;
+        for (uint64_t i = b * time * columns; i < (b * time + rows) * columns; i++)
+            if (!(fabs((double)got[i] - (double)want[i]) <= worst))
+                worst = fabs((double)got[i] - (double)want[i]);
+    }
+    return worst;
+}
+
+static double run(eg_model *model, const expected *e, int in_place) {
+    eg_error error;
+    eg_graph *g;
+    eg_program *program;
+    eg_weights *weights;
+    eg_instance *instance;
+    eg_model_nodes nodes;
+    eg_tensor y;
+    float lengths[2] = {0};
+    const eg_model_options how = {.batch = e->ids.shape[0],
+                                  .time = e->ids.shape[1],
+                                  .lengths = e->lengths.data != NULL,
+                                  .in_place = in_place};
+    CHECK_OK(eg_graph_create(e->context, &g, &error), error);
+    CHECK_OK(eg_model_build(model, g, &how, &nodes, &error), error);
+    const eg_output output = {"y", nodes.y};
+    CHECK_OK(eg_compile(e->context, g, 1, &output, NULL, &program, &error), error);
+    CHECK_OK(eg_weights_create(program, &weights, &error), error);
+    CHECK_OK(eg_model_weights(model, weights, &error), error);
+    CHECK_OK(eg_instance_create(program, weights, &instance, &error), error);
+    CHECK_OK(eg_model_bind(model, instance, &error), error);
+    CHECK_OK(eg_instance_bind(instance, "tokens", &e->ids, &error), error);
+    if (e->lengths.data) {
+        for (int i = 0; i < 2; i++) lengths[i] = (float)((const int32_t *)e->lengths.data)[i];
+        const eg_tensor tensor = {EG_F32, 1, {2}, lengths};
+        CHECK_OK(eg_instance_bind(instance, "lengths", &tensor, &error), error);
+    }
+    CHECK_OK(eg_instance_output(instance, "y", &y, &error), error);
+    CHECK_OK(eg_run(instance, NULL, &error), error);
+    const double worst = difference(e, y.data);
+    eg_instance_destroy(instance);
+    eg_weights_destroy(weights);
+    eg_program_release(program);
+    eg_graph_destroy(g);
+    return worst;
+}
+
+void check_transformer(const char *file, const char *folder, const char *key, double tolerance) {
+    eg_error error;
+    eg_context *context;
+    eg_model *model;
+    expected e;
+    char path[512];
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    open_expected(&e, context, folder, key);
+    CHECK_OK(eg_model_open(context, folder_of(file, path), &model, &error), error);
+    for (int in_place = 0; in_place < 2; in_place++) {
+        const double worst = run(model, &e, in_place);
+        CHECK(worst <= tolerance, "%s%s: off by %g", file, in_place ? " in place" : "", worst);
+    }
+    CHECK_OK(eg_model_widen(model, &error), error);
+    const double worst = run(model, &e, 0);
+    CHECK(worst <= tolerance, "%s in memory: off by %g", file, worst);
+    eg_model_destroy(model);
+    close_expected(&e);
+    eg_context_destroy(context);
+}
