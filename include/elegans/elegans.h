@@ -11,6 +11,7 @@
 #include "elegans/entropy.h"
 #include "elegans/export.h"
 #include "elegans/fit.h"
+#include "elegans/generate.h"
 #include "elegans/gguf.h"
 #include "elegans/graph.h"
 #include "elegans/grid.h"

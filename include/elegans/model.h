@@ -133,10 +133,12 @@ typedef struct eg_model_options { /* all zero = one sample, one step, no elapsed
     int in_place; /* matrices that lie in a file are inputs: eg_model_bind */
 } eg_model_options;
 
-enum { EG_MODEL_STATES = 64 };
+enum { EG_MODEL_STATES = 64, EG_MODEL_CUTS = 512 };
 typedef struct eg_model_nodes {
     eg_node x, spans, lengths; /* {0} where there is none; x: the tokens of a transformer */
     eg_node y;
+    size_t cuts; /* transformers: what the embedding and each layer but the last give */
+    eg_node cut[EG_MODEL_CUTS];
     size_t states; /* of each layer and direction: h, and c with mixed memory */
     eg_node initial[EG_MODEL_STATES], final[EG_MODEL_STATES];
     char state_name[EG_MODEL_STATES]

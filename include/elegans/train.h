@@ -51,6 +51,8 @@ typedef struct eg_train_options {
     eg_optimizer optimizer;
     uint64_t
         memory; /* bytes that a scan may keep for the backward pass; 0 = all (eg_gradient_options) */
+    int layers_again; /* transformers: of each layer only what it gives is kept, the rest is computed
+                         again in the backward pass */
     /* EG_F16, EG_BF16: both sides of every product of a step are rounded to that type; sums, parameters,
      * moments and eg_trainer_evaluate stay f32. With EG_F16 the loss is scaled while gradients are computed,
      * so that small ones are not rounded to 0: the scale begins at 2^16, is halved and the update skipped
@@ -66,10 +68,12 @@ EG_API void eg_trainer_destroy(eg_trainer *trainer); /* NULL is fine */
 /* What eg_trainer_gradient runs: its costs and steps. Lives as long as the trainer. */
 EG_API const eg_program *eg_trainer_program(const eg_trainer *trainer);
 
-/* Memory for a batch, to be filled before each step; time comes first: x [time, batch, inputs]. */
+/* Memory for a batch, to be filled before each step; time comes first: x [time, batch, inputs]. What a
+ * transformer learns is the next token: loss EG_LOSS_CLASSES, target [batch, time]. */
 typedef struct eg_train_batch {
     float *x, *target;
-    float *weight;  /* [time, batch]; 1 at first: set 0 for what is not there (a partial batch) */
+    int32_t *tokens; /* transformers have these instead of x, and the batch first: [batch, time] */
+    float *weight;  /* as target; 1 at first: set 0 for what is not there (a partial batch) */
     float *spans;   /* NULL = none */
     float *lengths; /* [batch]; NULL = none */
     uint64_t target_size; /* floats per sample and step */

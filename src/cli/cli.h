@@ -25,9 +25,12 @@ extern const command cli_commands[]; /* ends with a row of NULLs */
 int cmd_bench(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
 int cmd_quantize(int argc, char **argv);
+int cmd_embed(int argc, char **argv);
+int cmd_generate(int argc, char **argv);
 int cmd_graph(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 int cmd_info(int argc, char **argv);
+int cmd_perplexity(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_tokenize(int argc, char **argv);

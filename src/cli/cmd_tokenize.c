@@ -1,4 +1,5 @@
 /* elegans tokenize: text as the ids of a vocabulary, ids as text, or the vocabulary itself. */
+#include "bytes.h"
 #include "cli.h"
 
 #include <stdlib.h>
@@ -9,48 +10,13 @@ typedef struct wish {
     bool ids, decode, json, ends, special;
 } wish;
 
-/* ---- bytes for people: what is no printable text becomes \xNN, or U+FFFD for machines */
-
-/* Bytes of the UTF-8 character at `text`; 0 = it is none. */
-static size_t character_size(const unsigned char *text, size_t length) {
-    const unsigned char c = text[0];
-    const size_t size = c < 0x80 ? 1 : c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
-    if ((c >= 0x80 && c < 0xc2) || c > 0xf4 || size > length) return 0;
-    for (size_t i = 1; i < size; i++)
-        if ((text[i] & 0xc0) != 0x80) return 0;
-    /* overlong forms, surrogates, beyond the last code */
-    if ((c == 0xe0 && text[1] < 0xa0) || (c == 0xed && text[1] > 0x9f) ||
-        (c == 0xf0 && text[1] < 0x90) || (c == 0xf4 && text[1] > 0x8f))
-        return 0;
-    return size;
-}
-
-/* The caller frees it; never NULL. */
-static char *printable(const char *bytes, size_t length, bool for_people) {
-    const unsigned char *at = (const unsigned char *)bytes;
-    char *out = malloc(4 * length + 1), *to = out;
-    if (!out) exit(fail(EXIT_FAILED, "out of memory"));
-    for (size_t i = 0; i < length;) {
-        const size_t size = character_size(at + i, length - i);
-        const bool plain = size > 1 || (size && (!for_people || (at[i] >= 32 && at[i] != 127)));
-        if (plain && at[i]) memcpy(to, at + i, size), to += size;
-        else if (!for_people) memcpy(to, "\xef\xbf\xbd", 3), to += 3;
-        else if (at[i] == '\n') *to++ = '\\', *to++ = 'n';
-        else if (at[i] == '\t') *to++ = '\\', *to++ = 't';
-        else to += snprintf(to, 5, "\\x%02x", at[i]);
-        i += size ? size : 1;
-    }
-    *to = 0;
-    return out;
-}
-
 /* ---- the vocabulary */
 static void show_special(const eg_tokenizer *t, eg_special special, json *object) {
     const int64_t id = eg_tokenizer_special(t, special);
     if (id < 0) return;
     size_t length;
     const char *piece = eg_tokenizer_piece(t, (uint32_t)id, &length);
-    char *shown = printable(piece, length, !object), value[96];
+    char *shown = bytes_printable(piece, length, !object), value[96];
     snprintf(value, sizeof value, "%-7lld %s", (long long)id, shown);
     if (object) json_put_count(object, eg_special_name(special), (uint64_t)id);
     else print_row(eg_special_name(special), value, "");
@@ -87,7 +53,7 @@ static void print_tokens(const eg_tokenizer *t, const eg_tokens *tokens) {
     for (size_t i = 0; i < tokens->count; i++) {
         size_t length;
         const char *piece = eg_tokenizer_piece(t, tokens->ids[i], &length);
-        char *shown = printable(piece, length, true);
+        char *shown = bytes_printable(piece, length, true);
         printf("%8u  '%s'", tokens->ids[i], shown);
         if (eg_tokenizer_is_special(t, tokens->ids[i]))
             printf("  %sspecial%s", style_dim(), style_end());
@@ -102,7 +68,7 @@ static int print_tokens_json(const eg_tokenizer *t, const eg_tokens *tokens, con
     for (size_t i = 0; i < tokens->count; i++) {
         size_t length;
         const char *piece = eg_tokenizer_piece(t, tokens->ids[i], &length);
-        char *shown = printable(piece, length, false);
+        char *shown = bytes_printable(piece, length, false);
         json_append_count(ids, tokens->ids[i]);
         json_append_text(pieces, shown);
         free(shown);
@@ -129,18 +95,6 @@ static int encode(const eg_tokenizer *t, const wish *w, const char *text, size_t
 }
 
 /* ---- ids to text */
-typedef struct bytes {
-    char *at;
-    size_t count, room;
-} bytes;
-
-static void reserve(bytes *b, size_t more) {
-    if (b->count + more <= b->room) return;
-    b->room = 2 * (b->count + more);
-    b->at = realloc(b->at, b->room);
-    if (!b->at) exit(fail(EXIT_FAILED, "out of memory"));
-}
-
 static int decode_one(const eg_tokenizer *t, eg_decoder *decoder, const char *word, size_t size,
                       bytes *out) {
     int64_t id;
@@ -149,7 +103,7 @@ static int decode_one(const eg_tokenizer *t, eg_decoder *decoder, const char *wo
     if (eg_integer_parse(word, size, 0, UINT32_MAX, &id, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     eg_tokenizer_piece(t, (uint32_t)id, &length);
-    reserve(out, length + EG_DECODE_EXTRA);
+    bytes_reserve(out, length + EG_DECODE_EXTRA);
     if (eg_tokenizer_decode(t, decoder, (uint32_t)id, out->at + out->count, out->room - out->count,
                             &length, &error))
         return fail(EXIT_FAILED, "%s", error.message);
@@ -161,7 +115,7 @@ static int print_text(const wish *w, const bytes *out) {
     if (w->json) {
         if (!json_usable()) return json_print(NULL);
         json *document = json_new_object();
-        char *shown = printable(out->at, out->count, false);
+        char *shown = bytes_printable(out->at, out->count, false);
         json_put_text(document, "model", w->model);
         json_put_text(document, "text", shown);
         free(shown);
@@ -183,7 +137,7 @@ static int decode(const eg_tokenizer *t, const wish *w, const char *text, size_t
         if (end > at) code = decode_one(t, &decoder, text + at, end - at, &out);
         at = end + 1;
     }
-    reserve(&out, 4);
+    bytes_reserve(&out, 4);
     out.count += eg_decoder_finish(&decoder, out.at + out.count);
     if (code < 0) code = print_text(w, &out);
     free(out.at);
@@ -191,21 +145,11 @@ static int decode(const eg_tokenizer *t, const wish *w, const char *text, size_t
 }
 
 /* ---- the command */
-static int read_stdin(bytes *out) {
-    enum { PART = 65536 };
-    for (size_t got = 1; got;) {
-        reserve(out, PART);
-        got = fread(out->at + out->count, 1, PART, stdin);
-        out->count += got;
-    }
-    return ferror(stdin) ? fail(EXIT_FAILED, "cannot read the input") : -1;
-}
-
 static int tokenize(const eg_tokenizer *t, const wish *w) {
     if (!w->text) return show_vocabulary(t, w);
     bytes input = {0};
     const bool piped = strcmp(w->text, "-") == 0;
-    int code = piped ? read_stdin(&input) : -1;
+    int code = piped ? bytes_read_stdin(&input) : -1;
     const char *text = piped ? input.at : w->text;
     const size_t length = piped ? input.count : strlen(w->text);
     if (code < 0) code = w->decode ? decode(t, w, text, length) : encode(t, w, text, length);

@@ -1,4 +1,5 @@
 /* elegans train: from tables to a model. */
+#include "interrupt.h"
 #include "train.h"
 
 #include <math.h>
@@ -194,7 +195,7 @@ static int fit(training *t) {
     progress_close(&t->progress);
     if (status) return fail(EXIT_FAILED, "%s", error.message);
     if (t->progress.failed) return fail(EXIT_FAILED, "cannot write '%s'", w->log);
-    if (t->result.stopped && progress_interrupted()) {
+    if (t->result.stopped && interrupted()) {
         fprintf(stderr,
                 "stopped in epoch %llu; saved in %s\nsay the same again with --resume to go on\n",
                 (unsigned long long)t->result.epochs + 1, t->checkpoint);

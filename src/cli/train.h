@@ -77,7 +77,6 @@ typedef struct progress {
 int progress_open(progress *p, const char *log_path, bool append, bool quiet);
 void progress_close(progress *p);
 int progress_tell(void *user, const eg_fit_progress *now); /* an eg_fit_function */
-bool progress_interrupted(void);
 
 /* ---- train_curve.c: an SVG of losses over epochs */
 int curve_write(const char *path, const eg_fit_result *result);

@@ -1,18 +1,11 @@
 /* Progress of a training: a bar on a terminal, lines elsewhere, a log of JSON lines, and Ctrl-C. */
+#include "interrupt.h"
 #include "train.h"
 
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
-
-static volatile sig_atomic_t interrupted;
-static void on_interrupt(int signal_number) {
-    (void)signal_number;
-    interrupted = 1;
-}
-bool progress_interrupted(void) { return interrupted != 0; }
 
 int progress_open(progress *p, const char *log_path, bool append, bool quiet) {
     *p = (progress){.log_path = log_path, .quiet = quiet, .terminal = isatty(STDERR_FILENO) != 0};
@@ -20,18 +13,14 @@ int progress_open(progress *p, const char *log_path, bool append, bool quiet) {
         return fail(EXIT_FAILED, "--log: this build has no JSON (jansson was not there)");
     if (log_path && !(p->log = fopen(log_path, append ? "a" : "w")))
         return fail(EXIT_FAILED, "cannot write '%s': %s", log_path, strerror(errno));
-    /* the second Ctrl-C ends the program at once */
-    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESETHAND};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    interrupt_begin();
     return -1;
 }
 
 void progress_close(progress *p) {
     if (p->log && fclose(p->log) != 0) p->failed = true;
     p->log = NULL;
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
+    interrupt_end();
 }
 
 /* ---- numbers */
@@ -120,6 +109,6 @@ int progress_tell(void *user, const eg_fit_progress *now) {
         if (!p->quiet) print_epoch(p, now);
         if (p->log) log_epoch(p, now);
     } else if (now->event == EG_FIT_STEP && !p->quiet && p->terminal) draw(p, now);
-    if (interrupted && p->terminal && !p->quiet) clear_bar();
-    return interrupted || p->failed;
+    if (interrupted() && p->terminal && !p->quiet) clear_bar();
+    return interrupted() || p->failed;
 }

@@ -212,6 +212,7 @@ static eg_node give_output(eg_graph *g, const sequence *s, uint64_t width, eg_no
     return all;
 }
 
+_Static_assert((int)EG_MODEL_CUTS >= (int)EG__TRANSFORMER_LAYERS_MAX, "every layer can be cut");
 static eg_status build_transformer(const eg_model *model, eg_graph *graph,
                                    const eg_model_options *o, eg_model_nodes *out,
                                    eg_error *error) {
@@ -226,6 +227,8 @@ static eg_status build_transformer(const eg_model *model, eg_graph *graph,
     out->x = nodes.tokens;
     out->lengths = nodes.lengths;
     out->y = nodes.y;
+    out->cuts = status ? 0 : model->transformer->layers;
+    memcpy(out->cut, nodes.given, out->cuts * sizeof *out->cut);
     return status;
 }
 

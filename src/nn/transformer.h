@@ -41,6 +41,10 @@ eg_status eg__transformer_from_spec(eg_context *context, const char *spec, eg_mo
                                     eg_error *error);
 bool eg__transformer_is_spec(const char *text);
 
+/* EG_ERR_ARGUMENT names a token that the model does not know. */
+eg_status eg__tokens_check(const eg__transformer *t, const uint32_t *tokens, size_t count,
+                           eg_error *error);
+
 /* ---- as a graph */
 typedef struct eg__transformer_wish {
     uint64_t batch, time;
@@ -54,6 +58,7 @@ typedef struct eg__transformer_wish {
 } eg__transformer_wish;
 typedef struct eg__transformer_nodes {
     eg_node tokens, lengths, y;
+    eg_node given[EG__TRANSFORMER_LAYERS_MAX]; /* to each layer */
 } eg__transformer_nodes;
 eg_status eg__transformer_build(const eg_model *model, eg_graph *graph,
                                 const eg__transformer_wish *wish, eg__transformer_nodes *out,

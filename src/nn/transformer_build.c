@@ -245,7 +245,10 @@ eg_status eg__transformer_build(const eg_model *model, eg_graph *graph,
     make_parameters(&b);
     take_inputs(&b, out);
     eg_node x = embed(&b, out->tokens);
-    for (b.layer = 0; b.layer < t->layers && !graph->mistake.status; b.layer++) x = layer(&b, x);
+    for (b.layer = 0; b.layer < t->layers && !graph->mistake.status; b.layer++) {
+        out->given[b.layer] = x;
+        x = layer(&b, x);
+    }
     out->y = output(&b, x);
     eg__memory_give(model->memory, b.nodes);
     return eg_graph_check(graph, error);

@@ -27,6 +27,7 @@ eg_status eg_trainer_batch_create(eg_trainer *t, eg_train_batch *out, eg_error *
     float *m = take(t, total, &status, error);
     if (status) return status;
     *out = (eg_train_batch){.x = m + at[0],
+                            .tokens = t->model->transformer ? (int32_t *)(m + at[0]) : NULL,
                             .target = m + at[1],
                             .weight = m + at[2],
                             .spans = o->spans ? m + at[3] : NULL,
@@ -49,6 +50,7 @@ static void *memory_of(eg_trainer *t, const char *name) {
         const char *name;
         void *memory;
     } known[] = {{"x", t->used->x},
+                 {"tokens", t->used->tokens},
                  {"target", t->used->target},
                  {"weight", t->used->weight},
                  {"timespans", t->used->spans},
@@ -133,7 +135,11 @@ eg_status eg_trainer_create(const eg_model *model, const eg_train_options *optio
     t->scale = t->options.dtype == EG_F16 ? 0x1p16f : 1;
     eg_model_info_get(model, &t->info);
     t->batch.target_size = options->loss == EG_LOSS_CLASSES ? 1 : t->info.outputs;
-    eg_status status = create(t, error);
+    eg_status status = EG_OK;
+    if (model->transformer && (options->last || options->spans || options->lengths))
+        status = eg__fail(error, EG_ERR_UNSUPPORTED,
+                          "a transformer learns from all its tokens: no last, spans or lengths");
+    if (!status) status = create(t, error);
     if (status) eg_trainer_destroy(t);
     else *out = t;
     return status;
@@ -266,13 +272,14 @@ eg_status eg_trainer_evaluate(eg_trainer *t, double *loss, const float **outputs
 }
 
 eg_status eg_trainer_store(const eg_trainer *t, eg_model *model, eg_error *error) {
-    for (size_t i = 0; i < model->parameter_count; i++) {
+    eg_status status = eg_model_widen(model, error);
+    for (size_t i = 0; !status && i < model->parameter_count; i++) {
         const eg__parameter *p = &model->parameters[i];
         eg_tensor tensor;
         if (p->is_mask) continue;
-        eg_status status = eg_weights_tensor(t->weights, p->name, &tensor, error);
+        status = eg_weights_tensor(t->weights, p->name, &tensor, error);
         if (status) return status;
         memcpy(eg__parameter_values(model, p), tensor.data, eg__parameter_size(p) * sizeof(float));
     }
-    return EG_OK;
+    return status;
 }

@@ -13,9 +13,11 @@ eg_status eg__train_graph(const eg_trainer *t, eg_graph *g, eg__train_nodes *out
                                       .standard = 1};
     eg_status status = eg_model_build(t->model, g, &options, &out->model, error);
     if (status) return status;
-    const uint64_t all[] = {o->time, o->batch, t->batch.target_size}, *shape = all + o->last;
+    const bool first = t->model->transformer != NULL; /* the batch */
+    const uint64_t outer = first ? o->batch : o->time, inner = first ? o->time : o->batch;
+    const uint64_t all[] = {outer, inner, t->batch.target_size}, *shape = all + o->last;
     const unsigned rank = o->last ? 2 : 3;
-    const uint64_t ones[] = {o->time, o->batch, 1};
+    const uint64_t ones[] = {outer, inner, 1};
     out->target = eg_input(g, "target", EG_F32, rank, shape);
     out->weight = eg_input(g, "weight", EG_F32, rank, ones + o->last);
     out->loss = eg_loss_node(g, o->loss, out->model.y, out->target, out->weight);
@@ -65,7 +67,11 @@ static eg_status compile_gradient(eg_trainer *t, eg_error *error) {
             wrt[count++] = (eg_node){i};
         }
     }
-    const eg_gradient_options gradient = {.memory = t->options.memory};
+    eg_gradient_options gradient = {.memory = t->options.memory};
+    if (t->options.layers_again) {
+        gradient.keep_count = n.model.cuts;
+        gradient.keep = n.model.cut;
+    }
     if (!status) status = eg__train_gradient(t, g, &gradient, n.loss, count, wrt, d, error);
     outputs[0] = (eg_output){"loss", n.loss};
     for (size_t i = 0; i < count; i++) outputs[i + 1] = (eg_output){names[i], d[i]};

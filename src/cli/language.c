@@ -1,0 +1,100 @@
+/* A language model with its vocabulary, as the commands on texts share it. */
+#include "language.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { BYTES = 256, PATH_SIZE = 4096 };
+
+static bool is_folder(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+static bool is_file(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+static bool begins_as_gguf(const char *path) {
+    char head[4] = "";
+    FILE *file = fopen(path, "rb");
+    if (!file) return false;
+    const bool yes = fread(head, 1, 4, file) == 4 && memcmp(head, "GGUF", 4) == 0;
+    fclose(file);
+    return yes;
+}
+
+/* Where the vocabulary of a model is, as far as one can tell; "" = nowhere. */
+static void find_vocabulary(const eg_model *model, const char *path, char out[PATH_SIZE]) {
+    const char *note = eg_model_note(model, "tokenizer", 0), *slash = strrchr(path, '/');
+    const int folder = slash ? (int)(slash - path) + 1 : 0;
+    out[0] = 0;
+    if (is_folder(path)) snprintf(out, PATH_SIZE, "%s/tokenizer.json", path);
+    else if (begins_as_gguf(path)) snprintf(out, PATH_SIZE, "%s", path);
+    else if (note) snprintf(out, PATH_SIZE, "%s", note);
+    else {
+        snprintf(out, PATH_SIZE, "%.*stokenizer.bin", folder, path);
+        if (!is_file(out)) snprintf(out, PATH_SIZE, "%.*stokenizer.json", folder, path);
+        if (!is_file(out)) out[0] = 0;
+    }
+}
+
+static int open_vocabulary(language *l, const char *path, const char *vocabulary) {
+    char found[PATH_SIZE];
+    eg_error error;
+    find_vocabulary(l->model, path, found);
+    const char *from = vocabulary ? vocabulary : found;
+    if (!from[0] || (!vocabulary && !is_file(from))) {
+        if (l->info.vocabulary == BYTES) return -1;
+        return fail(EXIT_FAILED, "no vocabulary for '%s': give --tokenizer FILE", path);
+    }
+    if (eg_tokenizer_open(l->context, from, &l->tokenizer, &error))
+        return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_tokenizer_size(l->tokenizer) > l->info.vocabulary)
+        return fail(EXIT_FAILED, "%zu tokens in '%s', but the model knows %llu",
+                    eg_tokenizer_size(l->tokenizer), from, (unsigned long long)l->info.vocabulary);
+    return -1;
+}
+
+int language_open(language *l, eg_context *context, const char *model, const char *vocabulary) {
+    eg_error error;
+    *l = (language){.context = context};
+    if (eg_model_open(context, model, &l->model, &error))
+        return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_model_transformer(l->model, &l->info, &error))
+        return fail(EXIT_FAILED, "'%s' is %s", model, error.message);
+    return open_vocabulary(l, model, vocabulary);
+}
+
+void language_close(language *l) {
+    eg_tokenizer_destroy(l->tokenizer);
+    eg_model_destroy(l->model);
+    *l = (language){0};
+}
+
+int language_encode(const language *l, const char *text, size_t length, bool ends, uint32_t **ids,
+                    size_t *count) {
+    const eg_encode_options how = {.ends = ends, .special = 0};
+    eg_tokens tokens = {0};
+    eg_error error;
+    if (l->tokenizer && eg_tokenizer_encode(l->tokenizer, text, length, &how, &tokens, &error))
+        return fail(EXIT_FAILED, "%s", error.message);
+    *count = l->tokenizer ? tokens.count : length;
+    *ids = malloc((*count + 1) * sizeof **ids);
+    if (!*ids) exit(fail(EXIT_FAILED, "out of memory"));
+    for (size_t i = 0; i < *count; i++)
+        (*ids)[i] = l->tokenizer ? tokens.ids[i] : (unsigned char)text[i];
+    if (l->tokenizer) eg_tokens_release(l->tokenizer, &tokens);
+    return -1;
+}
+
+int64_t language_begin(const language *l) {
+    return l->tokenizer ? eg_tokenizer_special(l->tokenizer, EG_SPECIAL_BEGIN) : -1;
+}
+
+bool language_ends(const language *l, uint32_t token) {
+    if (!l->tokenizer) return false;
+    return eg_tokenizer_special(l->tokenizer, EG_SPECIAL_END) == (int64_t)token ||
+           eg_tokenizer_special(l->tokenizer, EG_SPECIAL_BEGIN) == (int64_t)token;
+}
