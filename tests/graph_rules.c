@@ -148,6 +148,10 @@ static eg_node build_rotary_pairs(eg_graph *g, const eg_node *x) {
     eg_node at = eg_constant(g, &(eg_tensor){EG_I32, 0, {0}, (void *)&first});
     return eg_mul(g, eg_rotary(g, &o, x[0], at), eg_rotary(g, &o, x[0], (eg_node){0}));
 }
+static eg_node build_again(eg_graph *g, const eg_node *x) {
+    eg_node y = eg_tanh(g, x[0]);
+    return eg_mul(g, y, eg_tanh(g, eg__again(g, x[0], eg_exp(g, y))));
+}
 /* x used twice, and through two paths */
 static eg_node build_shared(eg_graph *g, const eg_node *x) {
     eg_node y = eg_tanh(g, eg_add(g, x[0], x[1]));
@@ -236,6 +240,7 @@ const graph_rule graph_rules[] = {
     {"rms norm", build_rms_norm, 1, {V(2, 3, 5)}, -2, 2},
     {"dropout", build_dropout, 1, {V(2, 5, 8)}, -1, 1},
     {"update", build_update, 1, {V(2, 3, 4)}, -1, 1},
+    {"again", build_again, 1, {V(2, 3, 4)}, -1, 1},
     {"shared", build_shared, 2, {V(2, 3, 4), V(1, 4)}, -1, 1},
     {"place and take", build_place, 2, {V(2, 6, 3), V(2, 2, 3)}, -1, 1},
     {"synapses", build_synapses, 2, {V(3, 2, 3, 4), V(2, 4, 7)}, -1, 1},

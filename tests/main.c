@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stdarg.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -160,10 +161,26 @@ static void crash(int number) {
     for (int i = 0; i < 3; i++) sigaction(crash_signals[i], &crash_before[i], NULL);
 }
 
+/* Processor seconds of this process and of the programs it has waited for. */
+static double seconds_used(void) {
+    double seconds = 0;
+    const int whose[2] = {RUSAGE_SELF, RUSAGE_CHILDREN};
+    for (int i = 0; i < 2; i++) {
+        struct rusage used;
+        getrusage(whose[i], &used);
+        seconds += (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                   1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+    }
+    return seconds;
+}
+
 static void run_case(test_area *area, const test_case *test) {
     memset(&running, 0, sizeof running);
     running.test = test;
+    const double started = seconds_used();
     test->function();
+    if (getenv("ELEGANS_TIMES"))
+        fprintf(stderr, "time %8.2f s  %s.%s\n", seconds_used() - started, test->area, test->name);
     if (running.claim[0]) {
         static char claims[64][200];
         static unsigned count;

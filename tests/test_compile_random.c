@@ -138,14 +138,17 @@ static void add_output(random_case *c, eg_node node) {
 }
 static void add_gradients(maker *m, random_case *c) {
     item y = random_tame(m, m->pool[m->count - 1 - random_draw(m, m->count < 3 ? 1 : 3)], 4);
-    eg_node wrt[4], d[4];
+    eg_node wrt[4], d[4], keep[3];
     eg_error error = {0};
     const size_t count = 1 + random_draw(m, 4);
+    const eg_gradient_options options = {.keep_count = random_draw(m, 4), .keep = keep};
+    for (size_t i = 0; i < options.keep_count; i++)
+        keep[i] = m->pool[random_draw(m, m->count)].node;
     for (size_t i = 0; i < count; i++) wrt[i] = m->pool[random_draw(m, m->count)].node;
     const eg_node weights = eg_sin(m->g, eg_add(m->g, y.node, eg_scalar(m->g, 0.7)));
     const eg_node loss = eg_mean(m->g, eg_mul(m->g, y.node, weights), EG_ALL_AXES, 0);
     add_output(c, loss);
-    const eg_status status = eg_gradient(m->g, loss, count, wrt, d, &error);
+    const eg_status status = eg_gradient_with(m->g, &options, loss, count, wrt, d, &error);
     if (status && strstr(error.message, "rank 6 has no room for time")) return; /* as documented */
     CHECK_OK(status, error);
     for (size_t i = 0; i < count; i++) add_output(c, d[i]);

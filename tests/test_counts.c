@@ -161,6 +161,8 @@ static eg_node make_rotary(eg_graph *g, const leaves *x) {
     return eg_rotary(g, &o, eg_reshape(g, x->a, 3, (uint64_t[]){2, 2, 6}), (eg_node){0});
 }
 
+static eg_node make_again(eg_graph *g, const leaves *x) { return eg__again(g, x->a, x->b); }
+
 typedef struct count_case {
     eg__op_id op;
     const char *name;
@@ -183,6 +185,7 @@ static const count_case cases[] = {
     {ROW(update), 0, 24 + 24, 0, 2 * (24 + 24), NULL}, /* to the state, and to the output */
     /* movement */
     {ROW(reshape), 0, 24 + 24, 0, 24 + 24, NULL},
+    {ROW(again), 0, 24 + 24, 0, 24 + 24, NULL},
     {ROW(transpose), 0, 24 + 24, 0, 24 + 24, NULL},
     {ROW(slice), 0, 12 + 12, 0, 12 + 12, NULL},
     {ROW(concat), 0, 24 + 24 + 48, 0, 24 + 24 + 48, NULL},

@@ -195,10 +195,16 @@ EG_API eg_status eg_graph_load(eg_context *context, const char *path, eg_graph *
  * the loss does not depend on gets zeros. On failure (also kept by the graph) out is untouched. */
 /* Memory for time: of a scan, only every k-th carry is kept, and the steps between are computed again in
  * the backward pass. With `memory`, k is chosen so that what is kept of each scan fits into that many
- * bytes, if need be as little as possible (EG_ERR_BUDGET when that is still too much). */
+ * bytes, if need be as little as possible (EG_ERR_BUDGET when that is still too much).
+ * Outside of scans: of all that the nodes of `keep` are computed from only those among it are kept, most
+ * often the output of each layer, and what lies between is computed again from the nearest. Inputs,
+ * states and results of scans are kept, too, and so is whatever no node of `keep` needs: the last layers
+ * are not computed twice. Dropout drops the same elements again. */
 typedef struct eg_gradient_options { /* all zero = everything is kept */
     uint64_t every;                  /* k */
     uint64_t memory;
+    size_t keep_count; /* 0 = every value outside of scans is kept */
+    const eg_node *keep;
 } eg_gradient_options;
 EG_API eg_status eg_gradient_with(eg_graph *graph, const eg_gradient_options *options, eg_node loss,
                                   size_t count, const eg_node *wrt, eg_node *out, eg_error *error);

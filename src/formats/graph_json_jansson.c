@@ -214,6 +214,7 @@ static bool count_fits(eg__op_id op, size_t count) {
     case EG__GRAPH_update:
     case EG__GRAPH_gather:
     case EG__GRAPH_take:
+    case EG__GRAPH_again:
     case EG__GRAPH_scatter:
     case EG__GRAPH_binary:
     case EG__GRAPH_matmul:

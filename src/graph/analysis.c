@@ -44,7 +44,7 @@ static void mark_all(eg__lowering *l) {
         if (eg__lower_node(l, i)->op == EG__GRAPH_update) mark(l, stack, &depth, i);
     while (depth) {
         const eg__node *node = eg__lower_node(l, stack[--depth]);
-        for (unsigned i = 0; i < node->input_count; i++)
+        for (unsigned i = 0; i < eg__read_count(node); i++)
             mark(l, stack, &depth, eg__node_input(l->graph, node, i).id);
         if (node->op != EG__GRAPH_carry) continue;
         if (node->next) mark(l, stack, &depth, node->next);
@@ -63,7 +63,7 @@ static bool is_settled(const eg__lowering *l, uint32_t id) {
         return false;
     if (node->op == EG__GRAPH_dropout && !eg__is_view(l, id)) return false;
     if (l->options->training && eg__attention_is_random(node)) return false;
-    for (unsigned i = 0; i < node->input_count; i++)
+    for (unsigned i = 0; i < eg__read_count(node); i++)
         if (l->region[eg__node_input(l->graph, node, i).id] != EG__REGION_PROLOGUE) return false;
     return true;
 }
@@ -108,7 +108,7 @@ static void list_users(eg__lowering *l) {
     for (int filling = 0; filling < 2; filling++) {
         for (uint32_t i = 1; i <= l->graph->size; i++) {
             const eg__node *node = eg__lower_node(l, i);
-            for (unsigned k = 0; l->live[i] && k < node->input_count; k++) {
+            for (unsigned k = 0; l->live[i] && k < eg__read_count(node); k++) {
                 uint32_t input = eg__node_input(l->graph, node, k).id;
                 if (filling) l->users[first[input]++] = i;
                 else first[input + 1]++;

@@ -1,5 +1,6 @@
 /* Reverse mode: the gradient of a graph is more graph. */
 #include "graph/order.h"
+#include "graph/recompute.h"
 
 /* Some steps of a scan: all of them, or those between two checkpoints, computed again. */
 typedef struct part {
@@ -15,6 +16,8 @@ struct eg__backward {
     const unsigned char *wants; /* per forward node: something asked for depends on it */
     uint32_t limit;             /* forward nodes; what comes after them is gradient */
     eg_node *d;                 /* per forward node: its gradient so far, or {0} */
+    eg__recompute *recompute;   /* outside of scans */
+    eg_node now;                /* the gradient that is handed on; outside of scans */
     /* inside a scan: */
     eg_node scan, reverse; /* {0} outside */
     const part *part;
@@ -87,8 +90,8 @@ static eg_node steps_of(eg_graph *graph, const part *p, eg_node sequence) {
 
 eg_node eg__backward_value(eg__backward *backward, eg_node node) {
     eg_graph *graph = backward->graph;
-    if (!node.id || !backward->scan.id || eg__node_at(graph, node)->scan != backward->scan.id)
-        return node;
+    if (!backward->scan.id) return eg__recompute_value(backward->recompute, node, backward->now);
+    if (!node.id || eg__node_at(graph, node)->scan != backward->scan.id) return node;
     if (backward->value[node.id].id) return backward->value[node.id];
     const eg__node n = *eg__node_at(graph, node);
     eg_node stand_in;
@@ -117,7 +120,7 @@ eg_node eg__backward_unary(eg__backward *backward, unsigned kind, eg_node x) {
     eg_graph *graph = backward->graph;
     const part *p = backward->part;
     if (!x.id || !backward->scan.id || eg__node_at(graph, x)->scan != backward->scan.id)
-        return eg__graph_add1(graph, EG__GRAPH_unary, kind, x, NULL);
+        return eg__graph_add1(graph, EG__GRAPH_unary, kind, eg__backward_value(backward, x), NULL);
     eg_node y = eg__graph_add1(graph, EG__GRAPH_unary, kind, p->clone ? p->clone[x.id] : x, NULL);
     return eg_scan_step(graph, backward->reverse, eg_scan_stack(graph, p->forward, y));
 }
@@ -361,6 +364,7 @@ static void reverse_outside(eg__backward *backward, const uint32_t *order, size_
     for (size_t i = size; i-- > 0 && !graph->mistake.status;) {
         const uint32_t id = order[i];
         const eg__node n = graph->nodes[id];
+        backward->now = backward->d[id];
         if (n.op == EG__GRAPH_scan) reverse_scan(backward, id, room);
         else if (backward->d[id].id && eg__op_row(n.op)->gradient)
             eg__op_row(n.op)->gradient(backward, (eg_node){id}, backward->d[id]);
@@ -403,6 +407,12 @@ eg_status eg_gradient_with(eg_graph *graph, const eg_gradient_options *options, 
     size_t size;
     status = eg__graph_order(graph, 1, &loss, &order, &size, error);
     if (status) return status;
+    eg__recompute recompute;
+    status = eg__recompute_open(&recompute, graph, options, order, size, error);
+    if (status) {
+        eg__memory_give(graph->memory, order);
+        return status;
+    }
     eg_error reason = {EG_ERR_MEMORY, ""};
     unsigned char *wants = eg__memory_take_array(graph->memory, EG_TAG_GRAPH, nodes, 1, &reason);
     eg_node *room = eg__memory_take_array(graph->memory, EG_TAG_GRAPH, (1 + SCRATCH_ARRAYS) * nodes,
@@ -410,8 +420,12 @@ eg_status eg_gradient_with(eg_graph *graph, const eg_gradient_options *options, 
     if (wants && room) {
         for (size_t i = 0; i < count; i++) wants[wrt[i].id] = 1;
         spread_wants(graph, wants);
-        eg__backward backward = {
-            .graph = graph, .options = options, .wants = wants, .limit = graph->size, .d = room};
+        eg__backward backward = {.graph = graph,
+                                 .options = options,
+                                 .wants = wants,
+                                 .limit = graph->size,
+                                 .d = room,
+                                 .recompute = &recompute};
         const eg__node l = *eg__node_at(graph, loss);
         eg__backward_give(&backward, loss,
                           eg_broadcast(graph, eg_scalar(graph, 1), l.rank, l.shape));
@@ -423,6 +437,7 @@ eg_status eg_gradient_with(eg_graph *graph, const eg_gradient_options *options, 
         status = eg_graph_check(graph, error);
         for (size_t i = 0; !status && i < count; i++) out[i] = room[wrt[i].id];
     } else status = eg__fail(error, reason.status, "%s", reason.message);
+    eg__recompute_close(&recompute);
     eg__memory_give(graph->memory, room);
     eg__memory_give(graph->memory, wants);
     eg__memory_give(graph->memory, order);

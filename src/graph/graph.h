@@ -52,6 +52,10 @@ static inline eg__node *eg__node_at(const eg_graph *graph, eg_node node) {
 static inline eg_node eg__node_input(const eg_graph *graph, const eg__node *node, unsigned i) {
     return graph->inputs[node->first_input + i];
 }
+/* How many of the inputs are read: the second of again is only waited for. */
+static inline unsigned eg__read_count(const eg__node *node) {
+    return node->op == EG__GRAPH_again ? 1 : node->input_count;
+}
 uint64_t eg__node_elements(const eg__node *node);
 bool eg__same_shape(const eg__node *a, const eg__node *b);
 /* "[3, 4]" for messages; `out` holds 160 bytes. */
@@ -153,6 +157,9 @@ const char *eg__reduce_name(unsigned kind);
 eg_status eg__broadcast_shape(const eg__node *a, const eg__node *b, eg__node *out, eg_error *error);
 /* Where element `at` (in the order of `out`) of a broadcast input lies in the input. */
 uint64_t eg__broadcast_index(const eg__node *out, const eg__node *in, uint64_t at);
+
+/* x, for what is computed a second time after `after`; see op_again.c. */
+eg_node eg__again(eg_graph *graph, eg_node x, eg_node after);
 
 /* A stack with one place for so many steps, which keeps the last of them. */
 eg_node eg__scan_stack_every(eg_graph *graph, eg_node scan, eg_node value, uint64_t every);

@@ -15,6 +15,7 @@ eg_node eg__rewrite_copy(eg__rewrite *r, uint32_t id) {
                                      node->input_count);
     }
     for (unsigned i = 0; i < node->input_count; i++) inputs[i] = r->map[eg__old_input(r, id, i)];
+    if (node->op == EG__GRAPH_again && !inputs[1].id) inputs[1] = inputs[0]; /* nobody needs it */
     eg__node like = *node;
     like.name = NULL;
     like.data = NULL;
@@ -64,7 +65,7 @@ static void mark(eg__rewrite *r, uint32_t *stack) {
         if (eg__old(r, i)->op == EG__GRAPH_update) use(r, stack, &depth, 0, i);
     while (depth) {
         const uint32_t id = stack[--depth];
-        for (unsigned i = 0; i < eg__old(r, id)->input_count; i++)
+        for (unsigned i = 0; i < eg__read_count(eg__old(r, id)); i++)
             use(r, stack, &depth, id, eg__old_input(r, id, i));
         if (eg__old(r, id)->op == EG__GRAPH_carry && eg__old(r, id)->next)
             use(r, stack, &depth, 0, eg__old(r, id)->next);
@@ -90,7 +91,7 @@ static bool is_settled(const eg__rewrite *r, uint32_t id) {
         if (r->training && eg__attention_is_random(node)) return false;
         break;
     }
-    for (unsigned i = 0; i < node->input_count; i++)
+    for (unsigned i = 0; i < eg__read_count(node); i++)
         if (!r->settled[eg__old_input(r, id, i)]) return false;
     return !node->scan;
 }

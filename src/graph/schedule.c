@@ -37,10 +37,21 @@ static void make_units(eg__lowering *l) {
 }
 
 /* ---- what a unit needs */
-static void visit_node(eg__lowering *l, uint32_t unit, uint32_t id, eg__visit visit, void *user) {
-    const uint32_t origin = eg__lower_origin(l, id), needed = l->unit[origin];
+static void visit_origin(eg__lowering *l, uint32_t unit, uint32_t id, eg__visit visit, void *user) {
+    const uint32_t needed = l->unit[eg__lower_origin(l, id)];
     if (needed && needed != unit && l->units[needed].region == l->units[unit].region)
         visit(user, needed);
+}
+
+static void visit_node(eg__lowering *l, uint32_t unit, uint32_t id, eg__visit visit, void *user) {
+    visit_origin(l, unit, id, visit, user);
+    /* what is seen through `again` waits for something more */
+    while (eg__lower_node(l, id)->op != EG__GRAPH_step && eg__is_view(l, id)) {
+        const eg__node *node = eg__lower_node(l, id);
+        if (node->op == EG__GRAPH_again)
+            visit_origin(l, unit, eg__lower_input(l, id, 1), visit, user);
+        id = eg__lower_input(l, id, node->op == EG__GRAPH_update);
+    }
 }
 
 void eg__lower_needs(eg__lowering *l, uint32_t unit, eg__visit visit, void *user) {

@@ -69,6 +69,7 @@ static int through(clock *c, uint32_t id, unsigned input, int axis) {
     case EG__GRAPH_binary:
     case EG__GRAPH_select:
     case EG__GRAPH_broadcast: return aligned(node, x, axis);
+    case EG__GRAPH_again: return input ? -1 : axis;
     case EG__GRAPH_dropout: /* it counts the elements */
         if (axis == 0) return 0;
         break;
@@ -136,6 +137,7 @@ static int back(const clock *c, uint32_t id, unsigned input) {
     case EG__GRAPH_dropout:
     case EG__GRAPH_broadcast:
         return x->rank == node->rank && x->shape[0] == node->shape[0] ? 0 : -1;
+    case EG__GRAPH_again: return input ? -1 : 0;
     case EG__GRAPH_reshape: return x->shape[0] % c->length == 0 ? 0 : -1;
     case EG__GRAPH_slice:
     case EG__GRAPH_pad:
