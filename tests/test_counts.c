@@ -305,7 +305,9 @@ TEST(counts, operations) {
         seen[c->op] = true;
         eg_graph_destroy(g);
     }
-    seen[EG__GRAPH_small_matmul] = true; /* which a pass makes: below */
+    /* which passes make: below */
+    seen[EG__GRAPH_small_matmul] = seen[EG__GRAPH_stored_matmul] = true;
+    seen[EG__GRAPH_stored_gather] = true;
     for (int op = 0; op < EG__GRAPH_COUNT; op++)
         CHECK(seen[op], "nobody counted '%s' by hand", eg__op_row((eg__op_id)op)->name);
     eg_context_destroy(context);
@@ -329,6 +331,45 @@ TEST(counts, small_matmul) {
     CHECK(strcmp(step.operation, "small_matmul") == 0 && step.flops == 2 * 4 * 5 * 6 &&
               step.bytes == 4 * (24 + 20) + 2 * 6 * 16,
           "%s %s: %g FLOPs, %g bytes", step.operation, step.kernel, step.flops, step.bytes);
+    eg_program_release(program);
+    eg_graph_destroy(g);
+    eg_context_destroy(context);
+}
+
+/* Rows of blocks of int8, 34 bytes for 32 numbers: five of eight rows met by four, three of them picked. */
+TEST(counts, stored) {
+    eg_context *context;
+    eg_graph *g;
+    eg_program *program;
+    eg_step_info product, gather;
+    eg_node_info info;
+    eg_error error;
+    const eg_quantization blocks = {.type = EG_I8,
+                                    .per = EG_PER_BLOCK,
+                                    .block = 32,
+                                    .symmetric = 1,
+                                    .layout = EG_LAYOUT_BLOCKS};
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_graph_create(context, &g, &error), error);
+    const eg_node x = eg_input(g, "x", EG_F32, 2, (uint64_t[]){4, 64});
+    const eg_node index = eg_input(g, "index", EG_I32, 1, (uint64_t[]){3});
+    const eg_node w = eg_input_stored(g, "w", &blocks, 2, (uint64_t[]){8, 64});
+    const eg_node part = eg_slice(g, w, 0, 2, 5);
+    const eg_output outputs[] = {{"y", eg_matmul_transposed(g, x, 0, part, 1)},
+                                 {"z", eg_gather(g, w, index)}};
+    CHECK_OK(eg_graph_node(g, w, &info, &error), error);
+    CHECK(info.bytes == 8 * 68 + 4 * 8 * 64, "widen: %g bytes", info.bytes);
+    CHECK_OK(eg_compile(context, g, 2, outputs, NULL, &program, &error), error);
+    CHECK_OK(eg_program_step(program, 0, &product, &error), error);
+    CHECK_OK(eg_program_step(program, 1, &gather, &error), error);
+    CHECK(strcmp(product.operation, "stored_matmul") == 0 && product.flops == 2 * 4 * 5 * 64 &&
+              product.bytes == 4 * (4 * 64 + 4 * 5) + 5 * 68 && product.rows == 4 &&
+              product.columns == 5 && product.depth == 64,
+          "%s %s: %g FLOPs, %g bytes", product.operation, product.kernel, product.flops,
+          product.bytes);
+    CHECK(strcmp(gather.operation, "stored_gather") == 0 && gather.flops == 2 * 3 * 64 &&
+              gather.bytes == 3 * 68 + 4 * 3 + 4 * 3 * 64,
+          "%s %s: %g FLOPs, %g bytes", gather.operation, gather.kernel, gather.flops, gather.bytes);
     eg_program_release(program);
     eg_graph_destroy(g);
     eg_context_destroy(context);

@@ -1,6 +1,7 @@
 /* Graphs as JSON: what is written reads back node for node; damage is refused by name. */
 #include "test.h"
 #include "formats/graph_json.h"
+#include "graph/small.h"
 
 #include <math.h>
 
@@ -41,6 +42,18 @@ static eg_graph *build(eg__memory *memory) {
                   eg_sum(g, eg_attention(g, &attention, turned, x, x, none, none), EG_ALL_AXES, 0));
     eg_mul(g, eg_constant(g, &strange), w);
     eg_argmax(g, w);
+    const eg_quantization half = {.type = EG_F16}, wide = {.type = EG_F32},
+                          blocks = {.type = EG_I4,
+                                    .per = EG_PER_BLOCK,
+                                    .block = 32,
+                                    .symmetric = 1,
+                                    .integers = 1,
+                                    .layout = EG_LAYOUT_BLOCKS};
+    eg_parameter_small(g, "small", &half, 2, S(3, 4));
+    eg_input_stored(g, "wide", &wide, 2, S(3, 4));
+    eg_node stored = eg_input_stored(g, "stored", &blocks, 2, S(3, 64));
+    eg_node picked = eg__stored_gather(g, (eg_node){stored.id - 1}, eg_constant(g, &index), 1, 2);
+    eg__stored_matmul(g, picked, (eg_node){stored.id - 1}, 1, 2);
     eg_update(g, state, eg_slice(g, eg_reshape(g, x, 2, S(6, 4)), 0, 0, 3));
     eg_node d[2];
     CHECK_OK(eg_gradient(g, loss, 2, (eg_node[]){x, w}, d, &error), error);

@@ -63,14 +63,20 @@ static const struct {
               {2, {0, 5}},
               {2, {5, 0}},
               {1, {0}}};
-static const eg_quantization ways[] = {
-    {EG_I8, EG_PER_TENSOR, 0, 0, 0},  {EG_I8, EG_PER_TENSOR, 0, 1, 0},
-    {EG_I8, EG_PER_CHANNEL, 0, 0, 0}, {EG_I8, EG_PER_CHANNEL, 0, 1, 0},
-    {EG_I8, EG_PER_BLOCK, 0, 0, 0},   {EG_I8, EG_PER_BLOCK, 32, 1, 0},
-    {EG_I8, EG_PER_BLOCK, 1, 0, 0},   {EG_I4, EG_PER_TENSOR, 0, 0, 0},
-    {EG_I4, EG_PER_TENSOR, 0, 1, 0},  {EG_I4, EG_PER_CHANNEL, 0, 0, 0},
-    {EG_I4, EG_PER_CHANNEL, 0, 1, 0}, {EG_I4, EG_PER_BLOCK, 32, 0, 0},
-    {EG_I4, EG_PER_BLOCK, 7, 1, 0},   {EG_I4, EG_PER_BLOCK, 100000, 0, 0}};
+static const eg_quantization ways[] = {{EG_I8, EG_PER_TENSOR, 0, 0, 0, EG_LAYOUT_APART},
+                                       {EG_I8, EG_PER_TENSOR, 0, 1, 0, EG_LAYOUT_APART},
+                                       {EG_I8, EG_PER_CHANNEL, 0, 0, 0, EG_LAYOUT_APART},
+                                       {EG_I8, EG_PER_CHANNEL, 0, 1, 0, EG_LAYOUT_APART},
+                                       {EG_I8, EG_PER_BLOCK, 0, 0, 0, EG_LAYOUT_APART},
+                                       {EG_I8, EG_PER_BLOCK, 32, 1, 0, EG_LAYOUT_APART},
+                                       {EG_I8, EG_PER_BLOCK, 1, 0, 0, EG_LAYOUT_APART},
+                                       {EG_I4, EG_PER_TENSOR, 0, 0, 0, EG_LAYOUT_APART},
+                                       {EG_I4, EG_PER_TENSOR, 0, 1, 0, EG_LAYOUT_APART},
+                                       {EG_I4, EG_PER_CHANNEL, 0, 0, 0, EG_LAYOUT_APART},
+                                       {EG_I4, EG_PER_CHANNEL, 0, 1, 0, EG_LAYOUT_APART},
+                                       {EG_I4, EG_PER_BLOCK, 32, 0, 0, EG_LAYOUT_APART},
+                                       {EG_I4, EG_PER_BLOCK, 7, 1, 0, EG_LAYOUT_APART},
+                                       {EG_I4, EG_PER_BLOCK, 100000, 0, 0, EG_LAYOUT_APART}};
 enum { SHAPES = sizeof shapes / sizeof *shapes, WAYS = sizeof ways / sizeof *ways };
 
 /* The scale of element i, from what the header says. */

@@ -36,6 +36,18 @@ EG_API eg_node eg_parameter(eg_graph *graph, const char *name, unsigned rank,
  * widen them on the way and never as a whole; it has no gradient. */
 EG_API eg_node eg_parameter_small(eg_graph *graph, const char *name, const eg_quantization *how,
                                   unsigned rank, const uint64_t *shape);
+/* An input that lies in memory as files have it and is never copied, such as a weight in a mapped file: f32,
+ * f16, bf16, or int8 and int4 in blocks (EG_LAYOUT_BLOCKS); the node stands for what it means, in f32. The
+ * last axis of blocks is a multiple of 32. It is bound by eg_instance_bind: a tensor of how->type and this
+ * shape, eg_stored_bytes long, aligned to 4 bytes for f32 and else to 2. Products x W' with it (or some of
+ * its rows) read it where it is, and eg_gather widens the rows it picks; for anything else it is widened by
+ * every run. With how->integers, rows that meet blocks become int8, each 32 numbers with a scale of their
+ * own. It has no gradient. */
+EG_API eg_node eg_input_stored(eg_graph *graph, const char *name, const eg_quantization *how,
+                               unsigned rank, const uint64_t *shape);
+/* Bytes of such a tensor; what eg_input_stored would not take is an error. */
+EG_API eg_status eg_stored_bytes(const eg_quantization *how, unsigned rank, const uint64_t *shape,
+                                 uint64_t *out, eg_error *error);
 /* Copies the data (f32 or i32). */
 EG_API eg_node eg_constant(eg_graph *graph, const eg_tensor *tensor);
 EG_API eg_node eg_scalar(eg_graph *graph, double value);

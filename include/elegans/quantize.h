@@ -23,7 +23,21 @@ typedef enum eg_granularity {
 EG_API const char *
 eg_granularity_name(eg_granularity per); /* "block"; static; NULL past the last */
 
-enum { EG_BLOCK_DEFAULT = 128 };
+/* Where the scales are: in an array of their own, as zero points are; or each before the numbers it belongs
+ * to, as GGUF has them. Such blocks have 32 numbers, an f16 for a scale and no zero points. Of int8
+ * (Q8_0) the numbers follow one by one. Of int4 (Q4_0) there are 16 bytes, of which byte i holds number i
+ * in its low half and number i + 16 in its high half, both raised by 8. */
+#define EG_LAYOUT_MAP(X)        \
+    X(EG_LAYOUT_APART, "apart") \
+    X(EG_LAYOUT_BLOCKS, "blocks")
+typedef enum eg_layout {
+#define EG_LAYOUT_ENUM(name, text) name,
+    EG_LAYOUT_MAP(EG_LAYOUT_ENUM)
+#undef EG_LAYOUT_ENUM
+} eg_layout;
+EG_API const char *eg_layout_name(eg_layout layout); /* "blocks"; static; NULL past the last */
+
+enum { EG_BLOCK_DEFAULT = 128, EG_BLOCK_GGUF = 32 };
 typedef struct eg_quantization {
     eg_type type;       /* EG_I8 [-128, 127], EG_I4 [-8, 7]; EG_F16 and EG_BF16 have no scales */
     eg_granularity per; /* of the scales */
@@ -31,8 +45,9 @@ typedef struct eg_quantization {
     int symmetric;      /* 1: no zero points, and the lowest number is not used */
     int integers; /* 1: what is multiplied with it becomes int8 too, row by row, when it runs; then
                            sums are of integers. 0: it is multiplied as it is. Halves have no such. */
+    eg_layout layout; /* EG_LAYOUT_BLOCKS: symmetric int8 or int4, per block of 32 */
 } eg_quantization;
-/* EG_ERR_UNSUPPORTED names a type that is none of the four. */
+/* EG_ERR_UNSUPPORTED names a type that is none of the four, and blocks that are none of GGUF's. */
 EG_API eg_status eg_quantization_check(const eg_quantization *how, eg_error *error);
 
 /* How far a tensor is from another one of the same shape: pairs of which one is not finite are left
@@ -61,7 +76,8 @@ typedef struct eg_quantized {
     eg_difference off;      /* from the original; all zero where there is none */
 } eg_quantized;
 
-/* From f32. You own *out: give it back with eg_quantized_release, which leaves it all zero. */
+/* From f32. You own *out: give it back with eg_quantized_release, which leaves it all zero. Values and scales
+ * are apart: blocks are EG_ERR_UNSUPPORTED. */
 EG_API eg_status eg_quantize(eg_context *context, const eg_tensor *tensor,
                              const eg_quantization *how, eg_quantized *out, eg_error *error);
 EG_API void eg_quantized_release(eg_context *context, eg_quantized *quantized);

@@ -172,10 +172,11 @@ eg_status eg_program_step(const eg_program *p, size_t index, eg_step_info *out, 
         }
         fused_text(&step->u.fused.program, out->text, sizeof out->text);
     } else if (step->run == eg__run_gemm || step->run == eg__run_gemm_turned ||
-               step->run == eg__run_gemm_small) {
+               step->run == eg__run_gemm_small || step->run == eg__run_gemm_stored) {
         const eg__step_gemm *g = &step->u.gemm;
         out->depth = g->k_timed ? g->k * eg__max(p->length, 1) : g->k;
         if (g->products) out->rows *= g->products;
+        if (g->chunk) out->rows = step->rows;
         if (g->has_epilogue) fused_text(&g->epilogue, out->text, sizeof out->text);
     } else if (step->run == eg__run_pack) {
         const eg__step_pack *pack = &step->u.pack;

@@ -15,6 +15,15 @@ const char *eg_granularity_name(eg_granularity per) {
     return (unsigned)per < sizeof names / sizeof *names ? names[per] : NULL;
 }
 
+const char *eg_layout_name(eg_layout layout) {
+    static const char *const names[] = {
+#define NAME(name, text) [name] = text,
+        EG_LAYOUT_MAP(NAME)
+#undef NAME
+    };
+    return (unsigned)layout < sizeof names / sizeof *names ? names[layout] : NULL;
+}
+
 static bool is_half(eg_type type) { return type == EG_F16 || type == EG_BF16; }
 
 eg_status eg_quantization_check(const eg_quantization *how, eg_error *error) {
@@ -25,7 +34,23 @@ eg_status eg_quantization_check(const eg_quantization *how, eg_error *error) {
                         eg_type_name(how->type));
     if (!eg_granularity_name(how->per))
         return eg__fail(error, EG_ERR_ARGUMENT, "no scales per '%d'", (int)how->per);
+    if (!eg_layout_name(how->layout))
+        return eg__fail(error, EG_ERR_ARGUMENT, "no layout '%d'", (int)how->layout);
+    if (how->layout == EG_LAYOUT_BLOCKS && (is_half(how->type) || how->per != EG_PER_BLOCK ||
+                                            how->block != EG_BLOCK_GGUF || !how->symmetric))
+        return eg__fail(error, EG_ERR_UNSUPPORTED,
+                        "blocks of %s per %s of '%u', only of symmetric i8 and i4 per block of 32",
+                        eg_type_name(how->type), eg_granularity_name(how->per), how->block);
     return EG_OK;
+}
+
+static eg_status check_apart(const eg_quantization *how, eg_error *error) {
+    eg_status status = eg_quantization_check(how, error);
+    if (!status && how->layout != EG_LAYOUT_APART)
+        return eg__fail(error, EG_ERR_UNSUPPORTED,
+                        "layout '%s' of a quantized tensor, whose scales are apart",
+                        eg_layout_name(how->layout));
+    return status;
 }
 
 /* ---- shapes and memory */
@@ -49,7 +74,7 @@ eg_status eg_quantized_create(eg_context *context, unsigned rank, const uint64_t
                               const eg_quantization *how, eg_quantized *out, eg_error *error) {
     if (!context || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no context or no place");
     memset(out, 0, sizeof *out);
-    eg_status status = eg_quantization_check(how, error);
+    eg_status status = check_apart(how, error);
     if (status) return status;
     eg_quantized q = {.how = *how};
     status = eg_tensor_create(context, how->type, rank, shape, &q.values, error);

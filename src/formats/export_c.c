@@ -202,6 +202,17 @@ eg_status eg_export_c(eg_program *program, eg_weights *weights, const char *dire
     if (!weights && program->parameters.count)
         return eg__fail(error, EG_ERR_ARGUMENT, "a program with %zu parameters needs weights",
                         program->parameters.count);
+    for (size_t i = 0; i < program->inputs.count; i++)
+        if (program->inputs.list[i].type != EG_F32 && program->inputs.list[i].type != EG_I32)
+            return eg__fail(error, EG_ERR_UNSUPPORTED, "no C for the input '%.100s' of type '%s'",
+                            program->inputs.list[i].name,
+                            eg_type_name(program->inputs.list[i].type));
+    for (size_t i = 0; i < program->step_count; i++)
+        if (program->steps[i].run == eg__run_gemm_stored ||
+            program->steps[i].run == eg__run_gather_stored ||
+            (program->steps[i].run == eg__run_widen && program->steps[i].u.widen.from.in_place))
+            return eg__fail(error, EG_ERR_UNSUPPORTED, "no C for a step '%s' on a stored input",
+                            program->steps[i].name);
     eg_weights *own = NULL; /* of constants that are prepared */
     eg_status status = EG_OK;
     if (!weights && program->prologue_count) {

@@ -1,5 +1,6 @@
 /* Graphs as JSON, through jansson: {"elegans_graph": 1, "nodes": [{"op": ..., "inputs": [...]}]}. */
 #include "formats/graph_json.h"
+#include "graph/small.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -171,6 +172,9 @@ static eg_status read_leaf(eg_graph *graph, const json_t *object, eg__op_id op, 
         memcpy(tensor.shape, like->shape, sizeof tensor.shape);
         if (!status) *out = eg_constant(graph, &tensor);
         eg__memory_give(graph->memory, like->data);
+    } else if (eg__is_small(like->type) && (op == EG__GRAPH_input || op == EG__GRAPH_parameter)) {
+        const eg_quantization how = eg__small_described(like->type, &like->attributes);
+        *out = eg__small_leaf(graph, op, name, &how, like->rank, like->shape);
     } else if (op == EG__GRAPH_input)
         *out = eg_input(graph, name, like->type, like->rank, like->shape);
     else if (op == EG__GRAPH_parameter) *out = eg_parameter(graph, name, like->rank, like->shape);
@@ -211,6 +215,9 @@ static bool count_fits(eg__op_id op, size_t count) {
     case EG__GRAPH_attention_dkv: return count >= 3 && count <= 7; /* it looks itself */
     case EG__GRAPH_rotary: return count == 2 || count == 3;
     case EG__GRAPH_concat: return count > 0;
+    case EG__GRAPH_small_matmul: return false; /* its table is made by a pass alone */
+    case EG__GRAPH_stored_matmul:
+    case EG__GRAPH_stored_gather:
     case EG__GRAPH_update:
     case EG__GRAPH_gather:
     case EG__GRAPH_take:
@@ -244,6 +251,7 @@ static eg_status read_node(eg_graph *graph, const json_t *object, size_t at, eg_
         status = read_inputs(json_object_get(object, "inputs"), inputs, MOST, at, &count, error);
     if (!status) status = read_attributes(object, &attributes, at, error);
     if (status) return status;
+    like.attributes = attributes;
     if (!count_fits(op, count)) return bad(error, at, "wrong number of inputs");
     if (op <= EG__GRAPH_state) status = read_leaf(graph, object, op, &like, at, &made, error);
     else if (op == EG__GRAPH_scan)

@@ -172,11 +172,13 @@ static bool keeps_items(const eg__lowering *l, uint32_t id, uint64_t items) {
     case EG__GRAPH_norm:
     case EG__GRAPH_dropout:
     case EG__GRAPH_argmax: return x->rank > 1;
+    case EG__GRAPH_stored_gather:
     case EG__GRAPH_gather:
         return !x->scan &&
                has_items(eg__node_at(l->graph, eg__node_input(l->graph, node, 1)), items);
     case EG__GRAPH_synapses:
     case EG__GRAPH_synapses_dv: return x->rank > 1 && has_items(x, items);
+    case EG__GRAPH_stored_matmul:
     case EG__GRAPH_small_matmul: return has_items(x, items) && x->scan && x->rank > 1;
     case EG__GRAPH_matmul: return matmul_keeps_items(l, node, items);
     default: return false;

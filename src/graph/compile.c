@@ -29,9 +29,9 @@ static void add_leaf(eg__lowering *l, eg__leaves *leaves, const char *name, cons
     }
     if (offset) {
         leaf->offset = *offset;
-        if (!fits || !eg__size_add(*offset, floats, offset))
-            eg__lower_fail(l, EG_ERR_OVERFLOW, "'%s' is too large", name);
+        fits = fits && eg__size_add(*offset, floats, offset);
     }
+    if (!fits) eg__lower_fail(l, EG_ERR_OVERFLOW, "'%s' is too large", name);
     leaves->count++;
 }
 
@@ -211,6 +211,9 @@ static eg_status check(const eg_graph *graph, size_t count, const eg__output *ou
             graph->nodes[id].op == EG__GRAPH_scan)
             return eg__fail(error, EG_ERR_ARGUMENT, "output '%s' is no value outside of scans",
                             outputs[i].name);
+        if (eg__is_small(graph->nodes[id].type))
+            return eg__fail(error, EG_ERR_UNSUPPORTED, "output '%s' is of type '%s'",
+                            outputs[i].name, eg_type_name(graph->nodes[id].type));
     }
     return EG_OK;
 }

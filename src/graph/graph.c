@@ -1,5 +1,6 @@
 /* Making graphs: nodes, mistakes, questions. */
 #include "graph/graph.h"
+#include "kernels/stored.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -163,13 +164,20 @@ const char *eg__node_operation(const eg__node *node) {
 
 size_t eg_graph_size(const eg_graph *graph) { return graph ? graph->size : 0; }
 
+/* Of one number; those of blocks have their part of the scale. */
+static double number_bytes(const eg__node *node) {
+    const double own = eg_type_bits(node->type) / 8.0;
+    const bool blocks = node->op == EG__GRAPH_input && eg__stored_is_blocks(node->type);
+    return blocks ? own + 2.0 / EG__BLOCK : own;
+}
+
 static double node_bytes(const eg_graph *graph, const eg__node *node) {
     double bytes = (double)eg__node_elements(node) * eg_type_bits(node->type) / 8;
     for (unsigned i = 0; i < node->input_count; i++) {
         const eg__node *input = eg__node_at(graph, eg__node_input(graph, node, i));
         const double read = table[node->op]->reads ? table[node->op]->reads(graph, node, i)
                                                    : (double)eg__node_elements(input);
-        bytes += read * eg_type_bits(input->type) / 8;
+        bytes += read * number_bytes(input);
     }
     return bytes;
 }

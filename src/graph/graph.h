@@ -61,7 +61,7 @@ bool eg__same_shape(const eg__node *a, const eg__node *b);
 /* "[3, 4]" for messages; `out` holds 160 bytes. */
 const char *eg__shape_text(const eg__node *node, char out[160]);
 
-/* Types that only parameters are kept in; see op_widen.c. */
+/* Types that only parameters and inputs are kept in; see op_widen.c. */
 static inline bool eg__is_small(eg_type type) {
     return type == EG_F16 || type == EG_BF16 || type == EG_I8 || type == EG_I4;
 }

@@ -196,6 +196,9 @@ void eg__lower_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
 
 void eg__lower_small_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
                             const eg__fused_program *epilogue, size_t count, eg__operand *operands);
+void eg__lower_stored_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
+                             const eg__fused_program *epilogue, size_t count,
+                             eg__operand *operands);
 /* What every product of one right side ends with: its epilogue, and the step. */
 typedef struct eg__product_places {
     eg__matrix left, out;

@@ -13,7 +13,7 @@ eg_node eg__graph_leaf(eg_graph *graph, eg__op_id op, const char *name, eg_type 
         return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "%s '%s': rank %u is not within 0..%d",
                                  eg__op_row(op)->name, name, rank, EG_RANK_MAX);
     const bool fits = type == EG_F32 || (type == EG_I32 && op == EG__GRAPH_input) ||
-                      (op == EG__GRAPH_parameter && eg__is_small(type));
+                      ((op == EG__GRAPH_parameter || op == EG__GRAPH_input) && eg__is_small(type));
     if (!fits)
         return eg__graph_mistake(graph, EG_ERR_UNSUPPORTED, "%s '%s': type '%s'",
                                  eg__op_row(op)->name, name, eg_type_name(type));
@@ -37,6 +37,9 @@ eg_node eg__graph_leaf(eg_graph *graph, eg__op_id op, const char *name, eg_type 
 
 eg_node eg_input(eg_graph *graph, const char *name, eg_type type, unsigned rank,
                  const uint64_t *shape) {
+    if (graph && eg__is_small(type)) /* of which the layout must be known: eg_input_stored */
+        return eg__graph_mistake(graph, EG_ERR_UNSUPPORTED, "input '%.80s': type '%s'",
+                                 name ? name : "", eg_type_name(type));
     return eg__graph_leaf(graph, EG__GRAPH_input, name, type, rank, shape);
 }
 eg_node eg_parameter(eg_graph *graph, const char *name, unsigned rank, const uint64_t *shape) {

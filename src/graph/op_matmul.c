@@ -254,6 +254,17 @@ static double epilogue_bytes(const eg__step_gemm *g, const eg__view *home, const
     return bytes;
 }
 
+/* Items that are columns: every operand begins with the first of them, or is the same for all. */
+static void cut_columns(const eg__step *step, eg__operand *operands, size_t count) {
+    const eg__step_gemm *g = &step->u.gemm;
+    operands[0].item = 0;
+    operands[2].item = g->chunk;
+    for (size_t i = 3; i < count; i++) {
+        const unsigned kind = g->epilogue.kind[i - 3];
+        operands[i].item = kind == EG__FULL || kind == EG__COLUMN ? g->chunk : 0;
+    }
+}
+
 void eg__lower_product(eg__lowering *l, uint32_t id, eg__step *step,
                        const eg__product_places *places, const eg__fused_program *epilogue,
                        size_t count, const eg__operand *more) {
@@ -275,6 +286,7 @@ void eg__lower_product(eg__lowering *l, uint32_t id, eg__step *step,
         operands[3 + i] = more[i];
         operands[3 + i].item *= step->rows; /* it was made for items of one row */
     }
+    if (step->u.gemm.chunk) cut_columns(step, operands, 3 + count);
     eg__lower_emit(l, l->region[id], step, 3 + count, operands);
 }
 
@@ -397,6 +409,8 @@ void eg__lower_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
     if (l->status || !eg__node_elements(node)) return;
     if (node->op == EG__GRAPH_small_matmul)
         eg__lower_small_matmul(l, id, home, epilogue, count, operands);
+    else if (node->op == EG__GRAPH_stored_matmul)
+        eg__lower_stored_matmul(l, id, home, epilogue, count, operands);
     else if (is_plain(l, id) && is_turned(l, id))
         lower_turned(l, id, home, epilogue, count, operands);
     else if (is_plain(l, id)) lower_product(l, id, home, epilogue, count, operands);

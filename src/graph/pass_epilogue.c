@@ -18,7 +18,9 @@ static uint32_t only_user(const eg__lowering *l, uint32_t id) {
 
 /* One product, whose rows all meet the same right side. */
 static bool is_plain(const eg__lowering *l, uint32_t id) {
-    if (eg__lower_node(l, id)->op == EG__GRAPH_small_matmul) return true;
+    if (eg__lower_node(l, id)->op == EG__GRAPH_small_matmul ||
+        eg__lower_node(l, id)->op == EG__GRAPH_stored_matmul)
+        return true;
     if (eg__lower_node(l, id)->op != EG__GRAPH_matmul) return false;
     const eg__node *a = eg__lower_node(l, eg__lower_input(l, id, 0));
     const eg__node *b = eg__lower_node(l, eg__lower_input(l, id, 1));

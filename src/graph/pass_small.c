@@ -31,6 +31,7 @@ static bool add_piece(const eg__rewrite *r, side *s, const part *p) {
     const uint32_t parameter = eg__old_input(r, p->node, 0);
     const eg__node *node = eg__old(r, parameter);
     unsigned which = 0;
+    if (node->op != EG__GRAPH_parameter) return false; /* an input: pass_rows.c */
     if (s->pieces == PIECES || (s->pieces && node->type != s->type)) return false;
     /* scales are those of rows, which must be columns of the right side */
     if (eg__small_unit(node->type) > 1 && !p->turned) return false;

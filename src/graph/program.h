@@ -80,6 +80,13 @@ typedef struct eg__step_gemm {
         uint32_t groups;
         bool has_offsets, integers;
     } small;
+    /* right sides that lie as files have them */
+    struct eg__step_stored_side {
+        eg__stored_function *kernel; /* NULL = no such */
+        size_t row_bytes, skip;      /* of a row; and to the first one */
+        bool integers;
+    } stored;
+    size_t chunk; /* items are so many columns each, of all rows; 0 = items are rows */
     bool has_epilogue;
     /* Where an epilogue begins with sum = c + add, the product does that itself: these are operands (add 0 =
      * it does not), and `rest` is what is left of the epilogue. */
@@ -139,6 +146,9 @@ typedef struct eg__step_dropout {
 /* operands: x, index, y */
 typedef struct eg__step_gather {
     size_t limit; /* rows of x (gather) or y (scatter) */
+    /* of a stored input: its type, a row, and where the first one is, in bytes */
+    eg_type type;
+    size_t row_bytes, skip;
 } eg__step_gather;
 
 /* operands: v, weight, middle, slope, reversal, source, target, out, d */
@@ -210,7 +220,7 @@ eg__step_function eg__run_fused, eg__run_gemm, eg__run_gemm_turned, eg__run_pack
     eg__run_softmax, eg__run_norm, eg__run_rms_norm, eg__run_argmax, eg__run_gather,
     eg__run_scatter, eg__run_dropout, eg__run_synapses, eg__run_synapses_dv, eg__run_synapses_dp,
     eg__run_attention, eg__run_attention_dq, eg__run_attention_dkv, eg__run_rotary, eg__run_place,
-    eg__run_scan;
+    eg__run_gemm_stored, eg__run_gather_stored, eg__run_scan;
 
 /* Runs a list of steps, each over all its items, on the threads of the run. */
 void eg__steps_run(const eg__run *run, const eg__step *steps, size_t count);
@@ -229,6 +239,7 @@ static inline size_t eg__step_items(const eg__step *step, size_t length) {
 void eg__epilogue_fill(const eg__step *step, const eg__frame *frame, size_t rows,
                        const eg__fused_program *program, eg__fused_epilogue *out);
 size_t eg__small_step_scratch(const eg__step *step, size_t length);
+size_t eg__stored_step_scratch(const eg__step *step, size_t length);
 static inline bool eg__step_is_attention(const eg__step *step) {
     return step->run == eg__run_attention || step->run == eg__run_attention_dq ||
            step->run == eg__run_attention_dkv;
@@ -249,6 +260,12 @@ typedef struct eg__leaf {
     eg_quantization how;
     eg__small_parameter small;
 } eg__leaf;
+
+/* Floats of its memory. */
+static inline size_t eg__leaf_floats(const eg__leaf *leaf) {
+    return eg__is_small(leaf->type) ? eg__ceil_div(leaf->small.layout.bytes, sizeof(float))
+                                    : leaf->elements;
+}
 
 typedef struct eg__leaves {
     eg__leaf *list;

@@ -488,6 +488,7 @@ size_t eg__step_scratch(const eg__step *step, size_t length) {
         return eg__attention_scratch(step->u.attention.args.d, step->u.attention.args.dv);
     if (step->run == eg__run_rotary) return eg__rotary_scratch(step->u.rotary.d);
     if (step->run == eg__run_gemm_small) return eg__small_step_scratch(step, length);
+    if (step->run == eg__run_gemm_stored) return eg__stored_step_scratch(step, length);
     if (step->run != eg__run_gemm) return 0;
     const eg__step_gemm *g = &step->u.gemm;
     const size_t items = g->products ? 1 : eg__step_items(step, length);

@@ -3,6 +3,12 @@
 
 void eg__run_widen(const eg__step *step, const eg__frame *frame) {
     const eg__small_parameter *p = &step->u.widen.from;
+    if (p->in_place) {
+        eg__stored_widen(frame->run->kernels, p->type, step->columns,
+                         eg__operand_at(frame, &step->operand[0]),
+                         eg__operand_at(frame, &step->operand[1]));
+        return;
+    }
     const eg__stored stored = eg__small_stored(p, eg__operand_at(frame, &step->operand[0]));
     const eg__kernels *kernels = frame->run->kernels;
     float *to = eg__operand_at(frame, &step->operand[1]);

@@ -99,6 +99,7 @@ static int through(clock *c, uint32_t id, unsigned input, int axis) {
     case EG__GRAPH_argmax:
         if (axis + 1 < (int)x->rank) return axis;
         break;
+    case EG__GRAPH_stored_gather:
     case EG__GRAPH_gather:
         if (input == 1) return axis;
         break;
@@ -111,6 +112,7 @@ static int through(clock *c, uint32_t id, unsigned input, int axis) {
             c->axis[eg__lower_input(c->l, id, 7 - input)] == 1)
             return -1;
         break;
+    case EG__GRAPH_stored_matmul:
     case EG__GRAPH_small_matmul:
         if (input == 0 && axis + 1 < (int)x->rank) return axis;
         break;
@@ -148,7 +150,9 @@ static int back(const clock *c, uint32_t id, unsigned input) {
         if (input == 0 && x->rank == node->rank && (x->rank > 2 || !node->attributes.index[0]))
             return 0;
         return input == 1 && x->rank > 2 && x->rank == node->rank ? 0 : -1;
+    case EG__GRAPH_stored_matmul:
     case EG__GRAPH_small_matmul: return input == 0 && x->rank > 1 ? 0 : -1;
+    case EG__GRAPH_stored_gather:
     case EG__GRAPH_gather: return input == 1 ? 0 : -1;
     case EG__GRAPH_synapses:
     case EG__GRAPH_synapses_dv: return (input == 0 || input == 7) && x->rank > 1 ? 0 : -1;

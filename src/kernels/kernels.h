@@ -9,6 +9,7 @@
 #include "kernels/gemm.h"
 #include "kernels/rows.h"
 #include "kernels/small.h"
+#include "kernels/stored.h"
 #include "kernels/synapses.h"
 
 /* ---- what a kernel of each operation looks like */
@@ -37,6 +38,10 @@ typedef void eg__rotary_f32_function(const eg__rotary_f32_args *args);
 typedef void eg__gemm_small_function(const eg__gemm_small_args *args);
 typedef eg__gemm_small_function eg__gemm_f16_function, eg__gemm_bf16_function, eg__gemm_i8_function,
     eg__gemm_i4_function, eg__gemm_i8i8_function, eg__gemm_i4i8_function;
+typedef void eg__stored_function(const eg__stored_args *args);
+typedef eg__stored_function eg__stored_f32_function, eg__stored_f16_function,
+    eg__stored_bf16_function, eg__stored_q8_function, eg__stored_q4_function,
+    eg__stored_q8i8_function, eg__stored_q4i8_function;
 /* n elements; rounding to nearest, ties to even; a NaN stays a (quiet) NaN */
 typedef void eg__f16_to_f32_function(size_t n, const uint16_t *x, float *y);
 typedef void eg__f32_to_f16_function(size_t n, const float *x, uint16_t *y);
@@ -97,6 +102,13 @@ eg__fused_f32_function *eg__fused_pick(const eg__kernels *kernels,
 
 /* The kernel for a right side of this type; with `integers`, the rows of the left side become int8. */
 eg__gemm_small_function *eg__small_kernel(const eg__kernels *kernels, eg_type type, bool integers);
+
+/* The kernel for a right side that lies as files have it, and what it is called; `name` may be NULL. */
+eg__stored_function *eg__stored_kernel(const eg__kernels *kernels, eg_type type, bool integers,
+                                       const char **name);
+/* n such numbers (whole blocks) to f32. */
+void eg__stored_widen(const eg__kernels *kernels, eg_type type, size_t n, const void *from,
+                      float *to);
 
 /* Picks the best row per operation among those whose features are there. With `isa`, only rows of
  * that name and "ref"; a name that no row has, or that the machine cannot run, is an error. */

@@ -26,6 +26,7 @@ typedef struct bench {
         eg__attention_f32_args attention;
         eg__rotary_f32_args rotary;
         eg__gemm_small_args small;
+        eg__stored_args stored;
     } args;
     eg__fused_program program; /* of cfc_gate_back_f32 */
     size_t n;
@@ -135,6 +136,36 @@ static void prepare_small(bench *b) {
     b->shape = "128x256x256";
     b->flops = 2.0 * M * N * K;
     b->bytes = 4.0 * (M * K + M * N) + (double)layout.bytes;
+}
+
+/* One row, as a decoder has it: 256 x 256 zeros. */
+static eg_type stored_type(eg__operation operation) {
+    switch (operation) {
+    case EG__OP_stored_f32: return EG_F32;
+    case EG__OP_stored_f16: return EG_F16;
+    case EG__OP_stored_bf16: return EG_BF16;
+    case EG__OP_stored_q8:
+    case EG__OP_stored_q8i8: return EG_I8;
+    default: return EG_I4;
+    }
+}
+static void prepare_stored(bench *b) {
+    enum { N = 256, K = 256 };
+    float *right = b->in + K, *scratch = b->out + N;
+    const size_t bytes = N * eg__stored_bytes(stored_type(b->row->operation), K);
+    memset(right, 0, bytes);
+    b->args.stored = (eg__stored_args){.m = 1,
+                                       .n = N,
+                                       .k = K,
+                                       .a = b->in,
+                                       .a_stride = K,
+                                       .w = (const uint8_t *)right,
+                                       .c = b->out,
+                                       .c_stride = N,
+                                       .scratch = scratch};
+    b->shape = "1x256x256";
+    b->flops = 2.0 * N * K;
+    b->bytes = 4.0 * (K + N) + (double)bytes;
 }
 
 /* The typical case of each operation; what it counts as work is in flops and bytes. */
@@ -276,6 +307,13 @@ static void prepare(bench *b) {
     case EG__OP_gemm_i4:
     case EG__OP_gemm_i8i8:
     case EG__OP_gemm_i4i8: prepare_small(b); break;
+    case EG__OP_stored_f32:
+    case EG__OP_stored_f16:
+    case EG__OP_stored_bf16:
+    case EG__OP_stored_q8:
+    case EG__OP_stored_q4:
+    case EG__OP_stored_q8i8:
+    case EG__OP_stored_q4i8: prepare_stored(b); break;
     case EG__OP_f16_to_f32:
     case EG__OP_f32_to_f16:
     case EG__OP_bf16_to_f32:
@@ -330,6 +368,13 @@ static void run(void *job) {
     case EG__OP_gemm_i4: f->gemm_i4(&b->args.small); break;
     case EG__OP_gemm_i8i8: f->gemm_i8i8(&b->args.small); break;
     case EG__OP_gemm_i4i8: f->gemm_i4i8(&b->args.small); break;
+    case EG__OP_stored_f32: f->stored_f32(&b->args.stored); break;
+    case EG__OP_stored_f16: f->stored_f16(&b->args.stored); break;
+    case EG__OP_stored_bf16: f->stored_bf16(&b->args.stored); break;
+    case EG__OP_stored_q8: f->stored_q8(&b->args.stored); break;
+    case EG__OP_stored_q4: f->stored_q4(&b->args.stored); break;
+    case EG__OP_stored_q8i8: f->stored_q8i8(&b->args.stored); break;
+    case EG__OP_stored_q4i8: f->stored_q4i8(&b->args.stored); break;
     case EG__OP_f16_to_f32: f->f16_to_f32(b->n, (const uint16_t *)b->in, b->out); break;
     case EG__OP_f32_to_f16: f->f32_to_f16(b->n, b->in, (uint16_t *)b->out); break;
     case EG__OP_bf16_to_f32: f->bf16_to_f32(b->n, (const uint16_t *)b->in, b->out); break;

@@ -31,7 +31,7 @@ static void place_spaces(const eg_program *p, uint64_t *base, eg__cache_walk *w)
     base[EG__SPACE_CONSTANTS] = place(&l, p->constants_size);
     w->scratch = place(&l, p->scratch_size);
     for (size_t i = 0; i < p->inputs.count; i++)
-        base[EG__SPACE_BOUND + i] = place(&l, p->inputs.list[i].elements);
+        base[EG__SPACE_BOUND + i] = place(&l, eg__leaf_floats(&p->inputs.list[i]));
     for (size_t i = 0; i < p->outputs.count; i++)
         base[EG__SPACE_BOUND + p->inputs.count + i] = place(&l, p->outputs.list[i].elements);
     w->stack = place(&l, EG__CACHE_STACK / sizeof(float));

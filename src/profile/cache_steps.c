@@ -75,6 +75,9 @@ static const struct {
     {eg__run_attention_dkv, eg__cache_step_attention},
     {eg__run_rotary, eg__cache_step_rotary},
     {eg__run_place, eg__cache_step_place},
+    {eg__run_widen, eg__cache_step_widen},
+    {eg__run_gemm_stored, eg__cache_step_gemm_stored},
+    {eg__run_gather_stored, eg__cache_step_gather_stored},
 };
 
 /* What a step says of itself is read, too: beside a small kernel that shows. */

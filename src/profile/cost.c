@@ -66,7 +66,7 @@ static eg_kind kind_of(const eg_step_info *step) {
                  {"layer_norm", EG_KIND_NORMS},
                  {"rms_norm", EG_KIND_NORMS},
                  {"scan", EG_KIND_SCAN}};
-    if (strncmp(step->kernel, "gemm_", 5) == 0) /* with small numbers */
+    if (strncmp(step->kernel, "gemm_", 5) == 0 || strncmp(step->kernel, "stored_", 7) == 0)
         return step->rows == 1 ? EG_KIND_GEMV : EG_KIND_GEMM;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(kinds[i].kernel, step->kernel) != 0) continue;
