@@ -156,6 +156,23 @@ static eg_node make_attention_dq(eg_graph *g, const leaves *x) {
 static eg_node make_attention_dkv(eg_graph *g, const leaves *x) {
     return make_attention_back(g, x, EG__GRAPH_attention_dkv);
 }
+/* Three rows into a cache of eight, of two heads of three halves, then looked at: four keys in two pages. */
+static eg_node make_cache(eg_graph *g, const leaves *x) {
+    (void)x;
+    return eg_cache(g, "cache", EG_F16, 8, 2, 3);
+}
+static eg_node make_append(eg_graph *g, const leaves *x) {
+    return eg_append(g, make_cache(g, x), eg_reshape(g, x->three, 3, (uint64_t[]){1, 3, 6}),
+                     eg_reshape(g, x->index, 2, (uint64_t[]){1, 3}));
+}
+static eg_node make_attention_cached(eg_graph *g, const leaves *x) {
+    const eg_attention_options o = {.heads = 2, .causal = 1};
+    const eg_node append = make_append(g, x),
+                  k = eg_update(g, eg__node_input(g, eg__node_at(g, append), 0), append);
+    return eg_attention_cached(g, &o, eg_reshape(g, x->three, 3, (uint64_t[]){1, 3, 6}), k, k,
+                               eg_input(g, "pages", EG_I32, 2, (uint64_t[]){1, 2}),
+                               eg_reshape(g, x->at, 1, (uint64_t[]){1}), 2);
+}
 static eg_node make_rotary(eg_graph *g, const leaves *x) {
     const eg_rotary_options o = {.d = 6};
     return eg_rotary(g, &o, eg_reshape(g, x->a, 3, (uint64_t[]){2, 2, 6}), (eg_node){0});
@@ -234,6 +251,15 @@ static const count_case cases[] = {
     /* the same with ds q, and p d */
     {ROW(attention_dkv), T * 3 * (6 + 6 + 6 + 6 + 5), T *(18 + 8 + 8 + 12),
      T * 3 * (6 + 6 + 6 + 6 + 5), T *(18 + 8 + 8 + 12), "attention_dkv"},
+    /* as place: the rows that stay, the new ones, where; the whole is written */
+    {ROW(cache), 0, 0, NONE},
+    {ROW(append), 0, (48 - 18) + 18 + 3 + 48, NONE},
+    /* 2 + 3 + 4 keys of each head; q, four keys and values, two pages and a length are read. Compiled, keys and
+     * values have two bytes each; and a row is read as f32 and written as f16, with its slot */
+    {ROW(attention_cached), 18 * 17, 18 + 2 * 24 + 2 + 1 + 18, 18 * 17, 18 + 24 + 2 + 1 + 18,
+     "attention_cached"},
+    {EG__GRAPH_attention_cached, "append compiled", make_attention_cached, 18 * 17,
+     18 + 2 * 24 + 2 + 1 + 18, 0, 3 * (6 + 3 + 1), "append"},
     /* four products and two sums for a pair; three frequencies */
     {ROW(rotary), 6 * 12, 24 + 3 + 24, 6 * 12, 24 + 3 + 24, NULL},
     /* a loop: what is inside is counted for one step, what comes out of it for all. Compiled: the state is

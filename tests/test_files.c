@@ -63,7 +63,7 @@ TEST(files, read_whole) {
 
 TEST(files, limits_come_before_memory) {
     test_memory test;
-    test_memory_open(&test, 4096);
+    test_memory_open(&test, 6000);
     const char *path = test_join(test_folder(), "large");
     test_file_write(path, "", 0);
     CHECK(!truncate(path, 1 << 30), "truncate");

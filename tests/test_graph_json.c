@@ -40,6 +40,11 @@ static eg_graph *build(eg__memory *memory) {
     eg_node turned = eg_rotary(g, &rotary, x, none);
     loss = eg_add(g, loss,
                   eg_sum(g, eg_attention(g, &attention, turned, x, x, none, none), EG_ALL_AXES, 0));
+    eg_node cache = eg_cache(g, "cache", EG_I8, 8, 2, 2);
+    eg_node at = eg_input(g, "at", EG_I32, 2, S(2, 3)), n = eg_input(g, "n", EG_I32, 1, S(2));
+    eg_node kept = eg_update(g, cache, eg_append(g, cache, x, at));
+    eg_attention_cached(g, &(eg_attention_options){.heads = 2, .window = 3}, x, kept, kept, at, n,
+                        2);
     eg_mul(g, eg_constant(g, &strange), w);
     eg_argmax(g, w);
     const eg_quantization half = {.type = EG_F16}, wide = {.type = EG_F32},

@@ -7,6 +7,7 @@
 
 /* Opens a file or folder of tests/fixtures/transformers and runs it, as parameters, in place and in memory:
  * all outputs must be those of `key` in folder/expected.npz. */
-void check_transformer(const char *file, const char *folder, const char *key, double tolerance);
+void check_transformer(const char *file, const char *folder, const char *key, double tolerance,
+                       double in_place_tolerance);
 
 #endif

@@ -4,8 +4,8 @@
 AREA(transformer_folders, "encoders and decoders of torch, from folders of Hugging Face")
 
 TEST(transformer_folders, golden) {
-    check_transformer("bert", "bert", "last_hidden_state", 1e-4);
-    check_transformer("gpt2", "gpt2", "logits", 1e-4);
-    check_transformer("llama", "llama", "logits", 1e-4);
-    check_transformer("llama_tied", "llama_tied", "logits", 1e-4);
+    check_transformer("bert", "bert", "last_hidden_state", 1e-4, 1e-4);
+    check_transformer("gpt2", "gpt2", "logits", 1e-4, 1e-4);
+    check_transformer("llama", "llama", "logits", 1e-4, 1e-4);
+    check_transformer("llama_tied", "llama_tied", "logits", 1e-4, 1e-4);
 }

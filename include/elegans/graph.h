@@ -143,6 +143,28 @@ typedef struct eg_attention_options { /* all zero but heads = defaults */
 EG_API eg_node eg_attention(eg_graph *graph, const eg_attention_options *options, eg_node q,
                             eg_node k, eg_node v, eg_node mask, eg_node lengths);
 
+/* ---- caches: keys and values of earlier runs, for decoders. A cache is a state (of an instance, zero at
+ * first, eg_update) of `slots` rows of heads*d numbers, kept as EG_F32, EG_F16 or EG_I8: then every slot and
+ * head has a scale, its largest magnitude / 127. A row of memory is complete: its numbers, then (from
+ * the next multiple of four bytes on) its scales; eg_instance_state gives all rows as a tensor of
+ * that type. The node stands for what the numbers mean, in f32 [slots, heads d]; only eg_append,
+ * eg_update and eg_attention_cached take it. */
+EG_API eg_node eg_cache(eg_graph *graph, const char *name, eg_type type, uint64_t slots,
+                        uint32_t heads, uint32_t d);
+/* The cache with rows [B, T, heads d] written to slots, i32 [B, T]; a slot that is not there drops its row,
+ * the last of several for one slot stays. It happens in place: the cache (or what an earlier append made
+ * of it) must become this by eg_update, and what reads it as it was must be built before. */
+EG_API eg_node eg_append(eg_graph *graph, eg_node cache, eg_node rows, eg_node slots);
+/* eg_attention whose keys and values are in caches, in pages of `page` slots that may be shared. q is [B, Tq,
+ * heads D], k and v are caches (what eg_append made of them) of kv_heads heads. pages is i32 [B,
+ * P]: the keys of positions i*page .. of sample b are in the slots pages[b][i]*page .. ; a page that is not
+ * there hides its keys. lengths is i32 [B]: the keys of each sample that count, new ones included; with
+ * `causal`, the last query sees the last of them. A query that sees no key gives zeros. Pages before the
+ * window of all queries are not looked at. No mask, no dropout, no gradient. */
+EG_API eg_node eg_attention_cached(eg_graph *graph, const eg_attention_options *options, eg_node q,
+                                   eg_node k, eg_node v, eg_node pages, eg_node lengths,
+                                   uint64_t page);
+
 /* Rotary positions: every pair of columns of a head is turned by the angle position base^(-2 i / D), i
  * being the number of the pair. */
 typedef struct eg_rotary_options {

@@ -28,7 +28,8 @@ typedef struct eg_allocator {
     X(EG_TAG_GRAPH, "graph")     \
     X(EG_TAG_PROGRAM, "program") \
     X(EG_TAG_FILE, "file")       \
-    X(EG_TAG_MEASURE, "measure")
+    X(EG_TAG_MEASURE, "measure") \
+    X(EG_TAG_CACHE, "cache")
 
 typedef enum eg_tag {
 #define EG_TAG_ENUM(name, text) name,

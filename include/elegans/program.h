@@ -54,6 +54,7 @@ typedef struct eg_program_info {
         arena_bound_bytes;  /* the largest set of values that lives at once: no plan is smaller */
     uint64_t scratch_bytes; /* of each thread */
     uint64_t parameter_bytes, derived_bytes, state_bytes, constant_bytes;
+    uint64_t cache_bytes;   /* those of eg_cache, which are not among the other states' */
     uint64_t length;        /* steps of its scans; a run may do fewer. 0 = they cannot vary */
     double flops, bytes;    /* of one run */
     double compile_seconds; /* measured */
@@ -125,6 +126,12 @@ EG_API eg_status eg_weights_set_small(eg_weights *weights, const char *name,
  * are zero. EG_ERR_BUDGET when it does not fit the context's memory budget. */
 EG_API eg_status eg_instance_create(eg_program *program, eg_weights *weights, eg_instance **out,
                                     eg_error *error);
+/* The same with the states of another instance, which both keep alive: no memory is taken for them. A prompt and
+ * the words after it are two programs with one cache. The programs' states must be the same: names, types,
+ * shapes and order. Instances that share states are used by one thread at a time. */
+EG_API eg_status eg_instance_create_with(eg_program *program, eg_weights *weights,
+                                         const eg_instance *with, eg_instance **out,
+                                         eg_error *error);
 EG_API void eg_instance_destroy(eg_instance *instance); /* NULL is fine */
 /* From now on runs read the input, or write the output, there: no copy is made. Contiguous memory of
  * the same type and shape; where the first axis is time it may be shorter, which limits the runs. */

@@ -9,17 +9,68 @@ typedef struct binding {
     float *own;   /* memory of the instance, for outputs */
 } binding;
 
+/* What lasts from run to run; several instances may have the same. */
+typedef struct states {
+    int64_t references; /* atomic */
+    float *plain, *caches;
+} states;
+
 struct eg_instance {
     eg_program *program;
     eg_weights *weights;
     eg_weights *own_weights; /* of a program without parameters that prepares constants */
     float **base;            /* per space */
     binding *bindings;
-    float *arena, *states, *scratch;
+    float *arena, *scratch;
+    states *states;
     size_t missing;  /* inputs and outputs without memory */
     size_t shortest; /* rows of what is bound and has time first */
     eg__record *record;
 };
+
+static eg_status states_create(const eg_program *p, states **out, eg_error *error) {
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    states *s = *out = eg__memory_take_zeroed(p->memory, EG_TAG_PROGRAM, sizeof *s, &reason);
+    if (!s) return eg__fail(error, reason.status, "%s", reason.message);
+    s->references = 1;
+    s->plain = eg__memory_take_array(p->memory, EG_TAG_ARENA, p->states_size + 1, sizeof *s->plain,
+                                     &reason);
+    if (s->plain && p->caches_size)
+        s->caches = eg__memory_take_array(p->memory, EG_TAG_CACHE, p->caches_size,
+                                          sizeof *s->caches, &reason);
+    if (!s->plain || (p->caches_size && !s->caches))
+        return eg__fail(error, reason.status, "%s", reason.message);
+    return EG_OK;
+}
+
+static void states_release(eg__memory *memory, states *s) {
+    if (!s || __atomic_sub_fetch(&s->references, 1, __ATOMIC_ACQ_REL)) return;
+    eg__memory_give(memory, s->plain);
+    eg__memory_give(memory, s->caches);
+    eg__memory_give(memory, s);
+}
+
+/* The same states in the same order lie at the same places. */
+static eg_status states_share(const eg_instance *with, const eg_program *p, eg_error *error) {
+    const eg__leaves *a = &p->states, *b = &with->program->states;
+    if (p->memory != with->program->memory)
+        return eg__fail(error, EG_ERR_ARGUMENT, "states of an instance of another context");
+    for (size_t i = 0; i < eg__max(a->count, b->count); i++) {
+        if (i >= a->count || i >= b->count || strcmp(a->list[i].name, b->list[i].name) != 0)
+            return eg__fail(error, EG_ERR_ARGUMENT, "state %zu is '%s', in the other program '%s'",
+                            i, i < a->count ? a->list[i].name : "",
+                            i < b->count ? b->list[i].name : "");
+        const eg_tensor other = eg__leaf_tensor(&b->list[i], with->states->plain);
+        eg_error reason;
+        if (eg__leaf_check(&a->list[i], &other, false, &reason) ||
+            a->list[i].cached != b->list[i].cached)
+            return eg__fail(error, EG_ERR_ARGUMENT, "not the same state in both programs: %s",
+                            a->list[i].cached != b->list[i].cached ? a->list[i].name
+                                                                   : reason.message);
+    }
+    __atomic_add_fetch(&with->states->references, 1, __ATOMIC_RELAXED);
+    return EG_OK;
+}
 
 /* The prologue may share its result with another program's; its constants are its own. */
 static eg_status create(eg_instance *in, eg_error *error) {
@@ -37,17 +88,16 @@ static eg_status create(eg_instance *in, eg_error *error) {
         eg__memory_take_array(memory, EG_TAG_PROGRAM, bound + 1, sizeof *in->bindings, &reason);
     in->arena =
         eg__memory_take_array(memory, EG_TAG_ARENA, p->arena_size + 1, sizeof *in->arena, &reason);
-    in->states = eg__memory_take_array(memory, EG_TAG_ARENA, p->states_size + 1, sizeof *in->states,
-                                       &reason);
     in->scratch =
         eg__memory_take_array(memory, EG_TAG_ARENA, scratch + 1, sizeof *in->scratch, &reason);
-    if (!in->base || !in->bindings || !in->arena || !in->states || !in->scratch)
+    if (!in->base || !in->bindings || !in->arena || !in->scratch)
         return eg__fail(error, reason.status, "%s", reason.message);
     for (size_t i = 0; i < bound; i++) in->bindings[i].missing = true;
     in->missing = bound;
     in->shortest = SIZE_MAX;
     in->base[EG__SPACE_ARENA] = in->arena;
-    in->base[EG__SPACE_STATES] = in->states;
+    in->base[EG__SPACE_STATES] = in->states->plain;
+    in->base[EG__SPACE_CACHES] = in->states->caches;
     in->base[EG__SPACE_CONSTANTS] = p->constants;
     if (!in->weights && p->prologue_count) {
         eg_status status = eg_weights_create(in->program, &in->own_weights, error);
@@ -65,6 +115,11 @@ static eg_status create(eg_instance *in, eg_error *error) {
 
 eg_status eg_instance_create(eg_program *program, eg_weights *weights, eg_instance **out,
                              eg_error *error) {
+    return eg_instance_create_with(program, weights, NULL, out, error);
+}
+
+eg_status eg_instance_create_with(eg_program *program, eg_weights *weights, const eg_instance *with,
+                                  eg_instance **out, eg_error *error) {
     if (!program || !out)
         return eg__fail(error, EG_ERR_ARGUMENT, "instance: no program or no place");
     *out = NULL;
@@ -77,7 +132,10 @@ eg_status eg_instance_create(eg_program *program, eg_weights *weights, eg_instan
     in->program = program;
     in->weights = weights;
     eg__program_keep(program);
-    eg_status status = create(in, error);
+    eg_status status =
+        with ? states_share(with, program, error) : states_create(program, &in->states, error);
+    if (!status && with) in->states = with->states;
+    if (!status) status = create(in, error);
     if (status) eg_instance_destroy(in);
     else *out = in;
     return status;
@@ -93,7 +151,7 @@ void eg_instance_destroy(eg_instance *in) {
     eg__memory_give(memory, in->base);
     eg__memory_give(memory, in->bindings);
     eg__memory_give(memory, in->arena);
-    eg__memory_give(memory, in->states);
+    states_release(memory, in->states);
     eg__memory_give(memory, in->scratch);
     eg_program_release(in->program);
     eg__memory_give(memory, in);
@@ -161,12 +219,16 @@ eg_status eg_instance_state(eg_instance *in, const char *name, eg_tensor *out, e
     if (!in || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no instance or no place");
     const eg__leaf *leaf = eg__leaf_find(&in->program->states, name, NULL);
     if (!leaf) return eg__fail(error, EG_ERR_NOT_FOUND, "no state '%s'", name ? name : "");
-    *out = eg__leaf_tensor(leaf, in->states + leaf->offset);
+    float *data = leaf->cached ? in->states->caches : in->states->plain;
+    *out = eg__leaf_tensor(leaf, data + leaf->offset);
     return EG_OK;
 }
 
 void eg_instance_reset(eg_instance *in) {
-    if (in) memset(in->states, 0, in->program->states_size * sizeof *in->states);
+    if (!in) return;
+    const eg_program *p = in->program;
+    memset(in->states->plain, 0, p->states_size * sizeof(float));
+    if (p->caches_size) memset(in->states->caches, 0, p->caches_size * sizeof(float));
 }
 
 /* ---- running */

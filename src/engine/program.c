@@ -61,6 +61,7 @@ void eg_program_info_get(const eg_program *p, eg_program_info *out) {
                              .parameter_bytes = p->parameters_size * sizeof(float),
                              .derived_bytes = p->derived_size * sizeof(float),
                              .state_bytes = p->states_size * sizeof(float),
+                             .cache_bytes = p->caches_size * sizeof(float),
                              .constant_bytes = p->constants_size * sizeof(float),
                              .length = p->length,
                              .compile_seconds = p->compile_seconds};
@@ -187,6 +188,8 @@ eg_status eg_program_step(const eg_program *p, size_t index, eg_step_info *out, 
         const eg__attention_f32_args *a = &step->u.attention.args;
         out->rows =
             step->u.attention.samples * (step->run == eg__run_attention_dkv ? a->keys : a->queries);
+    } else if (step->run == eg__run_attention_cached) {
+        out->rows = step->u.attention_cached.samples * step->u.attention_cached.args.f32.queries;
     } else if (step->run == eg__run_scan) {
         out->body = step->u.scan.first;
         out->body_steps = step->u.scan.count;
@@ -197,7 +200,8 @@ eg_status eg_program_step(const eg_program *p, size_t index, eg_step_info *out, 
 
 eg_status eg_program_operand(const eg_program *p, size_t index, size_t operand,
                              eg_operand_info *out, eg_error *error) {
-    static const char *const spaces[] = {"arena", "parameters", "derived", "constants", "states"};
+    static const char *const spaces[] = {"arena",     "parameters", "derived",
+                                         "constants", "states",     "caches"};
     if (!p || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no program or no place");
     if (index >= p->step_count || operand >= p->steps[index].operands)
         return eg__fail(error, EG_ERR_ARGUMENT, "no operand %zu in step %zu", operand, index);

@@ -213,6 +213,10 @@ eg_status eg_export_c(eg_program *program, eg_weights *weights, const char *dire
             (program->steps[i].run == eg__run_widen && program->steps[i].u.widen.from.in_place))
             return eg__fail(error, EG_ERR_UNSUPPORTED, "no C for a step '%s' on a stored input",
                             program->steps[i].name);
+    for (size_t i = 0; i < program->states.count; i++)
+        if (program->states.list[i].cached)
+            return eg__fail(error, EG_ERR_UNSUPPORTED, "no C for cache '%s' yet",
+                            program->states.list[i].name);
     eg_weights *own = NULL; /* of constants that are prepared */
     eg_status status = EG_OK;
     if (!weights && program->prologue_count) {

@@ -1,5 +1,6 @@
 /* Graphs as JSON, through jansson: {"elegans_graph": 1, "nodes": [{"op": ..., "inputs": [...]}]}. */
 #include "formats/graph_json.h"
+#include "graph/kv.h"
 #include "graph/small.h"
 
 #include <jansson.h>
@@ -160,6 +161,15 @@ static eg_status read_data(eg_graph *graph, const json_t *list, eg__node *node, 
     return EG_OK;
 }
 
+static eg_node read_cache(eg_graph *graph, const char *name, const eg__node *like) {
+    const int64_t *index = like->attributes.index;
+    eg__kv_rows rows;
+    if (!eg__kv_layout(like, &rows))
+        return eg__graph_mistake(graph, EG_ERR_FORMAT, "cache: %lld heads of %lld, %lld bits",
+                                 (long long)index[0], (long long)index[1], (long long)index[2]);
+    return eg_cache(graph, name, rows.type, rows.slots, (uint32_t)rows.heads, (uint32_t)rows.d);
+}
+
 static eg_status read_leaf(eg_graph *graph, const json_t *object, eg__op_id op, eg__node *like,
                            size_t at, eg_node *out, eg_error *error) {
     const char *name = json_string_value(json_object_get(object, "name"));
@@ -178,6 +188,7 @@ static eg_status read_leaf(eg_graph *graph, const json_t *object, eg__op_id op, 
     } else if (op == EG__GRAPH_input)
         *out = eg_input(graph, name, like->type, like->rank, like->shape);
     else if (op == EG__GRAPH_parameter) *out = eg_parameter(graph, name, like->rank, like->shape);
+    else if (op == EG__GRAPH_cache) *out = read_cache(graph, name, like);
     else *out = eg_state(graph, name, like->rank, like->shape);
     return status;
 }
@@ -204,8 +215,10 @@ static bool count_fits(eg__op_id op, size_t count) {
     case EG__GRAPH_parameter:
     case EG__GRAPH_constant:
     case EG__GRAPH_state:
+    case EG__GRAPH_cache:
     case EG__GRAPH_scan: return count == 0;
     case EG__GRAPH_place:
+    case EG__GRAPH_append:
     case EG__GRAPH_select: return count == 3;
     case EG__GRAPH_synapses: return count == 7;
     case EG__GRAPH_synapses_dv:
@@ -213,6 +226,7 @@ static bool count_fits(eg__op_id op, size_t count) {
     case EG__GRAPH_attention:
     case EG__GRAPH_attention_dq:
     case EG__GRAPH_attention_dkv: return count >= 3 && count <= 7; /* it looks itself */
+    case EG__GRAPH_attention_cached: return count == 5;
     case EG__GRAPH_rotary: return count == 2 || count == 3;
     case EG__GRAPH_concat: return count > 0;
     case EG__GRAPH_small_matmul: return false; /* its table is made by a pass alone */
@@ -253,7 +267,7 @@ static eg_status read_node(eg_graph *graph, const json_t *object, size_t at, eg_
     if (status) return status;
     like.attributes = attributes;
     if (!count_fits(op, count)) return bad(error, at, "wrong number of inputs");
-    if (op <= EG__GRAPH_state) status = read_leaf(graph, object, op, &like, at, &made, error);
+    if (op <= EG__GRAPH_cache) status = read_leaf(graph, object, op, &like, at, &made, error);
     else if (op == EG__GRAPH_scan)
         made = eg_scan(graph, (uint64_t)attributes.index[0], attributes.index[1] != 0);
     else if (op == EG__GRAPH_update) made = eg_update(graph, inputs[0], inputs[1]);

@@ -9,7 +9,8 @@ static bool leaves_scan(const eg__node *node) {
 
 static bool is_leaf(const eg__node *node) {
     return node->op == EG__GRAPH_input || node->op == EG__GRAPH_parameter ||
-           node->op == EG__GRAPH_constant || node->op == EG__GRAPH_state;
+           node->op == EG__GRAPH_constant || node->op == EG__GRAPH_state ||
+           node->op == EG__GRAPH_cache;
 }
 
 bool eg__is_view(const eg__lowering *l, uint32_t id) {

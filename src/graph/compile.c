@@ -1,4 +1,5 @@
 /* From a graph to a program: leaves, passes, lowering, memory, addresses. */
+#include "graph/kv.h"
 #include "graph/lower.h"
 #include "graph/passes.h"
 #include "graph/rewrite.h"
@@ -7,6 +8,19 @@
 #include <string.h>
 
 /* ---- leaves, in the order they were made: the same for every program of a model */
+
+/* The memory of a cache: rows of numbers and, of int8, scales behind them. */
+static bool lay_out_cache(const eg__node *node, eg__leaf *leaf, size_t *floats) {
+    eg__kv_rows rows;
+    if (!eg__kv_layout(node, &rows)) return false;
+    leaf->cached = true;
+    leaf->type = rows.type;
+    leaf->shape[1] = rows.size / rows.number;
+    leaf->elements = rows.slots * (size_t)leaf->shape[1];
+    *floats = eg__round_up(rows.slots * (rows.size / sizeof(float)), 16);
+    return true;
+}
+
 static void add_leaf(eg__lowering *l, eg__leaves *leaves, const char *name, const eg__node *node,
                      size_t *offset) {
     eg__leaf *leaf = &leaves->list[leaves->count];
@@ -27,6 +41,7 @@ static void add_leaf(eg__lowering *l, eg__leaves *leaves, const char *name, cons
         fits = eg__small_parameter_of(node, &leaf->small);
         floats = leaf->small.layout.bytes / sizeof(float);
     }
+    if (node->op == EG__GRAPH_cache) fits = lay_out_cache(node, leaf, &floats);
     if (offset) {
         leaf->offset = *offset;
         fits = fits && eg__size_add(*offset, floats, offset);
@@ -47,6 +62,7 @@ static void collect_leaves(eg__lowering *l, const eg_graph *graph, const eg__out
         if (node->op == EG__GRAPH_parameter)
             add_leaf(l, &p->parameters, node->name, node, &p->parameters_size);
         if (node->op == EG__GRAPH_state) add_leaf(l, &p->states, node->name, node, &p->states_size);
+        if (node->op == EG__GRAPH_cache) add_leaf(l, &p->states, node->name, node, &p->caches_size);
     }
     for (size_t i = 0; !l->status && i < l->output_count; i++)
         add_leaf(l, &p->outputs, outputs[i].name, eg__node_at(graph, outputs[i].node), NULL);
@@ -214,6 +230,9 @@ static eg_status check(const eg_graph *graph, size_t count, const eg__output *ou
         if (eg__is_small(graph->nodes[id].type))
             return eg__fail(error, EG_ERR_UNSUPPORTED, "output '%s' is of type '%s'",
                             outputs[i].name, eg_type_name(graph->nodes[id].type));
+        if (eg__kv_of(graph, id))
+            return eg__fail(error, EG_ERR_UNSUPPORTED, "output '%s' is a cache: ask for the state",
+                            outputs[i].name);
     }
     return EG_OK;
 }

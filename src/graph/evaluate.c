@@ -163,7 +163,7 @@ static eg_status run(evaluation *e, const uint32_t *order, size_t size, size_t b
         const eg__node *node = &e->graph->nodes[order[i]];
         bool fits = true;
         if (node->op == EG__GRAPH_input || node->op == EG__GRAPH_parameter ||
-            node->op == EG__GRAPH_state) {
+            node->op == EG__GRAPH_state || node->op == EG__GRAPH_cache) {
             const double *from = NULL;
             for (size_t k = 0; k < bindings; k++)
                 if (bound[k].leaf.id == order[i]) from = bound[k].data;

@@ -1,5 +1,5 @@
 /* Making graphs: nodes, mistakes, questions. */
-#include "graph/graph.h"
+#include "graph/kv.h"
 #include "kernels/stored.h"
 
 #include <stdarg.h>
@@ -126,6 +126,11 @@ eg_node eg__graph_add(eg_graph *graph, eg__op_id op, unsigned kind, size_t count
         if (graph->nodes[inputs[i].id].op == EG__GRAPH_scan && (i || !takes_scan(op)))
             return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "%s: a scan has no value",
                                      table[op]->name);
+        const uint32_t cache = eg__kv_of(graph, inputs[i].id);
+        if (cache && !eg__kv_is_taken(op, i))
+            return eg__graph_mistake(graph, EG_ERR_ARGUMENT,
+                                     "%s: cache '%s' is read by attention_cached only",
+                                     table[op]->name, graph->nodes[cache].name);
     }
     if (graph->mistake.status) return (eg_node){0};
     if (graph->size >= UINT32_MAX / 2 || !reserve(graph, count))

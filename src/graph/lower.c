@@ -88,13 +88,15 @@ static eg__view leaf_value(eg__lowering *l, uint32_t id) {
         view = eg__lower_constant(l, (size_t)eg__node_elements(node), node->data);
     else {
         const struct eg_program *p = l->program;
-        const eg__leaves *leaves = node->op == EG__GRAPH_parameter ? &p->parameters
-                                   : node->op == EG__GRAPH_state   ? &p->states
-                                                                   : &p->inputs;
+        const bool cached = node->op == EG__GRAPH_cache;
+        const eg__leaves *leaves = node->op == EG__GRAPH_parameter         ? &p->parameters
+                                   : node->op == EG__GRAPH_state || cached ? &p->states
+                                                                           : &p->inputs;
         size_t at = 0;
         while (strcmp(leaves->list[at].name, node->name) != 0) at++;
         const uint32_t space = node->op == EG__GRAPH_parameter ? EG__SPACE_PARAMETERS
                                : node->op == EG__GRAPH_state   ? EG__SPACE_STATES
+                               : cached                        ? EG__SPACE_CACHES
                                                                : EG__SPACE_BOUND + (uint32_t)at;
         view.buffer = eg__lower_outside(l, space, leaves->list[at].offset);
     }

@@ -44,9 +44,11 @@ static size_t grain_of(const eg__step *step, size_t items) {
     const bool product = step->run == eg__run_gemm || step->run == eg__run_gemm_turned ||
                          step->run == eg__run_gemm_small;
     if (!items || step->run == eg__run_scatter || step->run == eg__run_column_sum ||
-        step->run == eg__run_widen || step->run == eg__run_pack_small || step->run == eg__run_place)
+        step->run == eg__run_widen || step->run == eg__run_pack_small ||
+        step->run == eg__run_place || step->run == eg__run_append)
         return 0;
-    const bool fast = product || step->run == eg__run_gemm_stored || eg__step_is_attention(step);
+    const bool fast = product || step->run == eg__run_gemm_stored || eg__step_is_attention(step) ||
+                      step->run == eg__run_attention_cached;
     double ns = (step->flops / (fast ? 60 : 6) + step->bytes / 20) / (double)items;
     size_t grain = ns * (double)items < 1 ? items : (size_t)(WORTH_NS / ns) + 1;
     if (product && !step->u.gemm.products) grain = eg__max(grain, eg__ceil_div(8, step->rows));

@@ -2,6 +2,7 @@
  * value of its own; carry and step are values inside, stack, total and last bring values out. While
  * it is being built, its `next` is the lengths of the samples. */
 #include "graph/graph.h"
+#include "graph/kv.h"
 
 #include <string.h>
 
@@ -94,6 +95,8 @@ void eg_scan_update(eg_graph *graph, eg_node carry, eg_node next) {
                           eg__node_operation(c));
     else if (n->op == EG__GRAPH_scan)
         eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scan update: a scan has no value");
+    else if (eg__kv_of(graph, next.id))
+        eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scan update: a carry cannot become a cache");
     else if (c->next)
         eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scan update: carry %u has one already",
                           carry.id);

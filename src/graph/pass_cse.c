@@ -44,7 +44,8 @@ static bool same(const eg_graph *g, const eg__node *a, const eg__node *b) {
 /* These are what they are, however equal they look. */
 static bool is_unique(eg__op_id op) {
     return op == EG__GRAPH_input || op == EG__GRAPH_parameter || op == EG__GRAPH_state ||
-           op == EG__GRAPH_update || op == EG__GRAPH_scan || op == EG__GRAPH_carry;
+           op == EG__GRAPH_cache || op == EG__GRAPH_update || op == EG__GRAPH_scan ||
+           op == EG__GRAPH_carry;
 }
 
 static bool begin(eg__rewrite *r) {

@@ -16,6 +16,7 @@ enum {
     EG__SPACE_DERIVED, /* what the prologue made of the parameters */
     EG__SPACE_CONSTANTS,
     EG__SPACE_STATES,
+    EG__SPACE_CACHES,
     EG__SPACE_BOUND /* inputs, then outputs, one space each */
 };
 
@@ -167,6 +168,17 @@ typedef struct eg__step_attention {
     uint64_t first; /* number of the first step of its scan */
 } eg__step_attention;
 
+/* operands: q, k, v, out, pages, lengths; the frame's items are kernel items */
+typedef struct eg__step_attention_cached {
+    eg__attention_cached_f32_args args; /* without what a run adds: pointers and items */
+    size_t samples;
+} eg__step_attention_cached;
+
+/* operands: the rows, their slots (i32), the cache */
+typedef struct eg__step_append {
+    eg__kv_rows rows;
+} eg__step_append;
+
 /* operands: x, y, frequencies, the positions (i32) or the first of them */
 typedef struct eg__step_rotary {
     size_t heads, d, period;
@@ -209,6 +221,8 @@ struct eg__step {
         eg__step_gather gather;
         eg__step_synapses synapses;
         eg__step_attention attention;
+        eg__step_attention_cached attention_cached;
+        eg__step_append append;
         eg__step_rotary rotary;
         eg__step_place place;
         eg__step_scan scan;
@@ -219,8 +233,9 @@ eg__step_function eg__run_fused, eg__run_gemm, eg__run_gemm_turned, eg__run_pack
     eg__run_pack_small, eg__run_gemm_small, eg__run_copy, eg__run_reduce, eg__run_column_sum,
     eg__run_softmax, eg__run_norm, eg__run_rms_norm, eg__run_argmax, eg__run_gather,
     eg__run_scatter, eg__run_dropout, eg__run_synapses, eg__run_synapses_dv, eg__run_synapses_dp,
-    eg__run_attention, eg__run_attention_dq, eg__run_attention_dkv, eg__run_rotary, eg__run_place,
-    eg__run_gemm_stored, eg__run_gather_stored, eg__run_scan;
+    eg__run_attention, eg__run_attention_dq, eg__run_attention_dkv, eg__run_attention_cached,
+    eg__run_append, eg__run_rotary, eg__run_place, eg__run_gemm_stored, eg__run_gather_stored,
+    eg__run_scan;
 
 /* Runs a list of steps, each over all its items, on the threads of the run. */
 void eg__steps_run(const eg__run *run, const eg__step *steps, size_t count);
@@ -256,6 +271,7 @@ typedef struct eg__leaf {
     size_t offset;   /* parameters and states: in their buffer, in floats */
     size_t elements; /* all of them */
     bool timed;      /* axis 0 is time: a shorter run touches less of it */
+    bool cached;     /* a state that lies with the caches */
     /* parameters in small numbers */
     eg_quantization how;
     eg__small_parameter small;
@@ -284,6 +300,7 @@ struct eg_program {
     eg__leaves inputs, outputs, parameters, states;
     float *constants;
     size_t constants_size, parameters_size, states_size, derived_size; /* floats */
+    size_t caches_size;
     size_t arena_size, arena_bound; /* floats; the bound is the largest set that lives at once */
     size_t scratch_size;            /* of one thread */
     size_t length;                  /* of its scans, at most; 0 = it has none */

@@ -79,6 +79,7 @@ static bool is_settled(const eg__rewrite *r, uint32_t id) {
     case EG__GRAPH_constant: return true;
     case EG__GRAPH_input:
     case EG__GRAPH_state:
+    case EG__GRAPH_cache:
     case EG__GRAPH_update:
     case EG__GRAPH_scan:
     case EG__GRAPH_stack:

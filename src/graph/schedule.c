@@ -9,6 +9,7 @@ static bool is_computed(const eg__lowering *l, uint32_t id) {
     case EG__GRAPH_parameter:
     case EG__GRAPH_constant:
     case EG__GRAPH_state:
+    case EG__GRAPH_cache:
     case EG__GRAPH_carry:
     case EG__GRAPH_stack:
     case EG__GRAPH_total:

@@ -486,6 +486,9 @@ size_t eg__step_scratch(const eg__step *step, size_t length) {
         return eg__synapses_scratch(step->u.synapses.sources, step->u.synapses.targets);
     if (eg__step_is_attention(step))
         return eg__attention_scratch(step->u.attention.args.d, step->u.attention.args.dv);
+    if (step->run == eg__run_attention_cached)
+        return eg__attention_scratch(step->u.attention_cached.args.f32.d,
+                                     step->u.attention_cached.args.f32.dv);
     if (step->run == eg__run_rotary) return eg__rotary_scratch(step->u.rotary.d);
     if (step->run == eg__run_gemm_small) return eg__small_step_scratch(step, length);
     if (step->run == eg__run_gemm_stored) return eg__stored_step_scratch(step, length);

@@ -1,4 +1,4 @@
-/* What the steps of attention and rotary positions do when they run. */
+/* What the steps of attention, caches and rotary positions do when they run. */
 #include "graph/program.h"
 
 #include <string.h>
@@ -46,6 +46,38 @@ void eg__run_attention_dq(const eg__step *step, const eg__frame *frame) {
 void eg__run_attention_dkv(const eg__step *step, const eg__frame *frame) {
     const eg__attention_f32_args args = args_of(step, frame);
     frame->run->kernels->attention_dkv_f32(&args);
+}
+
+void eg__run_attention_cached(const eg__step *step, const eg__frame *frame) {
+    const eg__operand *o = step->operand;
+    eg__attention_cached_f32_args args = step->u.attention_cached.args;
+    args.f32.q = eg__operand_at(frame, &o[Q]);
+    args.f32.q_stride = o[Q].stride;
+    args.k.data = (const char *)eg__operand_at(frame, &o[K]);
+    args.v.data = (const char *)eg__operand_at(frame, &o[V]);
+    args.f32.out = eg__operand_at(frame, &o[OUT]);
+    args.f32.out_stride = o[OUT].stride;
+    args.pages = (const int32_t *)eg__operand_at(frame, &o[OUT + 1]);
+    args.f32.lengths = eg__operand_at(frame, &o[OUT + 2]);
+    args.f32.first = frame->first;
+    args.f32.count = frame->count;
+    args.f32.scratch = frame->scratch;
+    frame->run->kernels->attention_cached_f32(&args);
+}
+
+/* In the order the rows come: the last one stays, of two for the same slot. */
+void eg__run_append(const eg__step *step, const eg__frame *frame) {
+    const eg__kv_rows *rows = &step->u.append.rows;
+    const float *from = eg__operand_at(frame, &step->operand[0]);
+    const float *slots = eg__operand_at(frame, &step->operand[1]);
+    char *to = (char *)eg__operand_at(frame, &step->operand[2]);
+    for (size_t r = 0; r < step->rows; r++) {
+        int32_t slot;
+        memcpy(&slot, slots + r, sizeof slot);
+        if (slot < 0 || (size_t)slot >= rows->slots) continue;
+        eg__kv_write_row(rows, frame->run->kernels->f32_to_f16, from + r * step->operand[0].stride,
+                         to + (size_t)slot * rows->size);
+    }
 }
 
 void eg__run_rotary(const eg__step *step, const eg__frame *frame) {

@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "chip/chip.h"
 #include "kernels/attention.h"
+#include "kernels/attention_cached.h"
 #include "kernels/fused.h"
 #include "kernels/gemm.h"
 #include "kernels/rows.h"
@@ -34,6 +35,7 @@ typedef void eg__synapses_dp_f32_function(const eg__synapses_back_f32_args *args
 typedef void eg__attention_f32_function(const eg__attention_f32_args *args);
 typedef void eg__attention_dq_f32_function(const eg__attention_f32_args *args);
 typedef void eg__attention_dkv_f32_function(const eg__attention_f32_args *args);
+typedef void eg__attention_cached_f32_function(const eg__attention_cached_f32_args *args);
 typedef void eg__rotary_f32_function(const eg__rotary_f32_args *args);
 typedef void eg__gemm_small_function(const eg__gemm_small_args *args);
 typedef eg__gemm_small_function eg__gemm_f16_function, eg__gemm_bf16_function, eg__gemm_i8_function,

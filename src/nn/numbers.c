@@ -12,12 +12,14 @@ eg_quantization eg__file_quantization(eg__format format) {
                              .per = EG_PER_BLOCK,
                              .block = 32,
                              .symmetric = 1,
-                             .integers = 1},
+                             .integers = 1,
+                             .layout = EG_LAYOUT_BLOCKS},
         [EG__FORMAT_Q4_0] = {.type = EG_I4,
                              .per = EG_PER_BLOCK,
                              .block = 32,
                              .symmetric = 1,
-                             .integers = 1}};
+                             .integers = 1,
+                             .layout = EG_LAYOUT_BLOCKS}};
     return all[format];
 }
 

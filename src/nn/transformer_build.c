@@ -1,6 +1,5 @@
 /* A transformer as a graph: embedding, layers, output; with a cache of keys and values where asked. */
 #include "nn/transformer.h"
-#include "nn/stub_tmp.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -24,6 +24,7 @@ typedef struct bench {
         eg__synapses_f32_args synapses;
         eg__synapses_back_f32_args synapses_back;
         eg__attention_f32_args attention;
+        eg__attention_cached_f32_args cached;
         eg__rotary_f32_args rotary;
         eg__gemm_small_args small;
         eg__stored_args stored;
@@ -103,6 +104,39 @@ static void prepare_attention(bench *b) {
     b->shape = "128 x 128, 4 heads of 64";
     b->flops = products * 2.0 * HEADS * T * T * D;
     b->bytes = 4.0 * T * WIDE * (forward ? 4 : by_keys ? 7 : 6);
+}
+
+/* One query of four heads that share two, 1024 keys of 64 columns as f16: a word of a decoder. */
+static void prepare_cached(bench *b) {
+    enum { KEYS = 1024, HEADS = 4, KV = 2, D = 64, PAGE = 64 };
+    static const int32_t pages[KEYS / PAGE] = {3,  1,  0, 2, 7,  6,  5,  4,
+                                               11, 10, 9, 8, 12, 13, 15, 14};
+    static const int32_t length = KEYS;
+    eg__attention_cached_f32_args a = {.pages = pages, .pages_row = KEYS / PAGE, .page = PAGE};
+    eg__kv_rows_make(EG_F16, KEYS, KV, D, &a.k.rows);
+    a.v.rows = a.k.rows;
+    a.k.data = (const char *)(b->in + SPACE / 4);
+    a.v.data = a.k.data;
+    a.f32 = (eg__attention_f32_args){.queries = 1,
+                                     .keys = KEYS,
+                                     .heads = HEADS,
+                                     .kv_heads = KV,
+                                     .d = D,
+                                     .dv = D,
+                                     .scale = 0.125f,
+                                     .causal = true,
+                                     .q = b->in,
+                                     .q_stride = HEADS * D,
+                                     .lengths = &length,
+                                     .lengths_are_i32 = true,
+                                     .out = b->out,
+                                     .out_stride = HEADS * D,
+                                     .count = KV,
+                                     .scratch = b->out + SPACE / 8};
+    b->args.cached = a;
+    b->shape = "1 x 1024, 4 heads of 64, f16";
+    b->flops = 4.0 * HEADS * KEYS * D;
+    b->bytes = 2.0 * KEYS * (double)a.k.rows.size;
 }
 
 /* Small numbers: the type, and 256 x 256 zeros, in groups of 128: no kernel's time depends on values. */
@@ -287,6 +321,7 @@ static void prepare(bench *b) {
     case EG__OP_attention_f32:
     case EG__OP_attention_dq_f32:
     case EG__OP_attention_dkv_f32: prepare_attention(b); break;
+    case EG__OP_attention_cached_f32: prepare_cached(b); break;
     case EG__OP_rotary_f32:
         b->args.rotary = (eg__rotary_f32_args){.rows = ROWS,
                                                .heads = WIDE / 64,
@@ -361,6 +396,7 @@ static void run(void *job) {
     case EG__OP_attention_f32: f->attention_f32(&b->args.attention); break;
     case EG__OP_attention_dq_f32: f->attention_dq_f32(&b->args.attention); break;
     case EG__OP_attention_dkv_f32: f->attention_dkv_f32(&b->args.attention); break;
+    case EG__OP_attention_cached_f32: f->attention_cached_f32(&b->args.cached); break;
     case EG__OP_rotary_f32: f->rotary_f32(&b->args.rotary); break;
     case EG__OP_gemm_f16: f->gemm_f16(&b->args.small); break;
     case EG__OP_gemm_bf16: f->gemm_bf16(&b->args.small); break;

@@ -26,6 +26,7 @@ static void place_spaces(const eg_program *p, uint64_t *base, eg__cache_walk *w)
     layout l = {.next = 1 << 20};
     base[EG__SPACE_ARENA] = place(&l, p->arena_size);
     base[EG__SPACE_STATES] = place(&l, p->states_size);
+    base[EG__SPACE_CACHES] = place(&l, p->caches_size);
     base[EG__SPACE_PARAMETERS] = place(&l, p->parameters_size);
     base[EG__SPACE_DERIVED] = place(&l, p->derived_size);
     base[EG__SPACE_CONSTANTS] = place(&l, p->constants_size);

@@ -73,6 +73,8 @@ static const struct {
     {eg__run_attention, eg__cache_step_attention},
     {eg__run_attention_dq, eg__cache_step_attention},
     {eg__run_attention_dkv, eg__cache_step_attention},
+    {eg__run_attention_cached, eg__cache_step_attention_cached},
+    {eg__run_append, eg__cache_step_append},
     {eg__run_rotary, eg__cache_step_rotary},
     {eg__run_place, eg__cache_step_place},
     {eg__run_widen, eg__cache_step_widen},

@@ -56,6 +56,7 @@ static eg_kind kind_of(const eg_step_info *step) {
                  {"attention", EG_KIND_GEMM},
                  {"attention_dq", EG_KIND_GEMM},
                  {"attention_dkv", EG_KIND_GEMM},
+                 {"attention_cached", EG_KIND_GEMM},
                  {"synapses", EG_KIND_SYNAPSES},
                  {"synapses_dv", EG_KIND_SYNAPSES},
                  {"synapses_dp", EG_KIND_SYNAPSES},

@@ -168,7 +168,8 @@ static const char *ane_refuses(size_t count, const eg_step_cost *costs) {
             return "synapses are no product: the Neural Engine leaves them to the cores";
         if (!strcmp(kernel, "gather") || !strcmp(kernel, "scatter") || !strcmp(kernel, "argmax"))
             return "gather, scatter and argmax leave the Neural Engine";
-        if (!strcmp(kernel, "place") || !strcmp(kernel, "take"))
+        if (!strcmp(kernel, "place") || !strcmp(kernel, "take") || !strcmp(kernel, "append") ||
+            !strcmp(kernel, "attention_cached"))
             return "places that are known when it runs leave the Neural Engine";
     }
     return NULL;
