@@ -33,6 +33,8 @@ EG_API eg_status eg_generator_fork(eg_generator *generator, eg_generator **out, 
  * token. Nothing has changed then. */
 EG_API eg_status eg_generator_feed(eg_generator *generator, const uint32_t *tokens, size_t count,
                                    const float **logits, eg_error *error);
+/* Compiles what a prompt of so many tokens needs, which the first one would otherwise wait for. */
+EG_API eg_status eg_generator_prepare(eg_generator *generator, size_t count, eg_error *error);
 /* Back to the first `length` tokens, as if the others had never been; no more than there are. */
 EG_API eg_status eg_generator_rewind(eg_generator *generator, uint64_t length, eg_error *error);
 

@@ -95,7 +95,9 @@ static int begin(writer *w, eg_generator *g, const uint32_t *ids, size_t count,
         const int code = show_token(w, ids[i], true);
         if (code >= 0) return code;
     }
+    if (eg_generator_prepare(g, count, &error)) return fail(EXIT_FAILED, "%s", error.message);
     const double start = now();
+    r->ready_seconds = start - r->begun;
     if (eg_generator_feed(g, ids, count, logits, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     r->prompt_seconds = now() - start;
@@ -151,7 +153,7 @@ static int read_cache(const char *text, eg_type *out) {
 
 static int run(eg_context *context, const generate_wish *w, const eg_generator_options *how) {
     language l;
-    generate_result r = {0};
+    generate_result r = {.begun = now()};
     int code = language_open(&l, context, w->model, w->tokenizer);
     if (code < 0) code = generate(&l, w, how, &r);
     if (code < 0) {

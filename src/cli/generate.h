@@ -15,6 +15,7 @@ typedef struct generate_wish {
 
 typedef struct generate_result {
     uint64_t prompt_tokens, tokens; /* given, and made */
+    double begun, ready_seconds;    /* opening and compiling; measured */
     double prompt_seconds, seconds; /* measured */
     double read;                    /* bytes that all steps of decoding read; counted */
     const char *stopped;            /* "length", "end", "context", "interrupt", "closed"; static */

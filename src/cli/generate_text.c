@@ -32,7 +32,7 @@ static eg_metric share(eg_context *context, const generate_result *r) {
 }
 
 static void row(const char *name, const char *text, const char *note) {
-    fprintf(stderr, "  %-12s %-34s %s%s%s\n", name, text, style_dim(), note, style_end());
+    fprintf(stderr, "  %-12s %-40s %s%s%s\n", name, text, style_dim(), note, style_end());
 }
 
 static void timed(const char *name, uint64_t tokens, double seconds, const char *note) {
@@ -50,6 +50,7 @@ void generate_print_stats(eg_context *context, const language *l, const generate
     char text[128], size[32], cache[32];
     const eg_metric part = share(context, r), read = traffic(r);
     fprintf(stderr, "\n");
+    row("ready", format_seconds(size, r->ready_seconds), "measured: opened, compiled");
     timed("prompt", r->prompt_tokens, r->prompt_seconds, "measured");
     timed("decode", steps(r), r->seconds, "measured");
     if (part.provenance == EG_UNAVAILABLE)
@@ -86,6 +87,7 @@ int generate_print_json(eg_context *context, const language *l, const generate_w
     for (uint64_t i = 0; i < r->tokens; i++) json_append_count(ids, r->ids[i]);
     json_put(document, "ids", ids);
     json_put_text(document, "stopped", r->stopped);
+    json_put_number(document, "ready_seconds", r->ready_seconds);
     json_put(document, "prompt", part_json(r->prompt_tokens, r->prompt_seconds));
     json_put(document, "decode", part_json(steps(r), r->seconds));
     json_put_metric(document, "read", &read);

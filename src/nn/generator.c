@@ -135,10 +135,13 @@ static eg_status check(const eg_model *model, eg_generator_options *how, eg_erro
     if (!model->transformer || model->transformer->family == EG__BERT)
         return eg__fail(error, EG_ERR_ARGUMENT, "%s makes no text: a decoder does",
                         model->transformer ? "an encoder" : "a liquid network");
-    const uint64_t most = model->transformer->context;
-    if (!how->context) how->context = most < CONTEXT ? most : CONTEXT;
+    /* rotary positions have no end, learned ones have */
+    const uint64_t made_for = model->transformer->context;
+    const uint64_t most =
+        model->transformer->family == EG__LLAMA ? EG__TRANSFORMER_TOKENS_MAX : made_for;
+    if (!how->context) how->context = made_for < CONTEXT ? made_for : CONTEXT;
     if (how->context > most)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a context of %llu, the model was made for %llu",
+        return eg__fail(error, EG_ERR_ARGUMENT, "a context of %llu, the model has positions for %llu",
                         (unsigned long long)how->context, (unsigned long long)most);
     if (!how->sequences) how->sequences = 1;
     if (!how->chunk) how->chunk = CHUNK;
@@ -217,6 +220,17 @@ static eg_status run_chunk(eg_generator *g, size_t index, const uint32_t *tokens
     s->length = (int32_t)(g->length + count);
     eg_status status = eg_run(c->instance, NULL, error);
     if (!status) g->length += count;
+    return status;
+}
+
+eg_status eg_generator_prepare(eg_generator *g, size_t count, eg_error *error) {
+    if (!g) return eg__fail(error, EG_ERR_ARGUMENT, "no generator");
+    eg_status status = EG_OK;
+    while (!status && count) {
+        const size_t index = choose(g->shared, count), size = g->shared->sizes[index];
+        status = open_chunk(g->shared, index, error);
+        count -= count < size ? count : size;
+    }
     return status;
 }
 
