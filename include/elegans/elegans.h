@@ -4,6 +4,7 @@
 #define ELEGANS_H
 
 #include "elegans/base.h"
+#include "elegans/cache.h"
 #include "elegans/chip.h"
 #include "elegans/context.h"
 #include "elegans/csv.h"
