@@ -48,7 +48,20 @@ static void check_leaf(setting *s, const rule *r, unsigned leaf) {
     free(d);
 }
 
-static void check_rule(eg__memory *memory, const rule *r) {
+/* With `checkpoints`, every third node is kept and what lies between is computed again. */
+static void take_gradient(setting *s, const rule *r, bool checkpoints) {
+    enum { MANY = 128 };
+    eg_node keep[MANY];
+    eg_error error = {0};
+    eg_gradient_options options = {.keep = keep};
+    for (uint32_t i = 3; checkpoints && i <= s->loss.id && options.keep_count < MANY; i += 3)
+        if (!s->graph->nodes[i].scan && s->graph->nodes[i].op != EG__GRAPH_scan)
+            keep[options.keep_count++] = (eg_node){i};
+    CHECK_OK(eg_gradient_with(s->graph, &options, s->loss, r->leaves, s->leaf, s->d, &error),
+             error);
+}
+
+static void check_rule(eg__memory *memory, const rule *r, bool checkpoints) {
     setting s = {0};
     eg_error error = {0};
     CHECK_OK(eg__graph_new(memory, &s.graph, &error), error);
@@ -69,8 +82,8 @@ static void check_rule(eg__memory *memory, const rule *r) {
             s.data[LEAVES] = calloc(eg__node_elements(&s.graph->nodes[i]), sizeof(double));
             s.bound[s.bindings++] = (eg__binding){{i}, s.data[LEAVES]};
         }
-    CHECK_OK(eg_gradient(s.graph, s.loss, r->leaves, s.leaf, s.d, &error), error);
-    for (unsigned i = 0; !error.status && i < r->leaves; i++) check_leaf(&s, r, i);
+    take_gradient(&s, r, checkpoints);
+    for (unsigned i = 0; s.d[0].id && i < r->leaves; i++) check_leaf(&s, r, i);
     for (unsigned i = 0; i <= LEAVES; i++) free(s.data[i]);
     eg_graph_destroy(s.graph);
 }
@@ -85,11 +98,13 @@ TEST(gradient, rules) {
     size_t count = 0;
     for (size_t i = 0; i < graph_rule_count; i++)
         if (!is_straight(&graph_rules[i])) {
-            check_rule(memory, &graph_rules[i]);
+            check_rule(memory, &graph_rules[i], false);
+            check_rule(memory, &graph_rules[i], true);
             count++;
         }
     eg__memory_destroy(memory);
-    test_claim("%zu cases of every rule against central differences in double", count);
+    test_claim("%zu cases of every rule, with checkpoints and without, against central differences",
+               count);
 }
 
 /* A rounding has the gradient of a copy, and a value of its own: sum(w round(x)) by x is w. */

@@ -62,6 +62,8 @@ static eg_graph *build(eg__memory *memory) {
     eg_update(g, state, eg_slice(g, eg_reshape(g, x, 2, S(6, 4)), 0, 0, 3));
     eg_node d[2];
     CHECK_OK(eg_gradient(g, loss, 2, (eg_node[]){x, w}, d, &error), error);
+    const eg_gradient_options checkpoints = {.keep_count = 1, .keep = &y};
+    CHECK_OK(eg_gradient_with(g, &checkpoints, loss, 2, (eg_node[]){x, w}, d, &error), error);
     return g;
 }
 

@@ -114,17 +114,25 @@ void model_weights_fill(eg_weights *weights, const eg_program *program) {
 }
 
 model_run model_open(const model_case *c, unsigned threads, const char *passes) {
-    model_run m = {0};
     eg_error error = {0};
     eg_context_options options = {.threads = threads};
     eg_compile_options compile = {.training = c->dropout, .passes = passes};
     eg_graph *g;
     eg_output outputs[MODEL_OUTPUTS];
-    CHECK_OK(eg_context_create(&m.context, &options, &error), error);
-    CHECK_OK(eg_graph_create(m.context, &g, &error), error);
+    eg_context *context;
+    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_graph_create(context, &g, &error), error);
     const size_t count = model_build(g, c, outputs);
-    CHECK_OK(eg_compile(m.context, g, count, outputs, &compile, &m.program, &error), error);
+    model_run m = model_start(context, g, count, outputs, &compile);
     eg_graph_destroy(g);
+    return m;
+}
+
+model_run model_start(eg_context *context, const eg_graph *g, size_t count,
+                      const eg_output *outputs, const eg_compile_options *compile) {
+    model_run m = {.context = context};
+    eg_error error = {0};
+    CHECK_OK(eg_compile(context, g, count, outputs, compile, &m.program, &error), error);
     CHECK_OK(eg_weights_create(m.program, &m.weights, &error), error);
     model_weights_fill(m.weights, m.program);
     CHECK_OK(eg_instance_create(m.program, m.weights, &m.instance, &error), error);

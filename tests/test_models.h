@@ -30,6 +30,9 @@ typedef struct model_run {
     size_t input_count;
 } model_run;
 model_run model_open(const model_case *c, unsigned threads, const char *passes);
+/* The same of any graph; the run owns the context from now on. */
+model_run model_start(eg_context *context, const eg_graph *g, size_t count,
+                      const eg_output *outputs, const eg_compile_options *compile);
 void model_close(model_run *m);
 void model_weights_fill(eg_weights *weights, const eg_program *program);
 eg_tensor model_output(model_run *m, const char *name);

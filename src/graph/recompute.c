@@ -41,7 +41,8 @@ static void find_fates(eg__recompute *r, const eg_gradient_options *options, con
 }
 
 static eg_status check(const eg_graph *graph, const eg_gradient_options *options, eg_error *error) {
-    if (!options->keep) return eg__fail(error, EG_ERR_ARGUMENT, "gradient: no list of nodes to keep");
+    if (!options->keep)
+        return eg__fail(error, EG_ERR_ARGUMENT, "gradient: no list of nodes to keep");
     for (size_t i = 0; i < options->keep_count; i++) {
         const uint32_t id = options->keep[i].id;
         if (!id || id > graph->size || graph->nodes[id].scan ||
