@@ -127,13 +127,14 @@ def ours_models(program, folder):
 # ---- the race
 
 
-def report(times, errors):
-    """Each line is beside ours of the same kind of numbers."""
+def report(times, errors, comparable):
+    """Each line is beside ours of the same kind of numbers, if both were taken by the same clock."""
     rows = []
     print(f"{'':28} {'ms':>8} {'spread':>7} {'error':>9} {'ours is':>8}")
     for name, seconds in times.items():
         best, own = statistics.median(seconds), times.get("ours " + name.split()[1])
-        ratio = statistics.median(a / b for a, b in zip(seconds, own)) if own and own is not seconds else None
+        paired = comparable and own and own is not seconds
+        ratio = statistics.median(a / b for a, b in zip(seconds, own)) if paired else None
         spread = (max(seconds) - min(seconds)) / best
         rows.append({"who": name, "ms": best * 1e3, "spread": spread, "error": errors.get(name), "ratio": ratio,
                      "rounds": [s * 1e3 for s in seconds]})
@@ -150,7 +151,8 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=1, help="of each peer in each round")
     parser.add_argument("--runs", type=int, default=20, help="of ours in each round")
-    parser.add_argument("--cpu-time", action="store_true", help="peers: of the process, not of the clock on the wall")
+    parser.add_argument("--cpu-time", action="store_true",
+                        help="peers: of the process, not of the clock on the wall; no ratios then")
     parser.add_argument("--elegans", default=os.path.join(here, "..", "..", "build", "elegans"))
     parser.add_argument("--json", help="write the figures there, too")
     return parser.parse_args()
@@ -188,7 +190,7 @@ def main():
     for _ in range(args.rounds):
         for name, call in calls.items():
             times[name].append(call())
-    rows = report(times, errors)
+    rows = report(times, errors, not args.cpu_time)
     if args.json:
         with open(args.json, "w") as file:
             json.dump({"onnxruntime": ort.__version__, "missing": sorted(set(MISSING)), "rounds": args.rounds,
