@@ -1,5 +1,6 @@
 /* elegans convert: a spec, or tensors and an architecture, become one model file. */
 #include "cli.h"
+#include "language.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -41,6 +42,8 @@ static int convert(eg_context *context, const char *from, const char *config, co
     if (code >= 0) return code;
     eg_status status = text ? eg_model_load(context, from, text, &model, &error)
                             : eg_model_open(context, from, &model, &error);
+    if (!status) status = eg_model_widen(model, &error);
+    if (!status && !config) language_note(model, from);
     if (!status) status = eg_model_save(model, to, &error);
     free(text);
     if (status) code = fail(EXIT_FAILED, "%s", error.message);

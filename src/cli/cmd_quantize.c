@@ -1,4 +1,5 @@
 /* elegans quantize: a model in small numbers, what that saves and what it changes. */
+#include "language.h"
 #include "run.h"
 
 #include <math.h>
@@ -113,7 +114,7 @@ static int compare_tensors(eg_context *context, const eg_model *wide, const eg_m
         const eg_quantized *q = eg_model_small(small, i);
         if (!trainable) continue;
         shape_text(&a, r->shape);
-        eg_tensor_measure(&a, NULL, &r->before, NULL);
+        eg_model_numbers(wide, i, &r->before);
         r->after = q ? eg_quantized_bytes(q) : r->before;
         if (q) how_text(q, r->type);
         else snprintf(r->type, sizeof r->type, "f32");
@@ -209,6 +210,7 @@ static int quantize(eg_context *context, const wish *w, const eg_model_quantizat
     if (code < 0) code = compare_tensors(context, wide, small, &o);
     if (code < 0) code = run_compare(context, &w->data, wide, small, &o.outputs);
     o.file_before = file_size(w->model);
+    if (code < 0) language_note(small, w->model);
     if (code < 0 && eg_model_save(small, w->output, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     o.file_after = file_size(w->output);

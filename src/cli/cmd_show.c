@@ -1,5 +1,5 @@
 /* elegans show: what a model is made of, and what one step of it costs. */
-#include "cli.h"
+#include "show.h"
 
 #include <string.h>
 
@@ -18,9 +18,7 @@ static int count(eg_model *model, figures *f) {
     eg_model_info_get(model, &f->info);
     for (size_t i = 0; eg_model_tensor(model, i, &tensor, &trainable); i++) {
         uint64_t bytes = 0;
-        const eg_quantized *small = eg_model_small(model, i);
-        eg_tensor_measure(&tensor, NULL, &bytes, NULL);
-        if (small) bytes = eg_quantized_bytes(small);
+        eg_model_numbers(model, i, &bytes);
         f->tensor_bytes += bytes;
         if (trainable) f->parameter_bytes += bytes;
     }
@@ -84,20 +82,15 @@ static const char *shape_text(const eg_tensor *tensor, char out[64]) {
     return out;
 }
 
-static const char *type_name(const eg_model *model, size_t index) {
-    const eg_quantized *small = eg_model_small(model, index);
-    return eg_type_name(small ? small->how.type : EG_F32);
-}
-
-static void print_tensors(const eg_model *model) {
+void show_tensors(const eg_model *model, const char *as_in) {
     char shape[64];
     eg_tensor tensor;
     int trainable;
     const char *name;
-    print_section("tensors", "as in torch's state-dict");
+    print_section("tensors", as_in);
     for (size_t i = 0; (name = eg_model_tensor(model, i, &tensor, &trainable)); i++)
         printf("  %-52s %-14s%s%s%s\n", name, shape_text(&tensor, shape), style_dim(),
-               trainable ? type_name(model, i) : "mask", style_end());
+               trainable ? eg_model_numbers(model, i, NULL) : "mask", style_end());
 }
 
 static void print_figures(const figures *f, const char *title) {
@@ -165,7 +158,7 @@ static int print_text(const eg_model *model, const figures *f, const char *title
         if (eg_model_layer(model, i, &layer, NULL) == EG_OK) print_layer(&layer, i + 1);
     }
     print_notes(model);
-    if (tensors) print_tensors(model);
+    if (tensors) show_tensors(model, "as in torch's state-dict");
     return EXIT_DONE;
 }
 
@@ -191,7 +184,7 @@ static json *layer_json(const eg_layer_info *l) {
     return entry;
 }
 
-static json *tensors_json(const eg_model *model) {
+json *show_tensors_json(const eg_model *model) {
     json *list = json_new_list();
     eg_tensor tensor;
     int trainable;
@@ -201,7 +194,7 @@ static json *tensors_json(const eg_model *model) {
         for (unsigned k = 0; k < tensor.rank; k++) json_append_count(shape, tensor.shape[k]);
         json_put_text(entry, "name", name);
         json_put(entry, "shape", shape);
-        json_put_text(entry, "type", type_name(model, i));
+        json_put_text(entry, "type", eg_model_numbers(model, i, NULL));
         json_put_flag(entry, "trainable", trainable);
         json_append(list, entry);
     }
@@ -230,7 +223,7 @@ static int print_json(const eg_model *model, const figures *f, const char *title
     }
     json_put(document, "layers", layers);
     json_put(document, "notes", notes_json(model));
-    if (tensors) json_put(document, "tensors", tensors_json(model));
+    if (tensors) json_put(document, "tensors", show_tensors_json(model));
     return json_print(document);
 }
 
@@ -259,7 +252,10 @@ int cmd_show(int argc, char **argv) {
     eg_error error;
     if (eg_model_open(context, argv[0], &model, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
-    else {
+    else if (eg_model_transformer(model, &(eg_transformer_info){0}, NULL) == EG_OK) {
+        code = show_transformer(context, model, argv[0], tensors, as_json);
+        eg_model_destroy(model);
+    } else {
         figures f = {0};
         code = count(model, &f);
         if (code < 0) code = (as_json ? print_json : print_text)(model, &f, argv[0], tensors);
