@@ -131,17 +131,14 @@ INLINE void dots(const int type, const int rows, const int outs, const eg__store
         const eg__stored_args *g, const eg__stored_rows *left, size_t row, size_t column) { \
         dots(type, rows, outs, g, left, row, column);                                       \
     }
-#define DEFINE_ALL_DOTS(type)                                                            \
-    DEFINE_DOTS(type, 1, 4)                                                              \
-    DEFINE_DOTS(type, 1, 1)                                                              \
-    DEFINE_DOTS(type, 2, 4)                                                              \
-    DEFINE_DOTS(type, 2, 1) DEFINE_DOTS(type, 3, 4) DEFINE_DOTS(type, 3, 1)              \
-        DEFINE_DOTS(type, 4, 4)                                                          \
-            DEFINE_DOTS(type, 4, 1) static dots_function *const type##_dots[ROWS][2] = { \
-                {type##_dots_1_1, type##_dots_1_4},                                      \
-                {type##_dots_2_1, type##_dots_2_4},                                      \
-                {type##_dots_3_1, type##_dots_3_4},                                      \
-                {type##_dots_4_1, type##_dots_4_4}};
+/* clang-format off */
+#define BOTH(type, rows) DEFINE_DOTS(type, rows, 4) DEFINE_DOTS(type, rows, 1)
+#define PAIR(type, rows) {type##_dots_##rows##_1, type##_dots_##rows##_4}
+#define DEFINE_ALL_DOTS(type)                                    \
+    BOTH(type, 1) BOTH(type, 2) BOTH(type, 3) BOTH(type, 4)      \
+    static dots_function *const type##_dots[ROWS][2] = {         \
+        PAIR(type, 1), PAIR(type, 2), PAIR(type, 3), PAIR(type, 4)};
+/* clang-format on */
 typedef void dots_function(const eg__stored_args *g, const eg__stored_rows *left, size_t row,
                            size_t column);
 
