@@ -85,6 +85,7 @@ typedef struct eg__step_gemm {
     struct eg__step_stored_side {
         eg__stored_function *kernel; /* NULL = no such */
         size_t row_bytes, skip;      /* of a row; and to the first one */
+        eg_type type;
         bool integers;
     } stored;
     size_t chunk; /* items are so many columns each, of all rows; 0 = items are rows */
