@@ -461,6 +461,42 @@ TEST(cache_steps, attention) {
     eg_context_destroy(context);
 }
 
+/* ---- caches: one query, and a prompt of many, of 128 keys in pages of 16 */
+static eg_node build_cached_of(eg_graph *g, uint64_t queries, eg_type type) {
+    const eg_attention_options o = {.heads = 4, .kv_heads = 2, .causal = 1};
+    eg_node q = eg_input(g, "q", EG_F32, 3, (uint64_t[]){1, queries, 128});
+    eg_node k = eg_input(g, "k", EG_F32, 3, (uint64_t[]){1, queries, 64});
+    eg_node at = eg_input(g, "at", EG_I32, 2, (uint64_t[]){1, queries});
+    eg_node pages = eg_input(g, "pages", EG_I32, 2, (uint64_t[]){1, 8});
+    eg_node n = eg_input(g, "n", EG_I32, 1, (uint64_t[]){1});
+    eg_node cache = eg_cache(g, "cache", type, 256, 2, 32);
+    eg_node keys = eg_update(g, cache, eg_append(g, cache, k, at));
+    return eg_attention_cached(g, &o, q, keys, keys, pages, n, 16);
+}
+static eg_node build_word(eg_graph *g) { return build_cached_of(g, 1, EG_F32); }
+static eg_node build_small_word(eg_graph *g) { return build_cached_of(g, 1, EG_I8); }
+static eg_node build_prompt(eg_graph *g) { return build_cached_of(g, 90, EG_F16); }
+
+TEST(cache_steps, caches) {
+    static build_function *const builds[] = {build_word, build_small_word, build_prompt};
+    double bytes[3] = {0};
+    eg_context *context = open_context(NULL);
+    for (int i = 0; i < 3; i++) {
+        eg_program *program;
+        eg_error error;
+        eg_cache_result result;
+        CHECK_OK(compile(context, builds[i], &program, &error), error);
+        CHECK_OK(eg_cache_simulate(program, &caches, NULL, &result, NULL, &error), error);
+        bytes[i] = result.bytes;
+        CHECK(result.bytes >= step_bytes(program), "%d: %g bytes, counted %g", i, result.bytes,
+              step_bytes(program));
+        eg_program_release(program);
+    }
+    CHECK(bytes[1] < bytes[0] && bytes[2] > 10 * bytes[0], "%g, %g and %g bytes", bytes[0],
+          bytes[1], bytes[2]);
+    eg_context_destroy(context);
+}
+
 /* ---- random graphs: all that is there goes through, and nothing is counted twice */
 TEST(cache_steps, random_graphs) {
     eg_context *context = open_context(NULL);

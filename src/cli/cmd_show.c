@@ -34,9 +34,10 @@ static int count(eg_model *model, figures *f) {
     eg_stream_program_destroy(program);
     f->flops = (eg_metric){p.flops, EG_COUNTED, "FLOP", "of one compiled step"};
     f->moved = (eg_metric){p.bytes, EG_COUNTED, "bytes", "of one compiled step"};
-    f->memory = (eg_metric){(double)(p.parameter_bytes + p.derived_bytes + p.constant_bytes +
-                                     p.arena_bytes + p.state_bytes + p.scratch_bytes),
-                            EG_COUNTED, "bytes", "weights, and one stream"};
+    f->memory =
+        (eg_metric){(double)(p.parameter_bytes + p.derived_bytes + p.constant_bytes +
+                             p.arena_bytes + p.state_bytes + p.cache_bytes + p.scratch_bytes),
+                    EG_COUNTED, "bytes", "weights, and one stream"};
     return -1;
 }
 
