@@ -48,6 +48,8 @@ void test_skip(const char *format, ...) {
     running.skipped = true;
 }
 
+bool test_quick(void) { return getenv("ELEGANS_QUICK") != NULL; }
+
 void test_claim(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -193,12 +195,28 @@ static void run_case(test_area *area, const test_case *test) {
     } else area->passed++;
 }
 
-static void run_area(test_area *area, const char *filter) {
+/* What the arguments ask for. */
+typedef struct choice {
+    const char *filter;   /* NULL = all */
+    char *const *without; /* "-area", up to NULL */
+    unsigned left_out;
+} choice;
+
+static bool is_left_out(const choice *c, const test_area *area) {
+    for (char *const *at = c->without; *at; at++)
+        if (strcmp(*at + 1, area->name) == 0) return true;
+    return false;
+}
+
+static void run_area(test_area *area, choice *c) {
+    const bool runs = !is_left_out(c, area);
     for (test_case *test = cases; test; test = test->next) {
         char name[160];
         snprintf(name, sizeof name, "%s.%s", test->area, test->name);
-        if (strcmp(test->area, area->name) == 0 && (!filter || strstr(name, filter)))
-            run_case(area, test);
+        if (strcmp(test->area, area->name) != 0 || (c->filter && !strstr(name, c->filter)))
+            continue;
+        if (runs) run_case(area, test);
+        else c->left_out++;
     }
     if (area->passed + area->failed + area->skipped == 0) return;
     printf("%-5s %-12s %3u  %s\n", area->failed ? "FAIL" : "ok", area->name,
@@ -206,13 +224,24 @@ static void run_area(test_area *area, const char *filter) {
     fflush(stdout);
 }
 
+/* A name that no area has is a mistake, lest a list that got old leaves nothing out. */
+static bool is_known(const char *name) {
+    for (const test_area *area = areas; area; area = area->next)
+        if (strcmp(area->name, name) == 0) return true;
+    fprintf(stderr, "tests: no area '%s' to leave out\n", name);
+    return false;
+}
+
 int main(int argc, char **argv) {
-    const char *filter = argc > 1 ? argv[1] : NULL;
+    choice c = {.filter = argc > 1 && argv[1][0] != '-' ? argv[1] : NULL};
+    c.without = argv + (argc > 0) + (c.filter != NULL);
+    for (char *const *at = c.without; *at; at++)
+        if ((*at)[0] != '-' || !is_known(*at + 1)) return 2;
     unsigned passed = 0, failed = 0, skipped = 0;
     const struct sigaction handler = {.sa_handler = crash};
     for (int i = 0; i < 3; i++) sigaction(crash_signals[i], &handler, &crash_before[i]);
     for (test_area *area = areas; area; area = area->next) {
-        run_area(area, filter);
+        run_area(area, &c);
         passed += area->passed;
         failed += area->failed;
         skipped += area->skipped;
@@ -223,9 +252,10 @@ int main(int argc, char **argv) {
         if (system(command)) fprintf(stderr, "tests: could not remove %s\n", folder);
     }
     if (passed + failed + skipped == 0) {
-        fprintf(stderr, "tests: nothing matches '%s'\n", filter ? filter : "");
+        fprintf(stderr, "tests: nothing matches '%s'\n", c.filter ? c.filter : "");
         return 2;
     }
-    printf("%u passed, %u failed, %u skipped\n", passed, failed, skipped);
+    printf("%u passed, %u failed, %u skipped", passed, failed, skipped);
+    printf(c.left_out ? ", %u left out\n" : "\n", c.left_out);
     return failed ? 1 : 0;
 }

@@ -3,7 +3,8 @@
  *   AREA(gemm, "every gemm kernel against the reference in double")
  *   TEST(gemm, odd_shapes) { CHECK(error < 1e-6, "m %zu n %zu: error %g", m, n, error); }
  *
- * `build/tests [FILTER]` runs the tests whose "area.name" contains FILTER. */
+ * `build/tests [FILTER] [-AREA]...` runs the tests whose "area.name" contains FILTER, without those of the
+ * areas left out. With ELEGANS_TIMES set, the processor seconds of each go to stderr. */
 #ifndef EG__TEST_H
 #define EG__TEST_H
 
@@ -32,6 +33,9 @@ void test_case_add(test_case *test);
 void test_fail(const char *file, int line, const char *format, ...) EG_PRINTF(3, 4);
 /* Marks the running test as skipped and says why; the test should return. */
 void test_skip(const char *format, ...) EG_PRINTF(1, 2);
+/* ELEGANS_QUICK is set, under sanitizers to 1 and under emulators to "emulated": tables may be shortened,
+ * what is only large left out. */
+bool test_quick(void);
 /* More detail than the claim: replaces it in the printed line ("412 shapes x 3 kernels ..."). */
 void test_claim(const char *format, ...) EG_PRINTF(1, 2);
 

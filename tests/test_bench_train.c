@@ -65,9 +65,10 @@ TEST(bench_train, filters_stops_and_mistakes) {
     eg_context *one = create(1), *two = create(2);
     eg_error error;
     seen s = {0};
-    eg_bench_train_options options = {.filter = "cfc-ncp", .rounds = 1, .steps = 3};
+    const uint64_t steps = test_quick() ? 1 : 3;
+    eg_bench_train_options options = {.filter = "cfc-ncp", .rounds = 1, .steps = steps};
     CHECK_OK(eg_bench_train(one, NULL, &options, see, &s, &error), error);
-    CHECK(s.count == 3 && s.several == 0 && s.last.steps == 3, "%d cases", s.count);
+    CHECK(s.count == 3 && s.several == 0 && s.last.steps == steps, "%d cases", s.count);
     s = (seen){.stop_at = 1};
     options.filter = "128x16";
     CHECK_OK(eg_bench_train(one, two, &options, see, &s, &error), error);

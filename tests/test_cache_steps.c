@@ -201,6 +201,7 @@ TEST(cache_steps, bytes) {
             eg_program *program;
             eg_error error;
             eg_cache_result result = {0};
+            if (test_quick() && exact[i].build == build_large) continue;
             CHECK_OK(compile(context, exact[i].build, &program, &error), error);
             CHECK_OK(eg_cache_simulate(program, &caches, &(eg_cache_options){.sampling = 1},
                                        &result, NULL, &error),

@@ -179,7 +179,7 @@ TEST(export, random_graphs) {
     if (!exporter_begin(&e, 1e-4)) return;
     eg_context *context = context_new();
     eg_error error;
-    for (uint64_t i = 0; i < 60; i++) {
+    for (uint64_t i = 0; i < (test_quick() ? 12 : 60); i++) {
         eg_graph *g;
         eg_output outputs[RANDOM_OUTPUTS];
         char name[32];

@@ -143,7 +143,7 @@ TEST(half, losses_as_in_f32) {
     for (unsigned i = 0; i < 3; i++) {
         fit_data d;
         eg_error error;
-        const eg_fit_options how = {.epochs = 12,
+        const eg_fit_options how = {.epochs = test_quick() ? 3 : 12,
                                     .batch = 8,
                                     .optimizer = {.learning_rate = 0.003, .clip_norm = 1},
                                     .schedule = {.kind = EG_SCHEDULE_COSINE}};
@@ -157,6 +157,7 @@ TEST(half, losses_as_in_f32) {
 TEST(half, occupancy) {
     const char *path = test_data("occupancy/datatraining.txt");
     if (!path) return test_skip("ELEGANS_DATA is not set");
+    if (test_quick()) return test_skip("a training as in losses_as_in_f32, and a long one");
     static const char spec[] = "cfc:32,in=5,proj=2,backbone=64,seed=1";
     fit_data d = {0};
     eg_error error;

@@ -34,7 +34,8 @@ TEST(measure, ceilings_are_complete_and_kept) {
     eg_context *context = create(2);
     eg_error error;
     eg_ceilings first, second;
-    eg_ceilings_options how = {.cache_folder = test_folder(), .seconds = 0.05, .cached = 1};
+    eg_ceilings_options how = {
+        .cache_folder = test_folder(), .seconds = test_quick() ? 0.01 : 0.05, .cached = 1};
     CHECK_OK(eg_ceilings_measure(context, &how, &first, &error), error);
     check_metrics(&first);
     CHECK(first.fma_one.provenance == EG_MEASURED, "no FMA peak: %s", first.fma_one.source);
