@@ -152,6 +152,14 @@ static eg_node build_again(eg_graph *g, const eg_node *x) {
     eg_node y = eg_tanh(g, x[0]);
     return eg_mul(g, y, eg_tanh(g, eg__again(g, x[0], eg_exp(g, y))));
 }
+/* inside a scan, of what is inside and of what is outside */
+static eg_node scan_again(eg_graph *g, const eg_node *x) {
+    eg_node scan = eg_scan(g, 5, 0), h = eg_scan_carry(g, scan, x[1]);
+    eg_node in = eg_scan_step(g, scan, x[0]), late = eg_sin(g, in);
+    eg_node y = eg_mul(g, eg__again(g, h, late), eg__again(g, x[1], in));
+    eg_scan_update(g, h, eg__again(g, eg_tanh(g, eg_add(g, y, late)), h));
+    return eg_add(g, eg_scan_stack(g, scan, eg__again(g, late, y)), eg_scan_last(g, h));
+}
 /* x used twice, and through two paths */
 static eg_node build_shared(eg_graph *g, const eg_node *x) {
     eg_node y = eg_tanh(g, eg_add(g, x[0], x[1]));
@@ -256,6 +264,7 @@ const graph_rule graph_rules[] = {
     {"scan attention", scan_attention, 2, {V(4, 5, 2, 3, 4), V(3, 2, 3, 4)}, -1, 1},
     {"rotary", build_rotary, 1, {V(3, 2, 3, 8)}, -1, 1},
     {"rotary pairs", build_rotary_pairs, 1, {V(3, 2, 3, 6)}, -1, 1},
+    {"scan again", scan_again, 2, {V(3, 5, 2, 3), V(2, 2, 3)}, -1, 1},
     {"scan stack", scan_stack, 4, {RNN}, -1, 1},
     {"scan last", scan_last, 4, {RNN}, -1, 1},
     {"scan sum", scan_sum, 4, {RNN}, -1, 1},
