@@ -39,6 +39,10 @@ static eg_graph *build(eg__memory *memory) {
     eg_node turned = eg_rotary(g, &rotary, x, none);
     loss = eg_add(g, loss,
                   eg_sum(g, eg_attention(g, &attention, turned, x, x, none, none), EG_ALL_AXES, 0));
+    const eg_conv_options conv = {.stride = {2}, .before = {3}, .after = {1}, .dilation = {2}};
+    eg_node filters = eg_reshape(g, w, 3, S(2, 4, 2));
+    eg_node convolved = eg_conv(g, &conv, eg_transpose(g, x, (unsigned[]){0, 2, 1}), filters);
+    loss = eg_add(g, loss, eg_sum(g, eg_mul(g, convolved, convolved), EG_ALL_AXES, 0));
     eg_mul(g, eg_constant(g, &strange), w);
     eg_argmax(g, w);
     eg_update(g, state, eg_slice(g, eg_reshape(g, x, 2, S(6, 4)), 0, 0, 3));

@@ -46,7 +46,7 @@ static size_t grain_of(const eg__step *step, size_t items) {
     if (!items || step->run == eg__run_scatter || step->run == eg__run_column_sum ||
         step->run == eg__run_widen || step->run == eg__run_pack_small || step->run == eg__run_place)
         return 0;
-    const bool fast = product || eg__step_is_attention(step);
+    const bool fast = product || eg__step_is_attention(step) || eg__step_is_conv(step);
     double ns = (step->flops / (fast ? 60 : 6) + step->bytes / 20) / (double)items;
     size_t grain = ns * (double)items < 1 ? items : (size_t)(WORTH_NS / ns) + 1;
     if (product && !step->u.gemm.products) grain = eg__max(grain, eg__ceil_div(8, step->rows));

@@ -487,6 +487,8 @@ size_t eg__step_scratch(const eg__step *step, size_t length) {
     if (eg__step_is_attention(step))
         return eg__attention_scratch(step->u.attention.args.d, step->u.attention.args.dv);
     if (step->run == eg__run_rotary) return eg__rotary_scratch(step->u.rotary.d);
+    if (step->run == eg__run_conv) return eg__conv_scratch(&step->u.conv.shape);
+    if (step->run == eg__run_conv_dw) return eg__conv_dw_scratch(&step->u.conv.shape);
     if (step->run == eg__run_gemm_small) return eg__small_step_scratch(step, length);
     if (step->run != eg__run_gemm) return 0;
     const eg__step_gemm *g = &step->u.gemm;

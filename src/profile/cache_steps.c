@@ -74,6 +74,8 @@ static const struct {
     {eg__run_attention_dq, eg__cache_step_attention},
     {eg__run_attention_dkv, eg__cache_step_attention},
     {eg__run_rotary, eg__cache_step_rotary},
+    {eg__run_conv, eg__cache_step_conv},
+    {eg__run_conv_dw, eg__cache_step_conv_dw},
     {eg__run_place, eg__cache_step_place},
 };
 

@@ -79,6 +79,7 @@ eg__cache_step eg__cache_step_fused, eg__cache_step_gemm, eg__cache_step_gemm_tu
     eg__cache_step_pack, eg__cache_step_copy, eg__cache_step_reduce, eg__cache_step_column_sum,
     eg__cache_step_softmax, eg__cache_step_norm, eg__cache_step_gather, eg__cache_step_scatter,
     eg__cache_step_dropout, eg__cache_step_synapses, eg__cache_step_place,
-    eg__cache_step_gemm_small, eg__cache_step_attention, eg__cache_step_rotary;
+    eg__cache_step_gemm_small, eg__cache_step_attention, eg__cache_step_rotary, eg__cache_step_conv,
+    eg__cache_step_conv_dw;
 
 #endif
