@@ -497,6 +497,52 @@ TEST(cache_steps, caches) {
     eg_context_destroy(context);
 }
 
+/* ---- convolutions: single elements, filters of nine taps for all channels and for each its own; gradients */
+static eg_node build_conv_of(eg_graph *g, uint64_t side, uint32_t groups, bool gradient) {
+    const eg_conv_options o = {
+        .before = {side / 2, side / 2}, .after = {side / 2, side / 2}, .groups = groups};
+    eg_node x = eg_input(g, "x", EG_F32, 4, (uint64_t[]){2, 24, 30, 30}), d[2];
+    eg_node w = eg_parameter(g, "w", 4, (uint64_t[]){24, 24 / groups, side, side});
+    eg_node y = eg_conv(g, &o, x, w);
+    if (!gradient) return y;
+    if (eg_gradient(g, eg_sum(g, eg_mul(g, y, y), EG_ALL_AXES, 0), 2, (eg_node[]){x, w}, d, NULL))
+        return (eg_node){0};
+    return eg_add(g, eg_sum(g, d[0], EG_ALL_AXES, 0), eg_sum(g, d[1], EG_ALL_AXES, 0));
+}
+static eg_node build_conv_elements(eg_graph *g) { return build_conv_of(g, 1, 1, false); }
+static eg_node build_conv_taps(eg_graph *g) { return build_conv_of(g, 3, 1, false); }
+static eg_node build_conv_back(eg_graph *g) { return build_conv_of(g, 3, 1, true); }
+static eg_node build_depthwise(eg_graph *g) { return build_conv_of(g, 3, 24, false); }
+static eg_node build_depthwise_back(eg_graph *g) { return build_conv_of(g, 3, 24, true); }
+
+TEST(cache_steps, conv) {
+    static build_function *const builds[] = {build_conv_elements, build_conv_taps, build_conv_back,
+                                             build_depthwise, build_depthwise_back};
+    static const char *const isas[] = {NULL, "ref"};
+    for (int isa = 0; isa < 2; isa++) {
+        double accesses[5] = {0};
+        eg_context *context = open_context(isas[isa]);
+        for (int i = 0; i < 5; i++) {
+            eg_program *program;
+            eg_error error;
+            eg_cache_result result;
+            CHECK_OK(compile(context, builds[i], &program, &error), error);
+            CHECK_OK(eg_cache_simulate(program, &caches, NULL, &result, NULL, &error), error);
+            accesses[i] = result.level[0].accesses;
+            CHECK(result.bytes >= step_bytes(program), "%d: %g bytes, counted %g", i, result.bytes,
+                  step_bytes(program));
+            CHECK(result.level[0].hit_rate.value > 0.6, "%d: %g hits", i,
+                  result.level[0].hit_rate.value);
+            eg_program_release(program);
+        }
+        CHECK(accesses[1] > 6 * accesses[0] && accesses[2] > 2.5 * accesses[1] &&
+                  accesses[1] > 4 * accesses[3] && accesses[4] > 2 * accesses[3],
+              "%g, %g, %g, %g and %g accesses", accesses[0], accesses[1], accesses[2], accesses[3],
+              accesses[4]);
+        eg_context_destroy(context);
+    }
+}
+
 /* ---- random graphs: all that is there goes through, and nothing is counted twice */
 TEST(cache_steps, random_graphs) {
     eg_context *context = open_context(NULL);
