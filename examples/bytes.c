@@ -97,17 +97,17 @@ static void cut(eg_context *context, text *t, int by_patches) {
     const eg_patch_options how = {.minimum = 1, .maximum = PATCH_MAX, .low = 0.4, .high = 0.6};
     if (!sizes || !entropies) fail("no memory");
     for (size_t i = 0; i < t->size; i++) sizes[i] = 1;
-    if (by_patches && (eg_entropy_of(context, t->bytes, t->size, 32, entropies, &error) ||
-                       eg_patch_sizes(context, &how, entropies, t->size, sizes, &patches, NULL,
-                                      &error)))
+    if (by_patches &&
+        (eg_entropy_of(context, t->bytes, t->size, 32, entropies, &error) ||
+         eg_patch_sizes(context, &how, entropies, t->size, sizes, &patches, NULL, &error)))
         fail(error.message);
     if (by_patches) choose_units(t, sizes, patches);
     const unsigned char *at = t->bytes;
     for (size_t i = 0; i < patches; at += sizes[i++]) {
         unit key = {.size = sizes[i]};
         memcpy(key.text, at, sizes[i]);
-        const unit *known = bsearch(&key, t->units + BYTES, t->unit_count - BYTES, sizeof key,
-                                    by_text);
+        const unit *known =
+            bsearch(&key, t->units + BYTES, t->unit_count - BYTES, sizeof key, by_text);
         if (known) t->tokens[t->count++] = (uint32_t)(known - t->units);
         else
             for (uint32_t k = 0; k < sizes[i]; k++) t->tokens[t->count++] = at[k];
@@ -129,14 +129,13 @@ static void fill(const text *t, const eg_train_batch *batch, uint64_t *state) {
 }
 
 static void train(eg_model *model, const text *t, int steps) {
-    const eg_train_options how = {.batch = BATCH,
-                                  .time = TIME,
-                                  .loss = EG_LOSS_CLASSES,
-                                  .layers_again = 1,
-                                  .optimizer = {.kind = EG_ADAMW,
-                                                .learning_rate = 3e-3,
-                                                .weight_decay = 0.01,
-                                                .clip_norm = 1}};
+    const eg_train_options how = {
+        .batch = BATCH,
+        .time = TIME,
+        .loss = EG_LOSS_CLASSES,
+        .layers_again = 1,
+        .optimizer = {
+            .kind = EG_ADAMW, .learning_rate = 3e-3, .weight_decay = 0.01, .clip_norm = 1}};
     const double per_byte = (double)t->count / (double)t->size / log(2.0);
     eg_trainer *trainer;
     eg_train_result result;
@@ -202,8 +201,8 @@ int main(int argc, char **argv) {
     cut(context, &t, by_patches);
     printf("%zu bytes, %zu tokens of %u kinds\n", t.size, t.count, t.unit_count);
     if (t.count <= TIME) fail("the file has too little text");
-    snprintf(spec, sizeof spec, "%s,vocab=%u", given[2] ? given[2] : "llama:2:64,heads=4,context=256",
-             t.unit_count);
+    snprintf(spec, sizeof spec, "%s,vocab=%u",
+             given[2] ? given[2] : "llama:2:64,heads=4,context=256", t.unit_count);
     if (eg_model_open(context, spec, &model, &error)) fail(error.message);
     train(model, &t, steps);
     sample(context, model, &t, 160);

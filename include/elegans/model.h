@@ -29,10 +29,10 @@ EG_API eg_status eg_model_save(const eg_model *model, const char *path, eg_error
 typedef enum eg_model_kind { EG_MODEL_LIQUID, EG_MODEL_ENCODER, EG_MODEL_DECODER } eg_model_kind;
 typedef struct eg_model_info {
     eg_model_kind kind;
-    uint64_t inputs, outputs; /* features; a transformer takes tokens and gives a row for each */
-    uint64_t state;           /* of one sample, all layers */
-    uint64_t layers, parameters;     /* parameters: trainable numbers */
-    int uses_time;                   /* elapsed times matter: in liquid networks */
+    uint64_t inputs, outputs;    /* features; a transformer takes tokens and gives a row for each */
+    uint64_t state;              /* of one sample, all layers */
+    uint64_t layers, parameters; /* parameters: trainable numbers */
+    int uses_time;               /* elapsed times matter: in liquid networks */
 } eg_model_info;
 EG_API void eg_model_info_get(const eg_model *model, eg_model_info *out);
 
@@ -58,7 +58,7 @@ EG_API eg_status eg_model_layer(const eg_model *model, size_t index, eg_layer_in
 
 typedef enum eg_pooling { EG_POOLING_MEAN, EG_POOLING_FIRST, EG_POOLING_LAST } eg_pooling;
 typedef struct eg_transformer_info {
-    const char *family; /* "llama", "gpt2", "bert"; static */
+    const char *family;                                    /* "llama", "gpt2", "bert"; static */
     uint64_t layers, width, heads, kv_heads, head, hidden; /* head: columns of one */
     uint64_t vocabulary, context; /* tokens there are, and how many it can look at */
     double epsilon, rope_base;    /* rope_base 0 = its positions are learned */

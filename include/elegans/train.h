@@ -73,9 +73,9 @@ EG_API const eg_program *eg_trainer_program(const eg_trainer *trainer);
 typedef struct eg_train_batch {
     float *x, *target;
     int32_t *tokens; /* transformers have these instead of x, and the batch first: [batch, time] */
-    float *weight;  /* as target; 1 at first: set 0 for what is not there (a partial batch) */
-    float *spans;   /* NULL = none */
-    float *lengths; /* [batch]; NULL = none */
+    float *weight;   /* as target; 1 at first: set 0 for what is not there (a partial batch) */
+    float *spans;    /* NULL = none */
+    float *lengths;  /* [batch]; NULL = none */
     uint64_t target_size; /* floats per sample and step */
 } eg_train_batch;
 EG_API eg_train_batch eg_trainer_batch(eg_trainer *trainer);

@@ -120,8 +120,8 @@ static int generate(const language *l, const generate_wish *wish, const eg_gener
         eg_sampler_create(l->context, l->info.vocabulary, &wish->sampling, &sampler, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     r->ids = calloc((size_t)wish->count + 1, sizeof *r->ids);
-    if (code < 0 && !r->ids) code = fail(EXIT_FAILED, "no memory for %llu tokens",
-                                         (unsigned long long)wish->count);
+    if (code < 0 && !r->ids)
+        code = fail(EXIT_FAILED, "no memory for %llu tokens", (unsigned long long)wish->count);
     const float *logits = NULL;
     interrupt_begin();
     if (code < 0) code = begin(&w, g, ids, count, &logits);
@@ -170,9 +170,8 @@ static int run(eg_context *context, const generate_wish *w, const eg_generator_o
 }
 
 int cmd_generate(int argc, char **argv) {
-    generate_wish w = {.prompt = "",
-                       .count = 128,
-                       .sampling = {.temperature = 0.8, .top_k = 40, .top_p = 0.95}};
+    generate_wish w = {
+        .prompt = "", .count = 128, .sampling = {.temperature = 0.8, .top_k = 40, .top_p = 0.95}};
     eg_generator_options how = {0};
     context_flags flags = {0};
     const option options[] = {

@@ -26,9 +26,8 @@ static int count(eg_context *context, const eg_model *model, const eg_transforme
     if (status) return fail(EXIT_FAILED, "%s", error.message);
     out->flops = (eg_metric){info.flops, EG_COUNTED, "FLOP", "of one compiled token"};
     out->bytes = (eg_metric){info.bytes, EG_COUNTED, "bytes", "of one compiled token"};
-    out->cache =
-        (eg_metric){(double)(2 * t->layers * t->kv_heads * t->head * sizeof(float)), EG_COUNTED,
-                    "bytes", "keys and values of one token in f32"};
+    out->cache = (eg_metric){(double)(2 * t->layers * t->kv_heads * t->head * sizeof(float)),
+                             EG_COUNTED, "bytes", "keys and values of one token in f32"};
     return -1;
 }
 

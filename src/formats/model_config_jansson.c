@@ -238,9 +238,8 @@ static eg_status read_layers(eg_context *context, const json_t *document, bool l
         return eg__fail(error, EG_ERR_UNSUPPORTED, "a model of %zu layers", count);
     eg_status status = eg__model_new(context, out, error);
     for (size_t i = 0; !status && i < count; i++) {
-        reader r = {.model = *out,
-                    .object = listed ? json_array_get(layers, i) : document,
-                    .error = error};
+        reader r = {
+            .model = *out, .object = listed ? json_array_get(layers, i) : document, .error = error};
         read_layer(&r);
         status = r.status;
     }

@@ -27,7 +27,7 @@ static eg_status open_tensors(tensor_source *from, eg_context *context, const ch
                               eg_error *error) {
     *from = (tensor_source){.context = context};
     return ends_in(path, ".npz") ? eg_npz_open(context, path, &from->archive, error)
-                        : eg_safetensors_open(context, path, &from->file, error);
+                                 : eg_safetensors_open(context, path, &from->file, error);
 }
 
 static void close_tensors(tensor_source *from) {

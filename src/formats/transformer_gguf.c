@@ -39,8 +39,7 @@ static uint32_t count_or(reader *r, const char *key, uint32_t otherwise) {
 static double number(reader *r, const char *key) {
     char full[96];
     double value = 0;
-    if (!r->status)
-        r->status = eg_gguf_number(r->file, key_of(r, key, full), 0, &value, r->error);
+    if (!r->status) r->status = eg_gguf_number(r->file, key_of(r, key, full), 0, &value, r->error);
     return value;
 }
 
@@ -146,8 +145,8 @@ static eg_status place_all(eg_model *model, const eg_gguf *file, eg_error *error
         eg__file_tensor tensor;
         eg_status status = eg_gguf_tensor_find(file, model->parameters[i].name, &from, error);
         if (status) return status == EG_ERR_NOT_FOUND ? EG_ERR_FORMAT : status;
-        tensor =
-            (eg__file_tensor){.name = from.name, .rank = from.rank, .shape = from.shape, .data = from.data};
+        tensor = (eg__file_tensor){
+            .name = from.name, .rank = from.rank, .shape = from.shape, .data = from.data};
         if (!eg__format_find(from.type, &tensor.format))
             return eg__fail(error, EG_ERR_UNSUPPORTED,
                             "numbers of type '%s' in '%s': F32, F16, BF16, Q8_0 and Q4_0 are known",

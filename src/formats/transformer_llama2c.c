@@ -29,8 +29,8 @@ static eg_status read_head(checkpoint *c, eg__transformer *t, eg_error *error) {
     if (eg__get32(at) == MAGIC) {
         c->version = eg__get32(at + 4);
         if (c->version != 1)
-            return eg__fail(error, EG_ERR_UNSUPPORTED, "a checkpoint of version %u: 0 and 1 are known",
-                            c->version);
+            return eg__fail(error, EG_ERR_UNSUPPORTED,
+                            "a checkpoint of version %u: 0 and 1 are known", c->version);
         if (size < HEAD_SIZE_1) return eg__fail(error, EG_ERR_FORMAT, "the header is cut off");
         at += 8;
     }

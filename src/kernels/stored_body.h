@@ -3,8 +3,10 @@
  *   block_scale(block)    the f16 that a block begins with
  *   MAX_SUMS              vectors of sums that fit into registers beside what is added to them
  *
- * Rows meet W as it lies: every row of W is read once, from its beginning to its end, several rows of it at
- * a time, so that memory is what one row waits for. It serves for many rows, too, as four of them share what
+ * Rows meet W as it lies: every row of W is read once, from its beginning to its end. One row of A waits for
+ * memory alone: short rows of W are read one behind the other, which a processor foresees within a page, so
+ * that only the next page is to be asked for; long ones several at a time, or what is read of A again and
+ * again would cost more. Several rows of A go over four rows of W at a time. It serves for many rows, too, as four of them share what
  * is widened. Blocks cost more to widen: for many rows a chunk of them becomes panels of f32, which stay in
  * the second cache while all rows meet them. */
 #include "kernels/kernels.h"
@@ -13,7 +15,10 @@
 #include <string.h>
 
 enum {
-    OUTS = 4,        /* rows of W at a time */
+    OUTS = 4,                             /* rows of W at a time */
+    LONG_OUTS = MAX_SUMS / 2 < 8 ? 4 : 8, /* for one row of A, where rows of W are long */
+    LONG = 2048,                          /* bytes: a row is */
+    PAGE = 4096,
     ROWS = 4,        /* and of A */
     CHAINS = 2,      /* sums of a dot product, of one row alone: an FMA takes four cycles */
     BLOCK_ROWS = 16, /* of A that go over a chunk together: 128 KB of 2048 columns */
@@ -63,7 +68,7 @@ INLINE void numbers_widen(const int type, const uint8_t *restrict w, size_t n, f
 /* ---- dot products. type, rows and outs are constants wherever this is inlined; an element is the
  * same sum whatever is computed beside it. */
 typedef struct sums {
-    vf of[ROWS][OUTS][CHAINS];
+    vf of[ROWS][LONG_OUTS][CHAINS];
 } sums;
 
 INLINE void dots_add(const int type, const int rows, const int outs, const float *a,
@@ -71,13 +76,22 @@ INLINE void dots_add(const int type, const int rows, const int outs, const float
     /* Several rows of W in turn are nothing that a processor foresees. As they follow each other, so do the
      * lines that are fetched ahead. */
     const int chains = rows == 1 ? CHAINS : 1, round = chains * VF_N;
-    const int step = outs * round * (type == f32 ? 4 : 2); /* bytes of a round */
+    const int each = round * (type == f32 ? 4 : 2); /* bytes of a round */
+    const int step = rows > 1 ? outs * each : 0;
     const uint8_t *ahead = w + (size_t)outs * bytes + AHEAD;
     size_t i = 0;
     for (; i + (size_t)round <= k; i += (size_t)round) {
         UNROLL
         for (int line = 0; line < step; line += 64) __builtin_prefetch(ahead + line, 0, 3);
         ahead += step;
+        UNROLL
+        for (int o = 0; o < outs && rows == 1; o++) {
+            const uint8_t *at = w + (size_t)o * bytes + i / (size_t)round * (size_t)each;
+            if (((uintptr_t)at & (PAGE - 1)) < (unsigned)each) {
+                __builtin_prefetch(at + PAGE, 0, 3);
+                __builtin_prefetch(at + PAGE + 64, 0, 3);
+            }
+        }
         UNROLL
         for (int c = 0; c < chains; c++) {
             vf left[ROWS];
@@ -119,7 +133,7 @@ INLINE void dots(const int type, const int rows, const int outs, const eg__store
         }
     }
     if (type == q8 || type == q4) {
-        float wide[OUTS * SLICE];
+        float wide[LONG_OUTS * SLICE];
         for (size_t i = 0, n; i < g->k; i += n) {
             n = g->k - i < SLICE ? g->k - i : SLICE;
             for (int o = 0; o < outs; o++)
@@ -155,23 +169,35 @@ INLINE void dots(const int type, const int rows, const int outs, const eg__store
 #define BOTH(type, rows) DEFINE_DOTS(type, rows, 4) DEFINE_DOTS(type, rows, 1)
 #define PAIR(type, rows) {type##_dots_##rows##_1, type##_dots_##rows##_4}
 #define DEFINE_ALL_DOTS(type)                                    \
-    BOTH(type, 1) BOTH(type, 2) BOTH(type, 3) BOTH(type, 4)      \
-    static dots_function *const type##_dots[ROWS][2] = {         \
-        PAIR(type, 1), PAIR(type, 2), PAIR(type, 3), PAIR(type, 4)};
+    BOTH(type, 2) BOTH(type, 3) BOTH(type, 4)                    \
+    static dots_function *const type##_dots[ROWS + 1][2] = {     \
+        {NULL}, {NULL}, PAIR(type, 2), PAIR(type, 3), PAIR(type, 4)};
 /* clang-format on */
 typedef void dots_function(const eg__stored_args *g, size_t row, size_t column, size_t bytes);
+/* One row with many columns: a call for each would be an interruption of the stream. */
+#define DEFINE_ONE(type)                                                                          \
+    __attribute__((noinline)) static void type##_one(const eg__stored_args *g, size_t row,        \
+                                                     size_t from, size_t columns, size_t bytes) { \
+        size_t j = from;                                                                          \
+        for (; bytes >= LONG && j + LONG_OUTS <= from + columns; j += LONG_OUTS)                  \
+            dots(type, 1, LONG_OUTS, g, row, j, bytes);                                           \
+        for (; j < from + columns; j++) dots(type, 1, 1, g, row, j, bytes);                       \
+    }
+typedef void one_function(const eg__stored_args *g, size_t row, size_t from, size_t columns,
+                          size_t bytes);
 
 /* Rows in blocks that stay in the second cache, with the chunk of W, while all columns go over them. */
 static void as_it_lies(const eg__stored_args *g, size_t from, size_t columns, size_t bytes,
-                       dots_function *const by_rows[ROWS][2]) {
+                       one_function *one, dots_function *const by_rows[ROWS + 1][2]) {
     for (size_t first = 0, m; first < g->m; first += m) {
         m = eg__min(BLOCK_ROWS, g->m - first);
         const size_t parts = eg__ceil_div(m, ROWS);
-        for (size_t j = 0, outs; j < columns; j += outs) {
+        if (m == 1) one(g, first, from, columns, bytes);
+        for (size_t j = 0, outs; m > 1 && j < columns; j += outs) {
             outs = columns - j >= OUTS ? OUTS : 1;
             for (size_t part = 0, row = first; part < parts; part++) {
                 const size_t rows = m / parts + (part < m % parts);
-                by_rows[rows - 1][outs == OUTS](g, row, from + j, bytes);
+                by_rows[rows][outs == OUTS](g, row, from + j, bytes);
                 row += rows;
             }
         }
@@ -258,6 +284,7 @@ static void in_panels(const eg__stored_args *g, size_t from, size_t columns, eg_
 }
 
 #define DEFINE_PRODUCT(type)                                                   \
+    DEFINE_ONE(type)                                                           \
     DEFINE_ALL_DOTS(type)                                                      \
     static void type##_widen(const uint8_t *w, size_t n, float *to) {          \
         numbers_widen(type, w, n, to);                                         \
@@ -267,7 +294,7 @@ static void in_panels(const eg__stored_args *g, size_t from, size_t columns, eg_
         for (size_t from = 0; g->m && from < g->n; from += EG__STORED_CHUNK) { \
             const size_t columns = eg__min(EG__STORED_CHUNK, g->n - from);     \
             if (g->m <= eg__stored_few((eg_type)type, false))                  \
-                as_it_lies(g, from, columns, bytes, type##_dots);              \
+                as_it_lies(g, from, columns, bytes, type##_one, type##_dots);  \
             else in_panels(g, from, columns, (eg_type)type, type##_widen);     \
         }                                                                      \
     }

@@ -44,6 +44,7 @@ INLINE begin block_begin(const int type, const int8_t *a) {
     if (type == EG_I8) return zero;
     return _mm256_sub_epi32(zero, products(type, bytes_load(a), _mm256_set1_epi8(RAISED_4)));
 }
+INLINE begin begin_with(int32_t start) { return _mm256_zextsi128_si256(_mm_cvtsi32_si128(start)); }
 INLINE sum block_add(const int type, sum s, number x, const int8_t *a, begin first, float scale) {
     __m256i all = products(type, bytes_load(a), x);
     if (type == EG_I4) all = _mm256_add_epi32(all, first);

@@ -43,6 +43,7 @@ INLINE begin block_begin(const int type, const int8_t *a) {
     const __m256i raised = _mm256_set1_epi8((char)(type == EG_I8 ? RAISED_8 : RAISED_4));
     return _mm256_sub_epi32(zero, _mm256_dpbusd_epi32(zero, raised, bytes_load(a)));
 }
+INLINE begin begin_with(int32_t start) { return _mm256_zextsi128_si256(_mm_cvtsi32_si128(start)); }
 INLINE sum block_add(const int type, sum s, number x, const int8_t *a, begin first, float scale) {
     (void)type;
     const __m256i all = _mm256_dpbusd_epi32(first, x, bytes_load(a));

@@ -6,6 +6,7 @@
  *   block_store(to, x)    32 bytes of them
  *   block_scale(p)        the f16 that a block begins with
  *   begin, block_begin(type, a)   what sums begin with, lane by lane, for these 32 bytes of A
+ *   begin_with(start)     the same for all lanes together
  *   block_add(type, sum, x, a, begin, scale)   sum + scale * (begin + dot product of 32 bytes)
  *   sum_zero(), sum_all(sum)
  *   DOT(type, sum, a, w)  adds to every lane the products of its four bytes of w with the four at `a`
@@ -105,7 +106,9 @@ INLINE void dots(const int type, const int rows, const int outs, const eg__store
         ahead += (size_t)outs * block_bytes;
         begin first[ROWS];
         UNROLL
-        for (int r = 0; r < rows; r++) first[r] = block_begin(type, a + (size_t)r * left->depth);
+        for (int r = 0; r < rows; r++)
+            first[r] = rows == 1 ? begin_with(left->start[row * left->blocks + b])
+                                 : block_begin(type, a + (size_t)r * left->depth);
         UNROLL
         for (int o = 0; o < outs; o++) {
             const uint8_t *block = w + (size_t)o * bytes;

@@ -85,8 +85,8 @@ static eg_status open_chunk(shared *s, size_t index, eg_error *error) {
     const size_t size = s->sizes[index];
     if (c->instance) return EG_OK;
     eg_error reason = {EG_ERR_MEMORY, ""};
-    c->tokens = eg__memory_take_array(s->model->memory, EG_TAG_PROGRAM, 3 * size,
-                                      sizeof *c->tokens, &reason);
+    c->tokens = eg__memory_take_array(s->model->memory, EG_TAG_PROGRAM, 3 * size, sizeof *c->tokens,
+                                      &reason);
     eg_status status = c->tokens ? EG_OK : eg__fail(error, reason.status, "%s", reason.message);
     if (!status) {
         c->positions = c->tokens + size;
@@ -144,7 +144,8 @@ static eg_status check(const eg_model *model, eg_generator_options *how, eg_erro
         model->transformer->family == EG__LLAMA ? EG__TRANSFORMER_TOKENS_MAX : made_for;
     if (!how->context) how->context = made_for < CONTEXT ? made_for : CONTEXT;
     if (how->context > most)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a context of %llu, the model has positions for %llu",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "a context of %llu, the model has positions for %llu",
                         (unsigned long long)how->context, (unsigned long long)most);
     if (!how->sequences) how->sequences = 1;
     if (!how->chunk) how->chunk = CHUNK;

@@ -127,8 +127,10 @@ static eg_status parse_layer(eg_model *model, char *spec, text *t, eg_error *err
     char *rest = spec, *head = strsep(&rest, ",");
     if (strncmp(head, "ltc:", 4) == 0) layer->cell = EG__LTC;
     else if (strncmp(head, "cfc:", 4) != 0)
-        return eg__fail(error, EG_ERR_ARGUMENT,
-                        "'%.60s' is no file, and no spec: those begin with 'cfc:', 'ltc:', 'llama:', 'gpt2:' or 'bert:'", head);
+        return eg__fail(
+            error, EG_ERR_ARGUMENT,
+            "'%.60s' is no file, and no spec: those begin with 'cfc:', 'ltc:', 'llama:', 'gpt2:' or 'bert:'",
+            head);
     head += 4;
     const bool plain = head[0] >= '0' && head[0] <= '9';
     if (plain) {

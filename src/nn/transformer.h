@@ -16,7 +16,7 @@ struct eg__transformer {
     uint32_t types;                                /* BERT: kinds of a token */
     double epsilon;                                /* of the norms */
     double rope_base, dropout;
-    uint32_t window; /* tokens back that it looks at; 0 = all */
+    uint32_t window;  /* tokens back that it looks at; 0 = all */
     bool interleaved; /* rotary pairs are neighbours */
     bool tied;        /* the output is the embedding */
     bool exact_gelu;  /* by erf, else by tanh */

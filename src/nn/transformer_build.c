@@ -48,8 +48,7 @@ static void make_parameters(builder *b) {
 /* ---- parts. Values are [batch * time, columns] between them. */
 static eg_node linear(builder *b, eg_node x, const char *name) {
     eg_graph *g = b->graph;
-    eg_node y = eg_matmul_transposed(
-        g, x, 0, parameter(b, "blk.%u.%s.weight", b->layer, name), 1);
+    eg_node y = eg_matmul_transposed(g, x, 0, parameter(b, "blk.%u.%s.weight", b->layer, name), 1);
     if (b->t->family == EG__LLAMA) return y;
     return eg_add(g, y, parameter(b, "blk.%u.%s.bias", b->layer, name));
 }
@@ -97,8 +96,8 @@ static eg_node rotate(const builder *b, eg_node x) {
 static eg_node remember(const builder *b, const char *what, eg_node x) {
     char name[32];
     snprintf(name, sizeof name, "%s.%u", what, b->layer);
-    eg_node cache = eg_cache(b->graph, name, b->wish->cache, b->wish->slots, b->t->kv_heads,
-                             b->t->head);
+    eg_node cache =
+        eg_cache(b->graph, name, b->wish->cache, b->wish->slots, b->t->kv_heads, b->t->head);
     return eg_update(b->graph, cache, eg_append(b->graph, cache, x, b->slots));
 }
 
@@ -163,8 +162,8 @@ static eg_node counted(builder *b) {
     const uint64_t time = b->wish->time;
     if (time == 1) return eg_constant(b->graph, &(eg_tensor){EG_I32, 1, {1}, numbers});
     eg_error reason = {EG_ERR_MEMORY, ""};
-    int32_t *list = eg__memory_take_array(b->model->memory, EG_TAG_GRAPH, (size_t)time,
-                                          sizeof *list, &reason);
+    int32_t *list =
+        eg__memory_take_array(b->model->memory, EG_TAG_GRAPH, (size_t)time, sizeof *list, &reason);
     if (!list) return eg__graph_mistake(b->graph, reason.status, "%s", reason.message);
     for (uint64_t i = 0; i < time; i++) list[i] = (int32_t)i;
     eg_node node = eg_constant(b->graph, &(eg_tensor){EG_I32, 1, {time}, list});

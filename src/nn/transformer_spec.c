@@ -31,8 +31,8 @@ static eg_status option(eg__transformer *t, uint64_t *seed, const char *key, con
     const struct {
         const char *key;
         uint32_t *to;
-    } counts[] = {{"heads", &t->heads},         {"kv", &t->kv_heads},     {"hidden", &t->hidden},
-                  {"vocab", &t->vocabulary},    {"context", &t->context}, {"types", &t->types},
+    } counts[] = {{"heads", &t->heads},      {"kv", &t->kv_heads},     {"hidden", &t->hidden},
+                  {"vocab", &t->vocabulary}, {"context", &t->context}, {"types", &t->types},
                   {"window", &t->window}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         if (strcmp(key, counts[i].key) == 0) return read_count(key, value, counts[i].to, error);
@@ -107,8 +107,7 @@ eg_status eg__transformer_initialise(eg_model *model, uint64_t seed, eg_error *e
         const size_t count = eg__parameter_size(p);
         const bool adds = strstr(p->name, "attn_output.") || strstr(p->name, "ffn_down.");
         const double deviation = 0.02 / (adds ? sqrt(2.0 * t->layers) : 1), end = sqrt(3.0);
-        if (p->rank == 2)
-            eg__torch_uniform(&mt, count, values, -end * deviation, end * deviation);
+        if (p->rank == 2) eg__torch_uniform(&mt, count, values, -end * deviation, end * deviation);
         else if (strstr(p->name, "norm.weight"))
             for (size_t k = 0; k < count; k++) values[k] = 1;
     }
