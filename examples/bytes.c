@@ -1,7 +1,8 @@
 /* A transformer that learns a text byte by byte, or patch by patch, and then writes on.
  *
- *   bytes FILE [STEPS] [SPEC] [--patches]
+ *   bytes FILE [STEPS] [SPEC] [--patches] [--output MODEL]
  *
+ * The model that learned bytes is one for elegans generate: a token is a byte, no vocabulary is needed.
  * With --patches the units are not bytes but entropy patches of 1 to 4 bytes: the most frequent ones
  * become tokens of their own, so that a context of as many tokens holds more text. */
 #include <elegans/elegans.h>
@@ -97,17 +98,17 @@ static void cut(eg_context *context, text *t, int by_patches) {
     const eg_patch_options how = {.minimum = 1, .maximum = PATCH_MAX, .low = 0.4, .high = 0.6};
     if (!sizes || !entropies) fail("no memory");
     for (size_t i = 0; i < t->size; i++) sizes[i] = 1;
-    if (by_patches && (eg_entropy_of(context, t->bytes, t->size, 32, entropies, &error) ||
-                       eg_patch_sizes(context, &how, entropies, t->size, sizes, &patches, NULL,
-                                      &error)))
+    if (by_patches &&
+        (eg_entropy_of(context, t->bytes, t->size, 32, entropies, &error) ||
+         eg_patch_sizes(context, &how, entropies, t->size, sizes, &patches, NULL, &error)))
         fail(error.message);
     if (by_patches) choose_units(t, sizes, patches);
     const unsigned char *at = t->bytes;
     for (size_t i = 0; i < patches; at += sizes[i++]) {
         unit key = {.size = sizes[i]};
         memcpy(key.text, at, sizes[i]);
-        const unit *known = bsearch(&key, t->units + BYTES, t->unit_count - BYTES, sizeof key,
-                                    by_text);
+        const unit *known =
+            bsearch(&key, t->units + BYTES, t->unit_count - BYTES, sizeof key, by_text);
         if (known) t->tokens[t->count++] = (uint32_t)(known - t->units);
         else
             for (uint32_t k = 0; k < sizes[i]; k++) t->tokens[t->count++] = at[k];
@@ -129,14 +130,13 @@ static void fill(const text *t, const eg_train_batch *batch, uint64_t *state) {
 }
 
 static void train(eg_model *model, const text *t, int steps) {
-    const eg_train_options how = {.batch = BATCH,
-                                  .time = TIME,
-                                  .loss = EG_LOSS_CLASSES,
-                                  .layers_again = 1,
-                                  .optimizer = {.kind = EG_ADAMW,
-                                                .learning_rate = 3e-3,
-                                                .weight_decay = 0.01,
-                                                .clip_norm = 1}};
+    const eg_train_options how = {
+        .batch = BATCH,
+        .time = TIME,
+        .loss = EG_LOSS_CLASSES,
+        .layers_again = 1,
+        .optimizer = {
+            .kind = EG_ADAMW, .learning_rate = 3e-3, .weight_decay = 0.01, .clip_norm = 1}};
     const double per_byte = (double)t->count / (double)t->size / log(2.0);
     eg_trainer *trainer;
     eg_train_result result;
@@ -186,12 +186,13 @@ static void sample(eg_context *context, eg_model *model, const text *t, int coun
 
 int main(int argc, char **argv) {
     static text t;
-    const char *given[3] = {NULL};
+    const char *given[3] = {NULL}, *output = NULL;
     int count = 0, by_patches = 0;
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--patches") == 0) by_patches = 1;
+        else if (strcmp(argv[i], "--output") == 0 && i + 1 < argc) output = argv[++i];
         else if (count < 3) given[count++] = argv[i];
-    if (!count) fail("usage: bytes FILE [STEPS] [SPEC] [--patches]");
+    if (!count) fail("usage: bytes FILE [STEPS] [SPEC] [--patches] [--output MODEL]");
     const int steps = given[1] ? atoi(given[1]) : 300;
     eg_context *context;
     eg_model *model;
@@ -202,11 +203,12 @@ int main(int argc, char **argv) {
     cut(context, &t, by_patches);
     printf("%zu bytes, %zu tokens of %u kinds\n", t.size, t.count, t.unit_count);
     if (t.count <= TIME) fail("the file has too little text");
-    snprintf(spec, sizeof spec, "%s,vocab=%u", given[2] ? given[2] : "llama:2:64,heads=4,context=256",
-             t.unit_count);
+    snprintf(spec, sizeof spec, "%s,vocab=%u",
+             given[2] ? given[2] : "llama:2:64,heads=4,context=256", t.unit_count);
     if (eg_model_open(context, spec, &model, &error)) fail(error.message);
     train(model, &t, steps);
     sample(context, model, &t, 160);
+    if (output && eg_model_save(model, output, &error)) fail(error.message);
     eg_model_destroy(model);
     eg_context_destroy(context);
     free(t.bytes);

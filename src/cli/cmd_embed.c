@@ -151,12 +151,13 @@ int cmd_embed(int argc, char **argv) {
         {"--json", OPTION_FLAG, &w.json, NULL, "print JSON"},
         CONTEXT_OPTIONS(flags),
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
-    const usage use = {"embed MODEL [TEXT ...|-] [--pooling HOW] [--compare] [--output FILE] [--json]",
-                       "Texts as rows of numbers: what the last layer of an encoder or decoder says of\n"
-                       "their tokens, pooled. - reads texts from stdin, one to a line.",
-                       options,
-                       "  elegans embed bge.gguf 'a cat' 'a kitten' 'a bond' --compare\n"
-                       "  elegans embed model/ - --output rows.npy < lines.txt\n"};
+    const usage use = {
+        "embed MODEL [TEXT ...|-] [--pooling HOW] [--compare] [--output FILE] [--json]",
+        "Texts as rows of numbers: what the last layer of an encoder or decoder says of\n"
+        "their tokens, pooled. - reads texts from stdin, one to a line.",
+        options,
+        "  elegans embed bge.gguf 'a cat' 'a kitten' 'a bond' --compare\n"
+        "  elegans embed model/ - --output rows.npy < lines.txt\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
     if (code >= 0) return code;
     if (rest < 2) return fail(EXIT_USAGE, "embed needs a model, and at least one text");

@@ -90,6 +90,10 @@ static int begin(writer *w, eg_generator *g, const uint32_t *ids, size_t count,
                  const float **logits) {
     generate_result *r = w->result;
     eg_error error;
+    eg_generator_info_get(g, &r->info);
+    if (count > r->info.context) /* before any of it is shown */
+        return fail(EXIT_FAILED, "a prompt of %zu tokens in a context of %llu", count,
+                    (unsigned long long)r->info.context);
     if (!w->wish->json) show(w, w->wish->prompt, w->wish->prompt_length);
     for (size_t i = 0; i < count; i++) {
         const int code = show_token(w, ids[i], true);
@@ -120,8 +124,8 @@ static int generate(const language *l, const generate_wish *wish, const eg_gener
         eg_sampler_create(l->context, l->info.vocabulary, &wish->sampling, &sampler, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     r->ids = calloc((size_t)wish->count + 1, sizeof *r->ids);
-    if (code < 0 && !r->ids) code = fail(EXIT_FAILED, "no memory for %llu tokens",
-                                         (unsigned long long)wish->count);
+    if (code < 0 && !r->ids)
+        code = fail(EXIT_FAILED, "no memory for %llu tokens", (unsigned long long)wish->count);
     const float *logits = NULL;
     interrupt_begin();
     if (code < 0) code = begin(&w, g, ids, count, &logits);
@@ -170,9 +174,8 @@ static int run(eg_context *context, const generate_wish *w, const eg_generator_o
 }
 
 int cmd_generate(int argc, char **argv) {
-    generate_wish w = {.prompt = "",
-                       .count = 128,
-                       .sampling = {.temperature = 0.8, .top_k = 40, .top_p = 0.95}};
+    generate_wish w = {
+        .prompt = "", .count = 128, .sampling = {.temperature = 0.8, .top_k = 40, .top_p = 0.95}};
     eg_generator_options how = {0};
     context_flags flags = {0};
     const option options[] = {

@@ -78,8 +78,7 @@ static int run(const language *l, const char *model, const char *path, uint64_t 
         interrupt_end();
         if (w.shows) fprintf(stderr, "\r%40s\r", "");
         const double seconds = 1e-9 * (double)(eg_clock_ns() - start);
-        if (code < 0)
-            code = print(&s, model, path, count, text.count, piece, seconds, as_json);
+        if (code < 0) code = print(&s, model, path, count, text.count, piece, seconds, as_json);
         if (code == EXIT_DONE && interrupted()) code = EXIT_STOPPED;
     }
     free(ids);

@@ -1,5 +1,5 @@
 /* elegans show: what a model is made of, and what one step of it costs. */
-#include "cli.h"
+#include "show.h"
 
 #include <string.h>
 
@@ -7,6 +7,8 @@ typedef struct figures {
     eg_model_info info;
     uint64_t parameter_bytes, tensor_bytes; /* without masks, and with them */
     eg_metric flops, moved, memory;
+    bool is_transformer; /* then this, and none of the others but info */
+    eg_transformer_info transformer;
 } figures;
 
 /* A model that looks at the future has no single step. */
@@ -16,6 +18,8 @@ static int count(eg_model *model, figures *f) {
     eg_tensor tensor;
     int trainable;
     eg_model_info_get(model, &f->info);
+    f->is_transformer = eg_model_transformer(model, &f->transformer, NULL) == EG_OK;
+    if (f->is_transformer) return -1;
     for (size_t i = 0; eg_model_tensor(model, i, &tensor, &trainable); i++) {
         uint64_t bytes = 0;
         const eg_quantized *small = eg_model_small(model, i);
@@ -85,16 +89,16 @@ static const char *shape_text(const eg_tensor *tensor, char out[64]) {
 }
 
 static const char *type_name(const eg_model *model, size_t index) {
-    const eg_quantized *small = eg_model_small(model, index);
-    return eg_type_name(small ? small->how.type : EG_F32);
+    uint64_t bytes;
+    return eg_model_numbers(model, index, &bytes);
 }
 
-static void print_tensors(const eg_model *model) {
+static void print_tensors(const eg_model *model, const char *named) {
     char shape[64];
     eg_tensor tensor;
     int trainable;
     const char *name;
-    print_section("tensors", "as in torch's state-dict");
+    print_section("tensors", named);
     for (size_t i = 0; (name = eg_model_tensor(model, i, &tensor, &trainable)); i++)
         printf("  %-52s %-14s%s%s%s\n", name, shape_text(&tensor, shape), style_dim(),
                trainable ? type_name(model, i) : "mask", style_end());
@@ -158,6 +162,12 @@ static json *notes_json(const eg_model *model) {
 }
 
 static int print_text(const eg_model *model, const figures *f, const char *title, bool tensors) {
+    if (f->is_transformer) {
+        show_transformer(&f->info, &f->transformer, title);
+        print_notes(model);
+        if (tensors) print_tensors(model, "as in GGUF");
+        return EXIT_DONE;
+    }
     print_figures(f, title);
     print_section("layers", "inputs -> units -> outputs");
     for (size_t i = 0; i < f->info.layers; i++) {
@@ -165,7 +175,7 @@ static int print_text(const eg_model *model, const figures *f, const char *title
         if (eg_model_layer(model, i, &layer, NULL) == EG_OK) print_layer(&layer, i + 1);
     }
     print_notes(model);
-    if (tensors) print_tensors(model);
+    if (tensors) print_tensors(model, "as in torch's state-dict");
     return EXIT_DONE;
 }
 
@@ -208,13 +218,12 @@ static json *tensors_json(const eg_model *model) {
     return list;
 }
 
-static int print_json(const eg_model *model, const figures *f, const char *title, bool tensors) {
-    if (!json_usable()) return json_print(NULL);
-    json *document = json_new_object(), *layers = json_new_list();
+/* Layers of a liquid network, and what one step of it costs. */
+static void put_liquid(json *document, const eg_model *model, const figures *f) {
+    json *layers = json_new_list();
     const eg_metric parameters = {(double)f->info.parameters, EG_COUNTED, NULL,
                                   "trainable numbers"};
     const eg_metric bytes = {(double)f->tensor_bytes, EG_COUNTED, "bytes", "all tensors"};
-    json_put_text(document, "model", title);
     json_put_count(document, "inputs", f->info.inputs);
     json_put_count(document, "outputs", f->info.outputs);
     json_put_count(document, "state", f->info.state);
@@ -229,6 +238,14 @@ static int print_json(const eg_model *model, const figures *f, const char *title
             json_append(layers, layer_json(&layer));
     }
     json_put(document, "layers", layers);
+}
+
+static int print_json(const eg_model *model, const figures *f, const char *title, bool tensors) {
+    if (!json_usable()) return json_print(NULL);
+    json *document = json_new_object();
+    json_put_text(document, "model", title);
+    if (f->is_transformer) show_put_transformer(document, &f->info, &f->transformer);
+    else put_liquid(document, model, f);
     json_put(document, "notes", notes_json(model));
     if (tensors) json_put(document, "tensors", tensors_json(model));
     return json_print(document);
@@ -245,7 +262,8 @@ int cmd_show(int argc, char **argv) {
     const usage use = {
         "show MODEL [--tensors] [--json] [--isa NAME]",
         "Shows a model, a file or a spec such as cfc:autoncp:64:16,in=16,seed=1: its\n"
-        "layers, and what one step of it costs on this machine. All of it is counted.",
+        "layers, and what one step of it costs on this machine; of a transformer, how large\n"
+        "it is. All of it is counted.",
         options,
         "  elegans show cfc:autoncp:64:16,in=16\n"
         "  elegans show policy.safetensors --tensors\n"};
