@@ -68,6 +68,7 @@ void bench_math(bench *b);
 void bench_layernorm(bench *b);
 void bench_softmax(bench *b);
 void bench_attention(bench *b);
+void bench_conv(bench *b);
 void bench_gate(bench *b);
 void bench_chain(bench *b);
 void bench_epilogue(bench *b);

@@ -19,6 +19,7 @@ const group bench_groups[] = {
     {"softmax", "softmax of rows, rows x columns", "ns/element", false, 1, bench_softmax},
     {"attention", "attention of 12 heads of 64 columns, queries = keys", GFLOPS, true, 1,
      bench_attention},
+    {"conv", "convolutions and their gradients by the filters", GFLOPS, true, 1, bench_conv},
     {"gate", "gate of a CfC cell, rows x columns", "ns/element", false, 1, bench_gate},
     {"chain", "add mul sub max min mul add abs mul add", "ns/element", false, 1, bench_chain},
     {"epilogue", "matmul + bias + tanh, m x n x k", "ns", false, 1, bench_epilogue},
@@ -40,7 +41,7 @@ static const char usage[] =
     "  --quick        shorter rounds, no square above 1024: 40 seconds instead of 3 minutes\n"
     "  --full         every K with every N in the groups gemm and gemv: some 10 minutes\n"
     "  --group NAME   only this one: gemm gemv square odd small math layernorm softmax attention\n"
-    "                 gate chain epilogue mlp mlp_train gru entropy project recorder threads\n"
+    "                 conv gate chain epilogue mlp mlp_train gru entropy project recorder threads\n"
     "                 launch\n"
     "  --rounds N     5 .. 64; a figure is the median over the rounds (default 5)\n"
     "  --isa NAME     our kernels for this instruction set; \"ref\" = portable C\n"

@@ -152,6 +152,45 @@ static eg_node build_again(eg_graph *g, const eg_node *x) {
     eg_node y = eg_tanh(g, x[0]);
     return eg_mul(g, y, eg_tanh(g, eg__again(g, x[0], eg_exp(g, y))));
 }
+/* inside a scan, of what is inside and of what is outside */
+static eg_node scan_again(eg_graph *g, const eg_node *x) {
+    eg_node scan = eg_scan(g, 5, 0), h = eg_scan_carry(g, scan, x[1]);
+    eg_node in = eg_scan_step(g, scan, x[0]), late = eg_sin(g, in);
+    eg_node y = eg_mul(g, eg__again(g, h, late), eg__again(g, x[1], in));
+    eg_scan_update(g, h, eg__again(g, eg_tanh(g, eg_add(g, y, late)), h));
+    return eg_add(g, eg_scan_stack(g, scan, eg__again(g, late, y)), eg_scan_last(g, h));
+}
+
+/* ---- convolutions: of sequences and images, strided, padded, dilated, in groups, of single channels */
+static eg_node build_conv(eg_graph *g, const eg_node *x) { return eg_conv(g, NULL, x[0], x[1]); }
+static eg_node build_conv_strided(eg_graph *g, const eg_node *x) {
+    const eg_conv_options o = {
+        .stride = {2}, .before = {2}, .after = {1}, .dilation = {2}, .groups = 2};
+    return eg_tanh(g, eg_conv(g, &o, x[0], eg_sin(g, x[1])));
+}
+static eg_node build_conv_image(eg_graph *g, const eg_node *x) {
+    const eg_conv_options o = {
+        .stride = {2, 3}, .before = {1, 4}, .after = {0, 2}, .dilation = {1, 2}};
+    return eg_mul(g, eg_conv(g, &o, x[0], x[1]), x[2]);
+}
+static eg_node build_conv_cropped(eg_graph *g,
+                                  const eg_node *x) { /* the last column meets nothing */
+    const eg_conv_options o = {.stride = {2, 2}, .groups = 2};
+    return eg_add(g, eg_conv(g, &o, x[0], x[1]), x[2]);
+}
+static eg_node build_conv_depthwise(eg_graph *g, const eg_node *x) {
+    const eg_conv_options o = {
+        .stride = {1, 2}, .before = {1, 2}, .after = {1, 1}, .dilation = {2, 1}, .groups = 3};
+    return eg_conv(g, &o, x[0], x[1]);
+}
+/* filters of all steps are the same: one convolution before the scan */
+static eg_node scan_conv(eg_graph *g, const eg_node *x) {
+    const eg_conv_options o = {.before = {1}, .after = {1}};
+    eg_node scan = eg_scan(g, 5, 0), h = eg_scan_carry(g, scan, x[1]);
+    eg_node in = eg_conv(g, &o, eg_scan_step(g, scan, x[0]), x[2]);
+    eg_scan_update(g, h, eg_tanh(g, eg_add(g, in, eg_conv(g, &o, h, x[3]))));
+    return eg_add(g, eg_scan_last(g, h), eg_sum(g, eg_scan_stack(g, scan, h), 1, 0));
+}
 /* x used twice, and through two paths */
 static eg_node build_shared(eg_graph *g, const eg_node *x) {
     eg_node y = eg_tanh(g, eg_add(g, x[0], x[1]));
@@ -256,6 +295,25 @@ const graph_rule graph_rules[] = {
     {"scan attention", scan_attention, 2, {V(4, 5, 2, 3, 4), V(3, 2, 3, 4)}, -1, 1},
     {"rotary", build_rotary, 1, {V(3, 2, 3, 8)}, -1, 1},
     {"rotary pairs", build_rotary_pairs, 1, {V(3, 2, 3, 6)}, -1, 1},
+    {"scan again", scan_again, 2, {V(3, 5, 2, 3), V(2, 2, 3)}, -1, 1},
+    {"conv", build_conv, 2, {V(3, 2, 3, 7), V(3, 4, 3, 3)}, -1, 1},
+    {"conv of single elements", build_conv, 2, {V(4, 2, 3, 2, 3), V(4, 5, 3, 1, 1)}, -1, 1},
+    {"conv strided", build_conv_strided, 2, {V(3, 2, 4, 9), V(3, 6, 2, 3)}, -1, 1},
+    {"conv image", build_conv_image, 3, {V(4, 2, 2, 6, 5), V(4, 3, 2, 3, 2), V(3, 3, 1, 1)}, -1, 1},
+    {"conv cropped",
+     build_conv_cropped,
+     3,
+     {V(4, 1, 4, 5, 6), V(4, 2, 2, 3, 3), V(3, 2, 1, 1)},
+     -1,
+     1},
+    {"conv depthwise", build_conv_depthwise, 2, {V(4, 2, 3, 5, 6), V(4, 6, 1, 3, 3)}, -1, 1},
+    {"conv depthwise sequence", build_conv_depthwise, 2, {V(3, 2, 3, 11), V(3, 3, 1, 4)}, -1, 1},
+    {"scan conv",
+     scan_conv,
+     4,
+     {V(4, 5, 2, 2, 6), V(3, 2, 3, 6), V(3, 3, 2, 3), V(3, 3, 3, 3)},
+     -1,
+     1},
     {"scan stack", scan_stack, 4, {RNN}, -1, 1},
     {"scan last", scan_last, 4, {RNN}, -1, 1},
     {"scan sum", scan_sum, 4, {RNN}, -1, 1},

@@ -176,6 +176,33 @@ void random_product(maker *m) {
     y = random_keep(m, eg_add(m->g, y.node, random_leaf(m, 1, &columns).node), y.bound + 1);
     if (random_draw(m, 2)) random_unary(m, y);
 }
+/* Filters for the channels that are there: of sequences or, with four axes, of images. */
+void random_conv(maker *m) {
+    item x = random_tame(m, pick_rank(m, 2), 3);
+    eg__node n = *at(m, x);
+    if (n.rank != 3 && n.rank != 4) { /* what comes first are samples */
+        uint64_t shape[] = {1, n.shape[n.rank - 2], n.shape[n.rank - 1]};
+        for (unsigned i = 0; i + 2 < n.rank; i++) shape[0] *= n.shape[i];
+        x.node = eg_reshape(m->g, x.node, 3, shape);
+        n = *at(m, x);
+    }
+    if (!n.shape[1] || !n.shape[2] || !n.shape[n.rank - 1]) return;
+    const bool alone = random_draw(m, 2);
+    uint64_t shape[4] = {alone ? n.shape[1] * (1 + random_draw(m, 2)) : 1 + random_extent(m),
+                         alone ? 1 : n.shape[1]};
+    eg_conv_options o = {.groups = alone ? (uint32_t)n.shape[1] : 1};
+    for (unsigned i = 2; i < n.rank; i++) {
+        shape[i] = 1 + random_draw(m, n.shape[i] < 5 ? n.shape[i] : 5);
+        o.stride[i - 2] = (uint32_t)(1 + random_draw(m, 3));
+        o.dilation[i - 2] = (uint32_t)(1 + random_draw(m, 2));
+        o.before[i - 2] = (uint32_t)(shape[i] + random_draw(m, 3));
+        o.after[i - 2] = (uint32_t)random_draw(m, 3);
+    }
+    const item w = random_leaf(m, n.rank, shape);
+    const double depth = (double)(shape[1] * shape[2]) * (n.rank == 4 ? (double)shape[3] : 1);
+    const item y = {eg_conv(m->g, &o, x.node, w.node), x.bound * w.bound * sqrt(depth + 1)};
+    if (size_of(m, y) <= MOST) random_keep(m, y.node, y.bound);
+}
 void random_movement(maker *m) {
     item x = pick_rank(m, 1);
     const eg__node n = *at(m, x);

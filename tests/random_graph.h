@@ -37,6 +37,7 @@ item random_partner(maker *m, item x, bool given);
 void random_unary(maker *m, item x);
 void random_binary(maker *m, item x, item y);
 void random_product(maker *m);
+void random_conv(maker *m);
 void random_movement(maker *m);
 void random_over_axes(maker *m); /* reductions, softmax, norms */
 void random_state(maker *m);

@@ -461,6 +461,88 @@ TEST(cache_steps, attention) {
     eg_context_destroy(context);
 }
 
+/* ---- caches: one query, and a prompt of many, of 128 keys in pages of 16 */
+static eg_node build_cached_of(eg_graph *g, uint64_t queries, eg_type type) {
+    const eg_attention_options o = {.heads = 4, .kv_heads = 2, .causal = 1};
+    eg_node q = eg_input(g, "q", EG_F32, 3, (uint64_t[]){1, queries, 128});
+    eg_node k = eg_input(g, "k", EG_F32, 3, (uint64_t[]){1, queries, 64});
+    eg_node at = eg_input(g, "at", EG_I32, 2, (uint64_t[]){1, queries});
+    eg_node pages = eg_input(g, "pages", EG_I32, 2, (uint64_t[]){1, 8});
+    eg_node n = eg_input(g, "n", EG_I32, 1, (uint64_t[]){1});
+    eg_node cache = eg_cache(g, "cache", type, 256, 2, 32);
+    eg_node keys = eg_update(g, cache, eg_append(g, cache, k, at));
+    return eg_attention_cached(g, &o, q, keys, keys, pages, n, 16);
+}
+static eg_node build_word(eg_graph *g) { return build_cached_of(g, 1, EG_F32); }
+static eg_node build_small_word(eg_graph *g) { return build_cached_of(g, 1, EG_I8); }
+static eg_node build_prompt(eg_graph *g) { return build_cached_of(g, 90, EG_F16); }
+
+TEST(cache_steps, caches) {
+    static build_function *const builds[] = {build_word, build_small_word, build_prompt};
+    double bytes[3] = {0};
+    eg_context *context = open_context(NULL);
+    for (int i = 0; i < 3; i++) {
+        eg_program *program;
+        eg_error error;
+        eg_cache_result result;
+        CHECK_OK(compile(context, builds[i], &program, &error), error);
+        CHECK_OK(eg_cache_simulate(program, &caches, NULL, &result, NULL, &error), error);
+        bytes[i] = result.bytes;
+        CHECK(result.bytes >= step_bytes(program), "%d: %g bytes, counted %g", i, result.bytes,
+              step_bytes(program));
+        eg_program_release(program);
+    }
+    CHECK(bytes[1] < bytes[0] && bytes[2] > 10 * bytes[0], "%g, %g and %g bytes", bytes[0],
+          bytes[1], bytes[2]);
+    eg_context_destroy(context);
+}
+
+/* ---- convolutions: single elements, filters of nine taps for all channels and for each its own; gradients */
+static eg_node build_conv_of(eg_graph *g, uint64_t side, uint32_t groups, bool gradient) {
+    const eg_conv_options o = {
+        .before = {side / 2, side / 2}, .after = {side / 2, side / 2}, .groups = groups};
+    eg_node x = eg_input(g, "x", EG_F32, 4, (uint64_t[]){2, 24, 30, 30}), d[2];
+    eg_node w = eg_parameter(g, "w", 4, (uint64_t[]){24, 24 / groups, side, side});
+    eg_node y = eg_conv(g, &o, x, w);
+    if (!gradient) return y;
+    if (eg_gradient(g, eg_sum(g, eg_mul(g, y, y), EG_ALL_AXES, 0), 2, (eg_node[]){x, w}, d, NULL))
+        return (eg_node){0};
+    return eg_add(g, eg_sum(g, d[0], EG_ALL_AXES, 0), eg_sum(g, d[1], EG_ALL_AXES, 0));
+}
+static eg_node build_conv_elements(eg_graph *g) { return build_conv_of(g, 1, 1, false); }
+static eg_node build_conv_taps(eg_graph *g) { return build_conv_of(g, 3, 1, false); }
+static eg_node build_conv_back(eg_graph *g) { return build_conv_of(g, 3, 1, true); }
+static eg_node build_depthwise(eg_graph *g) { return build_conv_of(g, 3, 24, false); }
+static eg_node build_depthwise_back(eg_graph *g) { return build_conv_of(g, 3, 24, true); }
+
+TEST(cache_steps, conv) {
+    static build_function *const builds[] = {build_conv_elements, build_conv_taps, build_conv_back,
+                                             build_depthwise, build_depthwise_back};
+    static const char *const isas[] = {NULL, "ref"};
+    for (int isa = 0; isa < 2; isa++) {
+        double accesses[5] = {0};
+        eg_context *context = open_context(isas[isa]);
+        for (int i = 0; i < 5; i++) {
+            eg_program *program;
+            eg_error error;
+            eg_cache_result result;
+            CHECK_OK(compile(context, builds[i], &program, &error), error);
+            CHECK_OK(eg_cache_simulate(program, &caches, NULL, &result, NULL, &error), error);
+            accesses[i] = result.level[0].accesses;
+            CHECK(result.bytes >= step_bytes(program), "%d: %g bytes, counted %g", i, result.bytes,
+                  step_bytes(program));
+            CHECK(result.level[0].hit_rate.value > 0.6, "%d: %g hits", i,
+                  result.level[0].hit_rate.value);
+            eg_program_release(program);
+        }
+        CHECK(accesses[1] > 6 * accesses[0] && accesses[2] > 2.5 * accesses[1] &&
+                  accesses[1] > 4 * accesses[3] && accesses[4] > 2 * accesses[3],
+              "%g, %g, %g, %g and %g accesses", accesses[0], accesses[1], accesses[2], accesses[3],
+              accesses[4]);
+        eg_context_destroy(context);
+    }
+}
+
 /* ---- random graphs: all that is there goes through, and nothing is counted twice */
 TEST(cache_steps, random_graphs) {
     eg_context *context = open_context(NULL);

@@ -422,6 +422,93 @@ TEST(cached, pages_before_the_window_are_not_touched) {
     eg_context_destroy(context);
 }
 
+/* ---- a sequence goes on in two ways: shared pages give the bits of two sequences of their own */
+static void copy_rows(const user *u, const char *name, const eg_slots_copy *copy) {
+    eg_tensor rows;
+    eg_error error;
+    CHECK_OK(eg_instance_state(u->instance, name, &rows, &error), error);
+    const size_t size = (size_t)rows.shape[1] * eg_type_bits(rows.type) / 8;
+    memcpy((char *)rows.data + (size_t)copy->to * size,
+           (char *)rows.data + (size_t)copy->from * size, (size_t)copy->count * size);
+}
+
+/* One more token of each sample; those of the second are the first's until they part. */
+static void fill_token(user *shared, user *own, bool parted, uint64_t *state) {
+    eg_tensor *const to[] = {&shared->q, &shared->k, &shared->v};
+    eg_tensor *const too[] = {&own->q, &own->k, &own->v};
+    for (int i = 0; i < 3; i++) {
+        const size_t n = (size_t)elements(to[i]) / 2;
+        float *x = to[i]->data;
+        fill(to[i], state);
+        if (!parted) memcpy(x + n, x, n * sizeof *x);
+        memcpy(too[i]->data, x, 2 * n * sizeof *x);
+    }
+}
+
+static void run_forked(eg_context *context, const sizes *s, uint64_t window) {
+    enum { TOKENS = 15, FORK = 6 };
+    const eg_pages_options options = {s->slots / s->page, s->page, window};
+    user shared, own;
+    eg_pages *pages;
+    eg_sequence *sequence[2] = {NULL, NULL};
+    eg_slots_copy copy;
+    eg_error error;
+    uint64_t state = 8;
+    open_user(context, s, NULL, &shared);
+    open_user(context, s, NULL, &own);
+    CHECK_OK(eg_pages_create(context, &options, &pages, &error), error);
+    CHECK_OK(eg_sequence_begin(pages, &sequence[0], &error), error);
+    for (uint64_t i = 0; i < 2 * s->table; i++) ((int32_t *)own.pages.data)[i] = (int32_t)i;
+    for (int t = 0; t < TOKENS; t++) {
+        if (t == FORK) {
+            CHECK_OK(eg_sequence_fork(sequence[0], &sequence[1], &copy, &error), error);
+            copy_rows(&shared, "keys", &copy);
+            copy_rows(&shared, "values", &copy);
+        }
+        fill_token(&shared, &own, t >= FORK, &state);
+        for (int b = 0; b < 2; b++) {
+            int32_t *at = (int32_t *)shared.at.data + b,
+                    *length = (int32_t *)shared.lengths.data + b;
+            *at = -1;
+            *length = 0;
+            if (sequence[b]) {
+                int32_t *row = (int32_t *)shared.pages.data + (uint64_t)b * s->table;
+                CHECK_OK(eg_sequence_extend(sequence[b], 1, at, &error), error);
+                CHECK_OK(eg_sequence_pages(sequence[b], s->table, row, &error), error);
+                *length = (int32_t)eg_sequence_length(sequence[b]);
+            }
+            ((int32_t *)own.at.data)[b] = b * (int32_t)(s->table * s->page) + t;
+            ((int32_t *)own.lengths.data)[b] = t + 1;
+        }
+        CHECK_OK(eg_run(shared.instance, NULL, &error), error);
+        CHECK_OK(eg_run(own.instance, NULL, &error), error);
+        const size_t bytes = (size_t)elements(&own.y) * sizeof(float) / (t < FORK ? 2 : 1);
+        CHECK(memcmp(shared.y.data, own.y.data, bytes) == 0,
+              "%s, window %d: other bits at token %d", eg_type_name(s->k_type), (int)window, t);
+    }
+    eg_pages_figures figures;
+    eg_pages_figures_get(pages, &figures);
+    CHECK(figures.used == (window ? 4 : 7), "%d pages", (int)figures.used);
+    eg_pages_destroy(pages);
+    close_user(context, &shared);
+    close_user(context, &own);
+}
+
+TEST(cached, forks) {
+    static const eg_type types[] = {EG_F32, EG_F16, EG_I8};
+    eg_context *context = context_of(NULL, 2);
+    for (int i = 0; i < 3; i++)
+        for (uint64_t window = 0; window < 6; window += 5) {
+            const sizes s = {types[i], types[i],
+                             2,        1,
+                             4,        4,
+                             32,       12,
+                             20,       {.heads = 4, .kv_heads = 2, .causal = 1, .window = window}};
+            run_forked(context, &s, window);
+        }
+    eg_context_destroy(context);
+}
+
 /* ---- the same bits on any number of threads */
 TEST(cached, threads) {
     for (size_t i = 1; i < CASES; i++) {

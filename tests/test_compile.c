@@ -168,3 +168,21 @@ TEST(compile, rules_each_pass_off) {
         check_rules(passes);
     }
 }
+
+/* (q - t) * p + (q - t), where the difference may lie where t lay, is no (q - t) * p + t. */
+TEST(compile, a_difference_that_is_added) {
+    eg_context *context;
+    eg_graph *g;
+    eg_error error;
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_graph_create(context, &g, &error), error);
+    eg_node x = eg_input(g, "x", EG_F32, 2, (uint64_t[]){40, 1});
+    eg_node p = eg_input(g, "p", EG_F32, 1, (uint64_t[]){1});
+    eg_node q = eg_input(g, "q", EG_F32, 1, (uint64_t[]){1});
+    eg_node difference = eg_sub(g, q, eg_tanh(g, x));
+    eg_node z = eg_add(g, eg_mul(g, difference, p), difference);
+    compiled_check(context, g, 1, &(eg_output){"z", z},
+                   &(compiled_case){"difference", NULL, 0, 0.1, 1});
+    eg_graph_destroy(g);
+    eg_context_destroy(context);
+}

@@ -109,6 +109,7 @@ static void operation(maker *m) {
             if (random_draw(m, 3) == 0) random_unary(m, x);
             else random_binary(m, x, random_partner(m, x, false));
         }
+    else if (which == 8 && random_draw(m, 2)) random_conv(m);
     else if (which < 10) random_product(m);
     else if (which < 14) random_movement(m);
     else if (which < 16) random_over_axes(m);

@@ -179,6 +179,24 @@ static eg_node make_rotary(eg_graph *g, const leaves *x) {
 }
 
 static eg_node make_again(eg_graph *g, const leaves *x) { return eg__again(g, x->a, x->b); }
+/* T sequences of two channels and three elements, a zero before and after, and a filter of two taps: four
+ * results. Depthwise: six channels of four elements with filters of three taps: two results each. */
+static eg_node make_conv(eg_graph *g, const leaves *x) {
+    const eg_conv_options o = {.before = {1}, .after = {1}};
+    return eg_conv(g, &o, x->sequence,
+                   eg_reshape(g, eg_slice(g, x->row, 0, 0, 4), 3, (uint64_t[]){1, 2, 2}));
+}
+static eg_node make_conv_dw(eg_graph *g, const leaves *x) {
+    const eg_node y = make_conv(g, x), inputs[] = {x->sequence, y};
+    eg__attributes attributes = eg__node_at(g, y)->attributes;
+    attributes.index[5] = 1 | (int64_t)2 << 32; /* taps */
+    return eg__graph_add(g, EG__GRAPH_conv_dw, 0, 2, inputs, &attributes, NULL);
+}
+static eg_node make_depthwise(eg_graph *g, const leaves *x) {
+    const eg_conv_options o = {.groups = 6};
+    return eg_conv(g, &o, eg_reshape(g, x->a, 3, (uint64_t[]){1, 6, 4}),
+                   eg_reshape(g, x->three, 3, (uint64_t[]){6, 1, 3}));
+}
 
 typedef struct count_case {
     eg__op_id op;
@@ -262,6 +280,12 @@ static const count_case cases[] = {
      18 + 2 * 24 + 2 + 1 + 18, 0, 3 * (6 + 3 + 1), "append"},
     /* four products and two sums for a pair; three frequencies */
     {ROW(rotary), 6 * 12, 24 + 3 + 24, 6 * 12, 24 + 3 + 24, NULL},
+    /* of each result 2 channels x 2 taps, those that meet zeros, too */
+    {ROW(conv), T * 4 * 2 * (2 * 2), T * 6 + 4 + T * 4, T * 4 * 2 * (2 * 2), T * 6 + 4 + T * 4,
+     NULL},
+    {ROW(conv_dw), T * 4 * 2 * (2 * 2), T * 6 + T * 4 + 4, T * 4 * 2 * (2 * 2), T * 6 + T * 4 + 4,
+     "conv_dw"},
+    {AS(conv, depthwise), 6 * 2 * 2 * 3, 24 + 18 + 12, 6 * 2 * 2 * 3, 24 + 18 + 12, NULL},
     /* a loop: what is inside is counted for one step, what comes out of it for all. Compiled: the state is
      * copied once; a step reads it and the input, adds, takes tanh, writes the state (and the stack) */
     {ROW(scan), 0, 0, NONE},

@@ -45,6 +45,10 @@ static eg_graph *build(eg__memory *memory) {
     eg_node kept = eg_update(g, cache, eg_append(g, cache, x, at));
     eg_attention_cached(g, &(eg_attention_options){.heads = 2, .window = 3}, x, kept, kept, at, n,
                         2);
+    const eg_conv_options conv = {.stride = {2}, .before = {3}, .after = {1}, .dilation = {2}};
+    eg_node filters = eg_reshape(g, w, 3, S(2, 4, 2));
+    eg_node convolved = eg_conv(g, &conv, eg_transpose(g, x, (unsigned[]){0, 2, 1}), filters);
+    loss = eg_add(g, loss, eg_sum(g, eg_mul(g, convolved, convolved), EG_ALL_AXES, 0));
     eg_mul(g, eg_constant(g, &strange), w);
     eg_argmax(g, w);
     const eg_quantization half = {.type = EG_F16}, wide = {.type = EG_F32},

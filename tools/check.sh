@@ -80,7 +80,7 @@ check_asan() {
     echo "no bad access, leak or undefined behaviour, $(tests_counted)"
 }
 
-# areas whose tests start no thread, as far as they take time
+# areas whose tests work on one thread; among the others are all that share anything
 one_thread="-attention_kernels -cache -cache_steps -cli -convert -csv -date -entropy -export -export_small -fused \
 -fused_code -gemm -gemm_parts -gemm_turned -gguf -gguf_damage -gradient -graph -graph_json -norms -npy -npz \
 -npz_damage -round -rows -safetensors -safetensors_damage -small -statistics -table -tokenizer -tokenizer_json \

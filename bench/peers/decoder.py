@@ -8,7 +8,8 @@ DIR has llama-bench, built for this processor. Both run the same files: F16, Q8_
 type. Decoding is 64 tokens one by one after 16, a prompt is 128 tokens at once. llama.cpp does each with and
 without its flash attention, and its quickest counts; ours is `elegans generate --stats`, which reads the weights
 first, then takes the clock. In each round the best of a few repetitions counts for both; figures are the medians
-of the rounds, ratios those of the rounds' ratios."""
+of the rounds, ratios those of the rounds' ratios. With --cpu-time, for a machine that is not quiet, both are what a
+process takes of its core for more tokens, minus what it takes for few."""
 import argparse
 import json
 import os
@@ -17,6 +18,7 @@ import subprocess
 import sys
 
 from cells import MISSING, load, np
+from products import core_time, output_of
 
 LAYERS, WIDTH, HEADS, HIDDEN, VOCABULARY, CONTEXT = 12, 768, 12, 2048, 32000, 1024
 BEFORE, DECODED, PROMPT = 16, 64, 128
@@ -109,50 +111,68 @@ class Llama:
     """llama-bench, which warms up before each test"""
     name = "llama.cpp"
 
-    def __init__(self, folder, repeat):
+    def __init__(self, folder, repeat, cpu_time):
         self.program = os.path.join(folder, "llama-bench")
         if not os.path.exists(self.program):
             sys.exit(f"decoder.py: no llama-bench in '{folder}'")
-        self.repeat, self.about = repeat, ""
+        self.repeat, self.best, self.about = repeat, self.core if cpu_time else self.wall, ""
 
-    def best(self, path, *options):
-        command = [self.program, "-m", path, "-t", "1", "-r", str(self.repeat), "-fa", "0,1", "-o", "json", *options]
-        tests = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    def command(self, path, repeat, attention, options):
+        return [self.program, "-m", path, "-t", "1", "-r", str(repeat), "-fa", attention, "-o", "json", *options]
+
+    def wall(self, path, _, *options):
+        tests = json.loads(output_of(self.command(path, self.repeat, "0,1", options)))
         self.about = f"llama.cpp {tests[0]['build_commit']}, {tests[0]['cpu_info']}"
         return max(speed for test in tests for speed in test["samples_ts"])
 
+    def core(self, path, tokens, *options):
+        def speed(attention):
+            few, more = (core_time(self.command(path, n, attention, options)) for n in (1, 1 + self.repeat))
+            return self.repeat * tokens / (more - few)
+        return max(speed("0"), speed("1"))
+
     def run(self, path):
         """Tokens in a second: decoding, prompt."""
-        return (self.best(path, "-p", "0", "-n", str(DECODED), "-d", str(BEFORE)),
-                self.best(path, "-p", str(PROMPT), "-n", "0"))
+        return (self.best(path, DECODED, "-p", "0", "-n", str(DECODED), "-d", str(BEFORE)),
+                self.best(path, PROMPT, "-p", str(PROMPT), "-n", "0"))
 
 
 class Ours:
     name = "ours"
 
-    def __init__(self, program, repeat):
-        self.program, self.repeat = program, repeat
+    def __init__(self, program, repeat, cpu_time):
+        self.program, self.repeat, self.run = program, repeat, self.core if cpu_time else self.wall
 
-    def best(self, path, part, prompt, count):
-        command = [self.program, "generate", path, "-p", text_of(prompt), "-n", str(count), "--stats", "--json",
-                   "--threads", "1"]
+    def command(self, path, prompt, count):
+        return [self.program, "generate", path, "-p", text_of(prompt), "-n", str(count), "--temp", "0",
+                "--ignore-end", "--stats", "--json", "--threads", "1"]
+
+    def speed(self, path, part, prompt, count):
+        """The best of the repetitions, by the program's clock."""
         speeds = []
         for _ in range(self.repeat):
-            stats = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            stats = json.loads(output_of(self.command(path, prompt, count)))
             if stats["prompt"]["tokens"] != prompt:
                 raise ValueError(f"the prompt is {stats['prompt']['tokens']} tokens, not {prompt}")
             speeds.append(stats[part]["tokens"] / stats[part]["seconds"])
         return max(speeds)
 
-    def run(self, path):
-        return self.best(path, "decode", BEFORE, DECODED), self.best(path, "prompt", PROMPT, 1)
+    def wall(self, path):
+        """The first token comes of the prompt, so it takes one more to decode as many."""
+        return self.speed(path, "decode", BEFORE, 1 + DECODED), self.speed(path, "prompt", PROMPT, 1)
+
+    def core(self, path):
+        def least(prompt, count):
+            return min(core_time(self.command(path, prompt, count)) for _ in range(self.repeat))
+        decode = DECODED / (least(BEFORE, 1 + DECODED) - least(BEFORE, 1))
+        return decode, (PROMPT - BEFORE) / (least(PROMPT, 1) - least(BEFORE, 1))
 
 
-def ours_open(program, path, repeat):
+def ours_open(program, path, repeat, cpu_time):
     """None where the program is not built, or cannot do this yet."""
     try:
-        ours = Ours(program, repeat)
-        ours.best(path, "prompt", BEFORE, 1)
+        ours = Ours(program, repeat, cpu_time)
+        ours.speed(path, "prompt", BEFORE, 1)
         return ours
     except subprocess.CalledProcessError as reason:
         MISSING.append(f"ours ({(reason.stderr.splitlines() or [str(reason)])[0][:90]})")
@@ -191,6 +211,7 @@ def arguments():
     parser.add_argument("--llama", help="the folder of llama-bench; without it, ours alone")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--repeat", type=int, default=3, help="in each round, of which the best counts")
+    parser.add_argument("--cpu-time", action="store_true", help="of the core, not of the clock on the wall")
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--elegans", default=os.path.join(here, "..", "..", "build", "elegans"))
     parser.add_argument("--json", help="write the figures there, too")
@@ -200,8 +221,8 @@ def arguments():
 def main():
     args = arguments()
     models = {kind: path for kind, path in files(args.folder).items() if kind in args.kinds.split(",")}
-    llama = Llama(args.llama, args.repeat) if args.llama else None
-    ours = ours_open(args.elegans, next(iter(models.values())), args.repeat)
+    llama = Llama(args.llama, args.repeat, args.cpu_time) if args.llama else None
+    ours = ours_open(args.elegans, next(iter(models.values())), args.repeat, args.cpu_time)
     runners = [runner for runner in (ours, llama) if runner]
     for missing in sorted(set(MISSING)):
         print(f"missing: {missing}")
@@ -211,15 +232,15 @@ def main():
         for kind, path in models.items():
             for runner in runners:
                 speeds[kind][runner.name].append(runner.run(path))
-    if llama:
+    if llama and llama.about:
         print(llama.about)
-    print(f"tokens in a second, one thread: {DECODED} after {BEFORE}; a prompt of {PROMPT}; medians of {args.rounds} "
-          f"interleaved rounds; load {load1:.1f}\n")
+    print(f"tokens in a second{' of the core' * args.cpu_time}, one thread: {DECODED} after {BEFORE}; a prompt of "
+          f"{PROMPT}; medians of {args.rounds} interleaved rounds; load {load1:.1f}\n")
     rows = report(speeds)
     if args.json:
         with open(args.json, "w") as file:
             json.dump({"llama": llama.about if llama else None, "missing": sorted(set(MISSING)), "load": load1,
-                       "rounds": args.rounds, "results": rows}, file, indent=1)
+                       "cpu_time": args.cpu_time, "rounds": args.rounds, "results": rows}, file, indent=1)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""What int8.py and int4.py share: our products through `elegans bench gemm`, rounds, one table."""
+"""What int8.py and int4.py share: our products through `elegans bench gemm`, rounds, one table; and programs' times."""
 import argparse
 import json
 import os
 import platform
+import resource
 import statistics
 import subprocess
 import sys
@@ -19,6 +20,18 @@ WAYS = {"gemm_f32": ["f32"], "gemm_f16": ["f16"], "gemm_bf16": ["bf16"], "gemm_i
         "gemm_i8i8": ["i8", "--integers"], "gemm_i4i8": ["i4", "--integers"],
         "gemm_i4i8 symmetric": ["i4", "--integers", "--symmetric"],
         "gemm_i8i8 symmetric": ["i8", "--integers", "--symmetric"]}
+
+
+def output_of(command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def core_time(command):
+    """Seconds that a process takes of its core, whoever else is there."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    output_of(command)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 class Ours:

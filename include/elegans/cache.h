@@ -55,6 +55,12 @@ typedef struct eg_slots_copy {
 EG_API eg_status eg_sequence_fork(eg_sequence *sequence, eg_sequence **out, eg_slots_copy *copy,
                                   eg_error *error);
 
+/* Only its first `length` tokens stay. Where they end in a page that others have too, it gets one of its own,
+ * as it will go on writing there: copy as for a fork. EG_ERR_BUDGET when there is none left, EG_ERR_ARGUMENT
+ * when tokens that it would see again were given back: then nothing has changed. */
+EG_API eg_status eg_sequence_shrink(eg_sequence *sequence, uint64_t length, eg_slots_copy *copy,
+                                    eg_error *error);
+
 /* Its row of a table of pages, for eg_attention_cached: `count` numbers, -1 where it has no page (any more).
  * EG_ERR_ARGUMENT when it has more pages than that. */
 EG_API eg_status eg_sequence_pages(const eg_sequence *sequence, uint64_t count, int32_t *out,

@@ -126,6 +126,19 @@ typedef struct eg_synapse_nodes {
 } eg_synapse_nodes;
 EG_API eg_node eg_synapses(eg_graph *graph, const eg_synapse_nodes *nodes, uint64_t targets);
 
+/* ---- convolution, as torch's conv1d and conv2d have it (no filter is turned round) */
+typedef struct eg_conv_options { /* all zero = defaults; [0] is L or H, [1] is W */
+    uint32_t stride[2];          /* 0 = 1 */
+    uint32_t before[2];          /* zeros around x: in front of the first element, */
+    uint32_t after[2];           /* and behind the last one */
+    uint32_t dilation[2];        /* from tap to tap; 0 = 1 */
+    uint32_t groups;             /* each has its own channels and filters; 0 = 1 */
+} eg_conv_options;
+/* x [B, C, L] and w [O, C/groups, K] give [B, O, L'], x [B, C, H, W] and w [O, C/groups, KH, KW] give
+ * [B, O, H', W'], where L' = (L + before + after - dilation (K - 1) - 1) / stride + 1. `options` may be NULL.
+ * A bias [O, 1, 1] is an eg_add. What of x the results need is never in memory as a whole. */
+EG_API eg_node eg_conv(eg_graph *graph, const eg_conv_options *options, eg_node x, eg_node w);
+
 /* ---- attention: softmax(scale q k' + mask) v for each of the heads, which lie side by side in the
  * columns. The scores are never in memory as a whole. */
 typedef struct eg_attention_options { /* all zero but heads = defaults */

@@ -1,5 +1,6 @@
 /* elegans convert: a spec, or tensors and an architecture, become one model file. */
 #include "cli.h"
+#include "language.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -41,15 +42,15 @@ static int convert(eg_context *context, const char *from, const char *config, co
     if (code >= 0) return code;
     eg_status status = text ? eg_model_load(context, from, text, &model, &error)
                             : eg_model_open(context, from, &model, &error);
-    eg_model_info info = {0};
-    if (!status) eg_model_info_get(model, &info);
-    /* what lies in a file of others is written as floats */
-    if (!status && info.kind != EG_MODEL_LIQUID) status = eg_model_widen(model, &error);
+    if (!status) status = eg_model_widen(model, &error);
+    if (!status && !config) language_note(model, from);
     if (!status) status = eg_model_save(model, to, &error);
     free(text);
     if (status) code = fail(EXIT_FAILED, "%s", error.message);
     else {
         char value[64], bytes[32];
+        eg_model_info info;
+        eg_model_info_get(model, &info);
         print_title(to, "");
         snprintf(value, sizeof value, "%llu, %s", (unsigned long long)info.parameters,
                  format_bytes(bytes, info.parameters * sizeof(float)));
@@ -72,8 +73,7 @@ int cmd_convert(int argc, char **argv) {
     const usage use = {
         "convert IN -o OUT.safetensors [--config FILE.json]",
         "Writes a model as one safetensors file with its architecture in the metadata. IN is\n"
-        "a spec, a model file, a transformer in a file or folder of others (its numbers become\n"
-        "f32), or the state-dict of an ncps model as .safetensors or .npz\n"
+        "a spec, a model file, or the state-dict of an ncps model as .safetensors or .npz\n"
         "(numpy.savez(path, **{k: v.numpy() for k, v in model.state_dict().items()})), for\n"
         "which --config has the arguments of the model: {\"model\": \"CfC\", \"input_size\": 4,\n"
         "\"units\": 8}.",

@@ -1,4 +1,5 @@
 /* elegans predict: what a trained model says of tables, row by row. */
+#include "language.h"
 #include "train.h"
 
 #include <math.h>
@@ -230,7 +231,8 @@ int cmd_predict(int argc, char **argv) {
     if (eg_model_open(context, w.model, &model, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     else {
-        code = predict(context, model, &w, &p);
+        code = language_refuse(model, "predict");
+        if (code < 0) code = predict(context, model, &w, &p);
         notes_free(&p.notes);
         eg_model_destroy(model);
     }

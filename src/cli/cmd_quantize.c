@@ -1,4 +1,5 @@
 /* elegans quantize: a model in small numbers, what that saves and what it changes. */
+#include "language.h"
 #include "run.h"
 
 #include <math.h>
@@ -79,7 +80,6 @@ typedef struct outcome {
     size_t count;
     uint64_t before, after;           /* of all tensors that are saved */
     uint64_t file_before, file_after; /* 0 = there is no such file */
-    bool is_text; /* tokens in, so that no table of numbers can be compared on */
     run_difference outputs;
 } outcome;
 
@@ -114,9 +114,7 @@ static int compare_tensors(eg_context *context, const eg_model *wide, const eg_m
         const eg_quantized *q = eg_model_small(small, i);
         if (!trainable) continue;
         shape_text(&a, r->shape);
-        if (out->is_text)
-            eg_model_numbers(wide, i, &r->before); /* a file may have few bits already */
-        else eg_tensor_measure(&a, NULL, &r->before, NULL);
+        eg_model_numbers(wide, i, &r->before);
         r->after = q ? eg_quantized_bytes(q) : r->before;
         if (q) how_text(q, r->type);
         else snprintf(r->type, sizeof r->type, "f32");
@@ -146,25 +144,17 @@ static void print_sizes(const outcome *o) {
     print_row("file", value, "counted");
 }
 
-static void print_outputs(const outcome *o) {
-    char value[128], note[64], a[32], b[32];
-    if (o->is_text) {
-        print_row("outputs", "unavailable: elegans perplexity of both tells", "");
-        return;
-    }
+static void print_text(const wish *w, const outcome *o) {
+    char value[128], a[32], b[32], c[32];
+    print_title(w->output, w->to);
+    print_sizes(o);
     run_print_difference(&o->outputs);
     snprintf(value, sizeof value, "%s, was %s", format_seconds(a, o->outputs.seconds[1]),
              format_seconds(b, o->outputs.seconds[0]));
+    char note[64];
     snprintf(note, sizeof note, "measured, %llu x %llu steps",
              (unsigned long long)o->outputs.samples, (unsigned long long)o->outputs.steps);
     print_row("a run", value, note);
-}
-
-static void print_text(const wish *w, const outcome *o) {
-    char c[32];
-    print_title(w->output, w->to);
-    print_sizes(o);
-    print_outputs(o);
     print_section("tensors", "off by: at most, rms, signal to noise");
     for (size_t i = 0; i < o->count; i++) {
         const row *r = &o->rows[i];
@@ -176,19 +166,9 @@ static void print_text(const wish *w, const outcome *o) {
     }
 }
 
-static json *outputs_json(const wish *w, const outcome *o) {
-    json *outputs = json_new_object();
-    const eg_metric before = {o->outputs.seconds[0], EG_MEASURED, "s", "best of 5 runs"};
-    const eg_metric after = {o->outputs.seconds[1], EG_MEASURED, "s", "best of 5 runs"};
-    run_put_outputs(outputs, &w->data, &o->outputs);
-    json_put_metric(outputs, "seconds_before", &before);
-    json_put_metric(outputs, "seconds_after", &after);
-    return outputs;
-}
-
 static int print_json(const wish *w, const outcome *o) {
     if (!json_usable()) return json_print(NULL);
-    json *document = json_new_object(), *list = json_new_list();
+    json *document = json_new_object(), *list = json_new_list(), *outputs = json_new_object();
     json_put_text(document, "model", w->model);
     json_put_text(document, "output", w->output);
     json_put_text(document, "type", w->to);
@@ -196,7 +176,12 @@ static int print_json(const wish *w, const outcome *o) {
     json_put_count(document, "bytes_after", o->after);
     if (o->file_before) json_put_count(document, "file_before", o->file_before);
     json_put_count(document, "file_after", o->file_after);
-    if (!o->is_text) json_put(document, "outputs", outputs_json(w, o));
+    run_put_outputs(outputs, &w->data, &o->outputs);
+    const eg_metric before = {o->outputs.seconds[0], EG_MEASURED, "s", "best of 5 runs"};
+    const eg_metric after = {o->outputs.seconds[1], EG_MEASURED, "s", "best of 5 runs"};
+    json_put_metric(outputs, "seconds_before", &before);
+    json_put_metric(outputs, "seconds_after", &after);
+    json_put(document, "outputs", outputs);
     for (size_t i = 0; i < o->count; i++) {
         const row *r = &o->rows[i];
         json *one = json_new_object();
@@ -220,16 +205,12 @@ static int quantize(eg_context *context, const wish *w, const eg_model_quantizat
     int code = -1;
     eg_status status = eg_model_open(context, w->model, &wide, &error);
     if (!status) status = eg_model_open(context, w->model, &small, &error);
-    eg_model_info info = {0};
-    if (!status) eg_model_info_get(wide, &info);
-    o.is_text = info.kind != EG_MODEL_LIQUID;
     if (!status) status = eg_model_quantize(small, how, &error);
     if (status) code = fail(EXIT_FAILED, "%s", error.message);
-    else if (o.is_text && w->data.input)
-        code = fail(EXIT_USAGE, "--data is for liquid networks, '%s' takes tokens", w->model);
     if (code < 0) code = compare_tensors(context, wide, small, &o);
-    if (code < 0 && !o.is_text) code = run_compare(context, &w->data, wide, small, &o.outputs);
+    if (code < 0) code = run_compare(context, &w->data, wide, small, &o.outputs);
     o.file_before = file_size(w->model);
+    if (code < 0) language_note(small, w->model);
     if (code < 0 && eg_model_save(small, w->output, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     o.file_after = file_size(w->output);

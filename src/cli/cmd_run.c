@@ -1,4 +1,5 @@
 /* elegans run: a model over sequences from a file, or as a filter in a pipe. */
+#include "language.h"
 #include "run.h"
 
 #include <string.h>
@@ -138,7 +139,8 @@ int cmd_run(int argc, char **argv) {
     else {
         eg_model_info info;
         eg_model_info_get(model, &info);
-        code = (w.stream ? run_pipe : run_file)(context, model, &w, &info, &data);
+        code = language_refuse(model, "run");
+        if (code < 0) code = (w.stream ? run_pipe : run_file)(context, model, &w, &info, &data);
         eg_model_destroy(model);
     }
     eg_tensor *const all[] = {&data.x, &data.spans, &data.y, &data.states};

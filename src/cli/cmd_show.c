@@ -7,8 +7,6 @@ typedef struct figures {
     eg_model_info info;
     uint64_t parameter_bytes, tensor_bytes; /* without masks, and with them */
     eg_metric flops, moved, memory;
-    bool is_transformer; /* then this, and none of the others but info */
-    eg_transformer_info transformer;
 } figures;
 
 /* A model that looks at the future has no single step. */
@@ -18,13 +16,9 @@ static int count(eg_model *model, figures *f) {
     eg_tensor tensor;
     int trainable;
     eg_model_info_get(model, &f->info);
-    f->is_transformer = eg_model_transformer(model, &f->transformer, NULL) == EG_OK;
-    if (f->is_transformer) return -1;
     for (size_t i = 0; eg_model_tensor(model, i, &tensor, &trainable); i++) {
         uint64_t bytes = 0;
-        const eg_quantized *small = eg_model_small(model, i);
-        eg_tensor_measure(&tensor, NULL, &bytes, NULL);
-        if (small) bytes = eg_quantized_bytes(small);
+        eg_model_numbers(model, i, &bytes);
         f->tensor_bytes += bytes;
         if (trainable) f->parameter_bytes += bytes;
     }
@@ -40,9 +34,10 @@ static int count(eg_model *model, figures *f) {
     eg_stream_program_destroy(program);
     f->flops = (eg_metric){p.flops, EG_COUNTED, "FLOP", "of one compiled step"};
     f->moved = (eg_metric){p.bytes, EG_COUNTED, "bytes", "of one compiled step"};
-    f->memory = (eg_metric){(double)(p.parameter_bytes + p.derived_bytes + p.constant_bytes +
-                                     p.arena_bytes + p.state_bytes + p.scratch_bytes),
-                            EG_COUNTED, "bytes", "weights, and one stream"};
+    f->memory =
+        (eg_metric){(double)(p.parameter_bytes + p.derived_bytes + p.constant_bytes +
+                             p.arena_bytes + p.state_bytes + p.cache_bytes + p.scratch_bytes),
+                    EG_COUNTED, "bytes", "weights, and one stream"};
     return -1;
 }
 
@@ -88,20 +83,15 @@ static const char *shape_text(const eg_tensor *tensor, char out[64]) {
     return out;
 }
 
-static const char *type_name(const eg_model *model, size_t index) {
-    uint64_t bytes;
-    return eg_model_numbers(model, index, &bytes);
-}
-
-static void print_tensors(const eg_model *model, const char *named) {
+void show_tensors(const eg_model *model, const char *as_in) {
     char shape[64];
     eg_tensor tensor;
     int trainable;
     const char *name;
-    print_section("tensors", named);
+    print_section("tensors", as_in);
     for (size_t i = 0; (name = eg_model_tensor(model, i, &tensor, &trainable)); i++)
         printf("  %-52s %-14s%s%s%s\n", name, shape_text(&tensor, shape), style_dim(),
-               trainable ? type_name(model, i) : "mask", style_end());
+               trainable ? eg_model_numbers(model, i, NULL) : "mask", style_end());
 }
 
 static void print_figures(const figures *f, const char *title) {
@@ -162,12 +152,6 @@ static json *notes_json(const eg_model *model) {
 }
 
 static int print_text(const eg_model *model, const figures *f, const char *title, bool tensors) {
-    if (f->is_transformer) {
-        show_transformer(&f->info, &f->transformer, title);
-        print_notes(model);
-        if (tensors) print_tensors(model, "as in GGUF");
-        return EXIT_DONE;
-    }
     print_figures(f, title);
     print_section("layers", "inputs -> units -> outputs");
     for (size_t i = 0; i < f->info.layers; i++) {
@@ -175,7 +159,7 @@ static int print_text(const eg_model *model, const figures *f, const char *title
         if (eg_model_layer(model, i, &layer, NULL) == EG_OK) print_layer(&layer, i + 1);
     }
     print_notes(model);
-    if (tensors) print_tensors(model, "as in torch's state-dict");
+    if (tensors) show_tensors(model, "as in torch's state-dict");
     return EXIT_DONE;
 }
 
@@ -201,7 +185,7 @@ static json *layer_json(const eg_layer_info *l) {
     return entry;
 }
 
-static json *tensors_json(const eg_model *model) {
+json *show_tensors_json(const eg_model *model) {
     json *list = json_new_list();
     eg_tensor tensor;
     int trainable;
@@ -211,19 +195,20 @@ static json *tensors_json(const eg_model *model) {
         for (unsigned k = 0; k < tensor.rank; k++) json_append_count(shape, tensor.shape[k]);
         json_put_text(entry, "name", name);
         json_put(entry, "shape", shape);
-        json_put_text(entry, "type", type_name(model, i));
+        json_put_text(entry, "type", eg_model_numbers(model, i, NULL));
         json_put_flag(entry, "trainable", trainable);
         json_append(list, entry);
     }
     return list;
 }
 
-/* Layers of a liquid network, and what one step of it costs. */
-static void put_liquid(json *document, const eg_model *model, const figures *f) {
-    json *layers = json_new_list();
+static int print_json(const eg_model *model, const figures *f, const char *title, bool tensors) {
+    if (!json_usable()) return json_print(NULL);
+    json *document = json_new_object(), *layers = json_new_list();
     const eg_metric parameters = {(double)f->info.parameters, EG_COUNTED, NULL,
                                   "trainable numbers"};
     const eg_metric bytes = {(double)f->tensor_bytes, EG_COUNTED, "bytes", "all tensors"};
+    json_put_text(document, "model", title);
     json_put_count(document, "inputs", f->info.inputs);
     json_put_count(document, "outputs", f->info.outputs);
     json_put_count(document, "state", f->info.state);
@@ -238,16 +223,8 @@ static void put_liquid(json *document, const eg_model *model, const figures *f) 
             json_append(layers, layer_json(&layer));
     }
     json_put(document, "layers", layers);
-}
-
-static int print_json(const eg_model *model, const figures *f, const char *title, bool tensors) {
-    if (!json_usable()) return json_print(NULL);
-    json *document = json_new_object();
-    json_put_text(document, "model", title);
-    if (f->is_transformer) show_put_transformer(document, &f->info, &f->transformer);
-    else put_liquid(document, model, f);
     json_put(document, "notes", notes_json(model));
-    if (tensors) json_put(document, "tensors", tensors_json(model));
+    if (tensors) json_put(document, "tensors", show_tensors_json(model));
     return json_print(document);
 }
 
@@ -262,8 +239,7 @@ int cmd_show(int argc, char **argv) {
     const usage use = {
         "show MODEL [--tensors] [--json] [--isa NAME]",
         "Shows a model, a file or a spec such as cfc:autoncp:64:16,in=16,seed=1: its\n"
-        "layers, and what one step of it costs on this machine; of a transformer, how large\n"
-        "it is. All of it is counted.",
+        "layers, and what one step of it costs on this machine. All of it is counted.",
         options,
         "  elegans show cfc:autoncp:64:16,in=16\n"
         "  elegans show policy.safetensors --tensors\n"};
@@ -277,7 +253,10 @@ int cmd_show(int argc, char **argv) {
     eg_error error;
     if (eg_model_open(context, argv[0], &model, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
-    else {
+    else if (eg_model_transformer(model, &(eg_transformer_info){0}, NULL) == EG_OK) {
+        code = show_transformer(context, model, argv[0], tensors, as_json);
+        eg_model_destroy(model);
+    } else {
         figures f = {0};
         code = count(model, &f);
         if (code < 0) code = (as_json ? print_json : print_text)(model, &f, argv[0], tensors);

@@ -1,5 +1,6 @@
 /* elegans train: from tables to a model. */
 #include "interrupt.h"
+#include "language.h"
 #include "train.h"
 
 #include <math.h>
@@ -103,7 +104,8 @@ static int open_file(training *t) {
     if (t->fresh) return -1;
     if (eg_model_open(t->context, given, &t->model, &error))
         return fail(EXIT_FAILED, "%s", error.message);
-    return notes_read(t->model, &t->data, &t->notes);
+    const int code = language_refuse(t->model, "train");
+    return code >= 0 ? code : notes_read(t->model, &t->data, &t->notes);
 }
 
 static int open_spec(training *t) {
@@ -130,6 +132,8 @@ static int open_spec(training *t) {
         eg_model_destroy(t->model);
         if (eg_model_open(t->context, spec, &t->model, &error))
             return fail(EXIT_FAILED, "%s: %s", spec, error.message);
+        const int code = language_refuse(t->model, "train");
+        if (code >= 0) return code;
         eg_model_info_get(t->model, &info);
         eg_layer_info last;
         if (info.outputs == outputs || has_key(given, "proj") ||

@@ -89,6 +89,26 @@ int language_encode(const language *l, const char *text, size_t length, bool end
     return -1;
 }
 
+void language_note(eg_model *model, const char *path) {
+    char found[PATH_SIZE], *whole;
+    eg_model_info info;
+    eg_model_info_get(model, &info);
+    if (info.kind == EG_MODEL_LIQUID) return;
+    find_vocabulary(model, path, found);
+    if (!found[0] || !(whole = realpath(found, NULL))) return;
+    eg_model_note_set(model, "tokenizer", 1, (const char *const *)&whole, NULL);
+    free(whole);
+}
+
+int language_refuse(const eg_model *model, const char *who) {
+    eg_model_info info;
+    eg_model_info_get(model, &info);
+    if (info.kind == EG_MODEL_LIQUID) return -1;
+    return fail(EXIT_FAILED, "%s is for liquid networks, this is %s", who,
+                info.kind == EG_MODEL_ENCODER ? "an encoder: see elegans embed"
+                                              : "a decoder: see elegans generate");
+}
+
 int64_t language_begin(const language *l) {
     return l->tokenizer ? eg_tokenizer_special(l->tokenizer, EG_SPECIAL_BEGIN) : -1;
 }

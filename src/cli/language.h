@@ -18,6 +18,10 @@ void language_close(language *l); /* all zero is fine */
  * frees *ids. */
 int language_encode(const language *l, const char *text, size_t length, bool ends, uint32_t **ids,
                     size_t *count);
+/* Remembers in a model from where its vocabulary comes, for those who read it from another file. */
+void language_note(eg_model *model, const char *path);
+/* -1, or the exit code after a message: a command is for liquid networks. */
+int language_refuse(const eg_model *model, const char *who);
 int64_t language_begin(const language *l); /* the token that begins a text; -1 = there is none */
 bool language_ends(const language *l, uint32_t token); /* the text ends here */
 

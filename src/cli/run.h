@@ -47,6 +47,9 @@ int run_batch(eg_context *context, const eg_model *model, run_data *data);
 /* On the input of the wish or, without, on random sequences. Both have the same inputs and outputs. */
 int run_compare(eg_context *context, const run_wish *wish, const eg_model *wide,
                 const eg_model *other, run_difference *out);
+/* ---- run_tokens.c: the same of transformers, on random tokens */
+int run_tokens(eg_context *context, const eg_model *wide, const eg_model *other,
+               run_difference *out);
 void run_print_difference(const run_difference *difference);
 void run_put_difference(json *object, const eg_difference *difference);
 void run_put_outputs(json *object, const run_wish *wish, const run_difference *difference);

@@ -66,6 +66,9 @@ int run_compare(eg_context *context, const run_wish *wish, const eg_model *wide,
     eg_error error;
     eg_tensor exact = {0};
     eg_model_info_get(wide, &info);
+    if (info.kind != EG_MODEL_LIQUID && wish->input)
+        return fail(EXIT_USAGE, "--data: tables are for liquid networks; see elegans perplexity");
+    if (info.kind != EG_MODEL_LIQUID) return run_tokens(context, wide, other, out);
     int code = prepare(context, wish, wide, &info, &d);
     if (code < 0) code = run_one(context, wide, &d, &out->seconds[0]);
     if (code < 0) {

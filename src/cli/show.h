@@ -1,10 +1,12 @@
-/* What elegans show has to say of transformers. */
+/* What elegans show says of transformers. */
 #ifndef EG__SHOW_H
 #define EG__SHOW_H
 
 #include "cli.h"
 
-void show_transformer(const eg_model_info *info, const eg_transformer_info *t, const char *title);
-void show_put_transformer(json *document, const eg_model_info *info, const eg_transformer_info *t);
+int show_transformer(eg_context *context, const eg_model *model, const char *title, bool tensors,
+                     bool as_json);
+void show_tensors(const eg_model *model, const char *as_in);
+json *show_tensors_json(const eg_model *model);
 
 #endif

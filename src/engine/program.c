@@ -190,6 +190,11 @@ eg_status eg_program_step(const eg_program *p, size_t index, eg_step_info *out, 
             step->u.attention.samples * (step->run == eg__run_attention_dkv ? a->keys : a->queries);
     } else if (step->run == eg__run_attention_cached) {
         out->rows = step->u.attention_cached.samples * step->u.attention_cached.args.f32.queries;
+    } else if (eg__step_is_conv(step)) {
+        const eg__conv_shape *s = &step->u.conv.shape;
+        out->rows = step->run == eg__run_conv ? step->u.conv.samples * s->filters : s->filters;
+        out->depth = step->run == eg__run_conv ? eg__conv_depth(s)
+                                               : step->u.conv.samples * eg__conv_positions(s);
     } else if (step->run == eg__run_scan) {
         out->body = step->u.scan.first;
         out->body_steps = step->u.scan.count;

@@ -393,6 +393,33 @@ static const eg__c_function functions[] = {
      "        for (int i = 0; i < n; i++) y[at * y_stride + i] += x[r * x_stride + i];\n"
      "    }\n"
      "}\n"},
+    {"conv_at",
+     "/* where in x tap k of result i is, -1 = nowhere; an axis is what conv says */\n"
+     "static int conv_at(const int axis[7], int flipped, int i, int k) {\n"
+     "    const int at = i * axis[3] + (flipped ? axis[2] - 1 - k : k) * axis[4] - axis[6];\n"
+     "    return at < 0 || at % axis[5] || at / axis[5] >= axis[0] ? -1 : at / axis[5];\n"
+     "}\n"},
+    {"conv",
+     "/* out = x convolved with the filters b or, by_filters, its gradient by those, b being that of the\n"
+     " * result; axes are in, out, taps, stride, dilation, spread, before */\n"
+     "static void conv(int by_filters, int samples, int channels, int filters, int groups, int flipped,\n"
+     "                 const int down[7], const int across[7], const float *x, const float *b,\n"
+     "                 float *out) {\n"
+     "    const int deep = channels / groups, taps = down[2] * across[2], size = down[1] * across[1];\n"
+     "    memset(out, 0, (size_t)filters * (by_filters ? deep * taps : samples * size) * sizeof *out);\n"
+     "    for (int y = 0; y < samples * filters * size; y++) {\n"
+     "        const int filter = y / size % filters, first = filter / (filters / groups) * deep;\n"
+     "        for (int k = 0; k < deep * taps; k++) {\n"
+     "            const int plane = y / size / filters * channels + first + k / taps;\n"
+     "            const int row = conv_at(down, flipped, y % size / across[1], k % taps / across[2]);\n"
+     "            const int column = conv_at(across, flipped, y % across[1], k % across[2]);\n"
+     "            if (row < 0 || column < 0) continue;\n"
+     "            const float value = x[(plane * down[0] + row) * across[0] + column];\n"
+     "            if (by_filters) out[filter * deep * taps + k] += value * b[y];\n"
+     "            else out[y] += value * b[filter * deep * taps + k];\n"
+     "        }\n"
+     "    }\n"
+     "}\n"},
 };
 enum {
     FUNCTIONS = sizeof functions / sizeof *functions,
@@ -463,6 +490,7 @@ const char *eg__c_helper(const eg__step *step) {
     if (step->run == eg__run_attention) return "attention";
     if (eg__step_is_attention(step)) return "attention_back";
     if (step->run == eg__run_rotary) return "rotary";
+    if (eg__step_is_conv(step)) return "conv";
     if (step->run == eg__run_synapses) return "synapses";
     if (step->run == eg__run_synapses_dv) return "synapses_dv";
     if (step->run == eg__run_synapses_dp) return "synapses_dp";

@@ -96,6 +96,13 @@ static size_t span_rotary(const eg__step *step, size_t rows, unsigned i) {
     return step->u.rotary.has_list ? step->u.rotary.period : 1;
 }
 
+static size_t span_conv(const eg__step *step, unsigned i) {
+    const eg__conv_shape *s = &step->u.conv.shape;
+    const size_t y = step->u.conv.samples * s->filters * eg__conv_positions(s);
+    if (i == 0) return step->u.conv.samples * s->channels * eg__conv_plane(s);
+    return (i == 1) == (step->run == eg__run_conv_dw) ? y : s->filters * eg__conv_depth(s);
+}
+
 size_t eg__c_span(const eg__c_export *x, const eg__step *step, const eg__c_frame *frame,
                   unsigned i) {
     const size_t rows = frame->count * step->rows, stride = step->operand[i].stride;
@@ -116,6 +123,7 @@ size_t eg__c_span(const eg__c_export *x, const eg__step *step, const eg__c_frame
         return i == 1 ? 1 : (step->rows + more) * step->columns;
     }
     if (eg__step_is_attention(step)) return span_attention(step, i);
+    if (eg__step_is_conv(step)) return span_conv(step, i);
     if (step->run == eg__run_rotary) return span_rotary(step, rows, i);
     if (eg__c_is_synapses(step)) return span_synapses(x, step, rows, i);
     if (step->run == eg__run_column_sum)

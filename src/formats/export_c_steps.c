@@ -193,6 +193,23 @@ static void write_rotary(writing *w) {
                list, r->has_list, r->interleaved, r->back ? "-1.0f" : "1.0f");
 }
 
+/* ---- convolutions */
+static void axis_text(const eg__conv_axis *a, char out[EG__C_TEXT]) {
+    out[0] = 0;
+    eg__c_add(out, "(const int[]){%zu, %zu, %zu, %zu, %zu, %zu, %td}", a->in, a->out, a->taps,
+              a->stride, a->dilation, a->spread, a->before);
+}
+
+static void write_conv(writing *w) {
+    const eg__conv_shape *s = &w->step->u.conv.shape;
+    char down[EG__C_TEXT], across[EG__C_TEXT];
+    axis_text(&s->axis[0], down);
+    axis_text(&s->axis[1], across);
+    eg__c_line(w->x, "conv(%d, %zu, %zu, %zu, %zu, %d, %s,", w->step->run == eg__run_conv_dw,
+               w->step->u.conv.samples, s->channels, s->filters, s->groups, s->flipped, down);
+    eg__c_line(w->x, "     %s, %s, %s, %s);", across, w->at[0], w->at[1], w->at[2]);
+}
+
 /* ---- all */
 static void write_step(eg__c_export *x, const eg__step *step, const eg__c_frame *frame) {
     writing w = {.x = x, .step = step, .frame = frame, .rows = frame->count * step->rows};
@@ -216,6 +233,7 @@ static void write_step(eg__c_export *x, const eg__step *step, const eg__c_frame 
     else if (eg__c_is_synapses(step)) write_synapses(&w);
     else if (eg__step_is_attention(step)) write_attention(&w);
     else if (step->run == eg__run_rotary) write_rotary(&w);
+    else if (eg__step_is_conv(step)) write_conv(&w);
     else write_rows(&w);
 }
 

@@ -239,6 +239,8 @@ static bool count_fits(eg__op_id op, size_t count) {
     case EG__GRAPH_scatter:
     case EG__GRAPH_binary:
     case EG__GRAPH_matmul:
+    case EG__GRAPH_conv:
+    case EG__GRAPH_conv_dw:
     case EG__GRAPH_carry:
     case EG__GRAPH_step:
     case EG__GRAPH_stack:

@@ -286,6 +286,8 @@ static void list_tensors(const eg_model *model, tensor_list *list) {
 
 eg_status eg_model_save(const eg_model *model, const char *path, eg_error *error) {
     if (!model || !path) return eg__fail(error, EG_ERR_ARGUMENT, "no model or no path");
+    if (model->close)
+        return eg__fail(error, EG_ERR_ARGUMENT, "the numbers are in a file: eg_model_widen first");
     char *config;
     eg_status status = eg__model_config_write(model, &config, error);
     if (status) return status;

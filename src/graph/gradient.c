@@ -78,6 +78,7 @@ static bool is_kept(const eg__node *node) {
     case EG__GRAPH_reduce:
     case EG__GRAPH_synapses:
     case EG__GRAPH_attention:
+    case EG__GRAPH_conv:
     case EG__GRAPH_scatter: return true;
     default: return false;
     }

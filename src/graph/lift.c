@@ -69,6 +69,8 @@ bool eg__lift_can(const eg__lift *lift, uint32_t id) {
         for (unsigned i = 1; i < 7; i++)
             if (eg__old(lift->r, eg__old_input(lift->r, id, i))->scan) return false;
         return node->rank < EG_RANK_MAX;
+    case EG__GRAPH_conv: /* the samples of all steps meet the same filters */
+        return node->rank < EG_RANK_MAX && !eg__old(lift->r, eg__old_input(lift->r, id, 1))->scan;
     case EG__GRAPH_matmul: /* rows of all steps meet one right side */
         return node->rank < EG_RANK_MAX && !node->attributes.index[0] &&
                !eg__old(lift->r, eg__old_input(lift->r, id, 1))->scan;
@@ -86,6 +88,16 @@ static eg_node widen(eg_graph *g, eg_node x, unsigned rank) {
     return eg_reshape(g, x, rank, shape);
 }
 
+/* [T, B, ..] as [T B, ..], and back. */
+static eg_node build_conv(eg_graph *g, const eg__node *node, eg_node *in, const uint64_t *shape) {
+    const eg__node x = *eg__node_at(g, in[0]);
+    uint64_t samples[EG_RANK_MAX] = {x.shape[0] * x.shape[1]};
+    for (unsigned i = 1; i + 1 < x.rank; i++) samples[i] = x.shape[i + 1];
+    in[0] = eg_reshape(g, in[0], x.rank - 1, samples);
+    const eg_node y = eg__graph_add(g, node->op, node->kind, 2, in, &node->attributes, NULL);
+    return eg_reshape(g, y, node->rank + 1, shape);
+}
+
 static eg_node build(eg__lift *l, uint32_t id, eg_node *in) {
     eg_graph *g = l->r->to;
     const eg__node *node = eg__old(l->r, id);
@@ -99,6 +111,7 @@ static eg_node build(eg__lift *l, uint32_t id, eg_node *in) {
     switch (node->op) {
     case EG__GRAPH_reshape: return eg_reshape(g, in[0], node->rank + 1, shape);
     case EG__GRAPH_broadcast: return eg_broadcast(g, in[0], node->rank + 1, shape);
+    case EG__GRAPH_conv: return build_conv(g, node, in, shape);
     case EG__GRAPH_transpose:
         attributes.index[0] = 0;
         for (unsigned i = 0; i < node->rank; i++)

@@ -48,7 +48,7 @@ static size_t grain_of(const eg__step *step, size_t items) {
         step->run == eg__run_place || step->run == eg__run_append)
         return 0;
     const bool fast = product || step->run == eg__run_gemm_stored || eg__step_is_attention(step) ||
-                      step->run == eg__run_attention_cached;
+                      step->run == eg__run_attention_cached || eg__step_is_conv(step);
     double ns = (step->flops / (fast ? 60 : 6) + step->bytes / 20) / (double)items;
     size_t grain = ns * (double)items < 1 ? items : (size_t)(WORTH_NS / ns) + 1;
     if (product && !step->u.gemm.products) grain = eg__max(grain, eg__ceil_div(8, step->rows));

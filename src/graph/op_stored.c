@@ -92,6 +92,7 @@ void eg__lower_stored_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
         (eg__step_gemm){.n = n,
                         .k = k,
                         .stored = {.kernel = kernel,
+                                   .type = leaf->type,
                                    .row_bytes = row_bytes,
                                    .skip = (size_t)node->attributes.index[0] * row_bytes,
                                    .integers = integers && eg__stored_is_blocks(leaf->type)}};

@@ -26,7 +26,9 @@ static bool is_early(const eg__lift *l, uint32_t id) {
 static bool has_product(const eg__lift *l, uint32_t id) {
     const eg__node *node = eg__old(l->r, id);
     if (!node->scan || node->op == EG__GRAPH_step) return false;
-    if (node->op == EG__GRAPH_matmul || node->op == EG__GRAPH_synapses) return true;
+    if (node->op == EG__GRAPH_matmul || node->op == EG__GRAPH_synapses ||
+        node->op == EG__GRAPH_conv)
+        return true;
     for (unsigned i = 0; i < node->input_count; i++)
         if (has_product(l, eg__old_input(l->r, id, i))) return true;
     return false;
@@ -119,13 +121,15 @@ static eg_node rule(eg__rewrite *r, uint32_t id) {
     if (node->scan && node->op == EG__GRAPH_synapses)
         return is_early(lift, id) ? eg_scan_step(g, r->map[node->scan], eg__lift_node(lift, id))
                                   : (eg_node){0};
-    if (!node->scan || (!eg__is_add(node) && node->op != EG__GRAPH_matmul) ||
+    if (!node->scan ||
+        (!eg__is_add(node) && node->op != EG__GRAPH_matmul && node->op != EG__GRAPH_conv) ||
         eg__rewrite_in_sum(r, id))
         return (eg_node){0};
     if (is_early(lift, id)) { /* all of it leaves, unless something larger that contains it does */
         if (!has_product(lift, id)) return (eg_node){0};
         return eg_scan_step(g, r->map[node->scan], eg__lift_node(lift, id));
     }
+    if (node->op == EG__GRAPH_conv) return (eg_node){0};
     sum s = {.lift = lift, .scan = node->scan};
     if (!collect(&s, id, node->rank)) return (eg_node){0};
     bool product = s.split != 0;

@@ -85,6 +85,7 @@ typedef struct eg__step_gemm {
     struct eg__step_stored_side {
         eg__stored_function *kernel; /* NULL = no such */
         size_t row_bytes, skip;      /* of a row; and to the first one */
+        eg_type type;
         bool integers;
     } stored;
     size_t chunk; /* items are so many columns each, of all rows; 0 = items are rows */
@@ -185,6 +186,12 @@ typedef struct eg__step_rotary {
     bool has_list, has_offset, interleaved, back;
 } eg__step_rotary;
 
+/* operands: x, the filters (or the gradient of the result), out; the frame's items are those of the kernels */
+typedef struct eg__step_conv {
+    eg__conv_shape shape;
+    size_t samples;
+} eg__step_conv;
+
 /* operands: from, the row (i32), to */
 typedef struct eg__step_place {
     size_t limit; /* the last row that it may begin at */
@@ -224,6 +231,7 @@ struct eg__step {
         eg__step_attention_cached attention_cached;
         eg__step_append append;
         eg__step_rotary rotary;
+        eg__step_conv conv;
         eg__step_place place;
         eg__step_scan scan;
     } u;
@@ -234,8 +242,8 @@ eg__step_function eg__run_fused, eg__run_gemm, eg__run_gemm_turned, eg__run_pack
     eg__run_softmax, eg__run_norm, eg__run_rms_norm, eg__run_argmax, eg__run_gather,
     eg__run_scatter, eg__run_dropout, eg__run_synapses, eg__run_synapses_dv, eg__run_synapses_dp,
     eg__run_attention, eg__run_attention_dq, eg__run_attention_dkv, eg__run_attention_cached,
-    eg__run_append, eg__run_rotary, eg__run_place, eg__run_gemm_stored, eg__run_gather_stored,
-    eg__run_scan;
+    eg__run_append, eg__run_rotary, eg__run_conv, eg__run_conv_dw, eg__run_place,
+    eg__run_gemm_stored, eg__run_gather_stored, eg__run_scan;
 
 /* Runs a list of steps, each over all its items, on the threads of the run. */
 void eg__steps_run(const eg__run *run, const eg__step *steps, size_t count);
@@ -258,6 +266,9 @@ size_t eg__stored_step_scratch(const eg__step *step, size_t length);
 static inline bool eg__step_is_attention(const eg__step *step) {
     return step->run == eg__run_attention || step->run == eg__run_attention_dq ||
            step->run == eg__run_attention_dkv;
+}
+static inline bool eg__step_is_conv(const eg__step *step) {
+    return step->run == eg__run_conv || step->run == eg__run_conv_dw;
 }
 /* Floats of scratch memory that one thread needs for `step`. */
 size_t eg__step_scratch(const eg__step *step, size_t length);

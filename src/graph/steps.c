@@ -490,6 +490,8 @@ size_t eg__step_scratch(const eg__step *step, size_t length) {
         return eg__attention_scratch(step->u.attention_cached.args.f32.d,
                                      step->u.attention_cached.args.f32.dv);
     if (step->run == eg__run_rotary) return eg__rotary_scratch(step->u.rotary.d);
+    if (step->run == eg__run_conv) return eg__conv_scratch(&step->u.conv.shape);
+    if (step->run == eg__run_conv_dw) return eg__conv_dw_scratch(&step->u.conv.shape);
     if (step->run == eg__run_gemm_small) return eg__small_step_scratch(step, length);
     if (step->run == eg__run_gemm_stored) return eg__stored_step_scratch(step, length);
     if (step->run != eg__run_gemm) return 0;

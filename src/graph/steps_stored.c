@@ -38,7 +38,8 @@ void eg__run_gemm_stored(const eg__step *step, const eg__frame *frame) {
 size_t eg__stored_step_scratch(const eg__step *step, size_t length) {
     const eg__step_gemm *g = &step->u.gemm;
     const size_t m = g->chunk ? step->rows : eg__step_items(step, length) * step->rows;
-    return eg__ceil_div(eg__stored_scratch(g->stored.integers, m, g->k), sizeof(float));
+    return eg__ceil_div(eg__stored_scratch(g->stored.type, g->stored.integers, m, g->k),
+                        sizeof(float));
 }
 
 void eg__run_gather_stored(const eg__step *step, const eg__frame *frame) {

@@ -112,6 +112,9 @@ static int through(clock *c, uint32_t id, unsigned input, int axis) {
             c->axis[eg__lower_input(c->l, id, 7 - input)] == 1)
             return -1;
         break;
+    case EG__GRAPH_conv: /* samples are apart */
+        if (input == 0 && axis == 0) return 0;
+        break;
     case EG__GRAPH_stored_matmul:
     case EG__GRAPH_small_matmul:
         if (input == 0 && axis + 1 < (int)x->rank) return axis;
@@ -152,6 +155,7 @@ static int back(const clock *c, uint32_t id, unsigned input) {
         return input == 1 && x->rank > 2 && x->rank == node->rank ? 0 : -1;
     case EG__GRAPH_stored_matmul:
     case EG__GRAPH_small_matmul: return input == 0 && x->rank > 1 ? 0 : -1;
+    case EG__GRAPH_conv: return input == 0 ? 0 : -1;
     case EG__GRAPH_stored_gather:
     case EG__GRAPH_gather: return input == 1 ? 0 : -1;
     case EG__GRAPH_synapses:

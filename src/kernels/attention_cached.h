@@ -57,6 +57,11 @@ typedef struct eg__attention_cached_f32_args {
 /* So many rows or fewer read numbers where they lie; for more, they are widened first. */
 enum { EG__ATTENTION_FEW = 8 };
 
+/* Keys that rows meet at once: those of one query see the same ones. */
+static inline size_t eg__attention_cached_step(const eg__attention_f32_args *a) {
+    return a->queries == 1 ? EG__ATTENTION_KEYS : eg__attention_step(a);
+}
+
 /* The slot of a position and, from it on, the positions before `end` that lie behind one another. None where the
  * page is not there: then they are to be left out. */
 typedef struct eg__kv_piece {

@@ -1,5 +1,5 @@
-/* attention_cached_f32 for any vector width: included by attention_cached_f32_<isa>.c after its simd header and
- * vf_load_i8. A few rows (a word of a decoder, all heads that share keys) read numbers where they lie, each
+/* attention_cached_f32 for any vector width: included by attention_cached_f32_<isa>.c after its simd header,
+ * vf_load_i8 and vf_sums. A few rows (a word of a decoder, all heads that share keys) read numbers where they lie, each
  * once for four of them; for many, a block of keys is widened and packed as attention_f32 does. */
 #include "kernels/attention_online.h"
 
@@ -26,6 +26,30 @@ INLINE const char *piece_row(const piece *p, size_t i) {
 }
 
 /* ---- few rows: scores */
+
+/* Sums across vectors, four at once: of four rows, or of four keys. */
+INLINE void scores_store(const int m, const int keys, float *s, size_t n, vf sum[4][4]) {
+    float four[4];
+    if (m == 4) EACH_VECTOR(keys) {
+            vf_sums(sum[0][l], sum[1][l], sum[2][l], sum[3][l], four);
+            for (size_t k = 0; (size_t)l < n && k < 4; k++) s[k * KEYS + (size_t)l] = four[k];
+        }
+    UNROLL
+    for (int k = 0; m < 4 && k < m; k++) { /* four keys */
+        vf_sums(sum[k][0], sum[k][1], sum[k][2], sum[k][3], four);
+        memcpy(s + (size_t)k * KEYS, four, n * sizeof *four);
+    }
+}
+
+INLINE void scores_add(const int m, const int keys, const work *w, const float *q, const vf *x,
+                       vf sum[4][4]) {
+    UNROLL
+    for (int k = 0; k < m; k++) {
+        const vf left = vf_load(q + (size_t)k * w->d_wide);
+        EACH_VECTOR(keys) sum[k][l] = vf_fma(left, x[l], sum[k][l]);
+    }
+}
+
 INLINE void scores_of(const eg_type type, const int m, const int keys, const work *w, size_t r,
                       const piece *p) {
     const size_t d = w->a->d, whole = d - d % VF_N;
@@ -36,19 +60,16 @@ INLINE void scores_of(const eg_type type, const int m, const int keys, const wor
         for (int l = 0; l < keys; l++) row[l] = piece_row(p, eg__min(i + (size_t)l, p->count - 1));
         UNROLL
         for (int k = 0; k < m; k++) EACH_VECTOR(keys) sum[k][l] = vf_zero();
-        for (size_t c = 0; c < d; c += VF_N) {
-            EACH_VECTOR(keys)
-            x[l] = c < whole ? numbers(type, row[l], c) : numbers_part(type, row[l], c, d - c);
-            UNROLL
-            for (int k = 0; k < m; k++) {
-                const vf left = vf_load(q + (size_t)k * w->d_wide + c);
-                EACH_VECTOR(keys) sum[k][l] = vf_fma(left, x[l], sum[k][l]);
-            }
+        for (size_t c = 0; c < whole; c += VF_N) {
+            EACH_VECTOR(keys) x[l] = numbers(type, row[l], c);
+            scores_add(m, keys, w, q + c, x, sum);
         }
-        UNROLL
-        for (int k = 0; k < m; k++)
-            for (int l = 0; l < keys && i + (size_t)l < p->count; l++)
-                w->s[(r + (size_t)k) * KEYS + p->at + i + (size_t)l] = vf_sum(sum[k][l]);
+        if (whole < d) {
+            EACH_VECTOR(keys) x[l] = numbers_part(type, row[l], whole, d - whole);
+            scores_add(m, keys, w, q + whole, x, sum);
+        }
+        scores_store(m, keys, w->s + r * KEYS + p->at + i, eg__min((size_t)keys, p->count - i),
+                     sum);
     }
 }
 INLINE void scores_typed(const eg_type type, const work *w, const piece *p) {
@@ -181,7 +202,7 @@ static size_t count_there(const eg__attention_cached_f32_args *a, size_t sample,
 }
 
 static void item_run(const eg__attention_cached_f32_args *a, work *w) {
-    const size_t end = w->b.to[w->b.rows - 1], step = eg__attention_step(&a->f32);
+    const size_t end = w->b.to[w->b.rows - 1], step = eg__attention_cached_step(&a->f32);
     for (size_t key = w->b.from[0]; key < end;) {
         const size_t limit = eg__min(end, key + step);
         const reading x = {a, key, count_there(a, w->b.sample, key, limit)};

@@ -97,10 +97,10 @@ static eg__fused_instruction join(const eg__fused_instruction *first,
         if (pairs[i].first == first->op && pairs[i].second == second->op)
             return (eg__fused_instruction){pairs[i].joined, second->out, first->a, first->b,
                                            first->c};
-    /* (b - a) * c + a, whichever factor the difference is */
+    /* (b - a) * c + a, whichever factor the difference is, unless it has taken the place of a */
     const bool left = second->a == first->out;
     if (first->op == EG__FUSED_SUB && second->op == EG__FUSED_FMA && second->c == first->b &&
-        second->a != second->b)
+        second->c != first->out && second->a != second->b)
         return (eg__fused_instruction){EG__FUSED_LERP, second->out, first->b, first->a,
                                        left ? second->b : second->a};
     return (eg__fused_instruction){EG__FUSED_COUNT, 0, 0, 0, 0};

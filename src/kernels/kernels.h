@@ -6,6 +6,7 @@
 #include "chip/chip.h"
 #include "kernels/attention.h"
 #include "kernels/attention_cached.h"
+#include "kernels/conv.h"
 #include "kernels/fused.h"
 #include "kernels/gemm.h"
 #include "kernels/rows.h"
@@ -37,6 +38,9 @@ typedef void eg__attention_dq_f32_function(const eg__attention_f32_args *args);
 typedef void eg__attention_dkv_f32_function(const eg__attention_f32_args *args);
 typedef void eg__attention_cached_f32_function(const eg__attention_cached_f32_args *args);
 typedef void eg__rotary_f32_function(const eg__rotary_f32_args *args);
+typedef void eg__unfold_f32_function(const eg__unfold_f32_args *args);
+typedef void eg__depthwise_f32_function(const eg__depthwise_f32_args *args);
+typedef void eg__depthwise_dw_f32_function(const eg__depthwise_dw_f32_args *args);
 typedef void eg__gemm_small_function(const eg__gemm_small_args *args);
 typedef eg__gemm_small_function eg__gemm_f16_function, eg__gemm_bf16_function, eg__gemm_i8_function,
     eg__gemm_i4_function, eg__gemm_i8i8_function, eg__gemm_i4i8_function;

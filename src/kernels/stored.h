@@ -51,10 +51,20 @@ enum { EG__STORED_CHUNK = 96 };
 void eg__stored_quantize(const float *x, int8_t values[EG__BLOCK],
                          float *scale); /* the definition */
 
-/* What kernels keep in `scratch`: rows of A as integers, then a chunk of W. Up to EG__STORED_FEW rows are
- * multiplied with W as it lies; for more of them a chunk is brought into the order that kernels of packed
- * matrices like, f32 or bytes. */
-enum { EG__STORED_FEW = 8 };
+/* Few rows are multiplied with W as it lies. For more of them a chunk of W is brought into the order that
+ * kernels of packed matrices like, f32 or bytes, which pays the sooner the more it costs to widen it. */
+static inline size_t eg__stored_few(eg_type type, bool integers) {
+    return integers ? 4 : eg__stored_is_blocks(type) ? 8 : SIZE_MAX;
+}
+
+/* What kernels keep in `scratch`: rows of A as integers, and a chunk of W as bytes, with a scale for each
+ * block and column; or a chunk of W as f32, some of the numbers of its rows at a time, and as much of A,
+ * where its rows would fight for the same places of a cache. */
+enum { EG__STORED_DEPTH = 512, EG__STORED_COPY = EG__STORED_DEPTH + 16 };
+static inline bool eg__stored_copies(size_t a_stride) { return a_stride % 256 == 0; }
+static inline size_t eg__stored_panels(size_t k) {
+    return sizeof(float) * EG__STORED_CHUNK * (k < EG__STORED_DEPTH ? k : EG__STORED_DEPTH);
+}
 typedef struct eg__stored_rows {
     int8_t *values; /* [m][depth] */
     float *scale;   /* [m][blocks] */
@@ -65,14 +75,12 @@ static inline size_t eg__stored_lines(size_t bytes) { return (bytes + 63) / 64 *
 static inline size_t eg__stored_rows_bytes(size_t m, size_t k) {
     return m * eg__stored_lines(k) + 2 * eg__stored_lines(m * (k / EG__BLOCK) * 4);
 }
-static inline size_t eg__stored_scratch(bool integers, size_t m, size_t k) {
+static inline size_t eg__stored_scratch(eg_type type, bool integers, size_t m, size_t k) {
     const size_t rows = integers ? eg__stored_rows_bytes(m, k) : 0;
-    if (m <= EG__STORED_FEW) return rows;
-    /* bytes, and a scale for each block and column */
-    const size_t panels = integers ? EG__STORED_CHUNK * (eg__stored_lines(k) + k / EG__BLOCK * 4)
-                                   : EG__STORED_CHUNK * k * sizeof(float);
-    return rows + eg__stored_lines(panels) +
-           sizeof(float) * eg__gemm_scratch(m, EG__STORED_CHUNK, k);
+    if (m <= eg__stored_few(type, integers)) return rows;
+    if (integers) return rows + EG__STORED_CHUNK * (k + k / EG__BLOCK * sizeof(float));
+    return eg__stored_panels(k) +
+           sizeof(float) * EG__STORED_COPY * (m < EG__GEMM_ROWS ? m : EG__GEMM_ROWS);
 }
 static inline eg__stored_rows eg__stored_rows_at(void *scratch, size_t m, size_t k) {
     const size_t depth = eg__stored_lines(k), blocks = k / EG__BLOCK;

@@ -25,7 +25,7 @@ static eg_status build(void *user, eg_graph *graph, const uint64_t *dimensions, 
     /* decoders look back only, so that what fills a text up is never seen */
     const eg_model_options how = {.time = dimensions[0],
                                   .hidden = 1,
-                                  .in_place = 1,
+                                  .in_place = e->model->transformer->family != EG__BERT,
                                   .lengths = e->model->transformer->family == EG__BERT};
     eg_model_nodes nodes;
     eg_status status = eg_model_build(e->model, graph, &how, &nodes, error);

@@ -2,6 +2,7 @@
  *
  * A chunk has one of few sizes, so that few programs are compiled; what a chunk lacks stands in front of
  * it, is written nowhere and looked at by nobody. */
+#include "elegans/cache.h"
 #include "elegans/generate.h"
 #include "nn/transformer.h"
 
@@ -21,18 +22,19 @@ typedef struct shared {
     eg_model *model;
     size_t users;
     eg_generator_options how;
-    uint64_t slots;
+    uint64_t slots, page_count; /* of all texts, and pages of one */
+    eg_pages *pool;
     size_t sizes[SIZES]; /* ascending, the first is 1 */
     chunk chunks[SIZES];
     eg_weights *weights;
-    int32_t *pages;
-    int32_t length; /* of the text that is running, new tokens included */
+    int32_t *pages; /* of the text that is running */
+    int32_t length; /* and its tokens, new ones included */
     uint64_t weight_bytes, token_bytes, cache_bytes;
 } shared;
 
 struct eg_generator {
     shared *shared;
-    uint64_t length;
+    eg_sequence *sequence;
 };
 
 /* ---- programs */
@@ -50,6 +52,7 @@ static eg_status compile(shared *s, size_t size, eg_program **out, eg_error *err
                                        .last = true,
                                        .slots = s->slots,
                                        .page = PAGE,
+                                       .pages = s->page_count,
                                        .cache = s->how.cache};
     eg__transformer_nodes nodes = {0};
     eg_graph *g = NULL;
@@ -62,14 +65,13 @@ static eg_status compile(shared *s, size_t size, eg_program **out, eg_error *err
 }
 
 static eg_status bind(shared *s, chunk *c, size_t size, eg_error *error) {
-    const uint64_t pages = s->slots / PAGE;
     const struct {
         const char *name;
         eg_tensor tensor;
     } inputs[] = {{"tokens", {EG_I32, 2, {1, size}, c->tokens}},
                   {"positions", {EG_I32, 2, {1, size}, c->positions}},
                   {"slots", {EG_I32, 2, {1, size}, c->slots}},
-                  {"pages", {EG_I32, 2, {1, pages}, s->pages}},
+                  {"pages", {EG_I32, 2, {1, s->page_count}, s->pages}},
                   {"lengths", {EG_I32, 1, {1}, &s->length}}};
     eg_status status = eg_model_bind(s->model, c->instance, error);
     for (size_t i = 0; !status && i < sizeof inputs / sizeof *inputs; i++)
@@ -127,6 +129,7 @@ static void release(shared *s) {
     eg__memory *memory = s->model->memory;
     for (size_t i = SIZES; i-- > 0;) close_chunk(s->model, &s->chunks[i]);
     eg_weights_destroy(s->weights);
+    eg_pages_destroy(s->pool);
     eg__memory_give(memory, s->pages);
     eg__memory_give(memory, s);
 }
@@ -152,20 +155,34 @@ static eg_status check(const eg_model *model, eg_generator_options *how, eg_erro
     return EG_OK;
 }
 
+/* With a window, pages before it are used again: what is needed is the window, a chunk, and a page that
+ * each of them has begun. */
+static uint64_t pages_of_all(const shared *s) {
+    const uint64_t window = s->model->transformer->window;
+    uint64_t each = s->page_count;
+    if (window) {
+        const uint64_t seen = eg__ceil_div((size_t)(window + s->how.chunk), PAGE) + 1;
+        if (seen < each) each = seen;
+    }
+    return each * s->how.sequences;
+}
+
 static eg_status create_shared(eg_model *model, const eg_generator_options *how, shared **out,
                                eg_error *error) {
     eg_error reason = {EG_ERR_MEMORY, ""};
     shared *s = eg__memory_take_zeroed(model->memory, EG_TAG_PROGRAM, sizeof *s, &reason);
     if (!s) return eg__fail(error, reason.status, "%s", reason.message);
     *s = (shared){.model = model, .users = 1, .how = *how};
-    s->slots = eg__round_up((size_t)how->context, PAGE);
-    const size_t pages = (size_t)(s->slots / PAGE);
+    s->page_count = eg__ceil_div((size_t)how->context, PAGE);
+    const uint64_t all = pages_of_all(s);
     for (size_t i = SIZES, size = (size_t)how->chunk; i-- > 0; size = (size + 3) / 4)
         s->sizes[i] = i ? size : 1;
-    s->pages = eg__memory_take_array(model->memory, EG_TAG_PROGRAM, pages, sizeof *s->pages,
-                                     &reason);
+    s->slots = all * PAGE;
+    s->pages = eg__memory_take_array(model->memory, EG_TAG_PROGRAM, (size_t)s->page_count,
+                                     sizeof *s->pages, &reason);
     eg_status status = s->pages ? EG_OK : eg__fail(error, reason.status, "%s", reason.message);
-    for (size_t i = 0; !status && i < pages; i++) s->pages[i] = (int32_t)i;
+    const eg_pages_options pool = {all, PAGE, model->transformer->window};
+    if (!status) status = eg_pages_create(model->context, &pool, &s->pool, error);
     if (!status) status = open_chunk(s, 0, error);
     if (!status) count_bytes(s);
     if (status) release(s);
@@ -184,14 +201,60 @@ eg_status eg_generator_create(eg_model *model, const eg_generator_options *optio
     eg_generator *g = eg__memory_take_zeroed(model->memory, EG_TAG_PROGRAM, sizeof *g, &reason);
     if (!g) return eg__fail(error, reason.status, "%s", reason.message);
     status = create_shared(model, &how, &g->shared, error);
+    if (!status) {
+        status = eg_sequence_begin(g->shared->pool, &g->sequence, error);
+        if (status) release(g->shared);
+    }
     if (status) eg__memory_give(model->memory, g);
     else *out = g;
     return status;
 }
 
+/* Rows of all caches, from slots to slots. */
+static eg_status copy_slots(shared *s, const eg_slots_copy *copy, eg_error *error) {
+    const size_t row = (size_t)(s->token_bytes / (2 * (uint64_t)s->model->transformer->layers));
+    const char *name;
+    for (size_t i = 0;
+         copy->count && (name = eg_program_leaf(s->chunks[0].program, EG_LEAF_STATE, i, NULL));
+         i++) {
+        eg_tensor cache;
+        eg_status status = eg_instance_state(s->chunks[0].instance, name, &cache, error);
+        if (status) return status;
+        memmove((char *)cache.data + (size_t)copy->to * row,
+                (const char *)cache.data + (size_t)copy->from * row, (size_t)copy->count * row);
+    }
+    return EG_OK;
+}
+
+eg_status eg_generator_fork(eg_generator *g, eg_generator **out, eg_error *error) {
+    if (!g || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no generator or no place");
+    *out = NULL;
+    shared *s = g->shared;
+    if (s->users == s->how.sequences)
+        return eg__fail(error, EG_ERR_BUDGET, "%zu texts share the cache, which is for %llu",
+                        s->users, (unsigned long long)s->how.sequences);
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    eg_generator *fresh =
+        eg__memory_take_zeroed(s->model->memory, EG_TAG_PROGRAM, sizeof *fresh, &reason);
+    if (!fresh) return eg__fail(error, reason.status, "%s", reason.message);
+    eg_slots_copy copy;
+    fresh->shared = s;
+    eg_status status = eg_sequence_fork(g->sequence, &fresh->sequence, &copy, error);
+    if (!status) status = copy_slots(s, &copy, error);
+    if (status) {
+        eg_sequence_end(fresh->sequence);
+        eg__memory_give(s->model->memory, fresh);
+        return status;
+    }
+    s->users++;
+    *out = fresh;
+    return EG_OK;
+}
+
 void eg_generator_destroy(eg_generator *g) {
     if (!g) return;
     eg__memory *memory = g->shared->model->memory;
+    eg_sequence_end(g->sequence);
     release(g->shared);
     eg__memory_give(memory, g);
 }
@@ -211,16 +274,16 @@ static eg_status run_chunk(eg_generator *g, size_t index, const uint32_t *tokens
     shared *s = g->shared;
     chunk *c = &s->chunks[index];
     const size_t size = s->sizes[index], empty = size - count;
+    const uint64_t before = eg_sequence_length(g->sequence);
     for (size_t i = 0; i < size; i++) {
-        const uint64_t at = i < empty ? 0 : g->length + i - empty;
         c->tokens[i] = i < empty ? 0 : (int32_t)tokens[i - empty];
-        c->positions[i] = (int32_t)at;
-        c->slots[i] = i < empty ? -1 : (int32_t)at;
+        c->positions[i] = i < empty ? 0 : (int32_t)(before + i - empty);
+        c->slots[i] = -1;
     }
-    s->length = (int32_t)(g->length + count);
-    eg_status status = eg_run(c->instance, NULL, error);
-    if (!status) g->length += count;
-    return status;
+    eg_status status = eg_sequence_extend(g->sequence, count, c->slots + empty, error);
+    if (!status) status = eg_sequence_pages(g->sequence, s->page_count, s->pages, error);
+    s->length = (int32_t)(before + count);
+    return status ? status : eg_run(c->instance, NULL, error);
 }
 
 eg_status eg_generator_prepare(eg_generator *g, size_t count, eg_error *error) {
@@ -239,11 +302,11 @@ eg_status eg_generator_feed(eg_generator *g, const uint32_t *tokens, size_t coun
     if (!g || !tokens || !count)
         return eg__fail(error, EG_ERR_ARGUMENT, "no generator or no tokens");
     shared *s = g->shared;
-    if (count > s->how.context - g->length)
+    const uint64_t before = eg_sequence_length(g->sequence);
+    if (count > s->how.context - before)
         return eg__fail(error, EG_ERR_BUDGET, "the context is full: %llu of %llu tokens, %zu more",
-                        (unsigned long long)g->length, (unsigned long long)s->how.context, count);
+                        (unsigned long long)before, (unsigned long long)s->how.context, count);
     eg_status status = eg__tokens_check(s->model->transformer, tokens, count, error);
-    const uint64_t before = g->length;
     size_t index = 0;
     while (!status && count) {
         index = choose(s, count);
@@ -253,22 +316,21 @@ eg_status eg_generator_feed(eg_generator *g, const uint32_t *tokens, size_t coun
         tokens += part;
         count -= part;
     }
-    if (status) g->length = before; /* what was written there is written again */
+    if (status) eg_generator_rewind(g, before, NULL); /* what was written is written again */
     else if (logits) *logits = s->chunks[index].y.data;
     return status;
 }
 
 eg_status eg_generator_rewind(eg_generator *g, uint64_t length, eg_error *error) {
-    if (!g || length > g->length)
-        return eg__fail(error, EG_ERR_ARGUMENT, "back to %llu tokens of %llu",
-                        (unsigned long long)length, (unsigned long long)(g ? g->length : 0));
-    g->length = length;
-    return EG_OK;
+    if (!g) return eg__fail(error, EG_ERR_ARGUMENT, "no generator");
+    eg_slots_copy copy;
+    eg_status status = eg_sequence_shrink(g->sequence, length, &copy, error);
+    return status ? status : copy_slots(g->shared, &copy, error);
 }
 
 void eg_generator_info_get(const eg_generator *g, eg_generator_info *out) {
     const shared *s = g->shared;
-    *out = (eg_generator_info){.length = g->length,
+    *out = (eg_generator_info){.length = eg_sequence_length(g->sequence),
                                .context = s->how.context,
                                .vocabulary = s->model->transformer->vocabulary,
                                .cache_bytes = s->cache_bytes,

@@ -183,6 +183,34 @@ eg_status eg_sequence_fork(eg_sequence *s, eg_sequence **out, eg_slots_copy *cop
     return EG_OK;
 }
 
+eg_status eg_sequence_shrink(eg_sequence *s, uint64_t length, eg_slots_copy *copy,
+                             eg_error *error) {
+    if (!s || !copy || length > s->length)
+        return eg__fail(error, EG_ERR_ARGUMENT, "shrink: no sequence, or it is shorter than %llu",
+                        (unsigned long long)length);
+    eg_pages *p = s->pages;
+    const size_t count = eg__ceil_div((size_t)length, p->page), rest = (size_t)length % p->page;
+    *copy = (eg_slots_copy){0};
+    const size_t sees = p->window && length > p->window ? (size_t)length - p->window : 0;
+    if (length && sees / p->page < s->given)
+        return eg__fail(error, EG_ERR_ARGUMENT, "pages of the first %zu tokens were given back",
+                        s->given * p->page);
+    const bool shared = rest && p->owners[s->list[count - 1]] > 1;
+    bool frees = false; /* what is given back can be taken at once */
+    for (size_t i = count; i < s->count; i++) frees = frees || p->owners[s->list[i]] == 1;
+    if (shared && !p->free_count && !frees) return full(p, 1, error);
+    while (s->count > count) page_give(p, s->list[--s->count]);
+    if (shared) {
+        const int32_t fresh = page_take(p), old = s->list[count - 1];
+        *copy = (eg_slots_copy){old * (int32_t)p->page, fresh * (int32_t)p->page, rest};
+        page_give(p, old);
+        s->list[count - 1] = fresh;
+    }
+    if (s->given > s->count) s->given = s->count;
+    s->length = (size_t)length;
+    return EG_OK;
+}
+
 eg_status eg_sequence_pages(const eg_sequence *s, uint64_t count, int32_t *out, eg_error *error) {
     if (!s || (count && !out))
         return eg__fail(error, EG_ERR_ARGUMENT, "pages: no sequence or no place");

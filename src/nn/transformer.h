@@ -54,6 +54,7 @@ typedef struct eg__transformer_wish {
     bool lengths;  /* an input "lengths": tokens of each sample */
     /* with a cache: inputs "positions", "slots", "pages" and "lengths" beside "tokens" */
     uint64_t slots, page; /* 0 = no cache */
+    uint64_t pages;       /* of one text, at most */
     eg_type cache;
 } eg__transformer_wish;
 typedef struct eg__transformer_nodes {

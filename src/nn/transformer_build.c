@@ -222,7 +222,7 @@ static void take_inputs(builder *b, eg__transformer_nodes *out) {
         out->lengths = b->lengths =
             eg_input(b->graph, "lengths", w->slots ? EG_I32 : EG_F32, 1, &w->batch);
     if (!w->slots) return;
-    const uint64_t table[] = {w->batch, w->slots / w->page};
+    const uint64_t table[] = {w->batch, w->pages};
     b->positions = eg_input(b->graph, "positions", EG_I32, 2, each);
     b->slots = eg_input(b->graph, "slots", EG_I32, 2, each);
     b->pages = eg_input(b->graph, "pages", EG_I32, 2, table);

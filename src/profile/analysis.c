@@ -50,7 +50,7 @@ void eg__facts_of(const eg_profile *p, eg__facts *f) {
     eg_program_info info;
     eg_program_info_get(p->subject.program, &info);
     f->working_set = (double)(info.arena_bytes + info.parameter_bytes + info.derived_bytes +
-                              info.constant_bytes + info.state_bytes);
+                              info.constant_bytes + info.state_bytes + info.cache_bytes);
 }
 
 /* ---- findings */

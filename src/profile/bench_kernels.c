@@ -26,6 +26,9 @@ typedef struct bench {
         eg__attention_f32_args attention;
         eg__attention_cached_f32_args cached;
         eg__rotary_f32_args rotary;
+        eg__unfold_f32_args unfold;
+        eg__depthwise_f32_args depthwise;
+        eg__depthwise_dw_f32_args depthwise_dw;
         eg__gemm_small_args small;
         eg__stored_args stored;
     } args;
@@ -137,6 +140,33 @@ static void prepare_cached(bench *b) {
     b->shape = "1 x 1024, 4 heads of 64, f16";
     b->flops = 4.0 * HEADS * KEYS * D;
     b->bytes = 2.0 * KEYS * (double)a.k.rows.size;
+}
+
+/* Planes of 56 x 56 and filters of 3 x 3: of 8 channels a block, of one plane all. */
+static void prepare_conv(bench *b) {
+    enum { SIDE = 56, TAPS = 9, CHANNELS = 8, BLOCK = 192 };
+    static const eg__conv_shape shape = {
+        .axis = {{SIDE, SIDE, 3, 1, 1, 1, 1}, {SIDE, SIDE, 3, 1, 1, 1, 1}},
+        .channels = 1,
+        .filters = 1,
+        .groups = 1};
+    float *scratch = b->out + SPACE / 8;
+    if (b->row->operation == EG__OP_unfold_f32) {
+        b->args.unfold = (eg__unfold_f32_args){
+            &shape, b->in, CHANNELS, SIDE, BLOCK, b->out, EG__PANEL, EG__PANEL * CHANNELS * TAPS};
+        b->shape = "192 of 56x56, 8 channels, 3x3";
+        b->bytes = 8.0 * CHANNELS * TAPS * BLOCK;
+        return;
+    }
+    if (b->row->operation == EG__OP_depthwise_f32)
+        b->args.depthwise =
+            (eg__depthwise_f32_args){&shape, b->in, b->in + SIDE * SIDE, b->out, scratch};
+    else
+        b->args.depthwise_dw =
+            (eg__depthwise_dw_f32_args){&shape, b->in, b->in + SIDE * SIDE, b->out, scratch};
+    b->shape = "56x56, 3x3";
+    b->flops = 2.0 * TAPS * SIDE * SIDE;
+    b->bytes = 8.0 * SIDE * SIDE;
 }
 
 /* Small numbers: the type, and 256 x 256 zeros, in groups of 128: no kernel's time depends on values. */
@@ -322,6 +352,9 @@ static void prepare(bench *b) {
     case EG__OP_attention_dq_f32:
     case EG__OP_attention_dkv_f32: prepare_attention(b); break;
     case EG__OP_attention_cached_f32: prepare_cached(b); break;
+    case EG__OP_unfold_f32:
+    case EG__OP_depthwise_f32:
+    case EG__OP_depthwise_dw_f32: prepare_conv(b); break;
     case EG__OP_rotary_f32:
         b->args.rotary = (eg__rotary_f32_args){.rows = ROWS,
                                                .heads = WIDE / 64,
@@ -398,6 +431,9 @@ static void run(void *job) {
     case EG__OP_attention_dkv_f32: f->attention_dkv_f32(&b->args.attention); break;
     case EG__OP_attention_cached_f32: f->attention_cached_f32(&b->args.cached); break;
     case EG__OP_rotary_f32: f->rotary_f32(&b->args.rotary); break;
+    case EG__OP_unfold_f32: f->unfold_f32(&b->args.unfold); break;
+    case EG__OP_depthwise_f32: f->depthwise_f32(&b->args.depthwise); break;
+    case EG__OP_depthwise_dw_f32: f->depthwise_dw_f32(&b->args.depthwise_dw); break;
     case EG__OP_gemm_f16: f->gemm_f16(&b->args.small); break;
     case EG__OP_gemm_bf16: f->gemm_bf16(&b->args.small); break;
     case EG__OP_gemm_i8: f->gemm_i8(&b->args.small); break;

@@ -94,7 +94,7 @@ static void item_run(cached *x, size_t item) {
         eg__cache_copy_row(x->w, row_at(x, Q, r, f->d), x->q + floats(r * x->wide), f->d, x->lanes);
     const size_t from = eg__attention_sees(f, f->keys, x->first / x->group).from;
     const size_t to = eg__attention_sees(f, f->keys, (x->first + x->rows - 1) / x->group).to;
-    const size_t step = eg__attention_step(f);
+    const size_t step = eg__attention_cached_step(f);
     for (size_t page = from / x->a->page; page * x->a->page < to; page++)
         eg__cache_read(x->w, x->at[PAGES] + floats(x->sample * x->a->pages_row + page), 1);
     for (size_t key = from; key < to; key += step) {

@@ -76,6 +76,8 @@ static const struct {
     {eg__run_attention_cached, eg__cache_step_attention_cached},
     {eg__run_append, eg__cache_step_append},
     {eg__run_rotary, eg__cache_step_rotary},
+    {eg__run_conv, eg__cache_step_conv},
+    {eg__run_conv_dw, eg__cache_step_conv_dw},
     {eg__run_place, eg__cache_step_place},
     {eg__run_widen, eg__cache_step_widen},
     {eg__run_gemm_stored, eg__cache_step_gemm_stored},

@@ -81,6 +81,6 @@ eg__cache_step eg__cache_step_fused, eg__cache_step_gemm, eg__cache_step_gemm_tu
     eg__cache_step_dropout, eg__cache_step_synapses, eg__cache_step_place,
     eg__cache_step_gemm_small, eg__cache_step_attention, eg__cache_step_attention_cached,
     eg__cache_step_append, eg__cache_step_rotary, eg__cache_step_widen, eg__cache_step_gemm_stored,
-    eg__cache_step_gather_stored;
+    eg__cache_step_gather_stored, eg__cache_step_conv, eg__cache_step_conv_dw;
 
 #endif

@@ -57,6 +57,8 @@ static eg_kind kind_of(const eg_step_info *step) {
                  {"attention_dq", EG_KIND_GEMM},
                  {"attention_dkv", EG_KIND_GEMM},
                  {"attention_cached", EG_KIND_GEMM},
+                 {"conv", EG_KIND_GEMM},
+                 {"conv_dw", EG_KIND_GEMM},
                  {"synapses", EG_KIND_SYNAPSES},
                  {"synapses_dv", EG_KIND_SYNAPSES},
                  {"synapses_dp", EG_KIND_SYNAPSES},
@@ -79,7 +81,8 @@ static eg_kind kind_of(const eg_step_info *step) {
 }
 
 static void split(const eg_step_info *step, eg_step_cost *cost) {
-    if (strncmp(step->kernel, "attention", 9) == 0) { /* products, nearly all of it */
+    if (strncmp(step->kernel, "attention", 9) == 0 || strncmp(step->kernel, "conv", 4) == 0) {
+        /* products, nearly all of it */
         cost->product = step->flops;
         return;
     }

@@ -41,10 +41,10 @@ static eg_status plan(point *p, eg_error *error) {
     const eg_program *program = subject.program;
     eg_program_info_get(program, &info);
     const double parameters = (double)info.parameter_bytes + (double)info.derived_bytes;
-    const double values = (double)info.arena_bytes + (double)info.state_bytes +
-                          (double)info.constant_bytes + (double)info.scratch_bytes * p->threads +
-                          plan_leaves(program, EG_LEAF_INPUT) +
-                          plan_leaves(program, EG_LEAF_OUTPUT);
+    const double values =
+        (double)info.arena_bytes + (double)info.state_bytes + (double)info.cache_bytes +
+        (double)info.constant_bytes + (double)info.scratch_bytes * p->threads +
+        plan_leaves(program, EG_LEAF_INPUT) + plan_leaves(program, EG_LEAF_OUTPUT);
     p->costs = eg__memory_take_array(p->grid->memory, EG_TAG_MEASURE, info.steps + 1,
                                      sizeof *p->costs, &reason);
     status = p->costs ? eg_program_costs(program, p->costs, &p->count, error)

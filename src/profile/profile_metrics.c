@@ -97,7 +97,7 @@ static void set_compute(eg_profile *p) {
     else none(p, EG_PROFILE_compute_efficiency, "the FMA peak was not measured");
     /* what a run touches: weights, values, states */
     const uint64_t touched = info.arena_bytes + info.parameter_bytes + info.derived_bytes +
-                             info.constant_bytes + info.state_bytes;
+                             info.constant_bytes + info.state_bytes + info.cache_bytes;
     const eg_chip *chip = &p->context->chip;
     const eg_metric *level = touched <= chip->kinds[0].l1d_bytes  ? one ? &c->l1_one : &c->l1_all
                              : touched <= chip->kinds[0].l2_bytes ? one ? &c->l2_one : &c->l2_all

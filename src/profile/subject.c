@@ -1,13 +1,20 @@
 /* A model compiled for a batch and a length, with inputs of no meaning. */
 #include "profile/subject.h"
-#include "nn/model.h"
+#include "nn/transformer.h"
 
 #include <string.h>
 
 static eg_status build(void *user, eg_graph *graph, const uint64_t *dimensions,
                        size_t dimension_count, eg_output *outputs, size_t room, size_t *count,
                        eg_error *error) {
-    const eg_model_options how = {.batch = dimensions[0], .time = dimensions[1], .spans = 1};
+    const eg_model *model = user;
+    eg_model_info info;
+    eg_model_info_get(model, &info);
+    /* as generators and embedders run it */
+    const eg_model_options how = {.batch = dimensions[0],
+                                  .time = dimensions[1],
+                                  .spans = 1,
+                                  .in_place = info.kind == EG_MODEL_DECODER};
     eg_model_nodes nodes = {0};
     (void)dimension_count;
     (void)room;
@@ -34,10 +41,22 @@ eg_status eg__subject_instance(eg__subject *s, eg_instance **out, eg_error *erro
     return eg_session_instance(s->session, s->dimensions, 2, out, error);
 }
 
-static eg_status bind_inputs(eg__subject *s, eg_error *error) {
+static void fill(const char *name, const eg_model *model, size_t elements, eg_tensor *tensor) {
+    const bool spans = strcmp(name, "timespans") == 0;
+    for (size_t k = 0; k < elements; k++) {
+        if (tensor->type == EG_I32) /* tokens */
+            ((int32_t *)tensor->data)[k] = (int32_t)(k * 31 % model->transformer->vocabulary);
+        else ((float *)tensor->data)[k] = spans ? 1 : (float)(k % 31) / 16 - 1;
+    }
+}
+
+static eg_status bind_inputs(eg__subject *s, const eg_model *model, eg_error *error) {
     const char *name;
     eg_tensor like;
+    eg_status bound = eg_model_bind(model, s->instance, error);
+    if (bound) return bound;
     for (size_t i = 0; (name = eg_program_leaf(s->program, EG_LEAF_INPUT, i, &like)); i++) {
+        if (eg__model_parameter(model, name)) continue; /* in a file */
         eg_tensor *tensor = &s->inputs[s->input_count];
         eg_status status =
             eg_tensor_create(s->context, like.type, like.rank, like.shape, tensor, error);
@@ -45,9 +64,7 @@ static eg_status bind_inputs(eg__subject *s, eg_error *error) {
         s->input_count++;
         size_t elements = 1;
         for (unsigned k = 0; k < like.rank; k++) elements *= (size_t)like.shape[k];
-        float *values = tensor->data;
-        const bool spans = strcmp(name, "timespans") == 0;
-        for (size_t k = 0; k < elements; k++) values[k] = spans ? 1 : (float)(k % 31) / 16 - 1;
+        fill(name, model, elements, tensor);
         status = eg_instance_bind(s->instance, name, tensor, error);
         if (status) return status;
     }
@@ -60,7 +77,7 @@ eg_status eg__subject_prepare(eg__subject *s, eg_model *model, eg_error *error) 
     eg_status status = eg_session_weights(s->session, &weights, error);
     if (!status) status = eg_model_weights(model, weights, error);
     if (!status) status = eg__subject_instance(s, &s->instance, error);
-    if (!status) status = bind_inputs(s, error);
+    if (!status) status = bind_inputs(s, model, error);
     if (!status) status = eg_instance_output(s->instance, "y", &y, error);
     return status;
 }

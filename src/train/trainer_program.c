@@ -97,7 +97,8 @@ uint64_t eg__train_bytes(const eg_trainer *t, uint64_t batches) {
         eg_program_info info;
         if (!programs[i]) continue;
         eg_program_info_get(programs[i], &info);
-        bytes += info.arena_bytes + info.derived_bytes + info.state_bytes + info.constant_bytes;
+        bytes += info.arena_bytes + info.derived_bytes + info.state_bytes + info.cache_bytes +
+                 info.constant_bytes;
         bytes += info.scratch_bytes * eg_context_threads(t->context);
         if (!i) bytes += 5 * info.parameter_bytes; /* weights, gradients, their sum, two moments */
     }
