@@ -26,9 +26,8 @@ static int count(eg_context *context, const eg_model *model, const eg_transforme
     if (status) return fail(EXIT_FAILED, "%s", error.message);
     out->flops = (eg_metric){info.flops, EG_COUNTED, "FLOP", "of one compiled token"};
     out->bytes = (eg_metric){info.bytes, EG_COUNTED, "bytes", "of one compiled token"};
-    out->cache =
-        (eg_metric){(double)(2 * t->layers * t->kv_heads * t->head * sizeof(float)), EG_COUNTED,
-                    "bytes", "keys and values of one token in f32"};
+    out->cache = (eg_metric){(double)(2 * t->layers * t->kv_heads * t->head * sizeof(float)),
+                             EG_COUNTED, "bytes", "keys and values of one token in f32"};
     return -1;
 }
 
@@ -49,7 +48,8 @@ static int print_text(const eg_model *model, const eg_transformer_info *t, const
     eg_model_info_get(model, &info);
     const bool encodes = info.kind == EG_MODEL_ENCODER;
     print_title(title, encodes ? "encoder" : "decoder");
-    row("family", "", "%s%s", t->family, t->tied ? ", output tied to the embedding" : "");
+    row("family", "", "%s%s", t->family,
+        t->tied && !encodes ? ", output tied to the embedding" : "");
     row("layers", "", "%llu of width %llu, feed-forward %llu", (unsigned long long)t->layers,
         (unsigned long long)t->width, (unsigned long long)t->hidden);
     row("heads", "", "%llu of %llu columns, %llu of keys", (unsigned long long)t->heads,

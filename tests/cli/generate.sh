@@ -9,6 +9,7 @@ elegans generate llama.bin --tokenizer llama.gguf -p 'The worm' -n 12 --temp 0 -
 printf 'The worm' | elegans generate gpt2.gguf -p - -n 12 --temp 0 --isa ref
 elegans generate gpt2.gguf -n 12 --temp 0 --isa ref
 elegans generate $models/llama --tokenizer llama.gguf -p 'The worm' -n 0
+${ELEGANS%elegans}examples/generate llama.gguf 'The worm' 12
 elegans generate llama.gguf -p 'The worm' -n 4 --temp 0 --isa ref --json | figures
 echo "# seeds"
 elegans generate llama.gguf -p 'The worm' -n 24 --seed 1 --isa ref > one
@@ -52,13 +53,12 @@ head -c 5000 llama.gguf > cut.gguf; elegans generate cut.gguf; echo "exit $?"
 for spec in llama:1 llama:0:64 llama:1:64,vocab llama:1:64,heads=3 llama:1:64,worms=2 llama:1:64,dropout=1; do
     elegans generate $spec; echo "exit $?"
 done
-elegans show llama.gguf
-elegans show llama_q4_0.gguf --json | head -n 20
-elegans show bert.gguf
-elegans show gpt2.gguf --tensors | sed -n '/tensors/,/attn_qkv/p'
+echo "# shown"
+elegans show llama.gguf --isa ref
+elegans show bert.gguf --isa ref
+elegans show gpt2.gguf --tensors --isa ref | sed -n '/tensors/,/attn_qkv/p'
 echo "# written"
 elegans convert llama_q4_0.gguf -o wide.safetensors
 elegans generate wide.safetensors --tokenizer llama.gguf -p 'The worm' -n 12 --temp 0 --isa ref
-elegans quantize llama.gguf --to int8 -o small.safetensors --isa ref | head -n 4
+elegans quantize llama.gguf --to int8 -o small.safetensors --isa ref | grep -e '^small' -e '^  tensors'
 elegans generate small.safetensors --tokenizer llama.gguf -p 'The worm' -n 12 --temp 0 --isa ref
-elegans quantize llama.gguf --to int8 -o other.safetensors --data nothing.csv; echo "exit $?"
