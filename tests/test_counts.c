@@ -420,6 +420,12 @@ TEST(counts, stored) {
     CHECK(strcmp(gather.operation, "stored_gather") == 0 && gather.flops == 2 * 3 * 64 &&
               gather.bytes == 3 * 68 + 4 * 3 + 4 * 3 * 64,
           "%s %s: %g FLOPs, %g bytes", gather.operation, gather.kernel, gather.flops, gather.bytes);
+    eg_step_cost costs[2];
+    size_t count = 0;
+    CHECK_OK(eg_program_costs(program, costs, &count, &error), error);
+    CHECK(count == 2 && costs[0].kind == EG_KIND_GEMM && costs[0].product == 2 * 4 * 5 * 64 &&
+              costs[1].kind == EG_KIND_MOVE,
+          "%zu costs, a product of %g", count, costs[0].product);
     eg_program_release(program);
     eg_graph_destroy(g);
     eg_context_destroy(context);

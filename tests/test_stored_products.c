@@ -2,6 +2,7 @@
 #include "elegans/elegans.h"
 #include "test.h"
 
+#include "graph/small.h"
 #include "kernels/kernels.h"
 
 #include <math.h>
@@ -244,6 +245,67 @@ TEST(stored_products, threads) {
         }
     }
 }
+
+/* ---- the definition of what the pass makes is that of what it replaces */
+TEST(stored_products, definition) {
+    enum { N = 7, K = 64, M = 3, FIRST = 2, COUNT = 4 };
+    eg_context *context;
+    eg_graph *g;
+    eg_error error;
+    double w[N * K], x[M * K], index[] = {0, 3, 4, -1}, made[4][4 * K];
+    uint64_t seed = 8;
+    for (int i = 0; i < N * K; i++) w[i] = test_random(&seed);
+    for (int i = 0; i < M * K; i++) x[i] = test_random(&seed);
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_graph_create(context, &g, &error), error);
+    const eg_node value = eg_input_stored(g, "w", &ways[3], 2, (uint64_t[]){N, K});
+    const eg_node leaf = {value.id - 1}, left = eg_input(g, "x", EG_F32, 2, (uint64_t[]){M, K});
+    const eg_node at = eg_input(g, "at", EG_I32, 1, (uint64_t[]){4});
+    const eg_node rows = eg_slice(g, value, 0, FIRST, COUNT);
+    const eg_node outputs[] = {
+        eg_matmul_transposed(g, left, 0, rows, 1), eg__stored_matmul(g, left, leaf, FIRST, COUNT),
+        eg_gather(g, rows, at), eg__stored_gather(g, leaf, at, FIRST, COUNT)};
+    const eg__binding bound[] = {{leaf, w}, {left, x}, {at, index}};
+    double *const out[] = {made[0], made[1], made[2], made[3]};
+    CHECK_OK(eg__graph_evaluate(g, 3, bound, 4, outputs, out, false, 0, &error), error);
+    CHECK(memcmp(made[0], made[1], M * COUNT * sizeof(double)) == 0, "another product");
+    CHECK(memcmp(made[2], made[3], 4 * K * sizeof(double)) == 0, "other rows");
+    CHECK(made[3][0] == w[FIRST * K] && made[3][2 * K] == 0 && made[3][3 * K] == 0,
+          "rows that are not there are zeros");
+    /* rows beyond the end, and what is no stored input */
+    eg_graph *wrong;
+    CHECK_OK(eg_graph_create(context, &wrong, &error), error);
+    const eg_node w2 = eg_input_stored(wrong, "w", &ways[1], 2, (uint64_t[]){N, K});
+    const eg_node x2 = eg_input(wrong, "x", EG_F32, 2, (uint64_t[]){M, K});
+    CHECK(!eg__stored_matmul(wrong, x2, (eg_node){w2.id - 1}, 5, 3).id, "rows beyond the end");
+    CHECK_FAILS(eg_graph_check(wrong, &error), error, EG_ERR_ARGUMENT, "rows 5 and 3 after it");
+    eg_graph_destroy(wrong);
+    eg_graph_destroy(g);
+    eg_context_destroy(context);
+}
+
+static eg_status attempt(void *user, const eg_allocator *allocator, eg_error *error) {
+    eg_context *context = NULL;
+    eg_graph *g = NULL;
+    eg_program *program = NULL;
+    const eg_context_options options = {.allocator = *allocator, .threads = 1};
+    (void)user;
+    eg_status status = eg_context_create(&context, &options, error);
+    if (!status) status = eg_graph_create(context, &g, error);
+    if (!status) {
+        const eg_node w = eg_input_stored(g, "w", &ways[5], 2, (uint64_t[]){5, 64});
+        const eg_node at = eg_input(g, "at", EG_I32, 1, (uint64_t[]){6});
+        const eg_node y = eg_matmul_transposed(g, eg_gather(g, w, at), 0, w, 1);
+        status = eg_graph_check(g, error);
+        const eg_output output = {"y", eg_silu(g, y)};
+        if (!status) status = eg_compile(context, g, 1, &output, NULL, &program, error);
+    }
+    eg_program_release(program);
+    eg_graph_destroy(g);
+    eg_context_destroy(context);
+    return status;
+}
+TEST(stored_products, every_allocation) { CHECK(test_every_allocation(attempt, NULL) > 20, "few"); }
 
 /* ---- mistakes */
 static void refuse(eg_context *context, const eg_quantization *how, unsigned rank,

@@ -8,9 +8,9 @@ Writes the model as a Hugging Face folder, which is what ours runs, and as ONNX:
 and as onnxruntime's optimizer for transformers rewrites it ("fused": one node for attention, without a mask, as
 one full sequence needs none). int8 is quantize_dynamic with scales per channel, of all it can and of products
 alone. Ours is `elegans profile`, int8 is what `elegans quantize` makes of the folder. First, onnxruntime must be
-near what torch computes. A figure is the median over the rounds of the best run of each round; with --cpu-time, for
-a machine that is not quiet, of what a run takes of its core on average, the least of three
-times."""
+near what torch computes; ours is not compared here. A figure is the median over the rounds of the best run of each
+round; with --cpu-time, for a machine that is not quiet, of what a run takes of its core on average, the least of
+three times."""
 import argparse
 import json
 import logging

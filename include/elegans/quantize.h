@@ -45,6 +45,8 @@ typedef struct eg_quantization {
     int symmetric;      /* 1: no zero points, and the lowest number is not used */
     int integers; /* 1: what is multiplied with it becomes int8 too, row by row, when it runs; then
                            sums are of integers. 0: it is multiplied as it is. Halves have no such. */
+    int least_squares; /* 1: the scale is the one with the least squared error that a search finds; a few
+                          numbers then are off by more than half a step. Better for int4 */
     eg_layout layout; /* EG_LAYOUT_BLOCKS: symmetric int8 or int4, per block of 32 */
 } eg_quantization;
 /* EG_ERR_UNSUPPORTED names a type that is none of the four, and blocks that are none of GGUF's. */

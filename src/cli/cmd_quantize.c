@@ -9,7 +9,7 @@
 typedef struct wish {
     const char *model, *output, *to, *per, *keep;
     uint64_t block;
-    bool symmetric, integers, json;
+    bool symmetric, integers, whole_range, json;
     run_wish data; /* what to run both models on */
 } wish;
 
@@ -40,6 +40,7 @@ static int read_how(const wish *w, eg_quantization *how) {
     how->per = how->type == EG_I4 || w->block ? EG_PER_BLOCK : EG_PER_CHANNEL;
     how->block = w->block ? (uint32_t)w->block : EG_BLOCK_DEFAULT;
     how->symmetric = w->symmetric;
+    how->least_squares = how->type == EG_I4 && !w->whole_range;
     how->integers = w->integers;
     if (w->block > UINT32_MAX) return fail(EXIT_USAGE, "--block is too large");
     if (!w->per) return -1;
@@ -236,6 +237,8 @@ int cmd_quantize(int argc, char **argv) {
         {"--block", OPTION_COUNT, &w.block, "N",
          "neighbours that share a scale (int4: 128; int8: a row)"},
         {"--per", OPTION_TEXT, &w.per, "WHAT", "scales per channel, tensor or block"},
+        {"--whole-range", OPTION_FLAG, &w.whole_range, NULL,
+         "int4: off by half a step at most, not least squares"},
         {"--symmetric", OPTION_FLAG, &w.symmetric, NULL, "scales alone, no zero points"},
         {"--integers", OPTION_FLAG, &w.integers, NULL,
          "make what meets it int8, too, when it runs"},

@@ -151,9 +151,62 @@ static int quantize_one(const range *r, float x) {
     return q < r->low ? r->low : q > r->high ? r->high : (int)q;
 }
 
+/* ---- a smaller range, whose steps are finer where most numbers are and which cuts off a few. An error
+ * counts as much as the number it is of: large ones decide what a product gives. */
+static double squares(const range *r, size_t n, const float *x) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(x[i])) continue;
+        const double off = ((quantize_one(r, x[i]) - r->zero) * r->scale - x[i]) * x[i];
+        sum += off * off;
+    }
+    return sum;
+}
+
+/* The scale that suits the integers best which the range gives. */
+static void fit_scale(range *r, size_t n, const float *x) {
+    double product = 0, square = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(x[i])) continue;
+        const double q = quantize_one(r, x[i]) - r->zero, weight = (double)x[i] * x[i];
+        product += weight * q * x[i];
+        square += weight * q * q;
+    }
+    if (square > 0 && product > 0) r->scale = (float)(product / square);
+}
+
+static range find_least_squares(size_t n, const float *x, const eg_quantization *how) {
+    enum { AROUND = 3, PARTS = 7 };
+    const range whole = find_range(n, x, how);
+    if (whole.scale == 0) return whole;
+    const double from = (whole.low - whole.zero) * whole.scale;
+    const double to = (whole.high - whole.zero) * whole.scale;
+    range best = whole;
+    double least = squares(&best, n, x);
+    const int around = how->symmetric ? 0 : AROUND;
+    for (int zero = whole.zero - around; zero <= whole.zero + around; zero++) {
+        if (zero < whole.low || zero > whole.high) continue;
+        const double below = zero > whole.low ? from / (whole.low - zero) : 0;
+        const double above = zero < whole.high ? to / (whole.high - zero) : 0;
+        for (int part = 0; part < PARTS; part++) {
+            range r = {(float)(fmax(below, above) * (1 - 0.07 * part)), zero, whole.low,
+                       whole.high};
+            if (!(r.scale > 0)) continue;
+            fit_scale(&r, n, x);
+            const double sum = squares(&r, n, x);
+            if (sum < least) {
+                least = sum;
+                best = r;
+            }
+        }
+    }
+    return best;
+}
+
 /* `n` numbers from element `first` on share a scale. */
 static void quantize_group(const float *x, size_t first, size_t n, size_t index, eg_quantized *q) {
-    const range r = find_range(n, x + first, &q->how);
+    const range r = q->how.least_squares ? find_least_squares(n, x + first, &q->how)
+                                         : find_range(n, x + first, &q->how);
     q->scale[index] = (float)r.scale;
     if (q->zero) q->zero[index] = (int8_t)r.zero;
     for (size_t i = first; i < first + n; i++) {

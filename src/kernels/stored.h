@@ -51,8 +51,8 @@ enum { EG__STORED_CHUNK = 96 };
 void eg__stored_quantize(const float *x, int8_t values[EG__BLOCK],
                          float *scale); /* the definition */
 
-/* Few rows are multiplied with W as it lies. For more of them a chunk of W is brought into the order that
- * kernels of packed matrices like, f32 or bytes, which pays the sooner the more it costs to widen it. */
+/* So many rows are multiplied with W as it lies. For more of them a chunk of blocks is brought into the order
+ * that kernels of packed matrices like, f32 or bytes; what is no block costs little to widen again. */
 static inline size_t eg__stored_few(eg_type type, bool integers) {
     return integers ? 4 : eg__stored_is_blocks(type) ? 8 : SIZE_MAX;
 }

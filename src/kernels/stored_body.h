@@ -3,19 +3,20 @@
  *   block_scale(block)    the f16 that a block begins with
  *   MAX_SUMS              vectors of sums that fit into registers beside what is added to them
  *
- * Few rows meet W as it lies: every row of W is read once, from its beginning to its end, several rows of it
- * at a time, so that memory is what it waits for. Many rows are worth more: a chunk of W becomes panels of
- * f32, which stay in the second cache while all rows meet them. */
+ * Rows meet W as it lies: every row of W is read once, from its beginning to its end, several rows of it at
+ * a time, so that memory is what one row waits for. It serves for many rows, too, as four of them share what
+ * is widened. Blocks cost more to widen: for many rows a chunk of them becomes panels of f32, which stay in
+ * the second cache while all rows meet them. */
 #include "kernels/kernels.h"
 #include "kernels/unroll.h"
 
 #include <string.h>
 
 enum {
-    OUTS = 4,   /* rows of W at a time */
-    ROWS = 4,   /* and of A */
-    CHAINS = 2, /* sums of a dot product, of one row alone: an FMA takes four cycles */
-    BLOCK_ROWS = 16,
+    OUTS = 4,        /* rows of W at a time */
+    ROWS = 4,        /* and of A */
+    CHAINS = 2,      /* sums of a dot product, of one row alone: an FMA takes four cycles */
+    BLOCK_ROWS = 16, /* of A that go over a chunk together: 128 KB of 2048 columns */
     AHEAD =
         4096,    /* bytes to fetch ahead of the next rows: what comes while memory takes its time */
     SLICE = 256, /* numbers that are widened at a time, where that is done in memory */
@@ -59,7 +60,7 @@ INLINE void numbers_widen(const int type, const uint8_t *restrict w, size_t n, f
     }
 }
 
-/* ---- few rows: dot products. type, rows and outs are constants wherever this is inlined; an element is the
+/* ---- dot products. type, rows and outs are constants wherever this is inlined; an element is the
  * same sum whatever is computed beside it. */
 typedef struct sums {
     vf of[ROWS][OUTS][CHAINS];
@@ -161,8 +162,8 @@ INLINE void dots(const int type, const int rows, const int outs, const eg__store
 typedef void dots_function(const eg__stored_args *g, size_t row, size_t column, size_t bytes);
 
 /* Rows in blocks that stay in the second cache, with the chunk of W, while all columns go over them. */
-static void few(const eg__stored_args *g, size_t from, size_t columns, size_t bytes,
-                dots_function *const by_rows[ROWS][2]) {
+static void as_it_lies(const eg__stored_args *g, size_t from, size_t columns, size_t bytes,
+                       dots_function *const by_rows[ROWS][2]) {
     for (size_t first = 0, m; first < g->m; first += m) {
         m = eg__min(BLOCK_ROWS, g->m - first);
         const size_t parts = eg__ceil_div(m, ROWS);
@@ -179,7 +180,7 @@ static void few(const eg__stored_args *g, size_t from, size_t columns, size_t by
         g->epilogue->apply(g->epilogue->user, g->c + from, g->c_stride, 0, g->m, from, columns);
 }
 
-/* ---- many rows: panels of f32 */
+/* ---- many rows with blocks: panels of f32 */
 typedef void widen_function(const uint8_t *w, size_t n, float *to);
 
 /* Numbers k to k + depth of the rows; columns beyond the last of a panel are zeros. */
@@ -238,8 +239,8 @@ static void part_run(const eg__stored_args *g, size_t row, size_t rows, size_t f
     SIMD(eg__gemm_f32)(&product);
 }
 
-static void many(const eg__stored_args *g, size_t from, size_t columns, eg_type type,
-                 widen_function *widen) {
+static void in_panels(const eg__stored_args *g, size_t from, size_t columns, eg_type type,
+                      widen_function *widen) {
     float *panels = g->scratch, *copy = panels + eg__stored_panels(g->k) / sizeof *panels;
     const size_t parts = eg__ceil_div(g->m, EG__GEMM_ROWS);
     size_t k = 0;
@@ -266,8 +267,8 @@ static void many(const eg__stored_args *g, size_t from, size_t columns, eg_type 
         for (size_t from = 0; g->m && from < g->n; from += EG__STORED_CHUNK) { \
             const size_t columns = eg__min(EG__STORED_CHUNK, g->n - from);     \
             if (g->m <= eg__stored_few((eg_type)type, false))                  \
-                few(g, from, columns, bytes, type##_dots);                     \
-            else many(g, from, columns, (eg_type)type, type##_widen);          \
+                as_it_lies(g, from, columns, bytes, type##_dots);              \
+            else in_panels(g, from, columns, (eg_type)type, type##_widen);     \
         }                                                                      \
     }
 DEFINE_PRODUCT(f32)

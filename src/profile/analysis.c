@@ -17,8 +17,9 @@ static void add_row(eg__facts *f, const eg_profile_row *row) {
     f->attainable += row->seconds * roof;
     if (strcmp(row->kernel, "copy") == 0 || strcmp(row->kernel, "transpose") == 0)
         f->copy_share += row->share;
-    if (strncmp(row->kernel, "gemm", 4) != 0) return;
-    f->gemm_share += row->share;
+    const bool packed = strncmp(row->kernel, "gemm", 4) == 0;
+    if (packed || strncmp(row->kernel, "stored_", 7) == 0) f->gemm_share += row->share;
+    if (!packed) return; /* of the others odd columns cost no more */
     const char *columns = strchr(row->shape, 'x');
     if (!columns || atoi(columns + 1) % 16 == 0) return;
     if (f->odd_share == 0) {

@@ -45,6 +45,9 @@ const char *eg_kind_name(eg_kind kind) {
     return (unsigned)kind < EG_KIND_COUNT ? names[kind] : NULL;
 }
 
+/* A product with rows as files have them. */
+static bool is_stored(const eg_step_info *step) { return strncmp(step->kernel, "stored_", 7) == 0; }
+
 static eg_kind kind_of(const eg_step_info *step) {
     static const struct {
         const char *kernel;
@@ -69,7 +72,7 @@ static eg_kind kind_of(const eg_step_info *step) {
                  {"layer_norm", EG_KIND_NORMS},
                  {"rms_norm", EG_KIND_NORMS},
                  {"scan", EG_KIND_SCAN}};
-    if (strncmp(step->kernel, "gemm_", 5) == 0 || strncmp(step->kernel, "stored_", 7) == 0)
+    if (strncmp(step->kernel, "gemm_", 5) == 0 || is_stored(step)) /* with small numbers */
         return step->rows == 1 ? EG_KIND_GEMV : EG_KIND_GEMM;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(kinds[i].kernel, step->kernel) != 0) continue;
@@ -91,7 +94,8 @@ static void split(const eg_step_info *step, eg_step_cost *cost) {
     double rest = step->flops, count;
     if (cost->kind == EG_KIND_GEMM || cost->kind == EG_KIND_GEMV) {
         const double depth = (double)step->depth;
-        cost->product = 2 * depth * (double)step->rows * padded;
+        cost->product =
+            2 * depth * (double)step->rows * (is_stored(step) ? (double)step->columns : padded);
         rest -= 2 * depth * elements;
     }
     cost->functions = elements * functions_of(step->text, &count);
