@@ -127,7 +127,7 @@ _elegans() {
             ;;
         quantize:--to) words="f16 bf16 int8 int4" ;;
         quantize:--per) words="channel tensor block" ;;
-        quantize:*) words="--to -o --output --block --per --symmetric --integers --keep --data --time --spans --json --threads --isa --help" ;;
+        quantize:*) words="--to -o --output --block --per --symmetric --whole-range --integers --keep --data --time --spans --json --threads --isa --help" ;;
         demo:*) words="-o --steps --seed --help" ;;
         export:*) words="--to -o --name --against --json --help" ;;
         graph:*) words="--example --gradient --passes --steps --dot --json --help" ;;

@@ -158,7 +158,7 @@ _elegans() {
         _arguments '--to[the type]:type:(f16 bf16 int8 int4)' '-o[the model file to write]:file:_files' \
             '--output[the model file to write]:file:_files' '--block[neighbours that share a scale]:number:' \
             '--per[what has a scale of its own]:what:(channel tensor block)' '--symmetric[scales alone, no zero points]' \
-            '--integers[make what meets it int8, too]' '--keep[tensors that stay f32]:names:' \
+            '--whole-range[int4: off by half a step at most]' '--integers[make what meets it int8, too]' '--keep[tensors that stay f32]:names:' \
             '--data[compare outputs on this]:file:_files' '--time[the column with times]:column:' \
             '--spans[the column with elapsed times]:column:' $common '1:spec or file:_files'
         ;;
