@@ -1,7 +1,8 @@
 /* A transformer that learns a text byte by byte, or patch by patch, and then writes on.
  *
- *   bytes FILE [STEPS] [SPEC] [--patches]
+ *   bytes FILE [STEPS] [SPEC] [--patches] [--output MODEL]
  *
+ * The model that learned bytes is one for elegans generate: a token is a byte, no vocabulary is needed.
  * With --patches the units are not bytes but entropy patches of 1 to 4 bytes: the most frequent ones
  * become tokens of their own, so that a context of as many tokens holds more text. */
 #include <elegans/elegans.h>
@@ -185,12 +186,13 @@ static void sample(eg_context *context, eg_model *model, const text *t, int coun
 
 int main(int argc, char **argv) {
     static text t;
-    const char *given[3] = {NULL};
+    const char *given[3] = {NULL}, *output = NULL;
     int count = 0, by_patches = 0;
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--patches") == 0) by_patches = 1;
+        else if (strcmp(argv[i], "--output") == 0 && i + 1 < argc) output = argv[++i];
         else if (count < 3) given[count++] = argv[i];
-    if (!count) fail("usage: bytes FILE [STEPS] [SPEC] [--patches]");
+    if (!count) fail("usage: bytes FILE [STEPS] [SPEC] [--patches] [--output MODEL]");
     const int steps = given[1] ? atoi(given[1]) : 300;
     eg_context *context;
     eg_model *model;
@@ -206,6 +208,7 @@ int main(int argc, char **argv) {
     if (eg_model_open(context, spec, &model, &error)) fail(error.message);
     train(model, &t, steps);
     sample(context, model, &t, 160);
+    if (output && eg_model_save(model, output, &error)) fail(error.message);
     eg_model_destroy(model);
     eg_context_destroy(context);
     free(t.bytes);

@@ -6,7 +6,7 @@ _elegans() {
     learning+=" --batch --accumulate --memory --dtype --seed --output --checkpoint --every --resume --keep-last --log --curve --quiet --json --threads --isa --help"
     local profile="compute memory hardware all --batch --seq --runs --warmup --unit --no-compile --schedule --steps --sort --top --grid --sweep --memory --ablation --device --trace --stacks --output --json --threads --isa --help"
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words="info bench profile report baseline history diagnose graph wiring show train eval predict entropy run convert quantize export tokenize demo help version --help --version"
+        words="info bench profile report baseline history diagnose graph wiring show train eval predict entropy run convert quantize export tokenize generate embed perplexity demo help version --help --version"
     else
         case "${COMP_WORDS[1]}:$before" in
         profile:--schedule | profile:--batch | baseline:--batch) ;;
@@ -107,9 +107,27 @@ _elegans() {
             return
             ;;
         tokenize:*) words="- --ids --decode --ends --special --json --help" ;;
+        generate:generate | embed:embed | perplexity:perplexity)
+            COMPREPLY=($(compgen -f -- "$word") $(compgen -W "llama: gpt2: bert: --help" -- "$word"))
+            return
+            ;;
+        generate:--tokenizer | embed:--tokenizer | perplexity:--tokenizer | embed:--output)
+            COMPREPLY=($(compgen -f -- "$word"))
+            return
+            ;;
+        perplexity:--context) ;;
+        generate:-p | generate:-n | generate:--temp | generate:--top-k | generate:--top-p | generate:--context | generate:--chunk) ;;
+        generate:--cache) words="f32 f16 int8" ;;
+        embed:--pooling) words="mean first last" ;;
+        generate:*) words="-p -n --temp --top-k --top-p --seed --context --cache --chunk --tokenizer --ignore-end --stats --json --threads --isa --help" ;;
+        embed:*) words="- --pooling --unscaled --compare --output --tokenizer --json --threads --isa --help" ;;
+        perplexity:*)
+            COMPREPLY=($(compgen -f -- "$word") $(compgen -W "- --context --tokenizer --json --threads --isa --help" -- "$word"))
+            return
+            ;;
         quantize:--to) words="f16 bf16 int8 int4" ;;
         quantize:--per) words="channel tensor block" ;;
-        quantize:*) words="--to -o --output --block --per --symmetric --integers --keep --data --time --spans --json --threads --isa --help" ;;
+        quantize:*) words="--to -o --output --block --per --symmetric --whole-range --integers --keep --data --time --spans --json --threads --isa --help" ;;
         demo:*) words="-o --steps --seed --help" ;;
         export:*) words="--to -o --name --against --json --help" ;;
         graph:*) words="--example --gradient --passes --steps --dot --json --help" ;;
@@ -132,7 +150,7 @@ _elegans() {
             ;;
         bench:*) words="--size --iterations --dtype --block --symmetric --integers --case --steps --rounds --json --threads --isa --help" ;;
         info:*) words="--measure --again --preset --json --threads --isa --root --help" ;;
-        help:help) words="info bench profile report baseline history diagnose graph wiring show train eval predict entropy run convert quantize export tokenize demo help version" ;;
+        help:help) words="info bench profile report baseline history diagnose graph wiring show train eval predict entropy run convert quantize export tokenize generate embed perplexity demo help version" ;;
         esac
     fi
     COMPREPLY=($(compgen -W "$words" -- "$word"))

@@ -22,6 +22,9 @@ _elegans() {
         'quantize:write a model in small numbers: f16, bf16, int8, int4'
         'export:write a model as C source'
         'tokenize:the tokens of a text, the text of tokens, a vocabulary'
+        'generate:continue a text with a language model, token by token'
+        'embed:texts as rows of numbers, to be compared'
+        'perplexity:how surprised a language model is by a text'
         'demo:train a network to balance a pole, and watch it'
         'help:explain a command'
         'version:print the version'
@@ -132,11 +135,30 @@ _elegans() {
             '--ends[add what the model wants before and after]' '--special[special tokens in the text count]' \
             '--json[print as JSON]' '--help[explain the command]' '1:model:_files' '2:text:'
         ;;
+    generate)
+        _arguments $common '-p[how the text begins]:prompt:' '-n[tokens to make]:number:' \
+            '--temp[0 = always the likeliest token]:number:' '--top-k[among the K likeliest, 0 = all]:number:' \
+            '--top-p[among those with together P]:number:' '--seed[another text for each]:number:' \
+            '--context[tokens of prompt and text together]:number:' \
+            '--cache[keys and values]:type:(f32 f16 int8)' '--chunk[tokens of the prompt at once]:number:' \
+            '--tokenizer[vocabulary, if not the own one]:file:_files' '--ignore-end[go on where the text ends]' \
+            '--stats[then speeds, on stderr]' '1:spec, file or folder:_files'
+        ;;
+    embed)
+        _arguments $common '--pooling[how tokens become one row]:how:(mean first last)' \
+            '--unscaled[rows as they are, not of length 1]' '--compare[cosines of all texts with all, not rows]' \
+            '--output[write the rows as .npy]:file:_files' \
+            '--tokenizer[vocabulary, if not the own one]:file:_files' '1:spec, file or folder:_files' '*:text:'
+        ;;
+    perplexity)
+        _arguments $common '--context[tokens of a piece]:number:' \
+            '--tokenizer[vocabulary, if not the own one]:file:_files' '1:spec, file or folder:_files' '2:text:_files'
+        ;;
     quantize)
         _arguments '--to[the type]:type:(f16 bf16 int8 int4)' '-o[the model file to write]:file:_files' \
             '--output[the model file to write]:file:_files' '--block[neighbours that share a scale]:number:' \
             '--per[what has a scale of its own]:what:(channel tensor block)' '--symmetric[scales alone, no zero points]' \
-            '--integers[make what meets it int8, too]' '--keep[tensors that stay f32]:names:' \
+            '--whole-range[int4: off by half a step at most]' '--integers[make what meets it int8, too]' '--keep[tensors that stay f32]:names:' \
             '--data[compare outputs on this]:file:_files' '--time[the column with times]:column:' \
             '--spans[the column with elapsed times]:column:' $common '1:spec or file:_files'
         ;;

@@ -21,9 +21,11 @@ static void run_block(const char *program, const char *folder, const char *block
     FILE *script = fopen(path, "w");
     CHECK(script, "cannot write %s", path);
     if (!script) return;
-    fprintf(script,
-            "set -e\nelegans() { %s \"$@\"; }\nXDG_CACHE_HOME='%s'\nexport XDG_CACHE_HOME\n%s\n",
-            program, folder, block);
+    fprintf(
+        script,
+        "set -e\nelegans() { %s \"$@\"; }\nbytes() { ${ELEGANS%%elegans}examples/bytes \"$@\"; }\n"
+        "XDG_CACHE_HOME='%s'\nexport XDG_CACHE_HOME\n%s\n",
+        program, folder, block);
     fclose(script);
     snprintf(command, sizeof command,
              "cd '%s' && sh block.sh > block.out 2>&1 && test -s block.out", folder);

@@ -38,7 +38,8 @@ static int embed(const language *l, eg_embedder *e, rows *all) {
         eg_error error;
         int code = language_encode(l, all->texts[i], strlen(all->texts[i]), true, &ids, &count);
         if (code >= 0) return code;
-        if (eg_embedder_run(e, ids, count, all->values + i * all->width, &error))
+        if (!count) code = fail(EXIT_FAILED, "text %zu has no tokens", i + 1);
+        else if (eg_embedder_run(e, ids, count, all->values + i * all->width, &error))
             code = fail(EXIT_FAILED, "text %zu: %s", i + 1, error.message);
         free(ids);
         if (code >= 0) return code;

@@ -90,6 +90,10 @@ static int begin(writer *w, eg_generator *g, const uint32_t *ids, size_t count,
                  const float **logits) {
     generate_result *r = w->result;
     eg_error error;
+    eg_generator_info_get(g, &r->info);
+    if (count > r->info.context) /* before any of it is shown */
+        return fail(EXIT_FAILED, "a prompt of %zu tokens in a context of %llu", count,
+                    (unsigned long long)r->info.context);
     if (!w->wish->json) show(w, w->wish->prompt, w->wish->prompt_length);
     for (size_t i = 0; i < count; i++) {
         const int code = show_token(w, ids[i], true);

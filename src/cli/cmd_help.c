@@ -16,7 +16,7 @@ int cmd_help(int argc, char **argv) {
            style_bold(), style_end(), eg_version());
     printf("usage: elegans COMMAND [OPTIONS]\n\n");
     for (const command *c = cli_commands; c->name; c++)
-        printf("  %s%-9s%s %s\n", style_bold(), c->name, style_end(), c->summary);
+        printf("  %s%-10s%s %s\n", style_bold(), c->name, style_end(), c->summary);
     printf("\n'elegans help COMMAND' explains one. Exit codes: 0 done, 1 failed, 2 wrong usage.\n");
     return EXIT_DONE;
 }

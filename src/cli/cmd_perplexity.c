@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { PIECE_LEAST = 3 }; /* the first is given, the second begins the second half */
+
 typedef struct watch {
     uint64_t all; /* tokens that will be predicted, about */
     bool shows;
@@ -65,6 +67,10 @@ static int run(const language *l, const char *model, const char *path, uint64_t 
     size_t count = 0;
     eg_error error;
     eg_surprise s = {0};
+    eg_model_info info;
+    eg_model_info_get(l->model, &info);
+    if (info.kind != EG_MODEL_DECODER)
+        return fail(EXIT_FAILED, "'%s' is an encoder, which predicts no token", model);
     int code = strcmp(path, "-") == 0 ? bytes_read_stdin(&text) : bytes_read_file(path, &text);
     if (code < 0) code = language_encode(l, text.at, text.count, true, &ids, &count);
     if (code < 0) {
@@ -107,6 +113,9 @@ int cmd_perplexity(int argc, char **argv) {
     int rest, code = options_read(&use, argc, argv, &rest);
     if (code >= 0) return code;
     if (rest != 2) return fail(EXIT_USAGE, "perplexity needs a model and a text");
+    if (piece && piece < PIECE_LEAST)
+        return fail(EXIT_USAGE, "--context: in pieces of %llu tokens none is predicted",
+                    (unsigned long long)piece);
     eg_context *context;
     code = context_open(&flags, &context);
     if (code >= 0) return code;

@@ -48,7 +48,8 @@ static int print_text(const eg_model *model, const eg_transformer_info *t, const
     eg_model_info_get(model, &info);
     const bool encodes = info.kind == EG_MODEL_ENCODER;
     print_title(title, encodes ? "encoder" : "decoder");
-    row("family", "", "%s%s", t->family, t->tied ? ", output tied to the embedding" : "");
+    row("family", "", "%s%s", t->family,
+        t->tied && !encodes ? ", output tied to the embedding" : "");
     row("layers", "", "%llu of width %llu, feed-forward %llu", (unsigned long long)t->layers,
         (unsigned long long)t->width, (unsigned long long)t->hidden);
     row("heads", "", "%llu of %llu columns, %llu of keys", (unsigned long long)t->heads,
