@@ -9,7 +9,7 @@ typedef struct expected {
     eg_tensor ids, lengths, y;
 } expected;
 
-static const char *folder_of(const char *name, char out[512]) {
+const char *transformer_path(const char *name, char out[512]) {
     char inner[128];
     snprintf(inner, sizeof inner, "fixtures/transformers/%s", name);
     snprintf(out, 512, "%s", test_path(inner));
@@ -20,7 +20,7 @@ static void open_expected(expected *e, eg_context *context, const char *folder, 
     eg_error error;
     char path[600], full[512];
     *e = (expected){.context = context};
-    snprintf(path, sizeof path, "%s/expected.npz", folder_of(folder, full));
+    snprintf(path, sizeof path, "%s/expected.npz", transformer_path(folder, full));
     CHECK_OK(eg_npz_open(context, path, &e->archive, &error), error);
     CHECK_OK(eg_npz_read(e->archive, "ids", &e->ids, &error), error);
     CHECK_OK(eg_npz_read(e->archive, key, &e->y, &error), error);
@@ -96,7 +96,7 @@ void check_transformer(const char *file, const char *folder, const char *key, do
     char path[512];
     CHECK_OK(eg_context_create(&context, NULL, &error), error);
     open_expected(&e, context, folder, key);
-    CHECK_OK(eg_model_open(context, folder_of(file, path), &model, &error), error);
+    CHECK_OK(eg_model_open(context, transformer_path(file, path), &model, &error), error);
     for (int in_place = 0; in_place < 2; in_place++) {
         const double worst = run(model, &e, in_place);
         CHECK(worst <= (in_place ? in_place_tolerance : tolerance), "%s%s: off by %g", file, in_place ? " in place" : "", worst);
@@ -107,4 +107,52 @@ void check_transformer(const char *file, const char *folder, const char *key, do
     eg_model_destroy(model);
     close_expected(&e);
     eg_context_destroy(context);
+}
+
+void transformer_expected(eg_context *context, const char *folder, const char *key,
+                          eg_tensor *out) {
+    eg_error error;
+    eg_npz *archive;
+    char path[600], full[512];
+    *out = (eg_tensor){0};
+    snprintf(path, sizeof path, "%s/expected.npz", transformer_path(folder, full));
+    CHECK_OK(eg_npz_open(context, path, &archive, &error), error);
+    if (archive) CHECK_OK(eg_npz_read(archive, key, out, &error), error);
+    eg_npz_close(archive);
+}
+
+float *transformer_rows(eg_context *context, const eg_model *model, const uint32_t *tokens,
+                        size_t count, int in_place, int hidden) {
+    eg_error error;
+    eg_graph *g;
+    eg_program *program;
+    eg_weights *weights;
+    eg_instance *instance;
+    eg_model_nodes nodes;
+    eg_transformer_info info;
+    int32_t *ids = test_alloc(count * sizeof *ids);
+    for (size_t i = 0; i < count; i++) ids[i] = (int32_t)tokens[i];
+    CHECK_OK(eg_model_transformer(model, &info, &error), error);
+    const uint64_t columns =
+        hidden || strcmp(info.family, "bert") == 0 ? info.width : info.vocabulary;
+    float *rows = test_alloc(count * columns * sizeof *rows);
+    const eg_model_options how = {.time = count, .in_place = in_place, .hidden = hidden};
+    const eg_tensor in = {EG_I32, 2, {1, count}, ids}, y = {EG_F32, 3, {1, count, columns}, rows};
+    CHECK_OK(eg_graph_create(context, &g, &error), error);
+    CHECK_OK(eg_model_build(model, g, &how, &nodes, &error), error);
+    const eg_output output = {"y", nodes.y};
+    CHECK_OK(eg_compile(context, g, 1, &output, NULL, &program, &error), error);
+    CHECK_OK(eg_weights_create(program, &weights, &error), error);
+    CHECK_OK(eg_model_weights(model, weights, &error), error);
+    CHECK_OK(eg_instance_create(program, weights, &instance, &error), error);
+    CHECK_OK(eg_model_bind(model, instance, &error), error);
+    CHECK_OK(eg_instance_bind(instance, "tokens", &in, &error), error);
+    CHECK_OK(eg_instance_bind(instance, "y", &y, &error), error);
+    CHECK_OK(eg_run(instance, NULL, &error), error);
+    eg_instance_destroy(instance);
+    eg_weights_destroy(weights);
+    eg_program_release(program);
+    eg_graph_destroy(g);
+    free(ids);
+    return rows;
 }

@@ -257,7 +257,6 @@ static bool find_parameter(const folder *f, const eg_model *model, const char *n
 
 static eg_status place_one(eg_model *model, size_t index, const eg_tensor *from,
                            const eg__hugging_name *how, eg_error *error) {
-    const eg__parameter *p = &model->parameters[index];
     const uint64_t turned[] = {from->shape[1], from->shape[0]};
     eg__file_tensor tensor = {.name = how->name,
                               .rank = from->rank,
@@ -269,19 +268,29 @@ static eg_status place_one(eg_model *model, size_t index, const eg_tensor *from,
     else
         return eg__fail(error, EG_ERR_UNSUPPORTED, "tensor '%.80s' of type %s", how->name,
                         eg_type_name(from->type));
-    eg_status status = eg__transformer_place(model, index, &tensor, error);
-    if (status || !how->turned) return status;
-    /* Conv1D has inputs by outputs: no place in the file has our rows */
-    float *to = eg__parameter_values(model, p);
-    const uint64_t rows = p->shape[0], columns = p->shape[1];
-    const eg__format_info *format = eg__format_get(tensor.format);
-    for (uint64_t c = 0; c < columns; c++)
-        for (uint64_t r = 0; r < rows; r++)
-            eg__blocks_widen(tensor.format,
-                             (const unsigned char *)from->data + (c * rows + r) * format->bytes, 1,
-                             to + r * columns + c);
-    model->parameters[index].file.data = NULL;
-    return EG_OK;
+    return eg__transformer_place(model, index, &tensor, error);
+}
+
+/* Conv1D has inputs by outputs: no place in the file has our rows. Memory is taken only when all shapes are
+ * known to be those of the file, so that a wrong number in config.json cannot ask for more. */
+static eg_status turn_all(eg_model *model, eg_error *error) {
+    const eg__family family = model->transformer->family;
+    eg_status status = family == EG__GPT2 ? eg__transformer_fill(model, error) : EG_OK;
+    for (size_t i = 0; !status && i < model->parameter_count; i++) {
+        eg__parameter *p = &model->parameters[i];
+        eg__hugging_name how;
+        if (!eg__hugging_name_get(family, p->name, 0, &how) || !how.turned) continue;
+        float *to = eg__parameter_values(model, p);
+        const unsigned char *from = p->file.data;
+        const uint64_t rows = p->shape[0], columns = p->shape[1];
+        const size_t bytes = eg__format_get(p->file.format)->bytes;
+        for (uint64_t c = 0; c < columns; c++)
+            for (uint64_t r = 0; r < rows; r++)
+                eg__blocks_widen(p->file.format, from + (c * rows + r) * bytes, 1,
+                                 to + r * columns + c);
+        p->file.data = NULL;
+    }
+    return status;
 }
 
 static eg_status place_all(eg_model *model, const folder *f, eg_error *error) {
@@ -312,8 +321,8 @@ eg_status eg__transformer_from_folder(eg_context *context, const char *path, eg_
     eg_tensor head;
     if (!status && t.family == EG__LLAMA && !find(f, "lm_head.weight", &head)) t.tied = true;
     if (!status) status = eg__transformer_new(context, &t, &model, error);
-    if (!status && t.family == EG__GPT2) status = eg__transformer_fill(model, error);
     if (!status) status = place_all(model, f, error);
+    if (!status) status = turn_all(model, error);
     if (!status) {
         f->path = NULL; /* the caller's */
         model->file = f;
