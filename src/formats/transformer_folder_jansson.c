@@ -232,27 +232,28 @@ static eg_status open_files(eg_context *context, folder *f, eg_error *error) {
     return status;
 }
 
-static bool find(const folder *f, const char *name, eg_tensor *out) {
-    for (size_t i = 0; i < f->count; i++)
-        if (eg_safetensors_tensor(f->files[i], name, out, NULL) == EG_OK) return true;
-    return false;
+/* EG_ERR_NOT_FOUND: no file has it. What is there and cannot be read must not pass for that. */
+static eg_status find(const folder *f, const char *name, eg_tensor *out, eg_error *error) {
+    eg_status status = EG_ERR_NOT_FOUND;
+    for (size_t i = 0; status == EG_ERR_NOT_FOUND && i < f->count; i++)
+        status = eg_safetensors_tensor(f->files[i], name, out, error);
+    return status;
 }
 
 /* With and without what stands before the names: it depends on which part of a model was saved. */
-static bool find_parameter(const folder *f, const eg_model *model, const char *name, eg_tensor *out,
-                           eg__hugging_name *how) {
+static eg_status find_parameter(const folder *f, const eg_model *model, const char *name,
+                                eg_tensor *out, eg__hugging_name *how, eg_error *error) {
     char prefixed[sizeof how->name];
     const eg__family family = model->transformer->family;
     for (unsigned way = 0; eg__hugging_name_get(family, name, way, how); way++) {
         snprintf(prefixed, sizeof prefixed, "%s%.120s", eg__hugging_prefix(family), how->name);
-        if (find(f, prefixed, out)) {
-            snprintf(how->name, sizeof how->name, "%s", prefixed);
-            return true;
-        }
-        if (find(f, how->name, out)) return true;
+        eg_status status = find(f, prefixed, out, error);
+        if (status == EG_ERR_NOT_FOUND) status = find(f, how->name, out, error);
+        else snprintf(how->name, sizeof how->name, "%s", prefixed);
+        if (status != EG_ERR_NOT_FOUND) return status;
     }
     eg__hugging_name_get(family, name, 0, how);
-    return false;
+    return eg__fail(error, EG_ERR_FORMAT, "no tensor '%s'", how->name);
 }
 
 static eg_status place_one(eg_model *model, size_t index, const eg_tensor *from,
@@ -297,9 +298,9 @@ static eg_status place_all(eg_model *model, const folder *f, eg_error *error) {
     for (size_t i = 0; i < model->parameter_count; i++) {
         eg_tensor from;
         eg__hugging_name how;
-        if (!find_parameter(f, model, model->parameters[i].name, &from, &how))
-            return eg__fail(error, EG_ERR_FORMAT, "no tensor '%s'", how.name);
-        eg_status status = place_one(model, i, &from, &how, error);
+        eg_status status =
+            find_parameter(f, model, model->parameters[i].name, &from, &how, error);
+        if (!status) status = place_one(model, i, &from, &how, error);
         if (status) return status;
     }
     return EG_OK;
@@ -319,7 +320,8 @@ eg_status eg__transformer_from_folder(eg_context *context, const char *path, eg_
     eg_status status = read_shape(f, &t, error);
     if (!status) status = open_files(context, f, error);
     eg_tensor head;
-    if (!status && t.family == EG__LLAMA && !find(f, "lm_head.weight", &head)) t.tied = true;
+    if (!status && t.family == EG__LLAMA)
+        t.tied = t.tied || find(f, "lm_head.weight", &head, NULL) == EG_ERR_NOT_FOUND;
     if (!status) status = eg__transformer_new(context, &t, &model, error);
     if (!status) status = place_all(model, f, error);
     if (!status) status = turn_all(model, error);
