@@ -36,7 +36,8 @@ static void some_tokens(uint32_t *out, size_t count) {
 static double difference(const float *a, const float *b, size_t count) {
     double worst = 0;
     for (size_t i = 0; i < count; i++)
-        if (!(fabs((double)a[i] - (double)b[i]) <= worst)) worst = fabs((double)a[i] - (double)b[i]);
+        if (!(fabs((double)a[i] - (double)b[i]) <= worst))
+            worst = fabs((double)a[i] - (double)b[i]);
     return worst;
 }
 
@@ -67,7 +68,8 @@ TEST(embedder, golden) {
         float row[WIDTH], unscaled[WIDTH], sums[WIDTH];
         const size_t count = (size_t)((const int32_t *)lengths.data)[b];
         const float *y = (const float *)states.data + b * 17 * WIDTH;
-        for (size_t i = 0; i < 17; i++) tokens[i] = (uint32_t)((const int32_t *)ids.data)[b * 17 + i];
+        for (size_t i = 0; i < 17; i++)
+            tokens[i] = (uint32_t)((const int32_t *)ids.data)[b * 17 + i];
         CHECK_OK(eg_embedder_run(e, tokens, count, row, &error), error);
         CHECK_OK(eg_embedder_run(plain, tokens, count, unscaled, &error), error);
         for (size_t k = 0; k < WIDTH; k++) {
@@ -169,7 +171,8 @@ TEST(embedder, mistakes) {
     close_setting(&s);
     close_setting(&liquid);
     CHECK(test_every_allocation_within(open_and_embed, "bert:1:64,vocab=8,context=16") > 20, "few");
-    CHECK(test_every_allocation_within(open_and_embed, "llama:1:64,vocab=8,context=16") > 20, "few");
+    CHECK(test_every_allocation_within(open_and_embed, "llama:1:64,vocab=8,context=16") > 20,
+          "few");
 }
 
 /* ---- perplexity */
@@ -211,8 +214,8 @@ TEST(perplexity, direct) {
         uint64_t piece;
         int64_t begin;
         size_t used; /* the length of a piece */
-    } rows[] = {{40, 0, -1, 40}, {40, 8, -1, 8},  {40, 8, 1, 8},   {39, 8, 1, 8},  {40, 9, 0, 9},
-                {7, 16, -1, 7},  {3, 0, -1, 3},   {40, 3, 99, 3},  {40, 64, 5, 40}};
+    } rows[] = {{40, 0, -1, 40}, {40, 8, -1, 8}, {40, 8, 1, 8},  {39, 8, 1, 8},  {40, 9, 0, 9},
+                {7, 16, -1, 7},  {3, 0, -1, 3},  {40, 3, 99, 3}, {40, 64, 5, 40}};
     uint32_t tokens[TOKENS];
     some_tokens(tokens, TOKENS);
     for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
@@ -246,9 +249,9 @@ TEST(perplexity, mistakes) {
     uint32_t tokens[TOKENS];
     int calls = 0;
     some_tokens(tokens, TOKENS);
-#define FAILS(model, count, piece, begin, part)                                                   \
-    CHECK_FAILS(eg_perplexity(model, tokens, count, piece, begin, NULL, NULL, &got, &error), error, \
-                EG_ERR_ARGUMENT, part)
+#define FAILS(model, count, piece, begin, part)                                              \
+    CHECK_FAILS(eg_perplexity(model, tokens, count, piece, begin, NULL, NULL, &got, &error), \
+                error, EG_ERR_ARGUMENT, part)
     FAILS(encoder.model, 40, 0, -1, "no decoder");
     FAILS(s.model, 0, 0, -1, "0 tokens are too few");
     FAILS(s.model, 2, 0, -1, "2 tokens are too few");

@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-AREA(generator, "tokens through a cache: torch's choices, the rows without a cache, every chunk size")
+AREA(generator,
+     "tokens through a cache: torch's choices, the rows without a cache, every chunk size")
 
 enum { TOKENS = 40 };
 
@@ -27,7 +28,8 @@ static double largest(const float *values, size_t count) {
 static double difference(const float *a, const float *b, size_t count) {
     double worst = 0;
     for (size_t i = 0; i < count; i++)
-        if (!(fabs((double)a[i] - (double)b[i]) <= worst)) worst = fabs((double)a[i] - (double)b[i]);
+        if (!(fabs((double)a[i] - (double)b[i]) <= worst))
+            worst = fabs((double)a[i] - (double)b[i]);
     return worst;
 }
 

@@ -170,8 +170,7 @@ static eg_status sample(void *user, eg_context *context, eg_error *error) {
     eg_sampler *s = NULL;
     uint32_t token;
     (void)user;
-    eg_status status =
-        eg_sampler_create(context, 4, &(eg_sampling){.temperature = 1}, &s, error);
+    eg_status status = eg_sampler_create(context, 4, &(eg_sampling){.temperature = 1}, &s, error);
     if (!status) status = eg_sampler_next(s, logits, &token, error);
     eg_sampler_destroy(s);
     return status;
@@ -201,7 +200,8 @@ TEST(sampler, mistakes) {
     const float none[] = {NAN, NAN, NAN};
     for (int i = 0; i < 2; i++) {
         uint32_t token = 77;
-        CHECK_OK(eg_sampler_create(context, 3, &(eg_sampling){.temperature = i}, &s, &error), error);
+        CHECK_OK(eg_sampler_create(context, 3, &(eg_sampling){.temperature = i}, &s, &error),
+                 error);
         CHECK_FAILS(eg_sampler_next(s, none, &token, &error), error, EG_ERR_ARGUMENT,
                     "all 3 logits are NaN");
         eg_sampler_destroy(s);

@@ -71,7 +71,8 @@ static void check_changes(const char *name, const change *rows, size_t count) {
         json_t *object = json_deep_copy(c.object);
         char what[128];
         if (rows[i].value)
-            json_object_set_new(object, rows[i].key, json_loads(rows[i].value, JSON_DECODE_ANY, NULL));
+            json_object_set_new(object, rows[i].key,
+                                json_loads(rows[i].value, JSON_DECODE_ANY, NULL));
         else json_object_del(object, rows[i].key);
         CHECK(json_dump_file(object, c.config, 0) == 0, "cannot write '%s'", c.config);
         json_decref(object);
@@ -195,7 +196,8 @@ TEST(folder_damage, index) {
         eg_status status;
         const char *part;
     } rows[] = {
-        {"{\"weight_map\": {\"a\": \"model.safetensors\", \"b\": \"model.safetensors\"}}", EG_OK, ""},
+        {"{\"weight_map\": {\"a\": \"model.safetensors\", \"b\": \"model.safetensors\"}}", EG_OK,
+         ""},
         {"{\"weight_map\": {\"a\": \"../x\"}}", EG_ERR_FORMAT, "'../x', outside of the folder"},
         {"{\"weight_map\": {\"a\": \"/etc/passwd\"}}", EG_ERR_FORMAT, "outside of the folder"},
         {"{\"weight_map\": {\"a\": \"sub/model.safetensors\"}}", EG_ERR_FORMAT, "outside of the"},

@@ -99,7 +99,8 @@ void check_transformer(const char *file, const char *folder, const char *key, do
     CHECK_OK(eg_model_open(context, transformer_path(file, path), &model, &error), error);
     for (int in_place = 0; in_place < 2; in_place++) {
         const double worst = run(model, &e, in_place);
-        CHECK(worst <= (in_place ? in_place_tolerance : tolerance), "%s%s: off by %g", file, in_place ? " in place" : "", worst);
+        CHECK(worst <= (in_place ? in_place_tolerance : tolerance), "%s%s: off by %g", file,
+              in_place ? " in place" : "", worst);
     }
     CHECK_OK(eg_model_widen(model, &error), error);
     const double worst = run(model, &e, 0);

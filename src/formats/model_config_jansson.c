@@ -238,16 +238,15 @@ static eg_status read_layers(eg_context *context, const json_t *document, bool l
         return eg__fail(error, EG_ERR_UNSUPPORTED, "a model of %zu layers", count);
     eg_status status = eg__model_new(context, out, error);
     for (size_t i = 0; !status && i < count; i++) {
-        reader r = {.model = *out,
-                    .object = listed ? json_array_get(layers, i) : document,
-                    .error = error};
+        reader r = {
+            .model = *out, .object = listed ? json_array_get(layers, i) : document, .error = error};
         read_layer(&r);
         status = r.status;
     }
     return status ? status : eg__model_complete(*out, error);
 }
 
-eg_status eg__model_config_read(eg_context *context, const char *text, size_t length,
+eg_status eg__model_config_read(eg_context *context, const char *text, size_t length, uint64_t most,
                                 eg_model **out, eg_error *error) {
     *out = NULL;
     json_error_t problem;
@@ -262,7 +261,7 @@ eg_status eg__model_config_read(eg_context *context, const char *text, size_t le
         status = eg__fail(error, EG_ERR_UNSUPPORTED, "a model of version %lld",
                           (long long)json_integer_value(version));
     else if (version && transformer)
-        status = eg__model_transformer_read(context, transformer, &model, error);
+        status = eg__model_transformer_read(context, transformer, most, &model, error);
     else status = read_layers(context, document, version != NULL, &model, error);
     if (!status && version)
         status = eg__model_units_read(model, json_object_get(document, "units"), error);

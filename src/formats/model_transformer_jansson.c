@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#define COUNT(field) {#field, offsetof(eg__transformer, field)}
+#define COUNT(field) \
+    { #field, offsetof(eg__transformer, field) }
 static const struct {
     const char *key;
     size_t offset;
@@ -18,8 +19,8 @@ static const struct {
 
 static const char *const poolings[] = {"mean", "first", "last"};
 
-eg_status eg__model_transformer_read(eg_context *context, const json_t *object, eg_model **out,
-                                     eg_error *error) {
+eg_status eg__model_transformer_read(eg_context *context, const json_t *object, uint64_t most,
+                                     eg_model **out, eg_error *error) {
     eg__transformer t = {0};
     const char *family = json_string_value(json_object_get(object, "family"));
     const char *pooling = json_string_value(json_object_get(object, "pooling"));
@@ -29,25 +30,32 @@ eg_status eg__model_transformer_read(eg_context *context, const json_t *object, 
         return eg__fail(error, EG_ERR_FORMAT, "a transformer of family '%.60s'",
                         family ? family : "");
     t.family = (eg__family)index;
-    for EACH(i, poolings)
-        if (pooling && strcmp(pooling, poolings[i]) == 0) t.pooling = (eg_pooling)i;
-    for EACH(i, counts) {
-        const json_t *value = json_object_get(object, counts[i].key);
-        if (!json_is_integer(value) || json_integer_value(value) < 0 ||
-            json_integer_value(value) > UINT32_MAX)
-            return eg__fail(error, EG_ERR_FORMAT, "'%s' is not a count", counts[i].key);
-        *(uint32_t *)((char *)&t + counts[i].offset) = (uint32_t)json_integer_value(value);
-    }
-    for EACH(i, numbers) {
-        const json_t *value = json_object_get(object, numbers[i].key);
-        if (!json_is_number(value))
-            return eg__fail(error, EG_ERR_FORMAT, "'%s' is not a number", numbers[i].key);
-        *(double *)((char *)&t + numbers[i].offset) = json_number_value(value);
-    }
-    for EACH(i, flags)
-        *(bool *)((char *)&t + flags[i].offset) =
-            json_is_true(json_object_get(object, flags[i].key));
+    for
+        EACH(i, poolings)
+    if (pooling && strcmp(pooling, poolings[i]) == 0) t.pooling = (eg_pooling)i;
+    for
+        EACH(i, counts) {
+            const json_t *value = json_object_get(object, counts[i].key);
+            if (!json_is_integer(value) || json_integer_value(value) < 0 ||
+                json_integer_value(value) > UINT32_MAX)
+                return eg__fail(error, EG_ERR_FORMAT, "'%s' is not a count", counts[i].key);
+            *(uint32_t *)((char *)&t + counts[i].offset) = (uint32_t)json_integer_value(value);
+        }
+    for
+        EACH(i, numbers) {
+            const json_t *value = json_object_get(object, numbers[i].key);
+            if (!json_is_number(value))
+                return eg__fail(error, EG_ERR_FORMAT, "'%s' is not a number", numbers[i].key);
+            *(double *)((char *)&t + numbers[i].offset) = json_number_value(value);
+        }
+    for
+        EACH(i, flags)
+    *(bool *)((char *)&t + flags[i].offset) = json_is_true(json_object_get(object, flags[i].key));
     eg_status status = eg__transformer_new(context, &t, out, error);
+    if (!status && (*out)->value_count > most)
+        status = eg__fail(error, EG_ERR_FORMAT,
+                          "an architecture of %zu numbers, and a file of %llu at most",
+                          (*out)->value_count, (unsigned long long)most);
     if (!status) status = eg__transformer_fill(*out, error);
     return status;
 }
@@ -56,14 +64,17 @@ json_t *eg__model_transformer_json(const eg_model *model) {
     const eg__transformer *t = model->transformer;
     json_t *object = json_pack("{s:s, s:s}", "family", eg__family_name(t->family), "pooling",
                                poolings[t->pooling]);
-    for EACH(i, counts)
-        json_object_set_new(object, counts[i].key,
-                            json_integer(*(const uint32_t *)((const char *)t + counts[i].offset)));
-    for EACH(i, numbers)
-        json_object_set_new(object, numbers[i].key,
-                            json_real(*(const double *)((const char *)t + numbers[i].offset)));
-    for EACH(i, flags)
-        json_object_set_new(object, flags[i].key,
-                            json_boolean(*(const bool *)((const char *)t + flags[i].offset)));
+    for
+        EACH(i, counts)
+    json_object_set_new(object, counts[i].key,
+                        json_integer(*(const uint32_t *)((const char *)t + counts[i].offset)));
+    for
+        EACH(i, numbers)
+    json_object_set_new(object, numbers[i].key,
+                        json_real(*(const double *)((const char *)t + numbers[i].offset)));
+    for
+        EACH(i, flags)
+    json_object_set_new(object, flags[i].key,
+                        json_boolean(*(const bool *)((const char *)t + flags[i].offset)));
     return object;
 }

@@ -87,8 +87,8 @@ static const char *text_or(const reader *r, const char *key, const char *otherwi
 /* ---- architectures */
 static void refuse(reader *r, const char *key, const char *value) {
     if (!r->status)
-        r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED, "'%s' of '%.60s' is not known here", key,
-                             value);
+        r->status =
+            eg__fail(r->error, EG_ERR_UNSUPPORTED, "'%s' of '%.60s' is not known here", key, value);
 }
 
 /* Frequencies that are changed for longer texts are not known; new files say the base among them. */
@@ -207,8 +207,7 @@ static eg_status open_listed(eg_context *context, folder *f, const json_t *index
     json_object_foreach((json_t *)(uintptr_t)map, key, value) {
         const char *name = json_string_value(value);
         bool known = false;
-        if (!name)
-            return eg__fail(error, EG_ERR_FORMAT, "the file of '%.80s' is no text", key);
+        if (!name) return eg__fail(error, EG_ERR_FORMAT, "the file of '%.80s' is no text", key);
         for (size_t i = 0; i < f->count; i++) known = known || strcmp(seen[i], name) == 0;
         if (known) continue;
         status = open_file(context, f, name, error);
@@ -298,8 +297,7 @@ static eg_status place_all(eg_model *model, const folder *f, eg_error *error) {
     for (size_t i = 0; i < model->parameter_count; i++) {
         eg_tensor from;
         eg__hugging_name how;
-        eg_status status =
-            find_parameter(f, model, model->parameters[i].name, &from, &how, error);
+        eg_status status = find_parameter(f, model, model->parameters[i].name, &from, &how, error);
         if (!status) status = place_one(model, i, &from, &how, error);
         if (status) return status;
     }

@@ -43,8 +43,7 @@ static uint32_t count_or(reader *r, const char *key, uint32_t otherwise) {
 static double number(reader *r, const char *key) {
     char full[96];
     double value = 0;
-    if (!r->status)
-        r->status = eg_gguf_number(r->file, key_of(r, key, full), 0, &value, r->error);
+    if (!r->status) r->status = eg_gguf_number(r->file, key_of(r, key, full), 0, &value, r->error);
     return value;
 }
 
@@ -60,8 +59,8 @@ static void refuse_scaling(reader *r) {
                              "rotary frequencies of its own ('rope_freqs.weight')");
     if (r->status) return;
     if (has(r, "rope.scaling.type")) {
-        r->status =
-            eg_gguf_text(r->file, key_of(r, "rope.scaling.type", full), 0, &text, &length, r->error);
+        r->status = eg_gguf_text(r->file, key_of(r, "rope.scaling.type", full), 0, &text, &length,
+                                 r->error);
         if (!r->status && !(length == 4 && memcmp(text, "none", 4) == 0))
             r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED, "'%s' is '%.*s': only none is known",
                                  full, (int)(length < 60 ? length : 60), text);
@@ -89,8 +88,9 @@ static eg_status refuse_unused(const eg_model *model, const eg_gguf *file, eg_er
     for (size_t i = 0; eg_gguf_tensor_at(file, i, &tensor) == EG_OK; i++) {
         if (strncmp(tensor.name, "blk.", 4) != 0 || strstr(tensor.name, "rot_embd")) continue;
         if (!eg__model_parameter(model, tensor.name))
-            return eg__fail(error, EG_ERR_UNSUPPORTED, "tensor '%s' has no place in a %s of %u layers",
-                            tensor.name, eg__family_name(model->transformer->family),
+            return eg__fail(error, EG_ERR_UNSUPPORTED,
+                            "tensor '%s' has no place in a %s of %u layers", tensor.name,
+                            eg__family_name(model->transformer->family),
                             model->transformer->layers);
     }
     return EG_OK;
@@ -181,8 +181,8 @@ static eg_status place_all(eg_model *model, const eg_gguf *file, eg_error *error
         eg__file_tensor tensor;
         eg_status status = eg_gguf_tensor_find(file, model->parameters[i].name, &from, error);
         if (status) return status == EG_ERR_NOT_FOUND ? EG_ERR_FORMAT : status;
-        tensor =
-            (eg__file_tensor){.name = from.name, .rank = from.rank, .shape = from.shape, .data = from.data};
+        tensor = (eg__file_tensor){
+            .name = from.name, .rank = from.rank, .shape = from.shape, .data = from.data};
         if (!eg__format_find(from.type, &tensor.format))
             return eg__fail(error, EG_ERR_UNSUPPORTED,
                             "numbers of type '%s' in '%s': F32, F16, BF16, Q8_0 and Q4_0 are known",

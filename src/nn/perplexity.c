@@ -78,8 +78,7 @@ static void tell(const sums *s, eg_surprise *out) {
 eg_status eg_perplexity(eg_model *model, const uint32_t *tokens, size_t count, uint64_t piece,
                         int64_t begin, int (*stop)(void *user, const eg_surprise *now), void *user,
                         eg_surprise *out, eg_error *error) {
-    if (!model || !tokens || !out || !model->transformer ||
-        model->transformer->family == EG__BERT)
+    if (!model || !tokens || !out || !model->transformer || model->transformer->family == EG__BERT)
         return eg__fail(error, EG_ERR_ARGUMENT, "no decoder, tokens or place");
     const eg__transformer *t = model->transformer;
     if (!piece) piece = t->context < LONGEST ? t->context : LONGEST;
@@ -87,7 +86,8 @@ eg_status eg_perplexity(eg_model *model, const uint32_t *tokens, size_t count, u
         return eg__fail(error, EG_ERR_ARGUMENT, "pieces of %llu tokens, the model can look at %u",
                         (unsigned long long)piece, t->context);
     if (piece < 3)
-        return eg__fail(error, EG_ERR_ARGUMENT, "pieces of %llu tokens are too short to predict one",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "pieces of %llu tokens are too short to predict one",
                         (unsigned long long)piece);
     if (piece > count) piece = count;
     if (piece < 3)

@@ -35,8 +35,8 @@ eg_status eg_sampler_create(eg_context *context, uint64_t vocabulary, const eg_s
     eg__memory *memory = eg__context_memory(context);
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg_sampler *s = eg__memory_take_zeroed(memory, EG_TAG_OTHER, sizeof *s, &reason);
-    candidate *list = eg__memory_take_array(memory, EG_TAG_OTHER, (size_t)vocabulary, sizeof *list,
-                                            &reason);
+    candidate *list =
+        eg__memory_take_array(memory, EG_TAG_OTHER, (size_t)vocabulary, sizeof *list, &reason);
     if (!s || !list) {
         eg__memory_give(memory, s);
         eg__memory_give(memory, list);
@@ -113,8 +113,7 @@ static size_t likely(eg_sampler *s, const float *logits, float most, double *all
     const bool cuts = s->how.top_p > 0 && s->how.top_p < 1;
     const double least = cuts ? (1 - s->how.top_p) / (double)s->vocabulary * sum : 0;
     for (size_t i = 0; i < s->vocabulary; i++)
-        if (logits[i] == logits[i] &&
-            exp((double)(logits[i] - most) / s->how.temperature) >= least)
+        if (logits[i] == logits[i] && exp((double)(logits[i] - most) / s->how.temperature) >= least)
             s->candidates[count++] = (candidate){logits[i], (uint32_t)i};
     *all = sum;
     return count;
@@ -157,8 +156,8 @@ eg_status eg_sampler_next(eg_sampler *s, const float *logits, uint32_t *token, e
     if (s->how.temperature == 0 || s->how.top_k == 1 || !isfinite(logits[first])) return EG_OK;
     const bool few = s->how.top_k && s->how.top_k < s->vocabulary;
     double all = 0;
-    const size_t count = few ? largest(s, logits, (size_t)s->how.top_k)
-                             : likely(s, logits, logits[first], &all);
+    const size_t count =
+        few ? largest(s, logits, (size_t)s->how.top_k) : likely(s, logits, logits[first], &all);
     qsort(s->candidates, count, sizeof *s->candidates, by_logit);
     *token = draw(s, count, all);
     return EG_OK;
