@@ -12,13 +12,6 @@ static void some_tokens(uint32_t *out, size_t count) {
     for (size_t i = 0; i < count; i++) out[i] = (uint32_t)((i * i * 7 + i * 37 + 11) % 100);
 }
 
-static uint32_t likeliest(const float *logits, uint64_t count) {
-    uint32_t best = 0;
-    for (uint32_t i = 1; i < count; i++)
-        if (logits[i] > logits[best]) best = i;
-    return best;
-}
-
 static double largest(const float *values, size_t count) {
     double most = 0;
     for (size_t i = 0; i < count; i++) most = fmax(most, fabs((double)values[i]));
@@ -51,43 +44,15 @@ static eg_model *open_model(eg_context *context, const char *name) {
 }
 
 /* ---- torch's choices */
-static void check_greedy(const char *file, const char *folder, eg_type cache) {
-    eg_error error;
-    eg_context *context = open_context(NULL);
-    eg_model *model = open_model(context, file);
-    eg_generator *g;
-    eg_tensor ids, greedy;
-    const float *logits = NULL;
-    const eg_generator_options how = {.cache = cache};
-    transformer_expected(context, folder, "ids", &ids);
-    transformer_expected(context, folder, "greedy", &greedy);
-    CHECK_OK(eg_generator_create(model, &how, &g, &error), error);
-    uint32_t prompt[5];
-    for (int i = 0; i < 5; i++) prompt[i] = (uint32_t)((const int32_t *)ids.data)[i];
-    CHECK_OK(eg_generator_feed(g, prompt, 5, &logits, &error), error);
-    CHECK(greedy.shape[0] == 24, "%llu tokens", (unsigned long long)greedy.shape[0]);
-    for (uint64_t i = 0; i < greedy.shape[0] && logits; i++) {
-        const uint32_t token = likeliest(logits, 100);
-        const uint32_t expected = (uint32_t)((const int32_t *)greedy.data)[i];
-        CHECK(token == expected, "%s: token %llu is %u, not %u", file, (unsigned long long)i, token,
-              expected);
-        CHECK_OK(eg_generator_feed(g, &token, 1, &logits, &error), error);
-    }
-    eg_generator_destroy(g);
-    eg_tensor_release(context, &ids);
-    eg_tensor_release(context, &greedy);
-    eg_model_destroy(model);
-    eg_context_destroy(context);
-}
 
 /* The second choice is at least 0.03 behind, more than halves in the cache move a logit. */
 TEST(generator, golden) {
     static const eg_type caches[] = {EG_F32, EG_F16};
     for (int i = 0; i < 2; i++) {
-        check_greedy("llama.gguf", "llama", caches[i]);
-        check_greedy("llama.bin", "llama", caches[i]);
-        check_greedy("llama_tied.gguf", "llama_tied", caches[i]);
-        check_greedy("gpt2.gguf", "gpt2", caches[i]);
+        check_choices("llama.gguf", "llama", caches[i]);
+        check_choices("llama.bin", "llama", caches[i]);
+        check_choices("llama_tied.gguf", "llama_tied", caches[i]);
+        check_choices("gpt2.gguf", "gpt2", caches[i]);
     }
 }
 
@@ -306,6 +271,30 @@ TEST(generator, budget) {
     CHECK_OK(eg_generator_create(model, &(eg_generator_options){.context = 1 << 16}, &g, &error),
              error);
     CHECK_OK(eg_generator_feed(g, &token, 1, NULL, &error), error);
+    eg_generator_destroy(g);
+    eg_model_destroy(model);
+    eg_context_destroy(context);
+}
+
+/* What was prepared is there: no token takes memory. */
+TEST(generator, prepared) {
+    eg_error error;
+    eg_context *context = open_context(NULL);
+    eg_model *model = open_model(context, "llama.gguf");
+    eg_generator *g;
+    uint32_t tokens[TOKENS];
+    eg_memory_figures before, after;
+    some_tokens(tokens, TOKENS);
+    CHECK_OK(eg_generator_create(model, &(eg_generator_options){.chunk = 32}, &g, &error), error);
+    CHECK_OK(eg_generator_prepare(g, TOKENS, &error), error);
+    CHECK_OK(eg_generator_prepare(g, 0, &error), error);
+    CHECK_OK(eg_memory_query(context, EG_TAG_COUNT, &before, &error), error);
+    CHECK_OK(eg_generator_feed(g, tokens, TOKENS, NULL, &error), error);
+    for (int i = 0; i < 8; i++) CHECK_OK(eg_generator_feed(g, tokens, 1, NULL, &error), error);
+    CHECK_OK(eg_memory_query(context, EG_TAG_COUNT, &after, &error), error);
+    CHECK(after.allocations == before.allocations, "%llu blocks were taken",
+          (unsigned long long)(after.allocations - before.allocations));
+    CHECK_OK(eg_generator_feed(g, tokens, 7, NULL, &error), error);
     eg_generator_destroy(g);
     eg_model_destroy(model);
     eg_context_destroy(context);

@@ -18,10 +18,7 @@ typedef struct copy {
 
 static void open_copy(copy *c, const char *name) {
     char from[512], path[600];
-    eg_error error;
-    /* much less than a wrong number can ask for */
-    const eg_context_options how = {.threads = 1, .memory_budget = UINT64_C(1) << 24};
-    CHECK_OK(eg_context_create(&c->context, &how, &error), error);
+    c->context = small_context();
     snprintf(c->folder, sizeof c->folder, "%s", test_folder());
     snprintf(c->config, sizeof c->config, "%s/config.json", c->folder);
     snprintf(c->weights, sizeof c->weights, "%s/model.safetensors", c->folder);
@@ -43,17 +40,7 @@ static void close_copy(copy *c) {
 }
 
 static void expect(copy *c, const char *what, eg_status expected, const char *part) {
-    eg_error error = {0};
-    eg_model *model = NULL;
-    eg_memory_figures held;
-    const eg_status status = eg_model_open(c->context, c->folder, &model, &error);
-    CHECK(status == expected && (!status || strstr(error.message, part)),
-          "%s: %s '%s', expected %s with '%s'", what, eg_status_name(status), error.message,
-          eg_status_name(expected), part);
-    CHECK(!status == (model != NULL), "%s: %s and a model", what, eg_status_name(status));
-    eg_model_destroy(model);
-    CHECK(!eg_memory_query(c->context, EG_TAG_FILE, &held, NULL) && held.current == 0,
-          "%s: %llu bytes are left", what, (unsigned long long)held.current);
+    check_opening(c->context, c->folder, what, expected, part);
 }
 
 /* ---- config.json */

@@ -157,3 +157,65 @@ float *transformer_rows(eg_context *context, const eg_model *model, const uint32
     free(ids);
     return rows;
 }
+
+static uint32_t likeliest(const float *logits, uint64_t count) {
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < count; i++)
+        if (logits[i] > logits[best]) best = i;
+    return best;
+}
+
+void check_choices(const char *file, const char *folder, eg_type cache) {
+    eg_error error;
+    eg_context *context;
+    eg_model *model;
+    eg_generator *g;
+    char path[512];
+    eg_tensor ids, greedy;
+    const float *logits = NULL;
+    const eg_generator_options how = {.cache = cache};
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_model_open(context, transformer_path(file, path), &model, &error), error);
+    transformer_expected(context, folder, "ids", &ids);
+    transformer_expected(context, folder, "greedy", &greedy);
+    CHECK_OK(eg_generator_create(model, &how, &g, &error), error);
+    uint32_t prompt[5];
+    for (int i = 0; i < 5; i++) prompt[i] = (uint32_t)((const int32_t *)ids.data)[i];
+    CHECK_OK(eg_generator_feed(g, prompt, 5, &logits, &error), error);
+    CHECK(greedy.shape[0] == 24, "%llu tokens", (unsigned long long)greedy.shape[0]);
+    for (uint64_t i = 0; i < greedy.shape[0] && logits; i++) {
+        const uint32_t token = likeliest(logits, 100);
+        const uint32_t chosen = (uint32_t)((const int32_t *)greedy.data)[i];
+        CHECK(token == chosen, "%s: token %llu is %u, not %u", file, (unsigned long long)i, token,
+              chosen);
+        CHECK_OK(eg_generator_feed(g, &token, 1, &logits, &error), error);
+    }
+    eg_generator_destroy(g);
+    eg_tensor_release(context, &ids);
+    eg_tensor_release(context, &greedy);
+    eg_model_destroy(model);
+    eg_context_destroy(context);
+}
+
+eg_context *small_context(void) {
+    eg_error error;
+    eg_context *context;
+    const eg_context_options how = {.threads = 1, .memory_budget = UINT64_C(1) << 24};
+    CHECK_OK(eg_context_create(&context, &how, &error), error);
+    return context;
+}
+
+void check_opening(eg_context *context, const char *path, const char *what, eg_status wanted,
+                   const char *part) {
+    eg_error error = {0};
+    eg_model *model = NULL;
+    eg_memory_figures held;
+    const eg_status status = eg_model_open(context, path, &model, &error);
+    CHECK(status == wanted && (!status || strstr(error.message, part)),
+          "%s: %s '%s', expected %s with '%s'", what, eg_status_name(status), error.message,
+          eg_status_name(wanted), part);
+    CHECK(!status == (model != NULL), "%s: %s and a model", what, eg_status_name(status));
+    eg_model_destroy(model);
+    CHECK(!eg_memory_query(context, EG_TAG_FILE, &held, NULL) && held.current == 0,
+          "%s: %llu bytes are left", what, (unsigned long long)held.current);
+}

@@ -96,12 +96,13 @@ static eg_status refuse_unused(const eg_model *model, const eg_gguf *file, eg_er
     return EG_OK;
 }
 
+/* 0 leaves it to whoever uses the rows; beyond 3 are heads that score pairs of texts. */
 static eg_pooling pooling(reader *r) {
-    switch (count_or(r, "pooling_type", 1)) {
-    case 2: return EG_POOLING_FIRST;
-    case 3: return EG_POOLING_LAST;
-    default: return EG_POOLING_MEAN;
-    }
+    const uint32_t type = count_or(r, "pooling_type", 1);
+    if (!r->status && type > 3)
+        r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED,
+                             "'%s.pooling_type' is %u: 0 to 3 are known", r->family, type);
+    return type == 2 ? EG_POOLING_FIRST : type == 3 ? EG_POOLING_LAST : EG_POOLING_MEAN;
 }
 
 /* Rows of a matrix that must be there. */
@@ -128,6 +129,18 @@ static void read_llama(reader *r, eg__transformer *t) {
     if (!r->status && turned != t->head)
         r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED,
                              "rotary positions of %u of %u columns of a head", turned, t->head);
+}
+
+static void read_bert(reader *r, eg__transformer *t) {
+    char full[96];
+    int causal = 0;
+    t->types = rows_of(r, "token_types.weight");
+    t->pooling = pooling(r);
+    if (r->status || !has(r, "attention.causal")) return;
+    r->status = eg_gguf_flag(r->file, key_of(r, "attention.causal", full), 0, &causal, r->error);
+    if (!r->status && causal)
+        r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED,
+                             "'%s' is true: an encoder looks both ways", full);
 }
 
 static void read_vocabulary(reader *r, eg__transformer *t) {
@@ -166,10 +179,7 @@ static eg_status read_shape(const eg_gguf *file, eg__transformer *t, eg_error *e
     if (t->family == EG__LLAMA) read_llama(&r, t);
     else t->epsilon = number(&r, "attention.layer_norm_epsilon");
     read_vocabulary(&r, t);
-    if (t->family == EG__BERT) {
-        t->types = rows_of(&r, "token_types.weight");
-        t->pooling = pooling(&r);
-    }
+    if (t->family == EG__BERT) read_bert(&r, t);
     t->tied = eg_gguf_tensor_find(file, "output.weight", &tensor, NULL) != EG_OK;
     refuse_extras(&r);
     return r.status;
