@@ -32,7 +32,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     if (!context) require(eg_context_create(&context, &options, NULL) == EG_OK);
     eg_error error = {0};
     eg_model *model = NULL;
-    eg_status status = eg__model_config_read(context, (const char *)bytes, length, &model, &error);
+    eg_status status =
+        eg__model_config_read(context, (const char *)bytes, length, UINT64_MAX, &model, &error);
     require(status ? error.message[0] && !model : model != NULL);
     eg_model_destroy(model);
     model = NULL;

@@ -9,3 +9,9 @@ TEST(transformer_folders, golden) {
     check_transformer("llama", "llama", "logits", 1e-4, 1e-4);
     check_transformer("llama_tied", "llama_tied", "logits", 1e-4, 1e-4);
 }
+
+TEST(transformer_folders, choices) {
+    check_choices("gpt2", "gpt2", EG_F32);
+    check_choices("llama", "llama", EG_F32);
+    check_choices("llama_tied", "llama_tied", EG_F32);
+}

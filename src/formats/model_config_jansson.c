@@ -246,7 +246,7 @@ static eg_status read_layers(eg_context *context, const json_t *document, bool l
     return status ? status : eg__model_complete(*out, error);
 }
 
-eg_status eg__model_config_read(eg_context *context, const char *text, size_t length,
+eg_status eg__model_config_read(eg_context *context, const char *text, size_t length, uint64_t most,
                                 eg_model **out, eg_error *error) {
     *out = NULL;
     json_error_t problem;
@@ -261,7 +261,7 @@ eg_status eg__model_config_read(eg_context *context, const char *text, size_t le
         status = eg__fail(error, EG_ERR_UNSUPPORTED, "a model of version %lld",
                           (long long)json_integer_value(version));
     else if (version && transformer)
-        status = eg__model_transformer_read(context, transformer, &model, error);
+        status = eg__model_transformer_read(context, transformer, most, &model, error);
     else status = read_layers(context, document, version != NULL, &model, error);
     if (!status && version)
         status = eg__model_units_read(model, json_object_get(document, "units"), error);

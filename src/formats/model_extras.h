@@ -16,8 +16,8 @@ json_t *eg__model_units_json(const eg_model *model);
 json_t *eg__model_notes_json(const eg_model *model);
 
 /* A transformer, values zero; *out may be a model also after a failure. */
-eg_status eg__model_transformer_read(eg_context *context, const json_t *object, eg_model **out,
-                                     eg_error *error);
+eg_status eg__model_transformer_read(eg_context *context, const json_t *object, uint64_t most,
+                                     eg_model **out, eg_error *error);
 json_t *eg__model_transformer_json(const eg_model *model);
 
 #endif

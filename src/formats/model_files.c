@@ -30,6 +30,12 @@ static eg_status open_tensors(tensor_source *from, eg_context *context, const ch
                                  : eg_safetensors_open(context, path, &from->file, error);
 }
 
+/* The smallest numbers take half a byte; an archive may be compressed. */
+static uint64_t most_numbers(const tensor_source *from, const char *path) {
+    struct stat info;
+    return from->file && stat(path, &info) == 0 ? 2 * (uint64_t)info.st_size : UINT64_MAX;
+}
+
 static void close_tensors(tensor_source *from) {
     eg_safetensors_close(from->file);
     eg_npz_close(from->archive);
@@ -190,7 +196,9 @@ eg_status eg_model_load(eg_context *context, const char *path, const char *confi
     if (!text)
         status = eg__fail(error, EG_ERR_FORMAT,
                           "'%.150s' does not say its architecture: give a config", path);
-    else status = eg__model_config_read(context, text, strlen(text), &model, error);
+    else
+        status = eg__model_config_read(context, text, strlen(text), most_numbers(&from, path),
+                                       &model, error);
     if (!status) status = copy_values(model, &from, path, error);
     close_tensors(&from);
     if (status) eg_model_destroy(model);

@@ -19,8 +19,8 @@ static const struct {
 
 static const char *const poolings[] = {"mean", "first", "last"};
 
-eg_status eg__model_transformer_read(eg_context *context, const json_t *object, eg_model **out,
-                                     eg_error *error) {
+eg_status eg__model_transformer_read(eg_context *context, const json_t *object, uint64_t most,
+                                     eg_model **out, eg_error *error) {
     eg__transformer t = {0};
     const char *family = json_string_value(json_object_get(object, "family"));
     const char *pooling = json_string_value(json_object_get(object, "pooling"));
@@ -52,6 +52,10 @@ eg_status eg__model_transformer_read(eg_context *context, const json_t *object, 
         EACH(i, flags)
     *(bool *)((char *)&t + flags[i].offset) = json_is_true(json_object_get(object, flags[i].key));
     eg_status status = eg__transformer_new(context, &t, out, error);
+    if (!status && (*out)->value_count > most)
+        status = eg__fail(error, EG_ERR_FORMAT,
+                          "an architecture of %zu numbers, and a file of %llu at most",
+                          (*out)->value_count, (unsigned long long)most);
     if (!status) status = eg__transformer_fill(*out, error);
     return status;
 }

@@ -231,32 +231,32 @@ static eg_status open_files(eg_context *context, folder *f, eg_error *error) {
     return status;
 }
 
-static bool find(const folder *f, const char *name, eg_tensor *out) {
-    for (size_t i = 0; i < f->count; i++)
-        if (eg_safetensors_tensor(f->files[i], name, out, NULL) == EG_OK) return true;
-    return false;
+/* EG_ERR_NOT_FOUND: no file has it. What is there and cannot be read must not pass for that. */
+static eg_status find(const folder *f, const char *name, eg_tensor *out, eg_error *error) {
+    eg_status status = EG_ERR_NOT_FOUND;
+    for (size_t i = 0; status == EG_ERR_NOT_FOUND && i < f->count; i++)
+        status = eg_safetensors_tensor(f->files[i], name, out, error);
+    return status;
 }
 
 /* With and without what stands before the names: it depends on which part of a model was saved. */
-static bool find_parameter(const folder *f, const eg_model *model, const char *name, eg_tensor *out,
-                           eg__hugging_name *how) {
+static eg_status find_parameter(const folder *f, const eg_model *model, const char *name,
+                                eg_tensor *out, eg__hugging_name *how, eg_error *error) {
     char prefixed[sizeof how->name];
     const eg__family family = model->transformer->family;
     for (unsigned way = 0; eg__hugging_name_get(family, name, way, how); way++) {
         snprintf(prefixed, sizeof prefixed, "%s%.120s", eg__hugging_prefix(family), how->name);
-        if (find(f, prefixed, out)) {
-            snprintf(how->name, sizeof how->name, "%s", prefixed);
-            return true;
-        }
-        if (find(f, how->name, out)) return true;
+        eg_status status = find(f, prefixed, out, error);
+        if (status == EG_ERR_NOT_FOUND) status = find(f, how->name, out, error);
+        else snprintf(how->name, sizeof how->name, "%s", prefixed);
+        if (status != EG_ERR_NOT_FOUND) return status;
     }
     eg__hugging_name_get(family, name, 0, how);
-    return false;
+    return eg__fail(error, EG_ERR_FORMAT, "no tensor '%s'", how->name);
 }
 
 static eg_status place_one(eg_model *model, size_t index, const eg_tensor *from,
                            const eg__hugging_name *how, eg_error *error) {
-    const eg__parameter *p = &model->parameters[index];
     const uint64_t turned[] = {from->shape[1], from->shape[0]};
     eg__file_tensor tensor = {.name = how->name,
                               .rank = from->rank,
@@ -268,28 +268,37 @@ static eg_status place_one(eg_model *model, size_t index, const eg_tensor *from,
     else
         return eg__fail(error, EG_ERR_UNSUPPORTED, "tensor '%.80s' of type %s", how->name,
                         eg_type_name(from->type));
-    eg_status status = eg__transformer_place(model, index, &tensor, error);
-    if (status || !how->turned) return status;
-    /* Conv1D has inputs by outputs: no place in the file has our rows */
-    float *to = eg__parameter_values(model, p);
-    const uint64_t rows = p->shape[0], columns = p->shape[1];
-    const eg__format_info *format = eg__format_get(tensor.format);
-    for (uint64_t c = 0; c < columns; c++)
-        for (uint64_t r = 0; r < rows; r++)
-            eg__blocks_widen(tensor.format,
-                             (const unsigned char *)from->data + (c * rows + r) * format->bytes, 1,
-                             to + r * columns + c);
-    model->parameters[index].file.data = NULL;
-    return EG_OK;
+    return eg__transformer_place(model, index, &tensor, error);
+}
+
+/* Conv1D has inputs by outputs: no place in the file has our rows. Memory is taken only when all shapes are
+ * known to be those of the file, so that a wrong number in config.json cannot ask for more. */
+static eg_status turn_all(eg_model *model, eg_error *error) {
+    const eg__family family = model->transformer->family;
+    eg_status status = family == EG__GPT2 ? eg__transformer_fill(model, error) : EG_OK;
+    for (size_t i = 0; !status && i < model->parameter_count; i++) {
+        eg__parameter *p = &model->parameters[i];
+        eg__hugging_name how;
+        if (!eg__hugging_name_get(family, p->name, 0, &how) || !how.turned) continue;
+        float *to = eg__parameter_values(model, p);
+        const unsigned char *from = p->file.data;
+        const uint64_t rows = p->shape[0], columns = p->shape[1];
+        const size_t bytes = eg__format_get(p->file.format)->bytes;
+        for (uint64_t c = 0; c < columns; c++)
+            for (uint64_t r = 0; r < rows; r++)
+                eg__blocks_widen(p->file.format, from + (c * rows + r) * bytes, 1,
+                                 to + r * columns + c);
+        p->file.data = NULL;
+    }
+    return status;
 }
 
 static eg_status place_all(eg_model *model, const folder *f, eg_error *error) {
     for (size_t i = 0; i < model->parameter_count; i++) {
         eg_tensor from;
         eg__hugging_name how;
-        if (!find_parameter(f, model, model->parameters[i].name, &from, &how))
-            return eg__fail(error, EG_ERR_FORMAT, "no tensor '%s'", how.name);
-        eg_status status = place_one(model, i, &from, &how, error);
+        eg_status status = find_parameter(f, model, model->parameters[i].name, &from, &how, error);
+        if (!status) status = place_one(model, i, &from, &how, error);
         if (status) return status;
     }
     return EG_OK;
@@ -309,10 +318,11 @@ eg_status eg__transformer_from_folder(eg_context *context, const char *path, eg_
     eg_status status = read_shape(f, &t, error);
     if (!status) status = open_files(context, f, error);
     eg_tensor head;
-    if (!status && t.family == EG__LLAMA && !find(f, "lm_head.weight", &head)) t.tied = true;
+    if (!status && t.family == EG__LLAMA)
+        t.tied = t.tied || find(f, "lm_head.weight", &head, NULL) == EG_ERR_NOT_FOUND;
     if (!status) status = eg__transformer_new(context, &t, &model, error);
-    if (!status && t.family == EG__GPT2) status = eg__transformer_fill(model, error);
     if (!status) status = place_all(model, f, error);
+    if (!status) status = turn_all(model, error);
     if (!status) {
         f->path = NULL; /* the caller's */
         model->file = f;

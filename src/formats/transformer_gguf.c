@@ -26,8 +26,12 @@ static bool has(const reader *r, const char *key) {
 static uint32_t count(reader *r, const char *key) {
     char full[96];
     int64_t value = 0;
+    eg_gguf_entry entry;
     if (r->status) return 0;
-    r->status = eg_gguf_integer(r->file, key_of(r, key, full), 0, &value, r->error);
+    if (eg_gguf_entry_find(r->file, key_of(r, key, full), &entry, NULL) == EG_OK && entry.is_array)
+        r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED,
+                             "'%s' is a list: layers that differ are not known", full);
+    else r->status = eg_gguf_integer(r->file, full, 0, &value, r->error);
     if (!r->status && (value < 0 || value > UINT32_MAX))
         r->status = eg__fail(r->error, EG_ERR_FORMAT, "'%s' is %lld", full, (long long)value);
     return r->status ? 0 : (uint32_t)value;
@@ -44,31 +48,61 @@ static double number(reader *r, const char *key) {
 }
 
 /* What some models have and this reader has not; silently leaving it out would give wrong text. */
-static void refuse_extras(reader *r) {
+static void refuse_scaling(reader *r) {
+    static const char *const factors[] = {"rope.scaling.factor", "rope.scale_linear"};
     char full[96];
     const char *text = "";
     size_t length = 0;
     eg_gguf_tensor tensor;
-    if (r->status) return;
-    if (has(r, "rope.scaling.type") &&
-        eg_gguf_text(r->file, key_of(r, "rope.scaling.type", full), 0, &text, &length, NULL) ==
-            EG_OK &&
-        !(length == 4 && memcmp(text, "none", 4) == 0))
-        r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED, "'%s' is '%.*s': only none is known",
-                             full, (int)length, text);
-    else if (eg_gguf_tensor_find(r->file, "rope_freqs.weight", &tensor, NULL) == EG_OK)
+    if (!r->status && eg_gguf_tensor_find(r->file, "rope_freqs.weight", &tensor, NULL) == EG_OK)
         r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED,
                              "rotary frequencies of its own ('rope_freqs.weight')");
-    else if (has(r, "expert_count") && count(r, "expert_count"))
-        r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED, "a mixture of experts");
+    if (r->status) return;
+    if (has(r, "rope.scaling.type")) {
+        r->status = eg_gguf_text(r->file, key_of(r, "rope.scaling.type", full), 0, &text, &length,
+                                 r->error);
+        if (!r->status && !(length == 4 && memcmp(text, "none", 4) == 0))
+            r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED, "'%s' is '%.*s': only none is known",
+                                 full, (int)(length < 60 ? length : 60), text);
+        return;
+    }
+    /* a factor without a type is a linear one */
+    for (unsigned i = 0; i < 2 && !r->status; i++) {
+        const double factor = has(r, factors[i]) ? number(r, factors[i]) : 1;
+        if (!r->status && factor != 0 && factor != 1)
+            r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED, "'%s' is %g: only 1 is known",
+                                 key_of(r, factors[i], full), factor);
+    }
 }
 
-static eg_pooling pooling(reader *r) {
-    switch (count_or(r, "pooling_type", 1)) {
-    case 2: return EG_POOLING_FIRST;
-    case 3: return EG_POOLING_LAST;
-    default: return EG_POOLING_MEAN;
+static void refuse_extras(reader *r) {
+    if (!r->status && has(r, "expert_count") && count(r, "expert_count"))
+        r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED, "a mixture of experts");
+    if (strcmp(r->family, "llama") == 0) refuse_scaling(r);
+}
+
+/* Biases and norms that some files have beside what the architecture says. Tables of rotary positions can be
+ * computed. */
+static eg_status refuse_unused(const eg_model *model, const eg_gguf *file, eg_error *error) {
+    eg_gguf_tensor tensor;
+    for (size_t i = 0; eg_gguf_tensor_at(file, i, &tensor) == EG_OK; i++) {
+        if (strncmp(tensor.name, "blk.", 4) != 0 || strstr(tensor.name, "rot_embd")) continue;
+        if (!eg__model_parameter(model, tensor.name))
+            return eg__fail(error, EG_ERR_UNSUPPORTED,
+                            "tensor '%s' has no place in a %s of %u layers", tensor.name,
+                            eg__family_name(model->transformer->family),
+                            model->transformer->layers);
     }
+    return EG_OK;
+}
+
+/* 0 leaves it to whoever uses the rows; beyond 3 are heads that score pairs of texts. */
+static eg_pooling pooling(reader *r) {
+    const uint32_t type = count_or(r, "pooling_type", 1);
+    if (!r->status && type > 3)
+        r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED,
+                             "'%s.pooling_type' is %u: 0 to 3 are known", r->family, type);
+    return type == 2 ? EG_POOLING_FIRST : type == 3 ? EG_POOLING_LAST : EG_POOLING_MEAN;
 }
 
 /* Rows of a matrix that must be there. */
@@ -83,6 +117,9 @@ static uint32_t rows_of(reader *r, const char *name) {
 
 static void read_llama(reader *r, eg__transformer *t) {
     t->kv_heads = count_or(r, "attention.head_count_kv", t->heads);
+    if (!r->status && t->heads && t->width % t->heads && !has(r, "attention.key_length"))
+        r->status = eg__fail(r->error, EG_ERR_FORMAT, "a width of %u is no multiple of %u heads",
+                             t->width, t->heads);
     t->head = count_or(r, "attention.key_length", t->heads ? t->width / t->heads : 0);
     t->epsilon = number(r, "attention.layer_norm_rms_epsilon");
     t->rope_base = has(r, "rope.freq_base") ? number(r, "rope.freq_base") : 10000;
@@ -92,6 +129,18 @@ static void read_llama(reader *r, eg__transformer *t) {
     if (!r->status && turned != t->head)
         r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED,
                              "rotary positions of %u of %u columns of a head", turned, t->head);
+}
+
+static void read_bert(reader *r, eg__transformer *t) {
+    char full[96];
+    int causal = 0;
+    t->types = rows_of(r, "token_types.weight");
+    t->pooling = pooling(r);
+    if (r->status || !has(r, "attention.causal")) return;
+    r->status = eg_gguf_flag(r->file, key_of(r, "attention.causal", full), 0, &causal, r->error);
+    if (!r->status && causal)
+        r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED,
+                             "'%s' is true: an encoder looks both ways", full);
 }
 
 static void read_vocabulary(reader *r, eg__transformer *t) {
@@ -130,10 +179,7 @@ static eg_status read_shape(const eg_gguf *file, eg__transformer *t, eg_error *e
     if (t->family == EG__LLAMA) read_llama(&r, t);
     else t->epsilon = number(&r, "attention.layer_norm_epsilon");
     read_vocabulary(&r, t);
-    if (t->family == EG__BERT) {
-        t->types = rows_of(&r, "token_types.weight");
-        t->pooling = pooling(&r);
-    }
+    if (t->family == EG__BERT) read_bert(&r, t);
     t->tied = eg_gguf_tensor_find(file, "output.weight", &tensor, NULL) != EG_OK;
     refuse_extras(&r);
     return r.status;
@@ -173,6 +219,7 @@ eg_status eg__transformer_from_gguf(eg_context *context, const char *path, eg_mo
         model->file = file;
         model->close = close_file;
         status = place_all(model, file, error);
+        if (!status) status = refuse_unused(model, file, error);
     }
     if (!status) {
         *out = model;

@@ -85,6 +85,10 @@ eg_status eg_perplexity(eg_model *model, const uint32_t *tokens, size_t count, u
     if (piece > t->context)
         return eg__fail(error, EG_ERR_ARGUMENT, "pieces of %llu tokens, the model can look at %u",
                         (unsigned long long)piece, t->context);
+    if (piece < 3)
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "pieces of %llu tokens are too short to predict one",
+                        (unsigned long long)piece);
     if (piece > count) piece = count;
     if (piece < 3)
         return eg__fail(error, EG_ERR_ARGUMENT, "%zu tokens are too few to predict one", count);

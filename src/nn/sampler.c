@@ -105,7 +105,7 @@ static size_t largest(eg_sampler *s, const float *logits, size_t k) {
 
 /* Those that cannot be among the likeliest with probability top_p need not be sorted: less likely than
  * an even share of what is left. */
-static size_t likely(eg_sampler *s, const float *logits, float most) {
+static size_t likely(eg_sampler *s, const float *logits, float most, double *all) {
     double sum = 0;
     size_t count = 0;
     for (size_t i = 0; i < s->vocabulary; i++)
@@ -115,6 +115,7 @@ static size_t likely(eg_sampler *s, const float *logits, float most) {
     for (size_t i = 0; i < s->vocabulary; i++)
         if (logits[i] == logits[i] && exp((double)(logits[i] - most) / s->how.temperature) >= least)
             s->candidates[count++] = (candidate){logits[i], (uint32_t)i};
+    *all = sum;
     return count;
 }
 
@@ -123,13 +124,14 @@ static int by_logit(const void *a, const void *b) {
     return below(x, y) ? 1 : below(y, x) ? -1 : 0;
 }
 
-static uint32_t draw(eg_sampler *s, size_t count) {
+/* `all`: what the candidates and those that were not sorted have together; 0 = there are no others. */
+static uint32_t draw(eg_sampler *s, size_t count, double all) {
     const candidate *c = s->candidates;
     const double most = (double)c[0].logit, t = s->how.temperature;
     double sum = 0, part = 0;
     for (size_t i = 0; i < count; i++) sum += exp(((double)c[i].logit - most) / t);
     if (s->how.top_p > 0 && s->how.top_p < 1) {
-        const double enough = s->how.top_p * sum;
+        const double enough = s->how.top_p * (all > 0 ? all : sum);
         size_t kept = 0;
         while (kept < count && part < enough) part += exp(((double)c[kept++].logit - most) / t);
         count = kept;
@@ -153,9 +155,10 @@ eg_status eg_sampler_next(eg_sampler *s, const float *logits, uint32_t *token, e
     *token = first;
     if (s->how.temperature == 0 || s->how.top_k == 1 || !isfinite(logits[first])) return EG_OK;
     const bool few = s->how.top_k && s->how.top_k < s->vocabulary;
+    double all = 0;
     const size_t count =
-        few ? largest(s, logits, (size_t)s->how.top_k) : likely(s, logits, logits[first]);
+        few ? largest(s, logits, (size_t)s->how.top_k) : likely(s, logits, logits[first], &all);
     qsort(s->candidates, count, sizeof *s->candidates, by_logit);
-    *token = draw(s, count);
+    *token = draw(s, count, all);
     return EG_OK;
 }
