@@ -63,20 +63,20 @@ static const struct {
               {2, {0, 5}},
               {2, {5, 0}},
               {1, {0}}};
-static const eg_quantization ways[] = {{EG_I8, EG_PER_TENSOR, 0, 0, 0, EG_LAYOUT_APART},
-                                       {EG_I8, EG_PER_TENSOR, 0, 1, 0, EG_LAYOUT_APART},
-                                       {EG_I8, EG_PER_CHANNEL, 0, 0, 0, EG_LAYOUT_APART},
-                                       {EG_I8, EG_PER_CHANNEL, 0, 1, 0, EG_LAYOUT_APART},
-                                       {EG_I8, EG_PER_BLOCK, 0, 0, 0, EG_LAYOUT_APART},
-                                       {EG_I8, EG_PER_BLOCK, 32, 1, 0, EG_LAYOUT_APART},
-                                       {EG_I8, EG_PER_BLOCK, 1, 0, 0, EG_LAYOUT_APART},
-                                       {EG_I4, EG_PER_TENSOR, 0, 0, 0, EG_LAYOUT_APART},
-                                       {EG_I4, EG_PER_TENSOR, 0, 1, 0, EG_LAYOUT_APART},
-                                       {EG_I4, EG_PER_CHANNEL, 0, 0, 0, EG_LAYOUT_APART},
-                                       {EG_I4, EG_PER_CHANNEL, 0, 1, 0, EG_LAYOUT_APART},
-                                       {EG_I4, EG_PER_BLOCK, 32, 0, 0, EG_LAYOUT_APART},
-                                       {EG_I4, EG_PER_BLOCK, 7, 1, 0, EG_LAYOUT_APART},
-                                       {EG_I4, EG_PER_BLOCK, 100000, 0, 0, EG_LAYOUT_APART}};
+static const eg_quantization ways[] = {{EG_I8, EG_PER_TENSOR, 0, 0, 0, EG_LAYOUT_APART, 0},
+                                       {EG_I8, EG_PER_TENSOR, 0, 1, 0, EG_LAYOUT_APART, 0},
+                                       {EG_I8, EG_PER_CHANNEL, 0, 0, 0, EG_LAYOUT_APART, 0},
+                                       {EG_I8, EG_PER_CHANNEL, 0, 1, 0, EG_LAYOUT_APART, 0},
+                                       {EG_I8, EG_PER_BLOCK, 0, 0, 0, EG_LAYOUT_APART, 0},
+                                       {EG_I8, EG_PER_BLOCK, 32, 1, 0, EG_LAYOUT_APART, 0},
+                                       {EG_I8, EG_PER_BLOCK, 1, 0, 0, EG_LAYOUT_APART, 0},
+                                       {EG_I4, EG_PER_TENSOR, 0, 0, 0, EG_LAYOUT_APART, 0},
+                                       {EG_I4, EG_PER_TENSOR, 0, 1, 0, EG_LAYOUT_APART, 0},
+                                       {EG_I4, EG_PER_CHANNEL, 0, 0, 0, EG_LAYOUT_APART, 0},
+                                       {EG_I4, EG_PER_CHANNEL, 0, 1, 0, EG_LAYOUT_APART, 0},
+                                       {EG_I4, EG_PER_BLOCK, 32, 0, 0, EG_LAYOUT_APART, 0},
+                                       {EG_I4, EG_PER_BLOCK, 7, 1, 0, EG_LAYOUT_APART, 0},
+                                       {EG_I4, EG_PER_BLOCK, 100000, 0, 0, EG_LAYOUT_APART, 0}};
 enum { SHAPES = sizeof shapes / sizeof *shapes, WAYS = sizeof ways / sizeof *ways };
 
 /* The scale of element i, from what the header says. */
@@ -298,4 +298,56 @@ TEST(quantize, comparing) {
     CHECK_FAILS(eg_tensor_compare(&x, NULL, &d, &error), error, EG_ERR_ARGUMENT,
                 "two tensors of f32");
     CHECK_FAILS(eg_tensor_compare(&x, &y, NULL, &error), error, EG_ERR_ARGUMENT, "a place");
+}
+
+/* The error that the search makes smaller: squares of errors, each times the number that it is of. */
+static double weighed(eg_context *context, const eg_tensor *x, const eg_quantization *how) {
+    eg_quantized q;
+    eg_tensor back;
+    eg_error error;
+    double sum = 0;
+    CHECK_OK(eg_quantize(context, x, how, &q, &error), error);
+    CHECK_OK(eg_tensor_create(context, EG_F32, x->rank, x->shape, &back, &error), error);
+    CHECK_OK(eg_dequantize(context, &q, &back, &error), error);
+    const float *a = x->data, *b = back.data;
+    for (uint64_t i = 0; i < x->shape[0] * x->shape[1]; i++) {
+        const double off = ((double)b[i] - a[i]) * a[i];
+        sum += off * off;
+    }
+    eg_tensor_release(context, &back);
+    eg_quantized_release(context, &q);
+    return sum;
+}
+
+TEST(quantize, least_squares) {
+    enum { ROWS = 64, COLUMNS = 96 };
+    eg_context *context;
+    eg_error error;
+    static float values[ROWS * COLUMNS];
+    uint64_t state = 7;
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    for (size_t i = 0; i < ROWS * COLUMNS; i++) /* many small ones, few large ones */
+        values[i] = test_random(&state) * test_random(&state) * test_random(&state);
+    for (size_t i = 0; i < 32; i++) values[i] = 0;
+    const eg_tensor x = {EG_F32, 2, {ROWS, COLUMNS}, values};
+    for (int symmetric = 0; symmetric < 2; symmetric++) {
+        eg_quantization how = {
+            .type = EG_I4, .per = EG_PER_BLOCK, .block = 32, .symmetric = symmetric};
+        const double whole = weighed(context, &x, &how);
+        how.least_squares = 1;
+        const double least = weighed(context, &x, &how);
+        CHECK(least < 0.9 * whole, "symmetric %d: %g after a search, %g before", symmetric, least,
+              whole);
+    }
+    /* what is not finite takes no part */
+    values[40] = INFINITY;
+    values[41] = NAN;
+    eg_quantized q;
+    const eg_quantization how = {
+        .type = EG_I4, .per = EG_PER_BLOCK, .block = 32, .least_squares = 1};
+    CHECK_OK(eg_quantize(context, &x, &how, &q, &error), error);
+    CHECK(q.odd == 2 && isfinite(q.scale[1]), "%llu odd numbers, scale %g",
+          (unsigned long long)q.odd, (double)q.scale[1]);
+    eg_quantized_release(context, &q);
+    eg_context_destroy(context);
 }

@@ -139,8 +139,10 @@ TEST(small_products, as_f32_would) {
     for (int t = 0; t < 4; t++)
         for (int per = 0; per < 3; per++)
             for (int symmetric = 0; symmetric < 2; symmetric++) {
-                eg_quantization how = {types[t], (eg_granularity)per, 16, symmetric,
-                                       0,        EG_LAYOUT_APART};
+                eg_quantization how = {.type = types[t],
+                                       .per = (eg_granularity)per,
+                                       .block = 16,
+                                       .symmetric = symmetric};
                 check(&how, false);
                 how.block = 5;
                 if (per == EG_PER_BLOCK) check(&how, false);
@@ -151,8 +153,11 @@ TEST(small_products, as_f32_would) {
 TEST(small_products, integers) {
     for (int t = 0; t < 2; t++)
         for (int per = 0; per < 3; per++) {
-            const eg_quantization how = {t ? EG_I8 : EG_I4, (eg_granularity)per, 16, t, 1,
-                                         EG_LAYOUT_APART};
+            const eg_quantization how = {.type = t ? EG_I8 : EG_I4,
+                                         .per = (eg_granularity)per,
+                                         .block = 16,
+                                         .symmetric = t,
+                                         .integers = 1};
             check(&how, false);
         }
 }

@@ -325,6 +325,10 @@ eg_status eg_generator_feed(eg_generator *g, const uint32_t *tokens, size_t coun
 eg_status eg_generator_rewind(eg_generator *g, uint64_t length, eg_error *error) {
     if (!g) return eg__fail(error, EG_ERR_ARGUMENT, "no generator");
     eg_slots_copy copy;
+    const uint64_t now = eg_sequence_length(g->sequence);
+    if (length > now)
+        return eg__fail(error, EG_ERR_ARGUMENT, "back to %llu tokens of %llu",
+                        (unsigned long long)length, (unsigned long long)now);
     eg_status status = eg_sequence_shrink(g->sequence, length, &copy, error);
     return status ? status : copy_slots(g->shared, &copy, error);
 }

@@ -83,6 +83,17 @@ static eg_status full(const eg_pages *p, size_t wanted, eg_error *error) {
 }
 
 /* ---- sequences */
+/* Room for so many pages in its list; nothing else changes. */
+static eg_status reserve(eg_sequence *s, size_t count, eg_error *error) {
+    void *list = s->list;
+    if (count > s->count && !eg__memory_grow(s->pages->memory, EG_TAG_CACHE, &list, s->count,
+                                             &s->room, count - s->count, sizeof *s->list))
+        return eg__fail(error, EG_ERR_MEMORY, "no memory for a list of %zu pages", count);
+    s->list = list;
+    return EG_OK;
+}
+
+/* Its list has room for all pages there are, so that growing takes no memory. */
 eg_status eg_sequence_begin(eg_pages *p, eg_sequence **out, eg_error *error) {
     if (!p || !out) return eg__fail(error, EG_ERR_ARGUMENT, "sequence: no pages or no place");
     eg_error reason = {EG_ERR_MEMORY, ""};
@@ -93,7 +104,11 @@ eg_status eg_sequence_begin(eg_pages *p, eg_sequence **out, eg_error *error) {
     if (p->first) p->first->before = s;
     p->first = s;
     p->sequences++;
-    return EG_OK;
+    eg_status status = reserve(s, p->count, error);
+    if (!status) return EG_OK;
+    eg_sequence_end(s);
+    *out = NULL;
+    return status;
 }
 
 void eg_sequence_end(eg_sequence *s) {
@@ -109,16 +124,6 @@ void eg_sequence_end(eg_sequence *s) {
 }
 
 uint64_t eg_sequence_length(const eg_sequence *s) { return s ? s->length : 0; }
-
-/* Room for so many pages in its list; nothing else changes. */
-static eg_status reserve(eg_sequence *s, size_t count, eg_error *error) {
-    void *list = s->list;
-    if (count > s->count && !eg__memory_grow(s->pages->memory, EG_TAG_CACHE, &list, s->count,
-                                             &s->room, count - s->count, sizeof *s->list))
-        return eg__fail(error, EG_ERR_MEMORY, "no memory for a list of %zu pages", count);
-    s->list = list;
-    return EG_OK;
-}
 
 /* Pages wholly before what the next token sees. */
 static size_t pages_passed(const eg_sequence *s) {
