@@ -259,13 +259,11 @@ static eg_status place_one(eg_model *model, size_t index, const eg_tensor *from,
                            const eg__hugging_name *how, eg_error *error) {
     const uint64_t turned[] = {from->shape[1], from->shape[0]};
     eg__file_tensor tensor = {.name = how->name,
+                              .type = from->type,
                               .rank = from->rank,
                               .shape = how->turned ? turned : from->shape,
                               .data = from->data};
-    if (from->type == EG_F32) tensor.format = EG__FORMAT_F32;
-    else if (from->type == EG_F16) tensor.format = EG__FORMAT_F16;
-    else if (from->type == EG_BF16) tensor.format = EG__FORMAT_BF16;
-    else
+    if (from->type != EG_F32 && from->type != EG_F16 && from->type != EG_BF16)
         return eg__fail(error, EG_ERR_UNSUPPORTED, "tensor '%.80s' of type %s", how->name,
                         eg_type_name(from->type));
     return eg__transformer_place(model, index, &tensor, error);
@@ -281,13 +279,11 @@ static eg_status turn_all(eg_model *model, eg_error *error) {
         eg__hugging_name how;
         if (!eg__hugging_name_get(family, p->name, 0, &how) || !how.turned) continue;
         float *to = eg__parameter_values(model, p);
-        const unsigned char *from = p->file.data;
         const uint64_t rows = p->shape[0], columns = p->shape[1];
-        const size_t bytes = eg__format_get(p->file.format)->bytes;
         for (uint64_t c = 0; c < columns; c++)
             for (uint64_t r = 0; r < rows; r++)
-                eg__blocks_widen(p->file.format, from + (c * rows + r) * bytes, 1,
-                                 to + r * columns + c);
+                to[r * columns + c] =
+                    eg__stored_number(p->file.type, p->file.data, (size_t)(c * rows + r));
         p->file.data = NULL;
     }
     return status;

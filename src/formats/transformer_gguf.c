@@ -193,7 +193,7 @@ static eg_status place_all(eg_model *model, const eg_gguf *file, eg_error *error
         if (status) return status == EG_ERR_NOT_FOUND ? EG_ERR_FORMAT : status;
         tensor = (eg__file_tensor){
             .name = from.name, .rank = from.rank, .shape = from.shape, .data = from.data};
-        if (!eg__format_find(from.type, &tensor.format))
+        if (!eg__stored_find(from.type, &tensor.type))
             return eg__fail(error, EG_ERR_UNSUPPORTED,
                             "numbers of type '%s' in '%s': F32, F16, BF16, Q8_0 and Q4_0 are known",
                             from.type, from.name);

@@ -35,6 +35,27 @@ float eg__stored_number(eg_type type, const void *row, size_t i) {
            (float)eg__stored_block_integer(type, block, i % EG__BLOCK);
 }
 
+static const struct {
+    const char *name;
+    eg_type type;
+} names[] = {
+    {"F32", EG_F32}, {"F16", EG_F16}, {"BF16", EG_BF16}, {"Q8_0", EG_I8}, {"Q4_0", EG_I4}};
+
+const char *eg__stored_name(eg_type type) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].type == type) return names[i].name;
+    return NULL;
+}
+
+bool eg__stored_find(const char *name, eg_type *out) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i].name, name) == 0) {
+            *out = names[i].type;
+            return true;
+        }
+    return false;
+}
+
 void eg__stored_quantize(const float *x, int8_t values[EG__BLOCK], float *scale) {
     float most = 0;
     for (int i = 0; i < EG__BLOCK; i++) {

@@ -26,6 +26,14 @@ float eg__stored_number(eg_type type, const void *row, size_t i);
 float eg__stored_block_scale(const void *block);
 int eg__stored_block_integer(eg_type type, const void *block, size_t i);
 
+/* As ggml calls them: "F32", "Q4_0"; static. */
+const char *eg__stored_name(eg_type type);
+bool eg__stored_find(const char *name, eg_type *out);
+/* Numbers that only come together: 32 or 1. */
+static inline size_t eg__stored_unit(eg_type type) {
+    return eg__stored_is_blocks(type) ? EG__BLOCK : 1;
+}
+
 /* ---- C = A W' + add: n rows of W are the columns of C. W is aligned to what its numbers are (blocks: to 2
  * bytes). */
 typedef struct eg__stored_args {

@@ -4,7 +4,7 @@
 
 #include "elegans/model.h"
 #include "engine/program.h"
-#include "kernels/blocks.h"
+#include "kernels/stored.h"
 #include "nn/wiring.h"
 
 typedef enum eg__cell { EG__CFC, EG__LTC } eg__cell;
@@ -68,7 +68,7 @@ typedef struct eg__parameter {
     eg_quantized small; /* what the values come from; all zero = they are themselves */
     struct {
         const void *data; /* where it lies in a file; NULL = it is among the values */
-        eg__format format;
+        eg_type type; /* EG_I8 and EG_I4 are blocks, as GGUF has them */
     } file;
 } eg__parameter;
 
@@ -117,7 +117,7 @@ eg_status eg__parameter_add(eg_model *model, unsigned rank, uint64_t rows, uint6
                             const char *name, bool is_mask, eg_error *error);
 /* Its values, wherever it lies. */
 void eg__parameter_floats(const eg_model *model, const eg__parameter *p, float *out);
-eg_quantization eg__file_quantization(eg__format format);
+eg_quantization eg__file_quantization(eg_type type);
 static inline bool eg__parameter_is_small(const eg__parameter *p) {
     return p->small.values.data != NULL;
 }

@@ -3,32 +3,21 @@
 
 #include <string.h>
 
-eg_quantization eg__file_quantization(eg__format format) {
-    static const eg_quantization all[EG__FORMATS] = {
-        [EG__FORMAT_F32] = {.type = EG_F32},
-        [EG__FORMAT_F16] = {.type = EG_F16},
-        [EG__FORMAT_BF16] = {.type = EG_BF16},
-        [EG__FORMAT_Q8_0] = {.type = EG_I8,
+eg_quantization eg__file_quantization(eg_type type) {
+    if (!eg__stored_is_blocks(type)) return (eg_quantization){.type = type};
+    return (eg_quantization){.type = type,
                              .per = EG_PER_BLOCK,
-                             .block = 32,
+                             .block = EG_BLOCK_GGUF,
                              .symmetric = 1,
                              .integers = 1,
-                             .layout = EG_LAYOUT_BLOCKS},
-        [EG__FORMAT_Q4_0] = {.type = EG_I4,
-                             .per = EG_PER_BLOCK,
-                             .block = 32,
-                             .symmetric = 1,
-                             .integers = 1,
-                             .layout = EG_LAYOUT_BLOCKS}};
-    return all[format];
+                             .layout = EG_LAYOUT_BLOCKS};
 }
 
 void eg__parameter_floats(const eg_model *model, const eg__parameter *p, float *out) {
     const size_t count = eg__parameter_size(p);
+    const eg__kernels *kernels = &model->context->kernels;
     if (!p->file.data) memcpy(out, eg__parameter_values(model, p), count * sizeof *out);
-    else
-        eg__blocks_widen(p->file.format, p->file.data,
-                         count / eg__format_get(p->file.format)->block, out);
+    else eg__stored_widen(kernels, p->file.type, count, p->file.data, out);
 }
 
 const char *eg_model_numbers(const eg_model *model, size_t index, uint64_t *bytes) {
@@ -37,9 +26,8 @@ const char *eg_model_numbers(const eg_model *model, size_t index, uint64_t *byte
     uint64_t size = eg__parameter_size(p) * sizeof(float);
     const char *name = eg_type_name(EG_F32);
     if (p->file.data) {
-        const eg__format_info *info = eg__format_get(p->file.format);
-        size = eg__parameter_size(p) / info->block * info->bytes;
-        name = info->name;
+        size = eg__stored_bytes(p->file.type, eg__parameter_size(p));
+        name = eg__stored_name(p->file.type);
     } else if (eg__parameter_is_small(p)) {
         size = eg_quantized_bytes(&p->small);
         name = eg_type_name(p->small.how.type);

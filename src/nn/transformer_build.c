@@ -17,7 +17,7 @@ typedef struct builder {
 
 /* ---- parameters */
 static eg_node make(const builder *b, const eg__parameter *p) {
-    const eg_quantization how = eg__file_quantization(p->file.format);
+    const eg_quantization how = eg__file_quantization(p->file.type);
     if (b->wish->in_place && p->file.data && p->rank == 2)
         return eg_input_stored(b->graph, p->name, &how, p->rank, p->shape);
     if (eg__parameter_is_small(p))
