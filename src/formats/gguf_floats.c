@@ -14,7 +14,8 @@ eg_status eg_gguf_floats(const eg_gguf_tensor *tensor, uint64_t first, uint64_t 
     if (eg__stored_find(tensor->type, &type)) {
         const size_t unit = eg__stored_unit(type);
         if (first % unit || count % unit)
-            return eg__fail(error, EG_ERR_ARGUMENT, "elements '%llu' to '%llu' are no blocks of %zu",
+            return eg__fail(error, EG_ERR_ARGUMENT,
+                            "elements '%llu' to '%llu' are no blocks of %zu",
                             (unsigned long long)first, (unsigned long long)(first + count), unit);
         for (uint64_t i = 0; i < count; i++)
             out[i] = eg__stored_number(type, tensor->data, (size_t)(first + i));

@@ -16,7 +16,7 @@ eg_status eg__transformer_from_folder(eg_context *context, const char *path, eg_
 /* Numbers in a file. */
 typedef struct eg__file_tensor {
     const char *name; /* as the file calls it */
-    eg_type type; /* EG_I8 and EG_I4 are blocks */
+    eg_type type;     /* EG_I8 and EG_I4 are blocks */
     unsigned rank;
     const uint64_t *shape;
     const void *data;

@@ -38,8 +38,7 @@ float eg__stored_number(eg_type type, const void *row, size_t i) {
 static const struct {
     const char *name;
     eg_type type;
-} names[] = {
-    {"F32", EG_F32}, {"F16", EG_F16}, {"BF16", EG_BF16}, {"Q8_0", EG_I8}, {"Q4_0", EG_I4}};
+} names[] = {{"F32", EG_F32}, {"F16", EG_F16}, {"BF16", EG_BF16}, {"Q8_0", EG_I8}, {"Q4_0", EG_I4}};
 
 const char *eg__stored_name(eg_type type) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -68,7 +68,7 @@ typedef struct eg__parameter {
     eg_quantized small; /* what the values come from; all zero = they are themselves */
     struct {
         const void *data; /* where it lies in a file; NULL = it is among the values */
-        eg_type type; /* EG_I8 and EG_I4 are blocks, as GGUF has them */
+        eg_type type;     /* EG_I8 and EG_I4 are blocks, as GGUF has them */
     } file;
 } eg__parameter;
 
