@@ -3,6 +3,11 @@
 
 AREA(transformer_folders, "encoders and decoders of torch, from folders of Hugging Face")
 
+/* One of our own files: norms first, sinusoidal positions. */
+TEST(transformer_folders, pre_norm) {
+    check_transformer("prenorm/model.safetensors", "prenorm", "last_hidden_state", 1e-4, 1e-4);
+}
+
 TEST(transformer_folders, golden) {
     check_transformer("bert", "bert", "last_hidden_state", 1e-4, 1e-4);
     check_transformer("gpt2", "gpt2", "logits", 1e-4, 1e-4);

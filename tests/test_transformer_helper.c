@@ -24,7 +24,7 @@ static void open_expected(expected *e, eg_context *context, const char *folder, 
     CHECK_OK(eg_npz_open(context, path, &e->archive, &error), error);
     CHECK_OK(eg_npz_read(e->archive, "ids", &e->ids, &error), error);
     CHECK_OK(eg_npz_read(e->archive, key, &e->y, &error), error);
-    if (strcmp(folder, "bert") == 0)
+    if ((strcmp(folder, "bert") == 0 || strcmp(folder, "prenorm") == 0))
         CHECK_OK(eg_npz_read(e->archive, "lengths", &e->lengths, &error), error);
 }
 

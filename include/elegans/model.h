@@ -61,7 +61,8 @@ typedef struct eg_transformer_info {
     const char *family;                                    /* "llama", "gpt2", "bert"; static */
     uint64_t layers, width, heads, kv_heads, head, hidden; /* head: columns of one */
     uint64_t vocabulary, context; /* tokens there are, and how many it can look at */
-    double epsilon, rope_base;    /* rope_base 0 = its positions are learned */
+    const char *positions;        /* "rotary", "learned" or "sinusoidal"; static */
+    double epsilon, rope_base;    /* rope_base: of rotary positions, else 0 */
     int tied;                     /* the output is the embedding */
     eg_pooling pooling;           /* how a text becomes one row */
     uint64_t bytes;               /* of its parameters as they are */

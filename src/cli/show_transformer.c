@@ -58,7 +58,9 @@ static int print_text(const eg_model *model, const eg_transformer_info *t, const
     if (t->rope_base > 0)
         row("context", "", "%llu tokens, rotary with base %g", (unsigned long long)t->context,
             t->rope_base);
-    else row("context", "", "%llu tokens, positions learned", (unsigned long long)t->context);
+    else
+        row("context", "", "%llu tokens, positions %s", (unsigned long long)t->context,
+            t->positions);
     row("parameters", "counted", "%llu, %s, most as %s", (unsigned long long)info.parameters,
         format_bytes(a, t->bytes), t->numbers);
     row("one token", "counted", "%s MFLOP, %s moved", format_short(a, c->flops.value / 1e6),
@@ -90,6 +92,7 @@ static int print_json(const eg_model *model, const eg_transformer_info *t, const
     json_put_count(document, "vocabulary", t->vocabulary);
     json_put_count(document, "context", t->context);
     json_put_number(document, "epsilon", t->epsilon);
+    json_put_text(document, "positions", t->positions);
     json_put_number(document, "rope_base", t->rope_base);
     json_put_flag(document, "tied", t->tied);
     json_put_text(document, "numbers", t->numbers);

@@ -10,12 +10,12 @@
 static const struct {
     const char *key;
     size_t offset;
-} counts[] = {COUNT(layers), COUNT(width),      COUNT(heads),   COUNT(kv_heads), COUNT(head),
-              COUNT(hidden), COUNT(vocabulary), COUNT(context), COUNT(types),    COUNT(window)},
+} counts[] = {COUNT(layers), COUNT(width),  COUNT(heads),      COUNT(kv_heads),
+              COUNT(head),   COUNT(hidden), COUNT(vocabulary), COUNT(context),
+              COUNT(types),  COUNT(window), COUNT(positions)},
   numbers[] = {COUNT(epsilon), COUNT(rope_base), COUNT(dropout)},
-  flags[] = {COUNT(interleaved), COUNT(tied), COUNT(exact_gelu)};
+  flags[] = {COUNT(pre_norm), COUNT(interleaved), COUNT(tied), COUNT(exact_gelu)};
 #undef COUNT
-#define EACH(i, list) (size_t i = 0; i < sizeof list / sizeof *list; i++)
 
 static const char *const poolings[] = {"mean", "first", "last"};
 
@@ -30,27 +30,25 @@ eg_status eg__model_transformer_read(eg_context *context, const json_t *object, 
         return eg__fail(error, EG_ERR_FORMAT, "a transformer of family '%.60s'",
                         family ? family : "");
     t.family = (eg__family)index;
-    for
-        EACH(i, poolings)
-    if (pooling && strcmp(pooling, poolings[i]) == 0) t.pooling = (eg_pooling)i;
-    for
-        EACH(i, counts) {
-            const json_t *value = json_object_get(object, counts[i].key);
-            if (!json_is_integer(value) || json_integer_value(value) < 0 ||
-                json_integer_value(value) > UINT32_MAX)
-                return eg__fail(error, EG_ERR_FORMAT, "'%s' is not a count", counts[i].key);
-            *(uint32_t *)((char *)&t + counts[i].offset) = (uint32_t)json_integer_value(value);
-        }
-    for
-        EACH(i, numbers) {
-            const json_t *value = json_object_get(object, numbers[i].key);
-            if (!json_is_number(value))
-                return eg__fail(error, EG_ERR_FORMAT, "'%s' is not a number", numbers[i].key);
-            *(double *)((char *)&t + numbers[i].offset) = json_number_value(value);
-        }
-    for
-        EACH(i, flags)
-    *(bool *)((char *)&t + flags[i].offset) = json_is_true(json_object_get(object, flags[i].key));
+    for (size_t i = 0; i < sizeof poolings / sizeof *poolings; i++)
+        if (pooling && strcmp(pooling, poolings[i]) == 0) t.pooling = (eg_pooling)i;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const json_t *value = json_object_get(object, counts[i].key);
+        if (!value) continue; /* 0, which is refused where it cannot be */
+        if (!json_is_integer(value) || json_integer_value(value) < 0 ||
+            json_integer_value(value) > UINT32_MAX)
+            return eg__fail(error, EG_ERR_FORMAT, "'%s' is not a count", counts[i].key);
+        *(uint32_t *)((char *)&t + counts[i].offset) = (uint32_t)json_integer_value(value);
+    }
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const json_t *value = json_object_get(object, numbers[i].key);
+        if (!json_is_number(value))
+            return eg__fail(error, EG_ERR_FORMAT, "'%s' is not a number", numbers[i].key);
+        *(double *)((char *)&t + numbers[i].offset) = json_number_value(value);
+    }
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        *(bool *)((char *)&t + flags[i].offset) =
+            json_is_true(json_object_get(object, flags[i].key));
     eg_status status = eg__transformer_new(context, &t, out, error);
     if (!status && (*out)->value_count > most)
         status = eg__fail(error, EG_ERR_FORMAT,
@@ -64,17 +62,14 @@ json_t *eg__model_transformer_json(const eg_model *model) {
     const eg__transformer *t = model->transformer;
     json_t *object = json_pack("{s:s, s:s}", "family", eg__family_name(t->family), "pooling",
                                poolings[t->pooling]);
-    for
-        EACH(i, counts)
-    json_object_set_new(object, counts[i].key,
-                        json_integer(*(const uint32_t *)((const char *)t + counts[i].offset)));
-    for
-        EACH(i, numbers)
-    json_object_set_new(object, numbers[i].key,
-                        json_real(*(const double *)((const char *)t + numbers[i].offset)));
-    for
-        EACH(i, flags)
-    json_object_set_new(object, flags[i].key,
-                        json_boolean(*(const bool *)((const char *)t + flags[i].offset)));
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        json_object_set_new(object, counts[i].key,
+                            json_integer(*(const uint32_t *)((const char *)t + counts[i].offset)));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        json_object_set_new(object, numbers[i].key,
+                            json_real(*(const double *)((const char *)t + numbers[i].offset)));
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        json_object_set_new(object, flags[i].key,
+                            json_boolean(*(const bool *)((const char *)t + flags[i].offset)));
     return object;
 }

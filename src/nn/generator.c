@@ -138,10 +138,10 @@ static eg_status check(const eg_model *model, eg_generator_options *how, eg_erro
     if (!model->transformer || model->transformer->family == EG__BERT)
         return eg__fail(error, EG_ERR_ARGUMENT, "%s makes no text: a decoder does",
                         model->transformer ? "an encoder" : "a liquid network");
-    /* rotary positions have no end, learned ones have */
+    /* rotary positions have no end, others have */
     const uint64_t made_for = model->transformer->context;
-    const uint64_t most =
-        model->transformer->family == EG__LLAMA ? EG__TRANSFORMER_TOKENS_MAX : made_for;
+    const bool rotary = eg__transformer_positions(model->transformer) == EG__POSITIONS_ROTARY;
+    const uint64_t most = rotary ? EG__TRANSFORMER_TOKENS_MAX : made_for;
     if (!how->context) how->context = made_for < CONTEXT ? made_for : CONTEXT;
     if (how->context > most)
         return eg__fail(error, EG_ERR_ARGUMENT,

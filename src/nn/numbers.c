@@ -78,6 +78,7 @@ eg_status eg_model_transformer(const eg_model *model, eg_transformer_info *out, 
     if (!model || !out || !model->transformer)
         return eg__fail(error, EG_ERR_ARGUMENT, "not a transformer, but a liquid network");
     const eg__transformer *t = model->transformer;
+    const uint32_t positions = eg__transformer_positions(t);
     *out = (eg_transformer_info){.family = eg__family_name(t->family),
                                  .layers = t->layers,
                                  .width = t->width,
@@ -88,7 +89,8 @@ eg_status eg_model_transformer(const eg_model *model, eg_transformer_info *out, 
                                  .vocabulary = t->vocabulary,
                                  .context = t->context,
                                  .epsilon = t->epsilon,
-                                 .rope_base = t->family == EG__LLAMA ? t->rope_base : 0,
+                                 .positions = eg__positions_name(positions),
+                                 .rope_base = positions == EG__POSITIONS_ROTARY ? t->rope_base : 0,
                                  .tied = t->tied,
                                  .pooling = t->pooling};
     uint64_t most = 0;

@@ -10,6 +10,11 @@ const char *eg__family_name(unsigned family) {
     return family < EG__FAMILIES ? names[family] : NULL;
 }
 
+const char *eg__positions_name(unsigned positions) {
+    static const char *const names[] = {"own", "learned", "rotary", "sinusoidal"};
+    return positions < sizeof names / sizeof *names ? names[positions] : NULL;
+}
+
 /* ---- checks */
 static eg_status check_size(const char *what, uint32_t value, uint32_t most, eg_error *error) {
     if (value >= 1 && value <= most) return EG_OK;
@@ -39,12 +44,15 @@ static eg_status check(const eg__transformer *t, eg_error *error) {
     if (t->family != EG__LLAMA && (uint64_t)t->heads * t->head != t->width)
         return eg__fail(error, EG_ERR_FORMAT, "%u heads of %u columns are not a width of %u",
                         t->heads, t->head, t->width);
-    if (t->family == EG__LLAMA && t->head % 2)
+    const bool rotary = eg__transformer_positions(t) == EG__POSITIONS_ROTARY;
+    if (t->positions > EG__POSITIONS_SINUSOIDAL)
+        return eg__fail(error, EG_ERR_FORMAT, "positions of kind %u", t->positions);
+    if (rotary && t->head % 2)
         return eg__fail(error, EG_ERR_FORMAT, "rotary positions of heads with %u columns: odd",
                         t->head);
     if (!(t->epsilon > 0 && t->epsilon < 1))
         return eg__fail(error, EG_ERR_FORMAT, "an epsilon of %g: not within 0..1", t->epsilon);
-    if (t->family == EG__LLAMA && !(t->rope_base > 0 && isfinite(t->rope_base)))
+    if (rotary && !(t->rope_base > 0 && isfinite(t->rope_base)))
         return eg__fail(error, EG_ERR_FORMAT, "a rotary base of %g", t->rope_base);
     if (!(t->dropout >= 0 && t->dropout < 1))
         return eg__fail(error, EG_ERR_ARGUMENT, "dropout %g is not within [0, 1)", t->dropout);
@@ -98,7 +106,7 @@ static void add_norm(listing *l, uint64_t width, const char *format, ...) {
 static void add_layer(listing *l, const eg__transformer *t, unsigned i) {
     const uint64_t w = t->width, q = (uint64_t)t->heads * t->head;
     const uint64_t kv = (uint64_t)t->kv_heads * t->head;
-    if (t->family != EG__BERT) add_norm(l, w, "blk.%u.attn_norm", i);
+    if (eg__transformer_pre(t)) add_norm(l, w, "blk.%u.attn_norm", i);
     if (t->family == EG__GPT2) add_linear(l, 3 * w, w, "blk.%u.attn_qkv", i);
     else {
         add_linear(l, q, w, "blk.%u.attn_q", i);
@@ -106,25 +114,26 @@ static void add_layer(listing *l, const eg__transformer *t, unsigned i) {
         add_linear(l, kv, w, "blk.%u.attn_v", i);
     }
     add_linear(l, w, q, "blk.%u.attn_output", i);
-    if (t->family == EG__BERT) add_norm(l, w, "blk.%u.attn_output_norm", i);
-    else add_norm(l, w, "blk.%u.ffn_norm", i);
+    if (eg__transformer_pre(t)) add_norm(l, w, "blk.%u.ffn_norm", i);
+    else add_norm(l, w, "blk.%u.attn_output_norm", i);
     if (t->family == EG__LLAMA) add_linear(l, t->hidden, w, "blk.%u.ffn_gate", i);
     add_linear(l, t->hidden, w, "blk.%u.ffn_up", i);
     add_linear(l, w, t->hidden, "blk.%u.ffn_down", i);
-    if (t->family == EG__BERT) add_norm(l, w, "blk.%u.layer_output_norm", i);
+    if (!eg__transformer_pre(t)) add_norm(l, w, "blk.%u.layer_output_norm", i);
 }
 
 static eg_status list(eg_model *model, eg_error *error) {
     const eg__transformer *t = model->transformer;
     listing l = {model, t->family != EG__LLAMA, EG_OK, error};
     add(&l, 2, t->vocabulary, t->width, "token_embd.weight");
-    if (t->family != EG__LLAMA) add(&l, 2, t->context, t->width, "position_embd.weight");
+    if (eg__transformer_positions(t) == EG__POSITIONS_LEARNED)
+        add(&l, 2, t->context, t->width, "position_embd.weight");
     if (t->family == EG__BERT) {
         add(&l, 2, t->types, t->width, "token_types.weight");
         add_norm(&l, t->width, "token_embd_norm");
     }
     for (unsigned i = 0; i < t->layers; i++) add_layer(&l, t, i);
-    if (t->family != EG__BERT) add_norm(&l, t->width, "output_norm");
+    if (eg__transformer_pre(t)) add_norm(&l, t->width, "output_norm");
     if (t->family != EG__BERT && !t->tied) add(&l, 2, t->vocabulary, t->width, "output.weight");
     return l.status;
 }

@@ -6,7 +6,11 @@
 #include "nn/model.h"
 
 typedef enum eg__family { EG__LLAMA, EG__GPT2, EG__BERT, EG__FAMILIES } eg__family;
-const char *eg__family_name(unsigned family); /* "llama"; NULL past the last */
+const char *eg__family_name(unsigned family);       /* "llama"; NULL past the last */
+const char *eg__positions_name(unsigned positions); /* "own", "learned" ...; the same */
+
+/* Where a token stands: 0 = as its family has it, rotary for a Llama, learned for others. */
+enum { EG__POSITIONS_OWN, EG__POSITIONS_LEARNED, EG__POSITIONS_ROTARY, EG__POSITIONS_SINUSOIDAL };
 
 struct eg__transformer {
     eg__family family;
@@ -16,12 +20,23 @@ struct eg__transformer {
     uint32_t types;                                /* BERT: kinds of a token */
     double epsilon;                                /* of the norms */
     double rope_base, dropout;
-    uint32_t window;  /* tokens back that it looks at; 0 = all */
+    uint32_t window; /* tokens back that it looks at; 0 = all */
+    uint32_t positions;
+    bool pre_norm;    /* BERT: norms before each part and at the end, not after each */
     bool interleaved; /* rotary pairs are neighbours */
     bool tied;        /* the output is the embedding */
     bool exact_gelu;  /* by erf, else by tanh */
     eg_pooling pooling;
 };
+
+static inline uint32_t eg__transformer_positions(const eg__transformer *t) {
+    if (t->positions) return t->positions;
+    return t->family == EG__LLAMA ? EG__POSITIONS_ROTARY : EG__POSITIONS_LEARNED;
+}
+/* Norms come first: all decoders do so. */
+static inline bool eg__transformer_pre(const eg__transformer *t) {
+    return t->family != EG__BERT || t->pre_norm;
+}
 
 /* The most that files may ask for: what is beyond is a mistake or an attack. */
 enum {

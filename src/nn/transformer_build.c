@@ -1,6 +1,7 @@
 /* A transformer as a graph: embedding, layers, output; with a cache of keys and values where asked. */
 #include "nn/transformer.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,7 +90,8 @@ static eg_node rows(const builder *b, eg_node x, uint64_t columns) {
 static eg_node rotate(const builder *b, eg_node x) {
     const eg_rotary_options how = {
         .d = b->t->head, .base = b->t->rope_base, .interleaved = b->t->interleaved};
-    return b->t->family == EG__LLAMA ? eg_rotary(b->graph, &how, x, b->positions) : x;
+    if (eg__transformer_positions(b->t) != EG__POSITIONS_ROTARY) return x;
+    return eg_rotary(b->graph, &how, x, b->positions);
 }
 
 /* New rows go where the slots say; what is there then is looked at. */
@@ -148,7 +150,7 @@ static eg_node forward(builder *b, eg_node x) {
 
 static eg_node layer(builder *b, eg_node x) {
     eg_graph *g = b->graph;
-    if (b->t->family == EG__BERT) {
+    if (!eg__transformer_pre(b->t)) {
         x = norm(b, eg_add(g, x, attention(b, x)), "attn_output_norm");
         return norm(b, eg_add(g, x, forward(b, x)), "layer_output_norm");
     }
@@ -171,14 +173,46 @@ static eg_node counted(builder *b) {
     return node;
 }
 
+/* Waves of lengths that grow from column pair to column pair, of the first `rows` positions. */
+static eg_node waves(builder *b, uint64_t rows) {
+    const uint64_t width = b->t->width;
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    size_t count;
+    float *table = NULL;
+    if (eg__size_mul((size_t)rows, (size_t)width, &count))
+        table =
+            eg__memory_take_array(b->model->memory, EG_TAG_GRAPH, count, sizeof *table, &reason);
+    if (!table) return eg__graph_mistake(b->graph, reason.status, "%s", reason.message);
+    for (uint64_t r = 0; r < rows; r++)
+        for (uint64_t c = 0; c < width; c++) {
+            const double angle = (double)r / pow(10000, (double)(c - c % 2) / (double)width);
+            table[r * width + c] = (float)(c % 2 ? cos(angle) : sin(angle));
+        }
+    eg_node node = eg_constant(b->graph, &(eg_tensor){EG_F32, 2, {rows, width}, table});
+    eg__memory_give(b->model->memory, table);
+    return node;
+}
+
+/* What is added to the tokens for where they stand; {0} = nothing is. */
+static eg_node places(builder *b) {
+    const bool cached = b->positions.id != 0;
+    switch (eg__transformer_positions(b->t)) {
+    case EG__POSITIONS_LEARNED:
+        return eg_gather(b->graph, parameter(b, "position_embd.weight"),
+                         cached ? b->positions : counted(b));
+    case EG__POSITIONS_SINUSOIDAL:
+        return cached ? eg_gather(b->graph, waves(b, b->t->context), b->positions)
+                      : waves(b, b->wish->time);
+    default: return (eg_node){0};
+    }
+}
+
 static eg_node embed(builder *b, eg_node tokens) {
     const eg__transformer *t = b->t;
     eg_graph *g = b->graph;
     eg_node x = eg_gather(g, parameter(b, "token_embd.weight"), tokens);
-    if (t->family != EG__LLAMA)
-        x = eg_add(g, x,
-                   eg_gather(g, parameter(b, "position_embd.weight"),
-                             b->positions.id ? b->positions : counted(b)));
+    const eg_node where = places(b);
+    if (where.id) x = eg_add(g, x, where);
     if (t->family == EG__BERT) {
         const int32_t zero = 0;
         eg_node first = eg_constant(g, &(eg_tensor){EG_I32, 1, {1}, (void *)&zero});
@@ -203,7 +237,7 @@ static eg_node output(builder *b, eg_node x) {
         time = 1;
     }
     uint64_t columns = t->width;
-    if (t->family != EG__BERT) x = scale(b, x, "output_norm");
+    if (eg__transformer_pre(t)) x = scale(b, x, "output_norm");
     if (t->family != EG__BERT && !w->hidden) {
         const char *name = t->tied ? "token_embd.weight" : "output.weight";
         x = eg_matmul_transposed(g, x, 0, parameter(b, "%s", name), 1);
@@ -232,7 +266,7 @@ eg_status eg__transformer_build(const eg_model *model, eg_graph *graph,
                                 eg_error *error) {
     const eg__transformer *t = model->transformer;
     memset(out, 0, sizeof *out);
-    if (wish->time > t->context && t->family != EG__LLAMA)
+    if (wish->time > t->context && eg__transformer_positions(t) != EG__POSITIONS_ROTARY)
         return eg__fail(error, EG_ERR_ARGUMENT, "%llu tokens, the model has positions for %u",
                         (unsigned long long)wish->time, t->context);
     eg_error reason = {EG_ERR_MEMORY, ""};

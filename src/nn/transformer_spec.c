@@ -36,6 +36,19 @@ static eg_status option(eg__transformer *t, uint64_t *seed, const char *key, con
                   {"window", &t->window}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         if (strcmp(key, counts[i].key) == 0) return read_count(key, value, counts[i].to, error);
+    const char *name;
+    for (uint32_t i = 0; strcmp(key, "positions") == 0 && (name = eg__positions_name(i)); i++)
+        if (strcmp(value, name) == 0) {
+            t->positions = i;
+            return EG_OK;
+        }
+    if (strcmp(key, "norm") == 0 && t->family == EG__BERT &&
+        (strcmp(value, "pre") == 0 || strcmp(value, "post") == 0)) {
+        t->pre_norm = strcmp(value, "pre") == 0;
+        return EG_OK;
+    }
+    if (strcmp(key, "positions") == 0 || strcmp(key, "norm") == 0)
+        return eg__fail(error, EG_ERR_ARGUMENT, "'%.40s=%.60s' is not known", key, value);
     double number;
     if (eg_number_parse(value, strlen(value), &number, NULL))
         return eg__fail(error, EG_ERR_ARGUMENT, "%.40s=%.60s is no number", key, value);
