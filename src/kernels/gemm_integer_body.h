@@ -12,6 +12,7 @@
  * Rows of A become integers once for all columns; their products are summed over a whole group, exactly,
  * then scaled and added up. */
 #include "kernels/kernels.h"
+#include "kernels/lanes.h"
 #include "kernels/unroll.h"
 
 #include <assert.h>
@@ -30,20 +31,6 @@ enum { i8 = EG_I8, i4 = EG_I4 };
 #endif
 
 /* ---- rows as integers: the same ones as eg__small_quantize_row makes */
-INLINE int32_t lanes_largest(vi x) {
-    int32_t lane[VF_N], most = 0;
-    vi_store(lane, x);
-    for (int i = 0; i < VF_N; i++)
-        if (lane[i] > most) most = lane[i];
-    return most;
-}
-INLINE int32_t lanes_sum(vi x) {
-    int32_t lane[VF_N], sum = 0;
-    vi_store(lane, x);
-    for (int i = 0; i < VF_N; i++) sum += lane[i];
-    return sum;
-}
-
 /* The largest absolute value; as integers, of which those of NaN are above those of infinity. */
 static float row_most(const float *x, size_t n) {
     vi most = vi_set(0);

@@ -15,6 +15,7 @@
  * Rows of A become integers once for all columns. Few rows meet W as it lies; for many a chunk of it becomes
  * panels of bytes, units of 4 numbers of 16 columns, and a scale for each block and column. */
 #include "kernels/kernels.h"
+#include "kernels/lanes.h"
 #include "kernels/unroll.h"
 
 #include <assert.h>
@@ -34,20 +35,6 @@ enum {
 enum { q8 = EG_I8, q4 = EG_I4 };
 
 /* ---- rows as integers: the same ones as eg__stored_quantize makes */
-INLINE int32_t lanes_largest(vi x) {
-    int32_t lane[VF_N], most = 0;
-    vi_store(lane, x);
-    for (int i = 0; i < VF_N; i++)
-        if (lane[i] > most) most = lane[i];
-    return most;
-}
-INLINE int32_t lanes_sum(vi x) {
-    int32_t lane[VF_N], all = 0;
-    vi_store(lane, x);
-    for (int i = 0; i < VF_N; i++) all += lane[i];
-    return all;
-}
-
 static void block_quantize(const float *x, int raised, int8_t *out, float *scale, int32_t *start) {
     vi most = vi_set(0), all = vi_set(0);
     UNROLL

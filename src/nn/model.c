@@ -192,6 +192,12 @@ eg_status eg__model_complete(eg_model *model, eg_error *error) {
     return status;
 }
 
+eg_status eg__model_keep_spec(eg_model *model, const char *spec, eg_error *error) {
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    model->spec = eg__memory_take_text(model->memory, EG_TAG_WEIGHTS, spec, strlen(spec), &reason);
+    return model->spec ? EG_OK : eg__fail(error, reason.status, "%s", reason.message);
+}
+
 /* ---- questions */
 const eg__parameter *eg__model_parameter(const eg_model *model, const char *name) {
     for (size_t i = 0; i < model->parameter_count; i++)

@@ -107,6 +107,8 @@ eg_status eg__model_new(eg_context *context, eg_model **out, eg_error *error);
 eg_status eg__model_complete(eg_model *model, eg_error *error);
 /* The same for one layer; harmless when done twice. */
 eg_status eg__layer_complete(eg_model *model, eg__layer *layer, eg_error *error);
+/* What it was made from. */
+eg_status eg__model_keep_spec(eg_model *model, const char *spec, eg_error *error);
 const eg__parameter *eg__model_parameter(const eg_model *model, const char *name);
 static inline float *eg__parameter_values(const eg_model *model, const eg__parameter *p) {
     return model->values + p->offset;

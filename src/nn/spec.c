@@ -183,12 +183,7 @@ eg_status eg__model_from_spec(eg_context *context, const char *spec, eg_model **
                      : eg__fail(error, EG_ERR_ARGUMENT, "more than %d layers", EG__LAYERS_MAX);
     if (!status) status = eg__model_complete(model, error);
     if (!status) status = eg__model_initialise(model, t.seed, error);
-    if (!status) {
-        eg_error reason = {EG_ERR_MEMORY, ""};
-        model->spec =
-            eg__memory_take_text(model->memory, EG_TAG_WEIGHTS, spec, strlen(spec), &reason);
-        if (!model->spec) status = eg__fail(error, reason.status, "%s", reason.message);
-    }
+    if (!status) status = eg__model_keep_spec(model, spec, error);
     if (status) eg_model_destroy(model);
     else *out = model;
     return status;

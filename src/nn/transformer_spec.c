@@ -140,12 +140,7 @@ eg_status eg__transformer_from_spec(eg_context *context, const char *spec, eg_mo
     eg_status status = parse(copy, &t, &seed, error);
     if (!status) status = eg__transformer_new(context, &t, &model, error);
     if (!status) status = eg__transformer_initialise(model, seed, error);
-    if (!status) {
-        eg_error reason = {EG_ERR_MEMORY, ""};
-        model->spec =
-            eg__memory_take_text(model->memory, EG_TAG_WEIGHTS, spec, strlen(spec), &reason);
-        if (!model->spec) status = eg__fail(error, reason.status, "%s", reason.message);
-    }
+    if (!status) status = eg__model_keep_spec(model, spec, error);
     if (status) eg_model_destroy(model);
     else *out = model;
     return status;

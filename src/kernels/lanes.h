@@ -1,0 +1,20 @@
+/* Integers of a vector taken together: included after a simd header. */
+#ifndef EG__LANES_H
+#define EG__LANES_H
+
+/* The largest, at least 0. */
+INLINE int32_t lanes_largest(vi x) {
+    int32_t lane[VF_N], most = 0;
+    vi_store(lane, x);
+    for (int i = 0; i < VF_N; i++)
+        if (lane[i] > most) most = lane[i];
+    return most;
+}
+INLINE int32_t lanes_sum(vi x) {
+    int32_t lane[VF_N], all = 0;
+    vi_store(lane, x);
+    for (int i = 0; i < VF_N; i++) all += lane[i];
+    return all;
+}
+
+#endif
