@@ -55,7 +55,7 @@ static eg_node block(building *b, uint64_t layer, eg_node x) {
 /* Outputs: the loss, then the gradient of every parameter. With `every`, the output of every so many
  * layers is kept, but not that of the last. */
 static size_t build(eg_graph *g, const network *n, uint64_t every, eg_output *outputs) {
-    static char names[MOST][8];
+    static char names[MOST][24];
     building b = {.g = g, .n = n};
     const uint64_t shape[] = {n->batch, n->length, n->width};
     eg_node x = eg_input(g, "x", EG_F32, 3, shape), keep[MOST], d[MOST];
