@@ -86,7 +86,7 @@ eg_status eg_stored_bytes(const eg_quantization *how, unsigned rank, const uint6
     if (!out || rank > EG_RANK_MAX || (rank && !shape))
         return eg__fail(error, EG_ERR_ARGUMENT, "no place for the bytes, or no shape");
     eg_tensor like = {.type = EG_F32, .rank = rank}; /* more than any of the others */
-    memcpy(like.shape, shape, rank * sizeof *shape);
+    if (rank) memcpy(like.shape, shape, rank * sizeof *shape);
     uint64_t elements = 0;
     status = eg_tensor_measure(&like, &elements, NULL, error);
     if (!status) *out = eg__stored_bytes(how->type, (size_t)elements);
