@@ -36,7 +36,7 @@ static int embed(const language *l, eg_embedder *e, rows *all) {
         uint32_t *ids;
         size_t count;
         eg_error error;
-        int code = language_encode(l, all->texts[i], strlen(all->texts[i]), true, &ids, &count);
+        int code = language_encode(l, all->texts[i], strlen(all->texts[i]), &ids, &count);
         if (code >= 0) return code;
         if (!count) code = fail(EXIT_FAILED, "text %zu has no tokens", i + 1);
         else if (eg_embedder_run(e, ids, count, all->values + i * all->width, &error))

@@ -80,6 +80,7 @@ static int decode(writer *w, eg_generator *g, eg_sampler *sampler, const float *
             break;
         }
         if (status) return fail(EXIT_FAILED, "%s", error.message);
+        r->steps++;
         r->read += (double)(r->info.weight_bytes + (r->info.length + 1) * r->info.token_bytes);
     }
     r->seconds = now() - start;
@@ -117,7 +118,7 @@ static int generate(const language *l, const generate_wish *wish, const eg_gener
     uint32_t *ids;
     size_t count;
     writer w = {.language = l, .wish = wish, .result = r};
-    int code = language_encode(l, wish->prompt, wish->prompt_length, true, &ids, &count);
+    int code = language_encode(l, wish->prompt, wish->prompt_length, &ids, &count);
     if (code >= 0) return code;
     if (!count) ids[count++] = 0; /* bytes: something must come first */
     if (eg_generator_create(l->model, how, &g, &error) ||

@@ -72,7 +72,7 @@ static int run(const language *l, const char *model, const char *path, uint64_t 
     if (info.kind != EG_MODEL_DECODER)
         return fail(EXIT_FAILED, "'%s' is an encoder, which predicts no token", model);
     int code = strcmp(path, "-") == 0 ? bytes_read_stdin(&text) : bytes_read_file(path, &text);
-    if (code < 0) code = language_encode(l, text.at, text.count, true, &ids, &count);
+    if (code < 0) code = language_encode(l, text.at, text.count, &ids, &count);
     if (code < 0) {
         if (!piece) piece = l->info.context < 512 ? l->info.context : 512;
         watch w = {.all = count / piece * (piece - 1 - piece / 2),

@@ -15,6 +15,8 @@ typedef struct generate_wish {
 
 typedef struct generate_result {
     uint64_t prompt_tokens, tokens; /* given, and made */
+    uint64_t
+        steps; /* runs of one token: the first token comes of the prompt, the last needs none */
     double begun, ready_seconds;    /* opening and compiling; measured */
     double prompt_seconds, seconds; /* measured */
     double read;                    /* bytes that all steps of decoding read; counted */

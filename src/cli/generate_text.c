@@ -9,11 +9,8 @@ static eg_metric speed(uint64_t tokens, double seconds, const char *source) {
     return (eg_metric){(double)tokens / seconds, EG_MEASURED, "tokens/s", source};
 }
 
-/* Tokens after the first, which the prompt gave. */
-static uint64_t steps(const generate_result *r) { return r->tokens ? r->tokens - 1 : 0; }
-
 static eg_metric traffic(const generate_result *r) {
-    if (!steps(r) || !(r->seconds > 0))
+    if (!r->steps || !(r->seconds > 0))
         return (eg_metric){0, EG_UNAVAILABLE, NULL, "there were no tokens to time"};
     return (eg_metric){r->read / r->seconds * 1e-9, EG_MEASURED, "GB/s",
                        "weights and cache read, counted, over the time"};
@@ -52,7 +49,7 @@ void generate_print_stats(eg_context *context, const language *l, const generate
     fprintf(stderr, "\n");
     row("ready", format_seconds(size, r->ready_seconds), "measured: opened, compiled");
     timed("prompt", r->prompt_tokens, r->prompt_seconds, "measured");
-    timed("decode", steps(r), r->seconds, "measured");
+    timed("decode", r->steps, r->seconds, "measured");
     if (part.provenance == EG_UNAVAILABLE)
         snprintf(text, sizeof text, "unavailable: %s", part.source);
     else snprintf(text, sizeof text, "%.1f GB/s, %.0f %% of DRAM", read.value, part.value);
@@ -89,7 +86,7 @@ int generate_print_json(eg_context *context, const language *l, const generate_w
     json_put_text(document, "stopped", r->stopped);
     json_put_number(document, "ready_seconds", r->ready_seconds);
     json_put(document, "prompt", part_json(r->prompt_tokens, r->prompt_seconds));
-    json_put(document, "decode", part_json(steps(r), r->seconds));
+    json_put(document, "decode", part_json(r->steps, r->seconds));
     json_put_metric(document, "read", &read);
     json_put_metric(document, "share_of_dram", &part);
     json_put_count(document, "weight_bytes", l->info.bytes);

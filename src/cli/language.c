@@ -73,9 +73,9 @@ void language_close(language *l) {
     *l = (language){0};
 }
 
-int language_encode(const language *l, const char *text, size_t length, bool ends, uint32_t **ids,
+int language_encode(const language *l, const char *text, size_t length, uint32_t **ids,
                     size_t *count) {
-    const eg_encode_options how = {.ends = ends, .special = 0};
+    const eg_encode_options how = {.ends = 1};
     eg_tokens tokens = {0};
     eg_error error;
     if (l->tokenizer && eg_tokenizer_encode(l->tokenizer, text, length, &how, &tokens, &error))

@@ -14,9 +14,9 @@ typedef struct language {
  * on, or the exit code after a message. */
 int language_open(language *l, eg_context *context, const char *model, const char *vocabulary);
 void language_close(language *l); /* all zero is fine */
-/* `ends`: with what the vocabulary wants before and after a text, and special tokens in it. The caller
- * frees *ids. */
-int language_encode(const language *l, const char *text, size_t length, bool ends, uint32_t **ids,
+/* With what the vocabulary wants before and after a text; special tokens in it are text. The caller frees
+ * *ids. */
+int language_encode(const language *l, const char *text, size_t length, uint32_t **ids,
                     size_t *count);
 /* Remembers in a model from where its vocabulary comes, for those who read it from another file. */
 void language_note(eg_model *model, const char *path);
