@@ -308,12 +308,12 @@ eg_status eg_generator_feed(eg_generator *g, const uint32_t *tokens, size_t coun
         return eg__fail(error, EG_ERR_BUDGET, "the context is full: %llu of %llu tokens, %zu more",
                         (unsigned long long)before, (unsigned long long)s->how.context, count);
     eg_status status = eg__tokens_check(s->model->transformer, tokens, count, error);
+    if (!status) status = eg_generator_prepare(g, count, error);
     size_t index = 0;
     while (!status && count) {
         index = choose(s, count);
         const size_t part = count < s->sizes[index] ? count : s->sizes[index];
-        status = open_chunk(s, index, error);
-        if (!status) status = run_chunk(g, index, tokens, part, error);
+        status = run_chunk(g, index, tokens, part, error);
         tokens += part;
         count -= part;
     }

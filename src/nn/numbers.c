@@ -74,6 +74,29 @@ eg_status eg_model_bind(const eg_model *model, eg_instance *instance, eg_error *
     return EG_OK;
 }
 
+/* All bytes, and which numbers most of them are. */
+static void count_numbers(const eg_model *model, eg_transformer_info *out) {
+    enum { KINDS = 16 }; /* more than there are names */
+    struct {
+        const char *name;
+        uint64_t bytes;
+    } kinds[KINDS] = {{NULL, 0}};
+    uint64_t most = 0;
+    for (size_t i = 0; i < model->parameter_count; i++) {
+        uint64_t bytes = 0;
+        const char *name = eg_model_numbers(model, i, &bytes);
+        size_t k = 0;
+        while (k + 1 < KINDS && kinds[k].name && kinds[k].name != name) k++;
+        kinds[k].name = name;
+        kinds[k].bytes += bytes;
+        out->bytes += bytes;
+        if (kinds[k].bytes > most) {
+            most = kinds[k].bytes;
+            out->numbers = name;
+        }
+    }
+}
+
 eg_status eg_model_transformer(const eg_model *model, eg_transformer_info *out, eg_error *error) {
     if (!model || !out || !model->transformer)
         return eg__fail(error, EG_ERR_ARGUMENT, "not a transformer, but a liquid network");
@@ -93,17 +116,6 @@ eg_status eg_model_transformer(const eg_model *model, eg_transformer_info *out, 
                                  .rope_base = positions == EG__POSITIONS_ROTARY ? t->rope_base : 0,
                                  .tied = t->tied,
                                  .pooling = t->pooling};
-    uint64_t most = 0;
-    for (size_t i = 0; i < model->parameter_count; i++) {
-        uint64_t bytes = 0, same = 0;
-        const char *name = eg_model_numbers(model, i, &bytes);
-        out->bytes += bytes;
-        for (size_t k = 0; k < model->parameter_count; k++)
-            if (eg_model_numbers(model, k, &bytes) == name) same += bytes;
-        if (same > most) {
-            most = same;
-            out->numbers = name;
-        }
-    }
+    count_numbers(model, out);
     return EG_OK;
 }
