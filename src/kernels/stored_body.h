@@ -6,9 +6,9 @@
  * Rows meet W as it lies: every row of W is read once, from its beginning to its end. One row of A waits for
  * memory alone: short rows of W are read one behind the other, which a processor foresees within a page, so
  * that only the next page is to be asked for; long ones several at a time, or what is read of A again and
- * again would cost more. Several rows of A go over four rows of W at a time. It serves for many rows, too, as four of them share what
- * is widened. Blocks cost more to widen: for many rows a chunk of them becomes panels of f32, which stay in
- * the second cache while all rows meet them. */
+ * again would cost more. Several rows of A go over four rows of W at a time, which serves for many rows,
+ * too, as four of them share what is widened. Blocks cost more to widen: for many rows a chunk of them
+ * becomes panels of f32, which stay in the second cache while all rows meet them. */
 #include "kernels/kernels.h"
 #include "kernels/unroll.h"
 
