@@ -202,7 +202,8 @@ eg_status eg_sequence_shrink(eg_sequence *s, uint64_t length, eg_slots_copy *cop
                         s->given * p->page);
     const bool shared = rest && p->owners[s->list[count - 1]] > 1;
     bool frees = false; /* what is given back can be taken at once */
-    for (size_t i = count; i < s->count; i++) frees = frees || p->owners[s->list[i]] == 1;
+    for (size_t i = eg__max(count, s->given); i < s->count; i++)
+        frees = frees || p->owners[s->list[i]] == 1;
     if (shared && !p->free_count && !frees) return full(p, 1, error);
     while (s->count > count) page_give(p, s->list[--s->count]);
     if (shared) {
