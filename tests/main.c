@@ -66,6 +66,8 @@ void *test_alloc(size_t size) {
     return memory;
 }
 
+double test_worse(double worst, double off) { return off > worst || off != off ? off : worst; }
+
 float test_random(uint64_t *state) {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return (float)((int32_t)(*state >> 40) - (1 << 23)) / (float)(1 << 23);

@@ -72,6 +72,8 @@ void test_claim(const char *format, ...) EG_PRINTF(1, 2);
 
 /* Exactly n bytes of heap, so that the address sanitizer sees an access beyond; never NULL. */
 void *test_alloc(size_t size);
+/* The larger of a distance so far and one more; a NaN stays, where fmax would pass over it. */
+double test_worse(double worst, double off);
 /* Reproducible numbers: uniform in [-1, 1), the same on every machine. */
 float test_random(uint64_t *state);
 

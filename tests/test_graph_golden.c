@@ -61,7 +61,7 @@ static void check_equal(const char *what, const double *got, const double *expec
                         double tolerance) {
     double worst = 0, size = 1e-30;
     for (size_t i = 0; i < n; i++) {
-        worst = fmax(worst, fabs(got[i] - expected[i]));
+        worst = test_worse(worst, fabs(got[i] - expected[i]));
         size = fmax(size, fabs(expected[i]));
     }
     CHECK(worst <= tolerance * size, "%s: off by %g of %g", what, worst, size);

@@ -177,7 +177,7 @@ double tensor_distance(const eg_tensor *a, const eg_tensor *b) {
     double worst = 0;
     eg_tensor_measure(a, &n, NULL, NULL);
     for (uint64_t i = 0; i < n; i++)
-        worst = fmax(
+        worst = test_worse(
             worst, fabs((double)((const float *)a->data)[i] - (double)((const float *)b->data)[i]));
     return worst;
 }

@@ -101,7 +101,7 @@ TEST(nn, streams_are_sequences) {
                 CHECK_OK(eg_stream_step(stream, x + t * (int)f.info.inputs, spans[t], y, &error),
                          error);
                 for (uint64_t k = 0; k < f.info.outputs; k++)
-                    worst = fmax(
+                    worst = test_worse(
                         worst, fabs((double)y[k] -
                                     (double)((float *)all.data)[(uint64_t)t * f.info.outputs + k]));
                 eg_stream_state_set(other, state);

@@ -194,8 +194,8 @@ static void check_again(const char *spec) {
         CHECK_OK(eg_tensor_measure(&a, &count, NULL, &error), error);
         double worst = 0;
         for (uint64_t k = 0; k < count; k++)
-            worst = fmax(worst, fabs((double)((const float *)a.data)[k] -
-                                     (double)((const float *)b.data)[k]));
+            worst = test_worse(worst, fabs((double)((const float *)a.data)[k] -
+                                           (double)((const float *)b.data)[k]));
         CHECK(worst <= 1e-6, "%s: '%s' is off by %g", spec, name, worst);
     }
     close_school(&s[0]);
