@@ -53,4 +53,5 @@ INLINE sum block_add(const int type, sum s, number x, const int8_t *a, begin fir
 /* As an instruction: gcc otherwise keeps sums in memory. */
 #define DOT(type, sum, a, w) __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(w), "v"(a))
 
+#define ROW_QUADS            "kernels/stored_quads_avx512.h"
 #include "kernels/stored_integer_body.h"

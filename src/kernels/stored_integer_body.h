@@ -11,6 +11,7 @@
  *   sum_zero(), sum_all(sum)
  *   DOT(type, sum, a, w)  adds to every lane the products of its four bytes of w with the four at `a`
  *   MAX_ROWS, MAX_PANELS, TILES(X, type)   tiles for many rows; X(type, rows, panels)
+ *   ROW_QUADS             if there is one, a header with a faster way for one row and blocks of int4
  *
  * Rows of A become integers once for all columns. Few rows meet W as it lies; for many a chunk of it becomes
  * panels of bytes, units of 4 numbers of 16 columns, and a scale for each block and column. */
@@ -70,10 +71,20 @@ static eg__stored_rows rows_quantize(const eg__stored_args *g, int raised) {
     return rows;
 }
 
+#ifdef ROW_QUADS
+#include ROW_QUADS
+#endif
+
 /* ---- few rows. type, rows and outs are constants wherever this is inlined; an element is the same sum
  * whatever is computed beside it. */
 INLINE void dots(const int type, const int rows, const int outs, const eg__stored_args *g,
                  const eg__stored_rows *left, size_t row, size_t column) {
+#ifdef ROW_QUADS
+    if (type == q4 && rows == 1) {
+        row_quads(outs, g, left, row, column);
+        return;
+    }
+#endif
     const size_t block_bytes = type == q8 ? EG__BLOCK_I8 : EG__BLOCK_I4;
     const size_t bytes = left->blocks * block_bytes;
     const uint8_t *w = g->w + column * bytes;
