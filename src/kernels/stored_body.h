@@ -4,9 +4,8 @@
  *   MAX_SUMS              vectors of sums that fit into registers beside what is added to them
  *
  * Rows meet W as it lies: every row of W is read once, from its beginning to its end. One row of A waits for
- * memory alone: short rows of W are read one behind the other, which a processor foresees within a page, so
- * that only the next page is to be asked for; long ones several at a time, or what is read of A again and
- * again would cost more. Several rows of A go over four rows of W at a time, which serves for many rows,
+ * memory alone: rows of W are read one behind the other, which a processor foresees within a page, so that
+ * only the next page is to be asked for. Several rows of A go over four rows of W at a time, which serves for many rows,
  * too, as four of them share what is widened. Blocks cost more to widen: for many rows a chunk of them
  * becomes panels of f32, which stay in the second cache while all rows meet them. */
 #include "kernels/kernels.h"
@@ -15,9 +14,7 @@
 #include <string.h>
 
 enum {
-    OUTS = 4,                             /* rows of W at a time */
-    LONG_OUTS = MAX_SUMS / 2 < 8 ? 4 : 8, /* for one row of A, where rows of W are long */
-    LONG = 2048,                          /* bytes: a row is */
+    OUTS = 4, /* rows of W at a time, for several of A */
     PAGE = 4096,
     ROWS = 4,        /* and of A */
     CHAINS = 2,      /* sums of a dot product, of one row alone: an FMA takes four cycles */
@@ -65,57 +62,79 @@ INLINE void numbers_widen(const int type, const uint8_t *restrict w, size_t n, f
     }
 }
 
-/* ---- dot products. type, rows and outs are constants wherever this is inlined; an element is the
- * same sum whatever is computed beside it. */
+/* ---- one row of A and one of W. type is a constant wherever this is inlined. */
+typedef struct chains {
+    vf of[CHAINS];
+} chains;
+
+INLINE void row_add(const int type, const float *a, const uint8_t *w, size_t k, chains *s) {
+    const int round = CHAINS * VF_N, each = round * (type == f32 ? 4 : 2); /* bytes */
+    const uint8_t *end = w + k / (size_t)round * (size_t)each;
+    for (; w < end; w += each, a += round) {
+        if (((uintptr_t)w & (PAGE - 1)) < (unsigned)each) {
+            /* not as far as the first cache, or what the processor foresees itself comes later */
+            __builtin_prefetch(w + PAGE, 0, 1);
+            __builtin_prefetch(w + PAGE + 64, 0, 1);
+        }
+        UNROLL
+        for (int c = 0; c < CHAINS; c++)
+            s->of[c] =
+                vf_fma(vf_load(a + c * VF_N), numbers_load(type, w, (size_t)(c * VF_N)), s->of[c]);
+    }
+    for (size_t i = 0, rest = k % (size_t)round, n; i < rest; i += n) {
+        n = rest - i < VF_N ? rest - i : VF_N;
+        s->of[0] = vf_fma(vf_load_part(a + i, n), numbers_load_part(type, w, i, n), s->of[0]);
+    }
+}
+
+INLINE float row_dot(const int type, const float *a, const uint8_t *w, size_t k) {
+    chains s;
+    UNROLL
+    for (int c = 0; c < CHAINS; c++) s.of[c] = vf_zero();
+    if (type == q8 || type == q4) {
+        float wide[SLICE];
+        for (size_t i = 0, n; i < k; i += n) {
+            n = k - i < SLICE ? k - i : SLICE;
+            numbers_widen(type, w + eg__stored_bytes((eg_type)type, i), n, wide);
+            row_add(f32, a + i, (const uint8_t *)wide, n, &s);
+        }
+    } else row_add(type, a, w, k, &s);
+    return vf_sum(vf_add(s.of[0], s.of[1]));
+}
+
+/* ---- several rows. type, rows and outs are constants wherever this is inlined; an element is the same sum
+ * whatever is computed beside it. */
 typedef struct sums {
-    vf of[ROWS][LONG_OUTS][CHAINS];
+    vf of[ROWS][OUTS];
 } sums;
 
 INLINE void dots_add(const int type, const int rows, const int outs, const float *a,
                      size_t a_stride, const uint8_t *w, size_t bytes, size_t k, sums *s) {
     /* Several rows of W in turn are nothing that a processor foresees. As they follow each other, so do the
      * lines that are fetched ahead. */
-    const int chains = rows == 1 ? CHAINS : 1, round = chains * VF_N;
-    const int each = round * (type == f32 ? 4 : 2); /* bytes of a round */
-    const int step = rows > 1 ? outs * each : 0;
+    const int step = outs * VF_N * (type == f32 ? 4 : 2);
     const uint8_t *ahead = w + (size_t)outs * bytes + AHEAD;
     size_t i = 0;
-    for (; i + (size_t)round <= k; i += (size_t)round) {
+    for (; i + VF_N <= k; i += VF_N) {
         UNROLL
         for (int line = 0; line < step; line += 64) __builtin_prefetch(ahead + line, 0, 3);
         ahead += step;
+        vf left[ROWS];
         UNROLL
-        for (int o = 0; o < outs && rows == 1; o++) {
-            const uint8_t *at = w + (size_t)o * bytes + i / (size_t)round * (size_t)each;
-            if (((uintptr_t)at & (PAGE - 1)) < (unsigned)each) {
-                __builtin_prefetch(at + PAGE, 0, 3);
-                __builtin_prefetch(at + PAGE + 64, 0, 3);
-            }
-        }
+        for (int r = 0; r < rows; r++) left[r] = vf_load(a + (size_t)r * a_stride + i);
         UNROLL
-        for (int c = 0; c < chains; c++) {
-            vf left[ROWS];
+        for (int o = 0; o < outs; o++) {
+            const vf right = numbers_load(type, w + (size_t)o * bytes, i);
             UNROLL
-            for (int r = 0; r < rows; r++)
-                left[r] = vf_load(a + (size_t)r * a_stride + i + c * VF_N);
-            UNROLL
-            for (int o = 0; o < outs; o++) {
-                const vf right = numbers_load(type, w + (size_t)o * bytes, i + (size_t)c * VF_N);
-                UNROLL
-                for (int r = 0; r < rows; r++)
-                    s->of[r][o][c] = vf_fma(left[r], right, s->of[r][o][c]);
-            }
+            for (int r = 0; r < rows; r++) s->of[r][o] = vf_fma(left[r], right, s->of[r][o]);
         }
     }
-    for (size_t n; i < k; i += n) {
-        n = k - i < VF_N ? k - i : VF_N;
-        for (int o = 0; o < outs; o++) {
-            const vf right = n == VF_N ? numbers_load(type, w + (size_t)o * bytes, i)
-                                       : numbers_load_part(type, w + (size_t)o * bytes, i, n);
-            for (int r = 0; r < rows; r++)
-                s->of[r][o][0] =
-                    vf_fma(vf_load_part(a + (size_t)r * a_stride + i, n), right, s->of[r][o][0]);
-        }
+    if (i == k) return;
+    for (int o = 0; o < outs; o++) {
+        const vf right = numbers_load_part(type, w + (size_t)o * bytes, i, k - i);
+        for (int r = 0; r < rows; r++)
+            s->of[r][o] =
+                vf_fma(vf_load_part(a + (size_t)r * a_stride + i, k - i), right, s->of[r][o]);
     }
 }
 
@@ -127,13 +146,10 @@ INLINE void dots(const int type, const int rows, const int outs, const eg__store
     UNROLL
     for (int r = 0; r < rows; r++) {
         UNROLL
-        for (int o = 0; o < outs; o++) {
-            UNROLL
-            for (int c = 0; c < CHAINS; c++) s.of[r][o][c] = vf_zero();
-        }
+        for (int o = 0; o < outs; o++) s.of[r][o] = vf_zero();
     }
     if (type == q8 || type == q4) {
-        float wide[LONG_OUTS * SLICE];
+        float wide[OUTS * SLICE];
         for (size_t i = 0, n; i < g->k; i += n) {
             n = g->k - i < SLICE ? g->k - i : SLICE;
             for (int o = 0; o < outs; o++)
@@ -147,8 +163,7 @@ INLINE void dots(const int type, const int rows, const int outs, const eg__store
         float *c = g->c + (row + (size_t)r) * g->c_stride + column;
         const float *add = g->add ? g->add + (row + (size_t)r) * g->add_stride + column : NULL;
         for (int o = 0; o < outs; o++) {
-            const float sum =
-                vf_sum(rows == 1 ? vf_add(s.of[r][o][0], s.of[r][o][1]) : s.of[r][o][0]);
+            const float sum = vf_sum(s.of[r][o]);
             c[o] = add ? sum + add[o] : sum;
         }
     }
@@ -178,10 +193,13 @@ typedef void dots_function(const eg__stored_args *g, size_t row, size_t column, 
 #define DEFINE_ONE(type)                                                                          \
     __attribute__((noinline)) static void type##_one(const eg__stored_args *g, size_t row,        \
                                                      size_t from, size_t columns, size_t bytes) { \
-        size_t j = from;                                                                          \
-        for (; bytes >= LONG && j + LONG_OUTS <= from + columns; j += LONG_OUTS)                  \
-            dots(type, 1, LONG_OUTS, g, row, j, bytes);                                           \
-        for (; j < from + columns; j++) dots(type, 1, 1, g, row, j, bytes);                       \
+        const float *a = g->a + row * g->a_stride;                                                \
+        const float *add = g->add ? g->add + row * g->add_stride : NULL;                          \
+        float *c = g->c + row * g->c_stride;                                                      \
+        for (size_t j = from; j < from + columns; j++) {                                          \
+            const float sum = row_dot(type, a, g->w + j * bytes, g->k);                           \
+            c[j] = add ? sum + add[j] : sum;                                                      \
+        }                                                                                         \
     }
 typedef void one_function(const eg__stored_args *g, size_t row, size_t from, size_t columns,
                           size_t bytes);
