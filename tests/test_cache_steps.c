@@ -47,6 +47,9 @@ static eg_node build_sum(eg_graph *g) {
 static eg_node build_column_sum(eg_graph *g) {
     return eg_sum(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){40, 150}), 1u << 0, 0);
 }
+static eg_node build_sliced_sum(eg_graph *g) {
+    return eg_sum(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){600, 29}), 1u << 0, 0);
+}
 static eg_node build_largest(eg_graph *g) {
     return eg_largest(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){40, 50}), 1u << 1, 0);
 }
@@ -156,6 +159,8 @@ static const struct {
     {"rms norm", build_rms_norm, 12 * 9 * 301, 12 * 9 * 301},
     {"sum", build_sum, 4 * 40 * 51, 4 * 40 * 51},
     {"column sum", build_column_sum, 4 * 41 * 150, 4 * 41 * 150},
+    /* two slices are written, read and added */
+    {"column sum in slices", build_sliced_sum, 4 * 605 * 29, 4 * 605 * 29},
     {"largest", build_largest, 4 * 40 * 101, 4 * 40 * 51},
     {"argmax", build_argmax, 4 * 40 * 127, 4 * 40 * 51},
     {"gather", build_gather, 4 * 64 * 49, 4 * 64 * 49},

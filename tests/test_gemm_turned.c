@@ -23,7 +23,8 @@ static void check(const eg__kernel *row, const gemm_problem *p, size_t m, size_t
         for (size_t j = 0; j < n; j++) b[k * b_stride + j] = p->b[k * p->n + j];
     }
     kernel_fill(c_size, c, KERNEL_GUARD);
-    const eg__gemm_turned_f32_args args = {m, n, p->k, a, a_stride, b, b_stride, c, c_stride};
+    const eg__gemm_turned_f32_args args = {m, n,        p->k, a,        a_stride,
+                                           b, b_stride, c,    c_stride, false};
     row->function.gemm_turned_f32(&args);
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++) {
@@ -65,12 +66,13 @@ TEST(gemm_turned, parts_equal_the_whole) {
     kernel_random(K * M, a, &state);
     kernel_random(K * N, b, &state);
     for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_gemm_turned_f32, row));) {
-        eg__gemm_turned_f32_args args = {M, N, K, a, M, b, N, whole, N};
+        eg__gemm_turned_f32_args args = {M, N, K, a, M, b, N, whole, N, false};
         row->function.gemm_turned_f32(&args);
         for (size_t cut = 1; cut < M; cut++) {
-            args = (eg__gemm_turned_f32_args){cut, N, K, a, M, b, N, part, N};
+            args = (eg__gemm_turned_f32_args){cut, N, K, a, M, b, N, part, N, false};
             row->function.gemm_turned_f32(&args);
-            args = (eg__gemm_turned_f32_args){M - cut, N, K, a + cut, M, b, N, part + cut * N, N};
+            args = (eg__gemm_turned_f32_args){M - cut,        N, K,    a + cut, M, b, N,
+                                              part + cut * N, N, false};
             row->function.gemm_turned_f32(&args);
             CHECK(kernel_difference(M * N, whole, part) == SIZE_MAX, "%s: cut at %zu", row->isa,
                   cut);

@@ -39,8 +39,8 @@ TEST(program, same_bits_on_any_threads) {
     eg_run_options options = {.seed = 3};
     for (size_t i = 0; i < MODELS; i++) {
         model_case large = models[i];
-        large.units *= 4; /* enough work for several threads */
-        if (large.batch > 1) large.batch = 53;
+        large.units *= 4;                      /* enough work for several threads */
+        if (large.batch > 1) large.batch = 71; /* and for sums in slices */
         model_run one = model_open(&large, 1, NULL);
         CHECK_OK(eg_run(one.instance, &options, &error), error);
         for (unsigned threads = test_quick() ? 4 : 2; threads <= 4; threads++) {

@@ -43,9 +43,10 @@ static size_t grain_of(const eg__step *step, size_t items) {
     enum { WORTH_NS = 5000 };
     const bool product = step->run == eg__run_gemm || step->run == eg__run_gemm_turned ||
                          step->run == eg__run_gemm_small;
-    if (!items || step->run == eg__run_scatter || step->run == eg__run_column_sum ||
-        step->run == eg__run_widen || step->run == eg__run_pack_small ||
-        step->run == eg__run_place || step->run == eg__run_append)
+    if (!items || step->run == eg__run_scatter ||
+        (step->run == eg__run_column_sum && !step->slices) || step->run == eg__run_widen ||
+        step->run == eg__run_pack_small || step->run == eg__run_place ||
+        step->run == eg__run_append)
         return 0;
     const bool fast = product || step->run == eg__run_gemm_stored || eg__step_is_attention(step) ||
                       step->run == eg__run_attention_cached || eg__step_is_conv(step);
@@ -73,7 +74,8 @@ void eg__lower_emit(eg__lowering *l, uint32_t region, eg__step *step, size_t cou
         touch(l, operands[i].space, region);
         l->operands[l->operand_count++] = operands[i];
     }
-    const size_t items = step->timed ? step->items * l->length : step->items;
+    const size_t items =
+        (step->timed ? step->items * l->length : step->items) * eg__max(step->slices, 1);
     if (step->run != eg__run_scan) step->grain = grain_of(step, items);
     r->steps[r->count++] = *step;
 }

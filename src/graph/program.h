@@ -29,6 +29,10 @@ typedef struct eg__operand {
     size_t stride; /* between rows */
 } eg__operand;
 
+/* A step in slices is done by several threads in two phases: its slices, all items of each being items of
+ * this phase, then their sum. */
+typedef enum eg__phase { EG__PHASE_WHOLE, EG__PHASE_SLICES, EG__PHASE_SUM } eg__phase;
+
 /* What a step needs to know about the run it is part of. */
 typedef struct eg__frame {
     const struct eg__run *run;
@@ -36,6 +40,7 @@ typedef struct eg__frame {
     size_t time, first, count;
     float *scratch; /* of this thread */
     eg__ring *ring; /* of this thread; NULL = nothing is recorded */
+    eg__phase phase;
 } eg__frame;
 
 typedef struct eg__run {
@@ -212,6 +217,7 @@ struct eg__step {
         columns;  /* items of `rows` rows each; with `timed`, items are per time step */
     size_t grain; /* fewest items worth a thread; 0 = not to be cut */
     bool timed;
+    uint8_t slices;      /* of a sum over many rows, summed apart; 0 = it is no such */
     uint32_t node;       /* what it computes, in the optimised graph */
     const char *name;    /* "gemm", "fused", ...; static */
     double flops, bytes; /* of all items, once */
@@ -272,6 +278,9 @@ static inline bool eg__step_is_conv(const eg__step *step) {
 }
 /* Floats of scratch memory that one thread needs for `step`. */
 size_t eg__step_scratch(const eg__step *step, size_t length);
+/* A product of a turned matrix, or a sum of columns, of the run itself: in slices, if that is worth it. */
+void eg__step_slice(eg__step *step);
+size_t eg__step_slices_scratch(const eg__step *step, size_t length);
 
 /* ---- programs */
 typedef struct eg__leaf {

@@ -101,24 +101,6 @@ void eg__run_gemm(const eg__step *step, const eg__frame *frame) {
     kernels->gemm_f32(&args);
 }
 
-void eg__run_gemm_turned(const eg__step *step, const eg__frame *frame) {
-    const eg__step_gemm *g = &step->u.gemm;
-    const eg__gemm_turned_f32_args args = {frame->count * step->rows,
-                                           g->n,
-                                           g->k_timed ? g->k * frame->run->length : g->k,
-                                           eg__operand_at(frame, &step->operand[0]),
-                                           step->operand[0].stride,
-                                           eg__operand_at(frame, &step->operand[1]),
-                                           step->operand[1].stride,
-                                           eg__operand_at(frame, &step->operand[2]),
-                                           step->operand[2].stride};
-    frame->run->kernels->gemm_turned_f32(&args);
-    if (!g->has_epilogue) return;
-    eg__fused_epilogue fused;
-    eg__epilogue_fill(step, frame, args.m, &g->epilogue, &fused);
-    frame->run->kernels->fused_f32(&fused.args);
-}
-
 /* Whole panels of a matrix that lies by columns are transposes. */
 static void pack(const eg__kernels *kernels, const eg__step_pack *p, size_t k, size_t n,
                  const float *from, float *to) {
@@ -270,22 +252,6 @@ void eg__run_argmax(const eg__step *step, const eg__frame *frame) {
     frame->run->kernels->reduce_f32(&args);
 }
 
-void eg__run_column_sum(const eg__step *step, const eg__frame *frame) {
-    const eg__step_rows *r = &step->u.rows_;
-    const size_t height = timed(frame, r->height, r->height_timed);
-    const float *x = eg__operand_at(frame, &step->operand[0]);
-    float *y = eg__operand_at(frame, &step->operand[1]);
-    for (size_t i = 0; i < frame->count * step->rows; i++) {
-        const eg__column_sum_f32_args args = {height,
-                                              step->columns,
-                                              x + i * height * step->operand[0].stride,
-                                              step->operand[0].stride,
-                                              y + i * step->columns,
-                                              r->reduction == EG__REDUCE_MEAN};
-        frame->run->kernels->column_sum_f32(&args);
-    }
-}
-
 void eg__run_softmax(const eg__step *step, const eg__frame *frame) {
     const eg__softmax_f32_args args = {frame->count * step->rows,
                                        step->columns,
@@ -425,6 +391,7 @@ typedef struct part_job {
     const eg__run *run;
     const eg__step *step;
     size_t items, parts;
+    eg__phase phase;
 } part_job;
 
 static void run_part(void *user, size_t part, unsigned thread) {
@@ -435,6 +402,7 @@ static void run_part(void *user, size_t part, unsigned thread) {
                              .time = job->run->length,
                              .first = first,
                              .count = job->items * (part + 1) / job->parts - first,
+                             .phase = job->phase,
                              .scratch = job->run->scratch + thread * job->run->scratch_size,
                              .ring = job->run->record ? &job->run->record->rings[thread] : NULL};
     if (!frame.ring || !thread) { /* thread 0 records the step as a whole */
@@ -450,11 +418,16 @@ static void run_part(void *user, size_t part, unsigned thread) {
 static unsigned run_one(const eg__run *run, const eg__step *step, eg__frame *frame,
                         size_t threads) {
     frame->count = eg__step_items(step, run->length);
-    const size_t parts =
-        threads > 1 && step->grain ? eg__min(threads, frame->count / step->grain) : 1;
+    const size_t items = frame->count * eg__max(step->slices, 1);
+    const size_t parts = threads > 1 && step->grain ? eg__min(threads, items / step->grain) : 1;
     if (parts > 1) {
-        part_job job = {run, step, frame->count, parts};
+        part_job job = {run, step, items, parts, step->slices ? EG__PHASE_SLICES : EG__PHASE_WHOLE};
         eg__threads_run(run->threads, parts, run_part, &job);
+        if (step->slices) {
+            frame->phase = EG__PHASE_SUM;
+            eg__step_one(step, frame);
+            frame->phase = EG__PHASE_WHOLE;
+        }
         return (unsigned)parts;
     }
     eg__step_one(step, frame);
@@ -481,6 +454,7 @@ void eg__steps_run(const eg__run *run, const eg__step *steps, size_t count) {
 }
 
 size_t eg__step_scratch(const eg__step *step, size_t length) {
+    if (step->slices) return eg__step_slices_scratch(step, length);
     if (step->run == eg__run_synapses || step->run == eg__run_synapses_dv ||
         step->run == eg__run_synapses_dp)
         return eg__synapses_scratch(step->u.synapses.sources, step->u.synapses.targets);

@@ -104,7 +104,8 @@ void SIMD(eg__gemm_turned_f32)(const eg__gemm_turned_f32_args *g) {
     const size_t vectors = eg__ceil_div(g->n, VF_N), count = eg__ceil_div(vectors, TILE_VECTORS);
     size_t k = 0;
     do {
-        walk w = {eg__min(DEPTH, g->k - k), g->a_stride, g->b_stride, g->c_stride, k > 0, 0};
+        walk w = {
+            eg__min(DEPTH, g->k - k), g->a_stride, g->b_stride, g->c_stride, k > 0 || g->add, 0};
         const float *a = g->a + k * g->a_stride, *b = g->b + k * g->b_stride;
         for (size_t i = 0, v = 0; i < count; i++) {
             const size_t take = part_size(vectors, count, i);

@@ -25,13 +25,12 @@ void eg__cache_step_reduce(const eg__cache_walk *w, const eg__step *step) {
 }
 
 /* Strips of a few vectors, each down all rows. */
-static void column_sum(const eg__cache_walk *w, size_t rows, size_t columns, uint64_t x,
-                       size_t stride, uint64_t y) {
+void eg__cache_column_sum(const eg__cache_walk *w, size_t rows, size_t columns, uint64_t x,
+                          size_t stride, uint64_t y) {
     enum { ABREAST = 4 }; /* as in column_sum_f32_body.h */
     const size_t lanes = eg__cache_lanes(w, EG__OP_column_sum_f32);
     for (size_t column = 0, n; column < columns; column += n) {
-        n = lanes > 1 ? ABREAST * lanes : 1;
-        if (column + n > columns) n = eg__min(lanes, columns - column);
+        n = lanes > 1 ? eg__min(ABREAST * lanes, columns - column) : 1;
         for (size_t r = 0; r < rows; r++)
             eg__cache_read_row(w, row_at(x, r, stride) + sizeof(float) * column, n, lanes);
         eg__cache_write_row(w, y + sizeof(float) * column, n, lanes);
@@ -41,10 +40,24 @@ static void column_sum(const eg__cache_walk *w, size_t rows, size_t columns, uin
 void eg__cache_step_column_sum(const eg__cache_walk *w, const eg__step *step) {
     const eg__step_rows *r = &step->u.rows_;
     const size_t height = eg__cache_timed(w, r->height, r->height_timed);
+    const size_t slices = step->slices, stride = step->operand[0].stride;
     const uint64_t x = eg__cache_at(w, &step->operand[0]), y = eg__cache_at(w, &step->operand[1]);
+    for (size_t s = 0, sums = 0; s < slices; s++)
+        for (size_t t = 0; t < height / r->height; t++, sums++) {
+            const size_t from = r->height * s / slices, to = r->height * (s + 1) / slices;
+            eg__cache_column_sum(w, to - from, step->columns,
+                                 row_at(x, t * r->height + from, stride), stride,
+                                 row_at(w->scratch, sums, step->columns));
+        }
+    if (slices) {
+        eg__cache_column_sum(w, slices * (height / r->height), step->columns, w->scratch,
+                             step->columns, y);
+        return;
+    }
     for (size_t i = 0; i < w->count * step->rows; i++)
-        column_sum(w, height, step->columns, row_at(x, i * height, step->operand[0].stride),
-                   step->operand[0].stride, row_at(y, i, step->columns));
+        eg__cache_column_sum(w, height, step->columns,
+                             row_at(x, i * height, step->operand[0].stride),
+                             step->operand[0].stride, row_at(y, i, step->columns));
 }
 
 /* The largest, then the exponentials, which are kept where the result goes, then the quotients. */

@@ -74,6 +74,10 @@ typedef struct eg__cache_product {
 } eg__cache_product;
 void eg__cache_product_run(const eg__cache_walk *w, size_t lanes, const eg__cache_product *product);
 
+/* What the kernel for sums of columns reads and writes. */
+void eg__cache_column_sum(const eg__cache_walk *w, size_t rows, size_t columns, uint64_t x,
+                          size_t stride, uint64_t y);
+
 typedef void eg__cache_step(const eg__cache_walk *w, const eg__step *step);
 eg__cache_step eg__cache_step_fused, eg__cache_step_gemm, eg__cache_step_gemm_turned,
     eg__cache_step_pack, eg__cache_step_copy, eg__cache_step_reduce, eg__cache_step_column_sum,

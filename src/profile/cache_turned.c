@@ -8,6 +8,7 @@ typedef struct product {
     size_t lanes, m, n, k;
     uint64_t a, b, c;
     size_t a_stride, b_stride, c_stride;
+    bool add;
 } product;
 
 static size_t part_size(size_t n, size_t count, size_t i) { return n / count + (i < n % count); }
@@ -23,7 +24,7 @@ static void tile_run(const product *p, size_t k, size_t row, size_t rows, size_t
     }
     for (size_t r = row; r < row + rows; r++) {
         const uint64_t c = p->c + sizeof(float) * (r * p->c_stride + column);
-        if (k) eg__cache_copy_row(p->w, c, c, width, p->lanes);
+        if (k || p->add) eg__cache_copy_row(p->w, c, c, width, p->lanes);
         else eg__cache_write_row(p->w, c, width, p->lanes);
     }
 }
@@ -47,8 +48,36 @@ static void ref_run(const product *p) {
                 eg__cache_read(p->w, p->a + sizeof(float) * (i * p->a_stride + r), 1);
                 eg__cache_read(p->w, p->b + sizeof(float) * (i * p->b_stride + j), 1);
             }
+            if (p->add) eg__cache_read(p->w, p->c + sizeof(float) * (r * p->c_stride + j), 1);
             eg__cache_write(p->w, p->c + sizeof(float) * (r * p->c_stride + j), 1);
         }
+}
+
+static void product_run(const product *p) {
+    if (p->lanes == 1) ref_run(p);
+    else if (p->m && p->n) blocks_run(p);
+}
+
+/* Slice by slice, time step by time step, then their sum, as steps_slices.c does it. */
+static void slices_run(const product *whole, const eg__step *step) {
+    const size_t slices = step->slices, rows = step->u.gemm.k, size = whole->m * whole->n;
+    for (size_t s = 0; s < slices; s++)
+        for (size_t t = 0; t < whole->k / rows; t++) {
+            const size_t from = rows * s / slices;
+            product p = *whole;
+            p.k = rows * (s + 1) / slices - from;
+            p.a += sizeof(float) * (t * rows + from) * p.a_stride;
+            p.b += sizeof(float) * (t * rows + from) * p.b_stride;
+            p.c = p.w->scratch + sizeof(float) * s * size;
+            p.c_stride = p.n;
+            p.add = t > 0;
+            product_run(&p);
+        }
+    const bool dense = whole->c_stride == whole->n;
+    for (size_t r = 0; r < (dense ? 1 : whole->m); r++)
+        eg__cache_column_sum(whole->w, slices, dense ? size : whole->n,
+                             whole->w->scratch + sizeof(float) * r * whole->n, size,
+                             whole->c + sizeof(float) * r * whole->c_stride);
 }
 
 void eg__cache_step_gemm_turned(const eg__cache_walk *w, const eg__step *step) {
@@ -64,8 +93,8 @@ void eg__cache_step_gemm_turned(const eg__cache_walk *w, const eg__step *step) {
                        .a_stride = o[0].stride,
                        .b_stride = o[1].stride,
                        .c_stride = o[2].stride};
-    if (p.lanes == 1) ref_run(&p);
-    else if (p.m && p.n) blocks_run(&p);
+    if (step->slices) slices_run(&p, step);
+    else product_run(&p);
     if (!step->u.gemm.has_epilogue) return;
     eg__cache_fused fused = {.program = &step->u.gemm.epilogue, .rows = p.m, .columns = p.n};
     for (unsigned i = 3; i < step->operands; i++) {
