@@ -5,7 +5,7 @@
 
 AREA(attention_kernels, "attention, its gradients and rotary positions against the definition")
 
-enum { Q, K, V, MASK, LENGTHS, Y, DY, WANT, GOT, SCRATCH };
+enum { Q, K, V, MASK, LENGTHS, Y, DY, WANT, GOT, WHOLE, SCRATCH };
 
 typedef struct sizes {
     size_t samples, queries, keys, heads, kv_heads, d, dv, window;
@@ -52,12 +52,14 @@ static void run(const eg__kernel_function *f, eg__operation op, const eg__attent
     else f->attention_dkv_f32(a);
 }
 
-/* One operation, whose result by definition it returns: the definition once, then every kernel, its items in one call and in pieces. */
+/* One operation, whose result by definition it returns: the definition once, then every kernel, its items in
+ * one call and in pieces, which give the same bits. */
 static const float *check_operation(const sizes *s, eg__operation op, eg__attention_f32_args *a,
                                     size_t rows, size_t columns) {
     const size_t stride = columns + 3, extent = kernel_extent(rows, columns, stride);
     float *want = kernel_walled(WANT, extent * sizeof *want);
     float *got = kernel_walled(GOT, extent * sizeof *got);
+    float *whole = kernel_walled(WHOLE, extent * sizeof *whole);
     const size_t items =
         s->samples * s->kv_heads * eg__attention_blocks(a, op == EG__OP_attention_dkv_f32);
     const eg__kernel *row = NULL;
@@ -70,6 +72,11 @@ static const float *check_operation(const sizes *s, eg__operation op, eg__attent
     kernel_fill(extent, want, KERNEL_GUARD);
     run(&row->function, op, a);
     for (row = NULL; (row = kernel_next(op, row));) {
+        a->out = whole;
+        a->first = 0;
+        a->count = items;
+        kernel_fill(extent, whole, KERNEL_GUARD);
+        run(&row->function, op, a);
         a->out = got;
         kernel_fill(extent, got, KERNEL_GUARD);
         for (a->first = 0; a->first < items; a->first += a->count) {
@@ -77,6 +84,8 @@ static const float *check_operation(const sizes *s, eg__operation op, eg__attent
             run(&row->function, op, a);
         }
         CHECK(kernel_gap_broken(rows, columns, stride, got) == SIZE_MAX, "%s: a gap", row->isa);
+        CHECK(memcmp(got, whole, extent * sizeof *got) == 0, "%s %s: %zu items in pieces differ",
+              eg__operation_name(op), row->isa, items);
         double worst = 0, size = 0;
         for (size_t i = 0; i < extent; i++) {
             if (i % stride >= columns) continue;
@@ -132,11 +141,12 @@ static void check_sizes(const sizes *s, uint64_t *state) {
 
 TEST(attention_kernels, sizes) {
     static const sizes rows[] = {
-        {1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0},        {1, 128, 128, 1, 1, 64, 64, 0, 0, 0, 0, 0},
-        {1, 130, 130, 2, 1, 16, 16, 0, 1, 0, 0, 0},  {2, 1, 129, 4, 2, 64, 80, 0, 1, 0, 1, 0},
-        {1, 129, 3, 1, 1, 5, 7, 0, 1, 0, 0, 0},      {2, 65, 64, 3, 3, 17, 33, 9, 0, 0, 0, 0},
-        {2, 70, 130, 5, 1, 8, 4, 40, 1, 3, 2, 0},    {3, 3, 66, 4, 4, 33, 1, 0, 0, 2, 1, 0.4},
-        {1, 100, 100, 2, 2, 80, 48, 0, 1, 1, 0, 0.1}};
+        {1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0},         {1, 128, 128, 1, 1, 64, 64, 0, 0, 0, 0, 0},
+        {1, 130, 130, 2, 1, 16, 16, 0, 1, 0, 0, 0},   {2, 1, 129, 4, 2, 64, 80, 0, 1, 0, 1, 0},
+        {1, 129, 3, 1, 1, 5, 7, 0, 1, 0, 0, 0},       {2, 65, 64, 3, 3, 17, 33, 9, 0, 0, 0, 0},
+        {2, 70, 130, 5, 1, 8, 4, 40, 1, 3, 2, 0},     {3, 3, 66, 4, 4, 33, 1, 0, 0, 2, 1, 0.4},
+        {1, 100, 100, 2, 2, 80, 48, 0, 1, 1, 0, 0.1}, {1, 258, 140, 2, 2, 20, 20, 0, 0, 0, 0, 0},
+        {2, 200, 310, 6, 2, 24, 16, 0, 1, 0, 1, 0},   {1, 330, 330, 2, 1, 16, 16, 75, 1, 0, 0, 0}};
     uint64_t state = 5;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) check_sizes(&rows[i], &state);
 }
@@ -205,6 +215,42 @@ TEST(attention_kernels, large_scores) {
             CHECK(fabsf(out[2 * i] - want[2 * i]) < 0.2f && isfinite(out[2 * i + 1]),
                   "%s: row %zu is %g, not %g", row->isa, i, (double)out[2 * i],
                   (double)want[2 * i]);
+    }
+}
+
+/* Scores that grow from key to key, so that sums shrink now and then, or at every block, or never. */
+TEST(attention_kernels, growing_scores) {
+    enum { T = 700 };
+    static const float slopes[] = {0.002f, 0.03f, 0.1f, 3, -0.03f};
+    uint64_t state = 6;
+    float *q = floats(Q, T, &state), *k = floats(K, T, &state), *v = floats(V, T, &state);
+    float *out = floats(GOT, 2 * T, &state), *want = floats(WANT, 2 * T, &state);
+    float *memory = kernel_walled(SCRATCH, (eg__attention_scratch(1, 1) + 16) * sizeof *memory);
+    eg__attention_f32_args a = {
+        .queries = T, .keys = T, .heads = 1, .kv_heads = 1, .d = 1, .dv = 1};
+    a.scale = 1;
+    a.q = q;
+    a.k = k;
+    a.v = v;
+    a.q_stride = a.k_stride = a.v_stride = 1;
+    a.out_stride = 2;
+    a.count = eg__attention_blocks(&a, false);
+    a.scratch = (float *)(((uintptr_t)memory + 63) / 64 * 64);
+    for (size_t s = 0; s < sizeof slopes / sizeof *slopes; s++) {
+        for (size_t i = 0; i < T; i++) {
+            q[i] = 0.5f + (float)(i % 9) / 8;
+            k[i] = slopes[s] * (float)i;
+        }
+        a.out = want;
+        eg__attention_f32_ref(&a);
+        a.out = out;
+        for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_attention_f32, row));) {
+            row->function.attention_f32(&a);
+            for (size_t i = 0; i < 2 * T; i++) /* the rounding of the largest scores counts */
+                CHECK(fabsf(out[i] - want[i]) < 1e-5f + 1e-6f * (float)T * fabsf(slopes[s]),
+                      "%s: slope %g: number %zu is %g, not %g", row->isa, (double)slopes[s], i,
+                      (double)out[i], (double)want[i]);
+        }
     }
 }
 

@@ -424,7 +424,7 @@ TEST(cache_steps, synapses) {
     eg_context_destroy(context);
 }
 
-/* ---- attention: a block, several, and the gradients */
+/* ---- attention: a block, several, and the gradients; keys are packed once for blocks side by side */
 static eg_node build_attention_of(eg_graph *g, uint64_t length, uint64_t keys, bool gradient) {
     const eg_attention_options o = {.heads = 4, .kv_heads = 2, .causal = 1};
     const eg_rotary_options r = {.d = 24};
@@ -441,6 +441,37 @@ static eg_node build_block(eg_graph *g) { return build_attention_of(g, 30, 30, f
 static eg_node build_blocks(eg_graph *g) { return build_attention_of(g, 90, 90, false); }
 static eg_node build_blocks_back(eg_graph *g) { return build_attention_of(g, 90, 90, true); }
 static eg_node build_query(eg_graph *g) { return build_attention_of(g, 1, 90, false); }
+
+static eg_node build_rows(eg_graph *g, uint64_t rows) {
+    const eg_attention_options o = {.heads = 1};
+    const eg_node q = eg_input(g, "q", EG_F32, 3, (uint64_t[]){1, rows, 64}), none = {0};
+    const eg_node k = eg_input(g, "k", EG_F32, 3, (uint64_t[]){1, 128, 64});
+    return eg_attention(g, &o, q, k, k, none, none);
+}
+static eg_node build_one(eg_graph *g) { return build_rows(g, 128); }
+static eg_node build_four(eg_graph *g) { return build_rows(g, 512); }
+static eg_node build_five(eg_graph *g) { return build_rows(g, 640); }
+
+TEST(cache_steps, attention_together) {
+    static build_function *const builds[] = {build_one, build_four, build_five};
+    double accesses[3] = {0};
+    eg_context *context = open_context(NULL);
+    for (int i = 0; i < 3; i++) {
+        eg_program *program;
+        eg_error error;
+        eg_cache_result result;
+        CHECK_OK(compile(context, builds[i], &program, &error), error);
+        CHECK_OK(eg_cache_simulate(program, &caches, NULL, &result, NULL, &error), error);
+        accesses[i] = result.level[0].accesses;
+        eg_program_release(program);
+    }
+    /* keys and values are read and written, as vectors of at most 16 numbers */
+    const double once = accesses[0] + accesses[1] - accesses[2]; /* by the program itself */
+    const double packing = 4 * accesses[0] - accesses[1] - 3 * once;
+    CHECK(once < 200 && packing >= 3 * 4 * 128 * 64 / 16 && packing <= 3 * 4 * 128 * 64,
+          "%g, %g and %g accesses", accesses[0], accesses[1], accesses[2]);
+    eg_context_destroy(context);
+}
 
 TEST(cache_steps, attention) {
     static build_function *const builds[] = {build_block, build_blocks, build_blocks_back,

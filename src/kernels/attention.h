@@ -48,6 +48,8 @@ typedef struct eg__attention_f32_args {
 /* An item is so many rows (a query of one of the heads that share keys) of a sample, for dkv so many of
  * its keys. */
 enum { EG__ATTENTION_ROWS = 128, EG__ATTENTION_KEYS = 128 };
+/* So many items, one after the other, meet keys that are packed once for all of them. */
+enum { EG__ATTENTION_TOGETHER = 4 };
 static inline size_t eg__attention_rows(const eg__attention_f32_args *a) {
     return a->queries * (a->heads / a->kv_heads);
 }
@@ -60,6 +62,7 @@ static inline size_t eg__attention_blocks(const eg__attention_f32_args *a, bool 
     return over_keys ? eg__ceil_div(a->keys, EG__ATTENTION_KEYS)
                      : eg__ceil_div(eg__attention_rows(a), EG__ATTENTION_ROWS);
 }
+/* The most that one of the kernels needs: of packed rows, rows and sums, and of blocks of pairs. */
 static inline size_t eg__attention_scratch(size_t d, size_t dv) {
     const size_t wide = eg__round_up(d, 16) + eg__round_up(dv, 16);
     return 3 * (EG__ATTENTION_ROWS + EG__ATTENTION_KEYS) * wide +

@@ -13,23 +13,25 @@ enum { ROWS = EG__ATTENTION_ROWS, KEYS = EG__ATTENTION_KEYS };
 
 /* The rows of an item. Later queries see later keys, so both ends of what rows see only grow. */
 typedef struct block {
-    size_t sample, kv, group, first, rows;
-    size_t from[ROWS], to[ROWS]; /* the keys that each row sees */
+    size_t sample, kv, rows;
+    size_t query[ROWS], head[ROWS]; /* of each row, */
+    size_t from[ROWS], to[ROWS];    /* and the keys that it sees */
 } block;
 
 static void block_open(const eg__attention_f32_args *a, size_t pair, size_t first, block *b) {
     b->sample = pair / a->kv_heads;
     b->kv = pair % a->kv_heads;
-    b->group = a->heads / a->kv_heads;
-    b->first = first;
     b->rows = eg__min(ROWS, eg__attention_rows(a) - first);
     const size_t length = eg__attention_length(a, b->sample);
-    size_t query = first / b->group, member = first % b->group;
+    const size_t group = a->heads / a->kv_heads;
+    size_t query = first / group, member = first % group;
     for (size_t r = 0; r < b->rows; r++) {
         const eg__attention_span sees = eg__attention_sees(a, length, query);
+        b->query[r] = query;
+        b->head[r] = b->kv * group + member;
         b->from[r] = sees.from;
         b->to[r] = sees.to;
-        if (++member == b->group) member = 0, query++;
+        if (++member == group) member = 0, query++;
     }
 }
 
@@ -47,9 +49,7 @@ INLINE rows rows_seeing(const block *b, size_t start, size_t end) {
 /* Row r of something with `columns` columns for each head. */
 INLINE const float *block_row(const eg__attention_f32_args *a, const block *b, size_t r,
                               const float *x, size_t stride, size_t columns) {
-    const size_t row = b->first + r;
-    return x + (b->sample * a->queries + row / b->group) * stride +
-           (b->kv * b->group + row % b->group) * columns;
+    return x + (b->sample * a->queries + b->query[r]) * stride + b->head[r] * columns;
 }
 
 /* The rows close together, multiplied. */
@@ -128,7 +128,7 @@ INLINE vf mask_add(vf s, vf mask, vf factor) {
     return vf_select(hides, vf_set(-INFINITY), vf_fma(mask, factor, s));
 }
 INLINE const float *row_mask(const eg__attention_f32_args *a, const block *b, size_t r) {
-    return a->mask + b->sample * a->mask_sample + (b->first + r) / b->group * a->mask_row;
+    return a->mask + b->sample * a->mask_sample + b->query[r] * a->mask_row;
 }
 INLINE void row_add_mask(const float *mask, size_t n, vf factor, float *s) {
     size_t c = 0;
@@ -139,7 +139,5 @@ INLINE void row_add_mask(const float *mask, size_t n, vf factor, float *s) {
 }
 
 INLINE bool pair_drops(const eg__attention_f32_args *a, const block *b, size_t r, size_t key) {
-    const size_t row = b->first + r;
-    return eg__attention_drops(a, b->sample, b->kv * b->group + row % b->group, row / b->group,
-                               key);
+    return eg__attention_drops(a, b->sample, b->head[r], b->query[r], key);
 }

@@ -187,10 +187,7 @@ static void read_few(work *w, const reading *x) {
     for (piece p = {0}; piece_next(x, w, &x->a->v, &p);) piece_fetch(&p, false);
     for (piece p = {0}; piece_next(x, w, &x->a->k, &p);) scores_few(w, &p);
     for (piece p = {0}; piece_next(x, w, &x->a->k, &p);) piece_fetch(&p, true);
-    for (size_t r = 0; r < w->b.rows; r++) {
-        const size_t wide = eg__round_up(x->count, EG__PANEL);
-        row_run(w, r, x->start, x->count, wide);
-    }
+    rows_run(w, (rows){0, w->b.rows}, x->start, x->count);
     for (piece p = {0}; piece_next(x, w, &x->a->v, &p);) values_few(w, &p);
 }
 
@@ -198,7 +195,8 @@ static void read_many(work *w, const reading *x) {
     float *k = w->sums + ROWS * w->dv_wide, *v = k + KEYS * w->d_wide;
     for (piece p = {0}; piece_next(x, w, &x->a->k, &p);) widen(&p, k);
     for (piece p = {0}; piece_next(x, w, &x->a->v, &p);) widen(&p, v);
-    keys_many(w, x->start, x->count, k, w->a->d, v, w->a->dv);
+    keys_pack(w, x->count, k, w->a->d, v, w->a->dv);
+    keys_many(w, x->start, x->count);
 }
 
 /* Positions from `start` on that are there, at most a step of them; 0 = the page is not. */
@@ -232,7 +230,7 @@ void SIMD(eg__attention_cached_f32)(const eg__attention_cached_f32_args *a) {
     const eg__attention_f32_args *f = &a->f32;
     const size_t blocks = eg__attention_blocks(f, false);
     work w;
-    work_open(f, &w);
+    work_open(f, 0, &w);
     for (size_t item = f->first; item < f->first + f->count; item++) {
         block_open(f, item / blocks, item % blocks * ROWS, &w.b);
         /* what is behind the columns of a row meets zeros, and must be finite */
@@ -240,8 +238,6 @@ void SIMD(eg__attention_cached_f32)(const eg__attention_cached_f32_args *a) {
         rows_begin(&w);
         item_run(a, &w);
         for (size_t r = 0; r < w.b.rows; r++)
-            row_store(&w, r,
-                      f->out +
-                          (w.b.sample * f->queries + (w.b.first + r) / w.b.group) * f->out_stride);
+            row_store(&w, r, f->out + (w.b.sample * f->queries + w.b.query[r]) * f->out_stride);
     }
 }

@@ -74,9 +74,8 @@ static void rows_store(const work *w) {
     const eg__attention_f32_args *a = w->a;
     const vf scale = vf_set(a->scale);
     for (size_t r = 0; r < w->b.rows; r++) {
-        const size_t row = w->b.first + r;
-        float *out = a->out + (w->b.sample * a->queries + row / w->b.group) * a->out_stride +
-                     (w->b.kv * w->b.group + row % w->b.group) * a->d;
+        float *out = a->out + (w->b.sample * a->queries + w->b.query[r]) * a->out_stride +
+                     w->b.head[r] * a->d;
         const float *sums = w->sums + r * w->d_wide;
         size_t c = 0;
         for (; c + VF_N <= a->d; c += VF_N) vf_store(out + c, vf_mul(vf_load(sums + c), scale));

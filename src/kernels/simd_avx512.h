@@ -75,6 +75,12 @@ INLINE vf vf_scale(vf a, vf n, vf rounded) {
     (void)rounded;
     return _mm512_scalef_ps(a, n);
 }
+/* x as an integer and what is left of it, within [-1/2, 1/2]; -infinity leaves 0. */
+INLINE vf vf_split(vf x, vf *n, vf *rounded) {
+    const vf rest = _mm512_reduce_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    *rounded = *n = vf_sub(x, rest);
+    return rest;
+}
 
 /* table[index[l]] of at most VF_TABLE floats, which stay in registers: loads lane by lane take eight
  * times as long. */

@@ -90,6 +90,13 @@ INLINE vf vf_scale(vf a, vf n, vf rounded) {
     vf second = vi_bits(vi_shl(vi_add(vi_sub(whole, half), bias), 23));
     return vf_mul(vf_mul(a, first), second);
 }
+/* x as an integer of at least -151 and what is left of it, within [-1/2, 1/2]; n + VF_ROUNDER is for vf_scale. */
+INLINE vf vf_split(vf x, vf *n, vf *rounded) {
+    x = vf_max(vf_set(-151.0f), x);
+    *rounded = vf_add(x, vf_set(VF_ROUNDER));
+    *n = vf_sub(*rounded, vf_set(VF_ROUNDER));
+    return vf_sub(x, *n);
+}
 
 /* Pairs in memory: a0 b0 a1 b1 ... */
 INLINE void vf_store_pairs(float *p, vf a, vf b) {

@@ -2,6 +2,7 @@
 #include "profile/cache_steps.h"
 
 enum { ROWS = EG__ATTENTION_ROWS, KEYS = EG__ATTENTION_KEYS };
+enum { TOGETHER = EG__ATTENTION_TOGETHER };
 enum { Q, K, V, OUT, Y, D };
 
 /* Where things lie: operands, and the parts of the scratch memory. */
@@ -11,6 +12,7 @@ typedef struct attention {
     const eg__attention_f32_args *a;
     size_t lanes, wide, v_wide; /* columns of a head, filled up */
     size_t sample, kv, group, first, rows;
+    size_t leader; /* first of the blocks of rows that meet keys together */
     uint64_t at[D + 1], part[10];
 } attention;
 
@@ -27,6 +29,21 @@ static uint64_t key_at(const attention *x, unsigned operand, size_t key, size_t 
     return x->at[operand] +
            floats((x->sample * x->a->keys + key) * x->step->operand[operand].stride +
                   x->kv * columns);
+}
+
+/* The keys that row r sees. */
+static eg__attention_span row_sees(const attention *x, size_t r) {
+    return eg__attention_sees(x->a, x->a->keys, (x->first + r) / x->group);
+}
+/* The rows that see some of n keys: they are neighbours. */
+typedef struct seeing {
+    size_t first, end;
+} seeing;
+static seeing rows_seeing(const attention *x, size_t key, size_t n) {
+    seeing see = {0, x->rows};
+    while (see.first < see.end && row_sees(x, see.first).to <= key) see.first++;
+    while (see.end > see.first && row_sees(x, see.end - 1).from >= key + n) see.end--;
+    return see;
 }
 
 static void rows_load(const attention *x, unsigned operand, size_t columns, uint64_t to,
@@ -86,14 +103,22 @@ static void weigh(const attention *x, size_t m, size_t n, uint64_t s, size_t str
 
 /* ---- one item */
 
+/* Parts of the forward kernel: keys, values, scores, and the queries and sums of the items that meet the same
+ * keys. */
+static uint64_t queries_of(const attention *x) {
+    const size_t number = x->first / ROWS - x->leader;
+    return x->part[3] + floats(number * ROWS * (x->wide + x->v_wide));
+}
+static uint64_t sums_of(const attention *x) { return queries_of(x) + floats(ROWS * x->wide); }
+
 /* A row or two read keys and values where they lie. */
 enum { FEW = 2 }; /* as in attention_f32_body.h */
 static void item_few(const attention *x, size_t key, size_t n) {
     const eg__attention_f32_args *a = x->a;
-    const uint64_t s = x->part[3], sums = x->part[4];
+    const uint64_t s = x->part[2], sums = sums_of(x);
     for (size_t r = 0; r < x->rows; r++)
         for (size_t i = 0; i < n; i++) {
-            eg__cache_read_row(x->w, x->part[0] + floats(r * x->wide), a->d, x->lanes);
+            eg__cache_read_row(x->w, queries_of(x) + floats(r * x->wide), a->d, x->lanes);
             eg__cache_read_row(x->w, key_at(x, K, key + i, a->d), a->d, x->lanes);
             eg__cache_write(x->w, s + floats(r * KEYS + i), 1);
         }
@@ -108,34 +133,40 @@ static void item_few(const attention *x, size_t key, size_t n) {
     }
 }
 
-static void item_forward(const attention *x, size_t key, size_t n, size_t skipped) {
+static void keys_pack(const attention *x, size_t key, size_t n) {
     const eg__attention_f32_args *a = x->a;
-    const size_t wide = eg__round_up(n, EG__PANEL), m = x->rows - skipped;
-    const uint64_t q = x->part[0] + floats(skipped * x->wide), k = x->part[1], v = x->part[2];
-    const uint64_t s = x->part[3] + floats(skipped * KEYS);
-    pack_turned(x, n, a->d, key_at(x, K, key, a->d), x->step->operand[K].stride, k);
-    pack(x, n, a->dv, key_at(x, V, key, a->dv), x->step->operand[V].stride, v);
-    product(x, m, wide, a->d, q, x->wide, k, s, KEYS, false);
+    pack_turned(x, n, a->d, key_at(x, K, key, a->d), x->step->operand[K].stride, x->part[0]);
+    pack(x, n, a->dv, key_at(x, V, key, a->dv), x->step->operand[V].stride, x->part[1]);
+}
+static void item_forward(const attention *x, size_t key, size_t n) {
+    const eg__attention_f32_args *a = x->a;
+    const seeing see = rows_seeing(x, key, n);
+    const size_t wide = eg__round_up(n, EG__PANEL), m = see.end - see.first;
+    const uint64_t s = x->part[2] + floats(see.first * KEYS);
+    product(x, m, wide, a->d, queries_of(x) + floats(see.first * x->wide), x->wide, x->part[0], s,
+            KEYS, false);
     weigh(x, m, wide, s, KEYS, 2);
-    product(x, m, a->dv, n, s, KEYS, v, x->part[4] + floats(skipped * x->v_wide), x->v_wide, true);
+    product(x, m, a->dv, n, s, KEYS, x->part[1], sums_of(x) + floats(see.first * x->v_wide),
+            x->v_wide, true);
 }
 
-static void item_dq(const attention *x, size_t key, size_t n, size_t skipped) {
+static void item_dq(const attention *x, size_t key, size_t n) {
     const eg__attention_f32_args *a = x->a;
-    const size_t wide = eg__round_up(n, EG__PANEL), m = x->rows - skipped;
-    const uint64_t s = x->part[6] + floats(skipped * KEYS),
-                   dp = x->part[7] + floats(skipped * KEYS);
+    const seeing see = rows_seeing(x, key, n);
+    const size_t wide = eg__round_up(n, EG__PANEL), m = see.end - see.first;
+    const uint64_t s = x->part[6] + floats(see.first * KEYS),
+                   dp = x->part[7] + floats(see.first * KEYS);
     const uint64_t k = key_at(x, K, key, a->d);
     pack_turned(x, n, a->d, k, x->step->operand[K].stride, x->part[3]);
     pack_turned(x, n, a->dv, key_at(x, V, key, a->dv), x->step->operand[V].stride, x->part[5]);
     pack(x, n, a->d, k, x->step->operand[K].stride, x->part[4]);
-    product(x, m, wide, a->d, x->part[0] + floats(skipped * x->wide), x->wide, x->part[3], s, KEYS,
-            false);
-    product(x, m, wide, a->dv, x->part[2] + floats(skipped * x->v_wide), x->v_wide, x->part[5], dp,
+    product(x, m, wide, a->d, x->part[0] + floats(see.first * x->wide), x->wide, x->part[3], s,
             KEYS, false);
+    product(x, m, wide, a->dv, x->part[2] + floats(see.first * x->v_wide), x->v_wide, x->part[5],
+            dp, KEYS, false);
     weigh(x, m, wide, s, KEYS, 1);
     for (size_t r = 0; r < m; r++) eg__cache_read_row(x->w, dp + floats(r * KEYS), wide, x->lanes);
-    product(x, m, a->d, n, s, KEYS, x->part[4], x->part[1] + floats(skipped * x->wide), x->wide,
+    product(x, m, a->d, n, s, KEYS, x->part[4], x->part[1] + floats(see.first * x->wide), x->wide,
             true);
 }
 
@@ -170,36 +201,64 @@ static void lay_out(attention *x, size_t count, const size_t *sizes) {
     }
 }
 
-/* All keys, for each block of rows. */
-static void run_rows(attention *x, size_t item) {
+/* A block of rows, by its number within all blocks. */
+static void block_open(attention *x, size_t item) {
     const eg__attention_f32_args *a = x->a;
-    const bool forward = x->step->run == eg__run_attention;
     const size_t blocks = eg__attention_blocks(a, false), pair = item / blocks;
     x->sample = pair / a->kv_heads;
     x->kv = pair % a->kv_heads;
     x->first = item % blocks * ROWS;
     x->rows = eg__min(ROWS, eg__attention_rows(a) - x->first);
-    rows_load(x, Q, a->d, x->part[0], x->wide);
-    if (!forward) {
-        rows_load(x, D, a->dv, x->part[2], x->v_wide);
-        rows_sums(x);
+}
+
+/* Keys key .. key+step-1, and all items that are together. */
+static void keys_forward(attention *x, size_t item, size_t count, size_t key, size_t step) {
+    size_t packed = 0;
+    for (size_t i = 0; i < count; i++) {
+        block_open(x, item + i);
+        const size_t to = row_sees(x, x->rows - 1).to;
+        if (to <= key || row_sees(x, 0).from >= key + step) continue;
+        const size_t n = eg__min(step, to - key);
+        if (x->rows <= FEW) {
+            item_few(x, key, n);
+            continue;
+        }
+        if (n != packed) keys_pack(x, key, n);
+        packed = n;
+        item_forward(x, key, n);
     }
-    eg__cache_write_row(x->w, x->part[forward ? 4 : 1], x->rows * (forward ? x->v_wide : x->wide),
-                        eg__cache_copy_lanes(x->w));
-    const size_t from = eg__attention_sees(a, a->keys, x->first / x->group).from;
-    const size_t to = eg__attention_sees(a, a->keys, (x->first + x->rows - 1) / x->group).to;
+}
+static void run_forward(attention *x, size_t item, size_t count) {
+    const eg__attention_f32_args *a = x->a;
     const size_t step = eg__attention_step(a);
-    for (size_t key = from; key < to; key += step) {
-        size_t skipped = 0; /* rows that see nothing yet */
-        while (skipped < x->rows &&
-               eg__attention_sees(a, a->keys, (x->first + skipped) / x->group).to <= key)
-            skipped++;
-        if (forward && x->rows <= FEW) item_few(x, key, eg__min(step, to - key));
-        else if (forward) item_forward(x, key, eg__min(step, to - key), skipped);
-        else item_dq(x, key, eg__min(step, to - key), skipped);
+    x->leader = item % eg__attention_blocks(a, false);
+    for (size_t i = 0; i < count; i++) {
+        block_open(x, item + i);
+        rows_load(x, Q, a->d, queries_of(x), x->wide);
+        eg__cache_write_row(x->w, sums_of(x), x->rows * x->v_wide, eg__cache_copy_lanes(x->w));
     }
-    if (forward) rows_store(x, a->dv, x->part[4], x->v_wide);
-    else rows_store(x, a->d, x->part[1], x->wide);
+    const size_t end = row_sees(x, x->rows - 1).to;
+    block_open(x, item);
+    for (size_t key = row_sees(x, 0).from / step * step; key < end; key += step)
+        keys_forward(x, item, count, key, step);
+    for (size_t i = 0; i < count; i++) {
+        block_open(x, item + i);
+        rows_store(x, a->dv, sums_of(x), x->v_wide);
+    }
+}
+
+/* All keys, for each block of rows. */
+static void run_dq(attention *x, size_t item) {
+    const eg__attention_f32_args *a = x->a;
+    block_open(x, item);
+    rows_load(x, Q, a->d, x->part[0], x->wide);
+    rows_load(x, D, a->dv, x->part[2], x->v_wide);
+    rows_sums(x);
+    eg__cache_write_row(x->w, x->part[1], x->rows * x->wide, eg__cache_copy_lanes(x->w));
+    const size_t to = row_sees(x, x->rows - 1).to, step = eg__attention_step(a);
+    for (size_t key = row_sees(x, 0).from; key < to; key += step)
+        item_dq(x, key, eg__min(step, to - key));
+    rows_store(x, a->d, x->part[1], x->wide);
 }
 
 static void run_keys(attention *x, size_t item) {
@@ -211,9 +270,7 @@ static void run_keys(attention *x, size_t item) {
     eg__cache_write_row(x->w, x->part[5], KEYS * (x->wide + x->v_wide), eg__cache_copy_lanes(x->w));
     for (x->first = 0; x->first < eg__attention_rows(a); x->first += ROWS) {
         x->rows = eg__min(ROWS, eg__attention_rows(a) - x->first);
-        if (eg__attention_sees(a, a->keys, (x->first + x->rows - 1) / x->group).to > key &&
-            eg__attention_sees(a, a->keys, x->first / x->group).from < key + n)
-            item_dkv(x, key, n);
+        if (row_sees(x, x->rows - 1).to > key && row_sees(x, 0).from < key + n) item_dkv(x, key, n);
     }
     for (size_t i = 0; i < n; i++) {
         const uint64_t out =
@@ -240,7 +297,7 @@ void eg__cache_step_attention(const eg__cache_walk *w, const eg__step *step) {
     const size_t d = x.wide, v = x.v_wide, square = ROWS * KEYS;
     for (unsigned i = 0; i < (forward ? Y : D + 1); i++)
         x.at[i] = eg__cache_at(w, &step->operand[i]);
-    if (forward) lay_out(&x, 5, (size_t[]){ROWS * d, KEYS * d, KEYS * v, square, ROWS * v});
+    if (forward) lay_out(&x, 4, (size_t[]){KEYS * d, KEYS * v, square, TOGETHER * ROWS * (d + v)});
     else if (by_keys)
         lay_out(&x, 9,
                 (size_t[]){ROWS * eg__max(d, v), ROWS * d, ROWS * d, ROWS * v, ROWS * v, KEYS * d,
@@ -249,9 +306,12 @@ void eg__cache_step_attention(const eg__cache_walk *w, const eg__step *step) {
         lay_out(
             &x, 8,
             (size_t[]){ROWS * d, ROWS * d, ROWS * v, KEYS * d, KEYS * d, KEYS * v, square, square});
-    for (size_t item = 0; item < w->count; item++) {
-        if (by_keys) run_keys(&x, item);
-        else run_rows(&x, item);
+    const size_t blocks = eg__attention_blocks(a, by_keys);
+    for (size_t item = 0, count = 1; item < w->count; item += count) {
+        if (forward) count = eg__min(eg__min(TOGETHER, w->count - item), blocks - item % blocks);
+        if (forward) run_forward(&x, item, count);
+        else if (by_keys) run_keys(&x, item);
+        else run_dq(&x, item);
     }
 }
 

@@ -115,12 +115,12 @@ void eg__cache_step_attention_cached(const eg__cache_walk *w, const eg__step *st
                 .wide = eg__round_up(a->f32.d, EG__PANEL),
                 .v_wide = eg__round_up(a->f32.dv, EG__PANEL),
                 .group = a->f32.heads / a->f32.kv_heads,
-                .q = w->scratch};
+                .k = w->scratch};
     for (unsigned i = 0; i < OPERANDS; i++) x.at[i] = eg__cache_at(w, &step->operand[i]);
-    x.k = x.q + floats(ROWS * x.wide);
     x.v = x.k + floats(KEYS * x.wide);
     x.s = x.v + floats(KEYS * x.v_wide);
-    x.sums = x.s + floats(ROWS * KEYS);
+    x.q = x.s + floats(ROWS * KEYS);
+    x.sums = x.q + floats(ROWS * x.wide);
     x.k_wide = x.sums + floats(ROWS * x.v_wide);
     x.v_rows = x.k_wide + floats(KEYS * x.wide);
     for (size_t item = 0; item < w->count; item++) item_run(&x, item);
