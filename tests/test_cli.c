@@ -59,10 +59,8 @@ static void run_script(const char *program, const char *name) {
 
 /* Trainings and measurements take minutes when they are emulated. */
 static bool is_too_slow(const char *name) {
-    const char *quick = getenv("ELEGANS_QUICK");
-    return quick && strcmp(quick, "emulated") == 0 &&
-           (strcmp(name, "train") == 0 || strcmp(name, "profile") == 0 ||
-            strcmp(name, "bench") == 0);
+    return test_emulated() && (strcmp(name, "train") == 0 || strcmp(name, "profile") == 0 ||
+                               strcmp(name, "bench") == 0);
 }
 
 TEST(cli, scripts) {
