@@ -263,7 +263,8 @@ TEST(safetensors, bad_tensors_are_not_written) {
     CHECK_FAILS(
         eg__safetensors_save(test.memory, path, SIZE_MAX, rows[0].names, &fine, 0, NULL, &error),
         error, EG_ERR_OVERFLOW, "too many");
-    if (!test_emulated()) save_beyond_limit(test.memory, path); /* 100 MB, of the same C everywhere */
+    if (!test_emulated())
+        save_beyond_limit(test.memory, path); /* 100 MB, of the same C everywhere */
     size_t length;
     free(test_file(path, &length));
     CHECK(length == 3, "the old file has %zu bytes", length);

@@ -91,13 +91,13 @@ check_asan() {
 }
 
 # areas whose tests work on one thread; among the others are all that share anything
-one_thread="-attention_kernels -cache -cache_steps -cli -convert -csv -date -entropy -export -export_small -fused \
+one_thread="-attention_kernels -cache -cache_steps -cached_kernels -cli -convert -csv -date -entropy -export -export_small -fused \
 -fused_code -gemm -gemm_parts -gemm_turned -gguf -gguf_damage -gradient -graph -graph_json -norms -npy -npz \
--npz_damage -round -rows -safetensors -safetensors_damage -small -statistics -table -tokenizer -tokenizer_json \
+-npz_damage -round -rows -safetensors -safetensors_damage -sampler -small -statistics -stored -table -tokenizer -tokenizer_json \
 -tokenizer_vocabularies -tour -vmath -wiring -wiring_files"
 
 check_tsan() {
-    export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 ELEGANS_QUICK=1
+    export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 ELEGANS_QUICK=threads
     build_and_test tsan CC=gcc SAN=thread RUN="$(fixed_layout)" FILTER="$one_thread"
     echo "no data race, $(tests_counted)"
 }
@@ -163,9 +163,9 @@ check_cache() {
     awk -f tools/cache.awk "$checks/cache.txt"
 }
 
-# areas without a kernel, and slow: what they run is bit for bit what check-gcc runs
-no_kernels="-cache -cache_steps -entropy -gguf_damage -graph_json -npz_damage -safetensors -safetensors_damage \
--sampler -statistics -tokenizer_vocabularies"
+# areas that are slow without a kernel, where every instruction is one that check-gcc runs, and a measurement
+no_kernels="-cache -cache_steps -entropy -gguf_damage -graph_json -measure -npz_damage -safetensors \
+-safetensors_damage -sampler -statistics -tokenizer_vocabularies"
 
 # a processor with SSE4.1 and nothing newer: an AVX instruction outside its kernel file would trap. That no other
 # file has one is seen in the files, too, so that not every way through the program has to be emulated.
