@@ -91,10 +91,11 @@ check_asan() {
 }
 
 # areas whose tests work on one thread; among the others are all that share anything
-one_thread="-attention_kernels -cache -cache_steps -cached_kernels -cli -convert -csv -date -entropy -export -export_small -fused \
--fused_code -gemm -gemm_parts -gemm_turned -gguf -gguf_damage -gradient -graph -graph_json -norms -npy -npz \
--npz_damage -round -rows -safetensors -safetensors_damage -sampler -small -statistics -stored -table -tokenizer -tokenizer_json \
--tokenizer_vocabularies -tour -vmath -wiring -wiring_files"
+one_thread="-attention_kernels -cache -cache_steps -cached_kernels -cli -convert -csv -date -entropy -export \
+-export_small -fused -fused_code -gemm -gemm_parts -gemm_turned -gguf -gguf_damage -gradient -graph \
+-graph_json -norms -npy -npz -npz_damage -round -rows -safetensors -safetensors_damage -sampler -small \
+-statistics -stored -table -tokenizer -tokenizer_json -tokenizer_vocabularies -tour -vmath -wiring \
+-wiring_files"
 
 check_tsan() {
     export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 ELEGANS_QUICK=threads
