@@ -203,8 +203,9 @@ uninstall:
 	rm -f $(addprefix $(TO)/lib/,libelegans.a $(SHARED) $(SHARED_LINKS) pkgconfig/elegans.pc)
 	rm -rf $(TO)/include/elegans
 
-# ---- the longer checks, each alone as `make check-<name>`; tools/check.sh says what each one proves
-CHECKS := format layers headers gcc cache clang penryn installed asan tsan fuzz coverage arm64 export browser macos
+# ---- the longer checks, each alone as `make check-<name>`; tools/check.sh says what each one proves;
+# first what is over soon and finds most, then the longest, two at a time
+CHECKS := format layers headers gcc asan penryn arm64 coverage tsan clang fuzz macos cache export installed browser
 .PHONY: $(CHECKS:%=check-%)
 check-all:
 	@B="$(B)" MAKE="$(MAKE)" sh tools/check.sh $(CHECKS)

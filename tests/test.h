@@ -33,9 +33,11 @@ void test_case_add(test_case *test);
 void test_fail(const char *file, int line, const char *format, ...) EG_PRINTF(3, 4);
 /* Marks the running test as skipped and says why; the test should return. */
 void test_skip(const char *format, ...) EG_PRINTF(1, 2);
-/* ELEGANS_QUICK is set, under sanitizers to 1 and under emulators to "emulated": tables may be shortened,
- * what is only large left out. */
+/* ELEGANS_QUICK is set, under sanitizers to 1 or, where threads are watched, "threads", and under emulators to
+ * "emulated": tables may be shortened, what is only large left out. */
 bool test_quick(void);
+/* Under emulators only: what is the same C on every processor may be left to the other runs. */
+bool test_emulated(void);
 /* More detail than the claim: replaces it in the printed line ("412 shapes x 3 kernels ..."). */
 void test_claim(const char *format, ...) EG_PRINTF(1, 2);
 
@@ -85,7 +87,8 @@ const char *test_data(const char *path);
 const char *test_folder(void);
 
 /* Calls attempt(user, memory) with the 1st, 2nd, ... allocation failing until it succeeds; each
- * failure must be EG_ERR_MEMORY and nothing may stay allocated. Returns how many were failed. */
+ * failure must be EG_ERR_MEMORY and nothing may stay allocated. Under an emulator and
+ * where threads are watched only some of them fail. Returns how many there are. */
 typedef eg_status (*test_attempt)(void *user, const eg_allocator *allocator, eg_error *error);
 int test_every_allocation(test_attempt attempt, void *user);
 /* The same within one context, whose making takes longer than many an attempt. */

@@ -62,6 +62,10 @@ TEST(bench_train, every_case) {
 }
 
 TEST(bench_train, filters_stops_and_mistakes) {
+    if (test_emulated()) {
+        test_skip("a measurement, which an emulator only makes slow");
+        return;
+    }
     eg_context *one = create(1), *two = create(2);
     eg_error error;
     seen s = {0};

@@ -57,12 +57,12 @@ static void run_script(const char *program, const char *name) {
     free(got);
 }
 
-/* Trainings and measurements take minutes when they are emulated. */
+/* Trainings, measurements and long texts take minutes when they are emulated. */
 static bool is_too_slow(const char *name) {
-    const char *quick = getenv("ELEGANS_QUICK");
-    return quick && strcmp(quick, "emulated") == 0 &&
-           (strcmp(name, "train") == 0 || strcmp(name, "profile") == 0 ||
-            strcmp(name, "bench") == 0);
+    static const char *const slow[] = {"train", "profile", "bench", "perplexity"};
+    for (size_t i = 0; test_emulated() && i < sizeof slow / sizeof *slow; i++)
+        if (strcmp(name, slow[i]) == 0) return true;
+    return false;
 }
 
 TEST(cli, scripts) {

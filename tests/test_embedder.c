@@ -99,6 +99,7 @@ static void check_poolings(const char *name) {
     some_tokens(tokens, TOKENS);
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
         const size_t count = counts[c];
+        if (test_emulated() && c % 4) continue;
         float *y = transformer_rows(s.context, s.model, tokens, count, 1, 1);
         for (int pooling = EG_POOLING_MEAN; pooling <= EG_POOLING_LAST; pooling++) {
             float row[WIDTH], expected[WIDTH];

@@ -89,6 +89,13 @@ static double rounding(eg_type cache, double layers) {
     return 2 * 2 * layers * unit;
 }
 
+/* All steps or some: a small cache differs in how numbers are kept, an emulator in how they are computed. */
+static bool is_tried(size_t step, int own, eg_type cache) {
+    if (test_emulated()) return step % 5 == 2 && (!own || (step == 7 && cache == EG_F32));
+    if (own && test_quick() && step % 5) return false;
+    return cache == EG_F32 || step % 5 == 2;
+}
+
 static void check_cached(const char *name, eg_type cache, double tolerance) {
     eg_error error;
     eg_context *context = open_context(NULL);
@@ -103,7 +110,7 @@ static void check_cached(const char *name, eg_type cache, double tolerance) {
     b.tolerance = most * (tolerance + rounding(cache, (double)info.layers));
     for (size_t step = 1; step <= 17; step++)
         for (int own = 0; own < 2; own++) { /* chunks of the same size, and those of every prompt */
-            if ((own && test_quick() && step % 5) || (cache != EG_F32 && step % 5 != 2)) continue;
+            if (!is_tried(step, own, cache)) continue;
             const eg_generator_options how = {.chunk = own ? step : 0, .cache = cache};
             CHECK_OK(eg_generator_create(model, &how, &b.g, &error), error);
             feed_all(&b, 0, step);
@@ -132,7 +139,7 @@ TEST(generator, as_without_a_cache) {
 }
 
 TEST(generator, small_caches) {
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    for (size_t i = 0; i < sizeof files / sizeof *files; i += test_emulated() ? 3 : 1) {
         check_cached(files[i], EG_F16, 1e-5);
         check_cached(files[i], EG_I8, 1e-5);
     }

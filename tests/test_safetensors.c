@@ -207,6 +207,19 @@ TEST(safetensors, context) {
     eg_context_destroy(context);
 }
 
+/* A header beyond the format's limit. */
+static void save_beyond_limit(eg__memory *memory, const char *path) {
+    const size_t length = EG__SAFETENSORS_HEADER_MAX;
+    char *value = test_alloc(length);
+    eg_error error = {0};
+    memset(value, 'v', length - 1);
+    value[length - 1] = 0;
+    const eg_pair pair = {"k", value};
+    CHECK_FAILS(eg__safetensors_save(memory, path, 0, NULL, NULL, 1, &pair, &error), error,
+                EG_ERR_OVERFLOW, "is longer than 100000000");
+    free(value);
+}
+
 TEST(safetensors, bad_tensors_are_not_written) {
     static float numbers[6];
     eg_tensor fine = {EG_F32, 2, {2, 3}, numbers}, four = {EG_I4, 1, {6}, numbers};
@@ -250,15 +263,9 @@ TEST(safetensors, bad_tensors_are_not_written) {
     CHECK_FAILS(
         eg__safetensors_save(test.memory, path, SIZE_MAX, rows[0].names, &fine, 0, NULL, &error),
         error, EG_ERR_OVERFLOW, "too many");
-    /* a header beyond the format's limit */
-    size_t length = EG__SAFETENSORS_HEADER_MAX;
-    char *value = test_alloc(length);
-    memset(value, 'v', length - 1);
-    value[length - 1] = 0;
-    eg_pair pair = {"k", value};
-    CHECK_FAILS(eg__safetensors_save(test.memory, path, 0, NULL, NULL, 1, &pair, &error), error,
-                EG_ERR_OVERFLOW, "is longer than 100000000");
-    free(value);
+    if (!test_emulated())
+        save_beyond_limit(test.memory, path); /* 100 MB, of the same C everywhere */
+    size_t length;
     free(test_file(path, &length));
     CHECK(length == 3, "the old file has %zu bytes", length);
     test_memory_close(&test);

@@ -1,6 +1,7 @@
 #!/bin/sh
-# The longer checks: `sh tools/check.sh NAME...` runs each, prints one line for it and stops at the
-# first that fails, showing the end of its log. The last line a check prints says what it has proven.
+# The longer checks: `sh tools/check.sh NAME...` runs them, two at a time in the order given, prints one line for
+# each and begins no other after one has failed, showing the end of its log. The last line a check prints says what
+# it has proven.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -16,10 +17,16 @@ zig_version=0.17.0
 # tests that need a locale with a decimal comma find one here, whatever the system has
 comma_locale() {
     export LOCPATH="$checks/locale"
-    [ -d "$LOCPATH/de_DE.UTF-8" ] || {
-        mkdir -p "$LOCPATH"
-        localedef -i de_DE -f UTF-8 "$LOCPATH/de_DE.UTF-8"
-    }
+    mkdir -p "$LOCPATH"
+    flock "$LOCPATH" sh -c '[ -d "$1" ] || localedef -i de_DE -f UTF-8 "$1"' sh "$LOCPATH/de_DE.UTF-8"
+}
+
+# build FOLDER VARIABLE=VALUE... TARGET...: never twice at a time in one folder
+build() {
+    folder=$1
+    shift
+    mkdir -p "$checks/$folder"
+    flock "$checks/$folder" timeout 1200 $make -j2 B="$checks/$folder" WERROR=1 "$@"
 }
 
 # build_and_test FOLDER VARIABLE=VALUE...: everything, then the tests
@@ -27,7 +34,7 @@ build_and_test() {
     folder=$1
     shift
     comma_locale
-    timeout 1200 $make -j2 B="$checks/$folder" WERROR=1 "$@" all "$checks/$folder/bench"
+    build "$folder" "$@" all "$checks/$folder/bench"
     timeout 1200 $make -j2 B="$checks/$folder" WERROR=1 "$@" run-test
 }
 
@@ -84,13 +91,14 @@ check_asan() {
 }
 
 # areas whose tests work on one thread; among the others are all that share anything
-one_thread="-attention_kernels -cache -cache_steps -cli -convert -csv -date -entropy -export -export_small -fused \
--fused_code -gemm -gemm_parts -gemm_turned -gguf -gguf_damage -gradient -graph -graph_json -norms -npy -npz \
--npz_damage -round -rows -safetensors -safetensors_damage -small -statistics -table -tokenizer -tokenizer_json \
--tokenizer_vocabularies -tour -vmath -wiring -wiring_files"
+one_thread="-attention_kernels -cache -cache_steps -cached_kernels -cli -convert -csv -date -entropy -export \
+-export_small -fused -fused_code -gemm -gemm_parts -gemm_turned -gguf -gguf_damage -gradient -graph \
+-graph_json -norms -npy -npz -npz_damage -round -rows -safetensors -safetensors_damage -sampler -small \
+-statistics -stored -table -tokenizer -tokenizer_json -tokenizer_vocabularies -tour -vmath -wiring \
+-wiring_files"
 
 check_tsan() {
-    export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 ELEGANS_QUICK=1
+    export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 ELEGANS_QUICK=threads
     build_and_test tsan CC=gcc SAN=thread RUN="$(fixed_layout)" FILTER="$one_thread"
     echo "no data race, $(tests_counted)"
 }
@@ -108,7 +116,7 @@ check_arm64() {
 check_export() {
     to=$checks/export
     rm -rf "$to" && mkdir -p "$to"
-    $make -j2 B="$checks/gcc" CC=gcc WERROR=1 "$checks/gcc/tests"
+    build gcc CC=gcc "$checks/gcc/tests"
     export ELEGANS_EXPORT_CC="arm-linux-gnueabihf-gcc -mcpu=cortex-a9 -mfpu=neon -static"
     export ELEGANS_EXPORT_RUN=qemu-arm
     for test in export.scans export.operations export.random_graphs export_small.products \
@@ -147,7 +155,7 @@ check_cache() {
         echo "skipped: valgrind runs AVX2 kernels at best, and this machine has none"
         return
     }
-    $make -j2 B="$checks/gcc" CC=gcc WERROR=1 "$checks/gcc/libelegans.a"
+    build gcc CC=gcc "$checks/gcc/libelegans.a"
     gcc -std=c11 -O2 -Wall -Wextra -Werror -D_GNU_SOURCE -Iinclude tests/outside/cache_cases.c \
         "$checks/gcc/libelegans.a" -pthread $(pkg-config --libs hwloc jansson sqlite3 zlib libutf8proc) -lm -o "$checks/cache_cases"
     for name in $("$checks/cache_cases"); do
@@ -156,12 +164,16 @@ check_cache() {
     awk -f tools/cache.awk "$checks/cache.txt"
 }
 
+# areas that are slow without a kernel, where every instruction is one that check-gcc runs, and a measurement
+no_kernels="-cache -cache_steps -entropy -gguf_damage -graph_json -measure -npz_damage -safetensors \
+-safetensors_damage -sampler -statistics -tokenizer_vocabularies"
+
 # a processor with SSE4.1 and nothing newer: an AVX instruction outside its kernel file would trap. That no other
 # file has one is seen in the files, too, so that not every way through the program has to be emulated.
 check_penryn() {
     export ELEGANS_QUICK=emulated
     old="qemu-x86_64 -cpu Penryn"
-    build_and_test gcc CC=gcc RUN="$old" FILTER="-cli -export -export_small"
+    build_and_test gcc CC=gcc RUN="$old" FILTER="-cli -export -export_small $no_kernels"
     counted=$(tests_counted)
     # AVX and what came after it: all their names begin with a v
     find "$checks/gcc/obj/src" -name '*.o' ! -name '*_avx2.o' ! -name '*_avx512.o' -exec objdump -d --no-show-raw-insn {} + |
@@ -192,7 +204,7 @@ check_browser() {
     to=$checks/browser
     rm -rf "$to" && mkdir -p "$to"
     export XDG_CACHE_HOME="$checks/cache"
-    $make -j2 B="$checks/gcc" CC=gcc WERROR=1 "$checks/gcc/elegans"
+    build gcc CC=gcc "$checks/gcc/elegans"
     page cfc cfc:16,in=4,backbone=64x2 --batch 8 --seq 16 --device M1,"M1 Max"
     page autoncp cfc:autoncp:64:16,in=16 --batch 32 --seq 32 --threads 2
     page ltc ltc:autoncp:28:8,in=3 --batch 4 --seq 16 --device all
@@ -229,12 +241,12 @@ check_installed() {
     to=$checks/installed
     rm -rf "$to" && mkdir -p "$to/static"
     # staged: everything lands below DESTDIR, and uninstall takes all of it back
-    $make -j2 B="$checks/gcc" CC=gcc WERROR=1 install PREFIX=/opt/elegans DESTDIR="$to/stage"
+    build gcc CC=gcc install PREFIX=/opt/elegans DESTDIR="$to/stage"
     grep '^prefix=/opt/elegans$' "$to/stage/opt/elegans/lib/pkgconfig/elegans.pc"
-    $make B="$checks/gcc" CC=gcc WERROR=1 uninstall PREFIX=/opt/elegans DESTDIR="$to/stage"
+    build gcc CC=gcc uninstall PREFIX=/opt/elegans DESTDIR="$to/stage"
     find "$to/stage" ! -type d | none .
 
-    $make B="$checks/gcc" CC=gcc WERROR=1 install PREFIX="$to/usr"
+    build gcc CC=gcc install PREFIX="$to/usr"
     export PKG_CONFIG_PATH="$to/usr/lib/pkgconfig"
     version=$(pkg-config --modversion elegans)
     gcc tests/outside/hello.c $(pkg-config --cflags --libs elegans) -o "$to/hello-shared"
@@ -309,29 +321,52 @@ check_coverage() {
     echo "no folder of src/ is more than a point below tests/coverage.txt"
 }
 
-skipped=0
-for name in "$@"; do
-    purposes="build check"
-    [ "$name" != arm64 ] || purposes="build check arm64"
-    [ "$name" != export ] || purposes="build check export"
-    sh tools/deps.sh $purposes || exit 1
-    # a browser is large and not to be had everywhere: without one its check is skipped
-    [ "$name" != browser ] || command -v chromium >/dev/null || sh tools/deps.sh browser || :
-    log=$checks/$name.log
+# one NAME: runs a check and prints its line
+one() {
+    log=$checks/$1.log
     started=$(date +%s)
     (
         set -e
-        "check_$name"
+        "check_$1"
     ) >"$log" 2>&1
     status=$?
     seconds=$(($(date +%s) - started))
     if [ $status -ne 0 ]; then
         tail -n 60 "$log"
-        echo "FAIL  check-$name  ($seconds s, exit $status; the whole log: $log)"
-        exit 1
+        echo "FAIL  check-$1  ($seconds s, exit $status; the whole log: $log)"
+        return 1
     fi
     last=$(tail -n 1 "$log") word=ok
-    case "$last" in skipped:*) word=skip skipped=$((skipped + 1)) ;; esac
-    printf '%-4s  %-15s  (%s, %d s)\n' "$word" "check-$name" "$last" "$seconds"
+    case "$last" in skipped:*) word=skip && mkdir "$taken/$1/skipped" ;; esac
+    printf '%-4s  %-15s  (%s, %d s)\n' "$word" "check-$1" "$last" "$seconds"
+}
+
+# worker NAME...: those that no other worker has taken, until one fails
+worker() {
+    for name in "$@"; do
+        [ ! -d "$taken/failed" ] || return 1
+        mkdir "$taken/$name" 2>/dev/null || continue
+        one "$name" # not before an ||, where set -e would overlook what fails inside
+        [ $? -eq 0 ] || mkdir -p "$taken/failed"
+    done
+    [ ! -d "$taken/failed" ]
+}
+
+purposes="build check"
+for name in "$@"; do
+    case "$name" in arm64 | export) purposes="$purposes $name" ;; esac
 done
-[ $# -eq 1 ] || echo "$# checks, $skipped skipped"
+sh tools/deps.sh $purposes || exit 1
+# a browser is large and not to be had everywhere: without one its check is skipped
+case " $* " in
+*" browser "*) command -v chromium >/dev/null || sh tools/deps.sh browser || : ;;
+esac
+taken=$(mktemp -d) || exit 1
+trap 'rm -rf "$taken"' EXIT
+# most of a check is one process, a test after the other
+worker "$@" &
+beside=$!
+worker "$@"
+status=$?
+wait "$beside" && [ $status -eq 0 ] || exit 1
+[ $# -eq 1 ] || echo "$# checks, $(find "$taken" -name skipped | wc -l) skipped"
