@@ -119,7 +119,7 @@ _elegans() {
         generate:-p | generate:-n | generate:--temp | generate:--top-k | generate:--top-p | generate:--context | generate:--chunk) ;;
         generate:--cache) words="f32 f16 int8" ;;
         embed:--pooling) words="mean first last" ;;
-        generate:*) words="-p -n --temp --top-k --top-p --seed --context --cache --chunk --tokenizer --ignore-end --stats --json --threads --isa --help" ;;
+        generate:*) words="-p -n --temp --top-k --top-p --seed --context --cache --chunk --tokenizer --no-map --ignore-end --stats --json --threads --isa --help" ;;
         embed:*) words="- --pooling --unscaled --compare --output --tokenizer --json --threads --isa --help" ;;
         perplexity:*)
             COMPREPLY=($(compgen -f -- "$word") $(compgen -W "- --context --tokenizer --json --threads --isa --help" -- "$word"))

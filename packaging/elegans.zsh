@@ -141,7 +141,7 @@ _elegans() {
             '--top-p[among those with together P]:number:' '--seed[another text for each]:number:' \
             '--context[tokens of prompt and text together]:number:' \
             '--cache[keys and values]:type:(f32 f16 int8)' '--chunk[tokens of the prompt at once]:number:' \
-            '--tokenizer[vocabulary, if not the own one]:file:_files' '--ignore-end[go on where the text ends]' \
+            '--tokenizer[vocabulary, if not the own one]:file:_files' '--no-map[read the model, do not map it]' '--ignore-end[go on where the text ends]' \
             '--stats[then speeds, on stderr]' '1:spec, file or folder:_files'
         ;;
     embed)

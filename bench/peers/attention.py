@@ -1,6 +1,10 @@
-"""One thread, float32: attention of 12 heads of 64 columns in onnxruntime, as one node and as products and a softmax.
-Prints the fastest of many calls, and the median."""
-import sys
+"""One thread, float32: attention of 12 heads of 64 columns, ours (by the program `bench`) beside onnxruntime's, as one
+node and as products and a softmax. They take turns; a figure is the median of the rounds, of each the fastest call."""
+import argparse
+import json
+import os
+import subprocess
+import tempfile
 import time
 
 import numpy as np
@@ -41,24 +45,53 @@ def products():
     return session(nodes, [(n, shape) for n in "qkv"], shape, [scale])
 
 
-def measure(s, feed, seconds):
+def fastest(s, feed, seconds):
     times, end = [], time.perf_counter() + seconds
     while time.perf_counter() < end or len(times) < 5:
         begin = time.perf_counter()
         s.run(None, feed)
         times.append(time.perf_counter() - begin)
-    return min(times) * 1e3, float(np.median(times)) * 1e3
+    return min(times) * 1e3
+
+
+def ours(bench):
+    """ms for every length, and the FMA peak of the core while it was measured"""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "bench.json")
+        subprocess.run([bench, "--group", "attention", "--no-peers", "--json", path], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with open(path) as file:
+            told = json.load(file)
+    operations = lambda t: 4 * t * t * D * HEADS
+    return {int(r["case"]): operations(int(r["case"])) / r["ours"] / 1e6 for r in told["results"]}, told["peak_gflops"]
 
 
 def main():
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 3
-    print(f"onnxruntime {ort.__version__}, one thread; ms of one call: fastest, median")
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--bench", default="build/bench", help="our program (build/bench)")
+    arguments.add_argument("--rounds", type=int, default=5)
+    arguments.add_argument("--seconds", type=float, default=1, help="of one peer, in a round")
+    options = arguments.parse_args()
     rng = np.random.default_rng(1)
-    for t in (32, 128, 512):
-        for name, make, shape in (("MultiHeadAttention", one_node, (1, t, HEADS * D)),
-                                  ("MatMul Softmax MatMul", products, (1, HEADS, t, D))):
-            feed = {n: rng.uniform(-1, 1, shape).astype(np.float32) for n in "qkv"}
-            print(f"{t:5d}  {name:24s} {'%8.3f %8.3f' % measure(make(), feed, seconds)}")
+    lengths, peers = (32, 128, 512), (("MultiHeadAttention", one_node), ("MatMul Softmax MatMul", products))
+    sessions = {name: make() for name, make in peers}
+    shapes = {"MultiHeadAttention": lambda t: (1, t, HEADS * D), "MatMul Softmax MatMul": lambda t: (1, HEADS, t, D)}
+    taken, peaks = {}, []
+    for _ in range(options.rounds):
+        mine, peak = ours(options.bench)
+        peaks.append(peak)
+        for t in lengths:
+            taken.setdefault((t, "ours"), []).append(mine[t])
+            for name in sessions:
+                feed = {n: rng.uniform(-1, 1, shapes[name](t)).astype(np.float32) for n in "qkv"}
+                taken.setdefault((t, name), []).append(fastest(sessions[name], feed, options.seconds))
+    print(f"onnxruntime {ort.__version__}, one thread, ms of a call, medians of {options.rounds} rounds; "
+          f"FMA peak {np.median(peaks):.1f} GFLOP/s, load {os.getloadavg()[0]:.1f}")
+    for t in lengths:
+        print(f"{t:5d}  {'ours':24s} {np.median(taken[t, 'ours']):8.3f}")
+        for name in sessions:
+            ratios = np.array(taken[t, name]) / np.array(taken[t, "ours"])
+            print(f"{'':5s}  {name:24s} {np.median(taken[t, name]):8.3f}   ours is {np.median(ratios):.2f}x")
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@
 
 DIR has llama-bench, built for this processor. Both run the same files: F16, Q8_0 and Q4_0, every matrix of that
 type. Decoding is 64 tokens one by one after 16, a prompt is 128 tokens at once. llama.cpp does each with and
-without its flash attention, and its quickest counts; ours is `elegans generate --stats`, which reads the weights
-first, then takes the clock. In each round the best of a few repetitions counts for both; figures are the medians
+without its flash attention, with its file mapped and read, and its quickest counts; ours is `elegans generate --no-map
+--stats` and, in a line of its own, the same with the file mapped; the clock starts when the model is there. In each round the best of a few repetitions counts for both; figures are the medians
 of the rounds, ratios those of the rounds' ratios. With --cpu-time, for a machine that is not quiet, both are what a
 process takes of its core for more tokens, minus what it takes for few."""
 import argparse
@@ -117,19 +117,20 @@ class Llama:
             sys.exit(f"decoder.py: no llama-bench in '{folder}'")
         self.repeat, self.best, self.about = repeat, self.core if cpu_time else self.wall, ""
 
-    def command(self, path, repeat, attention, options):
-        return [self.program, "-m", path, "-t", "1", "-r", str(repeat), "-fa", attention, "-o", "json", *options]
+    def command(self, path, repeat, attention, mapped, options):
+        return [self.program, "-m", path, "-t", "1", "-r", str(repeat), "-fa", attention, "-mmp", mapped, "-o", "json",
+                *options]
 
     def wall(self, path, _, *options):
-        tests = json.loads(output_of(self.command(path, self.repeat, "0,1", options)))
+        tests = json.loads(output_of(self.command(path, self.repeat, "0,1", "0,1", options)))
         self.about = f"llama.cpp {tests[0]['build_commit']}, {tests[0]['cpu_info']}"
         return max(speed for test in tests for speed in test["samples_ts"])
 
     def core(self, path, tokens, *options):
-        def speed(attention):
-            few, more = (core_time(self.command(path, n, attention, options)) for n in (1, 1 + self.repeat))
+        def speed(attention, mapped):
+            few, more = (core_time(self.command(path, n, attention, mapped, options)) for n in (1, 1 + self.repeat))
             return self.repeat * tokens / (more - few)
-        return max(speed("0"), speed("1"))
+        return max(speed(attention, mapped) for attention in "01" for mapped in "01")
 
     def run(self, path):
         """Tokens in a second: decoding, prompt."""
@@ -138,14 +139,13 @@ class Llama:
 
 
 class Ours:
-    name = "ours"
-
-    def __init__(self, program, repeat, cpu_time):
+    def __init__(self, program, repeat, cpu_time, mapped=False):
         self.program, self.repeat, self.run = program, repeat, self.core if cpu_time else self.wall
+        self.name, self.options = ("mapped", []) if mapped else ("ours", ["--no-map"])
 
     def command(self, path, prompt, count):
         return [self.program, "generate", path, "-p", text_of(prompt), "-n", str(count), "--temp", "0",
-                "--ignore-end", "--stats", "--json", "--threads", "1"]
+                "--ignore-end", "--stats", "--json", "--threads", "1", *self.options]
 
     def speed(self, path, part, prompt, count):
         """The best of the repetitions, by the program's clock."""
@@ -223,7 +223,8 @@ def main():
     models = {kind: path for kind, path in files(args.folder).items() if kind in args.kinds.split(",")}
     llama = Llama(args.llama, args.repeat, args.cpu_time) if args.llama else None
     ours = ours_open(args.elegans, next(iter(models.values())), args.repeat, args.cpu_time)
-    runners = [runner for runner in (ours, llama) if runner]
+    mapped = Ours(args.elegans, args.repeat, args.cpu_time, True) if ours else None
+    runners = [runner for runner in (ours, llama, mapped) if runner]
     for missing in sorted(set(MISSING)):
         print(f"missing: {missing}")
     load1, speeds = os.getloadavg()[0], {kind: {r.name: [] for r in runners} for kind in models}

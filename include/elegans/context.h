@@ -23,6 +23,8 @@ typedef struct eg_context_options { /* all zero = defaults */
     void *log_user;          /* handed to `log` */
     eg_log_level log_level;  /* the most talkative level wanted; EG_LOG_ERROR is 0 */
     const char *system_root; /* NULL = this machine; else a folder with a recorded machine */
+    int weights_read; /* 1 = files of weights are read into memory of the context, in large pages
+                              * where the system has them, and not mapped */
 } eg_context_options;
 
 /* `options` and `error` may be NULL. On failure *out is NULL. You own *out. The context may be used

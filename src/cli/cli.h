@@ -86,6 +86,7 @@ bool parse_bytes(const char *text, uint64_t *out);
 typedef struct context_flags {
     const char *isa, *root;
     uint64_t threads;
+    bool no_map; /* weights are read, not mapped */
 } context_flags;
 #define CONTEXT_OPTIONS(flags)                                                                     \
     {"--threads", OPTION_COUNT, &(flags).threads, "N", "threads to use (default: fastest cores)"}, \

@@ -142,6 +142,7 @@ int context_open(const context_flags *flags, eg_context **out) {
                                   .threads = (unsigned)flags->threads,
                                   .isa = flags->isa,
                                   .system_root = flags->root,
+                                  .weights_read = flags->no_map,
                                   .log = print_log,
                                   .log_level = EG_LOG_WARNING};
     eg_error error;

@@ -116,7 +116,7 @@ eg_status eg__safetensors_open(eg__memory *memory, const char *path, eg_safetens
                                eg_error *error) {
     *out = NULL;
     eg__mapping mapping;
-    eg_status status = eg__mapping_open(&mapping, memory, path, error);
+    eg_status status = eg__mapping_open_weights(&mapping, memory, path, error);
     if (status) return status;
     void *copy;
     size_t length = strlen(path) + 1;

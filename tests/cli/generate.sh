@@ -5,6 +5,8 @@ cp $models/llama.gguf $models/llama_q4_0.gguf $models/gpt2.gguf $models/llama.bi
 elegans generate llama.gguf -p 'The worm' -n 12 --temp 0 --isa ref
 elegans generate llama.gguf -p 'The worm' -n 12 --temp 0 --isa ref --chunk 3 --cache f16
 elegans generate llama_q4_0.gguf -p 'The worm' -n 12 --temp 0 --isa ref
+elegans generate llama_q4_0.gguf -p 'The worm' -n 12 --temp 0 --isa ref --no-map
+elegans generate $models/llama --tokenizer llama.gguf -p 'The worm' -n 12 --temp 0 --isa ref --no-map
 elegans generate llama.bin --tokenizer llama.gguf -p 'The worm' -n 12 --temp 0 --isa ref
 printf 'The worm' | elegans generate gpt2.gguf -p - -n 12 --temp 0 --isa ref
 elegans generate gpt2.gguf -n 12 --temp 0 --isa ref
