@@ -23,17 +23,29 @@
 enum {
     PANEL_VECTORS = EG__PANEL / VF_N,
     MAX_VECTORS = MAX_PANELS * PANEL_VECTORS,
+    LAST_UNITS = 16,     /* of a tile: C comes into the first cache while they run */
     MAX_GROUP = 1 << 17, /* 127 * 128 * that is the largest sum below 2^31 */
 };
 enum { i8 = EG_I8, i4 = EG_I4 };
 #ifndef TALL_SUMS
 #define TALL_SUMS unit_sums
+enum { IN_PARTS = 1 };
+#else
+enum { IN_PARTS = 0 }; /* it may set the sums instead of adding to them */
 #endif
 
 /* ---- rows as integers: the same ones as eg__small_quantize_row makes */
 /* The largest absolute value; as integers, of which those of NaN are above those of infinity. */
 static float row_most(const float *x, size_t n) {
-    vi most = vi_set(0);
+    vi most = vi_set(0), other = most; /* two, or each waits for the one before */
+    for (; n >= 4 * VF_N; n -= 4 * VF_N, x += 4 * VF_N) {
+        const vi a = vf_bits(vf_abs(vf_load(x))), b = vf_bits(vf_abs(vf_load(x + VF_N)));
+        const vi c = vf_bits(vf_abs(vf_load(x + 2 * VF_N))),
+                 d = vf_bits(vf_abs(vf_load(x + 3 * VF_N)));
+        most = vi_max(most, vi_max(a, b));
+        other = vi_max(other, vi_max(c, d));
+    }
+    most = vi_max(most, other);
     for (; n >= VF_N; n -= VF_N, x += VF_N) most = vi_max(most, vf_bits(vf_abs(vf_load(x))));
     if (n) most = vi_max(most, vf_bits(vf_abs(vf_load_part(x, n))));
     const int32_t bits = lanes_largest(most);
@@ -44,8 +56,21 @@ static float row_most(const float *x, size_t n) {
 
 /* n numbers to integers, and their sum; what pads them to a unit becomes 0. */
 static int32_t numbers_quantize(const float *x, size_t n, size_t unit, vf inverse, int bias,
-                                int8_t *out) {
+                                size_t ahead, int8_t *out) {
     vi sum = vi_set(0);
+    const vi raise =
+        vi_set((int)((unsigned)bias * 0x01010101)); /* + 128 is the other highest bit */
+    for (; n >= 4 * VF_N; n -= 4 * VF_N, x += 4 * VF_N, out += 4 * VF_N) {
+        vi q[4];
+        UNROLL
+        for (int i = 0; i < 4; i++) {
+            __builtin_prefetch(x + i * VF_N + ahead);
+            q[i] = vf_round(vf_mul(vf_load(x + i * VF_N), inverse));
+        }
+        const vi packed = vi_bytes(q[0], q[1], q[2], q[3]);
+        DOT_I8(sum, vi_set(0x01010101), packed); /* ones need no bias */
+        vi_store(out, vi_xor(packed, raise));
+    }
     for (; n >= VF_N; n -= VF_N, x += VF_N, out += VF_N) {
         const vi q = vf_round(vf_mul(vf_load(x), inverse));
         sum = vi_add(sum, q);
@@ -63,7 +88,7 @@ static int32_t numbers_quantize(const float *x, size_t n, size_t unit, vf invers
 }
 
 static void row_quantize(const eg__small *b, const float *x, const eg__small_rows *to, size_t row,
-                         int bias) {
+                         int bias, size_t ahead) {
     const size_t unit = eg__small_unit(b->type);
     const float most = row_most(x, b->k);
     const bool finite = most <= FLT_MAX, tiny = most < 0x1p-100f;
@@ -77,7 +102,7 @@ static void row_quantize(const eg__small *b, const float *x, const eg__small_row
     const vf inverse = vf_set(127 / most);
     for (size_t g = 0, from = 0; g < b->groups; from = b->end[g++]) {
         to->sum[row * b->groups + g] =
-            numbers_quantize(x + from, b->end[g] - from, unit, inverse, bias, out);
+            numbers_quantize(x + from, b->end[g] - from, unit, inverse, bias, ahead, out);
         out += eg__small_units(b, g) * unit;
     }
 }
@@ -114,12 +139,37 @@ __attribute__((noinline)) static void rows_finish(const walk *w, size_t row, int
     }
 }
 
+/* The same of rows and vectors that are constants and of columns that are all there. */
+INLINE void whole_rows_finish(const walk *w, size_t row, const int rows, const int vectors,
+                              vf s[MAX_ROWS][MAX_VECTORS], float *c) {
+    vf start[MAX_VECTORS];
+    UNROLL
+    for (int v = 0; v < vectors; v++)
+        start[v] = w->add ? vf_load(w->add + (size_t)v * VF_N) : vf_zero();
+    UNROLL
+    for (int i = 0; i < rows; i++) {
+        const vf scale = vf_set(w->a.scale[row + (size_t)i]);
+        UNROLL
+        for (int v = 0; v < vectors; v++)
+            vf_store(c + (size_t)i * w->c_stride + (size_t)v * VF_N,
+                     vf_fma(s[i][v], scale, start[v]));
+    }
+}
+
 /* The products of `units` of a group, unit by unit. */
 INLINE void unit_sums(const int type, const int rows, const int vectors, const int8_t *a,
                       size_t stride, const uint8_t *data, size_t panel_bytes, size_t units,
                       vi sum[MAX_ROWS][MAX_VECTORS]) {
     const int unit = type == i8 ? 4 : 8;
-    for (; units; units--, a += unit, data += 64) {
+    /* three rows to a pointer, which is as far as addresses reach: gcc would hold an offset for each row,
+     * more than there are registers */
+    const int8_t *left[(MAX_ROWS + 2) / 3];
+    UNROLL
+    for (int i = 0; i < rows; i += 3) {
+        left[i / 3] = a + (size_t)i * stride;
+        __asm__("" : "+r"(left[i / 3]));
+    }
+    for (; units; units--, data += 64) {
         vi word[MAX_VECTORS];
         UNROLL
         for (int v = 0; v < vectors; v++)
@@ -127,7 +177,7 @@ INLINE void unit_sums(const int type, const int rows, const int vectors, const i
                               v % PANEL_VECTORS * VF_N * 4);
         UNROLL
         for (int i = 0; i < rows; i++) {
-            const int8_t *at = a + (size_t)i * stride;
+            const int8_t *at = left[i / 3] + (size_t)(i % 3) * stride;
             const vi first = vi_broadcast(at), second = vi_broadcast(at + unit - 4);
             UNROLL
             for (int v = 0; v < vectors; v++) {
@@ -135,6 +185,18 @@ INLINE void unit_sums(const int type, const int rows, const int vectors, const i
                 else DOT_I4(sum[i][v], first, second, word[v]);
             }
         }
+        UNROLL
+        for (int i = 0; i < rows; i += 3) left[i / 3] += unit;
+    }
+}
+
+/* B has gone through the first cache since C was last there. */
+INLINE void target_prefetch(const walk *w, const int rows, const int vectors, const float *c) {
+    UNROLL
+    for (int i = 0; i < rows; i++) {
+        UNROLL
+        for (int v = 0; v < vectors; v += PANEL_VECTORS)
+            __builtin_prefetch(c + (size_t)i * w->c_stride + (size_t)v * VF_N, 1);
     }
 }
 
@@ -150,12 +212,12 @@ INLINE void tile(const int type, const int rows, const int panels, const walk *w
     const size_t stride = w->a.depth;
     const int8_t *a = w->a.values + row * stride;
     const uint8_t *data = b->data + panel * b->panel_bytes;
-    sums total;
+    vf total[MAX_ROWS][MAX_VECTORS];
     if (held) {
         UNROLL
         for (int i = 0; i < rows; i++) {
             UNROLL
-            for (int v = 0; v < vectors; v++) total.row[i][v] = vf_zero();
+            for (int v = 0; v < vectors; v++) total[i][v] = vf_zero();
         }
     }
 #define CELL(v)                                                                  \
@@ -176,18 +238,30 @@ INLINE void tile(const int type, const int rows, const int panels, const walk *w
                                 ? vi_set(-BIAS_W * row_sum[(size_t)i * b->groups])
                                 : start;
         }
-        const size_t units = eg__small_units(b, group);
-        if (rows > 1) TALL_SUMS(type, rows, vectors, a, stride, data, b->panel_bytes, units, sum);
+        const size_t units =
+            eg__ceil_div(b->end[group] - (group ? b->end[group - 1] : 0), (size_t)unit);
+        if (rows == MAX_ROWS && IN_PARTS) { /* in two parts, of which the code is the same */
+            const size_t most = units - eg__min(units, LAST_UNITS);
+            for (int part = 0; part < 2; part++) {
+                const size_t at = part ? most : 0;
+                TALL_SUMS(type, rows, vectors, a + at * (size_t)unit, stride, data + at * 64,
+                          b->panel_bytes, part ? units - most : most, sum);
+                if (!part) target_prefetch(w, rows, vectors, c);
+            }
+        } else if (rows > 1)
+            TALL_SUMS(type, rows, vectors, a, stride, data, b->panel_bytes, units, sum);
         else unit_sums(type, rows, vectors, a, stride, data, b->panel_bytes, units, sum);
         a += units * (size_t)unit;
         data += units * 64;
+        vf scale[MAX_VECTORS];
         UNROLL
-        for (int v = 0; v < vectors; v++) {
-            const vf scale = vf_load(b->scale + CELL(v));
+        for (int v = 0; v < vectors; v++) scale[v] = vf_load(b->scale + CELL(v));
+        UNROLL
+        for (int i = 0; i < rows; i++) {
             UNROLL
-            for (int i = 0; i < rows; i++) {
+            for (int v = 0; v < vectors; v++) {
                 const vf x = vi_to_float(sum[i][v]);
-                total.row[i][v] = held ? vf_fma(x, scale, total.row[i][v]) : vf_mul(x, scale);
+                total[i][v] = held ? vf_fma(x, scale[v], total[i][v]) : vf_mul(x, scale[v]);
             }
         }
         if (b->offset) {
@@ -196,13 +270,23 @@ INLINE void tile(const int type, const int rows, const int panels, const walk *w
                 const vf offset = vf_load(b->offset + CELL(v));
                 UNROLL
                 for (int i = 0; i < rows; i++)
-                    total.row[i][v] = vf_fma(vf_set((float)row_sum[(size_t)i * b->groups]), offset,
-                                             total.row[i][v]);
+                    total[i][v] =
+                        vf_fma(vf_set((float)row_sum[(size_t)i * b->groups]), offset, total[i][v]);
             }
         }
     }
 #undef CELL
-    rows_finish(w, row, rows, vectors, &total, c, width);
+    if (rows == MAX_ROWS && width >= (size_t)vectors * VF_N)
+        whole_rows_finish(w, row, rows, vectors, total, c);
+    else {
+        sums kept;
+        UNROLL
+        for (int i = 0; i < rows; i++) {
+            UNROLL
+            for (int v = 0; v < vectors; v++) kept.row[i][v] = total[i][v];
+        }
+        rows_finish(w, row, rows, vectors, &kept, c, width);
+    }
 }
 
 #define DEFINE_TILE(type, rows, panels)                                    \
@@ -261,7 +345,8 @@ static void product(const eg__gemm_small_args *g, tile_function *run, int bias) 
     for (size_t row = 0; row < g->m; row += height) {
         const size_t m = eg__min(height, g->m - row);
         for (size_t i = 0; i < m; i++)
-            row_quantize(&g->b, g->a + (row + i) * g->a_stride, &w.a, i, bias);
+            row_quantize(&g->b, g->a + (row + i) * g->a_stride, &w.a, i, bias,
+                         i + 1 < m ? g->a_stride : 0);
         rows_run(g, &w, row, m, run);
     }
 }

@@ -80,6 +80,7 @@ INLINE vf vi_bits(vi a) { return _mm256_castsi256_ps(a); }
 INLINE vi vi_set(int32_t x) { return _mm256_set1_epi32(x); }
 INLINE vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); }
 INLINE vi vi_sub(vi a, vi b) { return _mm256_sub_epi32(a, b); }
+INLINE vi vi_xor(vi a, vi b) { return _mm256_xor_si256(a, b); }
 INLINE vi vi_and(vi a, vi b) { return _mm256_and_si256(a, b); }
 #define vi_shl(a, n) _mm256_slli_epi32(a, n)
 #define vi_sar(a, n) _mm256_srai_epi32(a, n)
@@ -137,6 +138,11 @@ INLINE vi vf_round(vf a) { return _mm256_cvtps_epi32(a); } /* to nearest, ties t
 INLINE void vi_store_bytes(int8_t *p, vi a) {              /* of numbers that fit into one */
     __m128i x = _mm_packs_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
     _mm_storel_epi64((__m128i *)p, _mm_packs_epi16(x, x));
+}
+INLINE vi vi_bytes(vi a, vi b, vi c, vi d) { /* the same of four vectors */
+    return _mm256_permutevar8x32_epi32(
+        _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d)),
+        _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
 INLINE vf vf_load_f16(const void *p) {
     return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));

@@ -58,6 +58,7 @@ INLINE vf vi_bits(vi a) { return _mm512_castsi512_ps(a); }
 INLINE vi vi_set(int32_t x) { return _mm512_set1_epi32(x); }
 INLINE vi vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); }
 INLINE vi vi_sub(vi a, vi b) { return _mm512_sub_epi32(a, b); }
+INLINE vi vi_xor(vi a, vi b) { return _mm512_xor_si512(a, b); }
 INLINE vi vi_and(vi a, vi b) { return _mm512_and_si512(a, b); }
 #define vi_shl(a, n) _mm512_slli_epi32(a, n)
 #define vi_sar(a, n) _mm512_srai_epi32(a, n)
@@ -129,6 +130,12 @@ INLINE vi vi_max(vi a, vi b) { return _mm512_max_epi32(a, b); }
 INLINE vi vf_round(vf a) { return _mm512_cvtps_epi32(a); } /* to nearest, ties to even */
 INLINE void vi_store_bytes(int8_t *p, vi a) {              /* the lowest byte of each */
     _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(a));
+}
+INLINE vi vi_bytes(vi a, vi b, vi c,
+                   vi d) { /* the same of four vectors, of numbers that fit into one */
+    const vi order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    return _mm512_permutexvar_epi32(
+        order, _mm512_packs_epi16(_mm512_packs_epi32(a, b), _mm512_packs_epi32(c, d)));
 }
 INLINE vf vf_load_f16(const void *p) {
     return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));

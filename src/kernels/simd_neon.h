@@ -68,6 +68,7 @@ INLINE vf vf_abs(vf a) { return vabsq_f32(a); }
 INLINE vi vi_set(int32_t x) { return vdupq_n_s32(x); }
 INLINE vi vi_add(vi a, vi b) { return vaddq_s32(a, b); }
 INLINE vi vi_sub(vi a, vi b) { return vsubq_s32(a, b); }
+INLINE vi vi_xor(vi a, vi b) { return veorq_s32(a, b); }
 INLINE vi vi_and(vi a, vi b) { return vandq_s32(a, b); }
 #define vi_shl(a, n) vshlq_n_s32(a, n)
 #define vi_sar(a, n) vshrq_n_s32(a, n)
@@ -124,6 +125,11 @@ INLINE void vi_store_bytes(int8_t *p, vi a) {          /* of numbers that fit in
     const int16x4_t x = vmovn_s32(a);
     const uint32_t bytes = vget_lane_u32(vreinterpret_u32_s8(vmovn_s16(vcombine_s16(x, x))), 0);
     memcpy(p, &bytes, sizeof bytes);
+}
+INLINE vi vi_bytes(vi a, vi b, vi c, vi d) { /* the same of four vectors */
+    const int16x8_t low = vcombine_s16(vmovn_s32(a), vmovn_s32(b));
+    const int16x8_t high = vcombine_s16(vmovn_s32(c), vmovn_s32(d));
+    return vreinterpretq_s32_s8(vcombine_s8(vmovn_s16(low), vmovn_s16(high)));
 }
 INLINE vf vf_load_f16(const void *p) {
     return vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8((const uint8_t *)p)));

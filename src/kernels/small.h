@@ -119,7 +119,7 @@ typedef struct eg__gemm_small_args {
  * absolute value / 127; a row that is not finite gives NaN), so that sums of products are exact
  * integers, and C = scale of the row * (scale * sum of q*a + offset * sum of a). They take so many
  * rows at once; a row lies as the units of B do, padded with zeros. */
-enum { EG__SMALL_ROWS = 48 };
+enum { EG__SMALL_ROWS = 128 };
 static inline size_t eg__small_depth(const eg__small *b) { /* bytes of such a row */
     size_t units = 0;
     for (size_t g = 0; g < b->groups; g++) units += eg__small_units(b, g);
