@@ -115,9 +115,8 @@ static eg__gemm_f32_args floats_make(bench *b, size_t m, size_t n, size_t k, flo
                                .scratch = bench_floats(b, eg__gemm_scratch(m, n, k))};
 }
 
-static bytes_problem bytes_make(bench *b, size_t m, size_t n, size_t k, const float *a, float *c) {
-    bytes_problem p = {m, n, k, bench_take(b, m * k), bench_take(b, k * n), c};
-    for (size_t i = 0; i < m * k; i++) p.a[i] = (int8_t)a[i];
+static bytes_problem bytes_make(bench *b, size_t m, size_t n, size_t k, float *a, float *c) {
+    bytes_problem p = {m, n, k, a, bench_take(b, k * n), c};
     for (size_t l = 0; l < k; l++)
         for (size_t j = 0; j < n; j++) p.b[l * n + j] = (int8_t)weight(l, j);
     return p;

@@ -11,10 +11,11 @@ typedef struct gemm_problem {
     unsigned threads;
 } gemm_problem;
 
-/* C = A*B of bytes, A within 0 .. 127, exact sums as floats. */
+/* C = A*B, A floats that are integers within 0 .. 127, B bytes, exact sums as floats. */
 typedef struct bytes_problem {
     size_t m, n, k;
-    int8_t *a, *b;
+    float *a;
+    int8_t *b;
     float *c;
 } bytes_problem;
 
