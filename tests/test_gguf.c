@@ -226,7 +226,7 @@ TEST(gguf, missing_files_and_arguments) {
     eg_gguf_tensor tensor;
     int64_t integer;
     eg_error error = {0};
-    CHECK_FAILS(eg__gguf_load(test.memory, "/nonexistent", &file, &error), error, EG_ERR_FILE,
+    CHECK_FAILS(eg__gguf_load(test.memory, "/nonexistent", true, &file, &error), error, EG_ERR_FILE,
                 "'/nonexistent': No such file");
     CHECK_FAILS(eg_gguf_open(NULL, "x", &file, &error), error, EG_ERR_ARGUMENT, "no context");
     CHECK_FAILS(eg_gguf_integer(NULL, "k", 0, &integer, &error), error, EG_ERR_ARGUMENT, "no file");
@@ -237,7 +237,7 @@ TEST(gguf, missing_files_and_arguments) {
     eg_gguf_close(NULL);
     const char *path = test_join(test_folder(), "short.gguf");
     test_file_write(path, "GGUF", 4);
-    CHECK_FAILS(eg__gguf_load(test.memory, path, &file, &error), error, EG_ERR_FORMAT,
+    CHECK_FAILS(eg__gguf_load(test.memory, path, true, &file, &error), error, EG_ERR_FORMAT,
                 "file ends at byte '4', within its head in '");
     test_memory_close(&test);
 }
@@ -248,7 +248,7 @@ static eg_status load(void *user, const eg_allocator *allocator, eg_error *error
     eg_status status = eg__memory_create(&memory, &options, error);
     if (status) return status;
     eg_gguf *file;
-    status = eg__gguf_load(memory, user, &file, error);
+    status = eg__gguf_load(memory, user, true, &file, error);
     CHECK(!status == (file != NULL), "a file after a failure");
     eg_gguf_close(file);
     eg__memory_destroy(memory);

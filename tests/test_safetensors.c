@@ -10,7 +10,7 @@ AREA(safetensors, "the package's files byte for byte, views into them, every all
 static size_t check_copy(eg__memory *memory, const char *path, const char *copy) {
     eg_safetensors *file = NULL;
     eg_error error = {0};
-    CHECK_OK(eg__safetensors_open(memory, path, &file, &error), error);
+    CHECK_OK(eg__safetensors_open(memory, path, true, &file, &error), error);
     size_t count = eg_safetensors_count(file), pairs = eg_safetensors_metadata_count(file);
     const char **names = test_alloc(count * sizeof *names);
     eg_tensor *tensors = test_alloc(count * sizeof *tensors);
@@ -77,7 +77,7 @@ TEST(safetensors, golden_tensors_are_what_was_written) {
     eg_safetensors *file = NULL;
     eg_error error = {0};
     const char *path = test_path("fixtures/safetensors/types.safetensors");
-    CHECK_OK(eg__safetensors_open(test.memory, path, &file, &error), error);
+    CHECK_OK(eg__safetensors_open(test.memory, path, true, &file, &error), error);
     for (size_t i = 0; i < eg_safetensors_count(file); i++) {
         const char *name = eg_safetensors_name(file, i);
         CHECK(strcmp(name, names[i]) == 0, "tensor %zu is '%s'", i, name);
@@ -111,7 +111,7 @@ TEST(safetensors, foreign_types_open_and_are_refused_by_name) {
     eg_tensor tensor;
     eg_error error = {0};
     const char *path = test_path("fixtures/safetensors/foreign.safetensors");
-    CHECK_OK(eg__safetensors_open(test.memory, path, &file, &error), error);
+    CHECK_OK(eg__safetensors_open(test.memory, path, true, &file, &error), error);
     CHECK(eg_safetensors_count(file) == 9, "%zu tensors", eg_safetensors_count(file));
     static const char *const rows[][2] = {{"f64", "no type for dtype 'F64' of tensor 'f64' in '"},
                                           {"u64", "'U64'"},
@@ -166,10 +166,10 @@ TEST(safetensors, missing_files_and_arguments) {
     eg_safetensors *file;
     eg_tensor tensor;
     eg_error error = {0};
-    CHECK_FAILS(eg__safetensors_open(test.memory, "/nonexistent", &file, &error), error,
+    CHECK_FAILS(eg__safetensors_open(test.memory, "/nonexistent", true, &file, &error), error,
                 EG_ERR_FILE, "'/nonexistent': No such file");
-    CHECK_FAILS(eg__safetensors_open(test.memory, test_folder(), &file, &error), error, EG_ERR_FILE,
-                "it is a folder");
+    CHECK_FAILS(eg__safetensors_open(test.memory, test_folder(), true, &file, &error), error,
+                EG_ERR_FILE, "it is a folder");
     CHECK_FAILS(eg_safetensors_open(NULL, "x", &file, &error), error, EG_ERR_ARGUMENT,
                 "no context");
     CHECK_FAILS(eg_safetensors_write(NULL, "x", 0, NULL, NULL, 0, NULL, &error), error,
@@ -280,7 +280,7 @@ TEST(safetensors, files_that_cannot_be_mapped_are_read) {
     const char *path = test_path("fixtures/safetensors/types.safetensors");
     CHECK_OK(eg__source_open(&source, path, &error), error);
     CHECK_OK(eg__mapping_read(&read, test.memory, &source, &error), error);
-    CHECK_OK(eg__mapping_open(&mapping, test.memory, path, &error), error);
+    CHECK_OK(eg__mapping_open(&mapping, test.memory, path, true, &error), error);
     CHECK(mapping.mapped && read.taken && mapping.size == read.size &&
               memcmp(mapping.bytes, read.bytes, read.size) == 0,
           "%zu and %zu bytes", mapping.size, read.size);
@@ -293,7 +293,7 @@ TEST(safetensors, files_that_cannot_be_mapped_are_read) {
     const char *empty = test_join(test_folder(), "empty");
     test_file_write(empty, "", 0);
     eg_safetensors *file;
-    CHECK_FAILS(eg__safetensors_open(test.memory, empty, &file, &error), error, EG_ERR_FORMAT,
+    CHECK_FAILS(eg__safetensors_open(test.memory, empty, true, &file, &error), error, EG_ERR_FORMAT,
                 "'0' bytes are no safetensors file in '");
     test_memory_close(&test);
 }
@@ -309,7 +309,7 @@ static eg_status save_and_open(void *user, const eg_allocator *allocator, eg_err
     if (status) return status;
     status = eg__safetensors_save(memory, user, 2, names, tensors, 1, &pair, error);
     eg_safetensors *file = NULL;
-    if (!status) status = eg__safetensors_open(memory, user, &file, error);
+    if (!status) status = eg__safetensors_open(memory, user, true, &file, error);
     CHECK(!status || !file, "a file after a failure");
     if (file) {
         eg_tensor x; /* three bytes before it: it must be a copy */

@@ -82,8 +82,7 @@ eg_status eg_context_create(eg_context **out, const eg_context_options *given, e
 
     eg__memory_options memory_options = {.allocator = options.allocator,
                                          .budget = budget_of(&options, &chip),
-                                         .no_cache = options.memory_cache_off != 0,
-                                         .reads_weights = options.weights_read != 0};
+                                         .no_cache = options.memory_cache_off != 0};
     eg__memory *memory = NULL;
     status = eg__memory_create(&memory, &memory_options, error);
     if (status) return status;
@@ -96,6 +95,7 @@ eg_status eg_context_create(eg_context **out, const eg_context_options *given, e
     context->memory = memory;
     context->log = log;
     context->chip = chip;
+    context->maps_weights = !options.weights_read;
     status = select_kernels(context, &options, error);
     if (!status) status = start_threads(context, &options, error);
     if (status) {

@@ -16,8 +16,12 @@ struct eg_context {
     unsigned features; /* of this machine, even when the chip is a recorded one */
     eg__kernels kernels;
     eg__threads *threads;
+    bool maps_weights; /* files of weights are mapped, not read */
 };
 
 static inline eg__memory *eg__context_memory(const eg_context *context) { return context->memory; }
+static inline bool eg__context_maps_weights(const eg_context *context) {
+    return context->maps_weights;
+}
 
 #endif

@@ -46,12 +46,10 @@ typedef struct eg__mapping {
     void *taken;  /* ours, EG_TAG_FILE */
 } eg__mapping;
 
-/* Mapped where the system can, otherwise read. After a failure *out is all zero. */
-eg_status eg__mapping_open(eg__mapping *out, eg__memory *memory, const char *path, eg_error *error);
-/* The same for weights, which the context may want in memory of its own: the pages of a file may lie
- * scattered, large pages do not. */
-eg_status eg__mapping_open_weights(eg__mapping *out, eg__memory *memory, const char *path,
-                                   eg_error *error);
+/* Mapped where the system can, otherwise read; without `maps` always read: the pages of a file may lie
+ * scattered, large pages do not. After a failure *out is all zero. */
+eg_status eg__mapping_open(eg__mapping *out, eg__memory *memory, const char *path, bool maps,
+                           eg_error *error);
 /* The same without the system's help: eg__mapping_open falls back to it. */
 eg_status eg__mapping_read(eg__mapping *out, eg__memory *memory, const eg__source *source,
                            eg_error *error);

@@ -19,7 +19,7 @@ eg_status eg__mapping_read(eg__mapping *out, eg__memory *memory, const eg__sourc
     return EG_OK;
 }
 
-static eg_status open_file(eg__mapping *out, eg__memory *memory, const char *path, bool maps,
+eg_status eg__mapping_open(eg__mapping *out, eg__memory *memory, const char *path, bool maps,
                            eg_error *error) {
     memset(out, 0, sizeof *out);
     eg__source source;
@@ -35,16 +35,6 @@ static eg_status open_file(eg__mapping *out, eg__memory *memory, const char *pat
     else if (!status) status = eg__mapping_read(out, memory, &source, error);
     eg__source_close(&source); /* a mapping needs no descriptor */
     return status ? eg__file_blame(error, status, "", path) : EG_OK;
-}
-
-eg_status eg__mapping_open(eg__mapping *out, eg__memory *memory, const char *path,
-                           eg_error *error) {
-    return open_file(out, memory, path, true, error);
-}
-
-eg_status eg__mapping_open_weights(eg__mapping *out, eg__memory *memory, const char *path,
-                                   eg_error *error) {
-    return open_file(out, memory, path, !eg__memory_reads_weights(memory), error);
 }
 
 void eg__mapping_close(eg__mapping *mapping, eg__memory *memory) {

@@ -44,7 +44,8 @@ struct eg_gguf {
 /* Parses a whole file in memory that outlives *out and that nobody changes. */
 eg_status eg__gguf_parse(eg__memory *memory, const void *bytes, size_t size, eg_gguf **out,
                          eg_error *error);
-eg_status eg__gguf_load(eg__memory *memory, const char *path, eg_gguf **out, eg_error *error);
+eg_status eg__gguf_load(eg__memory *memory, const char *path, bool maps, eg_gguf **out,
+                        eg_error *error);
 
 /* ---- gguf_entries.c, gguf_tensors.c: parts of the parser, on a cursor that never leaves the file */
 typedef struct eg__gguf_cursor {

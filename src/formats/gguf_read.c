@@ -64,10 +64,11 @@ eg_status eg__gguf_parse(eg__memory *memory, const void *bytes, size_t size, eg_
     return status;
 }
 
-eg_status eg__gguf_load(eg__memory *memory, const char *path, eg_gguf **out, eg_error *error) {
+eg_status eg__gguf_load(eg__memory *memory, const char *path, bool maps, eg_gguf **out,
+                        eg_error *error) {
     *out = NULL;
     eg__mapping mapping;
-    eg_status status = eg__mapping_open_weights(&mapping, memory, path, error);
+    eg_status status = eg__mapping_open(&mapping, memory, path, maps, error);
     if (status) return status;
     void *copy;
     const size_t length = strlen(path) + 1;

@@ -45,8 +45,8 @@ struct eg_safetensors {
 /* Parses a whole file in memory that outlives *out and that nobody changes. */
 eg_status eg__safetensors_parse(eg__memory *memory, const void *bytes, size_t size,
                                 eg_safetensors **out, eg_error *error);
-eg_status eg__safetensors_open(eg__memory *memory, const char *path, eg_safetensors **out,
-                               eg_error *error);
+eg_status eg__safetensors_open(eg__memory *memory, const char *path, bool maps,
+                               eg_safetensors **out, eg_error *error);
 eg_status eg__safetensors_save(eg__memory *memory, const char *path, size_t count,
                                const char *const *names, const eg_tensor *tensors,
                                size_t metadata_count, const eg_pair *metadata, eg_error *error);

@@ -112,11 +112,11 @@ eg_status eg__safetensors_parse(eg__memory *memory, const void *bytes, size_t si
     return status;
 }
 
-eg_status eg__safetensors_open(eg__memory *memory, const char *path, eg_safetensors **out,
-                               eg_error *error) {
+eg_status eg__safetensors_open(eg__memory *memory, const char *path, bool maps,
+                               eg_safetensors **out, eg_error *error) {
     *out = NULL;
     eg__mapping mapping;
-    eg_status status = eg__mapping_open_weights(&mapping, memory, path, error);
+    eg_status status = eg__mapping_open(&mapping, memory, path, maps, error);
     if (status) return status;
     void *copy;
     size_t length = strlen(path) + 1;

@@ -9,7 +9,7 @@
 eg_status eg__table_load_text(eg__memory *memory, const char *path, const eg_table_options *options,
                               eg_table *out, eg_error *error) {
     eg__mapping file;
-    eg_status status = eg__mapping_open(&file, memory, path, error);
+    eg_status status = eg__mapping_open(&file, memory, path, true, error);
     if (status) return status;
     status = eg__table_from_text(memory, file.bytes, file.size, options, out, error);
     eg__mapping_close(&file, memory);

@@ -30,7 +30,8 @@ eg_status eg_safetensors_open(eg_context *context, const char *path, eg_safetens
                               eg_error *error) {
     if (out) *out = NULL;
     if (!context || !path || !out) return no_place(error);
-    return eg__safetensors_open(eg__context_memory(context), path, out, error);
+    return eg__safetensors_open(eg__context_memory(context), path,
+                                eg__context_maps_weights(context), out, error);
 }
 
 eg_status eg_safetensors_write(eg_context *context, const char *path, size_t count,
@@ -44,5 +45,6 @@ eg_status eg_safetensors_write(eg_context *context, const char *path, size_t cou
 eg_status eg_gguf_open(eg_context *context, const char *path, eg_gguf **out, eg_error *error) {
     if (out) *out = NULL;
     if (!context || !path || !out) return no_place(error);
-    return eg__gguf_load(eg__context_memory(context), path, out, error);
+    return eg__gguf_load(eg__context_memory(context), path, eg__context_maps_weights(context), out,
+                         error);
 }

@@ -127,7 +127,8 @@ eg_status eg__transformer_from_llama2c(eg_context *context, const char *path, eg
     c->memory = memory;
     eg__transformer t;
     eg_model *model = NULL;
-    eg_status status = eg__mapping_open_weights(&c->mapping, memory, path, error);
+    eg_status status =
+        eg__mapping_open(&c->mapping, memory, path, eg__context_maps_weights(context), error);
     if (status) {
         eg__memory_give(memory, c);
         return status;

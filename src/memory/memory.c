@@ -211,7 +211,6 @@ eg_status eg__memory_create(eg__memory **out, const eg__memory_options *options,
     memory->node = node;
     memory->allocator_opened = opened;
     memory->no_cache = options->no_cache;
-    memory->reads_weights = options->reads_weights;
     memory->budget = budget;
     memory->misses = 1; /* this object: hits and misses add up to the allocations */
     count_taken(memory, EG_TAG_CONTEXT, size);
@@ -219,8 +218,6 @@ eg_status eg__memory_create(eg__memory **out, const eg__memory_options *options,
     *out = memory;
     return EG_OK;
 }
-
-bool eg__memory_reads_weights(const eg__memory *memory) { return memory->reads_weights; }
 
 void eg__memory_destroy(eg__memory *memory) {
     if (!memory) return;

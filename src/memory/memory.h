@@ -16,7 +16,6 @@ typedef struct eg__memory_options {
                              * of 64 KiB or more goes only to threads near the node it lies on. */
     uint64_t budget;        /* bytes held and cached together; 0 = no limit */
     bool no_cache;          /* freed blocks go straight back to the allocator */
-    bool reads_weights;     /* files of weights are to be read into it, not mapped */
 } eg__memory_options;
 
 /* `options` may be NULL. The object is taken from the same allocator, with EG_TAG_CONTEXT. */
@@ -24,8 +23,6 @@ eg_status eg__memory_create(eg__memory **out, const eg__memory_options *options,
 /* NULL is fine. Whatever was not given back before is a leak: it stays taken, so that a leak
  * detector or a counting allocator shows it, and nobody can give it back any more. */
 void eg__memory_destroy(eg__memory *memory);
-
-bool eg__memory_reads_weights(const eg__memory *memory);
 
 /* `size` bytes, aligned to 64, contents undefined. NULL (and `error` filled, EG_ERR_MEMORY or
  * EG_ERR_BUDGET) when there is none; nothing is counted then. A size of 0 gives a valid pointer to

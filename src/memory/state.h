@@ -14,7 +14,7 @@ struct eg__memory {
     eg_allocator allocator;
     eg__memory_node node;
     bool allocator_opened; /* by us: close it */
-    bool no_cache, reads_weights;
+    bool no_cache;
     uint64_t budget;                             /* UINT64_MAX = no limit */
     uint64_t requested;                          /* bytes being asked of the allocator just now */
     eg_memory_figures figures[EG_TAG_COUNT + 1]; /* the last one is the total */

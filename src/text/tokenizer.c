@@ -175,7 +175,7 @@ eg_status eg__tokenizer_load(eg__memory *memory, const char *path, eg_tokenizer 
                              eg_error *error) {
     eg__mapping mapping;
     *out = NULL;
-    eg_status status = eg__mapping_open(&mapping, memory, path, error);
+    eg_status status = eg__mapping_open(&mapping, memory, path, true, error);
     if (status) return status;
     size_t blank = 0;
     while (blank < mapping.size && strchr(" \t\r\n", mapping.bytes[blank]) && mapping.bytes[blank])

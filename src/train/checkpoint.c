@@ -100,7 +100,8 @@ static eg_status read_state(const eg__fit *f, eg_safetensors *file, eg__fit_stat
 eg_status eg__checkpoint_batch(const eg__fit *f, uint64_t *batch_size, eg_error *error) {
     eg_safetensors *file;
     eg__fit_state state;
-    eg_status status = eg__safetensors_open(f->model->memory, f->options.checkpoint, &file, error);
+    eg_status status =
+        eg__safetensors_open(f->model->memory, f->options.checkpoint, true, &file, error);
     if (status) return status;
     status = read_state(f, file, &state, error);
     eg_safetensors_close(file);
@@ -142,7 +143,8 @@ static eg_status read_history(eg__fit *f, const eg_safetensors *file, uint64_t c
 eg_status eg__checkpoint_load(eg__fit *f, eg_error *error) {
     eg_safetensors *file;
     eg__fit_state state;
-    eg_status status = eg__safetensors_open(f->model->memory, f->options.checkpoint, &file, error);
+    eg_status status =
+        eg__safetensors_open(f->model->memory, f->options.checkpoint, true, &file, error);
     if (status) return status;
     status = read_state(f, file, &state, error);
     if (!status && state.count != f->trainer->count)
