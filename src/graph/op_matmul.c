@@ -322,7 +322,7 @@ static void lower_turned(eg__lowering *l, uint32_t id, const eg__view *home,
                  (epilogue ? (double)epilogue->operations * (double)eg__node_elements(node) : 0);
     step.bytes = 4.0 * (double)(m * k + k * n + m * n);
     if (epilogue) step.bytes += epilogue_bytes(&step.u.gemm, home, more, (double)m, (double)n);
-    if (l->region[id] == EG__REGION_MAIN) eg__step_slice(&step);
+    if (l->region[id] == EG__REGION_MAIN) eg__step_slice(&step, k);
     eg__operand operands[3 + EG__FUSED_OPERANDS] = {
         eg__lower_operand(&step, &left, left.stride[0], false),
         eg__lower_operand(&step, &right, right.stride[0], false),

@@ -187,7 +187,7 @@ static void lower(eg__lowering *l, uint32_t id) {
     eg__operand operands[] = {eg__lower_operand(&step, &view, stride, true),
                               eg__lower_operand(&step, &home, rows ? 1 : (size_t)b.inner, true)};
     if (!rows) operands[0].item *= (size_t)b.reduced;
-    if (!rows && l->region[id] == EG__REGION_MAIN) eg__step_slice(&step);
+    if (!rows && l->region[id] == EG__REGION_MAIN) eg__step_slice(&step, (size_t)b.reduced);
     eg__lower_emit(l, l->region[id], &step, 2, operands);
 }
 

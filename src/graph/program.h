@@ -278,8 +278,9 @@ static inline bool eg__step_is_conv(const eg__step *step) {
 }
 /* Floats of scratch memory that one thread needs for `step`. */
 size_t eg__step_scratch(const eg__step *step, size_t length);
-/* A product of a turned matrix, or a sum of columns, of the run itself: in slices, if that is worth it. */
-void eg__step_slice(eg__step *step);
+/* A product of a turned matrix, or a sum of columns, of the run itself and over `all` rows: in slices, if that
+ * is worth it. */
+void eg__step_slice(eg__step *step, size_t all);
 size_t eg__step_slices_scratch(const eg__step *step, size_t length);
 
 /* ---- programs */

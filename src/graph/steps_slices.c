@@ -13,19 +13,15 @@ static depth depth_of(const eg__frame *frame, size_t rows, bool timed) {
     return (depth){timed ? frame->run->length : 1, rows};
 }
 
-/* Sums of slices lie one behind the other: in memory of all threads, while several of them work at it. */
-static float *slices_at(const eg__frame *frame) {
-    return frame->phase == EG__PHASE_WHOLE ? frame->scratch : frame->run->scratch;
-}
-
-/* The sum of the slices, each of `size` floats from row to row `stride` of the result. */
+/* The sum of the slices, which lie one behind the other in the memory of all threads: only steps of the run itself
+ * have any. */
 static void slices_add(const eg__frame *frame, size_t slices, size_t rows, size_t columns,
                        float *to, size_t stride) {
     const size_t size = rows * columns;
     if (stride == columns) columns = size, rows = 1;
     for (size_t r = 0; r < rows; r++) {
         const eg__column_sum_f32_args args = {
-            slices, columns, slices_at(frame) + r * columns, size, to + r * stride, false};
+            slices, columns, frame->run->scratch + r * columns, size, to + r * stride, false};
         frame->run->kernels->column_sum_f32(&args);
     }
 }
@@ -46,7 +42,7 @@ static void turned_slice(const eg__step *step, const eg__frame *frame, size_t sl
                                      .k = d.rows * (slice + 1) / slices - from,
                                      .a_stride = o[0].stride,
                                      .b_stride = o[1].stride,
-                                     .c = slices_at(frame) + (slice * step->items + row) * g->n,
+                                     .c = frame->run->scratch + (slice * step->items + row) * g->n,
                                      .c_stride = g->n};
     for (size_t t = 0; t < d.times; t++) {
         args.a = eg__operand_at(&at, &o[0]) + (t * d.rows + from) * args.a_stride;
@@ -109,7 +105,7 @@ static void column_slices(const eg__step *step, const eg__frame *frame) {
                                                   step->columns,
                                                   x + (t * d.rows + from) * o->stride,
                                                   o->stride,
-                                                  slices_at(frame) +
+                                                  frame->run->scratch +
                                                       (s * d.times + t) * step->columns,
                                                   false};
             frame->run->kernels->column_sum_f32(&args);
@@ -141,12 +137,10 @@ void eg__run_column_sum(const eg__step *step, const eg__frame *frame) {
 }
 
 /* ---- whether it is worth it, and what it takes */
-void eg__step_slice(eg__step *step) {
+void eg__step_slice(eg__step *step, size_t all) {
     enum { SLICES = 2, LEAST_ROWS = 64, LEAST_DEPTH = 512, LARGEST = 32768 };
     const bool product = step->run == eg__run_gemm_turned;
-    const size_t rows = product ? step->u.gemm.k : step->u.rows_.height;
-    const size_t all =
-        (size_t)(step->flops / (double)(product ? 2 * step->items : 1)) / step->columns;
+    const size_t rows = product ? step->u.gemm.k : step->u.rows_.height; /* of a time step */
     if (step->timed || step->rows != 1 || rows < LEAST_ROWS || all < LEAST_DEPTH) return;
     if (product ? step->items * step->columns > LARGEST
                 : step->items != 1 || step->u.rows_.reduction != EG__REDUCE_SUM)
