@@ -189,32 +189,50 @@ TEST(attention_kernels, long_sequences) {
     check_sizes(&(sizes){1, t, t, 1, 1, 8, 8, 50, 1, 0, 0, 0}, &state);
 }
 
+/* One head of one column, T queries and keys; `want` has the results of ref for the values that are there. */
+typedef struct column {
+    eg__attention_f32_args a;
+    float *q, *k, *v, *out, *want;
+} column;
+
+static void open_column(column *c, size_t t, float scale, uint64_t state) {
+    *c = (column){.q = floats(Q, t, &state),
+                  .k = floats(K, t, &state),
+                  .v = floats(V, t, &state),
+                  .out = floats(GOT, 2 * t, &state),
+                  .want = floats(WANT, 2 * t, &state)};
+    float *memory = kernel_walled(SCRATCH, (eg__attention_scratch(1, 1) + 16) * sizeof *memory);
+    eg__attention_f32_args *a = &c->a;
+    *a = (eg__attention_f32_args){
+        .queries = t, .keys = t, .heads = 1, .kv_heads = 1, .d = 1, .dv = 1};
+    a->scale = scale;
+    a->q = c->q;
+    a->k = c->k;
+    a->v = c->v;
+    a->q_stride = a->k_stride = a->v_stride = 1;
+    a->out_stride = 2;
+    a->count = eg__attention_blocks(a, false);
+    a->scratch = (float *)(((uintptr_t)memory + 63) / 64 * 64);
+}
+
+static void column_define(column *c) {
+    c->a.out = c->want;
+    eg__attention_f32_ref(&c->a);
+    c->a.out = c->out;
+}
+
 /* Weights of scores that differ by far more than the exponential can span. */
 TEST(attention_kernels, large_scores) {
     enum { T = 200 };
-    uint64_t state = 9;
-    float *q = floats(Q, T, &state), *k = floats(K, T, &state), *v = floats(V, T, &state);
-    float *out = floats(GOT, 2 * T, &state), *want = floats(WANT, 2 * T, &state);
-    float *memory = kernel_walled(SCRATCH, (eg__attention_scratch(1, 1) + 16) * sizeof *memory);
-    eg__attention_f32_args a = {
-        .queries = T, .keys = T, .heads = 1, .kv_heads = 1, .d = 1, .dv = 1};
-    a.scale = 1e6f;
-    a.q = q;
-    a.k = k;
-    a.v = v;
-    a.q_stride = a.k_stride = a.v_stride = 1;
-    a.out = want;
-    a.out_stride = 2;
-    a.count = eg__attention_blocks(&a, false);
-    a.scratch = (float *)(((uintptr_t)memory + 63) / 64 * 64);
-    eg__attention_f32_ref(&a);
-    a.out = out;
+    column c;
+    open_column(&c, T, 1e6f, 9);
+    column_define(&c);
     for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_attention_f32, row));) {
-        row->function.attention_f32(&a);
+        row->function.attention_f32(&c.a);
         for (size_t i = 0; i < T; i++) /* an ulp of such a score is a sixteenth */
-            CHECK(fabsf(out[2 * i] - want[2 * i]) < 0.2f && isfinite(out[2 * i + 1]),
-                  "%s: row %zu is %g, not %g", row->isa, i, (double)out[2 * i],
-                  (double)want[2 * i]);
+            CHECK(fabsf(c.out[2 * i] - c.want[2 * i]) < 0.2f && isfinite(c.out[2 * i + 1]),
+                  "%s: row %zu is %g, not %g", row->isa, i, (double)c.out[2 * i],
+                  (double)c.want[2 * i]);
     }
 }
 
@@ -222,34 +240,20 @@ TEST(attention_kernels, large_scores) {
 TEST(attention_kernels, growing_scores) {
     enum { T = 700 };
     static const float slopes[] = {0.002f, 0.03f, 0.1f, 3, -0.03f};
-    uint64_t state = 6;
-    float *q = floats(Q, T, &state), *k = floats(K, T, &state), *v = floats(V, T, &state);
-    float *out = floats(GOT, 2 * T, &state), *want = floats(WANT, 2 * T, &state);
-    float *memory = kernel_walled(SCRATCH, (eg__attention_scratch(1, 1) + 16) * sizeof *memory);
-    eg__attention_f32_args a = {
-        .queries = T, .keys = T, .heads = 1, .kv_heads = 1, .d = 1, .dv = 1};
-    a.scale = 1;
-    a.q = q;
-    a.k = k;
-    a.v = v;
-    a.q_stride = a.k_stride = a.v_stride = 1;
-    a.out_stride = 2;
-    a.count = eg__attention_blocks(&a, false);
-    a.scratch = (float *)(((uintptr_t)memory + 63) / 64 * 64);
+    column c;
+    open_column(&c, T, 1, 6);
     for (size_t s = 0; s < sizeof slopes / sizeof *slopes; s++) {
         for (size_t i = 0; i < T; i++) {
-            q[i] = 0.5f + (float)(i % 9) / 8;
-            k[i] = slopes[s] * (float)i;
+            c.q[i] = 0.5f + (float)(i % 9) / 8;
+            c.k[i] = slopes[s] * (float)i;
         }
-        a.out = want;
-        eg__attention_f32_ref(&a);
-        a.out = out;
+        column_define(&c);
         for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_attention_f32, row));) {
-            row->function.attention_f32(&a);
+            row->function.attention_f32(&c.a);
             for (size_t i = 0; i < 2 * T; i++) /* the rounding of the largest scores counts */
-                CHECK(fabsf(out[i] - want[i]) < 1e-5f + 1e-6f * (float)T * fabsf(slopes[s]),
+                CHECK(fabsf(c.out[i] - c.want[i]) < 1e-5f + 1e-6f * (float)T * fabsf(slopes[s]),
                       "%s: slope %g: number %zu is %g, not %g", row->isa, (double)slopes[s], i,
-                      (double)out[i], (double)want[i]);
+                      (double)c.out[i], (double)c.want[i]);
         }
     }
 }

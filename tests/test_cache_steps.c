@@ -220,6 +220,19 @@ static eg_context *open_context(const char *isa) {
     return eg_context_create(&context, &options, NULL) ? NULL : context;
 }
 
+/* One of the cases of a test, number i; it touches at least what its steps count. */
+static eg_cache_result simulate(eg_context *context, build_function *build, int i) {
+    eg_program *program;
+    eg_error error;
+    eg_cache_result result = {0};
+    CHECK_OK(compile(context, build, &program, &error), error);
+    CHECK_OK(eg_cache_simulate(program, &caches, NULL, &result, NULL, &error), error);
+    CHECK(result.bytes >= step_bytes(program), "%d: %g bytes, counted %g", i, result.bytes,
+          step_bytes(program));
+    eg_program_release(program);
+    return result;
+}
+
 TEST(cache_steps, bytes) {
     static const char *const isas[] = {"ref", "avx2", "avx512", "neon"};
     for (size_t k = 0; k < sizeof isas / sizeof *isas; k++) {
@@ -407,17 +420,10 @@ TEST(cache_steps, synapses) {
     double accesses[3] = {0};
     eg_context *context = open_context(NULL);
     for (int i = 0; i < 3; i++) {
-        eg_program *program;
-        eg_error error;
-        eg_cache_result result;
-        CHECK_OK(compile(context, builds[i], &program, &error), error);
-        CHECK_OK(eg_cache_simulate(program, &caches, NULL, &result, NULL, &error), error);
+        const eg_cache_result result = simulate(context, builds[i], i);
         accesses[i] = result.level[0].accesses;
-        CHECK(result.bytes >= step_bytes(program), "%d: %g bytes, counted %g", i, result.bytes,
-              step_bytes(program));
         CHECK(result.level[0].hit_rate.value > 0.9, "%d: %g hits", i,
               result.level[0].hit_rate.value);
-        eg_program_release(program);
     }
     CHECK(accesses[0] > 96 * 2 && accesses[1] > 10 * accesses[0] && accesses[2] > 2 * accesses[1],
           "%g, %g and %g accesses", accesses[0], accesses[1], accesses[2]);
@@ -456,15 +462,7 @@ TEST(cache_steps, attention_together) {
     static build_function *const builds[] = {build_one, build_four, build_five};
     double accesses[3] = {0};
     eg_context *context = open_context(NULL);
-    for (int i = 0; i < 3; i++) {
-        eg_program *program;
-        eg_error error;
-        eg_cache_result result;
-        CHECK_OK(compile(context, builds[i], &program, &error), error);
-        CHECK_OK(eg_cache_simulate(program, &caches, NULL, &result, NULL, &error), error);
-        accesses[i] = result.level[0].accesses;
-        eg_program_release(program);
-    }
+    for (int i = 0; i < 3; i++) accesses[i] = simulate(context, builds[i], i).level[0].accesses;
     /* keys and values are read and written, as vectors of at most 16 numbers */
     const double once = accesses[0] + accesses[1] - accesses[2]; /* by the program itself */
     const double packing = 4 * accesses[0] - accesses[1] - 3 * once;
@@ -479,17 +477,10 @@ TEST(cache_steps, attention) {
     double accesses[4] = {0};
     eg_context *context = open_context(NULL);
     for (int i = 0; i < 4; i++) {
-        eg_program *program;
-        eg_error error;
-        eg_cache_result result;
-        CHECK_OK(compile(context, builds[i], &program, &error), error);
-        CHECK_OK(eg_cache_simulate(program, &caches, NULL, &result, NULL, &error), error);
+        const eg_cache_result result = simulate(context, builds[i], i);
         accesses[i] = result.level[0].accesses;
-        CHECK(result.bytes >= step_bytes(program), "%d: %g bytes, counted %g", i, result.bytes,
-              step_bytes(program));
         CHECK(result.level[0].hit_rate.value > 0.8, "%d: %g hits", i,
               result.level[0].hit_rate.value);
-        eg_program_release(program);
     }
     CHECK(accesses[1] > 4 * accesses[0] && accesses[2] > 2 * accesses[1] &&
               accesses[3] < accesses[0],
@@ -518,15 +509,8 @@ TEST(cache_steps, caches) {
     double bytes[3] = {0};
     eg_context *context = open_context(NULL);
     for (int i = 0; i < 3; i++) {
-        eg_program *program;
-        eg_error error;
-        eg_cache_result result;
-        CHECK_OK(compile(context, builds[i], &program, &error), error);
-        CHECK_OK(eg_cache_simulate(program, &caches, NULL, &result, NULL, &error), error);
+        const eg_cache_result result = simulate(context, builds[i], i);
         bytes[i] = result.bytes;
-        CHECK(result.bytes >= step_bytes(program), "%d: %g bytes, counted %g", i, result.bytes,
-              step_bytes(program));
-        eg_program_release(program);
     }
     CHECK(bytes[1] < bytes[0] && bytes[2] > 10 * bytes[0], "%g, %g and %g bytes", bytes[0],
           bytes[1], bytes[2]);
@@ -560,17 +544,10 @@ TEST(cache_steps, conv) {
         double accesses[5] = {0};
         eg_context *context = open_context(isas[isa]);
         for (int i = 0; i < 5; i++) {
-            eg_program *program;
-            eg_error error;
-            eg_cache_result result;
-            CHECK_OK(compile(context, builds[i], &program, &error), error);
-            CHECK_OK(eg_cache_simulate(program, &caches, NULL, &result, NULL, &error), error);
+            const eg_cache_result result = simulate(context, builds[i], i);
             accesses[i] = result.level[0].accesses;
-            CHECK(result.bytes >= step_bytes(program), "%d: %g bytes, counted %g", i, result.bytes,
-                  step_bytes(program));
             CHECK(result.level[0].hit_rate.value > 0.6, "%d: %g hits", i,
                   result.level[0].hit_rate.value);
-            eg_program_release(program);
         }
         CHECK(accesses[1] > 6 * accesses[0] && accesses[2] > 2.5 * accesses[1] &&
                   accesses[1] > 4 * accesses[3] && accesses[4] > 2 * accesses[3],

@@ -36,32 +36,9 @@ static void close_bench(bench *b) {
 
 /* The logits of the last of these tokens, without a cache. */
 static void exact(bench *b, size_t count, const uint32_t *tokens, float *out) {
-    eg_error error;
-    eg_graph *g;
-    eg_program *program;
-    eg_weights *weights;
-    eg_instance *instance;
-    eg_model_nodes nodes;
-    eg_tensor y;
-    int32_t ids[2 * TOKENS];
-    const eg_model_options how = {.time = count, .last = 1};
-    for (size_t i = 0; i < count; i++) ids[i] = (int32_t)tokens[i];
-    const eg_tensor x = {EG_I32, 2, {1, count}, ids};
-    CHECK_OK(eg_graph_create(b->context, &g, &error), error);
-    CHECK_OK(eg_model_build(b->model, g, &how, &nodes, &error), error);
-    const eg_output output = {"y", nodes.y};
-    CHECK_OK(eg_compile(b->context, g, 1, &output, NULL, &program, &error), error);
-    CHECK_OK(eg_weights_create(program, &weights, &error), error);
-    CHECK_OK(eg_model_weights(b->model, weights, &error), error);
-    CHECK_OK(eg_instance_create(program, weights, &instance, &error), error);
-    CHECK_OK(eg_instance_bind(instance, "tokens", &x, &error), error);
-    CHECK_OK(eg_instance_output(instance, "y", &y, &error), error);
-    CHECK_OK(eg_run(instance, NULL, &error), error);
-    memcpy(out, y.data, VOCABULARY * sizeof *out);
-    eg_instance_destroy(instance);
-    eg_weights_destroy(weights);
-    eg_program_release(program);
-    eg_graph_destroy(g);
+    float *rows = transformer_rows(b->context, b->model, tokens, count, 0, 0);
+    memcpy(out, rows + (count - 1) * VOCABULARY, VOCABULARY * sizeof *out);
+    free(rows);
 }
 
 static void check_same(const char *what, const float *got, const float *want) {
