@@ -21,7 +21,7 @@ class Tensor(c.Structure):
 
 
 class ModelInfo(c.Structure):
-    _fields_ = [(name, c.c_uint64) for name in ("inputs", "outputs", "state", "layers", "parameters")] + [
+    _fields_ = [("kind", c.c_int)] + [(name, c.c_uint64) for name in ("inputs", "outputs", "state", "layers", "parameters")] + [
         ("uses_time", c.c_int)]
 
 
