@@ -1,4 +1,4 @@
-# elegans: `make demo` and `make test` install what is missing, build and run; the rest is below.
+# elegans: `make demo` and `make test` install what is missing, build and run; `make help` lists the rest.
 #
 #   make                 library, program and tests into build/
 #   make demo            what this machine is and can do; a network learns to balance a pole
@@ -10,7 +10,8 @@
 #   make format          clang-format over all our C
 #   make install PREFIX=/usr/local DESTDIR=      and make uninstall
 #
-# Variables: CC, B (build folder), SAN=address,undefined, RUN="qemu-aarch64 ...", WERROR=1, COV=1.
+# Variables: CC, B (build folder), SAN=address,undefined, RUN="qemu-aarch64 ...", WERROR=1, COV=1, V=1 (whole commands),
+# JOBS (all cores).
 # Kept within what make 3.81 knows, because that is what macOS has.
 
 CC      ?= cc
@@ -20,6 +21,12 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 VERSION := 0.1.0
 SOVERSION := 0
+
+# ---- a line for each file; all cores, unless somebody has said how many
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-5s %s\n' $(1) '$(2)')
+JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+SUBMAKE = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS))$(filter -j%,$(MAKEFLAGS)),,-j$(JOBS))
 
 # ---- what we build for: taken from the compiler, so that a cross compiler needs no more words
 MACHINE := $(shell $(CC) -dumpmachine 2>/dev/null)
@@ -39,7 +46,7 @@ SKIP := $(if $(filter x86_64,$(ARCH)),,%_x86.c %_avx2.c %_avx512.c) \
         $(if $(filter aarch64,$(ARCH)),,%_arm.c %_neon.c %_dotprod.c %_i8mm.c) $(if $(filter other,$(ARCH)),,%_other.c) \
         $(if $(filter linux,$(OS)),%_macos.c,%_linux.c) \
         $(foreach l,hwloc jansson sqlite3 zlib libutf8proc,$(if $(filter $(l),$(LIBRARIES)),%_no$(call suffix_of,$(l)).c,%_$(call suffix_of,$(l)).c))
-ALL_SRC  := $(filter-out $(SKIP),$(wildcard src/*/*.c))
+ALL_SRC  := $(filter-out $(SKIP),$(wildcard src/*/*.c src/*/*/*.c))
 CLI_SRC  := $(filter src/cli/%,$(ALL_SRC))
 LIB_SRC  := $(filter-out src/cli/%,$(ALL_SRC))
 TEST_SRC := $(filter-out $(SKIP) tests/exhaustive.c,$(wildcard tests/*.c))
@@ -73,11 +80,11 @@ FLAGS_dotprod := -O3 -march=armv8.2-a+dotprod
 FLAGS_i8mm   := -O3 -march=armv8.2-a+dotprod+i8mm
 FLAGS_ref    := -O2
 # the interpreter's choice among instructions: comparisons cost less than a jump through a table
-$(B)/obj/src/kernels/fused_f32_%.o: override KERNEL_CFLAGS += -fno-jump-tables
+$(B)/obj/src/kernels/fused/fused_f32_%.o: override KERNEL_CFLAGS += -fno-jump-tables
 # integer products: dot products of bytes, a feature of its own
-$(B)/obj/src/kernels/gemm_integer_avx512.o $(B)/obj/src/kernels/stored_integer_avx512.o: override KERNEL_CFLAGS += -mavx512vnni
+$(B)/obj/src/kernels/quantized/gemm_integer_avx512.o $(B)/obj/src/kernels/quantized/stored_integer_avx512.o: override KERNEL_CFLAGS += -mavx512vnni
 # a profile says what the library was built with
-$(B)/obj/src/profile/environment.o: CPPFLAGS += -DELEGANS_CFLAGS='"$(subst ",\",$(subst \,\\,$(CFLAGS)))"'
+$(B)/obj/src/profile/measure/environment.o: CPPFLAGS += -DELEGANS_CFLAGS='"$(subst ",\",$(subst \,\\,$(CFLAGS)))"'
 isa_of = $(lastword $(subst _, ,$(basename $(notdir $(1)))))
 
 ifeq ($(OS),macos)
@@ -90,7 +97,7 @@ SHARED_FLAGS = -shared -Wl,-soname,libelegans.so.$(SOVERSION) -Wl,--no-undefined
 SHARED_LINKS := libelegans.so.$(SOVERSION) libelegans.so
 endif
 
-.PHONY: all lib examples demo test run-demo run-test deps bench bench-peers run-bench run-bench-peers clean \
+.PHONY: help all lib examples demo test run-demo run-test deps bench bench-peers run-bench run-bench-peers clean \
         install uninstall format \
         check-all check-exhaustive coverage coverage-update
 .SECONDARY:
@@ -99,6 +106,9 @@ endif
 all: $(B)/elegans $(B)/tests lib examples
 lib: $(B)/libelegans.a $(B)/$(SHARED)
 
+help:
+	@sed -n '/^#   make/s/^#   //p' Makefile
+
 examples: $(EXAMPLES)
 
 # ---- the two commands of a newcomer: install what is missing, then start make again, because what
@@ -106,9 +116,9 @@ examples: $(EXAMPLES)
 deps:
 	@sh tools/deps.sh build
 demo: deps
-	@$(MAKE) --no-print-directory run-demo
+	+@$(SUBMAKE) run-demo
 test: deps
-	@$(MAKE) --no-print-directory run-test
+	+@$(SUBMAKE) run-test
 
 run-demo: $(B)/elegans
 	$(RUN) $(B)/elegans info --measure
@@ -119,10 +129,10 @@ run-test: all
 
 # ---- speed; ARGS=--quick, or any other option of build/bench
 bench: deps
-	@$(MAKE) --no-print-directory run-bench
+	+@$(SUBMAKE) run-bench
 bench-peers:
 	@sh tools/deps.sh build peers
-	@$(MAKE) --no-print-directory run-bench-peers
+	+@$(SUBMAKE) run-bench-peers
 run-bench: $(B)/bench
 	$(RUN) $(B)/bench --no-peers $(ARGS)
 run-bench-peers: $(B)/bench
@@ -132,14 +142,17 @@ run-bench-peers: $(B)/bench
 DEPFLAGS = -MMD -MP -MF $(@:.o=.d)
 $(B)/obj/src/%.o: src/%.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(BASE_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(FLAGS_$(call isa_of,$<)) \
+	$(call say,cc,$@)
+	$(Q)$(CC) $(BASE_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(FLAGS_$(call isa_of,$<)) \
 	    $(if $(filter src/kernels/%,$<),$(KERNEL_CFLAGS)) $(DEPFLAGS) -c $< -o $@
 $(B)/obj/bench/%.o: bench/%.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(BASE_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(FLAGS_$(call isa_of,$<)) $(DEPFLAGS) -c $< -o $@
+	$(call say,cc,$@)
+	$(Q)$(CC) $(BASE_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(FLAGS_$(call isa_of,$<)) $(DEPFLAGS) -c $< -o $@
 $(B)/obj/tests/%.o: tests/%.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(BASE_CFLAGS) $(CPPFLAGS) $(CFLAGS) -DELEGANS_SOURCE='"$(CURDIR)"' $(DEPFLAGS) -c $< -o $@
+	$(call say,cc,$@)
+	$(Q)$(CC) $(BASE_CFLAGS) $(CPPFLAGS) $(CFLAGS) -DELEGANS_SOURCE='"$(CURDIR)"' $(DEPFLAGS) -c $< -o $@
 # the chip table becomes a string: nothing to install beside the library, nothing to read at run time
 $(B)/obj/data/chips.c: data/chips.csv Makefile
 	@mkdir -p $(@D)
@@ -147,28 +160,41 @@ $(B)/obj/data/chips.c: data/chips.csv Makefile
 	@sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$$/\\n"/' data/chips.csv >> $@
 	@printf '    ;\n' >> $@
 $(B)/obj/data/chips.o: $(B)/obj/data/chips.c
-	$(CC) $(BASE_CFLAGS) $(CFLAGS) -c $< -o $@
+	$(call say,cc,$@)
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -c $< -o $@
 $(B)/libelegans.a: $(LIB_OBJ)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call say,ar,$@)
+	$(Q)$(AR) rcs $@ $^
 $(B)/$(SHARED): $(LIB_OBJ)
-	$(CC) $(SHARED_FLAGS) $^ $(LINK_FLAGS) $(LINK_LIBS) -o $@
+	$(call say,link,$@)
+	$(Q)$(CC) $(SHARED_FLAGS) $^ $(LINK_FLAGS) $(LINK_LIBS) -o $@
 	@cd $(B) && for link in $(SHARED_LINKS); do ln -sf $(SHARED) $$link; done
 $(B)/elegans: $(CLI_OBJ) $(B)/libelegans.a
-	$(CC) $^ $(LINK_FLAGS) $(LINK_LIBS) -o $@
+	$(call say,link,$@)
+	$(Q)$(CC) $^ $(LINK_FLAGS) $(LINK_LIBS) -o $@
 $(B)/tests: $(TEST_OBJ) $(B)/libelegans.a
-	$(CC) $^ $(LINK_FLAGS) $(LINK_LIBS) -o $@
+	$(call say,link,$@)
+	$(Q)$(CC) $^ $(LINK_FLAGS) $(LINK_LIBS) -o $@
 $(B)/bench: $(BENCH_OBJ) $(B)/libelegans.a
-	$(CC) $^ $(LINK_FLAGS) $(BENCH_LIBS) $(LINK_LIBS) -o $@
+	$(call say,link,$@)
+	$(Q)$(CC) $^ $(LINK_FLAGS) $(BENCH_LIBS) $(LINK_LIBS) -o $@
 # as a user would compile them: nothing but the public headers and the library
 $(B)/examples/%: examples/%.c $(B)/libelegans.a Makefile
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -O2 -Iinclude $(WARN) $(if $(WERROR),-Werror) $(if $(COV),--coverage) $< $(B)/libelegans.a $(LINK_FLAGS) $(LINK_LIBS) -o $@
+	$(call say,link,$@)
+	$(Q)$(CC) -std=c11 -O2 -Iinclude $(WARN) $(if $(WERROR),-Werror) $(if $(COV),--coverage) $< $(B)/libelegans.a $(LINK_FLAGS) $(LINK_LIBS) -o $@
 $(B)/exhaustive: $(B)/obj/tests/exhaustive.o $(B)/libelegans.a
-	$(CC) $^ $(LINK_FLAGS) $(LINK_LIBS) -o $@
+	$(call say,link,$@)
+	$(Q)$(CC) $^ $(LINK_FLAGS) $(LINK_LIBS) -o $@
 # a parser fed by clang's libFuzzer: CC=clang SAN=fuzzer-no-link,address,undefined
-$(B)/fuzz_%: fuzz/fuzz_%.c $(B)/libelegans.a Makefile
-	$(CC) $(BASE_CFLAGS) $(CFLAGS) -fsanitize=fuzzer $< $(B)/libelegans.a $(LINK_FLAGS) $(LINK_LIBS) -o $@
+$(B)/cli.a: $(filter-out %/main.o,$(CLI_OBJ))
+	@rm -f $@
+	$(call say,ar,$@)
+	$(Q)$(AR) rcs $@ $^
+$(B)/fuzz_%: fuzz/fuzz_%.c fuzz/fuzz.h $(B)/cli.a $(B)/libelegans.a Makefile
+	$(call say,link,$@)
+	$(Q)$(CC) $(BASE_CFLAGS) -Ifuzz $(CFLAGS) -fsanitize=fuzzer $< $(B)/cli.a $(B)/libelegans.a $(LINK_FLAGS) $(LINK_LIBS) -o $@
 -include $(B)/obj/tests/exhaustive.d $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d)
 
 clean:
@@ -183,7 +209,15 @@ BASH_TO := $(TO)/share/bash-completion/completions
 ZSH_TO  := $(TO)/share/zsh/site-functions
 FISH_TO := $(TO)/share/fish/vendor_completions.d
 MAN_TO  := $(TO)/share/man/man1
-install: lib $(B)/elegans
+# the program writes its own manual and completions: cross builds need RUN
+MANUAL := $(addprefix $(B)/manual/,elegans.1 elegans.bash elegans.zsh elegans.fish)
+$(B)/manual/elegans.1: $(B)/elegans
+	@mkdir -p $(@D)
+	$(RUN) $(B)/elegans help --man > $@
+$(B)/manual/elegans.%: $(B)/elegans
+	@mkdir -p $(@D)
+	$(RUN) $(B)/elegans completions $* > $@
+install: lib $(B)/elegans $(MANUAL)
 	install -d $(TO)/bin $(TO)/include/elegans $(TO)/lib/pkgconfig $(MAN_TO) $(BASH_TO) $(ZSH_TO) $(FISH_TO)
 	install -m 755 $(B)/elegans $(TO)/bin
 	install -m 644 include/elegans/*.h $(TO)/include/elegans
@@ -193,10 +227,10 @@ install: lib $(B)/elegans
 	$(if $(filter macos,$(OS)),install_name_tool -id $(PREFIX)/lib/$(SHARED) $(TO)/lib/$(SHARED))
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBRARIES@|$(LIBRARIES)|' \
 	    packaging/elegans.pc.in > $(TO)/lib/pkgconfig/elegans.pc
-	install -m 644 packaging/elegans.1 $(MAN_TO)
-	install -m 644 packaging/elegans.bash $(BASH_TO)/elegans
-	install -m 644 packaging/elegans.zsh $(ZSH_TO)/_elegans
-	install -m 644 packaging/elegans.fish $(FISH_TO)
+	install -m 644 $(B)/manual/elegans.1 $(MAN_TO)
+	install -m 644 $(B)/manual/elegans.bash $(BASH_TO)/elegans
+	install -m 644 $(B)/manual/elegans.zsh $(ZSH_TO)/_elegans
+	install -m 644 $(B)/manual/elegans.fish $(FISH_TO)
 uninstall:
 	rm -f $(TO)/bin/elegans $(MAN_TO)/elegans.1
 	rm -f $(BASH_TO)/elegans $(ZSH_TO)/_elegans $(FISH_TO)/elegans.fish
@@ -205,7 +239,7 @@ uninstall:
 
 # ---- the longer checks, each alone as `make check-<name>`; tools/check.sh says what each one proves;
 # first what is over soon and finds most, then the longest, two at a time
-CHECKS := format layers headers gcc asan penryn arm64 coverage tsan clang fuzz macos cache export installed browser
+CHECKS := format layers headers gcc asan penryn arm64 coverage tsan clang fuzz macos cache export agree installed browser malloc
 .PHONY: $(CHECKS:%=check-%)
 check-all:
 	@B="$(B)" MAKE="$(MAKE)" sh tools/check.sh $(CHECKS)

@@ -1,4 +1,4 @@
 /* The gate by hand with AVX2. */
-#include "kernels/simd_avx2.h"
+#include "kernels/simd/simd_avx2.h"
 
 #include "gate_loops_body.h"

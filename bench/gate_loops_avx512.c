@@ -1,4 +1,4 @@
 /* The gate by hand with AVX-512. */
-#include "kernels/simd_avx512.h"
+#include "kernels/simd/simd_avx512.h"
 
 #include "gate_loops_body.h"

@@ -1,6 +1,6 @@
 /* The gate for any vector width: included by gate_loops_<isa>.c after its simd header. */
 #include "gate_loops.h"
-#include "kernels/vmath.h"
+#include "kernels/rows/vmath.h"
 
 #define EACH(n) \
     UNROLL      \

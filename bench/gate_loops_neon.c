@@ -1,4 +1,4 @@
 /* The gate by hand with NEON. */
-#include "kernels/simd_neon.h"
+#include "kernels/simd/simd_neon.h"
 
 #include "gate_loops_body.h"

@@ -1,7 +1,7 @@
 /* Projections beside the clock: models that no efficiency was fitted to, predicted from their steps. */
 #include "compiled.h"
-#include "profile/burst.h"
-#include "profile/ceilings.h"
+#include "profile/measure/burst.h"
+#include "profile/measure/ceilings.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -122,9 +122,9 @@ static void print_efficiency(const eg_efficiency *e) {
     printf("\nefficiencies of the last round; ns, and times of what the ceiling takes\n");
     printf("%-10s %9s %9s %9s %9s %9s %9s %7s %5s\n", "", "call", "row", "product", "simple",
            "functions", "bytes", "error", "cases");
-    for (int i = 0; i < EG_KIND_COUNT; i++) {
-        const eg_kind_efficiency *k = &e->kind[i];
-        printf("%-10s %9.3g %9.3g %9.3g %9.3g %9.3g %9.3g %6.1f%% %5u\n", eg_kind_name((eg_kind)i),
+    for (int i = 0; i < EG_WORK_COUNT; i++) {
+        const eg_work_efficiency *k = &e->work[i];
+        printf("%-10s %9.3g %9.3g %9.3g %9.3g %9.3g %9.3g %6.1f%% %5u\n", eg_work_name((eg_work)i),
                k->call, k->row, k->product, k->simple, k->functions, k->bytes, 100 * k->error,
                k->cases);
     }

@@ -1,4 +1,4 @@
 /* Loops over vector functions with AVX2, eight floats a call. */
-#include "kernels/simd_avx2.h"
+#include "kernels/simd/simd_avx2.h"
 
 #include "math_loops_body.h"

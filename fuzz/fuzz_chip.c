@@ -1,16 +1,10 @@
 /* Feeds arbitrary bytes to each reader of a machine: a sysctl dump, /proc/cpuinfo, the chip table.
  * Whatever they say, nothing crashes and no absurd number of cores comes out. Start it with
  * tests/fixtures/chip as the corpus. */
+#include "fuzz.h"
 #include "chip/detect.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
-static void require(bool condition) {
-    if (!condition) abort();
-}
 
 static void check_kinds(const eg_chip *chip) {
     require(chip->kind_count <= EG_CORE_KINDS_MAX);
@@ -21,7 +15,7 @@ static void check_kinds(const eg_chip *chip) {
     }
 }
 
-static void feed_sysctl(FILE *file) {
+static void feed_sysctl(eg__text *file) {
     eg__sysctl_facts facts;
     eg_chip chip = {0};
     eg__sysctl_dump_read(file, &facts);
@@ -30,7 +24,7 @@ static void feed_sysctl(FILE *file) {
     require(chip.memory_bytes <= EG__MEMORY_LIMIT);
 }
 
-static void feed_cpuinfo(FILE *file) {
+static void feed_cpuinfo(eg__text *file) {
     eg__cpuinfo counts;
     eg_chip chip = {0};
     eg__cpuinfo_read(file, NULL, &chip, &counts);
@@ -49,12 +43,10 @@ static void feed_table(const uint8_t *bytes, size_t length) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
-    static void (*const readers[])(FILE *) = {feed_sysctl, feed_cpuinfo};
+    static void (*const readers[])(eg__text *) = {feed_sysctl, feed_cpuinfo};
     for (size_t i = 0; length && i < sizeof readers / sizeof *readers; i++) {
-        FILE *file = fmemopen((void *)(uintptr_t)bytes, length, "rb");
-        require(file != NULL);
-        readers[i](file);
-        fclose(file);
+        eg__text text = eg__text_of_bytes(bytes, length);
+        readers[i](&text);
     }
     feed_table(bytes, length);
     return 0;

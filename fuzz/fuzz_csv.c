@@ -1,16 +1,10 @@
 /* Tables of numbers from arbitrary bytes: what is read is written line by line and must be read as the
  * same numbers. */
-#include "formats/table.h"
+#include "fuzz.h"
+#include "formats/tables/table.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
-static void require(int condition) {
-    if (!condition) abort();
-}
 
 /* Without the names, which the writer of files quotes. */
 static char *write_rows(const eg_table *table, size_t *length) {

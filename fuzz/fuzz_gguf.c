@@ -1,15 +1,8 @@
 /* Feeds arbitrary bytes to the reader of .gguf: what opens can be read to the last byte, and a vocabulary that
  * it has can encode a text. */
-#include "formats/gguf.h"
+#include "fuzz.h"
+#include "formats/files/gguf.h"
 #include "text/text.h"
-
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
-static void require(int condition) {
-    if (!condition) abort();
-}
 
 static void read_tensors(const eg_gguf *file) {
     volatile unsigned sum = 0;

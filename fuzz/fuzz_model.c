@@ -1,18 +1,8 @@
 /* Models from arbitrary bytes: as a file, small numbers and all, and as an architecture alone. Any outcome but
  * a status or a model whose every tensor can be read is a crash. */
+#include "fuzz.h"
 #include "elegans/elegans.h"
-#include "formats/model_config.h"
-
-#include <stdlib.h>
-#include <stdio.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
-static void require(int condition) {
-    if (!condition) abort();
-}
+#include "formats/models/model_config.h"
 
 static void read_all(const eg_model *model) {
     eg_tensor tensor;
@@ -38,9 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     eg_model_destroy(model);
     model = NULL;
     char path[64];
-    const int file = memfd_create("model", 0);
-    require(file >= 0 && write(file, bytes, length) == (ssize_t)length);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    const int file = fuzz_file(bytes, length, path);
     status = eg_model_load(context, path, NULL, &model, &error);
     require(status ? error.message[0] && !model : model != NULL);
     if (model) read_all(model);

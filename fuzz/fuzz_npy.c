@@ -1,16 +1,9 @@
 /* Feeds arbitrary bytes to the decoders of .npy and .npz: any outcome but a status or a whole
  * tensor is a crash. Start it with tests/fixtures/npy as the corpus. */
+#include "fuzz.h"
 #include "elegans/tensor.h"
-#include "formats/npy.h"
-#include "formats/npz.h"
-
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
-static void require(int condition) {
-    if (!condition) abort();
-}
+#include "formats/files/npy.h"
+#include "formats/files/npz.h"
 
 /* A decoded tensor can be measured, and all of it can be read. */
 static void finish(eg__memory *memory, eg_status status, const eg_error *error, eg_tensor *tensor) {

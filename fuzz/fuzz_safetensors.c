@@ -1,13 +1,6 @@
 /* Feeds arbitrary bytes to the reader of .safetensors: what opens can be read to the last byte. */
-#include "formats/safetensors.h"
-
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
-static void require(int condition) {
-    if (!condition) abort();
-}
+#include "fuzz.h"
+#include "formats/files/safetensors.h"
 
 static void read_all(const eg_safetensors *file) {
     volatile unsigned sum = 0;

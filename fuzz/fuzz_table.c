@@ -1,17 +1,11 @@
 /* Tables of any kind from arbitrary bytes, as text with every option and as an archive, and dates: any
  * outcome but a status or a whole table is a crash. */
-#include "formats/npz.h"
-#include "formats/table.h"
+#include "fuzz.h"
+#include "formats/files/npz.h"
+#include "formats/tables/table.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
-static void require(int condition) {
-    if (!condition) abort();
-}
 
 /* Labels are in order, and every value of their column is the number of one. */
 static void check_column(const eg_table *table, uint64_t column) {
@@ -46,14 +40,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     require(eg__memory_create(&memory, &options, NULL) == EG_OK);
     eg_table table;
     eg_error error = {0};
-    for (int i = 0; i < 6; i++) {
-        const eg_table_options wanted = {i & 1, i / 2 == 1, i / 2 == 2};
+    for (int i = 0; i < 8; i++) {
+        const eg_table_options wanted = {.numbers_only = i & 1,
+                                         .short_header = i / 2 == 1,
+                                         .no_header = i / 2 == 2,
+                                         .decimal = i / 2 == 3 ? ',' : 0,
+                                         .dates = (eg_date_order)(i / 2 % 3),
+                                         .texts = i & 1 ? NULL : "1"};
         eg_status status = eg__table_from_text(memory, bytes, length, &wanted, &table, &error);
         finish(memory, status, &error, &table);
     }
     double seconds;
-    if (eg_date_parse((const char *)bytes, length, &seconds, &error) == EG_OK)
-        require(seconds > -62167305601.0 && seconds < 253402387201.0);
+    for (int i = 0; i < 3; i++)
+        if (eg_date_parse_as((const char *)bytes, length, (eg_date_order)i, &seconds, &error) ==
+            EG_OK)
+            require(seconds > -62167305601.0 && seconds < 253402387201.0);
     eg_npz *archive;
     if (eg__npz_open_bytes(memory, bytes, length, &archive, NULL) == EG_OK)
         finish(memory, eg__table_from_archive(memory, archive, NULL, &table, &error), &error,

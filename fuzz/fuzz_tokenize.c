@@ -1,16 +1,9 @@
 /* Encodes arbitrary bytes with real rules; where every byte has a token, decoding gives them back. The
  * vocabularies are those of the tests, and that of stories260K where $ELEGANS_DATA has it. */
+#include "fuzz.h"
 #include "text/text.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
-static void require(int condition) {
-    if (!condition) abort();
-}
 
 static const struct {
     const char *file;

@@ -1,13 +1,6 @@
 /* Feeds arbitrary bytes to the reader of tokenizer.json: what opens can encode anything, also itself. */
+#include "fuzz.h"
 #include "text/text.h"
-
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
-static void require(int condition) {
-    if (!condition) abort();
-}
 
 static void encode(const eg_tokenizer *t, const char *text, size_t length) {
     const eg_encode_options options = {1, 1};

@@ -1,21 +1,12 @@
 /* Transformers from arbitrary bytes: as .gguf, as a checkpoint of llama2.c, or as config.json with the weights
  * behind it (a zero byte between them). What opens is small compared to its file, every tensor can be read, and
  * it takes tokens. */
+#include "fuzz.h"
 #include "elegans/elegans.h"
-#include "formats/transformer.h"
+#include "formats/models/transformer.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
-static void require(int condition) {
-    if (!condition) abort();
-}
 
 /* ---- files */
 static char folder[64], config[96], weights[96];
@@ -40,24 +31,17 @@ static void make_folder(void) {
     atexit(remove_folder);
 }
 
-static void write_file(const char *path, const uint8_t *bytes, size_t length) {
-    FILE *file = fopen(path, "wb");
-    require(file && fwrite(bytes, 1, length, file) == length && fclose(file) == 0);
-}
-
 static eg_status open_bytes(eg_context *context, const uint8_t *bytes, size_t length,
                             eg_model **model, eg_error *error) {
     if (length && bytes[0] == '{') {
         const uint8_t *end = memchr(bytes, 0, length);
         const size_t first = end ? (size_t)(end - bytes) : length;
-        write_file(config, bytes, first);
-        write_file(weights, end ? end + 1 : bytes, end ? length - first - 1 : 0);
+        fuzz_write(config, bytes, first);
+        fuzz_write(weights, end ? end + 1 : bytes, end ? length - first - 1 : 0);
         return eg_model_open(context, folder, model, error);
     }
     char path[64];
-    const int file = memfd_create("model", 0);
-    require(file >= 0 && write(file, bytes, length) == (ssize_t)length);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    const int file = fuzz_file(bytes, length, path);
     const bool gguf = length >= 4 && memcmp(bytes, "GGUF", 4) == 0;
     eg_status status = gguf ? eg_model_open(context, path, model, error)
                             : eg__transformer_from_llama2c(context, path, model, error);

@@ -1,16 +1,13 @@
 /* Wirings from arbitrary bytes: as a spec and as JSON. What is accepted is built and looked at. */
-#include "formats/wiring_json.h"
+#include "fuzz.h"
+#include "formats/models/wiring_json.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void look(eg__wiring *wiring) {
     eg_wiring_statistics statistics;
-    if (eg_wiring_statistics_get(wiring, &statistics, NULL) == EG_OK &&
-        statistics.excitatory + statistics.inhibitory != statistics.synapses)
-        abort();
+    require(eg_wiring_statistics_get(wiring, &statistics, NULL) ||
+            statistics.excitatory + statistics.inhibitory == statistics.synapses);
     eg__wiring_destroy(wiring);
 }
 

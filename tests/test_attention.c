@@ -1,5 +1,5 @@
 /* Attention in graphs: compiled against the definition in double, threads, memory, mistakes, counts. */
-#include "graph/program.h"
+#include "graph/steps/program.h"
 #include "test.h"
 #include "test_compile.h"
 

@@ -12,6 +12,7 @@ TEST(base, status_texts) {
     CHECK(strcmp(eg_status_name((eg_status)-999), "EG_ERR_UNKNOWN") == 0, "unknown name");
     CHECK(strcmp(eg_status_text((eg_status)-999), "unknown status") == 0, "unknown text");
     CHECK(strcmp(eg_provenance_name(EG_SIMULATED), "simulated") == 0, "provenance");
+    CHECK(strcmp(eg_provenance_name(EG_TABLE), "table") == 0, "provenance of the chip table");
     char version[32];
     snprintf(version, sizeof version, "%d.%d.%d", EG_VERSION_MAJOR, EG_VERSION_MINOR,
              EG_VERSION_PATCH);

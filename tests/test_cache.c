@@ -3,7 +3,7 @@
 
 #include "elegans/elegans.h"
 #include "engine/context.h"
-#include "profile/cache.h"
+#include "profile/cache/cache.h"
 
 #include <math.h>
 

@@ -123,3 +123,12 @@ TEST(chip, core_names) {
     CHECK(strcmp(eg__vendor_name("AuthenticAMD"), "AMD") == 0, "AMD");
     CHECK(strcmp(eg__vendor_name("SiS SiS SiS"), "SiS SiS SiS") == 0, "another vendor");
 }
+
+TEST(chip, amx_of_apple_is_of_the_table) {
+    for (unsigned bit = 0; bit < 32; bit++) {
+        const eg_provenance want = 1u << bit == EG_CPU_APPLE_AMX            ? EG_TABLE
+                                   : eg_cpu_feature_name(1u << bit) != NULL ? EG_COUNTED
+                                                                            : EG_UNAVAILABLE;
+        CHECK(eg_cpu_feature_provenance(1u << bit) == want, "bit %u", bit);
+    }
+}

@@ -1,4 +1,4 @@
-/* Macs: levels of cores, guests, Rosetta, old systems, Intel; from recorded sysctl values. */
+/* Macs: levels of cores, guests, Rosetta, old systems, Intel; from values of sysctl, put together from published facts. */
 #include "test_chip.h"
 
 #define KB UINT64_C(1024)
@@ -14,6 +14,18 @@ TEST(chip, levels_of_macos) {
         unsigned l2_cores;
     } rows[] = {{"m2-max-macos", 0, "Performance", 8, 192, 128, 16384, 4},
                 {"m2-max-macos", 1, "Efficiency", 4, 128, 64, 4096, 4},
+                {"m2-macos", 0, "Performance", 4, 192, 128, 16384, 4},
+                {"m2-macos", 1, "Efficiency", 4, 128, 64, 4096, 4},
+                {"m2-pro-macos", 0, "Performance", 8, 192, 128, 16384, 4},
+                {"m2-pro-macos", 1, "Efficiency", 4, 128, 64, 4096, 4},
+                {"m2-ultra-macos", 0, "Performance", 16, 192, 128, 16384, 4},
+                {"m2-ultra-macos", 1, "Efficiency", 8, 128, 64, 4096, 4},
+                {"m3-macos", 0, "Performance", 4, 192, 128, 16384, 4},
+                {"m3-macos", 1, "Efficiency", 4, 128, 64, 4096, 4},
+                {"m3-pro-macos", 0, "Performance", 6, 192, 128, 16384, 6},
+                {"m3-pro-macos", 1, "Efficiency", 6, 128, 64, 4096, 6},
+                {"m3-ultra-macos", 0, "Performance", 24, 192, 128, 16384, 6},
+                {"m3-ultra-macos", 1, "Efficiency", 8, 128, 64, 4096, 4},
                 {"m4-macos", 0, "Performance", 4, 192, 128, 16384, 4},
                 {"m4-macos", 1, "Efficiency", 6, 128, 64, 4096, 6},
                 {"m5-max-macos", 0, "Super", 6, 192, 128, 16384, 6},

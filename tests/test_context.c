@@ -3,6 +3,8 @@
 #include "elegans/elegans.h"
 
 #include <math.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 AREA(context, "options, budget, tensors, conversions, every failing allocation")
 
@@ -208,5 +210,30 @@ TEST(context, conversions_and_files) {
     eg_tensor_release(context, &read);
     eg_tensor_release(context, &from);
     eg_tensor_release(context, &back);
+    eg_context_destroy(context);
+}
+
+/* A child has no threads of its parent's context: destroying it there waits for nobody. */
+TEST(context, destroyed_after_a_fork) {
+    if (test_emulated() || test_watches_threads()) {
+        test_skip("neither qemu nor a thread sanitizer can fork a process that has threads");
+        return;
+    }
+    const eg_context_options options = {.size = sizeof options, .threads = 4};
+    eg_context *context = create(&options);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(20); /* instead of for ever */
+        eg_context_destroy(context);
+        eg_context *own = NULL;
+        if (eg_context_create(&own, &options, NULL)) _exit(2);
+        const unsigned threads = eg_context_threads(own);
+        eg_context_destroy(own);
+        _exit(threads == 4 ? 0 : 3);
+    }
+    int status = -1;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+              WEXITSTATUS(status) == 0,
+          "the child ended with %d", status);
     eg_context_destroy(context);
 }

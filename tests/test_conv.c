@@ -1,5 +1,5 @@
 /* Convolutions in graphs: against loops, torch and the definition in double; threads, memory, mistakes. */
-#include "graph/program.h"
+#include "graph/steps/program.h"
 #include "test.h"
 #include "test_compile.h"
 

@@ -423,8 +423,8 @@ TEST(counts, stored) {
     eg_step_cost costs[2];
     size_t count = 0;
     CHECK_OK(eg_program_costs(program, costs, &count, &error), error);
-    CHECK(count == 2 && costs[0].kind == EG_KIND_GEMM && costs[0].product == 2 * 4 * 5 * 64 &&
-              costs[1].kind == EG_KIND_MOVE,
+    CHECK(count == 2 && costs[0].work == EG_WORK_GEMM && costs[0].product == 2 * 4 * 5 * 64 &&
+              costs[1].work == EG_WORK_MOVE,
           "%zu costs, a product of %g", count, costs[0].product);
     eg_program_release(program);
     eg_graph_destroy(g);

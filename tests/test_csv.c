@@ -1,7 +1,7 @@
 /* Tables of numbers: good and broken files, what is written is read back, memory that runs out. */
 #include "test_formats.h"
 #include "elegans/elegans.h"
-#include "formats/table.h"
+#include "formats/tables/table.h"
 
 #include <locale.h>
 #include <math.h>
@@ -48,7 +48,14 @@ TEST(csv, good_files) {
         {"7", 1, 1, NULL, {7}},
         {"1,2,\n", 1, 3, NULL, {1, 2, NAN}},
         {"1,2,", 1, 3, NULL, {1, 2, NAN}},
-        {"1\n\n3\n", 3, 1, NULL, {1, NAN, 3}},
+        {"1\n\n3\n", 3, 1, NULL, {1, NAN, 3}}, /* of one field, one that is missing */
+        {"\n1\n\n3\n\n\n", 3, 1, NULL, {1, NAN, 3}},
+        {"1\n3\n  \n \r\n\n ", 2, 1, NULL, {1, 3}},
+        {" \n1 \r\n3 ", 2, 1, NULL, {1, 3}},
+        {"\n\r\n  \na,b\n\n1,2\n   \n\r\n3,4\n \n\n", 2, 2, "a", {1, 2, 3, 4}},
+        {"a,b\r\n\r\n1,2\r\n \r\n3,4\r\n\r\n", 2, 2, "a", {1, 2, 3, 4}},
+        {"a;b\n1;2\n\n3;4\n  ", 2, 2, "a", {1, 2, 3, 4}},
+        {"1\t2\n\t\n3\t4\n", 3, 2, NULL, {1, 2, NAN, NAN, 3, 4}}, /* fields, though empty */
         {"1700000000.125\n", 1, 1, NULL, {1700000000.125}},
     };
     test_memory test;
@@ -78,7 +85,8 @@ TEST(csv, broken_files) {
         {"\xef\xbb\xbf", "no line at all"},
         {"1,2\n3\n", "line 2: 1 fields where 2 belong"},
         {"1,2\n3,4,5\n", "line 2: 3 fields where 2 belong"},
-        {"1,2\n\n3,4\n", "line 2: 1 fields where 2 belong"},
+        {"1,2\n3\n3,4\n", "line 2: 1 fields where 2 belong"},
+        {"1,2\n\n3\n", "line 3: 1 fields where 2 belong"},
         {"a,b\n1,x\n", "line 2, field 2 ('b'): 'x' is no number"},
         {"1,2\n3,4x\n", "line 2, field 2: '4x' is no number"},
         {"1;2\n1,5;2\n", "line 2, field 1: '1,5' is no number"},
@@ -104,6 +112,8 @@ TEST(csv, broken_files) {
     eg_error error = {0};
     CHECK_FAILS(eg__csv_decode(test.memory, "a\0b,c\n", 6, &t, &error), error, EG_ERR_FORMAT,
                 "line 1, field 1: a zero byte");
+    CHECK_FAILS(eg__csv_decode(test.memory, "1\n2\0", 4, &t, &error), error, EG_ERR_FORMAT,
+                "line 2, field 1");
     test_memory_close(&test);
 }
 
@@ -132,6 +142,17 @@ TEST(csv, columns_by_name_and_number) {
     CHECK_FAILS(eg_table_column(&t, "a", &at, &error), error, EG_ERR_NOT_FOUND,
                 "there are 2, the first is 1");
     CHECK_FAILS(eg_table_column(NULL, "a", &at, &error), error, EG_ERR_ARGUMENT, "no table");
+    eg__table_release(test.memory, &t);
+    /* more names than a message has room for */
+    CHECK_OK(decode(&test,
+                    "c10,c11,c12,c13,c14,c15,c16,c17,c18,c19,c20,c21,c22,c23,c24,c25,c26,c27,c28,"
+                    "c29\n0,1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7,8,9\n",
+                    &t, &error),
+             error);
+    CHECK_FAILS(
+        eg_table_column(&t, "zebra", &at, &error), error, EG_ERR_NOT_FOUND,
+        "no column 'zebra'; columns: c10, c11, c12, c13, c14, c15, c16, c17, c18, c19, c20, "
+        "c21, c22, c23, c24, c25, c26, c27, ...");
     eg__table_release(test.memory, &t);
     test_memory_close(&test);
 }

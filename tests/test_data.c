@@ -96,8 +96,98 @@ TEST(data, other_columns_are_no_inputs) {
     eg_data_info_get(data, &info);
     CHECK(info.dates && info.spans && !info.targets, "dates %d", info.dates);
     CHECK_TEXT(eg_data_input(data, 0), "3");
-    CHECK_TEXT(window_text(data, NULL, 0), "10 11|1 1||0 0");
+    CHECK_TEXT(window_text(data, NULL, 0), "10 11|1 1||");
     eg_data_destroy(data);
+    data_test_close(&test);
+}
+
+/* ---- names with everything in them */
+TEST(data, quoted_names) {
+    static const char *const names[] = {"a,b", "say \"hi\"", " blank ", "", "2", "x"};
+    static const struct {
+        const char *list;
+        const char *want; /* names, with bars; or a part of the message */
+        bool fails;
+    } cases[] = {
+        {"x", "x", false},
+        {"\"a,b\"", "a,b", false},
+        {"a,b", "a,b", false}, /* all of it is a name */
+        {"x,\"a,b\" , \"say \"\"hi\"\"\",\" blank \"", "x|a,b|say \"hi\"| blank ", false},
+        {"say \"hi\"", "say \"hi\"", false}, /* no quote at its beginning */
+        {"4", "4", false},                   /* has no name */
+        {"\"4\"", "no column has the name '4'", true},
+        {"2", "2", false}, /* the name, not the number */
+        {"\"x", "a quote does not end in '\"x'", true},
+        {"\"x\"y", "a quote does not end", true},
+        {"1-2", "a,b|say \"hi\"", false},
+    };
+    static const double values[] = {1, 2, 3, 4, 5, 6};
+    data_test test;
+    data_test_open(&test);
+    const eg_table table = table_of(1, 6, names, values);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const eg_data_options options = {.inputs = cases[i].list};
+        eg_data *data;
+        const eg_status status =
+            eg_data_create(test.context, 1, &table, &options, &data, &test.error);
+        CHECK((status != EG_OK) == cases[i].fails, "%s: %s", cases[i].list,
+              status ? test.error.message : "no failure");
+        if (status) {
+            CHECK(strstr(test.error.message, cases[i].want), "%s", test.error.message);
+            continue;
+        }
+        char text[200] = "";
+        for (size_t k = 0; eg_data_input(data, k); k++)
+            strcat(strcat(text, k ? "|" : ""), eg_data_input(data, k));
+        CHECK_TEXT(text, cases[i].want);
+        eg_data_destroy(data);
+    }
+    data_test_close(&test);
+}
+
+/* A data set can be made of the table; or the message has this part. */
+static void check_made(data_test *test, const eg_table *table, const eg_data_options *options,
+                       size_t row, const char *part) {
+    eg_data *data = NULL;
+    const eg_status status = eg_data_create(test->context, 1, table, options, &data, &test->error);
+    CHECK((status == EG_OK) == !part && (!part || strstr(test->error.message, part)), "row %zu: %s",
+          row, status ? test->error.message : "no failure");
+    eg_data_destroy(data);
+}
+
+/* A model keeps names: those that do not find their column again are refused. */
+TEST(data, names_that_are_not_their_own) {
+    static const char *const twice[] = {"a", "b", "a"}, *const number[] = {"a", "", "2"},
+                             *const fine[] = {"a", "", "3"};
+    static const struct {
+        const char *const *names;
+        const char *inputs, *part; /* NULL = fine */
+    } cases[] = {{twice, NULL, "columns 1 and 3 are both called 'a'"},
+                 {twice, "1,2", "rename one in the file, or use neither"}, /* 3 is left out */
+                 {twice, "2", NULL},
+                 {number, "1,2", NULL}, /* "2" is the third */
+                 {number, "1-2", "columns 2 and 3 are both called '2'"},
+                 {fine, "1-2", NULL}};
+    static const double values[] = {1, 2, 3};
+    char endless[257];
+    memset(endless, 'n', sizeof endless - 1);
+    endless[sizeof endless - 1] = 0;
+    const char *const long_names[] = {"a", endless, "c"};
+    data_test test;
+    data_test_open(&test);
+    const eg_table wide = table_of(1, 3, long_names, values);
+    eg_data *none;
+    CHECK_FAILS(eg_data_create(test.context, 1, &wide, &(eg_data_options){0}, &none, &test.error),
+                test.error, EG_ERR_ARGUMENT, "of column 2 is too long");
+    endless[255] = 0;
+    CHECK_OK(eg_data_create(test.context, 1, &wide, &(eg_data_options){0}, &none, &test.error),
+             test.error);
+    eg_data_destroy(none);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const eg_table table = table_of(1, 3, cases[i].names, values);
+        const eg_data_options options = {.inputs = cases[i].inputs};
+        check_made(&test, &table, &options, i, cases[i].part);
+    }
     data_test_close(&test);
 }
 
@@ -141,6 +231,13 @@ TEST(data, missing_inputs) {
         CHECK_TEXT(window_text(data, &units, 0), rows[i].standard);
         eg_data_destroy(data);
     }
+    /* a mean alone says what is missing, and changes nothing else */
+    options.missing = EG_MISSING_MEAN;
+    CHECK_OK(eg_data_create(test.context, 1, &table, &options, &data, &test.error), test.error);
+    static const float own[] = {70, 80};
+    CHECK_TEXT(window_text(data, &(eg_units){.input_mean = own}, 0),
+               "70 1 2 80 4 5 70 7 6 9|1.5 1 2 4 1|1 2 3 4 0|1 1 1 1 0");
+    eg_data_destroy(data);
     CHECK(!eg_missing_name((eg_missing)5) &&
               strcmp(eg_missing_name(EG_MISSING_ERROR), "error") == 0,
           "names");
@@ -156,8 +253,8 @@ TEST(data, previous_is_of_the_same_recording) {
     const eg_data_options options = {.missing = EG_MISSING_PREVIOUS};
     eg_data *data;
     CHECK_OK(eg_data_create(test.context, 1, &table, &options, &data, &test.error), test.error);
-    CHECK_TEXT(window_text(data, NULL, 0), "1 3 3|1 1 1||0 0 0");
-    CHECK_TEXT(window_text(data, NULL, 1), "3.75 3.75 8|1 1 1||0 0 0"); /* the mean of 1 3 3 8 */
+    CHECK_TEXT(window_text(data, NULL, 0), "1 3 3|1 1 1||");
+    CHECK_TEXT(window_text(data, NULL, 1), "3.75 3.75 8|1 1 1||"); /* the mean of 1 3 3 8 */
     eg_data_destroy(data);
     data_test_close(&test);
 }
@@ -169,33 +266,43 @@ TEST(data, spans) {
         eg_data_options options;
         const char *want;
         int spans;
+        float span; /* the usual one */
     } rows[] = {
-        {{1, 2, 2, 3, 3, 4, 4, 0}, {.spans = "s"}, "1 2 3 4|2 3 4 0||0 0 0 0", 1},
+        {{1, 2, 2, 3, 3, 4, 4, 0}, {.spans = "s"}, "1 2 3 4|2 3 4 0||", 1, 3},
+        /* what a model learned goes before the median, but not before a column that says it */
+        {{1, 2, 2, 3, 3, 4, 4, 0}, {.spans = "s", .first_span = 9}, "1 2 3 4|2 3 4 0||", 1, 3},
+        {{1, 5, 2, 5, 3, 9, 4, 11}, {.time = "s", .first_span = 9}, "1 2 3 4|9 0 4 2||", 1, 9},
+        {{1, 5, 2, 5, 3, 9, 4, 11}, {.time = "s", .first_span = -1}, "1 2 3 4|0 0 4 2||", 1, 0},
         {{1, 2, NAN, 3, 3, 4, 4, 0},
          {.spans = "s", .missing = EG_MISSING_DROP},
-         "1 3 4|2 7 0||0 0 0",
-         1},
+         "1 3 4|2 7 0||",
+         1,
+         4.5f},
         {{NAN, 2, 2, 3, 3, 4, 4, 0},
          {.spans = "s", .missing = EG_MISSING_DROP},
-         "2 3 4|5 4 0||0 0 0",
-         1},
-        {{1, 5, 2, 5, 3, 9, 4, 11}, {.time = "s"}, "1 2 3 4|3 0 4 2||0 0 0 0", 1},
-        {{1, 5, 2, 5, 3, 5, 4, 5}, {.time = "s"}, "1 2 3 4|1 0 0 0||0 0 0 0", 1},
+         "2 3 4|5 4 0||",
+         1,
+         4.5f},
+        {{1, 5, 2, 5, 3, 9, 4, 11}, {.time = "s"}, "1 2 3 4|3 0 4 2||", 1, 3},
+        {{1, 5, 2, 5, 3, 5, 4, 5}, {.time = "s"}, "1 2 3 4|1 0 0 0||", 1, 1},
         /* a row that is left out needs no time */
         {{1, 5, NAN, NAN, 3, 9, 4, 11},
          {.time = "s", .missing = EG_MISSING_DROP},
-         "1 3 4|3 4 2||0 0 0",
-         1},
+         "1 3 4|3 4 2||",
+         1,
+         3},
         /* without times, rows are 1 apart, and so are those that are left out */
         {{1, 0, NAN, 0, 3, 0, 4, 0},
          {.inputs = "a", .missing = EG_MISSING_DROP},
-         "1 3 4|1 2 1||0 0 0",
+         "1 3 4|1 2 1||",
+         1,
          1},
         {{NAN, 0, 2, 0, 3, 0, NAN, 0},
          {.inputs = "a", .missing = EG_MISSING_DROP},
-         "2 3|1 1||0 0",
-         0},
-        {{1, 0, 2, 0, 3, 0, 4, 0}, {.inputs = "a"}, "1 2 3 4|1 1 1 1||0 0 0 0", 0},
+         "2 3|1 1||",
+         0,
+         1},
+        {{1, 0, 2, 0, 3, 0, 4, 0}, {.inputs = "a"}, "1 2 3 4|1 1 1 1||", 0, 1},
     };
     static const char *const names[] = {"a", "s"};
     data_test test;
@@ -208,6 +315,8 @@ TEST(data, spans) {
                  test.error);
         eg_data_info_get(data, &info);
         CHECK(info.spans == rows[i].spans, "row %zu: spans %d", i, info.spans);
+        CHECK(info.span == rows[i].span, "row %zu: %g passes before the first", i,
+              (double)info.span);
         CHECK_TEXT(window_text(data, NULL, 0), rows[i].want);
         eg_data_destroy(data);
     }
@@ -328,6 +437,31 @@ TEST(data, classes) {
         CHECK_FAILS(eg_data_units(data, 1, mean, scale, mean, scale, NULL, &test.error), test.error,
                     EG_ERR_ARGUMENT, "classes have no units");
         eg_data_destroy(data);
+    }
+    data_test_close(&test);
+}
+
+/* A column that would be an input, were its commas known to be decimal ones, is named; texts are none. */
+TEST(data, columns_of_decimal_commas) {
+    static const char *const names[] = {"a", "b"}, *const commas[] = {"1,5", "2", "2,25"},
+                             *const texts[] = {"1,5", "2,5", "none"};
+    static const double values[] = {1, 0, 2, 1, 3, 2};
+    static const struct {
+        eg_column kinds[2];
+        eg_data_options options;
+        const char *part; /* NULL = fine */
+    } rows[] = {{{{0}, {EG_COLUMN_LABEL, 3, commas}},
+                 {0},
+                 "inputs: column 'b' has labels, such as '1,5'; decimal commas need --decimal ,"},
+                {{{0}, {EG_COLUMN_LABEL, 3, texts}}, {0}, NULL},
+                {{{0}, {EG_COLUMN_LABEL, 3, commas}}, {.inputs = "a"}, NULL},
+                {{{0}, {EG_COLUMN_LABEL, 3, commas}}, {.targets = "b", .classes = 1}, NULL}};
+    data_test test;
+    data_test_open(&test);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        eg_table table = table_of(3, 2, names, values);
+        table.kinds = rows[i].kinds;
+        check_made(&test, &table, &rows[i].options, i, rows[i].part);
     }
     data_test_close(&test);
 }

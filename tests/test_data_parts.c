@@ -152,7 +152,7 @@ TEST(data_parts, parts_of_parts) {
     CHECK_TEXT(starts_text(last), "8+2"); /* the end of what the part has, not of the recording */
     eg_data_info_get(last, &info);
     CHECK(info.rows == 20 && info.recordings == 1 && info.windows == 1, "%d rows", (int)info.rows);
-    CHECK_TEXT(window_text(last, NULL, 0), "8 9|1 1||0 0");
+    CHECK_TEXT(window_text(last, NULL, 0), "8 9|1 1||");
     eg_data *const all[] = {first, data, last, inner, second};
     for (int i = 0; i < 5; i++) eg_data_destroy(all[i]);
     eg_data_destroy(NULL);
@@ -172,7 +172,6 @@ TEST(data_parts, refused_splits) {
         {{EG_SPLIT_AT, 0, 3, 0}, "no column of times"},
         {{EG_SPLIT_RECORDINGS, 0.5, 0, 0},
          "the first part would be empty: 2 windows, split by 'recordings'"},
-        {{EG_SPLIT_TIME, 0.1, 0, 0}, "the second part would be empty: 2 windows, split by 'time'"},
         {{EG_SPLIT_TIME, 0.9, 0, 0}, "the first part would be empty"},
     };
     data_test test;
@@ -257,8 +256,160 @@ TEST(data_parts, units) {
     CHECK_OK(eg_data_create(test.context, 1, &nothing, &options, &data, &test.error), test.error);
     CHECK_OK(eg_data_units(data, 1, mean, scale, NULL, NULL, &time, &test.error), test.error);
     CHECK(mean[0] == 2 && scale[0] == 1 && mean[1] == 0 && scale[1] == 1 && time == 1, "nothing");
-    CHECK_TEXT(window_text(data, NULL, 0), "1 0 3 0|1 1||0 0");
+    CHECK_TEXT(window_text(data, NULL, 0), "1 0 3 0|1 1||");
     eg_data_destroy(data);
+    data_test_close(&test);
+}
+
+/* ---- a part that is shorter than a window */
+TEST(data_parts, parts_without_room_for_a_window) {
+    static const struct {
+        uint64_t rows, steps, window, stride;
+        double fraction;
+        const char *first, *second; /* NULL = it fails */
+    } cases[] = {
+        {300, 0, 64, 32, 0.1, "0+64 32+64 64+64 96+64 128+64 160+64 192+64", "270+30"},
+        {100, 0, 64, 32, 0.1, "0+64", "90+10"},
+        {80, 0, 64, 32, 0.25, "0+60", "60+20"}, /* none into either part */
+        {100, 50, 20, 10, 0.2, "0+20 10+20 20+20 50+20 60+20 70+20", "40+10 90+10"},
+        {64, 0, 0, 0, 0.25, "0+48", "48+16"}, /* one recording, which is one window */
+        {1, 0, 0, 0, 0.5, NULL, NULL},
+    };
+    data_test test;
+    data_test_open(&test);
+    double values[600];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const eg_table table = counting(values, cases[i].rows, cases[i].steps);
+        const eg_data_options options = {.window = cases[i].window, .stride = cases[i].stride};
+        const eg_split split = {.kind = cases[i].steps ? EG_SPLIT_TIME : EG_SPLIT_AUTO,
+                                .fraction = cases[i].fraction};
+        eg_data *whole, *first, *second;
+        CHECK_OK(eg_data_create(test.context, 1, &table, &options, &whole, &test.error),
+                 test.error);
+        const eg_status status = eg_data_split(whole, &split, &first, &second, &test.error);
+        CHECK((status == EG_OK) == (cases[i].first != NULL), "case %zu: %s", i,
+              status ? test.error.message : "no failure");
+        if (!status) {
+            CHECK_TEXT(starts_text(first), cases[i].first);
+            CHECK_TEXT(starts_text(second), cases[i].second);
+        }
+        eg_data_destroy(whole);
+        eg_data_destroy(first);
+        eg_data_destroy(second);
+    }
+    data_test_close(&test);
+}
+
+/* The same of a part: rows of the other one are not taken. */
+TEST(data_parts, shorter_windows_of_a_part) {
+    double values[200];
+    const eg_table table = counting(values, 100, 0);
+    const eg_data_options options = {.window = 20, .stride = 10};
+    const eg_split half = {.kind = EG_SPLIT_TIME, .fraction = 0.5},
+                   some = {.kind = EG_SPLIT_TIME, .fraction = 0.1};
+    data_test test;
+    eg_data *parts[7];
+    data_test_open(&test);
+    CHECK_OK(eg_data_create(test.context, 1, &table, &options, &parts[0], &test.error), test.error);
+    CHECK_OK(eg_data_split(parts[0], &half, &parts[1], &parts[2], &test.error), test.error);
+    CHECK_OK(eg_data_split(parts[1], &some, &parts[3], &parts[4], &test.error), test.error);
+    CHECK_TEXT(starts_text(parts[3]), "0+20 10+20 20+20");
+    CHECK_TEXT(starts_text(parts[4]), "45+5");
+    CHECK_OK(eg_data_split(parts[2], &some, &parts[5], &parts[6], &test.error), test.error);
+    CHECK_TEXT(starts_text(parts[5]), "50+20 60+20 70+20");
+    CHECK_TEXT(starts_text(parts[6]), "95+5");
+    for (int i = 0; i < 7; i++) eg_data_destroy(parts[i]);
+    data_test_close(&test);
+}
+
+/* ---- what is missing is counted in the part that lacks it, each row once */
+TEST(data_parts, missing_values_of_a_part) {
+    enum { ROWS = 12 };
+    static const char *const names[] = {"a", "b", "y", "k"};
+    static const struct {
+        eg_missing missing;
+        int last;
+        uint64_t counts[2][5]; /* covered, missing, dropped, missing targets, rows without; twice */
+    } cases[] = {
+        /* windows of 4, stride 2, split in the middle by time: rows 0..5 and 6..11 */
+        {EG_MISSING_MEAN, 0, {{6, 2, 0, 3, 1}, {6, 1, 0, 2, 0}}},
+        {EG_MISSING_MEAN, 1, {{6, 2, 0, 2, 1}, {6, 1, 0, 1, 0}}},
+        /* rows 0 1 3 4 and 7 8 9 10: what was left out belongs to the row after it, or to the last */
+        {EG_MISSING_DROP, 0, {{4, 2, 1, 3, 1}, {4, 1, 1, 2, 0}}},
+    };
+    double values[ROWS][4];
+    for (int i = 0; i < ROWS; i++) {
+        const double row[4] = {i, 1, i % 2, i < 6 ? 0 : 1};
+        memcpy(values[i], row, sizeof row);
+    }
+    values[2][0] = values[2][1] = NAN;                /* two inputs of one row */
+    values[11][1] = NAN;                              /* one of the last */
+    values[1][2] = values[3][2] = values[3][3] = NAN; /* a target, and both of a row */
+    values[7][3] = values[9][2] = NAN;
+    data_test test;
+    data_test_open(&test);
+    const eg_table table = table_of(ROWS, 4, names, &values[0][0]);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const eg_data_options options = {.inputs = "a,b",
+                                         .targets = "y,k",
+                                         .missing = cases[i].missing,
+                                         .last = cases[i].last,
+                                         .window = 4,
+                                         .stride = 2};
+        const eg_split split = {.kind = EG_SPLIT_TIME, .fraction = 0.5};
+        eg_data *whole, *parts[2];
+        CHECK_OK(eg_data_create(test.context, 1, &table, &options, &whole, &test.error),
+                 test.error);
+        CHECK_OK(eg_data_split(whole, &split, &parts[0], &parts[1], &test.error), test.error);
+        for (int k = 0; k < 2; k++) {
+            eg_data_info d;
+            eg_data_info_get(parts[k], &d);
+            const uint64_t got[] = {d.covered, d.missing, d.dropped, d.missing_targets,
+                                    d.without_target};
+            for (int n = 0; n < 5; n++)
+                CHECK(got[n] == cases[i].counts[k][n], "case %zu, part %d, count %d: %d, not %d", i,
+                      k, n, (int)got[n], (int)cases[i].counts[k][n]);
+            eg_data_destroy(parts[k]);
+        }
+        eg_data_destroy(whole);
+    }
+    data_test_close(&test);
+}
+
+/* Classes and values of targets, of a part alone. */
+TEST(data_parts, targets_of_a_part) {
+    static const char *const names[] = {"a", "y", "k"};
+    static const double values[] = {0, 1, 0, 1, 0, 0, 2, 1, 0, 3, NAN, 1, 4, 3, 1, 5, -2, 1};
+    data_test test;
+    data_test_open(&test);
+    const eg_table table = table_of(6, 3, names, values);
+    const eg_split split = {.kind = EG_SPLIT_TIME, .fraction = 0.5};
+    eg_data *whole, *first, *second;
+    eg_data_options options = {.inputs = "a", .targets = "y", .window = 2, .stride = 1};
+    CHECK_OK(eg_data_create(test.context, 1, &table, &options, &whole, &test.error), test.error);
+    CHECK_OK(eg_data_split(whole, &split, &first, &second, &test.error), test.error);
+    eg_target_info t;
+    eg_data_target_info(first, 0, &t);
+    CHECK(t.rows == 3 && t.zeros == 1 && t.ones == 2 && t.least == 0 && t.most == 1, "first: %d",
+          (int)t.rows);
+    eg_data_target_info(second, 0, &t);
+    CHECK(t.rows == 2 && !t.zeros && !t.ones && t.least == -2 && t.most == 3, "second: %d",
+          (int)t.rows);
+    eg_data_target_info(second, 1, &t);
+    CHECK(!t.rows && !eg_data_class_rows(second, 0), "a target that is not there");
+    eg_data_destroy(whole);
+    eg_data_destroy(first);
+    eg_data_destroy(second);
+    options.targets = "k";
+    options.classes = 1;
+    CHECK_OK(eg_data_create(test.context, 1, &table, &options, &whole, &test.error), test.error);
+    CHECK_OK(eg_data_split(whole, &split, &first, &second, &test.error), test.error);
+    CHECK(eg_data_class_rows(whole, 0) == 3 && eg_data_class_rows(whole, 1) == 3, "whole");
+    CHECK(eg_data_class_rows(first, 0) == 3 && !eg_data_class_rows(first, 1), "first");
+    CHECK(!eg_data_class_rows(second, 0) && eg_data_class_rows(second, 1) == 3, "second");
+    eg_data_destroy(whole);
+    eg_data_destroy(first);
+    eg_data_destroy(second);
     data_test_close(&test);
 }
 
@@ -399,8 +550,10 @@ static void check_data(data_test *test, const eg_data *data, uint64_t *state) {
         eg_data_info a, b;
         eg_data_info_get(first, &a);
         eg_data_info_get(second, &b);
-        CHECK(a.windows && b.windows && a.windows + b.windows <= info.windows, "parts of %d: %d %d",
+        CHECK(a.windows && b.windows && a.covered && b.covered, "parts of %d: %d %d",
               (int)info.windows, (int)a.windows, (int)b.windows);
+        CHECK(split.kind == EG_SPLIT_WINDOWS || a.covered + b.covered <= info.rows,
+              "%d and %d rows of %d", (int)a.covered, (int)b.covered, (int)info.rows);
         eg_data_destroy(first);
         eg_data_destroy(second);
     }

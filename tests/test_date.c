@@ -141,3 +141,51 @@ TEST(date, what_is_no_date) {
     CHECK_FAILS(eg_date_parse(NULL, 3, &out, &error), error, EG_ERR_ARGUMENT, "no text");
     CHECK_FAILS(eg_date_parse("2015-02-04", 10, NULL, &error), error, EG_ERR_ARGUMENT, "no place");
 }
+
+TEST(date, other_orders) {
+    static const struct {
+        const char *text;
+        eg_date_order order;
+        double seconds;
+        const char *fault; /* NULL = fine */
+    } rows[] = {
+        {"2/4/2015", EG_DATES_MDY, 1423008000, NULL},
+        {"02/04/2015 17:51", EG_DATES_MDY, 1423072260, NULL},
+        {"2/4/2015 5:51 PM", EG_DATES_MDY, 1423072260, NULL},
+        {"2/4/2015 5:51:00pm", EG_DATES_MDY, 1423072260, NULL},
+        {"2/4/2015 12:00 AM", EG_DATES_MDY, 1423008000, NULL},
+        {"2/4/2015 12:00 PM", EG_DATES_MDY, 1423051200, NULL},
+        {"02-04-2015", EG_DATES_MDY, 1423008000, NULL},
+        {"4/2/2015", EG_DATES_DMY, 1423008000, NULL},
+        {"04.02.2015 7:51:00.5", EG_DATES_DMY, 1423036260.5, NULL},
+        {"2015-02-04 17:51", EG_DATES_MDY, 1423072260, NULL}, /* which nobody can mistake */
+        {"2015-02-04", EG_DATES_DMY, 1423008000, NULL},
+        {"29/2/2016", EG_DATES_DMY, 1456704000, NULL},
+        {"2/4/2015", EG_DATES_ISO, 0, "it begins as no 2015-02-04"},
+        {"13/1/2015", EG_DATES_MDY, 0, "no such month: is the day first, or the month?"},
+        {"1/13/2015", EG_DATES_DMY, 0, "no such month"},
+        {"29/2/2015", EG_DATES_DMY, 0, "no such day"},
+        {"2/4/15", EG_DATES_MDY, 0, "no 2/4/2015"},
+        {"2/4-2015", EG_DATES_MDY, 0, "no 2/4/2015"},
+        {"2/4/2015 13:00 PM", EG_DATES_MDY, 0, "no such hour before AM or PM"},
+        {"2/4/2015 0:30 AM", EG_DATES_MDY, 0, "no such hour before AM or PM"},
+        {"2/4/2015 5:51 PMs", EG_DATES_MDY, 0, "more text"},
+        {"2/4/2015 5:51 PX", EG_DATES_MDY, 0, "more text"},
+        {"2/4/2015 5:51 A", EG_DATES_MDY, 0, "more text"},
+        {"", EG_DATES_MDY, 0, "no day or month"},
+        {"2/4/2015", (eg_date_order)3, 0, "unknown order 3"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double seconds = -1;
+        eg_error error = {0};
+        const size_t length = strlen(rows[i].text);
+        char *bytes = test_alloc(length);
+        memcpy(bytes, rows[i].text, length);
+        const eg_status status = eg_date_parse_as(bytes, length, rows[i].order, &seconds, &error);
+        free(bytes);
+        CHECK((status == EG_OK) == !rows[i].fault, "'%s': %s", rows[i].text,
+              status ? error.message : "no fault");
+        if (status) CHECK(strstr(error.message, rows[i].fault), "%s", error.message);
+        else CHECK(seconds == rows[i].seconds, "'%s': %.17g", rows[i].text, seconds);
+    }
+}

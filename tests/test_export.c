@@ -287,6 +287,8 @@ TEST(export, models) {
                                         "cfc:9,in=3,mode=pure,backbone=0,proj=2",
                                         "cfc:9,in=3,mode=no_gate,mixed=1,activation=gelu",
                                         "cfc:autoncp:20:4,in=5",
+                                        "cfc:autoncp:20:4,in=5,backbone=16+8,activation=silu",
+                                        "cfc:random:4,in=9,sparsity=0.9,backbone=8,mode=pure",
                                         "ltc:autoncp:20:4,in=5",
                                         "ltc:6,in=3,mixed=1,unfolds=2,output_map=none",
                                         "cfc:8,in=3/ltc:5"};

@@ -107,6 +107,7 @@ TEST(export_small, products) {
 /* ---- whole models, fifty steps of a stream */
 static const char *const specs[] = {
     "cfc:autoncp:20:4,in=5,seed=1",
+    "cfc:autoncp:20:4,in=5,backbone=16x2,seed=1",
     "cfc:9,in=3,backbone=16x2,proj=2/cfc:7",
     "ltc:autoncp:12:2,in=3,seed=2",
     "cfc:6,in=3,mixed=1",

@@ -1,12 +1,13 @@
 /* Reading what is not a file, and writing that leaves the old file or the new one. */
 #include "test_formats.h"
 
-#include "formats/file.h"
+#include "formats/files/file.h"
 
 #include <dirent.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 AREA(files, "whole or not at all: sizes, kinds, links, full disks, leftovers")
@@ -287,7 +288,8 @@ TEST(files, abort_and_two_writers) {
     eg__writer first, second;
     CHECK_OK(eg__writer_begin(&first, path, &error), error);
     CHECK_OK(eg__writer_begin(&second, path, &error), error);
-    CHECK(strcmp(first.temporary, second.temporary) != 0, "both write '%s'", first.temporary);
+    CHECK(strcmp(first.file.temporary, second.file.temporary) != 0, "both write '%s'",
+          first.file.temporary);
     CHECK_OK(eg__writer_append(&first, "first", 5, &error), error);
     CHECK_OK(eg__writer_append(&second, "second", 6, &error), error);
     check_text(path, "old");
@@ -308,4 +310,98 @@ TEST(files, a_folder_that_appears_is_not_replaced) {
     CHECK(!mkdir(path, 0777), "mkdir");
     CHECK_FAILS(eg__writer_commit(&writer, &error), error, EG_ERR_FILE, "cannot replace");
     CHECK(count_files(folder) == 1, "%d files", count_files(folder));
+}
+
+/* ---- what killed processes leave */
+static bool is_there(const char *folder, const char *name) {
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
+TEST(files, leftovers) {
+    eg_error error;
+    char folder[256], path[400], own[200];
+    snprintf(folder, sizeof folder, "%s", test_folder());
+    snprintf(path, sizeof path, "%s/it", folder);
+    /* a process that is gone, and its number with it */
+    const pid_t dead = fork();
+    if (dead == 0) _exit(0);
+    waitpid(dead, NULL, 0);
+    eg_file_output file;
+    CHECK_OK(eg_file_begin(path, &file, &error), error);
+    snprintf(own, sizeof own, "%s", strrchr(file.temporary, '/') + 1);
+    unsigned host = 0;
+    CHECK(sscanf(own, ".elegans-%8x-", &host) == 1, "'%s'", own);
+    enum { NAMES = 10 };
+    char names[NAMES][64];
+    snprintf(names[0], 64, ".elegans-%08x-%ld-0", host, (long)dead);
+    snprintf(names[1], 64, ".elegans-%08x-%ld-999", host, (long)dead);
+    snprintf(names[2], 64, ".elegans-%08x-%ld-7", host, (long)getpid());
+    snprintf(names[3], 64, ".elegans-%08x-%ld-0", host ^ 1, (long)dead);
+    snprintf(names[4], 64, ".elegans-%08x-%ld-0.txt", host, (long)dead);
+    snprintf(names[5], 64, "elegans-%08x-%ld-0", host, (long)dead);
+    snprintf(names[6], 64, ".elegans-%08x-0-0", host);
+    snprintf(names[7], 64, ".elegans-%08x--1-0", host);
+    snprintf(names[8], 64, ".elegans-%08x--%ld-0", host, (long)dead);
+    snprintf(names[9], 64, ".elegans-%08x-%ld-5", host, (long)dead); /* a link */
+    for (int i = 0; i < NAMES; i++) {
+        char name[1024];
+        snprintf(name, sizeof name, "%s/%s", folder, names[i]);
+        if (i == 9) {
+            CHECK(symlink("/dev/null", name) == 0, "cannot make '%s'", name);
+            continue;
+        }
+        FILE *left = fopen(name, "w");
+        CHECK(left != NULL, "cannot make '%s'", name);
+        if (left) fclose(left);
+    }
+    eg_file_output second;
+    CHECK_OK(eg_file_begin(path, &second, &error), error);
+    for (int i = 0; i < NAMES; i++)
+        CHECK(is_there(folder, names[i]) == (i > 1), "'%s' is %s", names[i],
+              i > 1 ? "gone" : "still there");
+    CHECK(is_there(folder, own), "one that is being written is gone");
+    eg_file_abort(&second);
+    CHECK(write(file.descriptor, "new", 3) == 3, "not written");
+    CHECK_OK(eg_file_commit(&file, &error), error);
+    CHECK(is_there(folder, "it") && !is_there(folder, own), "not in its place");
+    CHECK_FAILS(eg_file_commit(&file, &error), error, EG_ERR_ARGUMENT, "begun");
+    CHECK_FAILS(eg_file_begin(folder, &file, &error), error, EG_ERR_FILE, "folder");
+    CHECK_FAILS(eg_file_begin(NULL, &file, &error), error, EG_ERR_ARGUMENT, "no path");
+}
+
+/* ---- mapped bytes that may be written to, and pages that are given back */
+TEST(files, forgotten_pages) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = 5 * page;
+    eg_error error;
+    eg__memory *memory;
+    eg__mapping mapping;
+    char path[400];
+    snprintf(path, sizeof path, "%s/pages", test_folder());
+    unsigned char *bytes = test_alloc(size);
+    for (size_t i = 0; i < size; i++) bytes[i] = (unsigned char)(i % 251);
+    test_file_write(path, bytes, size);
+    CHECK_OK(eg__memory_create(&memory, NULL, &error), error);
+    CHECK_OK(eg__mapping_open(&mapping, memory, path, true, &error), error);
+    CHECK(mapping.mapped && eg__mapping_own(&mapping), "not mapped, or not ours");
+    unsigned char *at = mapping.mapped;
+    for (size_t i = 0; i < size; i++) at[i] = 255;
+    eg__mapping_forget(&mapping, at + size - 1, 2); /* not all of it is mapped */
+    eg__mapping_forget(&mapping, bytes, size);
+    /* from within the second page to within the fourth: only the third lies wholly among them */
+    eg__mapping_forget(&mapping, at + page + 1, 2 * page + page / 2);
+    for (size_t i = 0; i < size; i++) {
+        if (at[i] == 255 || (i / page == 2 && at[i] == bytes[i]))
+            continue; /* not all systems forget */
+        CHECK(false, "byte %zu of page %zu is %d", i % page, i / page, at[i]);
+        break;
+    }
+    eg__mapping_close(&mapping, memory);
+    size_t left;
+    unsigned char *after = test_file(path, &left);
+    CHECK(left == size && memcmp(after, bytes, size) == 0, "the file has changed");
+    free(after);
+    free(bytes);
+    eg__memory_destroy(memory);
 }

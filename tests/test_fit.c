@@ -1,5 +1,6 @@
 /* Whole trainings: schedules, validation, early stopping, memory, faults that name their source. */
 #include "test.h"
+#include "engine/context.h"
 #include "fit_data.h"
 
 #include <math.h>
@@ -149,6 +150,59 @@ TEST(fit, same_bits_on_any_threads) {
 }
 
 /* ---- memory */
+/* What cannot fit is refused before it is taken: by the parameters alone at once, and with the batch as soon as
+ * the programs are planned. `memory` is the training's limit, `budget` the context's. */
+TEST(fit, refused_before_it_is_taken) {
+    static const struct {
+        const char *spec;
+        uint64_t memory, budget;
+        const char *part;
+    } rows[] = {
+        {"cfc:2000,in=2,proj=1", 8 << 20, 0, "takes at least 30"},
+        {"cfc:2000,in=2,proj=1", 8 << 20, 0, "more than the 8388608 allowed: ask for a smaller"},
+        {"cfc:2000,in=2,proj=1", 0, 32 << 20, "that may still be used here: ask for a smaller"},
+        {"cfc:2000,in=2,proj=1", 32 << 20, 0, "a batch of 8 takes "},
+        {"cfc:2000,in=2,proj=1", 0, 40 << 20, "a batch of 8 takes "},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fit_data d;
+        eg_error error;
+        eg_memory_figures before, after;
+        const eg_context_options options = {.threads = 1, .memory_budget = rows[i].budget};
+        const eg_fit_options how = {.epochs = 1, .batch = 8, .memory = rows[i].memory};
+        CHECK_OK(fit_data_open(&d, &options, rows[i].spec, false, &error), error);
+        eg__memory_peak_reset(eg__context_memory(d.context));
+        CHECK_OK(eg_memory_query(d.context, EG_TAG_COUNT, &before, &error), error);
+        CHECK_FAILS(eg_fit(d.model, d.training, d.validation, &how, NULL, &error), error,
+                    EG_ERR_BUDGET, rows[i].part);
+        CHECK_OK(eg_memory_query(d.context, EG_TAG_COUNT, &after, &error), error);
+        CHECK(after.peak - before.current < 2 << 20, "row %zu: %llu bytes were taken first", i,
+              (unsigned long long)(after.peak - before.current));
+        fit_data_close(&d);
+    }
+}
+
+/* The same can be asked of a model that has no values yet, and they count. */
+TEST(fit, checked_without_values) {
+    eg_context *context;
+    eg_error error;
+    eg_model *model = NULL;
+    const eg_fit_options plain = {0}, average = {.average = 0.9, .memory = 31 << 20},
+                         enough = {.memory = 31 << 20};
+    const eg_context_options options = {.threads = 1, .memory_budget = 64 << 20};
+    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_model_outline(context, "cfc:2000,in=2,proj=1", &model, &error), error);
+    CHECK_OK(eg_fit_check(model, &plain, &error), error);
+    CHECK_OK(eg_fit_check(model, &enough, &error), error);
+    CHECK_FAILS(eg_fit_check(model, &average, &error), error, EG_ERR_BUDGET, "takes at least 36");
+    eg_model_destroy(model);
+    CHECK_OK(eg_model_outline(context, "cfc:3800,in=2,proj=1", &model, &error), error);
+    CHECK_FAILS(eg_fit_check(model, &plain, &error), error, EG_ERR_BUDGET, "takes at least 68");
+    CHECK_FAILS(eg_fit_check(NULL, &plain, &error), error, EG_ERR_ARGUMENT, "no model");
+    eg_model_destroy(model);
+    eg_context_destroy(context);
+}
+
 static uint64_t batch_for(uint64_t memory, uint64_t batch, eg_status *status, eg_error *error,
                           double *loss) {
     fit_data d;
@@ -264,6 +318,237 @@ TEST(fit, refusals) {
                 "the model has 4 outputs, the data 1 targets");
     fit_data_close(&d);
     CHECK_FAILS(eg_fit(NULL, NULL, NULL, NULL, NULL, &error), error, EG_ERR_ARGUMENT, "no model");
+}
+
+/* ---- trainings that learn nothing leave the model alone, and say why */
+TEST(fit, nothing_learned) {
+    static const struct {
+        const char *spec;
+        double rate;
+        bool validated, last;
+        uint64_t batch;
+        const char *part; /* NULL = it learns */
+    } cases[] = {
+        {"cfc:autoncp:12:1,in=2", 0.01, true, false, 8, NULL},
+        {"cfc:autoncp:12:1,in=2", 0.01, false, true, 8, NULL},
+        {"cfc:autoncp:12:1,in=2", 0.01, true, false, 10000, NULL},
+        {"cfc:4,in=2,proj=1,backbone=0", 1e9, true, false, 8,
+         "nothing was learned: the training loss"},
+        {"cfc:4,in=2,proj=1,backbone=0", 1e9, false, false, 8, "a learning rate below 1e+09"},
+        {"cfc:4,in=2,proj=1,backbone=0", 1e9, true, true, 8, "after the last epoch"},
+        /* its outputs stay within -1..1, whatever the weights are */
+        {"cfc:autoncp:12:1,in=2", 1e9, true, false, 8, "nothing was learned"},
+        /* an epoch of one step: its loss is that of the model as it came */
+        {"cfc:4,in=2,proj=1,backbone=0", 1e9, true, false, 10000, "after the best epoch"},
+        {"cfc:4,in=2,proj=1,backbone=0", 1e9, false, false, 10000, "after the best epoch"},
+        {"cfc:4,in=2,proj=1,backbone=0", 1e9, false, true, 10000, "after the last epoch"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fit_data d;
+        eg_error error;
+        eg_fit_result r;
+        const eg_fit_options how = {.epochs = 3,
+                                    .batch = cases[i].batch,
+                                    .keep_last = cases[i].last,
+                                    .optimizer = {.learning_rate = cases[i].rate}};
+        CHECK_OK(fit_data_open(&d, NULL, cases[i].spec, false, &error), error);
+        const uint64_t before = fit_model_bits(d.model);
+        const eg_data *validation = cases[i].validated ? d.validation : NULL;
+        const eg_status status = eg_fit(d.model, d.training, validation, &how, &r, &error);
+        CHECK((status == EG_OK) == !cases[i].part, "case %zu: %s", i, eg_status_name(status));
+        if (cases[i].part) {
+            CHECK(status == EG_ERR_FORMAT && strstr(error.message, cases[i].part), "%s",
+                  error.message);
+            CHECK(r.diverged && fit_model_bits(d.model) == before, "case %zu: another model", i);
+        } else {
+            CHECK(!r.diverged && fit_model_bits(d.model) != before, "case %zu: the same model", i);
+            CHECK(r.initial > 0.1 && r.initial < 3 && r.constant > 0.5 && r.constant < 2,
+                  "case %zu: beside %g and %g", i, r.initial, r.constant);
+            eg_fit_release(d.model, &r);
+        }
+        fit_data_close(&d);
+    }
+}
+
+/* One good epoch and one that is not: the best is kept, the last is refused. */
+TEST(fit, last_epoch_that_diverged) {
+    for (int last = 0; last < 2; last++) {
+        fit_data d;
+        eg_error error = {0};
+        const eg_fit_options how = {.epochs = 2,
+                                    .batch = 8,
+                                    .keep_last = last,
+                                    .optimizer = {.learning_rate = 0.01},
+                                    .schedule = {.kind = EG_SCHEDULE_EXPONENTIAL, .decay = 1e5}};
+        CHECK_OK(fit_data_open(&d, NULL, "cfc:4,in=2,proj=1,backbone=0", false, &error), error);
+        if (last)
+            CHECK_FAILS(eg_fit(d.model, d.training, d.validation, &how, NULL, &error), error,
+                        EG_ERR_FORMAT, "after the last epoch");
+        else CHECK_OK(eg_fit(d.model, d.training, d.validation, &how, NULL, &error), error);
+        fit_data_close(&d);
+    }
+}
+
+/* Squares of its targets are beyond all floats: no epoch is the best. */
+TEST(fit, validation_without_a_finite_loss) {
+    static const char *const names[] = {"a", "b", "y"};
+    static const double far[] = {1, 2, 1e30, 2, 3, 1e30};
+    const eg_table table = {.rows = 2, .columns = 3, .names = names, .values = (double *)far};
+    const eg_data_options columns = {.targets = "y"};
+    for (int last = 0; last < 2; last++) {
+        fit_data d;
+        eg_data *validation = NULL;
+        eg_error error;
+        const eg_fit_options how = {.epochs = 2, .batch = 8, .keep_last = last};
+        CHECK_OK(fit_data_open(&d, NULL, "cfc:autoncp:12:1,in=2", false, &error), error);
+        CHECK_OK(eg_data_create(d.context, 1, &table, &columns, &validation, &error), error);
+        const uint64_t before = fit_model_bits(d.model);
+        CHECK_FAILS(eg_fit(d.model, d.training, validation, &how, NULL, &error), error,
+                    EG_ERR_FORMAT, "the validation loss is not finite in any epoch");
+        CHECK(fit_model_bits(d.model) == before, "another model");
+        eg_data_destroy(validation);
+        fit_data_close(&d);
+    }
+}
+
+/* What predicting the mean costs, by hand: targets 0 0 1 3 (or classes 0 0 1 2), learned from and measured. */
+TEST(fit, loss_of_a_constant) {
+    static const double values[] = {1, 0, 0, 1, 0, 2, 0, 0, 0, 0, 3, 1, 1, 1, 0, 4, 3, 2, 1, 0};
+    static const char *const names[] = {"a", "y", "k", "b", "never"};
+    static const struct {
+        eg_loss loss;
+        const char *target;
+        double want;
+    } cases[] = {{EG_LOSS_MSE, "y", 1.5},
+                 {EG_LOSS_MAE, "y", 1},
+                 {EG_LOSS_HUBER, "y", (0.5 + 0.5 + 0 + 1.5) / 4},
+                 {EG_LOSS_BINARY, "b", 0.5623351446188083}, /* three of four */
+                 {EG_LOSS_BINARY, "never", 1e-6},           /* a finite one */
+                 {EG_LOSS_CLASSES, "k", (0.8472978603872037 + 1.252762968495368) / 2}};
+    eg_context *context;
+    eg_error error;
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    const eg_table table = {.rows = 4, .columns = 5, .names = names, .values = (double *)values};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const bool classes = cases[i].loss == EG_LOSS_CLASSES;
+        const eg_data_options how = {.inputs = "a", .targets = cases[i].target, .classes = classes};
+        const eg_fit_options fit = {.loss = cases[i].loss, .epochs = 1};
+        eg_data *data;
+        eg_model *model;
+        eg_fit_result r;
+        CHECK_OK(eg_data_create(context, 1, &table, &how, &data, &error), error);
+        CHECK_OK(eg_model_open(context, classes ? "cfc:4,in=1,proj=3" : "cfc:4,in=1,proj=1", &model,
+                               &error),
+                 error);
+        CHECK_OK(eg_fit(model, data, NULL, &fit, &r, &error), error);
+        CHECK(fabs(r.constant - cases[i].want) < 5e-7, "%s of '%s': %.9g, not %.9g",
+              eg_loss_name(cases[i].loss), cases[i].target, r.constant, cases[i].want);
+        eg_fit_release(model, &r);
+        eg_model_destroy(model);
+        eg_data_destroy(data);
+    }
+    /* learned from the last rows of two windows, 0 and 3: only these count */
+    const eg_data_options ends = {.inputs = "a", .targets = "y", .window = 2, .last = 1};
+    const eg_fit_options once = {.epochs = 1};
+    eg_data *data;
+    eg_model *model;
+    eg_fit_result r;
+    CHECK_OK(eg_data_create(context, 1, &table, &ends, &data, &error), error);
+    CHECK_OK(eg_model_open(context, "cfc:4,in=1,proj=1", &model, &error), error);
+    CHECK_OK(eg_fit(model, data, NULL, &once, &r, &error), error);
+    CHECK(fabs(r.constant - 2.25) < 1e-6, "of last rows: %.9g", r.constant);
+    eg_fit_release(model, &r);
+    eg_data_destroy(data);
+    /* a target that only other rows have is none */
+    double others[20];
+    memcpy(others, values, sizeof others);
+    others[5 + 1] = others[15 + 1] = NAN;
+    const eg_table spoiled = {.rows = 4, .columns = 5, .names = names, .values = others};
+    CHECK_OK(eg_data_create(context, 1, &spoiled, &ends, &data, &error), error);
+    CHECK_FAILS(eg_fit(model, data, NULL, &once, NULL, &error), error, EG_ERR_ARGUMENT,
+                "target 'y' has no value in the 4 rows of the training data");
+    eg_data_destroy(data);
+    eg_model_destroy(model);
+    eg_context_destroy(context);
+}
+
+/* ---- targets that are missing, each by itself */
+
+/* Two targets on alternating rows: as good as if each were learned from its own rows. */
+TEST(fit, targets_on_alternating_rows) {
+    enum { ROWS = 200, COLUMNS = 4 };
+    static const char *const names[] = {"a", "b", "y", "z"};
+    static double values[ROWS][COLUMNS];
+    for (int i = 0; i < ROWS; i++) {
+        const double row[COLUMNS] = {sin(0.3 * i), cos(0.3 * i), sin(0.3 * i + 0.5),
+                                     cos(0.3 * i - 0.5)};
+        memcpy(values[i], row, sizeof row);
+        values[i][2 + i % 2] = NAN;
+        if (i % 20 == 7) values[i][2] = values[i][3] = NAN; /* neither */
+    }
+    const eg_table table = {
+        .rows = ROWS, .columns = COLUMNS, .names = names, .values = &values[0][0]};
+    const eg_data_options how = {.targets = "y,z", .window = 20, .stride = 10};
+    const eg_fit_options fit = {
+        .epochs = 30, .batch = 4, .optimizer = {.learning_rate = 0.02, .clip_norm = 1}};
+    eg_context *context;
+    eg_model *model;
+    eg_data *data;
+    eg_error error;
+    eg_fit_result r;
+    eg_data_info info;
+    eg_metrics *metrics;
+    eg_metrics_result each[2];
+    double loss;
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_data_create(context, 1, &table, &how, &data, &error), error);
+    eg_data_info_get(data, &info);
+    CHECK(info.covered == ROWS && info.missing_targets == ROWS + 10 && info.without_target == 10,
+          "%d targets missing, %d rows without", (int)info.missing_targets,
+          (int)info.without_target);
+    CHECK_OK(eg_model_open(context, "cfc:autoncp:16:8,in=2,proj=2", &model, &error), error);
+    CHECK_OK(eg_fit(model, data, NULL, &fit, &r, &error), error);
+    CHECK(r.best < 0.1 * r.constant, "%g, and the mean has %g", r.best, r.constant);
+    CHECK_OK(eg_metrics_create(context, EG_LOSS_MSE, 2, 0, &metrics, &error), error);
+    CHECK_OK(eg_evaluate(model, data, NULL, &loss, metrics, &error), error);
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(eg_metrics_output(metrics, (uint64_t)i, &each[i], &error), error);
+        CHECK(each[i].mse < 0.1, "target %d: %g", i, each[i].mse);
+    }
+    /* 19 windows of 20: rows 10 .. 189 are in two of them; 7, 27, .. have no target, which would be y's */
+    CHECK(each[0].rows == 171 && each[1].rows == 190, "%d and %d rows", (int)each[0].rows,
+          (int)each[1].rows);
+    const double mean = (each[0].mse * 171 + each[1].mse * 190) / 361;
+    CHECK(fabs(mean - loss) < 1e-5 * loss, "loss %g, metrics %g", loss, mean);
+    eg_metrics_destroy(metrics);
+    eg_fit_release(model, &r);
+    eg_data_destroy(data);
+    /* a target of which nothing is there is refused by its name */
+    for (int i = 0; i < ROWS; i++) values[i][3] = NAN;
+    const uint64_t before = fit_model_bits(model);
+    CHECK_OK(eg_data_create(context, 1, &table, &how, &data, &error), error);
+    CHECK_FAILS(eg_fit(model, data, NULL, &fit, NULL, &error), error, EG_ERR_ARGUMENT,
+                "target 'z' has no value in the 200 rows of the training data");
+    CHECK(fit_model_bits(model) == before, "another model");
+    eg_data_destroy(data);
+    /* of the validation data, one that is there is enough */
+    eg_data *first, *second;
+    const eg_split split = {.kind = EG_SPLIT_TIME, .fraction = 0.5};
+    for (int i = 0; i < ROWS; i++) values[i][3] = i < ROWS / 2 ? 1 : NAN;
+    for (int there = 1; there >= 0; there--) {
+        for (int i = ROWS / 2; !there && i < ROWS; i++) values[i][2] = NAN;
+        CHECK_OK(eg_data_create(context, 1, &table, &how, &data, &error), error);
+        CHECK_OK(eg_data_split(data, &split, &first, &second, &error), error);
+        if (there) CHECK_OK(eg_fit(model, first, second, &fit, NULL, &error), error);
+        else
+            CHECK_FAILS(eg_fit(model, first, second, &fit, NULL, &error), error, EG_ERR_ARGUMENT,
+                        "no target has a value in the 100 rows of the validation data");
+        eg_data_destroy(first);
+        eg_data_destroy(second);
+        eg_data_destroy(data);
+    }
+    eg_model_destroy(model);
+    eg_context_destroy(context);
 }
 
 static eg_status attempt(void *user, eg_context *context, eg_error *error) {

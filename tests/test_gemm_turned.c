@@ -1,6 +1,6 @@
 /* gemm_turned_f32 of every instruction set against sums in double, and the step that runs it. */
 #include "test_gemm.h"
-#include "graph/program.h"
+#include "graph/steps/program.h"
 
 #include <math.h>
 

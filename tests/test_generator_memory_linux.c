@@ -1,12 +1,16 @@
-/* A process that generates keeps the file that it maps or reads and the cache in memory, and little else. */
+/* A process that runs a model keeps its weights in memory once, with the cache, and little else. */
 #include "test_transformer.h"
 
 #include <fcntl.h>
+#include <math.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-AREA(generator_memory, "resident memory of elegans generate: at most 1.15 x (file + cache)")
+AREA(generator_memory,
+     "weights of every kind of model and number are in memory once: at most 1.2 x the file")
 
 enum { WIDTH = 1024, HIDDEN = 2816, LAYERS = 8, HEADS = 16, VOCABULARY = 256, CONTEXT = 512 };
 
@@ -25,25 +29,30 @@ static uint64_t write_checkpoint(const char *path) {
     return size;
 }
 
-/* Bytes that `generate` had in memory at most; `option` is one more, or NULL. */
-static uint64_t resident_bytes(const char *program, const char *path, const char *option) {
+/* Bytes that the program had in memory at most; `command` has the name of a model where it says $1. A child's figure
+ * begins with what its parent holds, and this process may hold much: a shell starts it, ends, and leaves it to us. */
+static uint64_t resident_bytes(const char *program, const char *path, const char *command) {
+    char script[300];
+    snprintf(script, sizeof script, "\"$0\" %s --threads 1 >/dev/null &", command);
     struct rusage usage = {0};
     int status = 0;
-    const pid_t child = fork();
-    if (child == 0) {
-        const int nowhere = open("/dev/null", O_WRONLY);
-        dup2(nowhere, STDOUT_FILENO);
-        execl(program, program, "generate", path, "-p", "a prompt of some bytes", "-n", "4",
-              "--temp", "0", "--threads", "1", option, (char *)NULL);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    const pid_t shell = fork();
+    if (shell == 0) {
+        execl("/bin/sh", "sh", "-c", script, program, path, (char *)NULL);
         _exit(127);
     }
-    CHECK(child > 0 && wait4(child, &status, 0, &usage) == child && status == 0, "status %d",
-          status);
+    CHECK(shell > 0 && waitpid(shell, &status, 0) == shell && status == 0, "no shell: %d", status);
+    CHECK(wait4(-1, &status, 0, &usage) > 0 && status == 0, "status %d", status);
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
     return (uint64_t)usage.ru_maxrss * 1024;
 }
 
+#define GENERATE "generate \"$1\" -p 'a prompt of some bytes' -n 4 --temp 0"
+#define PROFILE  "profile \"$1\" --quick --runs 2"
+
 TEST(generator_memory, resident) {
-    const char *program = getenv("ELEGANS"), *options[] = {NULL, "--no-map"};
+    const char *program = getenv("ELEGANS"), *commands[] = {GENERATE, GENERATE " --no-map"};
     char path[600];
     double shares[2];
     if (!program || strchr(program, ' ') || test_quick()) {
@@ -54,7 +63,7 @@ TEST(generator_memory, resident) {
     const uint64_t file = write_checkpoint(path);
     const uint64_t cache = 2ull * LAYERS * CONTEXT * WIDTH * sizeof(float);
     for (int i = 0; i < 2; i++) {
-        const uint64_t resident = resident_bytes(program, path, options[i]);
+        const uint64_t resident = resident_bytes(program, path, commands[i]);
         CHECK(resident <= (file + cache) * 115 / 100, "%llu bytes resident, file %llu, cache %llu",
               (unsigned long long)resident, (unsigned long long)file, (unsigned long long)cache);
         CHECK(resident > file, "%llu bytes resident: the file of %llu was not read",
@@ -63,4 +72,66 @@ TEST(generator_memory, resident) {
     }
     test_claim("%.3f x (file + cache) resident while generating, %.3f x with --no-map", shares[0],
                shares[1]);
+}
+
+static void save_model(const char *spec, eg_type type, const char *path) {
+    const eg_model_quantization how = {
+        .how = {.type = type, .per = EG_PER_CHANNEL, .block = EG_BLOCK_DEFAULT}};
+    eg_error error;
+    eg_context *context;
+    eg_model *model;
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_model_open(context, spec, &model, &error), error);
+    if (type != EG_F32) CHECK_OK(eg_model_quantize(model, &how, &error), error);
+    CHECK_OK(eg_model_save(model, path, &error), error);
+    eg_model_destroy(model);
+    eg_context_destroy(context);
+}
+
+/* Models that we saved, of every kind and number: what they need beyond a tiny one of the same kind is their file, which
+ * is mapped or packed for the kernels, but never both, the cache, and some MiB for values and longer programs. */
+TEST(generator_memory, saved) {
+    enum { PROGRAMS = 4 << 20 };
+    static const struct {
+        const char *tiny, *large, *command;
+        double cache;
+    } kinds[] = {
+        {"llama:1:32,vocab=256,context=64", "llama:12:512,vocab=256,context=64", GENERATE,
+         2.0 * 12 * 64 * 512 * sizeof(float)},
+        {"llama:1:32,vocab=256,context=64", "llama:12:512,vocab=256,context=64", PROFILE, 0},
+        {"bert:1:32,vocab=100", "bert:6:512,vocab=16000", PROFILE, 0},
+        {"cfc:16,in=64,backbone=16x2", "cfc:2048,in=64,backbone=2048x2", PROFILE, 0},
+        /* heads that do not end with a panel */
+        {"cfc:16,in=64,backbone=16", "cfc:1500,in=64,backbone=3008", PROFILE, 0},
+    };
+    static const eg_type types[] = {EG_F32, EG_F16, EG_I8, EG_I4};
+    const char *program = getenv("ELEGANS");
+    char tiny[600], large[600];
+    double most = 0;
+    if (!program || strchr(program, ' ') || test_quick()) {
+        test_skip("only where the program runs by itself");
+        return;
+    }
+    snprintf(tiny, sizeof tiny, "%s/tiny.safetensors", test_folder());
+    snprintf(large, sizeof large, "%s/large.safetensors", test_folder());
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+            struct stat info = {0};
+            save_model(kinds[i].tiny, types[t], tiny);
+            save_model(kinds[i].large, types[t], large);
+            CHECK(stat(large, &info) == 0, "no '%s'", large);
+            const double file = (double)info.st_size;
+            const double resident = (double)resident_bytes(program, large, kinds[i].command) -
+                                    (double)resident_bytes(program, tiny, kinds[i].command) -
+                                    kinds[i].cache;
+            CHECK(resident - PROGRAMS <= 1.2 * file && resident > 0.8 * file,
+                  "%s as %s, %.12s: %.0f bytes resident, file %.0f", kinds[i].large,
+                  eg_type_name(types[t]), kinds[i].command, resident, file);
+            most = fmax(most, (resident - PROGRAMS) / file);
+        }
+    unlink(tiny);
+    unlink(large);
+    test_claim(
+        "weights of every kind of model and number are in memory once: at most %.2f x the file",
+        most);
 }

@@ -2,8 +2,8 @@
 #ifndef EG__TEST_GGUF_H
 #define EG__TEST_GGUF_H
 
-#include "formats/bytes.h"
-#include "formats/gguf.h"
+#include "formats/files/bytes.h"
+#include "formats/files/gguf.h"
 #include "test_formats.h"
 
 typedef struct gguf_bytes {

@@ -1,7 +1,7 @@
 /* Building graphs: shapes, mistakes that name both shapes, random sequences of operations. */
 #include "test.h"
 #include "graph/graph.h"
-#include "graph/order.h"
+#include "graph/passes/order.h"
 
 #include <math.h>
 

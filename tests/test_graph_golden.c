@@ -1,7 +1,7 @@
 /* A CfC written by hand as a graph, against outputs and gradients of the original implementation
  * (ncps on torch, stored in tests/fixtures/golden). */
 #include "test.h"
-#include "formats/npz.h"
+#include "formats/files/npz.h"
 #include "elegans/program.h"
 #include "engine/context.h"
 #include "graph/graph.h"

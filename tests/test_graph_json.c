@@ -1,7 +1,7 @@
 /* Graphs as JSON: what is written reads back node for node; damage is refused by name. */
 #include "test.h"
-#include "formats/graph_json.h"
-#include "graph/small.h"
+#include "formats/models/graph_json.h"
+#include "graph/ops/small.h"
 
 #include <math.h>
 

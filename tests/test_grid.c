@@ -1,7 +1,8 @@
 /* Grids: cells by hand, what fits, which batch is taken and why. */
 #include "test.h"
 #include "elegans/elegans.h"
-#include "profile/grid.h"
+#include "engine/context.h"
+#include "profile/project/grid.h"
 
 #include <math.h>
 
@@ -23,21 +24,17 @@ static void close_model(eg_context *context, eg_model *model) {
     eg_context_destroy(context);
 }
 
-/* What eg_project says of the same program. */
+/* What a projector says of the same model. */
 static eg_projection project_by_hand(eg_model *model, uint64_t batch, uint64_t length, eg_type type,
                                      const eg_chip_row *row) {
     eg_projection out = {0};
     eg_error error;
-    eg_profile *profile;
-    eg_step_cost costs[128];
-    size_t count;
-    const eg_profile_options how = {
-        .batch = batch, .seq = length, .runs = 3, .no_ceilings = 1, .no_cache = 1};
+    eg_projector *projector;
+    const eg_profile_options how = {.batch = batch, .seq = length};
     const eg_project_options options = {.size = sizeof options, .type = type};
-    CHECK_OK(eg_profile_model(model, spec, &how, &profile, &error), error);
-    CHECK_OK(eg_program_costs(eg_profile_program(profile), costs, &count, &error), error);
-    CHECK_OK(eg_project(count, costs, row, &options, &out, &error), error);
-    eg_profile_destroy(profile);
+    CHECK_OK(eg_projector_create(model, &how, &projector, &error), error);
+    CHECK_OK(eg_projector_project(projector, batch, row, &options, &out, &error), error);
+    eg_projector_destroy(projector);
     return out;
 }
 
@@ -83,6 +80,10 @@ TEST(grid, of_another_chip) {
               "cell %zu", count);
         CHECK(c->memory.provenance == (type == EG_F32 ? EG_COUNTED : EG_MODELLED), "cell %zu",
               count);
+        CHECK(c->bandwidth.provenance == EG_MODELLED &&
+                  c->bandwidth.value == p.unit[c->unit].memory_bandwidth.value &&
+                  c->bandwidth.value <= row.memory_gbs,
+              "cell %zu: %g GB/s of %g", count, c->bandwidth.value, row.memory_gbs);
     }
     CHECK(count == 20 && eg_grid_choice_at(grid, 9) && !eg_grid_choice_at(grid, 10), "%zu cells",
           count);
@@ -96,6 +97,40 @@ TEST(grid, of_another_chip) {
     for (size_t i = 0; i < 5; i++) most += eg_grid_choice_at(grid, i)->most;
     CHECK(most == 1, "%d types have the most", most);
     eg_grid_destroy(grid);
+    close_model(context, model);
+}
+
+/* A cell's bandwidth is what its DRAM moves: all of the weights where no cache holds them, by simple kernels once for
+ * each row; else nothing. */
+TEST(grid, bandwidth_is_that_of_the_dram) {
+    static const uint64_t batches[] = {1, 2};
+    eg_context *context;
+    eg_model *model;
+    eg_grid *grid;
+    eg_error error;
+    const eg_context_options one = {.size = sizeof one, .threads = 1};
+    CHECK_OK(eg_context_create(&context, &one, &error), error);
+    CHECK_OK(eg_model_open(context, "cfc:256,in=64,backbone=512x2,seed=1", &model, &error), error);
+    context->chip.kinds[0].l1d_bytes = 32 << 10;
+    context->chip.kinds[0].l2_bytes = 256 << 10;
+    context->chip.slc_bytes = 0;
+    for (int large = 0; large < 2; large++) {
+        const eg_grid_options options = {.size = sizeof options,
+                                         .batches = batches,
+                                         .batch_count = 2,
+                                         .profile = {.runs = 3, .no_ceilings = 1}};
+        context->chip.l3_bytes = large ? 64 << 20 : 1 << 20;
+        CHECK_OK(eg_grid_create(model, &options, &grid, &error), error);
+        for (size_t i = 0; i < 2; i++) {
+            const eg_grid_cell *c = eg_grid_cell_at(grid, i);
+            const double bytes = c->bandwidth.value * c->seconds.value * 1e9;
+            if (c->bandwidth.provenance == EG_MEASURED) continue; /* of this processor's caches */
+            CHECK(large ? bytes < 1e5 : bytes > 3e6 && bytes < 4e6 * (double)c->batch,
+                  "batch %llu, a cache of %d MiB: %g bytes", (unsigned long long)c->batch,
+                  large ? 64 : 1, bytes);
+        }
+        eg_grid_destroy(grid);
+    }
     close_model(context, model);
 }
 
@@ -158,6 +193,11 @@ TEST(grid, of_this_machine) {
             if (i < 2)
                 CHECK((c->efficiency.provenance == EG_MEASURED) == measured, "cell %zu: %s", i,
                       c->efficiency.source);
+            CHECK(strcmp(c->bandwidth.unit, "GB/s") == 0 && c->bandwidth.source[0] &&
+                      (i < 2 ? c->bandwidth.provenance != EG_MODELLED
+                             : c->bandwidth.provenance == wanted),
+                  "cell %zu: a bandwidth that is %s: %s", i,
+                  eg_provenance_name(c->bandwidth.provenance), c->bandwidth.source);
         }
         const eg_grid_choice *f16 = eg_grid_choice_at(grid, 1);
         CHECK(eg_grid_choice_at(grid, 0)->cell && !f16->cell == !measured, "%s", f16->reason);
@@ -292,7 +332,7 @@ TEST(grid, refusals) {
     const eg_chip_row blank = {.name = "blank", .fast_core_gflops = NAN, .memory_gbs = NAN};
     const eg_grid_options nowhere = {.size = sizeof nowhere, .row = &blank};
     CHECK_FAILS(eg_grid_create(model, &nowhere, &grid, &error), error, EG_ERR_ARGUMENT,
-                "batch 1, 1 steps: 'blank'");
+                "batch 1, 1 step: 'blank'");
     eg_grid_destroy(NULL);
     close_model(context, model);
 }
@@ -300,7 +340,7 @@ TEST(grid, refusals) {
 /* Weights in small numbers are taken as they are: less memory, and no other type may be asked for. */
 TEST(grid, models_in_small_numbers) {
     static const uint64_t batches[] = {1};
-    static const eg_type types[] = {EG_F32, EG_I8};
+    static const eg_type types[] = {EG_I8, EG_F32};
     eg_context *context;
     eg_model *model = open_model(&context);
     eg_error error;
@@ -318,13 +358,14 @@ TEST(grid, models_in_small_numbers) {
     CHECK_OK(eg_model_quantize(model, &how, &error), error);
     CHECK_OK(eg_grid_create(model, &options, &grid, &error), error);
     CHECK(eg_grid_cell_at(grid, 0)->memory.value < before &&
+              eg_grid_cell_at(grid, 0)->type == EG_I8 &&
               eg_grid_cell_at(grid, 0)->seconds.provenance == EG_MEASURED,
           "%g bytes, then %g", before, eg_grid_cell_at(grid, 0)->memory.value);
     eg_grid_destroy(grid);
     options.types = types;
     options.type_count = 2;
     CHECK_FAILS(eg_grid_create(model, &options, &grid, &error), error, EG_ERR_UNSUPPORTED,
-                "'i8': the weights are in small numbers");
+                "'f32': the weights are in small numbers already, i8");
     close_model(context, model);
 }
 

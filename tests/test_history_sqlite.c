@@ -1,7 +1,7 @@
 /* The history: what goes in comes out, whoever else writes, whatever happens to the file. */
 #include "test.h"
 #include "elegans/elegans.h"
-#include "profile/history.h"
+#include "profile/history/history.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -63,12 +63,14 @@ static int count(fixture *f, const eg_history_filter *filter) {
 /* ---- what goes in comes out */
 static void check_equal(const eg_history_entry *a, const eg_history_entry *b) {
     const char *const x[] = {
-        a->name ? a->name : "-", a->model,   a->model_hash,   a->options,         a->fingerprint,
-        a->environment,          a->program, a->program_hash, a->program_version, a->json};
+        a->name ? a->name : "-", a->model,       a->model_hash,    a->options,
+        a->fingerprint,          a->environment, a->program,       a->program_hash,
+        a->program_version,      a->json,        a->configuration, a->note};
     const char *const y[] = {
-        b->name ? b->name : "-", b->model,   b->model_hash,   b->options,         b->fingerprint,
-        b->environment,          b->program, b->program_hash, b->program_version, b->json};
-    for (int i = 0; i < 10; i++)
+        b->name ? b->name : "-", b->model,       b->model_hash,    b->options,
+        b->fingerprint,          b->environment, b->program,       b->program_hash,
+        b->program_version,      b->json,        b->configuration, b->note};
+    for (int i = 0; i < 12; i++)
         CHECK(strcmp(x[i], y[i]) == 0, "text %d: '%s', not '%s'", i, x[i], y[i]);
     CHECK(a->time == b->time && a->sample_count == b->sample_count, "time %lld, %zu samples",
           (long long)a->time, a->sample_count);
@@ -82,8 +84,8 @@ TEST(history, round_trip) {
     enum { MANY = 100000 };
     double *samples = test_alloc(MANY * sizeof *samples);
     for (int i = 0; i < MANY; i++) samples[i] = 1e-6 * sqrt(i);
-    samples[1] = NAN;
-    samples[2] = -INFINITY;
+    samples[1] = 5e-324;
+    samples[2] = 1e300;
     samples[3] = -0.0;
     const eg_history_entry in = {.name = "main'; DROP TABLE entries; --",
                                  .model = "cfc:autoncp:64:16,in=16",
@@ -97,6 +99,8 @@ TEST(history, round_trip) {
                                  .time = 1700000000,
                                  .sample_count = MANY,
                                  .samples = samples,
+                                 .configuration = "cfc 16 to 64 units",
+                                 .note = "before the rewrite",
                                  .json = "{\"name\": \"Käfer \xe2\x9c\x93\"}"};
     const eg_history_entry bare = {.model = ""};
     int64_t id = 0, second = 0;
@@ -342,7 +346,8 @@ TEST(history, strange_files) {
         eg_status status;
     } others[] = {
         {"CREATE TABLE cars(wheels)", "is no history", EG_ERR_FORMAT},
-        {"PRAGMA user_version = 2", "is of version 2; this library knows 1", EG_ERR_UNSUPPORTED},
+        {"PRAGMA user_version = 3", "is of version 3; this library knows 2", EG_ERR_UNSUPPORTED},
+        {"PRAGMA user_version = 1", "cannot bring up to date", EG_ERR_FORMAT},
         {"PRAGMA user_version = -1", "is of version -1", EG_ERR_UNSUPPORTED}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         sqlite3 *database = NULL;
@@ -355,6 +360,160 @@ TEST(history, strange_files) {
         CHECK(strstr(error.message, path) != NULL, "'%s' names no file", error.message);
     }
     eg_context_destroy(context);
+}
+
+/* A file of the first version is brought up to date: what it holds stays, and new entries have all columns. */
+TEST(history, earlier_version) {
+    fixture f = {.context = open_context()};
+    eg_error error;
+    eg_history_entry *out = NULL;
+    sqlite3 *database = NULL;
+    snprintf(f.path, sizeof f.path, "%s/first.db", test_folder());
+    CHECK(sqlite3_open(f.path, &database) == SQLITE_OK, "cannot make it");
+    run(database,
+        "CREATE TABLE entries(id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, model TEXT NOT NULL,"
+        " model_hash TEXT NOT NULL, options TEXT NOT NULL, fingerprint TEXT NOT NULL,"
+        " environment TEXT NOT NULL, program TEXT NOT NULL, program_hash TEXT NOT NULL,"
+        " program_version TEXT NOT NULL, json TEXT NOT NULL, time INTEGER NOT NULL,"
+        " samples BLOB NOT NULL);"
+        "CREATE INDEX entries_by_time ON entries(time);"
+        "INSERT INTO entries VALUES(7,'old','m','h','o','f','e','p','ph','pv','j',5,x'');"
+        "PRAGMA user_version = 1");
+    sqlite3_close(database);
+    CHECK_OK(eg_history_open(f.context, f.path, &f.history, &error), error);
+    const eg_history_entry e = {.name = "new", .model = "m", .configuration = "c", .note = "n"};
+    CHECK_OK(eg_history_add(f.history, &e, 0, NULL, &error), error);
+    eg_history_close(f.history);
+    CHECK_OK(eg_history_open(f.context, f.path, &f.history, &error), error);
+    CHECK_OK(eg_history_get(f.history, "old", &out, &error), error);
+    CHECK(out && out->id == 7 && !out->note[0] && !out->configuration[0] && out->json[0] == 'j',
+          "the old entry");
+    eg_history_release(f.history, out);
+    CHECK_OK(eg_history_get(f.history, "new", &out, &error), error);
+    CHECK(out && strcmp(out->note, "n") == 0 && strcmp(out->configuration, "c") == 0,
+          "the new entry");
+    eg_history_release(f.history, out);
+    close_fixture(&f);
+}
+
+/* A history that somebody else made names a program, and its hash with it: it is not run. */
+TEST(history, names_no_program_to_run) {
+    const char *program = getenv("ELEGANS");
+    if (!program || !program[0] || test_emulated()) {
+        test_skip("ELEGANS does not name a program of this machine (make test sets it)");
+        return;
+    }
+    char script[1100], marker[1100], command[4096], hash[EG_FILE_HASH_SIZE];
+    fixture f;
+    eg_error error;
+    eg_environment here;
+    open_fixture(&f);
+    snprintf(script, sizeof script, "%s/elegans", test_folder());
+    snprintf(marker, sizeof marker, "%s/it-was-run", test_folder());
+    FILE *file = fopen(script, "w");
+    CHECK(file != NULL, "no script");
+    if (!file) return;
+    fprintf(file, "#!/bin/sh\ntouch '%s'\n", marker);
+    fclose(file);
+    CHECK(chmod(script, 0755) == 0, "not executable");
+    CHECK_OK(eg_file_hash(script, hash, &error), error);
+    CHECK_OK(eg_environment_read(f.context, NULL, &here, &error), error);
+    double samples[60];
+    for (int i = 0; i < 60; i++) samples[i] = 1e-6 * (100 + i % 7);
+    const eg_history_entry e = {.name = "main",
+                                .model = "cfc:3,in=2",
+                                .options = "batch=1 seq=1 threads=1",
+                                .fingerprint = here.fingerprint,
+                                .environment = "{}",
+                                .program = script,
+                                .program_hash = hash,
+                                .program_version = "9.9",
+                                .sample_count = 60,
+                                .samples = samples};
+    CHECK_OK(eg_history_add(f.history, &e, 0, NULL, &error), error);
+    snprintf(command, sizeof command,
+             "%s baseline compare main --history '%s' --rounds 2 --runs 10 > '%s/out'", program,
+             f.path, test_folder());
+    const int code = system(command);
+    CHECK(WIFEXITED(code) && (WEXITSTATUS(code) == 0 || WEXITSTATUS(code) == 3), "code %d", code);
+    CHECK(access(marker, F_OK) != 0, "the program that the history names was run");
+    /* options that it was not measured with are not taken for the defaults */
+    static const char *const odd[] = {"batch=many seq=1", "batch=0", "batch=1 batch=2",
+                                      "other=1",          "batch=",  "batch=1;seq=1"};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        eg_history_entry changed = e;
+        changed.name = "odd";
+        changed.options = odd[i];
+        CHECK_OK(eg_history_add(f.history, &changed, 1, NULL, &error), error);
+        snprintf(command, sizeof command,
+                 "%s baseline compare odd --history '%s' --rounds 2 --runs 10 2> '%s/err'", program,
+                 f.path, test_folder());
+        const int refused = system(command);
+        CHECK(WIFEXITED(refused) && WEXITSTATUS(refused) == 1, "'%s': code %d", odd[i], refused);
+    }
+    /* the command line may name it: it is run, and gives no samples */
+    snprintf(command, sizeof command,
+             "%s baseline compare main --history '%s' --rounds 2 --program '%s' 2> '%s/err'",
+             program, f.path, script, test_folder());
+    CHECK(system(command) != 0 && access(marker, F_OK) == 0, "--program was not run");
+    close_fixture(&f);
+}
+
+/* What `elegans history` prints: how many lines, and the columns of the widest. */
+static int columns_printed(const char *command, char *all, size_t room) {
+    char line[1024];
+    int widest = 0;
+    FILE *pipe = popen(command, "r");
+    CHECK(pipe, "cannot run '%s'", command);
+    all[0] = 0;
+    while (pipe && fgets(line, sizeof line, pipe)) {
+        int columns = 0;
+        for (const char *c = line; *c && *c != '\n'; c++) columns += (*c & 0xc0) != 0x80;
+        if (columns > widest) widest = columns;
+        const size_t used = strlen(all);
+        snprintf(all + used, room - used, "%s", line);
+    }
+    CHECK(pipe && pclose(pipe) == 0, "'%s' failed", command);
+    return widest;
+}
+
+TEST(history, is_listed_within_80_columns) {
+    const char *program = getenv("ELEGANS");
+    if (!program || !program[0]) {
+        test_skip("ELEGANS does not name a program (make test sets it)");
+        return;
+    }
+    static const char model[] = "some/folder/of/models/that/were/trained/yesterday/evening/"
+                                "a policy of the cart with a pole.safetensors",
+                      name[] = "before the great rewrite of the gemm kernels";
+    fixture f;
+    eg_error error;
+    open_fixture(&f);
+    double samples[] = {1.234e-4, 1.234e-4, 1.234e-4};
+    eg_history_entry e = {.model = model, .sample_count = 3, .samples = samples};
+    for (int i = 0; i < 100; i++) { /* more than a line has room for */
+        e.time = 1700000000 + i;
+        samples[0] = samples[1] = samples[2] = 1e-6 * (100 + i);
+        CHECK_OK(eg_history_add(f.history, &e, 0, NULL, &error), error);
+    }
+    e.options =
+        "batch=1048576 isa=avx512 seq=1048576 threads=256 and what else there may be one day";
+    e.note = "a note that says at some length why this was kept, and what to do about it tomorrow";
+    e.name = name;
+    CHECK_OK(eg_history_add(f.history, &e, 0, NULL, &error), error);
+    static char all[1 << 16], command[4096];
+    const char *const ways[] = {"history", "baseline list"};
+    for (int i = 0; i < 2; i++) {
+        snprintf(command, sizeof command, "%s %s --history '%s'", program, ways[i], f.path);
+        const int widest = columns_printed(command, all, sizeof all);
+        CHECK(widest > 70 && widest <= 80, "%s: %d columns in %.2000s", ways[i], widest, all);
+        CHECK(strstr(all, name), "%s: the name is cut in %.2000s", ways[i], all);
+    }
+    snprintf(command, sizeof command, "%s history '%s' --limit 100 --history '%s'", program, model,
+             f.path);
+    const int widest = columns_printed(command, all, sizeof all);
+    CHECK(widest == 80 && strstr(all, "█\n"), "a trend of %d columns in %.2000s", widest, all);
+    close_fixture(&f);
 }
 
 /* Of our version, but with other tables or rows in it. */
@@ -387,11 +546,41 @@ TEST(history, strange_tables) {
     const eg_history_entry late = {.model = "b", .time = INT64_MAX};
     CHECK_FAILS(eg_history_add(f.history, &late, 0, NULL, &error), error, EG_ERR_ARGUMENT,
                 "which has no date");
-    run(other, "UPDATE entries SET samples = 12345678, model = 17, json = x'00', time = 'x'");
-    CHECK_OK(eg_history_get(f.history, "main", &out, &error), error);
-    CHECK(out && strcmp(out->model, "17") == 0 && !out->json[0] && out->sample_count == 1,
-          "numbers where texts should be");
-    eg_history_release(f.history, out);
+    /* types and values: each is named, and nothing is made of it */
+    static const struct {
+        const char *set, *part;
+    } wrong[] = {{"samples = 12345678", "its samples are no numbers"},
+                 {"samples = 'sixteen letters!'", "its samples are no numbers"},
+                 {"samples = x'000000000000f87f'", "a sample is no time"}, /* NaN */
+                 {"samples = x'000000000000f0bf'", "a sample is no time"}, /* -1 */
+                 {"json = x'00'", "no text as its json"},
+                 {"model = x'61'", "no text as its model"},
+                 {"time = 'x'", "its time is no date"},
+                 {"options = 'batch=1' || char(27) || '[2J'", "no text as its options"},
+                 {"options = 'batch=1' || char(0) || 'x'", "no text as its options"},
+                 {"fingerprint = char(10)", "no text as its fingerprint"},
+                 {"program_hash = char(127)", "no text as its program_hash"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char sql[128];
+        run(other,
+            "UPDATE entries SET samples = x'', model = 'a', json = '', time = 1, options = '',"
+            " fingerprint = '', program_hash = ''");
+        CHECK_OK(eg_history_get(f.history, "main", &out, &error), error);
+        eg_history_release(f.history, out);
+        snprintf(sql, sizeof sql, "UPDATE entries SET %s", wrong[i].set);
+        run(other, sql);
+        CHECK_FAILS(eg_history_get(f.history, "main", &out, &error), error, EG_ERR_FORMAT,
+                    wrong[i].part);
+        CHECK(!out && strstr(error.message, "entry 1 of history '") &&
+                  strstr(error.message, f.path),
+              "'%s'", error.message);
+    }
+    const double never_taken = -1;
+    const eg_history_entry odd[] = {{.model = "b", .options = "a\nb"},
+                                    {.model = "b", .sample_count = 1, .samples = &never_taken}};
+    for (size_t i = 0; i < 2; i++)
+        CHECK_FAILS(eg_history_add(f.history, &odd[i], 0, NULL, &error), error, EG_ERR_ARGUMENT,
+                    "a history entry with");
     run(other, "DROP TABLE entries");
     sqlite3_close(other);
     const eg_history_entry e = {.name = "x", .model = "b"};

@@ -56,8 +56,8 @@ static void choice_check(unsigned features, const char *isa) {
         const eg__kernel *want = NULL;
         for (size_t i = 0; i < eg__kernel_count() && !want; i++) {
             const eg__kernel *row = eg__kernel_row(i);
-            const bool named = !isa || strcmp(row->isa, isa) == 0 || kernel_is_ref(row);
-            if ((int)row->operation == op && named && !(row->features & ~features)) want = row;
+            const unsigned set = isa ? eg__isa_named(isa)->features : ~0u;
+            if ((int)row->operation == op && !(row->features & ~(features & set))) want = row;
         }
         CHECK(chosen.row[op] == want, "features %x isa %s: %s is %s, not %s", features,
               isa ? isa : "any", eg__operation_name(op),
@@ -92,6 +92,33 @@ TEST(kernels, choice) {
         CHECK(kernel_is_ref(chosen.row[op]), "%s without any feature", eg__operation_name(op));
     test_claim("%zu rows for %d operations, choices by feature and by name; here %s",
                eg__kernel_count(), EG__OP_COUNT, kernel_isas(EG__OP_gemm_f32));
+}
+
+/* Each set has a row, which allows all that its kernels need; a wider one comes before. */
+TEST(kernels, instruction_sets) {
+    unsigned lanes = ~0u;
+    for (size_t i = 0; eg__isa_row(i); i++) {
+        const eg__isa *isa = eg__isa_row(i);
+        CHECK(isa->lanes <= lanes && isa->lanes > 0 && eg__isa_named(isa->name) == isa, "%s",
+              isa->name);
+        lanes = isa->lanes;
+    }
+    CHECK(lanes == 1 && !eg__isa_named("avx7"), "the last one has %u lanes", lanes);
+    for (size_t i = 0; i < eg__kernel_count(); i++) {
+        const eg__kernel *row = eg__kernel_row(i);
+        const eg__isa *isa = eg__isa_named(row->isa);
+        CHECK(isa && !(row->features & ~isa->features), "%s of %s needs more than its set",
+              row->isa, eg__operation_name(row->operation));
+    }
+    /* a set brings along what it implies: conversions have no kernel of 512 bits */
+    eg__kernels chosen;
+    eg_error error = {0};
+    if (!eg__isa_named("avx512")) return;
+    CHECK_OK(eg__kernels_select(~0u, "avx512", &chosen, &error), error);
+    CHECK(strcmp(chosen.row[EG__OP_transpose_f32]->isa, "avx2") == 0 &&
+              strcmp(chosen.row[EG__OP_f16_to_f32]->isa, "avx2") == 0,
+          "transpose %s, f16 %s", chosen.row[EG__OP_transpose_f32]->isa,
+          chosen.row[EG__OP_f16_to_f32]->isa);
 }
 
 TEST(kernels, impossible_choices) {

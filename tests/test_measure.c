@@ -2,8 +2,8 @@
  * the benchmark's business. */
 #include "test.h"
 #include "elegans/elegans.h"
-#include "profile/burst.h"
-#include "profile/ceilings.h"
+#include "profile/measure/burst.h"
+#include "profile/measure/ceilings.h"
 #include "engine/gemm_parallel.h"
 
 #include <sys/stat.h>
@@ -75,6 +75,38 @@ TEST(measure, an_unwritable_folder_is_only_a_warning) {
     eg_context_destroy(context);
 }
 
+/* What was kept and damaged is measured again, with a word about it, and kept anew. */
+TEST(measure, damaged_ceilings_are_measured_again) {
+    int warnings = 0;
+    eg_context_options options = {
+        .threads = 1, .log = count_warning, .log_user = &warnings, .log_level = EG_LOG_WARNING};
+    eg_context *context;
+    eg_error error;
+    eg_ceilings ceilings;
+    char folder[300], path[400];
+    snprintf(folder, sizeof folder, "%s/damaged", test_folder());
+    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    eg_ceilings_options how = {.cache_folder = folder, .seconds = 0.02, .cached = 1};
+    CHECK_OK(eg_ceilings_measure(context, &how, &ceilings, &error), error);
+    snprintf(path, sizeof path, "%s/ceilings-%s-%s-1", folder, ceilings.fingerprint,
+             eg_context_isa(context));
+    warnings = 0;
+    FILE *file = fopen(path, "w");
+    CHECK(file != NULL, "no '%s'", path);
+    if (file) {
+        fprintf(file, "elegans ceilings 2\nfingerprint %s\nthreads 1\ndram_one 1e300\n",
+                ceilings.fingerprint);
+        fclose(file);
+    }
+    CHECK_OK(eg_ceilings_measure(context, &how, &ceilings, &error), error);
+    CHECK(!ceilings.from_cache && ceilings.dram_one.value < 1e6 && warnings == 1,
+          "from the cache %d, dram_one %g, %d warnings", ceilings.from_cache,
+          ceilings.dram_one.value, warnings);
+    CHECK_OK(eg_ceilings_measure(context, &how, &ceilings, &error), error);
+    CHECK(ceilings.from_cache && warnings == 1, "it was not kept anew");
+    eg_context_destroy(context);
+}
+
 TEST(measure, stored_text_round_trips_and_damage_is_refused) {
     eg_ceilings c = {.fma_one = {118.25, EG_MEASURED, "GFLOP/s", ""},
                      .seconds = 1.5,
@@ -89,21 +121,56 @@ TEST(measure, stored_text_round_trips_and_damage_is_refused) {
     CHECK(back.fma_one.value == 118.25 && threads == 4 && back.measured_at == c.measured_at,
           "values");
     CHECK(back.l1_one.provenance == EG_UNAVAILABLE, "what was not written is unavailable");
-    for (size_t cut = 0; cut < length;
-         cut++) { /* whole lines are a shorter file; the rest is not */
+    const size_t least = (size_t)(strchr(strstr(text, "\nthreads ") + 1, '\n') - text);
+    CHECK(strstr(text, "\nfingerprint ") < text + least, "the machine stands first");
+    for (size_t cut = 0; cut < length; cut++) {
+        /* whole lines are a shorter file, when they say whose they are; the rest is not */
         eg_status status = eg__ceilings_read(text, cut, &back, &threads, &error);
-        bool whole = cut > strlen("elegans ceilings 1") && text[cut - 1] == '\n';
+        bool whole = cut > least && text[cut - 1] == '\n';
         CHECK((status == EG_OK) == whole, "cut at %zu: %s", cut, eg_status_name(status));
     }
-    static const char *const bad[] = {"elegans ceilings 1\nfma_one many\n",
-                                      "elegans ceilings 1\nthreads 0\n",
-                                      "elegans ceilings 1\nnovalue\n",
-                                      "elegans ceilings 1\nfingerprint 012345678901234567890123\n",
-                                      "elegans ceilings 2\n",
-                                      ""};
+    static const char *const bad[] = {
+        "elegans ceilings 2\nfma_one many\n",
+        "elegans ceilings 2\nthreads 0\n",
+        "elegans ceilings 2\nnovalue\n",
+        "elegans ceilings 2\nfingerprint 012345678901234567890123\n",
+        "elegans ceilings 2\nthreads 2\nfma_one 3\n",
+        "elegans ceilings 2\nfingerprint 01\nfma_one 3\n",
+        "elegans ceilings 2\nfingerprint 01\nthreads 2\nfma_one inf\n",
+        "elegans ceilings 2\nfingerprint 01\nthreads 2\nfma_one -5\n",
+        "elegans ceilings 2\nfingerprint 01\nthreads 2\nfma_one 0\n",
+        "elegans ceilings 2\nfingerprint 01\nthreads 2\ndram_one 1e300\n",
+        "elegans ceilings 2\nfingerprint 01\nthreads 2\nclock 3000\n",
+        "elegans ceilings 2\nfingerprint 01\nthreads 2\nlast_cache 1e-9\n",
+        "elegans ceilings 2\nfingerprint 01\nthreads 2\nlaunch 1e12\n",
+        "elegans ceilings 2\nfingerprint 01\nthreads 2\nfma_per_cycle 1e9\n",
+        "elegans ceilings 2\nfingerprint 01\nthreads 2\nseconds -1\n",
+        "elegans ceilings 1\nfingerprint 01\nthreads 2\nfma_one 3\n", /* without the last cache */
+        "elegans ceilings 3\n",
+        ""};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         CHECK(eg__ceilings_read(bad[i], strlen(bad[i]), &back, &threads, &error) != EG_OK,
               "accepted '%s'", bad[i]);
+}
+
+TEST(measure, buffer_beyond_all_caches) {
+    enum { MIB = 1 << 20 };
+    static const struct {
+        eg_chip chip;
+        size_t mib;
+    } cases[] = {
+        {{.kinds = {{.cores = 4}}}, 128}, /* no cache is told: the least */
+        {{.kinds = {{.cores = 2, .l2_bytes = MIB}}, .l3_bytes = 32 * MIB}, 8 * 34},
+        {{.kinds = {{.cores = 4, .l2_bytes = 12 * MIB, .l2_cores = 4}}, .slc_bytes = 8 * MIB}, 160},
+        {{.kinds = {{.cores = 8, .l2_bytes = 12 * MIB, .l2_cores = 4}}, .slc_bytes = 8 * MIB}, 256},
+        {{.kinds = {{.cores = 8}}, .l3_bytes = 16 * MIB, .l3_count = 3}, 8 * 48},
+        {{.kinds = {{.cores = 2}}, .l3_bytes = 260 * MIB}, 1024}, /* the most */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const size_t bytes = eg__ceilings_buffer(&cases[i].chip);
+        CHECK(bytes == cases[i].mib * MIB, "case %zu: %zu bytes, expected %zu MiB", i, bytes,
+              cases[i].mib);
+    }
 }
 
 TEST(measure, bench_copy_and_gemm) {

@@ -262,3 +262,53 @@ TEST(memory, bad_allocators) {
     options.allocator = (eg_allocator){&c, NULL, counting_release};
     CHECK_FAILS(eg__memory_create(&memory, &options, &error), error, EG_ERR_ARGUMENT, "allocate");
 }
+
+/* ---- space: counted while it is used, zero when it is used again */
+TEST(memory, space) {
+    enum { SIZE = 4 << 20, PART = 1 << 20 };
+    const eg__memory_options small = {.budget = 3 << 20};
+    eg__memory *memory = create(&small);
+    const uint64_t before = figures(memory, EG_TAG_WEIGHTS).current;
+    eg__space space;
+    eg_error error;
+    CHECK_OK(eg__space_open(memory, EG_TAG_WEIGHTS, SIZE, &space, &error), error);
+    CHECK(figures(memory, EG_TAG_WEIGHTS).current == before, "counted before it is used");
+    CHECK_OK(eg__space_use(memory, &space, 100, PART, &error), error);
+    CHECK(figures(memory, EG_TAG_WEIGHTS).current == before + PART, "what is used is not counted");
+    CHECK_FAILS(eg__space_use(memory, &space, 2 * PART, 2 * PART, &error), error, EG_ERR_BUDGET,
+                "budget");
+    memset((char *)space.data + 100, 1, PART);
+    eg__space_drop(memory, &space, 100, PART);
+    CHECK(figures(memory, EG_TAG_WEIGHTS).current == before, "what was dropped is counted");
+    size_t rest = 0;
+    for (size_t i = 0; i < SIZE; i++) rest += ((char *)space.data)[i] != 0;
+    CHECK(rest < 2 * 65536, "%zu bytes are there after they were dropped", rest);
+    CHECK_OK(eg__space_use(memory, &space, 0, 2 * PART, &error), error);
+    eg__space_close(memory, &space);
+    eg__space_close(memory, &space); /* once more is fine */
+    const eg_memory_figures end = figures(memory, EG_TAG_WEIGHTS);
+    CHECK(end.current == before && end.total_allocated - end.total_freed == before, "not closed");
+    eg__memory_destroy(memory);
+}
+
+/* A small one, and one of an allocator that is not the system's, are blocks like any others. */
+TEST(memory, space_of_blocks) {
+    eg__failing_allocator requests = {.fail_at = 0};
+    const eg__memory_options own = {.allocator = eg__failing_allocator_use(&requests)};
+    for (int i = 0; i < 2; i++) {
+        eg__memory *memory = create(i ? &own : NULL);
+        const size_t size = i ? 4 << 20 : 1000;
+        eg__space space;
+        eg_error error;
+        CHECK_OK(eg__space_open(memory, EG_TAG_WEIGHTS, size, &space, &error), error);
+        CHECK(figures(memory, EG_TAG_WEIGHTS).current == size, "not counted as a block");
+        CHECK_OK(eg__space_use(memory, &space, 0, size, &error), error);
+        memset(space.data, 7, size);
+        eg__space_drop(memory, &space, 0, size);
+        CHECK(figures(memory, EG_TAG_WEIGHTS).current == size, "a part of a block was given back");
+        eg__space_close(memory, &space);
+        CHECK(figures(memory, EG_TAG_WEIGHTS).current == 0, "not closed");
+        eg__memory_destroy(memory);
+    }
+    CHECK(requests.live == 0, "%lld blocks left", (long long)requests.live);
+}

@@ -1,8 +1,8 @@
 /* Every golden model: outputs, states and gradients of the original implementation, and its initial
  * values bit for bit. */
 #include "test.h"
-#include "formats/safetensors.h"
-#include "nn/model.h"
+#include "formats/models/model_config.h"
+#include "formats/files/safetensors.h"
 
 #include <dirent.h>
 #include <jansson.h>
@@ -19,6 +19,7 @@ typedef struct golden_run {
     eg_weights *weights;
     eg_instance *instance;
     bool gradients;
+    bool wired; /* the unwired CfC of the file, along a full wiring */
 } golden_run;
 
 static bool flag(const json_t *config, const char *key) {
@@ -59,6 +60,15 @@ static void give(golden_run *r, const char *leaf, const char *key, bool is_param
     CHECK_OK(eg_safetensors_tensor(r->file, key, &tensor, &error), error);
     if (is_parameter) CHECK_OK(eg_weights_set(r->weights, leaf, &tensor, &error), error);
     else CHECK_OK(eg_instance_bind(r->instance, leaf, &tensor, &error), error);
+}
+
+/* The name of a parameter in the file: the only layer of a full wiring is the cell. */
+static void as_in_file(const golden_run *r, const char *name, char out[16 + EG__NAME_MAX]) {
+    static const char before[] = "rnn_cell.layer_0.";
+    const size_t length = strlen(before);
+    const bool inside = r->wired && strncmp(name, before, length) == 0;
+    snprintf(out, 16 + EG__NAME_MAX, "%s%s", inside ? "rnn_cell." : "",
+             inside ? name + length : name);
 }
 
 /* Outputs and, with `gradients`, those of the sum of squares by everything that is trainable. */
@@ -117,8 +127,9 @@ static void check_run(golden_run *r, eg_context *context, const json_t *config) 
         compare(r, "cn", &c, 2e-5, 1);
     }
     for (size_t i = 0; i < wanted; i++) {
-        char key[EG__NAME_MAX + 16];
-        const char *name = names[i] + 2;
+        char key[EG__NAME_MAX + 32];
+        char name[16 + EG__NAME_MAX];
+        as_in_file(r, names[i] + 2, name);
         const bool leaf =
             strcmp(name, "x") == 0 || strcmp(name, "h0") == 0 || strcmp(name, "c0") == 0;
         snprintf(key, sizeof key, "grad.%s%s", leaf ? "" : "param.",
@@ -139,19 +150,57 @@ static unsigned check_initial(const golden_run *r, const json_t *config) {
     const char *seed = eg_safetensors_metadata(r->file, "seed");
     const size_t bytes = r->model->value_count * sizeof(float);
     float *loaded = test_alloc(bytes + 1);
-    memcpy(loaded, r->model->values, bytes);
+    for (size_t i = 0; i < r->model->parameter_count; i++)
+        eg__parameter_floats(r->model, &r->model->parameters[i],
+                             loaded + r->model->parameters[i].offset);
     eg_error error;
     CHECK_OK(eg__model_initialise(r->model, strtoull(seed, NULL, 10), &error), error);
     for (size_t i = 0; i < r->model->parameter_count; i++) {
         const eg__parameter *p = &r->model->parameters[i];
         if (strstr(p->name, "recurrent_map")) continue; /* from LAPACK */
-        CHECK(memcmp(loaded + p->offset, r->model->values + p->offset,
+        CHECK(memcmp(loaded + p->offset, eg__parameter_values(r->model, p),
                      eg__parameter_size(p) * sizeof(float)) == 0,
               "%s: '%s' is not as seed %s makes it", r->name, p->name, seed);
     }
-    memcpy(r->model->values, loaded, bytes);
+    for (size_t i = 0; i < r->model->parameter_count; i++) {
+        const eg__parameter *p = &r->model->parameters[i];
+        memcpy(eg__parameter_values(r->model, p), loaded + p->offset,
+               eg__parameter_size(p) * sizeof(float));
+    }
     free(loaded);
     return 1;
+}
+
+/* The same CfC as a wired one: every synapse is there, so that it must compute the same. */
+static eg_model *wire(const golden_run *r, eg_context *context, const json_t *config) {
+    json_t *other = json_deep_copy(config), *units = json_object_get(other, "units");
+    json_object_set_new(
+        other, "wiring",
+        json_pack("{s:s, s:{s:O}}", "kind", "FullyConnected", "args", "units", units));
+    json_object_del(other, "units");
+    char *text = json_dumps(other, 0);
+    eg_model *model = NULL;
+    eg_error error = {0};
+    eg_status status =
+        eg__model_config_read(context, text, strlen(text), UINT64_MAX, &model, &error);
+    if (!status) status = eg__model_fill(model, &error);
+    CHECK(status == EG_OK, "%s, wired: %s", r->name, error.message);
+    const golden_run wired = {.wired = true};
+    for (size_t i = 0; model && i < model->parameter_count; i++) {
+        const eg__parameter *to = &model->parameters[i];
+        char name[16 + EG__NAME_MAX];
+        as_in_file(&wired, to->name, name);
+        const eg__parameter *from = eg__model_parameter(r->model, name);
+        const size_t size = eg__parameter_size(to);
+        if (to->is_mask) continue;
+        CHECK(from && eg__parameter_size(from) == size, "%s, wired: '%s'", r->name, to->name);
+        if (from && eg__parameter_size(from) == size)
+            memcpy(eg__parameter_values(model, to), eg__parameter_values(r->model, from),
+                   size * sizeof(float));
+    }
+    free(text);
+    json_decref(other);
+    return model;
 }
 
 static unsigned check_file(eg_context *context, const char *path, const char *name) {
@@ -163,12 +212,20 @@ static unsigned check_file(eg_context *context, const char *path, const char *na
     eg_status status = eg_model_load(context, path, NULL, &r.model, &error);
     CHECK(status == EG_OK, "%s: %s", name, error.message);
     unsigned initial = 0;
+    const bool plain = !status && r.model->layers[0].cell == EG__CFC && !r.model->layers[0].wiring;
     if (!status) {
         initial = check_initial(&r, config);
         for (int gradients = 0; gradients <= 1; gradients++) {
             r.gradients = gradients;
             check_run(&r, context, config);
         }
+    }
+    eg_model *wired = plain ? wire(&r, context, config) : NULL;
+    if (wired) {
+        eg_model_destroy(r.model);
+        r.model = wired;
+        r.wired = true;
+        check_run(&r, context, config);
     }
     json_decref(config);
     eg_model_destroy(r.model);

@@ -1,6 +1,7 @@
 /* Models from specs and files, streams, time. */
 #include "test.h"
 #include "elegans/elegans.h"
+#include "nn/model.h"
 
 #include <math.h>
 
@@ -65,12 +66,48 @@ static const char *const specs[] = {
     "cfc:autoncp:20:4,in=5,seed=9",
     "cfc:ncp:6:5:3,in=5,sensory_fanout=3,inter_fanout=2,motor_fanin=2,mixed=1",
     "cfc:random:9,in=5,sparsity=0.5",
+    "cfc:autoncp:20:4,in=5,backbone=16+8,activation=silu,mixed=1,proj=3",
+    "cfc:random:4,in=5,sparsity=0.9,backbone=8,mode=pure",
+    "cfc:autoncp:14:3,in=5,backbone=8x3,dropout=0.2,keras=1/cfc:autoncp:9:2,backbone=4,mode=no_gate",
     "ltc:10,in=5",
     "ltc:autoncp:20:4,in=5,unfolds=3,explicit=1,input_map=linear,output_map=none",
     "ltc:autoncp:20:4,in=5,mixed=1,wiring_seed=7",
     "cfc:12,in=5/cfc:autoncp:14:3/ltc:6",
 };
 enum { SPECS = sizeof specs / sizeof *specs, T = 9 };
+
+/* Inputs and states that are not finite are found, each by its place; a reset mends the state. */
+static void check_finite(eg_stream *stream, const eg_model_info *info) {
+    eg_error error;
+    float *x = test_alloc((size_t)info->inputs * sizeof *x);
+    float *state = test_alloc((size_t)info->state * sizeof *state);
+    char text[64];
+    for (uint64_t i = 0; i < info->inputs; i++) x[i] = 1;
+    CHECK_OK(eg_stream_check(stream, x, &error), error);
+    for (uint64_t i = 0; i < info->inputs; i++) {
+        x[i] = i % 2 ? NAN : -INFINITY;
+        snprintf(text, sizeof text, "input %llu is", (unsigned long long)i + 1);
+        CHECK_FAILS(eg_stream_check(stream, x, &error), error, EG_ERR_ARGUMENT, text);
+        CHECK_OK(eg_stream_check(stream, NULL, &error), error);
+        x[i] = 1;
+    }
+    for (uint64_t i = 0; i < info->state; i++) {
+        eg_stream_state_get(stream, state);
+        const float kept = state[i];
+        state[i] = i % 2 ? NAN : INFINITY;
+        eg_stream_state_set(stream, state);
+        CHECK_FAILS(eg_stream_check(stream, x, &error), error, EG_ERR_FORMAT, "state");
+        if (i % 3 == 0) eg_stream_reset(stream);
+        else {
+            state[i] = kept;
+            eg_stream_state_set(stream, state);
+        }
+        CHECK_OK(eg_stream_check(stream, x, &error), error);
+    }
+    CHECK_FAILS(eg_stream_check(NULL, x, &error), error, EG_ERR_ARGUMENT, "no stream");
+    free(state);
+    free(x);
+}
 
 /* One step at a time is the whole sequence; the state can be taken out and put back. */
 TEST(nn, streams_are_sequences) {
@@ -113,6 +150,7 @@ TEST(nn, streams_are_sequences) {
         CHECK(worst <= 2e-5, "%s: a stream is off by %g", specs[i], worst);
         CHECK_FAILS(eg_stream_step(stream, x, -1, y, &error), error, EG_ERR_ARGUMENT, "-1");
         CHECK_FAILS(eg_stream_step(stream, x, NAN, y, &error), error, EG_ERR_ARGUMENT, "nan");
+        check_finite(stream, &f.info);
         eg_stream_destroy(stream);
         eg_stream_destroy(other);
         eg_stream_program_destroy(program);
@@ -129,7 +167,13 @@ TEST(nn, files) {
         open_model(&f, specs[i]);
         if (!f.model) continue;
         snprintf(path, sizeof path, "%s/model.safetensors", test_folder());
-        CHECK_OK(eg_model_save(f.model, path, &error), error);
+        const eg_status saved = eg_model_save(f.model, path, &error);
+        if (saved == EG_ERR_UNSUPPORTED) { /* the same for all */
+            test_skip("%s", error.message);
+            close_all(&f);
+            return;
+        }
+        CHECK_OK(saved, error);
         eg_model *again;
         CHECK_OK(eg_model_open(f.context, path, &again, &error), error);
         CHECK(again && eg_model_count(again) == eg_model_count(f.model), "%s: other tensors",
@@ -275,10 +319,19 @@ TEST(nn, refused) {
         {"cfc:64,in=3,sparsity=0.5", EG_ERR_ARGUMENT, "sparsity"},
         {"cfc:64,in=3,seed=-1", EG_ERR_ARGUMENT, "seed=-1"},
         {"cfc:64,in", EG_ERR_ARGUMENT, "not key=value"},
-        {"cfc:autoncp:20:4,in=3,backbone=5", EG_ERR_ARGUMENT, "no backbone"},
+        {"cfc:autoncp:20:4,in=3,backbone=5x9", EG_ERR_ARGUMENT, "more than 8"},
         {"cfc:autoncp:20:19,in=3", EG_ERR_ARGUMENT, ""},
-        {"ltc:autoncp:20:4,in=3,proj=2", EG_ERR_ARGUMENT, "no projection"},
+        {"cfc:autoncp:20:4,in=3,activation=silu", EG_ERR_ARGUMENT,
+         "'activation' has no meaning for a wired CfC without a backbone"},
+        {"cfc:autoncp:20:4,in=3,dropout=0.1", EG_ERR_ARGUMENT, "'dropout' has no meaning"},
+        {"cfc:20,in=3,unfolds=4", EG_ERR_ARGUMENT, "unfolds=4 has no meaning for a CfC"},
+        {"ltc:20,in=3,mode=pure", EG_ERR_ARGUMENT, "mode=pure has no meaning for an LTC"},
+        {"ltc:20,in=3,backbone=0", EG_ERR_ARGUMENT, "backbone=0 has no meaning for an LTC"},
+        {"cfc:20,in=3,in=4", EG_ERR_ARGUMENT, "repeated key 'in'"},
+        {"ltc:autoncp:20:4,in=3,proj=2", EG_ERR_ARGUMENT, "proj=2 has no meaning for an LTC"},
         {"cfc:8,in=3/cfc:8,in=4", EG_ERR_ARGUMENT, "takes 4 inputs"},
+        {"cfc:8,in=3,a_key_of_sixty-four_letters_that_is_as_long_as_a_key_ought_to_be=1",
+         EG_ERR_ARGUMENT, "unknown key 'a_key_of_sixty-four_letters_"},
         {"missing.safetensors", EG_ERR_FILE, "missing.safetensors"},
     };
     eg_context *context;
@@ -297,6 +350,130 @@ TEST(nn, refused) {
     eg_context_destroy(context);
 }
 
+/* By hand: 5 units, 3 inputs. */
+TEST(nn, bytes_of_wirings) {
+    enum { INNER = 25, OUTER = 15, BOTH = INNER + OUTER, SYNAPSE = 7 * 4, DRAWN = 2 * 4 * INNER };
+    static const struct {
+        const char *spec;
+        uint64_t model, runs; /* bytes; what a program has beside them */
+    } rows[] = {{"cfc:5,in=3", 0, 0},
+                {"cfc:full:5,in=3", BOTH + 4 * 5 * 8, 0},
+                {"cfc:random:5,in=3,sparsity=0.5", BOTH + DRAWN + 4 * 5 * 8, 0},
+                {"ltc:5,in=3", 2 * BOTH, BOTH * SYNAPSE},
+                {"ltc:full:5,in=3,self=0", 2 * BOTH, (BOTH - 5) * SYNAPSE},
+                {"ltc:random:5,in=3,sparsity=0.5", 2 * BOTH + DRAWN, BOTH / 2 * SYNAPSE}};
+    eg_context *context;
+    eg_error error = {0};
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        eg_model *model = NULL;
+        CHECK_OK(eg_model_open(context, rows[i].spec, &model, &error), error);
+        const uint64_t bytes = model ? eg__layer_bytes(&model->layers[0], false) : 0,
+                       all = model ? eg__layer_bytes(&model->layers[0], true) : 0;
+        CHECK(bytes == rows[i].model && all == rows[i].model + rows[i].runs, "%s: %llu and %llu",
+              rows[i].spec, (unsigned long long)bytes, (unsigned long long)all);
+        eg_model_destroy(model);
+    }
+    eg_context_destroy(context);
+}
+
+/* What is too large for the memory there may be used is refused before any of it is taken or drawn, with what it
+ * would need. */
+TEST(nn, too_large) {
+    static const struct {
+        const char *spec, *part;
+    } rows[] = {
+        {"cfc:1000000,in=4", "a model of 644000640 parameters needs at least 4.8 GiB of memory"},
+        {"cfc:1000000,in=1000000,backbone=0",
+         "8000004000000 parameters needs at least 59604.7 GiB"},
+        {"cfc:64,in=4/cfc:1000000", "parameters needs at least "},
+        {"ltc:16384,in=4", "1074085896 parameters needs at least 16."},
+        {"ltc:autoncp:16384:100,in=16384", "parameters needs at least "},
+        {"cfc:autoncp:16384:100,in=16384", "parameters needs at least "},
+        {"cfc:random:16384,in=16384,sparsity=0.5,backbone=8", "parameters needs at least "},
+        {"cfc:full:16384,in=4,mixed=1", "parameters needs at least "},
+        {"llama:80:8192,heads=64,vocab=32000", "parameters needs at least "},
+        {"bert:12:768,vocab=30000", "parameters needs at least "},
+    };
+    eg_context *context;
+    eg_error error = {0};
+    const eg_context_options options = {.threads = 1, .memory_budget = 64 << 20};
+    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        eg_model *model = NULL;
+        eg_memory_figures before, after;
+        CHECK_OK(eg_memory_query(context, EG_TAG_COUNT, &before, &error), error);
+        CHECK_FAILS(eg_model_open(context, rows[i].spec, &model, &error), error, EG_ERR_BUDGET,
+                    rows[i].part);
+        CHECK(!model && strstr(error.message, "GiB that may be used are left"), "%s: '%s'",
+              rows[i].spec, error.message);
+        CHECK_OK(eg_memory_query(context, EG_TAG_COUNT, &after, &error), error);
+        CHECK(after.current == before.current && after.peak < before.current + (2 << 20),
+              "%s: %llu bytes were taken first", rows[i].spec,
+              (unsigned long long)(after.peak - before.current));
+    }
+    eg_model *small = NULL;
+    CHECK_OK(eg_model_open(context, "cfc:autoncp:64:16,in=16", &small, &error), error);
+    eg_model_destroy(small);
+    eg_context_destroy(context);
+}
+
+/* An outline answers what follows from the spec as the model does, and refuses what needs values. */
+TEST(nn, outline) {
+    static const char *const outlined[] = {"cfc:8,in=2", "cfc:autoncp:12:3,in=2,mixed=1",
+                                           "ltc:autoncp:12:3,in=3", "llama:1:32,vocab=64"};
+    eg_context *context;
+    eg_error error = {0};
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    for (size_t i = 0; i < sizeof outlined / sizeof *outlined; i++) {
+        eg_model *outline, *model;
+        eg_model_info a, b;
+        eg_tensor tensor;
+        float value[1];
+        CHECK_OK(eg_model_outline(context, outlined[i], &outline, &error), error);
+        CHECK_OK(eg_model_open(context, outlined[i], &model, &error), error);
+        eg_model_info_get(outline, &a);
+        eg_model_info_get(model, &b);
+        CHECK(a.kind == b.kind && a.inputs == b.inputs && a.outputs == b.outputs &&
+                  a.state == b.state && a.layers == b.layers && a.parameters == b.parameters &&
+                  a.uses_time == b.uses_time,
+              "%s: other figures", outlined[i]);
+        CHECK(!outline->values, "%s: values were taken", outlined[i]);
+        if (a.kind == EG_MODEL_LIQUID) {
+            eg_stream_program *of_outline, *of_model;
+            eg_stream *stream;
+            eg_program_info c, d;
+            CHECK_OK(eg_stream_compile(outline, &of_outline, &error), error);
+            CHECK_OK(eg_stream_compile(model, &of_model, &error), error);
+            eg_stream_program_info_get(of_outline, &c);
+            eg_stream_program_info_get(of_model, &d);
+            CHECK(c.flops == d.flops && c.held_bytes == d.held_bytes &&
+                      c.arena_bytes == d.arena_bytes,
+                  "%s: other costs", outlined[i]);
+            CHECK_FAILS(eg_stream_create(of_outline, &stream, &error), error, EG_ERR_ARGUMENT, "");
+            eg_stream_program_destroy(of_outline);
+            eg_stream_program_destroy(of_model);
+        }
+        const char *name = eg_model_tensor(outline, 0, &tensor, NULL);
+        CHECK(name && !tensor.data, "%s: data of '%s'", outlined[i], name ? name : "nothing");
+        const eg_model_quantization how = {.how = {.type = EG_F16}};
+        eg_trainer *trainer;
+        const eg_train_options train = {.batch = 1};
+        CHECK_FAILS(eg_model_read(outline, 0, value, &error), error, EG_ERR_ARGUMENT, "an outline");
+        CHECK_FAILS(eg_model_widen(outline, &error), error, EG_ERR_ARGUMENT, outlined[i]);
+        CHECK_FAILS(eg_model_quantize(outline, &how, &error), error, EG_ERR_ARGUMENT, "an outline");
+        CHECK_FAILS(eg_model_save(outline, "nothing.safetensors", &error), error, EG_ERR_ARGUMENT,
+                    "open it with eg_model_open");
+        CHECK_FAILS(eg_model_export_c(outline, ".", "nothing", NULL, &error), error,
+                    EG_ERR_ARGUMENT, "an outline");
+        CHECK_FAILS(eg_trainer_create(outline, &train, &trainer, &error), error, EG_ERR_ARGUMENT,
+                    "an outline");
+        eg_model_destroy(outline);
+        eg_model_destroy(model);
+    }
+    eg_context_destroy(context);
+}
+
 static eg_status attempt(void *user, eg_context *context, eg_error *error) {
     eg_model *model = NULL;
     eg_stream_program *program = NULL;
@@ -312,6 +489,7 @@ static eg_status attempt(void *user, eg_context *context, eg_error *error) {
 
 TEST(nn, every_allocation_may_fail) {
     int failed = test_every_allocation_within(attempt, "cfc:autoncp:8:2,in=2");
+    failed += test_every_allocation_within(attempt, "cfc:random:3,in=6,sparsity=0.9,backbone=4x2");
     failed += test_every_allocation_within(attempt, "ltc:autoncp:8:2,in=2");
     CHECK(failed > 100, "only %d allocations", failed);
 }

@@ -5,8 +5,8 @@
 #include "test_formats.h"
 
 #include "elegans/tensor.h"
-#include "formats/npz.h"
-#include "formats/zip.h"
+#include "formats/files/npz.h"
+#include "formats/files/zip.h"
 
 static const float w_data[6] = {-1, 0, 1, 2, 3, 4};
 static const uint8_t b_data[2] = {1, 0};

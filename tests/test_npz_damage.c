@@ -1,5 +1,6 @@
 /* Damaged .npz archives: each fault has its message, and no damage goes unseen. */
 #include "test_npz.h"
+#include "formats/tables/table.h"
 
 AREA(npz_damage, "every truncation and corruption of an archive is refused or harmless")
 
@@ -87,6 +88,8 @@ TEST(npz_damage, bad_records) {
         {"PK\1\2", 1, 30, "\x30", 1, false, "damaged zip directory at member '0'"},
         {"PK\1\2", 1, 42, "\xff\xff", 2, false, "no room for zip member '0'"},
         {"PK\1\2", 1, 46, "\0", 1, false, "name of member '0' contains a zero byte"},
+        {"PK\1\2", 1, 46, "\xff", 1, false, "of member '0' is not UTF-8"},
+        {"PK\1\2", 3, 52, "\xc3", 1, false, "of member '2' is not UTF-8"}, /* cut */
         {"PK\1\2", 1, 10, "\x63", 1, true, "compressed with 'aes'"},
         {"PK\1\2", 1, 10, "\5", 1, true, "compressed with method '5'"},
         {"PK\1\2", 1, 8, "\x20", 1, true, "patch data"},
@@ -230,5 +233,110 @@ TEST(npz_damage, every_corruption) {
         free(bytes);
     }
     CHECK(refused > 8000 && harmless > 500, "%zu refused, %zu harmless", refused, harmless);
+    test_memory_close(&test);
+}
+
+/* ---- an archive of 300 KB that says it unpacks to 128 MiB: deflate could, data do not */
+static unsigned char *put(unsigned char *to, uint64_t value, int bytes) {
+    for (int i = 0; i < bytes; i++) *to++ = (unsigned char)(value >> 8 * i);
+    return to;
+}
+
+/* An archive of `count` members that say they are deflated, of zeros that are no deflate data. */
+static unsigned char *make_archive(size_t count, const uint32_t (*sizes)[2], size_t *length) {
+    size_t room = 22;
+    for (size_t i = 0; i < count; i++) room += sizes[i][0] + 200;
+    unsigned char *file = test_alloc(room), *at = file;
+    uint32_t offsets[8];
+    memset(file, 0, room);
+    for (size_t i = 0; i < count; i++) {
+        offsets[i] = (uint32_t)(at - file);
+        at = put(at, 0x04034b50, 4);
+        at = put(at, 20, 2), at = put(at, 0, 2), at = put(at, 8, 2), at = put(at, 0, 4);
+        at = put(at, 0, 4), at = put(at, sizes[i][0], 4), at = put(at, sizes[i][1], 4);
+        at = put(at, 5, 2), at = put(at, 0, 2);
+        *at = (unsigned char)('a' + i);
+        memcpy(at + 1, ".npy", 4);
+        at += 5 + sizes[i][0];
+    }
+    const size_t directory = (size_t)(at - file);
+    for (size_t i = 0; i < count; i++) {
+        at = put(at, 0x02014b50, 4);
+        at = put(at, 20, 2), at = put(at, 20, 2), at = put(at, 0, 2), at = put(at, 8, 2);
+        at = put(at, 0, 4), at = put(at, 0, 4), at = put(at, sizes[i][0], 4);
+        at = put(at, sizes[i][1], 4), at = put(at, 5, 2), at = put(at, 0, 2), at = put(at, 0, 2);
+        at = put(at, 0, 2), at = put(at, 0, 2), at = put(at, 0, 4), at = put(at, offsets[i], 4);
+        *at = (unsigned char)('a' + i);
+        memcpy(at + 1, ".npy", 4);
+        at += 5;
+    }
+    const size_t size = (size_t)(at - file) - directory;
+    at = put(at, 0x06054b50, 4), at = put(at, 0, 4), at = put(at, count, 2);
+    at = put(at, count, 2), at = put(at, size, 4), at = put(at, directory, 4), at = put(at, 0, 2);
+    *length = (size_t)(at - file);
+    return file;
+}
+
+/* Each `{packed, size}` alone and all together: what is refused as a bomb, or NULL. */
+TEST(npz_damage, bomb) {
+    enum { MANY = 4 };
+    static const struct {
+        size_t count;
+        uint32_t sizes[MANY][2];
+        const char *part[MANY]; /* NULL: small enough to try, and found to be no deflate data */
+    } rows[] = {
+        {1, {{300000, 128u << 20}}, {"would unpack to '134217728'"}},
+        {1, {{300000, 0x7fffffff}}, {"cannot unpack"}},
+        {1, {{200000, 60u << 20}}, {NULL}},
+        {2, {{200000, 60u << 20}, {5000, 4u << 20}}, {NULL, NULL}},
+        {2,
+         {{200000, 60u << 20}, {9000, 5u << 20}},
+         {"and all such members to 68157440", "would unpack to '5242880'"}},
+        /* one that grows as data do is not of them, and can be read beside a bomb */
+        {4,
+         {{100000, 40u << 20}, {100000, 40u << 20}, {90000, 20u << 20}, {60000, 10u << 20}},
+         {"and all such members to 83886080", "all such members", NULL, NULL}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        test_memory test;
+        eg_error error;
+        eg_npz *npz;
+        eg_tensor out;
+        size_t length;
+        test_memory_open(&test, 0);
+        unsigned char *file = make_archive(rows[i].count, rows[i].sizes, &length);
+        CHECK_OK(eg__npz_open_bytes(test.memory, file, length, &npz, &error), error);
+        for (size_t k = 0; k < rows[i].count; k++) {
+            const char *part = rows[i].part[k];
+            const eg_status status = eg__npz_read(npz, eg_npz_name(npz, k), NULL, &out, &error);
+            CHECK(status && (!part || strstr(error.message, part)), "row %zu, %zu: '%s'", i, k,
+                  status ? error.message : "accepted");
+            if (!part) CHECK(!strstr(error.message, "unpack to"), "'%s'", error.message);
+        }
+        eg_npz_close(npz);
+        free(file);
+        test_memory_close(&test);
+    }
+}
+
+/* A table needs all arrays at once: too many are refused before the first is unpacked. */
+TEST(npz_damage, more_than_the_budget) {
+    static const uint32_t sizes[][2] = {{90000, 20u << 20}, {90000, 20u << 20}};
+    test_memory test;
+    eg_error error;
+    eg_npz *npz;
+    eg_table table;
+    eg_memory_figures before, after;
+    size_t length;
+    test_memory_open(&test, 32u << 20);
+    unsigned char *file = make_archive(2, sizes, &length);
+    CHECK_OK(eg__npz_open_bytes(test.memory, file, length, &npz, &error), error);
+    eg__memory_figures_get(test.memory, EG_TAG_COUNT, &before);
+    CHECK_FAILS(eg__table_from_archive(test.memory, npz, NULL, &table, &error), error,
+                EG_ERR_BUDGET, "its 2 arrays unpack to 41943040 bytes, more than the 33");
+    eg__memory_figures_get(test.memory, EG_TAG_COUNT, &after);
+    CHECK(after.allocations == before.allocations, "something was taken first");
+    eg_npz_close(npz);
+    free(file);
     test_memory_close(&test);
 }

@@ -1,8 +1,8 @@
 /* Each pass on a graph that it is for: what was there before, what is there afterwards. */
 #include "test.h"
-#include "graph/lower.h"
-#include "graph/passes.h"
-#include "graph/rewrite.h"
+#include "graph/lower/lower.h"
+#include "graph/passes/passes.h"
+#include "graph/passes/rewrite.h"
 
 AREA(passes, "each pass alone: the graph or the steps before and after")
 
@@ -205,9 +205,9 @@ static const char *steps_text(const struct eg_program *p) {
         const eg__step *step = &p->steps[i];
         at += (size_t)snprintf(text + at, sizeof text - at, "%s%s%s", at ? " " : "",
                                i >= p->main_count ? "|" : "", step->name);
-        const eg__fused_program *code = step->run == eg__run_fused  ? &step->u.fused.program
-                                        : step->run == eg__run_gemm ? &step->u.gemm.epilogue
-                                                                    : NULL;
+        const eg__fused_program *code = step->kind == EG__STEP_fused  ? &step->u.fused.program
+                                        : step->kind == EG__STEP_gemm ? &step->u.gemm.epilogue
+                                                                      : NULL;
         for (unsigned k = 0; code && k < code->length; k++)
             at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", k ? "," : ":",
                                    eg__fused_op_name(code->code[k].op));

@@ -3,6 +3,7 @@
 #include "profile/analysis.h"
 
 #include <math.h>
+#include <time.h>
 
 AREA(profile,
      "every figure has a value or a reason; steps add up; each rule applies when it should")
@@ -110,8 +111,7 @@ static void check_moments(const eg_profile *profile, const char *spec) {
               at[EG_PHASE_warmup].held + eg_profile_samples(profile, NULL) * sizeof(double),
           "%s: timed runs take memory", spec);
     CHECK(at[EG_PHASE_recorded].held > at[EG_PHASE_timed].held, "%s: a recorder of nothing", spec);
-    CHECK(eg_profile_metric(profile, EG_PROFILE_peak_memory).value ==
-              most - (double)at[EG_PHASE_begin].held,
+    CHECK(eg_profile_metric(profile, EG_PROFILE_library_peak).value == most,
           "%s: the peak is none of a phase", spec);
     for (int tag = 0; tag < EG_TAG_COUNT; tag++)
         CHECK(eg_profile_run_tag(profile, (eg_tag)tag) == at[EG_PHASE_timed].by_tag[tag],
@@ -213,7 +213,7 @@ TEST(profile, callbacks) {
     int calls = 0;
     const eg_profile_options how = {.runs = 20, .warmup = 5, .no_ceilings = 1};
     CHECK_OK(eg_context_create(&context, NULL, &error), error);
-    CHECK_OK(eg_quick_profile(context, "count", count, &calls, &how, &profile, &error), error);
+    CHECK_OK(eg_profile_callback(context, "count", count, &calls, &how, &profile, &error), error);
     CHECK(calls == 25, "%d calls", calls);
     CHECK(eg_profile_metric(profile, EG_PROFILE_time_mean).provenance == EG_MEASURED, "no time");
     CHECK(eg_profile_metric(profile, EG_PROFILE_tflops).provenance == EG_UNAVAILABLE,
@@ -228,89 +228,157 @@ TEST(profile, callbacks) {
           "a callback is compiled");
     CHECK_FAILS(eg_profile_trace(profile, "/tmp/none.json", &error), error, EG_ERR_ARGUMENT,
                 "callback");
-    CHECK_FAILS(eg_quick_profile(context, "", NULL, NULL, NULL, &profile, &error), error,
+    CHECK_FAILS(eg_profile_callback(context, "", NULL, NULL, NULL, &profile, &error), error,
                 EG_ERR_ARGUMENT, "no context, function");
     eg_profile_destroy(profile);
     eg_context_destroy(context);
 }
 
-/* ---- rules: one set of facts that asks for it, and a calm one that asks for none */
-static const eg__facts calm = {.seconds = 1e-3,
-                               .threads = 4,
-                               .cores = 4,
-                               .batch = 64,
-                               .compiled = true,
-                               .working_set = 1e6,
-                               .last_cache = 32e6,
-                               .memory_available = 8e9,
-                               .memory_budget = 4e9,
-                               .peak_memory = 1e8,
-                               .hit_rate = 0.99};
-
-TEST(profile, rules) {
-    static const struct {
-        const char *rule;
-        eg__facts facts;
-    } cases[] = {
-        {"batch", {.share = {[EG__BY_OVERHEAD] = 0.4}, .batch = 1, .compiled = true}},
-        {"threads", {.seconds = 1e-3, .threads = 1, .cores = 4, .batch = 32, .compiled = true}},
-        {"data_type", {.share = {[EG__BY_DRAM] = 0.5}, .batch = 1, .compiled = true}},
-        {"sizes",
-         {.odd_share = 0.3, .odd_shape = "1x7x7", .odd_columns = 7, .batch = 1, .compiled = true}},
-        {"compile", {.batch = 1}},
-        {"layout", {.copy_share = 0.2, .batch = 1, .compiled = true}},
-        {"cache", {.hit_rate = 0.5, .batch = 1, .compiled = true}},
-        {"cache", {.hit_rate = NAN, .working_set = 2, .last_cache = 1, .compiled = true}},
-        {"memory", {.hit_rate = 1, .memory_available = 10, .peak_memory = 9.5, .compiled = true}},
-        {"memory", {.hit_rate = 1, .memory_budget = 4, .peak_memory = 4.1, .compiled = true}},
-        {"memory",
-         {.hit_rate = 1,
-          .memory_available = 10,
-          .memory_budget = 4,
-          .peak_memory = 4.1,
-          .compiled = true}}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        eg__facts facts = cases[i].facts;
-        if (facts.hit_rate == 0) facts.hit_rate = NAN; /* not known */
-        for (const eg__rule *rule = eg__rules; rule->name; rule++) {
-            eg_finding f = {.gain = NAN};
-            const bool wanted = strcmp(rule->name, cases[i].rule) == 0;
-            CHECK(rule->apply(&facts, &f) == wanted, "case %zu: rule '%s'", i, rule->name);
-            CHECK(!wanted || (f.text[0] && f.action[0]), "rule '%s' says nothing", rule->name);
-        }
-    }
-    for (const eg__rule *rule = eg__rules; rule->name; rule++) {
-        eg_finding f = {.gain = NAN};
-        CHECK(!rule->apply(&calm, &f), "rule '%s' for nothing: %s", rule->name, f.text);
-        CHECK(rule->reason && rule->reason[0], "rule '%s' without a reason", rule->name);
-    }
-}
-
-/* Powers of two up to 64, then multiples of it; and who is asked to change. */
-TEST(profile, sizes_that_fill_vectors) {
-    static const unsigned sizes[][2] = {{1, 16},  {7, 16},   {16, 16},   {17, 32},   {33, 64},
-                                        {64, 64}, {65, 128}, {128, 128}, {130, 192}, {1000, 1024}};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        CHECK(eg__size_suggested(sizes[i][0]) == sizes[i][1], "%u -> %u", sizes[i][0],
-              eg__size_suggested(sizes[i][0]));
-    static const struct {
-        const char *shape;
-        bool odd;
-    } shapes[] = {{"8x16x3", false}, {"8x64x64", false}, {"8x48x3", false}, {"8x20x3", true},
-                  {"8x7x3", true},   {"8x100x3", true},  {"", false}};
+/* Who looks at weights does not change them: no value is widened, and a file stays what it was. */
+TEST(profile, weights_are_looked_at_as_they_are) {
+    const eg_profile_options how = {.runs = 3, .no_ceilings = 1, .no_cache = 1};
+    const eg_model_quantization small = {.how = {.type = EG_I8, .per = EG_PER_CHANNEL}};
     eg_context *context;
+    eg_model *model;
+    eg_profile *profile;
     eg_error error;
     CHECK_OK(eg_context_create(&context, NULL, &error), error);
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        eg_profile_row row = {.kernel = "gemm", .bound = "L1", .share = 0.5, .roof_share = NAN};
-        eg_profile profile = {.context = context, .operations = &row, .operation_count = 1};
-        eg__facts facts;
-        snprintf(row.shape, sizeof row.shape, "%s", shapes[i].shape);
-        eg__facts_of(&profile, &facts);
-        CHECK((facts.odd_share > 0) == shapes[i].odd && facts.gemm_share == 0.5, "'%s': %g",
-              shapes[i].shape, facts.odd_share);
-        CHECK(facts.memory_budget > 0, "no budget");
+    CHECK_OK(eg_model_open(context, "cfc:24,in=8", &model, &error), error);
+    CHECK_OK(eg_model_quantize(model, &small, &error), error);
+    model->touched = false;
+    size_t widened = 0;
+    for (size_t i = 0; i < model->parameter_count; i++) widened += model->parameters[i].own != NULL;
+    CHECK_OK(eg_profile_model(model, "", &how, &profile, &error), error);
+    for (size_t i = 0; i < model->parameter_count; i++) widened -= model->parameters[i].own != NULL;
+    CHECK(widened == 0 && !model->touched, "%zu tensors, %s", (size_t)0 - widened,
+          model->touched ? "touched" : "not touched");
+    CHECK(strcmp(profile->weights.most, "i8") == 0 &&
+              profile->weights.bytes < 4 * profile->weights.count,
+          "%s", profile->weights.most);
+    eg_profile_destroy(profile);
+    eg_model_destroy(model);
+    eg_context_destroy(context);
+}
+
+/* ---- the quick way: of a model, of a function, of both */
+TEST(profile, quickly) {
+    eg_context *context;
+    eg_model *model;
+    eg_error error;
+    int calls = 0;
+    eg_quick_result r;
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_model_open(context, "cfc:autoncp:12:3,in=4", &model, &error), error);
+    const eg_quick_options how = {
+        .size = sizeof how, .batch = 4, .seq = 6, .runs = 20, .warmup = 5};
+    double flops = 0;
+    for (int i = 0; i < 3; i++) { /* the model, both, the function */
+        const eg_quick_subject what = {.context = i == 2 ? context : NULL,
+                                       .model = i < 2 ? model : NULL,
+                                       .function = i ? count : NULL,
+                                       .user = &calls};
+        calls = 0;
+        CHECK_OK(eg_quick_profile(&what, &how, &r, &error), error);
+        CHECK(calls == (i ? 25 : 0), "case %d: %d calls", i, calls);
+        const eg_metric *all[] = {&r.seconds, &r.rate,         &r.samples, &r.flops,
+                                  &r.tflops,  &r.bytes_moved,  &r.memory,  &r.library,
+                                  &r.leaked,  &r.operand_rate, &r.cpu_time};
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+            CHECK(all[k]->unit && all[k]->source && all[k]->source[0], "case %d: figure %zu", i, k);
+        CHECK(r.time.count == 20 && r.seconds.value == r.time.p50.value, "case %d: time", i);
+        CHECK(fabs(r.rate.value * r.seconds.value - 1) < 1e-9, "case %d: a rate of what", i);
+        CHECK(r.memory.provenance == EG_UNAVAILABLE || r.memory.value > 1e5, "case %d: %g bytes", i,
+              r.memory.value);
+        CHECK((r.noise == EG_NOISE_NONE) == !r.noise_text[0], "case %d: '%s'", i, r.noise_text);
+        if (i == 2) {
+            CHECK(r.flops.provenance == EG_UNAVAILABLE && r.tflops.provenance == EG_UNAVAILABLE &&
+                      strstr(r.flops.source, "nobody knows"),
+                  "FLOPs of a function: %s", r.flops.source);
+            continue;
+        }
+        CHECK(r.flops.provenance == EG_COUNTED && r.flops.value > 0 && r.bytes_moved.value > 0,
+              "case %d: nothing is counted", i);
+        CHECK(fabs(r.samples.value * r.seconds.value - 4) < 1e-9 &&
+                  fabs(r.tflops.value * 1e12 * r.seconds.value / r.flops.value - 1) < 1e-9,
+              "case %d: rates", i);
+        if (i == 1)
+            CHECK(r.flops.value == flops, "%g FLOPs, of the model alone %g", r.flops.value, flops);
+        flops = r.flops.value;
     }
+    const eg_quick_subject nothing = {.context = context}, nowhere = {.function = count};
+    CHECK_FAILS(eg_quick_profile(&nothing, NULL, &r, &error), error, EG_ERR_ARGUMENT, "no model");
+    CHECK_FAILS(eg_quick_profile(&nowhere, NULL, &r, &error), error, EG_ERR_ARGUMENT, "context");
+    /* the figures of the same model are those of its whole profile */
+    eg_profile *profile;
+    const eg_profile_options whole = {.batch = 4, .seq = 6, .runs = 5, .no_ceilings = 1};
+    CHECK_OK(eg_profile_model(model, "", &whole, &profile, &error), error);
+    CHECK(eg_profile_metric(profile, EG_PROFILE_flops).value == flops, "other FLOPs");
+    eg_profile_destroy(profile);
+    eg_model_destroy(model);
+    eg_context_destroy(context);
+}
+
+/* ---- noise: a verdict says so, and all rates are over the same time */
+typedef struct stumble {
+    int calls;
+} stumble;
+static void stumbles(void *user) {
+    stumble *s = user;
+    const struct timespec pause = {.tv_nsec = 2000000};
+    if (++s->calls % 3 == 0) nanosleep(&pause, NULL);
+}
+
+TEST(profile, noisy_runs_are_said_to_be_noisy) {
+    eg_context *context;
+    eg_profile *profile;
+    eg_analysis *analysis;
+    eg_error error;
+    stumble s = {0};
+    const eg_profile_options how = {.runs = 60, .no_ceilings = 1};
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_profile_callback(context, "stumbles", stumbles, &s, &how, &profile, &error), error);
+    CHECK_OK(eg_analyse(profile, &analysis, &error), error);
+    CHECK(strncmp(eg_analysis_verdict(analysis), "noisy: ", 7) == 0, "%s",
+          eg_analysis_verdict(analysis));
+    eg_analysis_destroy(analysis);
+    eg_profile_destroy(profile);
+    eg_context_destroy(context);
+}
+
+TEST(profile, all_rates_are_over_the_median) {
+    eg_context *context;
+    eg_model *model;
+    eg_profile *profile;
+    eg_error error;
+    const eg_profile_options how = {.batch = 4, .seq = 6, .runs = 12, .no_ceilings = 1};
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_model_open(context, "cfc:autoncp:12:3,in=4", &model, &error), error);
+    CHECK_OK(eg_profile_model(model, "", &how, &profile, &error), error);
+    eg_statistics time;
+    eg_profile_time(profile, &time);
+    static const struct {
+        eg_profile_metric_id rate, amount;
+        double per; /* what one of the rate is of the amount; 0 = `times` instead of a figure */
+        double times;
+    } rates[] = {{EG_PROFILE_samples_per_second, 0, 0, 4},
+                 {EG_PROFILE_steps_per_second, 0, 0, 24},
+                 {EG_PROFILE_tflops, EG_PROFILE_flops, 1e12, 0},
+                 {EG_PROFILE_operand_rate, EG_PROFILE_bytes_moved, 1e9, 0},
+                 {EG_PROFILE_bandwidth, EG_PROFILE_dram_bytes, 1e9, 0}};
+    CHECK(eg_profile_metric(profile, EG_PROFILE_time_median).value == time.p50.value, "median");
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        const eg_metric rate = eg_profile_metric(profile, rates[i].rate);
+        const double amount = rates[i].per > 0
+                                  ? eg_profile_metric(profile, rates[i].amount).value / rates[i].per
+                                  : rates[i].times;
+        CHECK(fabs(rate.value * time.p50.value - amount) <= 1e-9 * amount,
+              "%s: %g in %g s is not %g", eg_profile_metric_name(rates[i].rate), rate.value,
+              time.p50.value, amount);
+        CHECK(strstr(rate.source, "median"), "%s: '%s' does not say of which time",
+              eg_profile_metric_name(rates[i].rate), rate.source);
+    }
+    eg_profile_destroy(profile);
+    eg_model_destroy(model);
     eg_context_destroy(context);
 }
 

@@ -53,6 +53,37 @@ TEST(program, same_bits_on_any_threads) {
     }
 }
 
+/* What depends on parameters alone is done when they change, not in a run; what reads a state is. */
+TEST(program, settled_once) {
+    eg_context *context = NULL;
+    eg_graph *g = NULL;
+    eg_program *program = NULL;
+    eg_error error = {0};
+    const uint64_t square[] = {8, 8}, row[] = {1, 8};
+    CHECK_OK(eg_context_create(&context, &(eg_context_options){.threads = 1}, &error), error);
+    CHECK_OK(eg_graph_create(context, &g, &error), error);
+    const eg_node x = eg_input(g, "x", EG_F32, 2, row), w = eg_parameter(g, "w", 2, square);
+    const eg_node mask = eg_parameter(g, "mask", 2, square);
+    const eg_node state = eg_state(g, "s", 2, row);
+    const eg_node masked = eg_exp(g, eg_mul(g, w, mask));
+    const eg_output outputs[] = {{"y", eg_matmul(g, x, masked)}, {"z", eg_exp(g, state)}};
+    CHECK_OK(eg_compile(context, g, 2, outputs, NULL, &program, &error), error);
+    eg_program_info info = {0};
+    if (program) eg_program_info_get(program, &info);
+    CHECK(info.prologue_steps >= 1, "nothing is done when parameters change");
+    size_t products = 0, chains = 0;
+    for (size_t i = 0; i < info.run_steps; i++) {
+        eg_step_info step;
+        CHECK_OK(eg_program_step(program, i, &step, &error), error);
+        products += strcmp(step.kernel, "gemm") == 0;
+        chains += strcmp(step.kernel, "fused") == 0;
+    }
+    CHECK(products == 1 && chains == 1, "a run has %zu products and %zu chains", products, chains);
+    eg_program_release(program);
+    eg_graph_destroy(g);
+    eg_context_destroy(context);
+}
+
 /* Every pass may be off, and nothing but rounding changes. */
 TEST(program, passes_change_nothing) {
     eg_error error;

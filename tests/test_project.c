@@ -2,7 +2,7 @@
  * How well they predict this machine is the benchmark's business. */
 #include "test.h"
 #include "elegans/elegans.h"
-#include "profile/project.h"
+#include "profile/project/project.h"
 
 #include <math.h>
 
@@ -28,9 +28,9 @@ static eg_chip_row chip_make(void) {
 
 static eg_efficiency efficiency_make(void) {
     eg_efficiency e = {.run = 500, .clock = 2, .provenance = EG_MODELLED, .source = "by hand"};
-    for (int i = 0; i < EG_KIND_COUNT; i++)
-        e.kind[i] = (eg_kind_efficiency){100, 1, 2, 4, 3, 1, 0.1, 5};
-    e.kind[EG_KIND_SCAN] = (eg_kind_efficiency){10, 5, 0, 0, 0, 0, 0, 2};
+    for (int i = 0; i < EG_WORK_COUNT; i++)
+        e.work[i] = (eg_work_efficiency){100, 1, 2, 4, 3, 1, 0.1, 5};
+    e.work[EG_WORK_SCAN] = (eg_work_efficiency){10, 5, 0, 0, 0, 0, 0, 2};
     return e;
 }
 
@@ -47,7 +47,7 @@ TEST(project, one_step_by_hand) {
     const eg_chip_row row = chip_make();
     const eg_efficiency e = efficiency_make();
     const eg_step_cost cost = {
-        .kind = EG_KIND_GEMM, .calls = 3, .flops = 1e6, .bytes = 5e5, .rows = 10};
+        .work = EG_WORK_GEMM, .calls = 3, .flops = 1e6, .bytes = 5e5, .rows = 10};
     const eg_projection p = project(1, &cost, &row, &e, 1);
     const eg_unit_projection *c = &p.unit[EG_UNIT_CORES];
     const double ns = 500 + 3 * (100 + 10 + 2 * 1e6 / 100 + 5e5 / 50);
@@ -65,7 +65,7 @@ TEST(project, one_step_by_hand) {
     CHECK(near(c->compute, 60000 / ns) && near(c->memory, 30000 / ns) &&
               near(c->compute + c->memory + c->overhead, 1),
           "shares %g %g %g", c->compute, c->memory, c->overhead);
-    const double band = 1 + 2 * sqrt(0.1 * 0.1 + 0.25 * 0.25);
+    const double band = 1 + 2 * sqrt(0.1 * 0.1 + 0.25 * 0.25 + 0.25 * 0.25);
     CHECK(near(c->low * band, c->seconds.value) && near(c->high, c->seconds.value * band),
           "band %g .. %g", c->low, c->high);
     CHECK(p.flops == 3e6 && p.bytes == 1.5e6 && p.threads == 1 && strcmp(p.chip, "by hand") == 0,
@@ -79,14 +79,14 @@ TEST(project, each_term_has_its_factor) {
         eg_step_cost cost;
         double ns; /* without the run */
     } rows[] = {
-        {{.kind = EG_KIND_FUSED, .calls = 1, .flops = 1000}, 100 + 4 * 10},
-        {{.kind = EG_KIND_FUSED, .calls = 1, .flops = 9, .simple = 1000, .functions = 2000},
+        {{.work = EG_WORK_FUSED, .calls = 1, .flops = 1000}, 100 + 4 * 10},
+        {{.work = EG_WORK_FUSED, .calls = 1, .flops = 9, .simple = 1000, .functions = 2000},
          100 + 4 * 10 + 3 * 20},
-        {{.kind = EG_KIND_GEMV, .calls = 1, .flops = 9, .product = 1000, .simple = 500},
+        {{.work = EG_WORK_GEMV, .calls = 1, .flops = 9, .product = 1000, .simple = 500},
          100 + 2 * 10 + 4 * 5},
-        {{.kind = EG_KIND_SYNAPSES, .calls = 2, .flops = 1000, .bytes = 1e9}, 2 * (100 + 40)},
-        {{.kind = EG_KIND_MOVE, .calls = 2, .bytes = 1000}, 2 * (100 + 20)},
-        {{.kind = EG_KIND_SCAN, .calls = 1, .rows = 64}, 10 + 5 * 64},
+        {{.work = EG_WORK_SYNAPSES, .calls = 2, .flops = 1000, .bytes = 1e9}, 2 * (100 + 40)},
+        {{.work = EG_WORK_MOVE, .calls = 2, .bytes = 1000}, 2 * (100 + 20)},
+        {{.work = EG_WORK_SCAN, .calls = 1, .rows = 64}, 10 + 5 * 64},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const eg_projection p = project(1, &rows[i].cost, &row, &e, 1);
@@ -99,15 +99,15 @@ TEST(project, the_footprint_picks_the_level) {
     eg_chip_row row = chip_make();
     eg_efficiency e = efficiency_make();
     row.fast_l1d_kb = 64;
-    row.fast_l2_mb = 4; /* of four cores */
+    row.fast_l2_mb = 4; /* of four cores; one alone has all of it */
     row.fast_clusters = 1;
     row.slc_mb = 8;
     e.level[0] = 2, e.level[1] = 0.45, e.level[2] = 0.4; /* 200, 45 and 40 bytes/ns */
-    static const double footprint[] = {1e4, 65536, 65537, 1e6, 2e6, 1e9},
-                        bandwidth[] = {200, 200, 45, 45, 40, 45};
+    static const double footprint[] = {1e4, 65536, 65537, 1e6, 4e6, 5e6, 1e9},
+                        bandwidth[] = {200, 200, 45, 45, 45, 40, 40};
     for (size_t i = 0; i < sizeof footprint / sizeof *footprint; i++) {
         const eg_step_cost cost = {
-            .kind = EG_KIND_MOVE, .calls = 1, .bytes = 9e3, .footprint = footprint[i]};
+            .work = EG_WORK_MOVE, .calls = 1, .bytes = 9e3, .footprint = footprint[i]};
         const eg_projection p = project(1, &cost, &row, &e, 1);
         CHECK(near(p.unit[0].seconds.value, (600 + 9e3 / bandwidth[i]) * 1e-9), "%g bytes: %g s",
               footprint[i], p.unit[0].seconds.value);
@@ -117,7 +117,7 @@ TEST(project, the_footprint_picks_the_level) {
 TEST(project, a_slower_clock_stretches_what_is_in_ns) {
     eg_chip_row row = chip_make();
     const eg_efficiency e = efficiency_make();
-    const eg_step_cost cost = {.kind = EG_KIND_FUSED, .calls = 1, .flops = 1000};
+    const eg_step_cost cost = {.work = EG_WORK_FUSED, .calls = 1, .flops = 1000};
     row.fast_mhz = 1000;
     const eg_projection p = project(1, &cost, &row, &e, 1);
     CHECK(near(p.unit[0].seconds.value, (2 * 600 + 40) * 1e-9), "%g s", p.unit[0].seconds.value);
@@ -126,8 +126,8 @@ TEST(project, a_slower_clock_stretches_what_is_in_ns) {
 TEST(project, threads_divide_the_work_but_not_the_calls) {
     const eg_chip_row row = chip_make();
     const eg_efficiency e = efficiency_make();
-    eg_step_cost big = {.kind = EG_KIND_GEMM, .calls = 1, .flops = 1e8, .rows = 64},
-                 small = {.kind = EG_KIND_GEMM, .calls = 1, .flops = 1e4, .rows = 64};
+    eg_step_cost big = {.work = EG_WORK_GEMM, .calls = 1, .flops = 1e8, .rows = 64},
+                 small = {.work = EG_WORK_GEMM, .calls = 1, .flops = 1e4, .rows = 64};
     eg_projection p = project(1, &big, &row, &e, 0);
     CHECK(p.threads == 4, "%u threads", p.threads);
     CHECK(near(p.unit[0].seconds.value, (500 + 100 + 2000 + 64.0 / 4 + 2e6 / 4) * 1e-9), "%g s",
@@ -135,27 +135,27 @@ TEST(project, threads_divide_the_work_but_not_the_calls) {
     p = project(1, &small, &row, &e, 4); /* not worth a launch */
     CHECK(near(p.unit[0].seconds.value, (500 + 100 + 64 + 200) * 1e-9), "%g s",
           p.unit[0].seconds.value);
-    big.rows = 3; /* too few */
+    big.rows = 3; /* a thread for each */
     p = project(1, &big, &row, &e, 4);
-    CHECK(near(p.unit[0].seconds.value, (500 + 100 + 3 + 2e6) * 1e-9), "%g s",
+    CHECK(near(p.unit[0].seconds.value, (500 + 100 + 2000 + 3.0 / 3 + 2e6 / 3) * 1e-9), "%g s",
           p.unit[0].seconds.value);
     eg_step_cost scan[] = {
-        {.kind = EG_KIND_SCAN, .calls = 1, .rows = 10},
-        {.kind = EG_KIND_GEMM, .calls = 10, .flops = 1e4, .rows = 64, .in_scan = 1}};
+        {.work = EG_WORK_SCAN, .calls = 1, .rows = 10},
+        {.work = EG_WORK_GEMM, .calls = 10, .flops = 2e4, .rows = 64, .in_scan = 1}};
     p = project(2, scan, &row, &e, 4); /* one launch for all */
-    CHECK(near(p.unit[0].seconds.value, (500 + 10 + 50 + 2000 + 10 * (100 + 16 + 50)) * 1e-9),
+    CHECK(near(p.unit[0].seconds.value, (500 + 10 + 50 + 2000 + 10 * (100 + 16 + 100)) * 1e-9),
           "%g s", p.unit[0].seconds.value);
     scan[1].rows = 1; /* of a single sample there is nothing to share */
     p = project(2, scan, &row, &e, 4);
-    CHECK(near(p.unit[0].seconds.value, (500 + 10 + 50 + 10 * (100 + 1 + 200)) * 1e-9), "%g s",
+    CHECK(near(p.unit[0].seconds.value, (500 + 10 + 50 + 10 * (100 + 1 + 400)) * 1e-9), "%g s",
           p.unit[0].seconds.value);
 }
 
 TEST(project, units_and_the_best_of_them) {
     eg_chip_row row = chip_make();
     const eg_efficiency e = efficiency_make();
-    const eg_step_cost tiny = {.kind = EG_KIND_GEMM, .calls = 10, .flops = 1e4, .bytes = 1e3},
-                       huge = {.kind = EG_KIND_GEMM, .calls = 2, .flops = 1e12, .bytes = 1e6};
+    const eg_step_cost tiny = {.work = EG_WORK_GEMM, .calls = 10, .flops = 1e4, .bytes = 1e3},
+                       huge = {.work = EG_WORK_GEMM, .calls = 2, .flops = 1e12, .bytes = 1e6};
     eg_projection p = project(1, &tiny, &row, &e, 4);
     CHECK(p.best == EG_UNIT_CORES, "tiny on the %s", eg_unit_name(p.best));
     CHECK(p.unit[EG_UNIT_GPU].overhead > 0.9 && p.unit[EG_UNIT_NEURAL_ENGINE].overhead > 0.9,
@@ -185,21 +185,22 @@ TEST(project, units_and_the_best_of_them) {
               p.unit[EG_UNIT_NEURAL_ENGINE].seconds.provenance == EG_UNAVAILABLE &&
               p.best == EG_UNIT_CORES,
           "units that are not there");
-    CHECK(!eg_unit_name(EG_UNIT_COUNT) && !eg_kind_name(EG_KIND_COUNT), "names past the last");
+    CHECK(!eg_unit_name(EG_UNIT_COUNT) && !eg_work_name(EG_WORK_COUNT), "names past the last");
 }
 
 TEST(project, what_the_neural_engine_refuses) {
     static const struct {
-        eg_kind kind;
-        const char *kernel, *part;
-    } rows[] = {{EG_KIND_SYNAPSES, "synapses", "synapses"},
-                {EG_KIND_SYNAPSES_ONE, NULL, "synapses"},
-                {EG_KIND_MOVE, "gather", "gather"},
-                {EG_KIND_SUMS, "argmax", "argmax"},
-                {EG_KIND_MOVE, "take", "places"}};
+        eg_work work;
+        uint32_t traits;
+        const char *part;
+    } rows[] = {{EG_WORK_SYNAPSES, EG_STEP_FUNCTIONS, "synapses"},
+                {EG_WORK_SYNAPSES_ONE, 0, "synapses"},
+                {EG_WORK_MOVE, EG_STEP_INDEXED, "gather"},
+                {EG_WORK_SUMS, EG_STEP_INDEXED, "argmax"},
+                {EG_WORK_MOVE, EG_STEP_LATE, "places"}};
     const eg_chip_row row = chip_make();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const eg_step_cost cost = {.kind = rows[i].kind, .kernel = rows[i].kernel, .calls = 1};
+        const eg_step_cost cost = {.work = rows[i].work, .traits = rows[i].traits, .calls = 1};
         const eg_projection p = project(1, &cost, &row, NULL, 1);
         const eg_metric *s = &p.unit[EG_UNIT_NEURAL_ENGINE].seconds;
         CHECK(s->provenance == EG_UNAVAILABLE && strstr(s->source, rows[i].part), "%zu: '%s'", i,
@@ -230,7 +231,7 @@ TEST(project, types_by_hand) {
     const eg_chip_row row = chip_make();
     const eg_efficiency e = efficiency_make();
     const eg_step_cost cost = {
-        .kind = EG_KIND_GEMM, .calls = 1, .flops = 2e5, .bytes = 1e5, .product = 2e5, .rows = 10};
+        .work = EG_WORK_GEMM, .calls = 1, .flops = 2e5, .bytes = 1e5, .product = 2e5, .rows = 10};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const eg_projection p = project_typed(&cost, &row, &e, rows[i].type);
         const double ns = 500 + 100 + 10 + 2 * 2e5 / (100 * rows[i].lanes) + rows[i].bytes / 50;
@@ -261,7 +262,7 @@ TEST(project, types_by_hand) {
     m4.year = 2024;
     m4.ane_tops = 38;
     const eg_step_cost large = {
-        .kind = EG_KIND_GEMM, .calls = 1, .flops = 2e9, .bytes = 1e5, .product = 2e9, .rows = 10};
+        .work = EG_WORK_GEMM, .calls = 1, .flops = 2e9, .bytes = 1e5, .product = 2e9, .rows = 10};
     const double i8 = project_typed(&large, &m4, &e, EG_I8).unit[EG_UNIT_NEURAL_ENGINE].compute,
                  f16 = project_typed(&large, &m4, &e, EG_F16).unit[EG_UNIT_NEURAL_ENGINE].compute;
     const double fixed = 165e3 + 12e3, slow = 2e9 / (19e3 * 0.15), quick = 2e9 / (38e3 * 0.15);
@@ -274,12 +275,12 @@ TEST(project, smaller_types_fit_into_nearer_caches) {
     eg_efficiency e = efficiency_make();
     row.fast_l1d_kb = 64;
     e.level[0] = 4;
-    const eg_step_cost cost = {.kind = EG_KIND_FUSED, .calls = 1, .bytes = 1e5, .footprint = 1e5};
+    const eg_step_cost cost = {.work = EG_WORK_FUSED, .calls = 1, .bytes = 1e5, .footprint = 1e5};
     const double f32 = project_typed(&cost, &row, &e, EG_F32).unit[EG_UNIT_CORES].seconds.value,
                  f16 = project_typed(&cost, &row, &e, EG_BF16).unit[EG_UNIT_CORES].seconds.value;
     CHECK(near(f32 - f16, (1e5 / 50 - 5e4 / 400) * 1e-9), "%g s, %g s", f32, f16);
     const eg_step_cost scan[] = {cost,
-                                 {.kind = EG_KIND_GEMM,
+                                 {.work = EG_WORK_GEMM,
                                   .calls = 8,
                                   .bytes = 4e4,
                                   .product = 2e5,
@@ -296,7 +297,7 @@ TEST(project, smaller_types_fit_into_nearer_caches) {
 
 TEST(project, every_chip_of_the_table) {
     const eg_step_cost cost = {
-        .kind = EG_KIND_GEMM, .calls = 1, .flops = 1e9, .bytes = 1e7, .rows = 1024};
+        .work = EG_WORK_GEMM, .calls = 1, .flops = 1e9, .bytes = 1e7, .rows = 1024};
     double m1 = 0;
     for (size_t i = 0; i < eg_chip_table_size(); i++) {
         eg_chip_row row;
@@ -324,8 +325,8 @@ TEST(project, measured_ceilings_come_first) {
     eg_projection p;
     eg_error error;
     e.provenance = EG_MEASURED;
-    const eg_step_cost costs[] = {{.kind = EG_KIND_MOVE, .calls = 1, .bytes = 1e4},
-                                  {.kind = EG_KIND_MOVE, .calls = 1, .bytes = 1e5}};
+    const eg_step_cost costs[] = {{.work = EG_WORK_MOVE, .calls = 1, .bytes = 1e4},
+                                  {.work = EG_WORK_MOVE, .calls = 1, .bytes = 1e5}};
     const eg_project_options how = {
         .size = sizeof how, .efficiency = &e, .chip = &chip, .ceilings = &c};
     CHECK_OK(eg_project(2, costs, NULL, &how, &p, &error), error);
@@ -341,12 +342,46 @@ TEST(project, measured_ceilings_come_first) {
     CHECK_FAILS(eg_project(2, costs, NULL, &how, &p, &error), error, EG_ERR_ARGUMENT, "bandwidth");
 }
 
+/* A guest is told the L3 of its host; what it has of it was measured. */
+TEST(project, the_last_cache_as_it_was_measured) {
+    enum { MIB = 1 << 20 };
+    static const struct {
+        double mib;   /* as measured; 0 = it was not */
+        double bytes; /* of the step */
+        double gbps;  /* of the level that it comes from */
+    } cases[] = {
+        {0, 30e6, 80},    {16, 30e6, 50},  {16, 16e6, 80},
+        {64, 30e6, 80},   {1, 16e6, 50}, /* no more than the L2: nothing is quicker than the DRAM */
+        {512, 270e6, 80}, {512, 300e6, 50}};
+    const eg_chip chip = {
+        .name = "here", .kinds = {{.l1d_bytes = 32768, .l2_bytes = MIB}}, .l3_bytes = 260 * MIB};
+    eg_efficiency e = efficiency_make();
+    eg_error error;
+    e.provenance = EG_MEASURED;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        eg_ceilings c = ceilings_make();
+        eg_projection p;
+        c.l3_one = (eg_metric){80, EG_MEASURED, "GB/s", ""};
+        c.last_cache = cases[i].mib > 0 ? (eg_metric){cases[i].mib, EG_MEASURED, "MiB", ""}
+                                        : eg__metric_unavailable("MiB", "");
+        const eg_project_options how = {
+            .size = sizeof how, .efficiency = &e, .chip = &chip, .ceilings = &c};
+        const eg_step_cost cost = {.work = EG_WORK_MOVE, .calls = 1, .bytes = cases[i].bytes};
+        CHECK_OK(eg_project(1, &cost, NULL, &how, &p, &error), error);
+        const double ns = 500 + 100 + cases[i].bytes / cases[i].gbps;
+        CHECK(near(p.unit[0].seconds.value, ns * 1e-9), "case %zu: %g s, expected %g", i,
+              p.unit[0].seconds.value, ns * 1e-9);
+        CHECK((p.unit[0].memory_bandwidth.value > 0) == (cases[i].gbps < 80),
+              "case %zu: %g GB/s of the DRAM", i, p.unit[0].memory_bandwidth.value);
+    }
+}
+
 TEST(project, refusals) {
     const eg_chip_row row = chip_make();
     eg_chip_row blank = row;
     eg_projection p;
     eg_error error;
-    eg_step_cost cost = {.kind = EG_KIND_GEMM, .calls = 1};
+    eg_step_cost cost = {.work = EG_WORK_GEMM, .calls = 1};
     const eg_chip chip = {.name = "here"};
     const eg_project_options half = {.chip = &chip};
     blank.fast_core_gflops = NAN;
@@ -358,12 +393,12 @@ TEST(project, refusals) {
                 "'by hand'");
     cost.calls = -1;
     CHECK_FAILS(eg_project(1, &cost, &row, NULL, &p, &error), error, EG_ERR_ARGUMENT, "cost 0");
-    cost = (eg_step_cost){.kind = EG_KIND_COUNT};
+    cost = (eg_step_cost){.work = EG_WORK_COUNT};
     CHECK_FAILS(eg_project(1, &cost, &row, NULL, &p, &error), error, EG_ERR_ARGUMENT, "cost 0");
     CHECK_OK(eg_project(0, NULL, &row, NULL, &p, &error), error);
     CHECK_FAILS(eg_program_costs(NULL, &cost, &(size_t){0}, &error), error, EG_ERR_ARGUMENT,
                 "no program");
-    const eg_step_cost fine = {.kind = EG_KIND_GEMM, .calls = 1, .flops = 1, .bytes = 1};
+    const eg_step_cost fine = {.work = EG_WORK_GEMM, .calls = 1, .flops = 1, .bytes = 1};
     const eg_chip_row some = chip_make();
     const eg_project_options typed = {.size = sizeof typed, .type = EG_I64},
                              beyond = {.size = sizeof beyond, .type = (eg_type)77};
@@ -419,7 +454,7 @@ TEST(project, costs_add_up) {
         for (size_t k = 0; k < count; k++) {
             flops += costs[k].calls * costs[k].flops;
             bytes += costs[k].calls * costs[k].bytes;
-            scans += costs[k].kind == EG_KIND_SCAN && costs[k].rows == 7;
+            scans += costs[k].work == EG_WORK_SCAN && costs[k].rows == 7;
             CHECK(costs[k].calls == (costs[k].in_scan ? 7 : 1), "step %zu: %g calls", k,
                   costs[k].calls);
             CHECK(costs[k].footprint >= costs[k].bytes, "step %zu: footprint", k);
@@ -437,16 +472,23 @@ TEST(project, kinds_of_steps) {
     eg_context *context = context_make(1);
     static const struct {
         uint64_t rows;
-        int what; /* 0 product with bias and tanh, 1 softmax, 2 norm, 3 sum, 4 concat, 5 tanh */
-        eg_kind kind;
+        enum { PRODUCT, SOFTMAX, NORM, SUM, CONCAT, TANH, RELU, GATHER, TAKE, INTEGERS } what;
+        eg_work work;
         double product, simple, functions;
-    } rows[] = {{4, 0, EG_KIND_GEMM, 2.0 * 4 * 32 * 20, 4 * 20, 4 * 20 * 18},
-                {1, 0, EG_KIND_GEMV, 2.0 * 32 * 20, 20, 20 * 18},
-                {4, 1, EG_KIND_NORMS, 0, NAN, 4 * 32 * 14},
-                {4, 2, EG_KIND_NORMS, 0, NAN, 0},
-                {4, 3, EG_KIND_SUMS, 0, NAN, 0},
-                {4, 4, EG_KIND_MOVE, 0, 0, 0},
-                {4, 5, EG_KIND_FUSED, 0, 0, 80 * 18}};
+        uint32_t traits;
+    } rows[] = {
+        {4, PRODUCT, EG_WORK_GEMM, 2.0 * 4 * 32 * 20, 4 * 20, 4 * 20 * 18,
+         EG_STEP_PRODUCT | EG_STEP_FUNCTIONS},
+        {1, PRODUCT, EG_WORK_GEMV, 2.0 * 32 * 20, 20, 20 * 18, EG_STEP_PRODUCT | EG_STEP_FUNCTIONS},
+        {4, SOFTMAX, EG_WORK_NORMS, 0, NAN, 4 * 32 * 14, EG_STEP_FUNCTIONS},
+        {4, NORM, EG_WORK_NORMS, 0, NAN, 0, 0},
+        {4, SUM, EG_WORK_SUMS, 0, NAN, 0, 0},
+        {4, CONCAT, EG_WORK_MOVE, 0, 0, 0, EG_STEP_COPY},
+        {4, TANH, EG_WORK_FUSED, 0, 0, 80 * 18, EG_STEP_ELEMENTWISE | EG_STEP_FUNCTIONS},
+        {4, RELU, EG_WORK_FUSED, 0, 80, 0, EG_STEP_ELEMENTWISE},
+        {4, GATHER, EG_WORK_MOVE, 0, 0, 0, EG_STEP_INDEXED},
+        {4, TAKE, EG_WORK_MOVE, 0, 0, 0, EG_STEP_LATE},
+        {4, INTEGERS, EG_WORK_GEMM, 2.0 * 4 * 32 * 20, 0, 0, EG_STEP_PRODUCT | EG_STEP_INTEGERS}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         eg_graph *g;
         eg_error error;
@@ -455,21 +497,32 @@ TEST(project, kinds_of_steps) {
         CHECK_OK(eg_graph_create(context, &g, &error), error);
         eg_node x = eg_input(g, "x", EG_F32, 2, (uint64_t[]){rows[i].rows, 20}), y = x;
         const uint64_t n = 20;
-        if (rows[i].what == 0)
+        if (rows[i].what == PRODUCT)
             y = eg_tanh(g, eg_add(g, eg_matmul(g, x, eg_parameter(g, "w", 2, (uint64_t[]){20, 20})),
                                   eg_parameter(g, "b", 1, &n)));
-        if (rows[i].what == 1) y = eg_softmax(g, x);
-        if (rows[i].what == 2) y = eg_layer_norm(g, x, 1e-5);
-        if (rows[i].what == 3) y = eg_sum(g, x, 2, 0);
-        if (rows[i].what == 4) y = eg_concat(g, 1, 2, (eg_node[]){x, x});
-        if (rows[i].what == 5) y = eg_tanh(g, x);
+        if (rows[i].what == SOFTMAX) y = eg_softmax(g, x);
+        if (rows[i].what == NORM) y = eg_layer_norm(g, x, 1e-5);
+        if (rows[i].what == SUM) y = eg_sum(g, x, 2, 0);
+        if (rows[i].what == CONCAT) y = eg_concat(g, 1, 2, (eg_node[]){x, x});
+        if (rows[i].what == TANH) y = eg_tanh(g, x);
+        if (rows[i].what == RELU) y = eg_relu(g, x);
+        if (rows[i].what == GATHER)
+            y = eg_gather(g, x, eg_input(g, "index", EG_I32, 1, (uint64_t[]){3}));
+        if (rows[i].what == TAKE) y = eg_take(g, x, eg_input(g, "at", EG_I32, 0, NULL), 2);
+        if (rows[i].what == INTEGERS)
+            y = eg_matmul_transposed(
+                g, x, 0,
+                eg_parameter_small(g, "w", &(eg_quantization){.type = EG_I8, .integers = 1}, 2,
+                                   (uint64_t[]){20, 20}),
+                1);
         const size_t count = costs_of(context, g, y, 0, costs, &info);
         const eg_step_cost *c = &costs[0];
-        CHECK(count > 0 && c->kind == rows[i].kind, "%zu: %s", i, eg_kind_name(c->kind));
+        CHECK(count > 0 && c->work == rows[i].work, "%zu: %s", i, eg_work_name(c->work));
         CHECK(c->product == rows[i].product, "%zu: product %g", i, c->product);
         CHECK(isnan(rows[i].simple) ? c->simple > 0 : c->simple == rows[i].simple, "%zu: simple %g",
               i, c->simple);
         CHECK(near(c->functions, rows[i].functions), "%zu: functions %g", i, c->functions);
+        CHECK(c->traits == rows[i].traits, "%zu: traits %u, not %u", i, c->traits, rows[i].traits);
         eg_graph_destroy(g);
     }
     eg_context_destroy(context);
@@ -505,11 +558,11 @@ TEST(project, a_short_fit_is_complete) {
     CHECK_OK(eg_efficiency_fit(context, &c, 0.001, &e, &error), error);
     CHECK(e.provenance == EG_MEASURED && e.source && e.run >= 0 && e.clock == 2 && e.error > 0,
           "run %g, clock %g, error %g", e.run, e.clock, e.error);
-    for (int i = 0; i < EG_KIND_COUNT; i++) {
-        const eg_kind_efficiency *k = &e.kind[i];
+    for (int i = 0; i < EG_WORK_COUNT; i++) {
+        const eg_work_efficiency *k = &e.work[i];
         CHECK(k->cases >= 2 && k->call >= 0 && k->row >= 0 && k->product >= 0 && k->simple >= 0 &&
                   k->functions >= 0 && k->bytes >= 0 && isfinite(k->error),
-              "%s", eg_kind_name((eg_kind)i));
+              "%s", eg_work_name((eg_work)i));
     }
     CHECK_FAILS(eg_efficiency_fit(two, &c, 0, &e, &error), error, EG_ERR_ARGUMENT, "2 threads");
     CHECK_FAILS(eg_efficiency_fit(context, NULL, 0, &e, &error), error, EG_ERR_ARGUMENT, "no ");
@@ -538,6 +591,6 @@ TEST(project, the_kept_efficiencies) {
     eg_efficiency e;
     eg_efficiency_default(&e);
     CHECK(e.provenance == EG_MODELLED && e.source && e.source[0] && e.clock > 0, "provenance");
-    for (int i = 0; i < EG_KIND_COUNT; i++)
-        CHECK(e.kind[i].cases > 1 && e.kind[i].error < 0.3, "%s", eg_kind_name((eg_kind)i));
+    for (int i = 0; i < EG_WORK_COUNT; i++)
+        CHECK(e.work[i].cases > 1 && e.work[i].error < 0.3, "%s", eg_work_name((eg_work)i));
 }

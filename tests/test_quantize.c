@@ -351,3 +351,93 @@ TEST(quantize, least_squares) {
     eg_quantized_release(context, &q);
     eg_context_destroy(context);
 }
+
+/* ---- the search, written once more from what it is to do: zero points up to three from that of the whole range,
+ * each with the smallest scale that still reaches both of its ends and with six smaller ones, each fitted to the
+ * integers that it gives; the least weighted error wins. */
+typedef struct choice {
+    double scale;
+    int zero;
+} choice;
+
+static int integer_of(choice c, int low, int high, double x) {
+    return (int)fmin(fmax(nearbyint(x / c.scale) + c.zero, low), high);
+}
+
+static double error_of(choice c, int low, int high, size_t n, const float *x) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double off =
+            (double)x[i] - (integer_of(c, low, high, (double)x[i]) - c.zero) * c.scale;
+        sum += off * off * (double)x[i] * (double)x[i];
+    }
+    return sum;
+}
+
+static choice search(choice whole, int low, int high, size_t n, const float *x) {
+    /* the ends of the whole range, as distances from 0 */
+    const double down = (whole.zero - low) * whole.scale, up = (high - whole.zero) * whole.scale;
+    choice best = whole;
+    for (int move = -3; move <= 3; move++)
+        for (int part = 0; part < 7; part++) {
+            choice c = {0, whole.zero + move};
+            if (c.zero < low || c.zero > high) continue;
+            if (c.zero > low) c.scale = down / (c.zero - low);
+            if (c.zero < high && up / (high - c.zero) > c.scale) c.scale = up / (high - c.zero);
+            c.scale = (double)(float)(c.scale * (1 - 0.07 * part));
+            if (c.scale <= 0) continue;
+            double product = 0, square = 0;
+            for (size_t i = 0; i < n; i++) {
+                const double value = (double)x[i];
+                const double q = integer_of(c, low, high, value) - c.zero;
+                product += value * value * q * value;
+                square += value * value * q * q;
+            }
+            if (square > 0 && product > 0) c.scale = (double)(float)(product / square);
+            if (error_of(c, low, high, n, x) < error_of(best, low, high, n, x)) best = c;
+        }
+    return best;
+}
+
+/* Numbers mostly below 0, mostly above, and around it: each end decides the scale of some. */
+TEST(quantize, least_squares_search) {
+    static const double ends[][2] = {{-1, 0.3}, {-1, 0.02}, {-0.1, 1}, {-0.4, 0.6}, {-1, 1}};
+    enum { N = 48, TRIES = 40 };
+    unsigned moved = 0, finer = 0, total = 0;
+    eg_context *context;
+    eg_error error;
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    uint32_t state = 7;
+    for (size_t kind = 0; kind < sizeof ends / sizeof *ends; kind++)
+        for (int try = 0; try < TRIES; try++) {
+            float x[N];
+            for (size_t i = 0; i < N; i++) {
+                state = state * 1664525u + 1013904223u;
+                const double u = (state >> 8) / 16777216.0, cube = u * u * u; /* few are large */
+                x[i] = (float)(i % 2 ? ends[kind][0] * cube : ends[kind][1] * cube);
+            }
+            const eg_tensor from = {EG_F32, 1, {N}, x};
+            eg_quantization how = {.type = try % 2 ? EG_I8 : EG_I4, .per = EG_PER_TENSOR};
+            const int low = how.type == EG_I4 ? -8 : -128, high = how.type == EG_I4 ? 7 : 127;
+            eg_quantized plain, best;
+            CHECK_OK(eg_quantize(context, &from, &how, &plain, &error), error);
+            how.least_squares = 1;
+            CHECK_OK(eg_quantize(context, &from, &how, &best, &error), error);
+            const choice whole = {(double)plain.scale[0], plain.zero[0]};
+            const choice expected = search(whole, low, high, N, x);
+            const choice got = {(double)best.scale[0], best.zero[0]};
+            const double least = error_of(expected, low, high, N, x),
+                         found = error_of(got, low, high, N, x);
+            CHECK(fabs(found - least) <= 1e-9 * least, /* one of equals, if there are some */
+                  "kind %zu, try %d: scale %.9g zero %d of error %g, not %.9g zero %d of %g", kind,
+                  try, got.scale, got.zero, found, expected.scale, expected.zero, least);
+            moved += got.zero != whole.zero;
+            finer += got.scale < whole.scale;
+            total++;
+            eg_quantized_release(context, &plain);
+            eg_quantized_release(context, &best);
+        }
+    CHECK(moved > total / 8 && finer > total / 8, "of %u: %u zero points moved, %u scales finer",
+          total, moved, finer);
+    eg_context_destroy(context);
+}

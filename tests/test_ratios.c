@@ -21,6 +21,7 @@ static eg__ratio_facts calm(void) {
         f.value[i] = known(values[i], units[i]);
         f.limit[i] = eg__metric(limits[i], units[i], EG_SPEC, "the table");
         f.ceiling[i] = eg__metric_unavailable(NULL, "none");
+        f.exempt[i][0] = 0;
     }
     f.ceiling[EG_RATIO_compute] = eg__metric(2.62, "TFLOP/s", EG_SPEC, "the table");
     f.ceiling[EG_RATIO_bandwidth] = eg__metric(68.3, "GB/s", EG_SPEC, "the table");
@@ -79,10 +80,13 @@ TEST(ratios, what_the_silicon_cannot) {
         double value, limit;
         const char *verdict;
         int fires;
-    } cases[] = {{1, 3, "above the physical ceiling: the chip has only 2.62 TFLOP/s", 0},
-                 {2.6, 3, "above the physical ceiling: the chip has only 2.62 TFLOP/s", 0},
-                 {1, 2.62, "below 0.80", 1},
-                 {3.1, 3, "met", 0}};
+    } cases[] = {
+        {1, 3, "above the physical ceiling: the chip has only 2.62 TFLOP/s", 0},
+        {2.6, 3, "above the physical ceiling: the chip has only 2.62 TFLOP/s", 0},
+        {1, 2.62, "below 0.80", 1},
+        {2.7, 2.62, "met", 0}, /* noise */
+        {3.1, 3, "beyond the ceiling of 2.62 TFLOP/s: the chip table or the figure is wrong", 0},
+        {3.1, 2, "beyond the ceiling of 2.62 TFLOP/s: the chip table or the figure is wrong", 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         eg_ratio r[EG_RATIO_COUNT];
         eg__ratio_facts f = calm();
@@ -93,6 +97,88 @@ TEST(ratios, what_the_silicon_cannot) {
                   strcmp(r[EG_RATIO_compute].verdict, cases[i].verdict) == 0,
               "case %zu: '%s'", i, r[EG_RATIO_compute].verdict);
     }
+}
+
+/* Data that stay in the caches ask nothing of the DRAM; but what is impossible stays impossible. */
+TEST(ratios, what_is_not_asked) {
+    static const struct {
+        double value;
+        const char *verdict;
+    } cases[] = {{0, "does not apply: caches serve it"},
+                 {60, "does not apply: caches serve it"},
+                 {79.7, "beyond the ceiling of 24.7 GB/s: measured on a busy machine? info "
+                        "--measure --again"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        eg_ratio r[EG_RATIO_COUNT];
+        eg__ratio_facts f = calm();
+        f.value[EG_RATIO_bandwidth].value = cases[i].value;
+        strcpy(f.exempt[EG_RATIO_bandwidth], "does not apply: caches serve it");
+        if (i == 2) f.ceiling[EG_RATIO_bandwidth] = known(24.7, "GB/s");
+        eg__ratios_make(&f, r);
+        CHECK(!r[EG_RATIO_bandwidth].fires &&
+                  strcmp(r[EG_RATIO_bandwidth].verdict, cases[i].verdict) == 0,
+              "case %zu: %d '%s'", i, r[EG_RATIO_bandwidth].fires, r[EG_RATIO_bandwidth].verdict);
+    }
+}
+
+/* The rule that projections follow, eg_requirement_check_run: 10 kFLOP at 0.075 TFLOP/s are 133 ns of work. */
+TEST(ratios, what_does_not_apply_to_small_models) {
+    static const struct {
+        double overhead; /* share of a run of 1 us that goes to starting its steps */
+        double dram;     /* bytes of 1000 that come from it */
+        const char *compute, *bandwidth;
+    } cases[] = {{0.9, 500,
+                  "does not apply: so small a model: 133 ns of work at 0.075 TFLOP/s, and starting "
+                  "its steps takes 900 ns",
+                  "does not apply: so small a model: 66.7 ns of work at 7.5 GB/s, and starting its "
+                  "steps takes 900 ns"},
+                 {0.1, 500, "below 0.80", "does not apply: so small a model: 66.7 ns of work"},
+                 {0.05, 500, "below 0.80", "below 0.80"},
+                 {0.05, 99, "below 0.80", "does not apply: caches serve it"},
+                 {0, 0, "below 0.80", "does not apply: caches serve it"}};
+    const eg_profile_options how = {.runs = 2, .no_ceilings = 1, .no_cache = 1};
+    eg_context *context;
+    eg_model *model;
+    eg_profile *p;
+    eg_error error;
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_model_open(context, "cfc:autoncp:12:3,in=4", &model, &error), error);
+    CHECK_OK(eg_profile_model(model, "", &how, &p, &error), error);
+    p->context->chip.in_table = false;
+    p->has_ceilings = true;
+    p->ceilings.fma_all = known(100, "GFLOP/s");
+    p->ceilings.dram_all = known(10, "GB/s");
+    p->time.p50.value = 1e-6;
+    p->metrics[EG_PROFILE_flops].value = 1e4;
+    p->metrics[EG_PROFILE_tflops] = known(0.01, "TFLOP/s");
+    p->metrics[EG_PROFILE_bandwidth] = known(0.5, "GB/s");
+    CHECK(p->operation_count >= 2, "%zu operations", p->operation_count);
+    for (size_t i = 0; i < p->operation_count; i++) {
+        p->operations[i].bound = i ? "compute" : "overhead";
+        p->operations[i].share = 0;
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        eg__facts facts;
+        eg__ratio_facts f;
+        eg_ratio r[EG_RATIO_COUNT];
+        p->operations[0].share = cases[i].overhead;
+        p->operations[1].share = 1 - cases[i].overhead;
+        p->traffic.run[0] = 1000;
+        p->traffic.run[EG__LEVELS - 1] = cases[i].dram;
+        eg__facts_of(p, &facts);
+        eg__ratio_facts_of(&facts, &f);
+        eg__ratios_make(&f, r);
+        const eg_ratio *compute = &r[EG_RATIO_compute], *bandwidth = &r[EG_RATIO_bandwidth];
+        CHECK(strstr(compute->verdict, cases[i].compute) == compute->verdict &&
+                  compute->fires == (cases[i].compute[0] == 'b'),
+              "case %zu: %d '%s'", i, compute->fires, compute->verdict);
+        CHECK(strstr(bandwidth->verdict, cases[i].bandwidth) == bandwidth->verdict &&
+                  bandwidth->fires == (cases[i].bandwidth[0] == 'b'),
+              "case %zu: %d '%s'", i, bandwidth->fires, bandwidth->verdict);
+    }
+    eg_profile_destroy(p);
+    eg_model_destroy(model);
+    eg_context_destroy(context);
 }
 
 /* Of a real run: the same figures as in the profile, and an opportunity for each that fires. */

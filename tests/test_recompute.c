@@ -1,5 +1,5 @@
 /* Checkpoints outside of scans: the same gradients from less memory. */
-#include "graph/program.h"
+#include "graph/steps/program.h"
 #include "test.h"
 #include "test_compile.h"
 #include "test_models.h"

@@ -1,7 +1,7 @@
 /* Recorded runs: every step once, one after the other, also inside of scans and on threads. */
 #include "test.h"
 #include "test_models.h"
-#include "profile/recorder.h"
+#include "profile/record/recorder.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #ifndef EG__TEST_SAFETENSORS_H
 #define EG__TEST_SAFETENSORS_H
 
-#include "formats/safetensors.h"
+#include "formats/files/safetensors.h"
 #include "test_formats.h"
 
 /* Whether this build has a JSON parser; if not, the running test is skipped and should return. */

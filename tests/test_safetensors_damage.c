@@ -1,5 +1,5 @@
 /* Broken .safetensors: every rule of the format broken by one file, truncations, flipped bytes. */
-#include "formats/bytes.h"
+#include "formats/files/bytes.h"
 #include "test_safetensors.h"
 
 AREA(safetensors_damage, "every rule broken once, every truncation, every flipped bit")
@@ -79,20 +79,20 @@ TEST(safetensors_damage, every_rule) {
         /* JSON */
         {"", 0, EG_ERR_FORMAT, "bad JSON at byte"},
         {"{", 0, EG_ERR_FORMAT, "bad JSON"},
-        {"\xff", 0, EG_ERR_FORMAT, "unable to decode byte 0xff"},
-        {"{\"\xed\xa0\x80\":1}", 0, EG_ERR_FORMAT, "unable to decode byte 0xed"},
+        {"\xff", 0, EG_ERR_FORMAT, "'{' or '[' expected"},
+        {"{\"\xed\xa0\x80\":1}", 0, EG_ERR_FORMAT, "not UTF-8"},
         {"\xef\xbb\xbf{}", 0, EG_ERR_FORMAT, "bad JSON"},
         {"[]", 0, EG_ERR_FORMAT, "header is no object"},
         {"1", 0, EG_ERR_FORMAT, "bad JSON"},
-        {"{} x", 0, EG_ERR_FORMAT, "end of file expected"},
-        {"{}{}", 0, EG_ERR_FORMAT, "end of file expected"},
+        {"{} x", 0, EG_ERR_FORMAT, "behind the document"},
+        {"{}{}", 0, EG_ERR_FORMAT, "behind the document"},
         {"{" T("\\u0000", "U8", "1", "0", "1") "}", 1, EG_ERR_FORMAT, "bad JSON"},
         {"{" T("\\ud800", "U8", "1", "0", "1") "}", 1, EG_ERR_FORMAT, "bad JSON"},
         {"{" T("a\nb", "U8", "1", "0", "1") "}", 1, EG_ERR_FORMAT, "bad JSON"},
         {"{" T("a", "U8", "1", "0", "1") ",}", 1, EG_ERR_FORMAT, "bad JSON"},
         /* no key twice */
         {"{" T("a", "U8", "1", "0", "1") "," T("a", "U8", "1", "1", "2") "}", 2, EG_ERR_FORMAT,
-         "duplicate object key near '\"a\"'"},
+         "duplicate object key near '\"a\""},
         {"{" T("a", "U8", "1", "0", "1") "," T("\\u0061", "U8", "1", "1", "2") "}", 2,
          EG_ERR_FORMAT, "duplicate object key"},
         {"{\"a\":{\"dtype\":\"U8\",\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[0,1]}}", 1,
@@ -140,14 +140,15 @@ TEST(safetensors_damage, every_rule) {
         {"{" T("a", "U8", "1", "0", "\"1\"") "}", 1, EG_ERR_FORMAT, "no two data_offsets"},
         /* overflow */
         {"{" T("a", "U8", "2,18446744073709551614", "0", "16") "}", 16, EG_ERR_OVERFLOW,
-         "too big integer"},
+         "does not fit"},
         {"{" T("a", "I32", "2,9223372036854775807", "0", "16") "}", 16, EG_ERR_OVERFLOW,
          "more bytes than 63 bits count in tensor 'a'"},
         {"{" T("a", "I32", "4611686018427387904", "0", "0") "}", 0, EG_ERR_OVERFLOW, "63 bits"},
         {"{" T("a", "U8", "4294967296,4294967296", "0", "0") "}", 0, EG_ERR_OVERFLOW, "63 bits"},
         {"{" T("a", "U8", "0,4294967296,4294967296", "0", "0") "}", 0, EG_ERR_OVERFLOW, "63 bits"},
         {"{" T("a", "F4", "9223372036854775807", "0", "0") "}", 0, EG_ERR_OVERFLOW, "63 bits"},
-        {"{" T("a", "U8", "1", "0", "18446744073709551617") "}", 1, EG_ERR_OVERFLOW, "too big"},
+        {"{" T("a", "U8", "1", "0", "18446744073709551617") "}", 1, EG_ERR_OVERFLOW,
+         "does not fit"},
         /* sizes */
         {"{" T("a", "I32", "2,2", "0", "4") "}", 4, EG_ERR_FORMAT,
          "data of '4' bytes instead of 16 in tensor 'a'"},
@@ -240,9 +241,9 @@ TEST(safetensors_damage, large_headers) {
     CHECK_FAILS(parse_repeated(shape, ",1", 1000000, offsets, 1, &error), error, EG_ERR_UNSUPPORTED,
                 "more than 64 extents");
     CHECK_FAILS(parse_repeated("{\"a\":", "[", 1000000, "", 0, &error), error, EG_ERR_FORMAT,
-                "maximum parsing depth");
+                "nested too deeply");
     CHECK_FAILS(parse_repeated("", "{\"a\":", 1000000, "", 0, &error), error, EG_ERR_FORMAT,
-                "maximum parsing depth");
+                "nested too deeply");
     static const char entry[] = "\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}";
     CHECK_OK(parse_repeated("{\"", "key ", 1000000, entry, 1, &error), error);
     CHECK_FAILS(parse_repeated("{\"", "key ", 1000000, entry, 2, &error), error, EG_ERR_FORMAT,

@@ -161,3 +161,71 @@ TEST(small_products, integers) {
             check(&how, false);
         }
 }
+
+/* Rows of a table in small numbers are widened when they are picked, not before. */
+TEST(small_products, rows_of_tables) {
+    static const eg_quantization how[] = {
+        {.type = EG_F16},
+        {.type = EG_BF16},
+        {.type = EG_I8, .per = EG_PER_CHANNEL},
+        {.type = EG_I8, .per = EG_PER_TENSOR, .symmetric = 1},
+        {.type = EG_I4, .per = EG_PER_BLOCK, .block = 32},
+        {.type = EG_I4, .per = EG_PER_CHANNEL, .symmetric = 1},
+    };
+    enum { ROWS = 900, COLUMNS = 301, PICKED = 6, FIRST = 2 };
+    const uint64_t shape[] = {ROWS, COLUMNS};
+    static const int32_t picked[PICKED] = {0, 896, 5, -1, 897, 5}; /* two are not there */
+    for (size_t t = 0; t < sizeof how / sizeof *how; t++) {
+        eg_context *context;
+        eg_error error;
+        eg_quantized table = {0};
+        eg_tensor wide;
+        uint64_t seed = 9;
+        CHECK_OK(eg_context_create(&context, NULL, &error), error);
+        CHECK_OK(eg_tensor_create(context, EG_F32, 2, shape, &wide, &error), error);
+        for (int k = 0; k < ROWS * COLUMNS; k++) ((float *)wide.data)[k] = test_random(&seed);
+        CHECK_OK(eg_quantize(context, &wide, &how[t], &table, &error), error);
+        CHECK_OK(eg_dequantize(context, &table, &wide, &error), error);
+        for (int all = 0; all < 2; all++) {
+            eg_graph *g;
+            eg_program *program;
+            eg_weights *weights;
+            eg_instance *instance;
+            eg_tensor y;
+            eg_program_info info;
+            const eg_compile_options options = {.passes = all ? NULL : "none"};
+            CHECK_OK(eg_graph_create(context, &g, &error), error);
+            eg_node rows = eg_slice(g, eg_parameter_small(g, "table", &how[t], 2, shape), 0, FIRST,
+                                    ROWS - FIRST - 1);
+            eg_node index = eg_input(g, "index", EG_I32, 1, (uint64_t[]){PICKED});
+            const eg_output output = {"y", eg_gather(g, rows, index)};
+            CHECK_OK(eg_compile(context, g, 1, &output, &options, &program, &error), error);
+            CHECK_OK(eg_weights_create(program, &weights, &error), error);
+            CHECK_OK(eg_weights_set_small(weights, "table", &table, &error), error);
+            CHECK_OK(eg_instance_create(program, weights, &instance, &error), error);
+            const eg_tensor at = {EG_I32, 1, {PICKED}, (void *)(uintptr_t)picked};
+            CHECK_OK(eg_instance_bind(instance, "index", &at, &error), error);
+            CHECK_OK(eg_instance_output(instance, "y", &y, &error), error);
+            CHECK_OK(eg_run(instance, NULL, &error), error);
+            for (int r = 0; r < PICKED; r++) {
+                const bool there = picked[r] >= 0 && picked[r] < ROWS - FIRST - 1;
+                static const float zeros[COLUMNS];
+                const float *want =
+                    there ? (float *)wide.data + (FIRST + picked[r]) * COLUMNS : zeros;
+                CHECK(memcmp((float *)y.data + r * COLUMNS, want, sizeof zeros) == 0,
+                      "type %zu, passes %d: row %d differs", t, all, picked[r]);
+            }
+            eg_program_info_get(program, &info);
+            CHECK(all ? info.derived_bytes == 0 : info.derived_bytes >= ROWS * COLUMNS * 4,
+                  "type %zu, passes %d: %llu bytes derived", t, all,
+                  (unsigned long long)info.derived_bytes);
+            eg_instance_destroy(instance);
+            eg_weights_destroy(weights);
+            eg_program_release(program);
+            eg_graph_destroy(g);
+        }
+        eg_quantized_release(context, &table);
+        eg_tensor_release(context, &wide);
+        eg_context_destroy(context);
+    }
+}

@@ -343,3 +343,39 @@ TEST(statistics, every_allocation_may_fail) {
     const int failed = test_every_allocation_within(attempt, samples);
     CHECK(failed == 5, "%d allocations", failed);
 }
+
+/* ---- noise: `slow` of 100 runs take `times` as long as the others, which lie within `spread` of each other */
+TEST(statistics, noise_is_called_noise) {
+    static const struct {
+        size_t count, slow;
+        double times, spread;
+        eg_noise noise;
+        const char *says;
+    } cases[] = {{100, 0, 1, 0.01, EG_NOISE_NONE, ""},
+                 {100, 1, 5, 0.01, EG_NOISE_NONE, ""},
+                 {100, 5, 1.2, 0.05, EG_NOISE_NONE, ""},
+                 /* mean 3.00 ms, median 295 us */
+                 {100, 9, 103, 0.01, EG_NOISE_MEAN, "the mean (3.0"},
+                 {100, 2, 40, 0.01, EG_NOISE_MEAN, "times the median (29"},
+                 {100, 15, 1.8, 0.01, EG_NOISE_TAIL, "one run in ten takes 1.8 times the median"},
+                 {100, 50, 1.3, 0.01, EG_NOISE_MEDIAN, "the median lies anywhere from 29"},
+                 {30, 0, 1, 0.8, EG_NOISE_MEDIAN, "the median lies anywhere"},
+                 {4, 1, 100, 0.01, EG_NOISE_NONE, ""}}; /* too few to tell */
+    eg_context *context = open_context();
+    eg_error error;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double samples[100];
+        eg_statistics s;
+        char text[EG_NOISE_TEXT];
+        const size_t n = cases[i].count;
+        for (size_t k = 0; k < n; k++)
+            samples[k] = 295e-6 * (1 + cases[i].spread * (double)(k * 37 % n) / (double)n) *
+                         (k < cases[i].slow ? cases[i].times : 1);
+        CHECK_OK(eg_statistics_of(context, n, samples, &s, &error), error);
+        const eg_noise noise = eg_statistics_noise(&s, text);
+        CHECK(noise == cases[i].noise && strstr(text, cases[i].says) && !text[0] == !noise,
+              "case %zu: %d '%s'", i, (int)noise, text);
+        CHECK(eg_statistics_noise(&s, NULL) == noise, "case %zu: the text matters", i);
+    }
+    eg_context_destroy(context);
+}

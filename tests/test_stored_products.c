@@ -2,7 +2,7 @@
 #include "elegans/elegans.h"
 #include "test.h"
 
-#include "graph/small.h"
+#include "graph/ops/small.h"
 #include "kernels/kernels.h"
 
 #include <math.h>

@@ -45,12 +45,11 @@ static inline test_batch test_batch_make(const eg_data *data, uint64_t batch, ui
     b.of.x = test_alloc(steps * (size_t)info.inputs * sizeof(float));
     b.of.target_size = info.targets;
     b.of.target = test_alloc(rows * (size_t)info.targets * sizeof(float));
-    b.of.weight = test_alloc(rows * sizeof(float));
+    b.of.weight = test_alloc(rows * (size_t)info.targets * sizeof(float));
     b.of.spans = test_alloc(steps * sizeof(float));
     b.of.lengths = test_alloc((size_t)batch * sizeof(float));
     for (size_t i = 0; i < steps * info.inputs; i++) b.of.x[i] = -99;
-    for (size_t i = 0; i < rows * info.targets; i++) b.of.target[i] = -99;
-    for (size_t i = 0; i < rows; i++) b.of.weight[i] = -99;
+    for (size_t i = 0; i < rows * info.targets; i++) b.of.target[i] = b.of.weight[i] = -99;
     for (size_t i = 0; i < steps; i++) b.of.spans[i] = -99;
     for (size_t i = 0; i < batch; i++) b.of.lengths[i] = -99;
     return b;
@@ -84,7 +83,7 @@ static inline const char *window_text(const eg_data *data, const eg_units *units
     const size_t rows = info.last ? 1 : (size_t)length;
     const float *const parts[] = {b.of.x, b.of.spans, b.of.target, b.of.weight};
     const size_t counts[] = {(size_t)(length * info.inputs), (size_t)length,
-                             rows * (size_t)info.targets, rows};
+                             rows * (size_t)info.targets, rows * (size_t)info.targets};
     text[0] = 0;
     for (int i = 0; i < 4; i++) {
         test_append(text, sizeof text, parts[i], counts[i]);

@@ -1,7 +1,7 @@
 /* Counters of all threads of the process: with an event of the kernel that needs no hardware. */
 #include "test.h"
 #include "base/threads.h"
-#include "profile/hardware.h"
+#include "profile/measure/hardware.h"
 
 #include <linux/perf_event.h>
 #include <math.h>

@@ -118,6 +118,41 @@ TEST(tokenizer, bytes_that_are_no_text) {
     test_memory_close(&test);
 }
 
+TEST(tokenizer, names_of_bytes) {
+    static const struct {
+        const char *text;
+        int byte;
+    } rows[] = {{"<0x0A>", 10}, {"<0x0a>", 10}, {"<0xfF>", 255}, {"<0x00>", 0},   {"<0xB9>", 185},
+                {"<0xG0>", -1}, {"<0x0g>", -1}, {"<0x0A", -1},   {"<0x0A>>", -1}, {"<0X0A>", -1},
+                {"0x0A>>", -1}, {"<0x +>", -1}, {"", -1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const int byte = eg__named_byte(rows[i].text, strlen(rows[i].text));
+        CHECK(byte == rows[i].byte, "'%s': %d", rows[i].text, byte);
+    }
+    CHECK(eg__named_byte("<0x\0A>", 6) == -1, "a zero byte is no digit");
+}
+
+/* Tokens found whole are looked up by their first byte: the first, the last and one between. */
+TEST(tokenizer, tokens_by_first_byte) {
+    words w = pieces;
+    w.tokens[11] = "\xff\xff";
+    w.kinds[11] = 4;
+    w.tokens[13] = "\x01x";
+    w.kinds[13] = 4;
+    eg__memory *memory;
+    eg_error error = {0};
+    CHECK_OK(eg__memory_create(&memory, NULL, &error), error);
+    eg_tokenizer *t;
+    CHECK_OK(load(memory, &w, &t, &error), error);
+    const eg_encode_options options = {.special = 1};
+    if (t) {
+        test_encodes(t, "\xff\xff", 2, &options, "11");
+        test_encodes(t, "\x01x\xff\xff\x01x", 6, &options, "13 11 13");
+    }
+    eg_tokenizer_destroy(t);
+    eg__memory_destroy(memory);
+}
+
 TEST(tokenizer, decoding_in_pieces) {
     static const struct {
         uint32_t id;
@@ -473,7 +508,7 @@ TEST(tokenizer, two_files_of_one_vocabulary) {
         eg_tokens_release(a, &tokens);
         count++;
     }
-    CHECK(count == 31, "%zu texts", count);
+    CHECK(count == 33, "%zu texts", count);
     free(texts);
     free(all);
     eg_tokenizer_destroy(a);

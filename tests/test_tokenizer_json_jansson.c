@@ -1,7 +1,7 @@
 /* tokenizer.json: the ids that the tokenizers package gives, and files that break a rule. */
 #include "test_tokenizer.h"
 
-AREA(tokenizer_json, "ids of the tokenizers package for nine files; files that break a rule")
+AREA(tokenizer_json, "ids of the tokenizers package for eleven files; files that break a rule")
 
 static const char separator[] = "\n=====\n";
 
@@ -40,7 +40,7 @@ static void check_file(const char *name) {
         line = line_end + 1;
         count++;
     }
-    CHECK(count == 31, "%s: %zu texts", name, count);
+    CHECK(count == 33, "%s: %zu texts", name, count);
     free(texts);
     free(ids);
     eg_tokenizer_destroy(t);
@@ -48,14 +48,59 @@ static void check_file(const char *name) {
 }
 
 TEST(tokenizer_json, golden_pieces) {
-    static const char *const names[] = {"llama", "metaspace", "unknown"};
+    static const char *const names[] = {"llama", "metaspace", "unknown", "bytes"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) check_file(names[i]);
 }
 
 TEST(tokenizer_json, golden_words) {
-    static const char *const names[] = {"gpt2", "llama3", "qwen2", "prefix", "uncased", "cased"};
+    static const char *const names[] = {"gpt2",    "llama3",  "qwen2", "prefix",
+                                        "uncased", "accents", "cased"};
     if (!test_knows_unicode()) return;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) check_file(names[i]);
+}
+
+/* Names of bytes among the added tokens are read back as the tokenizers package does: as bytes, unless they
+ * are special and left out. */
+TEST(tokenizer_json, added_bytes) {
+    static const struct {
+        uint32_t ids[5];
+        size_t count;
+        bool special;
+        const char *text;
+    } rows[] = {{{277, 13, 277}, 3, true, "a\na"},
+                {{277, 13, 277}, 3, false, "aa"},
+                {{231, 192, 163}, 3, false, "\u4f60"},
+                {{231, 192, 163}, 3, true, "\u4f60"},
+                {{330, 162, 147, 158}, 4, true, "\U0001f41b"}};
+    test_memory test;
+    test_memory_open(&test, 0);
+    eg_tokenizer *t = NULL;
+    eg_error error = {0};
+    CHECK_OK(
+        eg__tokenizer_load(test.memory, test_path("fixtures/tokenizers/bytes.json"), &t, &error),
+        error);
+    for (size_t i = 0; t && i < sizeof rows / sizeof *rows; i++) {
+        char out[64] = {0};
+        test_decodes(t, rows[i].ids, rows[i].count, rows[i].special, out, sizeof out);
+        CHECK(strcmp(out, rows[i].text) == 0, "row %zu: '%s', not '%s'", i, out, rows[i].text);
+    }
+    eg_tokenizer_destroy(t);
+    test_memory_close(&test);
+}
+
+/* Bytes are looked for by the name in capitals, whichever other names of theirs there are. */
+TEST(tokenizer_json, names_of_bytes_in_small_letters) {
+    static const char text[] =
+        "{\"model\":{\"type\":\"BPE\",\"byte_fallback\":true,\"vocab\":{\"a\":0,\"<0x0A>\":1,"
+        "\"<0x0a>\":2},\"merges\":[]}}";
+    test_memory test;
+    test_memory_open(&test, 0);
+    eg_tokenizer *t = NULL;
+    eg_error error = {0};
+    CHECK_OK(eg__tokenizer_from_json(test.memory, text, strlen(text), &t, &error), error);
+    if (t) test_encodes(t, "a\na", 3, NULL, "0 1 0");
+    eg_tokenizer_destroy(t);
+    test_memory_close(&test);
 }
 
 /* A small file whose parts can be replaced. */

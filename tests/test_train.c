@@ -102,19 +102,22 @@ TEST(train, losses) {
     static const float y[N][C] = {{1, -2, 0.5f, 3}, {0, 0, 0.2f, -1}, {5, -5, 1, 0}};
     static const float target[N][C] = {{0, 1, 1, 0}, {1, 0, 0, 1}, {1, 1, 0, 0}},
                        class[N] = {3, 0, 1};
-    static const float weight[N] = {1, 0, 2};
+    static const float weight[N] = {1, 0, 2},
+                       each_weight[N][C] = {{1, 0, 2, 0}, {0, 0, 0, 0}, {1, 1, 0, 3}};
     eg_context *context;
     eg_error error;
     CHECK_OK(eg_context_create(&context, NULL, &error), error);
     for (int kind = 0; eg_loss_name((eg_loss)kind); kind++)
-        for (int weighted = 0; weighted < 2; weighted++) {
+        for (int weighted = 0; weighted < (kind == EG_LOSS_CLASSES ? 2 : 3); weighted++) {
             double want = 0, counted = 0;
             for (int i = 0; i < N; i++) {
                 double log_sum = 0;
                 for (int k = 0; k < C; k++) log_sum += exp((double)y[i][k]);
                 for (int k = 0; k < C; k++) {
                     const double e = (double)y[i][k] - (double)target[i][k],
-                                 w = weighted ? weight[i] : 1;
+                                 w = weighted == 2 ? each_weight[i][k]
+                                     : weighted    ? weight[i]
+                                                   : 1;
                     const double p = 1 / (1 + exp(-(double)y[i][k])), t = target[i][k];
                     const double each[] = {e * e, fabs(e), fabs(e) < 1 ? e * e / 2 : fabs(e) - 0.5,
                                            -t * log(p) - (1 - t) * log(1 - p),
@@ -129,8 +132,9 @@ TEST(train, losses) {
             const bool classes = kind == EG_LOSS_CLASSES;
             eg_node in = eg_input(g, "y", EG_F32, 2, (uint64_t[]){N, C});
             eg_node to = eg_input(g, "target", EG_F32, 2, (uint64_t[]){N, classes ? 1 : C});
+            const uint64_t across = weighted == 2 ? C : 1;
             eg_node by =
-                weighted ? eg_input(g, "weight", EG_F32, 2, (uint64_t[]){N, 1}) : (eg_node){0};
+                weighted ? eg_input(g, "weight", EG_F32, 2, (uint64_t[]){N, across}) : (eg_node){0};
             eg_output output = {"loss", eg_loss_node(g, (eg_loss)kind, in, to, by)};
             eg_program *program;
             eg_instance *instance;
@@ -142,12 +146,16 @@ TEST(train, losses) {
             t = (eg_tensor){
                 EG_F32, 2, {N, classes ? 1 : C}, classes ? (void *)class : (void *)target};
             CHECK_OK(eg_instance_bind(instance, "target", &t, &error), error);
-            t = (eg_tensor){EG_F32, 2, {N, 1}, (void *)weight};
+            t = (eg_tensor){
+                EG_F32, 2, {N, across}, weighted == 2 ? (void *)each_weight : (void *)weight};
             if (weighted) CHECK_OK(eg_instance_bind(instance, "weight", &t, &error), error);
             CHECK_OK(eg_instance_output(instance, "loss", &got, &error), error);
             CHECK_OK(eg_run(instance, NULL, &error), error);
             CHECK(fabs(want - (double)*(float *)got.data) < 1e-5 * (1 + want), "%s%s: %g, not %g",
-                  eg_loss_name((eg_loss)kind), weighted ? ", weighted" : "",
+                  eg_loss_name((eg_loss)kind),
+                  weighted == 2 ? ", each weighted"
+                  : weighted    ? ", weighted"
+                                : "",
                   (double)*(float *)got.data, want);
             eg_instance_destroy(instance);
             eg_program_release(program);
@@ -228,12 +236,11 @@ static void train(const training *c, int steps, double *before, double *after, u
 }
 
 TEST(train, loss_falls) {
-    static const char *const specs[] = {"cfc:16,in=3,backbone=24,proj=3",
-                                        "cfc:16,in=3,backbone=24x2,dropout=0.1,keras=1,proj=3",
-                                        "cfc:autoncp:16:3,in=3",
-                                        "ltc:autoncp:16:3,in=3",
-                                        "ltc:autoncp:16:3,in=3,explicit=1",
-                                        "cfc:12,in=3,mixed=1,proj=3"};
+    static const char *const specs[] = {
+        "cfc:16,in=3,backbone=24,proj=3", "cfc:16,in=3,backbone=24x2,dropout=0.1,keras=1,proj=3",
+        "cfc:autoncp:16:3,in=3",          "cfc:autoncp:16:3,in=3,backbone=12x2,dropout=0.1",
+        "ltc:autoncp:16:3,in=3",          "ltc:autoncp:16:3,in=3,explicit=1",
+        "cfc:12,in=3,mixed=1,proj=3"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         double before, after;
         uint64_t bits;
@@ -270,13 +277,29 @@ TEST(train, partial_batch) {
     eg_train_batch batch = eg_trainer_batch(trainer);
     fill(&batch, 5);
     for (int t = 0; t < T; t++)
-        for (int b = B / 2; b < B; b++) batch.weight[t * B + b] = 0;
+        for (int b = B / 2; b < B; b++)
+            for (int i = 0; i < 3; i++) batch.weight[(t * B + b) * 3 + i] = 0;
     double some, same;
     CHECK_OK(eg_trainer_evaluate(trainer, &some, NULL, &error), error);
     for (int t = 0; t < T; t++)
         for (int b = B / 2; b < B; b++) batch.target[(t * B + b) * 3] = 1e6f;
     CHECK_OK(eg_trainer_evaluate(trainer, &same, NULL, &error), error);
     CHECK(some == same, "%g, then %g", some, same);
+    /* nor does one target, whose row has others that do: the mean is over what counts */
+    const float *y;
+    double want = 0, counted = 0;
+    for (int i = 0; i < T * B * 3; i++) batch.weight[i] = i % 7 == 2 || i % 3 == 1 ? 0 : 1;
+    for (int i = 0; i < T * B * 3; i++)
+        if (batch.weight[i] == 0) batch.target[i] = 1e6f;
+    for (int t = 0; t < T; t++) /* targets that count, and were spoiled above */
+        for (int b = B / 2; b < B; b++)
+            if (batch.weight[(t * B + b) * 3] > 0) batch.target[(t * B + b) * 3] = 0.5f;
+    CHECK_OK(eg_trainer_evaluate(trainer, &some, &y, &error), error);
+    for (int i = 0; i < T * B * 3; i++) {
+        const double e = (double)y[i] - (double)batch.target[i];
+        if (batch.weight[i] > 0) want += e * e, counted++;
+    }
+    CHECK(fabs(some - want / counted) < 1e-5 * some, "%g, not %g", some, want / counted);
     batch.target[0] = NAN;
     CHECK_FAILS(eg_trainer_step(trainer, 0, NULL, &error), error, EG_ERR_FORMAT, "the loss is nan");
     eg_trainer_destroy(trainer);

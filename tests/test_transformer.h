@@ -13,7 +13,8 @@ void check_transformer(const char *file, const char *folder, const char *key, do
 /* The likeliest tokens after 5 of folder/expected.npz, one by one, must be those that torch chose. */
 void check_choices(const char *file, const char *folder, eg_type cache);
 
-/* Where a file or folder of tests/fixtures/transformers is; writes 512 bytes at most, and returns `out`. */
+/* Where a file or folder of tests/fixtures/transformers is (an absolute path stays as it is); writes 512 bytes at
+ * most, and returns `out`. */
 const char *transformer_path(const char *name, char out[512]);
 /* One tensor of folder/expected.npz; release it with eg_tensor_release. */
 void transformer_expected(eg_context *context, const char *folder, const char *key, eg_tensor *out);

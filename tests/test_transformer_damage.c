@@ -4,7 +4,7 @@
 
 AREA(transformer_damage, "GGUF files that are wrong in one place, by name")
 
-enum { ENTRIES = 24, TENSORS = 24, F32 = EG_GGUF_F32, LIST = 9, DROP = -1 };
+enum { ENTRIES = 24, TENSORS = 24, F32 = EG_GGUF_F32, LIST = 9, FLAGS = 100, DROP = -1 };
 
 typedef struct entry {
     const char *key;
@@ -58,12 +58,19 @@ static void write_value(gguf_bytes *g, int type, double number, const char *text
     const float f = (float)number;
     if (type == EG_GGUF_TEXT) gguf_text(g, text);
     else if (type == F32) gguf_add(g, &f, sizeof f);
+    else if (type == EG_GGUF_FLAG) gguf_add(g, number > 0 ? "\1" : "\0", 1);
     else if (type == EG_GGUF_I64) gguf_u64(g, (uint64_t)(int64_t)number);
     else if (type == EG_GGUF_U64) gguf_u64(g, (uint64_t)number);
     else gguf_u32(g, (uint32_t)number);
 }
 
 static void write_entry(gguf_bytes *g, const entry *e) {
+    if (e->type == FLAGS) { /* two, the second of them as asked */
+        gguf_array(g, e->key, EG_GGUF_FLAG, 2);
+        write_value(g, EG_GGUF_FLAG, 0, NULL);
+        write_value(g, EG_GGUF_FLAG, e->number, NULL);
+        return;
+    }
     if (e->type != LIST) {
         gguf_key(g, e->key, (uint32_t)e->type);
         write_value(g, e->type, e->number, e->text);
@@ -204,6 +211,46 @@ TEST(transformer_damage, gguf_entries) {
         {{"llama.expert_count", EG_GGUF_U32, 0, NULL}, EG_OK, ""},
         {{"llama.expert_count", EG_GGUF_U32, 8, NULL}, EG_ERR_UNSUPPORTED, "mixture of experts"},
         {{"llama.expert_count", EG_GGUF_TEXT, 0, "8"}, EG_ERR_FORMAT, "'llama.expert_count'"},
+        {{"llama.attention.value_length", EG_GGUF_U32, 4, NULL}, EG_OK, ""},
+        {{"llama.attention.value_length", EG_GGUF_U32, 8, NULL},
+         EG_ERR_UNSUPPORTED,
+         "values of 8 columns, keys of 4"},
+        {{"llama.attention.scale", F32, 0.5, NULL}, EG_OK, ""},
+        {{"llama.attention.scale", F32, -1, NULL}, EG_ERR_FORMAT, "scores of attention times -1"},
+        {{"llama.logit_scale", F32, 1, NULL}, EG_OK, ""},
+        {{"llama.logit_scale", F32, 0.25, NULL},
+         EG_ERR_UNSUPPORTED,
+         "'llama.logit_scale' of '0.25' is not known here: only '1' is"},
+        {{"llama.attn_logit_softcapping", F32, 0, NULL}, EG_OK, ""},
+        {{"llama.attn_logit_softcapping", F32, 50, NULL},
+         EG_ERR_UNSUPPORTED,
+         "'llama.attn_logit_softcapping' of '50'"},
+        {{"llama.final_logit_softcapping", F32, 30, NULL},
+         EG_ERR_UNSUPPORTED,
+         "softcapping' of '30'"},
+        {{"llama.attention.clamp_kqv", F32, 8, NULL}, EG_ERR_UNSUPPORTED, "clamp_kqv' of '8'"},
+        {{"llama.embedding_scale", F32, 12, NULL}, EG_ERR_UNSUPPORTED, "embedding_scale' of '12'"},
+        {{"llama.residual_scale", F32, 1, NULL}, EG_OK, ""},
+        {{"llama.attention.sliding_window_pattern", LIST, 2, NULL},
+         EG_ERR_UNSUPPORTED,
+         "sliding_window_pattern' of '2'"},
+        {{"llama.attention.sliding_window_pattern", FLAGS, 1, NULL},
+         EG_ERR_UNSUPPORTED,
+         "sliding_window_pattern' of 'true'"},
+        {{"llama.attention.sliding_window_pattern", FLAGS, 0, NULL},
+         EG_OK,
+         ""}, /* no layer has one */
+        {{"llama.attention.causal", EG_GGUF_FLAG, 1, NULL}, EG_OK, ""},
+        {{"llama.attention.causal", EG_GGUF_FLAG, 0, NULL},
+         EG_ERR_UNSUPPORTED,
+         "'llama.attention.causal' is false: a decoder looks back"},
+        {{"llama.use_parallel_residual", EG_GGUF_FLAG, 0, NULL}, EG_OK, ""},
+        {{"llama.use_parallel_residual", EG_GGUF_FLAG, 1, NULL},
+         EG_ERR_UNSUPPORTED,
+         "use_parallel_residual' of 'true'"},
+        {{"llama.dense_2_feat_out", EG_GGUF_U32, 4, NULL}, EG_ERR_UNSUPPORTED, "dense_2_feat_out'"},
+        {{"split.count", EG_GGUF_U32, 1, NULL}, EG_OK, ""},
+        {{"split.count", EG_GGUF_U32, 2, NULL}, EG_ERR_UNSUPPORTED, "'split.count' of '2'"},
         {{"tokenizer.ggml.tokens", LIST, 5, "x"}, EG_OK, ""},
         {{"tokenizer.ggml.tokens", LIST, 4, "x"}, EG_ERR_FORMAT, "4 tokens, but 5 rows"},
         {{"tokenizer.ggml.tokens", LIST, 6, "x"}, EG_ERR_FORMAT, "6 tokens, but 5 rows"},
@@ -333,4 +380,66 @@ TEST(transformer_damage, gguf_bert) {
     }
     free(bytes);
     eg_context_destroy(context);
+}
+
+static void keep_message(void *user, eg_log_level level, const char *message) {
+    if (level == EG_LOG_WARNING) snprintf(user, 600, "%s", message);
+}
+
+/* Keys that are not known are named, unless they say nothing; those of others are left alone. */
+TEST(transformer_damage, gguf_unknown_keys) {
+    static const struct {
+        entry more;
+        const char *said;
+    } rows[] = {{{"llama.new_thing", EG_GGUF_U32, 0, NULL}, ""},
+                {{"llama.new_thing", EG_GGUF_TEXT, 0, ""}, ""},
+                {{"llama.new_thing", EG_GGUF_U32, 3, NULL}, "'llama.new_thing': not known here"},
+                {{"llama.new_thing", LIST, 2, "x"}, "'llama.new_thing': not known here"},
+                {{"gpt2.n", EG_GGUF_U32, 3, NULL}, "'gpt2.n': not known here"},
+                {{"llama.vocab_size", EG_GGUF_U32, 5, NULL}, ""},
+                {{"general.anything", EG_GGUF_TEXT, 0, "x"}, ""}};
+    char path[600], said[600];
+    snprintf(path, sizeof path, "%s/model.gguf", test_folder());
+    const eg_context_options how = {.size = sizeof how,
+                                    .threads = 1,
+                                    .log = keep_message,
+                                    .log_user = said,
+                                    .log_level = EG_LOG_WARNING};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        model_file m;
+        eg_context *context;
+        eg_model *model;
+        eg_error error;
+        make_llama(&m);
+        add_entry(&m, rows[i].more);
+        write_model(&m, path, 32);
+        CHECK_OK(eg_context_create(&context, &how, &error), error);
+        said[0] = 0;
+        CHECK_OK(eg_model_open(context, path, &model, &error), error);
+        CHECK(*rows[i].said ? strstr(said, rows[i].said) != NULL : !*said, "row %zu: '%s'", i,
+              said);
+        eg_model_destroy(model);
+        eg_context_destroy(context);
+    }
+}
+
+/* Scores times 0.2, as torch has them: two entries of 64 bytes together keep the data where it is aligned. */
+TEST(transformer_damage, gguf_attention_scale) {
+    char from[512], path[600];
+    size_t size;
+    unsigned char *bytes = test_file(transformer_path("llama.gguf", from), &size);
+    gguf_bytes g = {0};
+    const float scale = 0.2f;
+    gguf_head(&g, 3, eg__get64(bytes + 8), eg__get64(bytes + 16) + 2);
+    gguf_key(&g, "llama.attention.scale", F32);
+    gguf_add(&g, &scale, sizeof scale);
+    gguf_key(&g, "general.one", EG_GGUF_U32);
+    gguf_u32(&g, 1);
+    CHECK(g.size == 24 + 64, "%zu bytes", g.size);
+    gguf_add(&g, bytes + 24, size - 24);
+    snprintf(path, sizeof path, "%s/model.gguf", test_folder());
+    test_file_write(path, g.bytes, g.size);
+    check_transformer(path, "llama", "logits_scaled", 1e-4, 1e-4);
+    free(g.bytes);
+    free(bytes);
 }

@@ -108,12 +108,77 @@ TEST(folder_damage, llama) {
         {"mlp_bias", "true", EG_ERR_UNSUPPORTED, "'mlp_bias'"},
         {"hidden_act", "\"gelu\"", EG_ERR_UNSUPPORTED, "'hidden_act' of 'gelu'"},
         {"partial_rotary_factor", "0.5", EG_ERR_UNSUPPORTED, "'partial_rotary_factor'"},
+        {"sliding_window", "null", EG_OK, ""},
+        {"sliding_window", "64", EG_OK, ""},
+        {"sliding_window", "63", EG_ERR_UNSUPPORTED, "'sliding_window' of '63'"},
+        {"attn_logit_softcapping", "30.5", EG_ERR_UNSUPPORTED,
+         "'attn_logit_softcapping' of '30.5' is not known here"},
+        {"final_logit_softcapping", "30", EG_ERR_UNSUPPORTED, "'final_logit_softcapping'"},
+        {"clip_qkv", "8", EG_ERR_UNSUPPORTED, "'clip_qkv' of '8'"},
+        {"clip_qkv", "null", EG_OK, ""},
+        {"logits_scaling", "8", EG_ERR_UNSUPPORTED, "'logits_scaling' of '8'"},
+        {"logits_scaling", "1.0", EG_OK, ""},
+        {"num_local_experts", "8", EG_ERR_UNSUPPORTED, "'num_local_experts'"},
+        {"quantization_config", "{\"bits\": 4}", EG_ERR_UNSUPPORTED, "'quantization_config'"},
+        {"pruned_heads", "{}", EG_OK, ""},
+        {"pruned_heads", "{\"0\": [1]}", EG_ERR_UNSUPPORTED, "'pruned_heads' of 'an object'"},
+        {"layer_types", "[\"full_attention\", \"full_attention\"]", EG_OK, ""},
+        {"layer_types", "[\"full_attention\", \"sliding_attention\"]", EG_ERR_UNSUPPORTED,
+         "'layer_types' of 'a list'"},
+        {"rope_parameters", "{\"partial_rotary_factor\": 0.5}", EG_ERR_UNSUPPORTED,
+         "'partial_rotary_factor'"},
+        {"rope_parameters", "{\"full_attention\": {\"rope_theta\": 5}}", EG_ERR_UNSUPPORTED,
+         "'rope_parameters' of 'layers that differ'"},
         {"rope_scaling", "{\"type\": \"linear\", \"factor\": 2}", EG_ERR_UNSUPPORTED, "'linear'"},
         {"rope_scaling", "{\"rope_type\": \"llama3\"}", EG_ERR_UNSUPPORTED, "'llama3'"},
+        {"rope_scaling", "\"dynamic\"", EG_ERR_UNSUPPORTED, "'rope_scaling' of 'no object'"},
+        {"tie_word_embeddings", "1", EG_ERR_FORMAT, "'tie_word_embeddings' is not true or false"},
         {"rope_parameters", "{\"rope_theta\": 0}", EG_ERR_FORMAT, "rotary base of 0"},
         {"rope_parameters", "{\"rope_theta\": \"x\"}", EG_ERR_FORMAT, "'rope_theta'"},
+        {"rope_parameters", "{\"factor\": 1, \"beta_fast\": 32}", EG_OK, ""},
+        {"rope_parameters", "{\"factor\": 4}", EG_ERR_UNSUPPORTED,
+         "'rope_parameters.factor' of '4' is not known here"},
+        {"rope_scaling", "{\"rope_type\": \"default\", \"attention_factor\": 2}",
+         EG_ERR_UNSUPPORTED, "'rope_scaling.attention_factor' of '2'"},
     };
     CHECK_CHANGES("llama", rows);
+}
+
+static void keep_warning(void *user, eg_log_level level, const char *message) {
+    (void)level;
+    snprintf(user, 512, "%s", message);
+}
+
+/* What nobody here has heard of is named, also within an object that is read. */
+TEST(folder_damage, unknown_keys) {
+    static const char *const rows[][3] = {
+        {"twist", "3", "'twist': not known here"},
+        {"rope_scaling", "{\"type\": \"default\", \"twist\": 3}",
+         "'rope_scaling.twist': not known"},
+        {"rope_parameters", "{\"twist\": 3, \"turn\": 1}",
+         "'rope_parameters.twist', 'rope_parameters.turn': not known"},
+        {"rope_parameters", "{\"twist\": 0}", NULL},
+    };
+    copy c;
+    open_copy(&c, "llama");
+    char said[512];
+    eg_error error;
+    eg_context *context = NULL;
+    const eg_context_options how = {
+        .threads = 1, .log = keep_warning, .log_user = said, .log_level = EG_LOG_WARNING};
+    CHECK_OK(eg_context_create(&context, &how, &error), error);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *object = json_deep_copy(c.object);
+        json_object_set_new(object, rows[i][0], json_loads(rows[i][1], JSON_DECODE_ANY, NULL));
+        CHECK(json_dump_file(object, c.config, 0) == 0, "cannot write '%s'", c.config);
+        json_decref(object);
+        said[0] = 0;
+        check_opening(context, c.folder, rows[i][1], EG_OK, "");
+        CHECK(rows[i][2] ? strstr(said, rows[i][2]) != NULL : !said[0], "%s: '%s'", rows[i][1],
+              said);
+    }
+    eg_context_destroy(context);
+    close_copy(&c);
 }
 
 /* Memory is taken for what the file has, not for what config.json says. */
@@ -130,6 +195,9 @@ TEST(folder_damage, gpt2) {
         {"n_positions", NULL, EG_ERR_FORMAT, "'n_positions'"},
         {"n_positions", "4194304", EG_ERR_FORMAT, "wpe.weight' is 64 x 48"},
         {"layer_norm_epsilon", "-1", EG_ERR_FORMAT, "epsilon of -1"},
+        {"scale_attn_weights", "0", EG_ERR_FORMAT, "'scale_attn_weights' is not true or false"},
+        {"scale_attn_by_inverse_layer_idx", "\"no\"", EG_ERR_FORMAT, "layer_idx' is not true or"},
+        {"activation_function", "5", EG_ERR_FORMAT, "'activation_function' is not a text"},
         {"activation_function", "\"relu\"", EG_ERR_UNSUPPORTED, "'activation_function' of 'relu'"},
         {"tie_word_embeddings", "false", EG_ERR_FORMAT, "no tensor 'lm_head.weight'"},
     };
@@ -146,6 +214,9 @@ TEST(folder_damage, bert) {
         {"hidden_act", "\"relu\"", EG_ERR_UNSUPPORTED, "'hidden_act' of 'relu'"},
         {"position_embedding_type", "\"relative_key\"", EG_ERR_UNSUPPORTED, "'relative_key'"},
         {"layer_norm_eps", "null", EG_OK, ""},
+        {"is_decoder", "true", EG_ERR_UNSUPPORTED, "'is_decoder' of 'true'"},
+        {"is_decoder", "false", EG_OK, ""},
+        {"add_cross_attention", "true", EG_ERR_UNSUPPORTED, "'add_cross_attention'"},
     };
     CHECK_CHANGES("bert", rows);
 }
@@ -256,6 +327,28 @@ TEST(folder_damage, weights) {
     CHECK(mkdir(c.weights, 0700) == 0, "cannot make '%s'", c.weights);
     expect(&c, "a folder", EG_ERR_FILE, "model.safetensors");
     rmdir(c.weights);
+    close_copy(&c);
+}
+
+/* Weights that other programs wrote: the message names them and says how they become ours. */
+TEST(folder_damage, foreign_weights) {
+    static const char *const names[][2] = {
+        {"pytorch_model.bin", "only 'pytorch_model.bin' (PyTorch, pickled, not opened)"},
+        {"pytorch_model.bin.index.json", "from_pretrained('IN').save_pretrained('OUT')"},
+        {"tf_model.h5", "'IN', from_tf=True"},
+        {"flax_model.msgpack", "'IN', from_flax=True"}};
+    copy c;
+    open_copy(&c, "llama");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[600];
+        snprintf(path, sizeof path, "%s/%s", c.folder, names[i][0]);
+        test_file_write(path, "x", 1);
+        test_file_write(c.weights, c.bytes, c.size);
+        expect(&c, "beside ours", EG_OK, "");
+        unlink(c.weights);
+        expect(&c, names[i][0], EG_ERR_UNSUPPORTED, names[i][1]);
+        unlink(path);
+    }
     close_copy(&c);
 }
 

@@ -1,5 +1,5 @@
 /* Checkpoints of llama2.c that are wrong: cut off, too long, and every number of the header. */
-#include "formats/bytes.h"
+#include "formats/files/bytes.h"
 #include "test_formats.h"
 #include "test_transformer.h"
 

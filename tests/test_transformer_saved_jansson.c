@@ -7,13 +7,13 @@ AREA(transformer_saved, "transformers saved, quantized and opened again: the sam
 
 enum { TOKENS = 13 };
 
-static float *rows_of(eg_context *context, eg_model *model, size_t *count) {
+static float *rows_of(eg_context *context, eg_model *model, int in_place, size_t *count) {
     uint32_t tokens[TOKENS];
     eg_model_info info;
     for (uint32_t i = 0; i < TOKENS; i++) tokens[i] = (i * 37 + 11) % 100;
     eg_model_info_get(model, &info);
     *count = TOKENS * (size_t)info.outputs;
-    return transformer_rows(context, model, tokens, TOKENS, 1, 0);
+    return transformer_rows(context, model, tokens, TOKENS, in_place, 0);
 }
 
 static double spread(const float *a, const float *b, size_t count) {
@@ -42,11 +42,15 @@ static void check_same(eg_context *context, eg_model *model, const char *name) {
               before.epsilon == after.epsilon && before.rope_base == after.rope_base &&
               before.pooling == after.pooling,
           "%s: another architecture", name);
-    float *a = rows_of(context, model, &count), *b = rows_of(context, again, &other);
+    float *a = rows_of(context, model, 0, &count), *b = rows_of(context, again, 0, &other);
     CHECK(count == other && memcmp(a, b, count * sizeof *a) == 0, "%s: off by %g", name,
           spread(a, b, count));
+    /* where they lie in the file, other kernels multiply them */
+    float *c = rows_of(context, again, 1, &other);
+    CHECK(spread(a, c, count) <= 1e-4, "%s in place: off by %g", name, spread(a, c, count));
     free(a);
     free(b);
+    free(c);
     eg_model_destroy(again);
 }
 
@@ -73,7 +77,7 @@ static void check_model(const char *file) {
     CHECK_OK(eg_context_create(&context, NULL, &error), error);
     CHECK_OK(eg_model_open(context, from, &model, &error), error);
     size_t count = 0;
-    float *exact = rows_of(context, model, &count);
+    float *exact = rows_of(context, model, 1, &count);
     double most = 0;
     for (size_t i = 0; i < count; i++) most = fmax(most, fabs((double)exact[i]));
     CHECK_OK(eg_model_widen(model, &error), error);
@@ -84,7 +88,7 @@ static void check_model(const char *file) {
         CHECK_OK(eg_model_open(context, from, &small, &error), error);
         CHECK_OK(eg_model_quantize(small, &how, &error), error);
         snprintf(name, sizeof name, "%s, %s", file, ways[i].name);
-        float *rows = rows_of(context, small, &count);
+        float *rows = rows_of(context, small, 1, &count);
         const double off = spread(rows, exact, count);
         CHECK(off > 0 && off <= ways[i].most * most, "%s: off by %g of %g", name, off, most);
         check_same(context, small, name);

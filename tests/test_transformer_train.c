@@ -106,19 +106,21 @@ static void check_slopes(const char *name, const eg__transformer *t) {
     eg_context_destroy(context);
 }
 
+static const eg__transformer tiny = {.family = EG__LLAMA,
+                                     .layers = 2,
+                                     .width = 8,
+                                     .heads = 2,
+                                     .kv_heads = 1,
+                                     .head = 4,
+                                     .hidden = 6,
+                                     .vocabulary = 7,
+                                     .context = TIME,
+                                     .types = 2,
+                                     .epsilon = 1e-5,
+                                     .rope_base = 100};
+
 TEST(transformer_train, slopes) {
-    eg__transformer t = {.family = EG__LLAMA,
-                         .layers = 2,
-                         .width = 8,
-                         .heads = 2,
-                         .kv_heads = 1,
-                         .head = 4,
-                         .hidden = 6,
-                         .vocabulary = 7,
-                         .context = TIME,
-                         .types = 2,
-                         .epsilon = 1e-5,
-                         .rope_base = 100};
+    eg__transformer t = tiny;
     check_slopes("llama", &t);
     t.interleaved = t.tied = true;
     t.window = 3;
@@ -200,6 +202,38 @@ static void check_again(const char *spec) {
     }
     close_school(&s[0]);
     close_school(&s[1]);
+}
+
+/* Dense layers of a text's row are no part of what is trained, and stay. */
+TEST(transformer_train, rows_stay) {
+    eg__transformer t = tiny;
+    t.rows_told = true;
+    t.row_steps = 1;
+    t.row_step[0] = (eg__row_step){.outputs = 3, .bias = true};
+    const eg_train_options how = {.batch = BATCH, .time = TIME, .loss = EG_LOSS_CLASSES};
+    eg_context *context;
+    eg_model *model;
+    eg_trainer *trainer;
+    eg_error error;
+    uint64_t state = 3;
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg__transformer_new(context, &t, &model, &error), error);
+    CHECK_OK(eg__model_fill(model, &error), error);
+    for (size_t i = 0; i < model->value_count; i++) model->values[i] = test_random(&state);
+    const eg__parameter *dense = eg__model_parameter(model, "dense.0.weight"),
+                        *norm = eg__model_parameter(model, "output_norm.weight");
+    const float kept = *eg__parameter_values(model, dense),
+                old = *eg__parameter_values(model, norm);
+    CHECK_OK(eg_trainer_create(model, &how, &trainer, &error), error);
+    const eg_train_batch batch = eg_trainer_batch(trainer);
+    for (int i = 0; i < BATCH * TIME; i++) batch.tokens[i] = i % 7, batch.target[i] = 3;
+    CHECK_OK(eg_trainer_step(trainer, 0, NULL, &error), error);
+    CHECK_OK(eg_trainer_store(trainer, model, &error), error);
+    CHECK(*eg__parameter_values(model, dense) == kept, "a dense layer of rows has changed");
+    CHECK(*eg__parameter_values(model, norm) != old, "nothing was stored");
+    eg_trainer_destroy(trainer);
+    eg_model_destroy(model);
+    eg_context_destroy(context);
 }
 
 TEST(transformer_train, layers_again) {

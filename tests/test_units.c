@@ -11,8 +11,9 @@ static const float input_mean[I] = {10, -2}, input_scale[I] = {4, 0.5f};
 static const float output_mean[O] = {1, 0, -7}, output_scale[O] = {2, 1, 0.25f};
 static const eg_units units = {input_mean, input_scale, output_mean, output_scale, 30};
 
-/* Outputs of a stream and of a batch, [2][T][O]. */
-static void run(eg_context *context, eg_model *model, float x[T][I], float span, float y[2][T][O]) {
+/* Outputs of a stream and of a batch, [2][T][O]; `given`: the batch is told the elapsed times. */
+static void run(eg_context *context, eg_model *model, float x[T][I], float span, bool given,
+                float y[2][T][O]) {
     eg_error error;
     eg_stream_program *program;
     eg_stream *stream;
@@ -28,7 +29,7 @@ static void run(eg_context *context, eg_model *model, float x[T][I], float span,
     eg_weights *weights;
     eg_instance *instance;
     float spans[T] = {span, span, span, span, span};
-    const eg_model_options how = {.batch = 1, .time = T, .batch_first = 1, .spans = 1};
+    const eg_model_options how = {.batch = 1, .time = T, .batch_first = 1, .spans = given};
     CHECK_OK(eg_graph_create(context, &g, &error), error);
     CHECK_OK(eg_model_build(model, g, &how, &n, &error), error);
     const eg_output output = {"y", n.y};
@@ -39,7 +40,7 @@ static void run(eg_context *context, eg_model *model, float x[T][I], float span,
     const eg_tensor tensors[] = {
         {EG_F32, 3, {1, T, I}, x}, {EG_F32, 2, {1, T}, spans}, {EG_F32, 3, {1, T, O}, y[1]}};
     CHECK_OK(eg_instance_bind(instance, "x", &tensors[0], &error), error);
-    CHECK_OK(eg_instance_bind(instance, "timespans", &tensors[1], &error), error);
+    if (given) CHECK_OK(eg_instance_bind(instance, "timespans", &tensors[1], &error), error);
     CHECK_OK(eg_instance_bind(instance, "y", &tensors[2], &error), error);
     CHECK_OK(eg_run(instance, NULL, &error), error);
     eg_instance_destroy(instance);
@@ -65,9 +66,9 @@ TEST(units, in_streams_and_batches) {
             }
         CHECK_OK(eg_context_create(&context, NULL, &error), error);
         CHECK_OK(eg_model_open(context, specs[s], &model, &error), error);
-        run(context, model, standard, 1.5f, want);
+        run(context, model, standard, 1.5f, true, want);
         CHECK_OK(eg_model_units_set(model, &units, &error), error);
-        run(context, model, raw, 45, got);
+        run(context, model, raw, 45, true, got);
         for (int k = 0; k < 2; k++)
             for (int t = 0; t < T; t++)
                 for (int o = 0; o < O; o++) {
@@ -78,6 +79,41 @@ TEST(units, in_streams_and_batches) {
         eg_model_destroy(model);
         eg_context_destroy(context);
     }
+}
+
+/* Where nobody says what has passed, it is what the model learned, in streams and batches alike. */
+TEST(units, usual_span) {
+    static const struct {
+        float unit; /* 0 = none */
+        const char *note;
+        float want;
+    } cases[] = {{0, NULL, 1},     {0, "2.5", 2.5f},  {30, NULL, 30}, {30, "45", 45},
+                 {30, "30", 30},   {30, "often", 30}, {30, "-1", 30}, {0, "1e99", 1},
+                 {30, "1e-99", 30}}; /* no float: 0 would stop time */
+    static const char *const specs[] = {"cfc:6,in=2,proj=3,backbone=4,seed=2",
+                                        "ltc:autoncp:9:3,in=2,seed=2"};
+    eg_context *context;
+    eg_error error;
+    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t s = 0; s < 2; s++) {
+            eg_model *model;
+            float x[T][I] = {{1, 2}, {-1, 0}, {0.5f, 1}}, y[2][T][O];
+            CHECK_OK(eg_model_open(context, specs[s], &model, &error), error);
+            CHECK_OK(eg_model_units_set(model, &(eg_units){.time = cases[i].unit}, &error), error);
+            if (cases[i].note)
+                CHECK_OK(eg_model_note_set(model, "median_span", 1, &cases[i].note, &error), error);
+            const float span = eg_model_span(model);
+            CHECK(span == cases[i].want, "case %zu: %g", i, (double)span);
+            run(context, model, x, span, false, y);
+            for (int t = 0; t < T; t++)
+                for (int o = 0; o < O; o++)
+                    CHECK(fabsf(y[0][t][o] - y[1][t][o]) < 1e-5f,
+                          "case %zu, %s, step %d: a batch has %g, a stream %g", i, specs[s], t,
+                          (double)y[1][t][o], (double)y[0][t][o]);
+            eg_model_destroy(model);
+        }
+    eg_context_destroy(context);
 }
 
 TEST(units, refusals) {

@@ -1,7 +1,7 @@
 /* Wirings in JSON files: what is written reads back synapse for synapse; damage is refused. */
 #include "test.h"
 #include "elegans/context.h"
-#include "formats/wiring_json.h"
+#include "formats/models/wiring_json.h"
 
 AREA(wiring_files, "wirings in JSON: round trip, damage refused by name")
 

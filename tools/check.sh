@@ -54,8 +54,8 @@ check_format() {
 }
 
 check_layers() {
-    awk -f tools/layers.awk include/elegans/*.h src/*/*.[ch]
-    echo "no folder uses one below it, no memory is taken around src/memory"
+    awk -f tools/layers.awk include/elegans/*.h src/*/*.[ch] src/*/*/*.[ch]
+    echo "no folder uses one below it, no memory is taken around src/memory, no JSON made around its helper"
 }
 
 check_headers() {
@@ -140,6 +140,12 @@ check_export() {
     sizes=$(arm-none-eabi-size "$to/cfc_f32.o" "$to/cfc_int8.o" |
         awk 'NR > 1 { printf "%s%d bytes of flash, %d of data", and, $1, $2 + $3; and = "; in int8: " }')
     echo "the same numbers by qemu-arm; cfc on a Cortex-M4: $sizes"
+}
+
+# what a trained model gives, whichever command asks
+check_agree() {
+    build gcc CC=gcc "$checks/gcc/elegans"
+    ELEGANS="$checks/gcc/elegans" CC=gcc timeout 1200 sh tests/outside/agree.sh "${AGREE:-100}"
 }
 
 # cachegrind NAME RUNS: data references, misses of the first and of the last cache of that many runs
@@ -237,6 +243,12 @@ check_macos() {
     echo "compiled and linked for arm64 macOS by zig $zig_version, never run"
 }
 
+# every command with requests for memory failing, of the whole process: LD_PRELOAD, and glibc's own names behind it
+check_malloc() {
+    build gcc CC=gcc "$checks/gcc/elegans"
+    sh tools/malloc.sh "$checks/gcc/elegans" "$checks/malloc"
+}
+
 check_installed() {
     to=$checks/installed
     rm -rf "$to" && mkdir -p "$to/static"
@@ -259,26 +271,30 @@ check_installed() {
     "$to/hello-static" | grep "^elegans $version "
     "$to/usr/bin/elegans" version | grep "$version"
     nm -D --defined-only "$to/usr/lib/libelegans.so" | none -v ' eg_[a-z]'
-    documented "$to/usr/bin/elegans"
+    documented "$to/usr"
     # the lines that our documentation tells ncps users, where torch and ncps are
     python3 tests/outside/ncps_file.py "$to/usr/bin/elegans" || [ $? -eq 77 ]
     echo "installed, linked shared and static by pkg-config, run, uninstalled without a trace"
 }
 
-# documented PROGRAM: its commands and options stand in the completions and in the man page
+# documented PREFIX: commands and options of the program stand in the completions and in the man page
 documented() {
-    for command in $("$1" help | sed -n 's/^  \([a-z]\{1,\}\) .*/\1/p'); do
+    program=$1/bin/elegans man=$1/share/man/man1/elegans.1
+    bash=$1/share/bash-completion/completions/elegans zsh=$1/share/zsh/site-functions/_elegans
+    fish=$1/share/fish/vendor_completions.d/elegans.fish
+    bash -n "$bash"
+    for command in $("$program" help | sed -n 's/^  \([a-z]\{1,\}\) .*/\1/p'); do
         echo "documented: $command"
-        grep -qw "$command" packaging/elegans.bash
-        grep -q "'$command:" packaging/elegans.zsh
-        grep -q -e "-a $command " packaging/elegans.fish
-        grep -q "^\.B $command\|^\.B elegans $command" packaging/elegans.1
-        for option in $("$1" help "$command" | sed -n 's/^  --\([a-z-]\{1,\}\) .*/\1/p'); do
+        grep -qw "$command" "$bash"
+        grep -q "'$command:" "$zsh"
+        grep -q -e "-a $command " "$fish"
+        grep -q "^\.SS \"$command\"" "$man"
+        for option in $("$program" help "$command" | sed -n 's/^  \(-o, \)*--\([a-z-]\{1,\}\) .*/\2/p'); do
             echo "documented: $command --$option"
-            grep -qw -e "--$option" packaging/elegans.bash
-            grep -q -e "--$option\[" packaging/elegans.zsh
-            grep -q -e "-l $option " packaging/elegans.fish
-            grep -qF -e "\\-\\-$(echo "$option" | sed 's/-/\\-/g')" packaging/elegans.1
+            grep -qw -e "--$option" "$bash"
+            grep -q -e "--$option\[" "$zsh"
+            grep -q -e "-l $option " "$fish"
+            grep -qF -e "\\-\\-$(echo "$option" | sed 's/-/\\-/g')" "$man"
         done
     done
 }
@@ -333,6 +349,7 @@ one() {
     seconds=$(($(date +%s) - started))
     if [ $status -ne 0 ]; then
         tail -n 60 "$log"
+        grep -B 1 -E '^FAIL ' "$log" | tail -n 40 # of tests, which may stand far above
         echo "FAIL  check-$1  ($seconds s, exit $status; the whole log: $log)"
         return 1
     fi

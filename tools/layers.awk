@@ -1,7 +1,8 @@
 # Finds what reaches down the layers (a folder of src/ may use only those before it), public headers
-# that use private ones, and memory taken around src/memory: awk -f tools/layers.awk FILES
+# that use private ones, memory taken around src/memory, JSON made around its helpers, and commands that write
+# files past output_file.c, which makes them whole, and questions for kinds of steps: awk -f tools/layers.awk FILES
 BEGIN {
-    count = split("base memory chip kernels graph engine nn formats text train profile cli", order, " ")
+    count = split("base memory chip kernels graph engine signal nn generate formats export text train profile cli", order, " ")
     for (i = 1; i <= count; i++) level[order[i]] = i
 }
 
@@ -60,6 +61,18 @@ FNR == 1 {
     if (!public && folder != "memory" && folder != "cli" &&
         code ~ /(^|[^A-Za-z0-9_.>])(malloc|calloc|realloc|free|strn?dup|aligned_alloc|posix_memalign|v?asprintf)[ \t]*\(/)
         complain("memory taken or freed outside src/memory")
+    # one helper makes JSON and looks at what jansson says; documents are read with its getters by everybody
+    if (FILENAME !~ /^src\/(cli\/json|formats\/files\/json_read)_jansson\.c$/ &&
+        code ~ /(^|[^A-Za-z0-9_])json_(object|array|string|stringn|integer|real|true|false|null|boolean|v?pack(_ex)?|v?sprintf|copy|deep_copy|load[a-z_]*|dump[bsf][a-z]*|dump_(file|callback)|object_(set|update|del|clear)[a-z_]*|array_(set|append|insert|extend|remove|clear)[a-z_]*|(string|integer|real)_set[a-z]*)[ \t]*\(/)
+        complain("JSON made or parsed around formats/files/json.h, formats/files/json_read.h or cli/json_jansson.c")
+    # what kind a step is, is asked in the files of that step; others read its row of steps.def
+    if (FILENAME !~ /^src\/(graph\/steps\/[a-z_]+\.[ch]|export\/c_[a-z]+\.c|profile\/cache\/cache_[a-z]+\.c)$/ &&
+        code ~ /(==|!=) *EG__STEP_|(==|!=) *eg__run_/)
+        complain("the kind of a step, asked outside of its files: a column of graph/steps/steps.def tells it")
+    # modes are strings, so the line is read as it is
+    if (folder == "cli" && FILENAME !~ /\/output_file\.c$/ &&
+        ($0 ~ /(^|[^a-z_])fopen *\(.*"[wa]/ || code ~ /(^|[^a-z_])(creat|open) *\(.*O_CREAT/))
+        complain("a file written past output_file.c")
 }
 
 END { exit bad }

@@ -66,14 +66,17 @@ EG_API const char *eg_log_level_name(eg_log_level level); /* "warning"; static *
 
 /* ---- provenance -----------------------------------------------------------------------------
  * Every figure says where it comes from. `counted` is exact: computed from shapes, or read from
- * the system as it reports itself; `measured` was timed here; `spec` stands in a data sheet. */
+ * the system as it reports itself; `measured` was timed here; `modelled` was computed from
+ * assumptions; `spec` stands in a data sheet; `table` was looked up in data/chips.csv by the name
+ * of the chip: what others measured or found out, and neither a system nor a data sheet tells. */
 #define EG_PROVENANCE_MAP(X)         \
     X(EG_UNAVAILABLE, "unavailable") \
     X(EG_MEASURED, "measured")       \
     X(EG_COUNTED, "counted")         \
     X(EG_SIMULATED, "simulated")     \
     X(EG_MODELLED, "modelled")       \
-    X(EG_SPEC, "spec")
+    X(EG_SPEC, "spec")               \
+    X(EG_TABLE, "table")
 
 typedef enum eg_provenance {
 #define EG_PROVENANCE_ENUM(name, text) name,
@@ -106,6 +109,12 @@ typedef struct eg_clock_quality {
 /* Measures the clock itself; takes about a millisecond. */
 EG_API eg_clock_quality eg_clock_measure(void);
 
+/* ---- text ------------------------------------------------------------------------------------ */
+
+/* How many bytes (1 to 4) the UTF-8 sequence at `at` has; 0 = what stands there is not UTF-8 (overlong forms and
+ * surrogates are not). Reads up to a zero byte at most, and of that it says 1. */
+EG_API size_t eg_utf8_length(const char *at);
+
 /* ---- numbers --------------------------------------------------------------------------------
  * Written and read the same way in every locale. */
 
@@ -123,6 +132,18 @@ EG_API eg_status eg_number_parse(const char *text, size_t length, double *out, e
 /* The same for a decimal integer within [low, high]. */
 EG_API eg_status eg_integer_parse(const char *text, size_t length, int64_t low, int64_t high,
                                   int64_t *out, eg_error *error);
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* The name that was probably meant by `word`: the one with the fewest letters inserted, left out, replaced or
+ * swapped, capitals aside; NULL when none is close. `name_at` gives the names, NULL after the last. */
+EG_API const char *eg_closest(const char *word, const char *(*name_at)(void *user, size_t index),
+                              void *user);
+
+/* The same as the end of a message: "; did you mean 'train'?", or "" when none is close. Returns `out`. */
+enum { EG_DID_YOU_MEAN_SIZE = 96 };
+EG_API const char *eg_did_you_mean(char out[EG_DID_YOU_MEAN_SIZE], const char *word,
+                                   const char *(*name_at)(void *user, size_t index), void *user);
 
 typedef struct eg_context eg_context; /* opaque; see context.h */
 

@@ -39,6 +39,9 @@ typedef enum eg_cpu_feature {
 
 /* The name of a single feature bit; NULL for a bit that is none. Static. */
 EG_API const char *eg_cpu_feature_name(unsigned feature);
+/* Where a chip's bit comes from: EG_COUNTED as processor and system report it, EG_TABLE where the chip table
+ * alone knows (apple_amx), EG_UNAVAILABLE for a bit that is none. */
+EG_API eg_provenance eg_cpu_feature_provenance(unsigned feature);
 
 /* One kind of core. Kind 0 is the fastest; a machine with equal cores has one kind. A size of 0
  * bytes or a clock of 0 MHz means that the system does not tell. */

@@ -11,10 +11,11 @@ extern "C" {
 #endif
 
 typedef struct eg_context_options { /* all zero = defaults */
-    size_t size;             /* sizeof(eg_context_options), or 0 = the fields of version 0.1 */
-    eg_allocator allocator;  /* all zero = the system's */
-    unsigned threads;        /* 0 = one per performance core, at most 256 */
-    const char *isa;         /* NULL = best; "ref" = portable C; or a name from eg_kernel_list */
+    size_t size;            /* sizeof(eg_context_options), or 0 = the fields of version 0.1 */
+    eg_allocator allocator; /* all zero = the system's */
+    unsigned threads;       /* 0 = one per performance core, at most 256 */
+    const char *
+        isa; /* NULL = best; a name of eg_isa_list allows that set and what it implies; "ref" = portable C */
     uint64_t memory_budget;  /* bytes; 0 = memory_fraction of what is available now */
     double memory_fraction;  /* 0 = 0.8; within (0, 1] */
     int memory_cache_off;    /* 1 = freed memory goes back to the allocator at once */
@@ -28,7 +29,11 @@ typedef struct eg_context_options { /* all zero = defaults */
 } eg_context_options;
 
 /* `options` and `error` may be NULL. On failure *out is NULL. You own *out. The context may be used
- * from several threads; parallel work of two threads at once runs one after the other. */
+ * from several threads; parallel work of two threads at once runs one after the other.
+ *
+ * After fork(), the threads of a context exist in the parent alone. The child may destroy the context (which gives
+ * back its memory and waits for nobody) and create one of its own; nothing else of the context, nor of what was made with it, works
+ * there with more than one thread. Fork while no thread is inside the library. */
 EG_API eg_status eg_context_create(eg_context **out, const eg_context_options *options,
                                    eg_error *error);
 EG_API void eg_context_destroy(eg_context *context); /* NULL is fine */

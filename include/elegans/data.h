@@ -20,12 +20,15 @@ EG_API const char *eg_missing_name(eg_missing missing); /* "error"; static; NULL
 
 /* Columns are given as a list: "Temperature,CO2,5-7,last": names, numbers from 1, ranges of numbers, and
  * the name of an array of an .npz for all its columns ("x" for "x.1" .. "x.17"). A name goes before all
- * else that it could mean; a column that is there twice is EG_ERR_ARGUMENT. */
+ * else that it could mean; one with commas, quotes or blanks at its ends stands in quotes, doubled inside
+ * ("a, b"). A column that is there twice is EG_ERR_ARGUMENT, and so is one whose name another has as well. */
 typedef struct eg_data_options {
     const char *inputs; /* NULL = all numbers that have a name, if any has, and mean nothing else */
     const char *targets; /* NULL = none: there is nothing to learn, only to predict */
     const char *time;    /* a column of times or dates that do not go back within a recording */
     const char *spans;   /* or one of the times that passed before each row */
+    double first_span;   /* with times: what passed before the first row of a recording, as a model
+                            learned it (eg_model_span); 0 = the median, below 0 = nothing */
     const char *group;   /* rows of one recording have the same value here and follow each other */
     int classes;         /* the target is one column of class numbers or labels */
     const char *const
@@ -42,10 +45,10 @@ typedef struct eg_data_options {
 typedef struct eg_data eg_data; /* opaque; read by any number of threads */
 
 /* The recordings of some tables, which need not stay. All tables have the same columns; each begins a new
- * recording, and so does each `steps` of a table and each change of `group`. Missing targets count for
- * nothing when a model learns. The span of the first row of a recording is the median of all that are not
- * 0, if it is not given. Classes are the labels of the target in the order of strcmp, or its numbers
- * (integers from 0) in theirs, named "0", "3", ... EG_ERR_FORMAT names line and column: a missing input
+ * recording, and so does each `steps` of a table and each change of `group`. A missing target counts for
+ * nothing, in training and in metrics; the other targets of its row do. The span of the first row of a
+ * recording is `first_span` or the median of all that are not 0, if no column gives it. Classes are the
+ * labels of the target in the order of strcmp, or its numbers (integers from 0) in theirs, named "0", "3", ... EG_ERR_FORMAT names line and column: a missing input
  * that is to be a fault, a number that is infinite or beyond f32, time that goes back or is not there, an
  * unknown label. EG_ERR_ARGUMENT: options and columns that cannot be, or not a single window. You own
  * *out. `options` may be NULL. */
@@ -56,13 +59,22 @@ EG_API void eg_data_destroy(eg_data *data); /* NULL is fine */
 typedef struct eg_data_info {
     uint64_t rows, recordings; /* of the whole, also when this is a part of it */
     uint64_t windows;
-    uint64_t steps; /* of the longest window */
+    uint64_t covered; /* rows in the windows of this part, each once */
+    uint64_t steps;   /* of the longest window */
     uint64_t inputs, targets;
     uint64_t classes; /* 0 = numbers are to be predicted */
+    /* In the rows of this part alone, each once: */
     uint64_t missing; /* inputs that were not there */
-    int spans;        /* elapsed times are known, or rows were left out; else each is 1 */
-    int dates;        /* and come from dates: in seconds */
-    int lengths;      /* windows differ in length */
+    uint64_t dropped; /* rows that were left out for it (EG_MISSING_DROP) */
+    uint64_t
+        missing_targets; /* targets that were not there; with `last`, of the last rows of windows */
+    uint64_t without_target; /* rows that have none at all: nothing is learned or measured there */
+    int spans;               /* elapsed times are known, or rows were left out; else each is 1 */
+    float
+        span; /* before the first row of a recording where times are given; their median otherwise, and 1
+                   where there are none */
+    int dates;   /* and come from dates: in seconds */
+    int lengths; /* windows differ in length */
     int last;
 } eg_data_info;
 EG_API void eg_data_info_get(const eg_data *data, eg_data_info *out);
@@ -71,13 +83,25 @@ EG_API const char *eg_data_input(const eg_data *data, size_t index);
 EG_API const char *eg_data_target(const eg_data *data, size_t index);
 EG_API const char *eg_data_class(const eg_data *data, size_t index);
 
+/* The values of a target in the rows of this part, each once (with `last`, in the last rows of windows); of
+ * classes, their numbers. Past the last target all is 0. */
+typedef struct eg_target_info {
+    uint64_t rows;        /* that have one */
+    uint64_t zeros, ones; /* of these; rows = zeros + ones says that it is a yes or no */
+    double least, most;   /* NaN without a row */
+} eg_target_info;
+EG_API void eg_data_target_info(const eg_data *data, size_t index, eg_target_info *out);
+/* Rows of this part that are of a class, each once. */
+EG_API uint64_t eg_data_class_rows(const eg_data *data, size_t index);
+
 /* ---- parts: each shares the rows of the whole and is destroyed on its own */
 typedef enum eg_split_kind {
-    EG_SPLIT_AUTO, /* recordings when there are ten or more, or each is one window; else time */
+    EG_SPLIT_AUTO, /* recordings when there are ten or more, or several of one window; else time */
     EG_SPLIT_RECORDINGS, /* whole recordings, drawn at random */
-    EG_SPLIT_TIME,       /* the end of each recording; windows across the border are left out */
-    EG_SPLIT_WINDOWS,    /* windows, drawn at random: those that overlap are then in both parts */
-    EG_SPLIT_AT          /* windows that begin at or after a time; those that end before it */
+    EG_SPLIT_TIME, /* the end of each recording; windows across the border are left out. A part into
+                            which no window fits has that stretch of each recording as a shorter one */
+    EG_SPLIT_WINDOWS, /* windows, drawn at random: those that overlap are then in both parts */
+    EG_SPLIT_AT       /* windows that begin at or after a time; those that end before it */
 } eg_split_kind;
 EG_API const char *eg_split_name(eg_split_kind kind); /* "auto"; static; NULL past the last */
 
@@ -100,10 +124,11 @@ EG_API eg_status eg_data_units(const eg_data *data, int targets, float *input_me
                                float *time, eg_error *error);
 
 /* ---- batches: window `window` as sample `sample` of a batch of `batch` samples and `time` steps, in
- * standard units: (x - mean) / scale; NULL in `units` leaves values as they are. Steps after its end have
- * weight 0, and so have rows without a (whole) target. `window` past the last makes an empty sample, of
+ * standard units: (x - mean) / scale; NULL in `units` leaves values as they are, and a mean without a scale
+ * only says what a missing input is. Steps after its end have
+ * weight 0, and so has each target that is missing, by itself: weights are as many as targets. `window` past the last makes an empty sample, of
  * weight 0 and length 0; steps after `time` are left out. Arrays of `out` that are NULL are not filled.
- * With `last`, targets and weights are [batch]. Any thread. */
+ * With `last`, targets and weights are of the last step alone. Any thread. */
 EG_API void eg_data_fill(const eg_data *data, const eg_units *units, uint64_t window,
                          uint64_t batch, uint64_t time, uint64_t sample, const eg_train_batch *out);
 

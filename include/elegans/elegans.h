@@ -4,6 +4,7 @@
 #define ELEGANS_H
 
 #include "elegans/base.h"
+#include "elegans/batch.h"
 #include "elegans/cache.h"
 #include "elegans/chip.h"
 #include "elegans/context.h"
@@ -11,6 +12,7 @@
 #include "elegans/data.h"
 #include "elegans/entropy.h"
 #include "elegans/export.h"
+#include "elegans/file.h"
 #include "elegans/fit.h"
 #include "elegans/generate.h"
 #include "elegans/gguf.h"
@@ -28,6 +30,7 @@
 #include "elegans/project.h"
 #include "elegans/quantize.h"
 #include "elegans/safetensors.h"
+#include "elegans/scope.h"
 #include "elegans/session.h"
 #include "elegans/table.h"
 #include "elegans/tensor.h"

@@ -78,7 +78,10 @@ typedef struct eg_fit_options { /* all zero = sensible */
     uint64_t seed;  /* of the order of windows and of dropout */
     double average; /* the model that is validated and kept is a running mean of the parameters,
                            with this much of the past (0.999); 0 = the parameters themselves */
-    const char *checkpoint;    /* a file; NULL = none */
+    /* a file; NULL = none. Each part of it has a checksum: a damaged one is refused, EG_ERR_FORMAT. Where it
+     * cannot be written at all, nothing begins; when one fails later (a full disk), the old one stays whole, the
+     * context's log warns, and training goes on. Only the one after a stop must succeed. */
+    const char *checkpoint;
     double checkpoint_seconds; /* between two of them; 0 = 10 */
     uint64_t checkpoint_steps; /* or so many updates; 0 = by time */
     int resume;    /* go on from the checkpoint if it is there; it must fit model and data */
@@ -93,31 +96,50 @@ typedef struct eg_fit_result {
     double scale;           /* of the loss at the end; 1 unless the type is EG_F16 */
     uint64_t batch_size;
     uint64_t best_epoch;
-    double best;     /* the least validation loss, or training loss without such data */
-    int stopped;     /* by the progress function */
-    int early;       /* by patience */
-    double seconds;  /* of this run */
-    uint64_t memory; /* bytes that the trainer took; counted */
+    double best; /* the least validation loss, or training loss without such data */
+    double
+        initial; /* the same loss of the model as it came (on 16 batches of the training, if that is
+                        all there is), */
+    double
+        constant; /* and of predicting the mean of the training (of classes, how often they occur) */
+    int diverged; /* set when eg_fit fails for that: a loss or gradient is not finite, or nothing was
+                        learned. All else is 0 then */
+    int stopped;  /* by the progress function */
+    int early;    /* by patience */
+    double seconds;              /* of this run */
+    uint64_t memory;             /* bytes that the trainer took; counted */
+    uint64_t checkpoints_failed; /* that could not be written, while training went on */
     uint64_t history_count;
     eg_fit_epoch *history; /* give it back with eg_fit_release */
 } eg_fit_result;
 
-/* Trains `model` in its units (eg_model_units_set them first). `validation` may be NULL. After a failure
- * the model is as it was. `out` may be NULL. */
+/* Trains `model` in its units (eg_model_units_set them first) and sets its link to that of the loss.
+ * `validation` may be NULL. After a failure the model is as it was. `out` may be NULL. Targets that are
+ * missing are masked one by one (eg_data_info says how many). EG_ERR_ARGUMENT: a target without any value in
+ * the training data, or none at all in the validation data. EG_ERR_FORMAT: a loss or gradient is not
+ * finite; or nothing was learned: the loss on the training data is more than 1.1 times that of the model as
+ * it came, and of predicting the mean, in every epoch (with keep_last, in the last one), or that of
+ * validation is never finite. */
 EG_API eg_status eg_fit(eg_model *model, const eg_data *training, const eg_data *validation,
                         const eg_fit_options *options, eg_fit_result *out, eg_error *error);
 EG_API void eg_fit_release(eg_model *model, eg_fit_result *result);
+/* EG_ERR_BUDGET: weights, gradients, moments and copies of the parameters alone are more than options->memory,
+ * or than what the context may still take. eg_fit asks first; a model too large to be opened can be asked for, too
+ * (eg_model_outline). */
+EG_API eg_status eg_fit_check(const eg_model *model, const eg_fit_options *options,
+                              eg_error *error);
 
 /* ---- a model over all windows of a data set */
 typedef struct eg_evaluate_options {
     eg_loss loss;
     uint64_t batch; /* 0 = 32 */
-    /* Gets the outputs of each window, in the units of the model's user. NULL = nobody wants them. */
+    /* Gets the outputs of each window as the model gives them: in the units of its user, and linked. NULL =
+     * nobody wants them. */
     void (*outputs)(void *user, uint64_t window, uint64_t steps, const float *outputs);
     void *user;
 } eg_evaluate_options;
 /* `loss` in standard units, as in training; `metrics` in those of the user. Both may be NULL. Data without
- * targets have neither. */
+ * targets have neither. EG_ERR_ARGUMENT: the model gives probabilities that the loss does not measure. */
 EG_API eg_status eg_evaluate(const eg_model *model, const eg_data *data,
                              const eg_evaluate_options *options, double *loss, eg_metrics *metrics,
                              eg_error *error);

@@ -61,17 +61,21 @@ EG_API void eg_sampler_destroy(eg_sampler *sampler); /* NULL is fine */
 EG_API eg_status eg_sampler_next(eg_sampler *sampler, const float *logits, uint32_t *token,
                                  eg_error *error);
 
-/* ---- texts as rows: what the last layer says, pooled and scaled to length 1 */
+/* ---- texts as rows: what the last layer says, pooled, then through the dense layers that the model may have
+ * and scaled to length 1, unless the model says otherwise */
 typedef struct eg_embedder eg_embedder;
 typedef struct eg_embedder_options { /* all zero = as the model says */
     int pooled;                      /* 1: `pooling` is meant */
     eg_pooling pooling;
     int unscaled; /* the row is not brought to length 1 */
+    int scaled;   /* it is, whatever the model says; not with `unscaled` */
 } eg_embedder_options;
+/* The model must stay as it is meanwhile, as for a generator. */
 EG_API eg_status eg_embedder_create(eg_model *model, const eg_embedder_options *options,
                                     eg_embedder **out, eg_error *error);
-EG_API void eg_embedder_destroy(eg_embedder *embedder); /* NULL is fine */
-/* `width` numbers; EG_ERR_ARGUMENT for more tokens than the model can look at, or none. */
+EG_API void eg_embedder_destroy(eg_embedder *embedder);         /* NULL is fine */
+EG_API uint64_t eg_embedder_width(const eg_embedder *embedder); /* numbers of a row */
+/* eg_embedder_width numbers; EG_ERR_ARGUMENT for more tokens than the model can look at, or none. */
 EG_API eg_status eg_embedder_run(eg_embedder *embedder, const uint32_t *tokens, size_t count,
                                  float *row, eg_error *error);
 

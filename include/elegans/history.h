@@ -14,6 +14,7 @@ extern "C" {
  *   EG_ERR_FORMAT       it is damaged, or something else than a history
  *   EG_ERR_BUSY         somebody has locked it for longer
  *   EG_ERR_UNSUPPORTED  a later version wrote it; or this library was built without SQLite
+ * A file of an earlier version is brought up to date when it is opened, all of it or nothing.
  * SQLite takes its memory around the context's allocator. */
 typedef struct eg_history eg_history; /* opaque */
 
@@ -24,7 +25,9 @@ EG_API eg_status eg_history_open(eg_context *context, const char *path, eg_histo
 EG_API void eg_history_close(eg_history *history);             /* NULL is fine */
 EG_API const char *eg_history_path(const eg_history *history); /* lives as long as the history */
 
-typedef struct eg_history_entry { /* texts are UTF-8; what is NULL is kept as "", the name aside */
+typedef struct eg_history_entry { /* texts are UTF-8; what is NULL is kept as "", the name aside.
+                                   * Samples are seconds, 0 or more; options, hashes, fingerprint and
+                                   * version have no control characters: EG_ERR_ARGUMENT. */
     int64_t id;                   /* from 1; eg_history_add gives it and never gives it again */
     const char *name;             /* of a baseline; NULL = an entry without a name */
     const char *model;            /* as it was asked for: a file or a spec; not NULL */
@@ -32,11 +35,14 @@ typedef struct eg_history_entry { /* texts are UTF-8; what is NULL is kept as ""
     const char *options;          /* what else must be equal: "batch=1 isa=avx2 seq=16 threads=1" */
     const char *fingerprint;      /* eg_environment.fingerprint */
     const char *environment;      /* the whole environment, JSON */
-    const char *program, *program_hash, *program_version; /* that was measured: its path ... */
-    int64_t time;                                         /* seconds since 1970; 0 = now */
+    /* that was measured: told, never run. The file may come from somebody else. */
+    const char *program, *program_hash, *program_version;
+    int64_t time; /* seconds since 1970; 0 = now */
     size_t sample_count;
-    const double *samples; /* as they came, so that a later comparison can draw from them */
-    const char *json;      /* the whole profile */
+    const double *samples;     /* as they came, so that a later comparison can draw from them */
+    const char *json;          /* the whole profile */
+    const char *configuration; /* of the model: equal for the same one with other weights */
+    const char *note;          /* what somebody wants to remember of it */
 } eg_history_entry;
 
 /* Adds an entry; `id` may be NULL. A name that is taken is EG_ERR_ARGUMENT, except with `replace`: then the

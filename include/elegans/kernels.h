@@ -17,6 +17,16 @@ typedef struct eg_kernel_info {
     int selected;          /* 1: the context uses it for that operation */
 } eg_kernel_info;
 
+typedef struct eg_isa_info {
+    const char *name;  /* "avx512"; static */
+    unsigned lanes;    /* floats of a vector */
+    unsigned features; /* eg_cpu_feature bits: those of the set, and what it implies */
+    int usable;        /* 1: this machine has kernels of it that it can run */
+} eg_isa_info;
+/* Instruction sets of this build, the widest first, portable C ("ref") last; past that EG_ERR_ARGUMENT. */
+EG_API eg_status eg_isa_list(const eg_context *context, size_t index, eg_isa_info *out,
+                             eg_error *error);
+
 /* Kernels in this build, best first within an operation. */
 EG_API size_t eg_kernel_count(void);
 EG_API eg_status eg_kernel_list(const eg_context *context, size_t index, eg_kernel_info *out,

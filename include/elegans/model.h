@@ -14,12 +14,19 @@ typedef struct eg_model eg_model; /* opaque; read by any number of threads, chan
 /* A file, or a spec of a freshly initialised model such as "cfc:autoncp:64:16,in=16,seed=1" or
  * "llama:6:384,vocab=256" (docs/liquid-networks.md and docs/transformers.md have all of them).
  * Transformers come from GGUF files, checkpoints of llama2.c and folders of Hugging Face: mapped into
- * memory, where their numbers stay. You own *out. */
+ * memory, where their numbers stay. EG_ERR_BUDGET says at once how much memory a spec would need that does not fit
+ * the context's budget. You own *out. */
 EG_API eg_status eg_model_open(eg_context *context, const char *file_or_spec, eg_model **out,
                                eg_error *error);
+/* The same, but a spec gets no values: its layers, tensors, sizes and costs (eg_stream_compile, eg_model_build,
+ * eg_fit_check) can be asked for at once, however large it is. What needs values is refused, EG_ERR_ARGUMENT. */
+EG_API eg_status eg_model_outline(eg_context *context, const char *file_or_spec, eg_model **out,
+                                  eg_error *error);
 /* A safetensors file, or one that ends in ".npz", with the parameters of torch's state-dict, and the
  * architecture as JSON: `config`, or NULL when the file says it in its metadata (an .npz has none).
- * EG_ERR_NOT_FOUND names what is missing. */
+ * EG_ERR_NOT_FOUND names what is missing; EG_ERR_FORMAT a key that is not known or has no meaning, a mask that
+ * contradicts the wiring, and a tensor that the architecture has no use for. A safetensors file stays mapped as long as the
+ * model lives: replace it (as eg_model_save does), never write into it. */
 EG_API eg_status eg_model_load(eg_context *context, const char *path, const char *config,
                                eg_model **out, eg_error *error);
 EG_API void eg_model_destroy(eg_model *model); /* NULL is fine */
@@ -56,7 +63,16 @@ typedef struct eg_layer_info { /* texts are static; NULL and 0 where a cell has 
 EG_API eg_status eg_model_layer(const eg_model *model, size_t index, eg_layer_info *out,
                                 eg_error *error);
 
-typedef enum eg_pooling { EG_POOLING_MEAN, EG_POOLING_FIRST, EG_POOLING_LAST } eg_pooling;
+typedef enum eg_pooling {
+    EG_POOLING_MEAN,
+    EG_POOLING_FIRST,
+    EG_POOLING_LAST,
+    EG_POOLING_MAX,       /* of each column, the largest */
+    EG_POOLING_MEAN_SQRT, /* the sum over the square root of the count */
+    EG_POOLING_WEIGHTED   /* a mean in which the n-th token counts n times */
+} eg_pooling;
+EG_API const char *
+eg_pooling_name(eg_pooling pooling); /* "mean_sqrt"; NULL past the last; static */
 typedef struct eg_transformer_info {
     const char *family;                                    /* "llama", "gpt2", "bert"; static */
     uint64_t layers, width, heads, kv_heads, head, hidden; /* head: columns of one */
@@ -67,14 +83,22 @@ typedef struct eg_transformer_info {
     eg_pooling pooling;           /* how a text becomes one row */
     uint64_t bytes;               /* of its parameters as they are */
     const char *numbers;          /* what most of these bytes are: "F16", "Q4_0", "i8"; static */
+    uint64_t row_width,
+        row_dense;  /* of a text's row: its numbers, and dense layers after pooling */
+    int row_scaled; /* the row of a text has length 1 */
 } eg_transformer_info;
 /* EG_ERR_ARGUMENT for a liquid network. */
 EG_API eg_status eg_model_transformer(const eg_model *model, eg_transformer_info *out,
                                       eg_error *error);
 
 /* Its tensors, named as torch's state-dict (transformers: as GGUF) names them; masks are among them.
- * Values may be written. What lies in a file has no .data: see eg_model_read and eg_model_widen. */
+ * Values may be written; the file that a model was loaded from stays mapped and as it is. What lies in a file of
+ * others (GGUF, a folder) has no .data: see eg_model_read and eg_model_widen; nor has anything without memory for
+ * it. Nothing may make the file shorter meanwhile: to replace it, write another and rename it. */
 EG_API size_t eg_model_count(const eg_model *model);
+/* The same without .data: values in a file stay there, and small numbers small. */
+EG_API const char *eg_model_shape(const eg_model *model, size_t index, eg_tensor *out,
+                                  int *is_trainable); /* NULL past the end */
 EG_API const char *eg_model_tensor(const eg_model *model, size_t index, eg_tensor *out,
                                    int *is_trainable); /* NULL past the end */
 /* The type of its numbers as they are ("f32", "i8", "Q4_0"; static), and how many bytes that takes. */
@@ -103,14 +127,40 @@ EG_API const eg_quantized *eg_model_small(const eg_model *model, size_t index);
 typedef struct eg_units {
     const float *input_mean, *input_scale;   /* [inputs]: it computes with (x - mean) / scale */
     const float *output_mean, *output_scale; /* [outputs]: and gives y * scale + mean */
-    float time;                              /* so much elapsed time is 1 for it; 0 = 1 */
+    float time;                              /* elapsed times are divided by this; 0 = 1 */
 } eg_units;                                  /* NULL = as they are */
 /* Copies them; they are saved with the model. EG_ERR_ARGUMENT: a scale is not above 0, or not finite. */
 EG_API eg_status eg_model_units_set(eg_model *model, const eg_units *units, eg_error *error);
 EG_API void eg_model_units_get(const eg_model *model, eg_units *out); /* pointers into the model */
+/* The elapsed time where nobody says it, in the units of the user: before the first row of a recording, and
+ * from step to step without times. It is the median of the training (the note "median_span"), else the unit
+ * of time, else 1. */
+EG_API float eg_model_span(const eg_model *model);
+
+/* ---- link: the function that turns what a model computes (logits) into what it gives. Training sets it:
+ * a model that learned 0 or 1 (EG_LOSS_BINARY) or classes (EG_LOSS_CLASSES) gives probabilities. It is the
+ * last operation of every graph, stream and export of the model, and is saved with it; losses work on what
+ * stands before it (eg_model_options.standard). For logits set EG_LINK_IDENTITY before you build, compile
+ * or export. */
+typedef enum eg_link {
+    EG_LINK_IDENTITY, /* the numbers as they are */
+    EG_LINK_SIGMOID,  /* each output is a probability */
+    EG_LINK_SOFTMAX   /* outputs are probabilities of classes, in the order of the note "labels" */
+} eg_link;
+EG_API const char *eg_link_name(eg_link link); /* "identity"; static; NULL past the last */
+/* y [.., outputs] with the link applied. */
+EG_API eg_node eg_link_node(eg_graph *graph, eg_link link, eg_node y);
+/* What is compiled already stays as it is. EG_ERR_ARGUMENT: a link other than the identity for a
+ * transformer, or for a model whose outputs have units. */
+EG_API eg_status eg_model_link_set(eg_model *model, eg_link link, eg_error *error);
+EG_API eg_link eg_model_link(const eg_model *model);
+/* What one output is: "value", "probability", or "logit" before a link; static. */
+EG_API const char *eg_model_gives(const eg_model *model);
+/* Of what: the class or the target of an output, from the notes. NULL = nobody said. */
+EG_API const char *eg_model_output_name(const eg_model *model, size_t index);
 
 /* ---- notes: lists of texts under a key, saved with the model. Those of training are "inputs", "targets",
- * "labels" (names), "time", "spans", "loss", "window"; yours are kept as they are. */
+ * "labels" (names), "time", "spans", "median_span", "loss", "window"; yours are kept as they are. */
 EG_API eg_status eg_model_note_set(eg_model *model, const char *key, size_t count,
                                    const char *const *texts,
                                    eg_error *error); /* 0 = away with it */
@@ -124,11 +174,11 @@ typedef struct eg_model_options { /* all zero = one sample, one step, no elapsed
     int batch_first;              /* x is [batch, time, inputs], else [time, batch, inputs] */
     int unbatched;                /* no batch axis at all; batch must be 0 or 1 */
     int last;                     /* only the last output, else all */
-    int spans;                    /* an input "timespans": x's shape without the features */
-    int lengths;                  /* an input "lengths" [batch]: steps of each sample */
-    int state;                    /* inputs "h0" (and "c0"): initial states, else zeros */
-    int as_parameters;            /* inputs become parameters, so that gradients reach them */
-    int standard;                 /* all are in the units that the model computes in */
+    int spans;   /* an input "timespans": x's shape without the features; else eg_model_span each */
+    int lengths; /* an input "lengths" [batch]: steps of each sample */
+    int state;   /* inputs "h0" (and "c0"): initial states, else zeros */
+    int as_parameters; /* inputs become parameters, so that gradients reach them */
+    int standard;      /* units that the model computes in, and no link: logits */
     /* transformers, whose input is "tokens": i32 [batch, time], the batch always first */
     int hidden;   /* what the last layer gives, no logits */
     int in_place; /* matrices that lie in a file are inputs: eg_model_bind */
@@ -154,6 +204,12 @@ EG_API eg_status eg_model_build(const eg_model *model, eg_graph *graph,
 EG_API eg_status eg_model_bind(const eg_model *model, eg_instance *instance, eg_error *error);
 /* The values of the model into the weights of a program that was built from it. */
 EG_API eg_status eg_model_weights(const eg_model *model, eg_weights *weights, eg_error *error);
+/* Weights for programs that were built from the model, and to run only: what an instance needs of them is read from
+ * the model when it is created, and what merely prepares it is not kept. A process holds the parameters once, not
+ * twice. The model lives longer than the last instance is created and is not changed until then; nobody can read or
+ * change these weights (EG_ERR_UNSUPPORTED). */
+EG_API eg_status eg_model_lend(const eg_model *model, eg_program *program, eg_weights **out,
+                               eg_error *error);
 /* EG_ERR_ARGUMENT names the sample and step of the first span that is negative, infinite or NaN. */
 EG_API eg_status eg_model_check_spans(const float *spans, uint64_t batch, uint64_t time,
                                       int batch_first, eg_error *error);
@@ -169,9 +225,14 @@ EG_API void eg_stream_program_info_get(const eg_stream_program *program, eg_prog
 EG_API eg_status eg_stream_create(eg_stream_program *program, eg_stream **out, eg_error *error);
 EG_API void eg_stream_destroy(eg_stream *stream);
 /* x: inputs floats; elapsed: time since the last step, in the unit of the training; y: outputs floats.
- * EG_ERR_ARGUMENT for an elapsed time that is negative or NaN; the state is as it was then. */
+ * EG_ERR_ARGUMENT for an elapsed time that is negative or NaN; the state is as it was then. Inputs are not
+ * looked at: one that is NaN or infinite makes outputs and state so, for ever. Where a sensor may give such, ask
+ * eg_stream_check before. */
 EG_API eg_status eg_stream_step(eg_stream *stream, const float *x, float elapsed, float *y,
                                 eg_error *error);
+/* Whether the next inputs (NULL = not asked) and the state are finite: EG_ERR_ARGUMENT names the input,
+ * EG_ERR_FORMAT says that the state is lost. A pass over both, no memory, no change. */
+EG_API eg_status eg_stream_check(const eg_stream *stream, const float *x, eg_error *error);
 EG_API void eg_stream_reset(eg_stream *stream);
 /* The whole state, eg_model_info.state floats. */
 EG_API void eg_stream_state_get(const eg_stream *stream, float *state);

@@ -34,7 +34,8 @@ typedef struct eg_preset {
     double dropout;
     int neural_engine;    /* 1: worth a try; there is one */
     int compiled;         /* 1: models are compiled before they run */
-    eg_metric power;      /* W, CPU and GPU busy at once; or unavailable and why */
+    eg_metric power;      /* W, CPU and GPU busy at once; EG_MODELLED: somebody assumes it,
+                           * EG_TABLE: somebody measured it; or unavailable and why */
     char power_note[160]; /* who says so, and of what; "" = nobody */
 } eg_preset;
 
@@ -86,7 +87,8 @@ EG_API eg_status eg_requirement_host(const eg_chip *chip, const eg_ceilings *cei
     X(EG_CHECK_BELOW_TARGET, "below target")                \
     X(EG_CHECK_BELOW_MINIMUM, "below minimum")              \
     X(EG_CHECK_ABOVE_CEILING, "above the physical ceiling") \
-    X(EG_CHECK_OVER_TARGET, "more than it should take")
+    X(EG_CHECK_OVER_TARGET, "more than it should take")     \
+    X(EG_CHECK_DOES_NOT_APPLY, "does not apply")
 typedef enum eg_check {
 #define EG_CHECK_ENUM(name, text) name,
     EG_CHECK_MAP(EG_CHECK_ENUM)
@@ -106,6 +108,15 @@ typedef struct eg_requirement_result {
 EG_API eg_status eg_requirement_check(const eg_metric *value, const eg_requirement *requirement,
                                       const eg_metric *ceiling, eg_requirement_result *out,
                                       eg_error *error);
+
+/* The same for compute and bandwidth of a run that may be too small for it: `amount` is what it computes or moves
+ * (FLOPs, bytes), `overhead` the seconds that it takes for starting its steps
+ * (of a projection: `start`, which does not depend on the batch, so that what applies to a batch applies to a larger one). Where even at the minimum the amount
+ * would take less time than that, no run of this model could reach it, and EG_CHECK_DOES_NOT_APPLY says so; nor does
+ * it apply to an amount of 0. */
+EG_API eg_status eg_requirement_check_run(const eg_metric *value, const eg_requirement *requirement,
+                                          const eg_metric *ceiling, double amount, double overhead,
+                                          eg_requirement_result *out, eg_error *error);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,7 @@
 #include "elegans/chip.h"
 #include "elegans/measure.h"
 #include "elegans/memory.h"
+#include "elegans/model.h"
 #include "elegans/program.h"
 
 #ifdef __cplusplus
@@ -81,6 +82,14 @@ typedef struct eg_statistics {
 EG_API eg_status eg_statistics_of(eg_context *context, size_t count, const double *samples,
                                   eg_statistics *out, eg_error *error);
 
+/* Noise: something else had the cores, or the clock changed, and what is said of such times is said of both.
+ * Noisy is when the mean is more than 1.25 times the median, p90 more than 1.5 times, or the interval of the
+ * median wider than a tenth of it. The worst of them, or EG_NOISE_NONE. `text` (NULL = nobody asks) gets one
+ * sentence with the figures, "" for none. Fewer than 5 samples are never called noisy: nobody can tell. */
+typedef enum eg_noise { EG_NOISE_NONE, EG_NOISE_MEAN, EG_NOISE_TAIL, EG_NOISE_MEDIAN } eg_noise;
+enum { EG_NOISE_TEXT = 128 };
+EG_API eg_noise eg_statistics_noise(const eg_statistics *statistics, char text[EG_NOISE_TEXT]);
+
 typedef struct eg_compare_options { /* all zero = defaults */
     double alpha;                   /* 0 = 0.01: how likely a difference may be by chance */
     double effect;                  /* 0 = 0.03: a smaller change of the median is none */
@@ -121,11 +130,15 @@ typedef struct eg_hardware {
 #undef EG_HARDWARE_FIELD
 } eg_hardware;
 
+/* The largest resident set of this process so far, in bytes, as the system counts it. */
+EG_API eg_metric eg_resident_peak(void);
+
 /* ---- profiles */
 #define EG_PROFILE_MAP(X)                                                              \
-    X(time_mean, "s", "mean time of a run")                                            \
-    X(samples_per_second, "samples/s", "samples of the batch per second")              \
-    X(steps_per_second, "steps/s", "time steps of all samples per second")             \
+    X(time_median, "s", "median time of a run: what every rate is made of")            \
+    X(time_mean, "s", "mean time of a run, interruptions included")                    \
+    X(samples_per_second, "samples/s", "samples of the batch over the median time")    \
+    X(steps_per_second, "steps/s", "time steps of all samples over the median time")   \
     X(flops, "FLOP", "of a run")                                                       \
     X(tflops, "TFLOP/s", "FLOPs of a run per second")                                  \
     X(compute_efficiency, "ratio", "tflops over the FMA peak of these threads")        \
@@ -133,19 +146,24 @@ typedef struct eg_hardware {
     X(recorded_time, "s", "the clock around the same runs")                            \
     X(compile_time, "s", "from the graph to the program")                              \
     X(cache_hits, "programs", "that its session found compiled")                       \
-    X(bytes_moved, "B", "read and written by the steps of a run")                      \
-    X(bandwidth, "GB/s", "bytes moved per second")                                     \
-    X(bandwidth_utilization, "ratio", "bandwidth over that of the level it fits into") \
-    X(peak_memory, "B", "most that the library held")                                  \
-    X(current_memory, "B", "that it holds after the runs")                             \
-    X(total_allocated, "B", "ever taken since the profile began")                      \
-    X(total_freed, "B", "ever given back")                                             \
-    X(peak_usage, "B", "largest resident set of the process")                          \
+    X(bytes_moved, "B", "operands that the steps of a run read and write")             \
+    X(operand_rate, "GB/s", "bytes moved per second, from whatever level has them")    \
+    X(operand_utilization, "ratio", "operand rate over what that level can give")      \
+    X(dram_bytes, "B", "to and from the DRAM in a run")                                \
+    X(bandwidth, "GB/s", "to and from the DRAM: dram_bytes per second")                \
+    X(bandwidth_utilization, "ratio", "bandwidth over what the DRAM can do")           \
+    X(peak_memory, "B", "most that was resident of the process, model and all")        \
+    X(current_memory, "B", "resident after the timed runs")                            \
+    X(library_peak, "B", "most that the library held, what was there before included") \
+    X(library_held, "B", "that it holds after the timed runs")                         \
+    X(total_allocated, "B", "taken by the library since the profile began")            \
+    X(total_freed, "B", "given back by it")                                            \
+    X(peak_usage, "B", "peak_memory: the process has no other")                        \
     X(unified_peak, "B", "most memory that all units share")                           \
     X(leaked, "B", "held after many runs, and not before")                             \
-    X(memory_bandwidth, "GB/s", "to and from the DRAM")                                \
-    X(mc_utilization, "ratio", "memory bandwidth over what the DRAM can do")           \
-    X(cache_hit_rate, "ratio", "accesses that the first cache serves")                 \
+    X(memory_bandwidth, "GB/s", "bandwidth, as the memory controller sees it")         \
+    X(mc_utilization, "ratio", "bandwidth utilization, as the controller sees it")     \
+    X(cache_hit_rate, "ratio", "accesses that the L1 serves")                          \
     X(ne_tflops, "TFLOP/s", "on the Neural Engine")                                    \
     X(ne_utilization, "ratio", "of the Neural Engine")                                 \
     X(ne_cycles, "cycles", "of the Neural Engine")                                     \
@@ -173,22 +191,31 @@ typedef struct eg_profile_options { /* all zero = defaults */
     int no_ceilings;                /* nothing is measured but the runs */
     double ceilings_seconds;        /* 0 = 1.5, when there are none stored */
     int no_cache;                   /* caches are not simulated where nothing counts their hits */
+    int no_steps;                   /* no run is recorded: no rows, no traffic, nothing simulated */
 } eg_profile_options;
 
+enum { EG_MEMORY_LEVELS = 4 };      /* L1, L2, L3 (or the system-level cache), DRAM */
 typedef struct eg_profile_row {     /* a step, or all calls of an operation on one shape */
     const char *operation, *kernel; /* static */
-    char shape[48];                 /* "128x256x256" */
-    char text[160];                 /* what a fused step does */
-    uint32_t step;                  /* of the program; of a group, the first */
-    int inside;                     /* of a scan */
-    uint64_t calls;                 /* of one run */
-    double seconds, share;          /* self; share of the run */
-    double flops, bytes;            /* of all calls of a run */
-    double intensity;               /* FLOP per byte; NaN = no bytes */
-    double gflops, gbps;
-    double roof; /* GFLOP/s that its intensity allows here, or GB/s when it computes nothing; NaN =
-                          no ceilings */
-    double roof_share; /* of it */
+    eg_work work;
+    uint32_t traits;       /* eg_step_trait */
+    char shape[48];        /* "128x256x256" */
+    char text[160];        /* what a fused step does */
+    uint32_t step;         /* of the program; of a group, the first */
+    int inside;            /* of a scan */
+    uint64_t calls;        /* of one run */
+    double seconds, share; /* self; share of the run */
+    double flops, bytes;   /* of all calls of a run; bytes: of its operands, each once */
+    double intensity;      /* FLOP per byte of operands; NaN = no bytes */
+    double gflops, gbps;   /* gbps: operands over time, from whatever level they come */
+    /* Bytes of all calls that pass each level: operands by L1, lines to and from the others. Where they
+     * are from is the provenance of EG_PROFILE_dram_bytes. */
+    double level_bytes[EG_MEMORY_LEVELS];
+    /* GFLOP/s, or GB/s of operands when it computes nothing, at the ceiling of what it waits for: of the FMA
+     * peak and the levels, each with its own bytes, what takes longest. NaN = no ceilings. */
+    double roof;
+    double
+        roof_share; /* of it; a level that would have taken longer than the step did is left out */
     const char *bound; /* "compute", "L1", "L2", "L3", "DRAM", "overhead" or "unknown": static */
     uint64_t
         live; /* bytes of the arena that are needed at it or later: eg_step_info.live_bytes; of a
@@ -216,28 +243,72 @@ EG_API const char *eg_profile_phase_text(eg_profile_phase phase);
 /* What the library holds when a phase ends: bytes are EG_COUNTED, the time is EG_MEASURED. */
 typedef struct eg_profile_moment {
     eg_profile_phase phase;
-    double seconds;                /* since the profile began */
-    uint64_t held;                 /* bytes of the context, all tags: also what was there before */
-    uint64_t peak;                 /* most that was held during the phase */
+    double seconds;    /* since the profile began */
+    uint64_t held;     /* bytes of the context, all tags: also what was there before */
+    uint64_t peak;     /* most that was held during the phase */
+    uint64_t resident; /* bytes of the process, measured; 0 = the system does not tell */
     uint64_t by_tag[EG_TAG_COUNT]; /* of what is held */
 } eg_profile_moment;
 
 typedef struct eg_profile eg_profile; /* opaque */
+/* peak_memory is what the system says is resident of this process, at its highest between the beginning of the
+ * profile and the end of the timed runs: the program, the model that was opened before, mapped files as far as
+ * they were read, what the run needs. The profiler's own memory is not in it: ceilings are measured before
+ * (where that raised the process's high-water mark, which Linux can forget, it is set to what is resident
+ * then), recordings are made and caches simulated afterwards. */
+
 /* Compiles the model for this batch and length, runs it, records it. You own *out. */
 EG_API eg_status eg_profile_model(eg_model *model, const char *name,
                                   const eg_profile_options *options, eg_profile **out,
                                   eg_error *error);
 /* The same for anything that can be called: what it computes and moves is not known then. */
 typedef void (*eg_profile_function)(void *user);
-EG_API eg_status eg_quick_profile(eg_context *context, const char *name,
-                                  eg_profile_function function, void *user,
-                                  const eg_profile_options *options, eg_profile **out,
-                                  eg_error *error);
+EG_API eg_status eg_profile_callback(eg_context *context, const char *name,
+                                     eg_profile_function function, void *user,
+                                     const eg_profile_options *options, eg_profile **out,
+                                     eg_error *error);
 EG_API void eg_profile_destroy(eg_profile *profile); /* NULL is fine */
+
+/* ---- the quick way: a model, a function, or both; one call, one struct, nothing to destroy. No ceilings are
+ * measured, nothing is recorded or simulated: it takes about a second. */
+typedef struct eg_quick_subject {
+    eg_context *context; /* NULL = that of the model */
+    eg_model *model;     /* NULL = a function alone: what it computes is not known */
+    /* What is timed; NULL = a run of the model, compiled for batch and seq. With both, the function is timed
+     * and FLOPs and bytes are those of one run of the model: your own loop around it, a stream, what comes
+     * before and after. */
+    eg_profile_function function;
+    void *user; /* handed to it */
+} eg_quick_subject;
+typedef struct eg_quick_options { /* all zero = defaults */
+    size_t size;                  /* sizeof(eg_quick_options), or 0 = version 0.1 */
+    uint64_t batch, seq;          /* of the model; 0 = 1 */
+    uint64_t runs, warmup;        /* as in eg_profile_options */
+} eg_quick_options;
+typedef struct eg_quick_result {
+    eg_statistics time; /* of all timed calls, s */
+    eg_metric seconds;  /* of one, the median: every rate is over it */
+    eg_metric rate;     /* calls/s */
+    eg_metric samples;  /* samples/s */
+    eg_metric flops;    /* of one run of the model, as the rest of this line and the next */
+    eg_metric tflops;
+    eg_metric bytes_moved, operand_rate; /* operands, from whatever level has them */
+    eg_metric memory;                    /* B: as EG_PROFILE_peak_memory */
+    eg_metric library;                   /* B: as EG_PROFILE_library_peak */
+    eg_metric leaked;   /* B that the library holds after the timed calls, and not before */
+    eg_metric cpu_time; /* s of all threads, mean of the timed calls */
+    eg_noise noise;
+    char noise_text[EG_NOISE_TEXT]; /* "" = none */
+} eg_quick_result;
+/* Sources of the figures are static. EG_ERR_ARGUMENT: neither a model nor a function with its context. */
+EG_API eg_status eg_quick_profile(const eg_quick_subject *subject, const eg_quick_options *options,
+                                  eg_quick_result *out, eg_error *error);
 
 EG_API const char *eg_profile_name(const eg_profile *profile);
 EG_API const eg_profile_options *eg_profile_options_of(const eg_profile *profile);
 EG_API eg_metric eg_profile_metric(const eg_profile *profile, eg_profile_metric_id id);
+/* Where most operands come from: "L1", "L2", "L3" or "DRAM"; static; NULL = no ceilings, or a callback. */
+EG_API const char *eg_profile_operand_level(const eg_profile *profile);
 EG_API void eg_profile_time(const eg_profile *profile, eg_statistics *out);
 EG_API size_t eg_profile_samples(const eg_profile *profile, const double **seconds);
 /* Rows: by step in the order of the program, and by operation and shape, the longest first. NULL past the
@@ -266,23 +337,39 @@ EG_API eg_status eg_profile_stacks(const eg_profile *profile, const char *path, 
 
 /* ---- analysis: what a profile says, and what could be done. A figure that is unavailable gives no advice. */
 typedef struct eg_finding {
-    const char *rule;   /* "batch"; static, as `reason` */
-    const char *reason; /* why one would do it */
-    char text[200];     /* what was found, with its figures */
-    char action[200];   /* what to do; "" = nothing */
-    double gain;        /* seconds of a run that it may save, at most; NaN = cannot be told */
+    const char *rule;    /* "batch"; static, as `reason` */
+    const char *reason;  /* why one would do it */
+    char text[200];      /* what was found, with its figures */
+    char action[200];    /* what to do; of a recommendation never "" */
+    double gain;         /* seconds of a run that it may save, at most; NaN = cannot be told */
+    double measured;     /* seconds that it did save when it was tried; NaN = not tried */
+    const char *untried; /* why not; static, NULL = it was */
 } eg_finding;
 typedef enum eg_finding_kind {
-    EG_BOTTLENECK,    /* operations, by the time that they lose against their roofs */
-    EG_OPPORTUNITY,   /* what the figures fall short of */
-    EG_RECOMMENDATION /* what to try */
+    EG_BOTTLENECK,     /* operations, by the time that they lose against their roofs */
+    EG_OPPORTUNITY,    /* what the figures fall short of */
+    EG_RECOMMENDATION, /* what to try, or what was tried and kept at least half of its promise */
+    EG_TRIED           /* what was tried and does not help here: eg_analysis_try */
 } eg_finding_kind;
 
 typedef struct eg_analysis eg_analysis; /* opaque */
 EG_API eg_status eg_analyse(const eg_profile *profile, eg_analysis **out, eg_error *error);
 EG_API void eg_analysis_destroy(eg_analysis *analysis); /* NULL is fine */
-/* One sentence: what bounds it, how near it is to that, and what would help most. */
+/* One sentence: what bounds it, how near it is to that, and what would help most; before it, whether the
+ * times are noisy (eg_statistics_noise). */
 EG_API const char *eg_analysis_verdict(const eg_analysis *analysis);
+/* Recommendations promise; this tries them, in turns with the present way of running, and writes down what
+ * they saved per sample. Those that keep less than half of their promise become EG_TRIED; some are found only by
+ * trying (f16, a smaller batch). The verdict is written anew. `model` and `profile` are what was analysed; where
+ * it takes another context or other weights, the model is opened again by `name`. */
+typedef struct eg_try_options { /* all zero = defaults */
+    size_t size;                /* sizeof(eg_try_options), or 0 = version 0.1 */
+    double seconds;             /* 0 = 1.5: all of them together; what takes longer is not tried */
+    uint64_t bytes;             /* 0 = 64 MiB: larger models are not opened again */
+    const char *name;           /* a file or a spec; NULL = that of the profile */
+} eg_try_options;
+EG_API eg_status eg_analysis_try(eg_analysis *analysis, eg_model *model, const eg_profile *profile,
+                                 const eg_try_options *options, eg_error *error);
 /* The most useful first; NULL past the end. */
 EG_API const eg_finding *eg_analysis_finding(const eg_analysis *analysis, eg_finding_kind kind,
                                              size_t index);
@@ -292,7 +379,7 @@ EG_API const eg_finding *eg_analysis_finding(const eg_analysis *analysis, eg_fin
     X(compute, "tflops over the least that is asked of the chip")      \
     X(bandwidth, "bandwidth over the least that is asked of the chip") \
     X(memory, "peak_memory over the memory budget")                    \
-    X(cache, "accesses that the cache serves")                         \
+    X(cache, "accesses that the first cache (L1d) serves")             \
     X(engine, "of the Neural Engine that is used")                     \
     X(controller, "of what the DRAM can do that is used")              \
     X(power, "power_usage over the power budget")
@@ -309,12 +396,14 @@ typedef struct eg_ratio {
     eg_metric ratio;         /* value / limit; unavailable where one of them is, and why */
     double threshold;        /* it fires below it or, with `above`, above */
     int above;
-    int fires;         /* and is an EG_OPPORTUNITY then */
-    char verdict[120]; /* "met", "below 0.80", "above the physical ceiling: ...", or "" = unknown */
+    int fires; /* and is an EG_OPPORTUNITY then */
+    /* "met", "below 0.80", "above the physical ceiling: ...", "does not apply: ...", or "" = unknown */
+    char verdict[120];
     const char *reason; /* why it matters; static */
 } eg_ratio;
 /* compute, bandwidth and engine fire below 0.8, cache too; controller above 0.8, memory and power above 1. A
- * limit above the silicon's ceiling never fires: no run could reach it. NULL past the last. */
+ * limit above the silicon's ceiling, or that does not apply (eg_requirement_check_run), never fires: no run could
+ * reach it. NULL past the last. */
 EG_API const eg_ratio *eg_analysis_ratio(const eg_analysis *analysis, size_t index);
 
 /* ---- the environment: what else decides how long something takes. What the system does not tell is
@@ -335,6 +424,7 @@ typedef struct eg_fact { /* as eg_metric, for a text */
     X(isa, "instruction set of the kernels")                   \
     X(governor, "governor of the clock frequency, first core") \
     X(power, "mains or battery")                               \
+    X(accelerators, "GPUs, matrix units and drivers found")    \
     X(clock, "clock that is read")
 #define EG_ENVIRONMENT_METRIC_MAP(X)                                          \
     X(cores, "cores that may be used")                                        \
@@ -355,7 +445,8 @@ typedef struct eg_environment {
     EG_ENVIRONMENT_METRIC_MAP(EG_ENVIRONMENT_METRIC)
 #undef EG_ENVIRONMENT_FACT
 #undef EG_ENVIRONMENT_METRIC
-    /* what must be equal before times may be compared: chip, isa, threads, system, build of the library.
+    /* what must be equal before times may be compared: chip, isa, threads, system, build of the library;
+     * not how many of its cores may be used (affinity, control groups), while the fastest are among them.
      * "chip=... ; isa=avx2; threads=2; system=Linux 6.1; build=optimized" */
     char fingerprint[384];
 } eg_environment;
@@ -430,8 +521,9 @@ EG_API const char *eg_health_name(eg_health health); /* "good"; static; NULL pas
 typedef struct eg_diagnosis_item {
     const char *name; /* "other load"; static */
     eg_health health;
-    char text[200];   /* what was found, or why it cannot be known */
-    char advice[120]; /* "" = none */
+    char text[200];           /* what was found, or why it cannot be known */
+    char advice[200];         /* "" = none */
+    eg_provenance provenance; /* where what was found is from; EG_UNAVAILABLE: unknown */
 } eg_diagnosis_item;
 typedef struct eg_diagnosis {
     size_t findings; /* of the machine; then the checklist */

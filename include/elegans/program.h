@@ -54,6 +54,8 @@ typedef struct eg_program_info {
         arena_bound_bytes;  /* the largest set of values that lives at once: no plan is smaller */
     uint64_t scratch_bytes; /* of each thread */
     uint64_t parameter_bytes, derived_bytes, state_bytes, constant_bytes;
+    uint64_t
+        held_bytes; /* of the parameters, what weights keep that a model lends: eg_model_lend */
     uint64_t cache_bytes;   /* those of eg_cache, which are not among the other states' */
     uint64_t length;        /* steps of its scans; a run may do fewer. 0 = they cannot vary */
     double flops, bytes;    /* of one run */
@@ -72,6 +74,40 @@ typedef enum eg_leaf_kind {
 EG_API const char *eg_program_leaf(const eg_program *program, eg_leaf_kind kind, size_t index,
                                    eg_tensor *out);
 
+/* ---- steps */
+
+/* What the time of a step depends on: which of a chip's rates. */
+#define EG_WORK_MAP(X)                                                  \
+    X(EG_WORK_GEMM, "gemm") /* products of more than one row */         \
+    X(EG_WORK_GEMV, "gemv") /* of one row */                            \
+    X(EG_WORK_FUSED, "fused")                                           \
+    X(EG_WORK_SYNAPSES, "synapses")      /* of more than one sample */  \
+    X(EG_WORK_SYNAPSES_ONE, "synapses1") /* of one: another loop */     \
+    X(EG_WORK_SUMS, "sums")              /* and other reductions */     \
+    X(EG_WORK_NORMS, "norms")            /* and softmax */              \
+    X(EG_WORK_MOVE, "move")              /* copies, gathers, packing */ \
+    X(EG_WORK_SCAN, "scan")              /* the loop itself; rows = its length */
+typedef enum eg_work {
+#define EG_WORK_ENUM(name, text) name,
+    EG_WORK_MAP(EG_WORK_ENUM)
+#undef EG_WORK_ENUM
+        EG_WORK_COUNT
+} eg_work;
+EG_API const char *eg_work_name(eg_work work); /* "gemm"; static, NULL past the last */
+
+/* What else is known of a step, as bits. */
+typedef enum eg_step_trait {
+    EG_STEP_NONE = 0,
+    EG_STEP_PRODUCT = 1,     /* a matrix product */
+    EG_STEP_INTEGERS = 2,    /* of integers with integers */
+    EG_STEP_ELEMENTWISE = 4, /* a chain of elementwise operations */
+    EG_STEP_COPY = 8,        /* values are moved and nothing else */
+    EG_STEP_INDEXED = 16,    /* picks, adds or finds rows by their index: gather, scatter, argmax */
+    EG_STEP_LATE = 32, /* where it reads or writes is known when it runs: caches, place, take */
+    EG_STEP_FUNCTIONS =
+        64 /* computes exp, tanh or their like: one FLOP each, and many instructions */
+} eg_step_trait;
+
 typedef struct eg_step_info {
     const char *kernel;            /* "gemm", "fused", ...; static */
     const char *operation;         /* of the last node it computes; static */
@@ -85,9 +121,31 @@ typedef struct eg_step_info {
     /* Of the arena (the prologue: of what it derives), what holds values that this step or a later one
      * needs. A scan has the most of its steps, and the most of a run is arena_bound_bytes. */
     uint64_t live_bytes;
+    eg_work work;
+    uint32_t traits; /* eg_step_trait */
 } eg_step_info;
 EG_API eg_status eg_program_step(const eg_program *program, size_t index, eg_step_info *out,
                                  eg_error *error);
+
+/* What a step does, as counts: projections and schedules are made of these. */
+typedef struct eg_step_cost {
+    eg_work work;
+    uint32_t traits; /* eg_step_trait */
+    double calls;    /* in one run; the rest is of one call */
+    double flops;    /* as counted: what TFLOP/s are computed from */
+    double bytes;
+    /* What the time is computed from. All three 0 = flops, as a product where it is one. */
+    double product;   /* FLOPs of products, the columns filled up to whole panels */
+    double simple;    /* elementwise operations of few instructions: add, fma, max; rows of
+                       * several are filled up to whole vectors, as functions are */
+    double functions; /* elementwise functions, each counted as the FLOPs it takes: tanh 18 */
+    double rows;      /* of what it writes, each of which begins anew */
+    double footprint; /* bytes touched until it is called again; 0 = bytes */
+    int in_scan;      /* 1: threads share the scan, not the step */
+} eg_step_cost;
+/* Of every step of a run, without the prologue. `out` has room for eg_program_info.steps. */
+EG_API eg_status eg_program_costs(const eg_program *program, eg_step_cost *out, size_t *count,
+                                  eg_error *error);
 typedef struct eg_operand_info {
     const char
         *space; /* "arena", "parameters", "derived", ...; or the name of an input or output */

@@ -5,6 +5,8 @@
 
 #include "elegans/chip.h"
 #include "elegans/measure.h"
+#include "elegans/model.h"
+#include "elegans/profile.h"
 #include "elegans/program.h"
 #include "elegans/tensor.h"
 
@@ -12,56 +14,18 @@
 extern "C" {
 #endif
 
-/* ---- costs: what a step does, as counts */
-#define EG_KIND_MAP(X)                                                  \
-    X(EG_KIND_GEMM, "gemm") /* products of more than one row */         \
-    X(EG_KIND_GEMV, "gemv") /* of one row */                            \
-    X(EG_KIND_FUSED, "fused")                                           \
-    X(EG_KIND_SYNAPSES, "synapses")      /* of more than one sample */  \
-    X(EG_KIND_SYNAPSES_ONE, "synapses1") /* of one: another loop */     \
-    X(EG_KIND_SUMS, "sums")              /* and other reductions */     \
-    X(EG_KIND_NORMS, "norms")            /* and softmax */              \
-    X(EG_KIND_MOVE, "move")              /* copies, gathers, packing */ \
-    X(EG_KIND_SCAN, "scan")              /* the loop itself; rows = its length */
-typedef enum eg_kind {
-#define EG_KIND_ENUM(name, text) name,
-    EG_KIND_MAP(EG_KIND_ENUM)
-#undef EG_KIND_ENUM
-        EG_KIND_COUNT
-} eg_kind;
-EG_API const char *eg_kind_name(eg_kind kind); /* "gemm"; static, NULL past the last */
-
-typedef struct eg_step_cost {
-    eg_kind kind;
-    const char *kernel; /* as eg_step_info has it; static, may be NULL */
-    double calls;       /* in one run; the rest is of one call */
-    double flops;       /* as counted: what TFLOP/s are computed from */
-    double bytes;
-    /* What the time is computed from. All three 0 = flops, as a product where it is one. */
-    double product;   /* FLOPs of products, the columns filled up to whole panels */
-    double simple;    /* elementwise operations of few instructions: add, fma, max; rows of
-                       * several are filled up to whole vectors, as functions are */
-    double functions; /* elementwise functions, each counted as the FLOPs it takes: tanh 18 */
-    double rows;      /* of what it writes, each of which begins anew */
-    double footprint; /* bytes touched until it is called again; 0 = bytes */
-    int in_scan;      /* 1: threads share the scan, not the step */
-} eg_step_cost;
-/* Of every step of a run, without the prologue. `out` has room for eg_program_info.steps. */
-EG_API eg_status eg_program_costs(const eg_program *program, eg_step_cost *out, size_t *count,
-                                  eg_error *error);
-
 /* ---- efficiencies: what a kind of kernel takes, in times of what the ceiling would allow. A step takes
  *     call + rows * row + (product/peak) * product + (simple/peak) * simple +
  *     (functions/peak) * functions + (bytes/bandwidth) * bytes
  * where bandwidth is that of the level of the memory that its footprint fits into. */
-typedef struct eg_kind_efficiency {
+typedef struct eg_work_efficiency {
     double call, row;                         /* ns */
     double product, simple, functions, bytes; /* >= 0; 0 = not noticed */
     double error;   /* standard deviation of (predicted - measured) / measured */
     unsigned cases; /* that it was fitted on */
-} eg_kind_efficiency;
+} eg_work_efficiency;
 typedef struct eg_efficiency {
-    eg_kind_efficiency kind[EG_KIND_COUNT];
+    eg_work_efficiency work[EG_WORK_COUNT];
     double run;      /* ns that a run takes beside its steps */
     double error;    /* its root mean square over all cases */
     double clock;    /* GHz of the machine it was fitted on: ns scale with the clock */
@@ -92,23 +56,29 @@ EG_API const char *eg_unit_name(eg_unit unit); /* "cores"; static, NULL past the
 typedef struct eg_unit_projection {
     eg_metric seconds;                /* of one run; unavailable: it cannot run there, and why */
     double low, high;                 /* seconds: about 95 % of the time it is between */
-    eg_metric tflops, bandwidth;      /* TFLOP/s, GB/s */
+    eg_metric tflops, bandwidth;      /* TFLOP/s; GB/s of operands, wherever they lie */
     double compute, memory, overhead; /* shares of the time; together 1 */
     const char *condition;            /* what must hold for it; static */
     eg_metric utilization; /* ratio: tflops over the peak of these cores, or of the unit */
+    /* GB/s to and from the memory: of the cores without what their caches serve, of the other units all of
+     * `bandwidth`. This is what a requirement of bandwidth asks for. */
+    eg_metric memory_bandwidth;
 } eg_unit_projection;
 typedef struct eg_projection {
     char chip[96];
-    unsigned threads;    /* of the cores */
+    unsigned threads;    /* that the cores could have; each step takes as many as are quickest */
     double flops, bytes; /* counted, one run */
     eg_unit_projection unit[EG_UNIT_COUNT];
     eg_unit best; /* the quickest */
+    /* seconds that one core takes to start the steps, whatever they compute: of a projector those of one sample, so
+     * that more samples do not change it. This is what eg_requirement_check_run asks for. */
+    double start;
 } eg_projection;
 
 typedef struct eg_project_options {  /* all zero = defaults */
     size_t size;                     /* sizeof(eg_project_options), or 0 = version 0.1 */
     const eg_efficiency *efficiency; /* NULL = eg_efficiency_default */
-    unsigned threads;                /* 0 = one per fast core; here: 1 */
+    unsigned threads;                /* at most; 0 = one per core, fast or slow; here: 1 */
     /* Both: the cores are those of this machine, by what was measured instead of by the row. */
     const eg_chip *chip;
     const eg_ceilings *ceilings;
@@ -117,8 +87,12 @@ typedef struct eg_project_options {  /* all zero = defaults */
      * blocks of 32 with a scale in f16; the rest stays f32. */
     eg_type type;
 } eg_project_options;
-/* Cores: our kernels at their efficiency, in times of the peak of one fast core; where the chip is another
- * than that of the fit this assumes that its kernels are as good, and the band is wider. GPU and Neural
+/* Cores: our kernels at their efficiency, in times of the peak of one fast core; every step takes the number of
+ * threads that is quickest, fast cores first (a slow one called Efficiency has half of the pipes, any other as
+ * many), so that more or faster cores, larger caches and more bandwidth never make it slower. The band grows with
+ * what no fit has seen: kernels of another machine (0.25 of a standard deviation), a chip of the table alone
+ * (0.25), another clock (0.25 per factor of two), threads (0.05 per factor of two), slow cores (0.2). A
+ * system-level cache that the table leaves blank is that of the chips with as wide a memory. GPU and Neural
  * Engine: what it would take if the program ran there, which it does not yet; constants of others (in the
  * source), a launch per step and a start per run, the band a factor of two. All of it is EG_MODELLED.
  * Types: the cores of a chip of the table compute twice as many f16 as f32 at once; everything else is widened
@@ -128,6 +102,21 @@ typedef struct eg_project_options {  /* all zero = defaults */
  * `row` may be NULL where options have chip and ceilings; `options` may be NULL. */
 EG_API eg_status eg_project(size_t count, const eg_step_cost *costs, const eg_chip_row *row,
                             const eg_project_options *options, eg_projection *out, eg_error *error);
+
+/* ---- a model at any batch, on any chip. It is compiled at 1, 2, 4, ... samples up to the batch; twice as many
+ * samples take at least as long as half of them and at most twice as long (as two runs), and batches in between lie
+ * on a straight line. So a larger batch never takes less time, nor more per sample, and never more than as many
+ * single ones: on every unit, and on the quickest of them. */
+typedef struct eg_projector eg_projector; /* opaque; uses neither the model nor programs later */
+/* `options` has the largest batch (up to 2^20), the length and whether passes run; NULL = one sample of one step.
+ * You own *out. */
+EG_API eg_status eg_projector_create(eg_model *model, const eg_profile_options *options,
+                                     eg_projector **out, eg_error *error);
+EG_API void eg_projector_destroy(eg_projector *projector); /* NULL is fine */
+/* As eg_project. EG_ERR_ARGUMENT: a batch of 0, or more than the next power of two of what it was made for. */
+EG_API eg_status eg_projector_project(const eg_projector *projector, uint64_t batch,
+                                      const eg_chip_row *row, const eg_project_options *options,
+                                      eg_projection *out, eg_error *error);
 
 #ifdef __cplusplus
 }

@@ -27,13 +27,32 @@ typedef struct eg_table {
     const eg_column *kinds;   /* one per column; NULL = all are numbers */
     const uint64_t *lines;    /* of the file, from 1, one per row; NULL = it has no lines */
     uint64_t steps;           /* every so many rows are a recording of their own; 0 = all are one */
+    const char *const
+        *texts; /* [rows]: a column as it stands in the file (eg_table_options); NULL = none */
 } eg_table;
+
+typedef enum eg_date_order {
+    EG_DATES_ISO, /* 2015-02-04 17:51:00 */
+    EG_DATES_MDY, /* 2/4/2015 5:51 PM, 02-04-2015: ISO ones as well */
+    EG_DATES_DMY  /* 4.2.2015 17:51 */
+} eg_date_order;
+EG_API const char *eg_date_order_name(eg_date_order order); /* "iso"; static; NULL past the last */
 
 typedef struct
     eg_table_options { /* all zero = numbers, dates and labels; a complete header, if there is one */
     int numbers_only;  /* a field that is none is a fault, named with its line */
     int short_header; /* a header may have one name less than columns: the first has none then ("") */
     int no_header;    /* the first line are values, whatever it looks like */
+    /* ',': 1,5 is a number, and none has a point; fields are then separated by semicolons or tabs, or have
+     * quotes. 0 = '.' */
+    char decimal;
+    eg_date_order dates;
+    /* Of text: NULL = "utf-8", and what is none is refused by its line; "latin1" and "windows-1252" are
+     * converted. */
+    const char *encoding;
+    /* Keep the texts of this column, a name or a number: dates and numbers as they were written. NULL = of
+     * none; arrays have none. */
+    const char *texts;
 } eg_table_options;
 
 /* Reads .csv, .tsv, .txt (anything that is not the others), .npy or .npz. You give it back with
@@ -44,8 +63,8 @@ typedef struct
  * fields are, or of labels when one is neither number nor date, or when it has both. Fields that are
  * missing decide nothing. Quotes do not matter: "1" is a number. The first line is a header when one of
  * its fields is neither number nor date.
- * .npy: [rows] or [rows, columns] without names, or [recordings, steps, columns]; f64 is fine, empty
- * arrays are refused.
+ * .npy, also under another name: [rows] or [rows, columns] without names, or [recordings, steps, columns];
+ * floats, integers and truth values of any width and byte order, in C or Fortran order; empty arrays are refused.
  * .npz: arrays, all with the same first axis, become columns: "x" of [rows], "x.1" .. of
  * [rows, columns]. When one has rank 3 [recordings, steps, columns], those of rank 2 are
  * [recordings, steps], or, if the second axis has another size, columns that are the same for all
@@ -63,6 +82,14 @@ EG_API eg_status eg_table_column(const eg_table *table, const char *name, uint64
 
 /* Seconds since 1970 from an ISO 8601 date as above; EG_ERR_FORMAT quotes it. */
 EG_API eg_status eg_date_parse(const char *text, size_t length, double *out, eg_error *error);
+
+/* The same, also as other orders have it: the year has four digits, separators are '/', '-' or '.', day and
+ * month one digit or two; a time may have AM or PM, or one digit for its hour. */
+EG_API eg_status eg_date_parse_as(const char *text, size_t length, eg_date_order order, double *out,
+                                  eg_error *error);
+/* For messages about a text that is no number and no date: "; decimal commas need --decimal ,", or "; dates
+ * in this order need --dates mdy or dmy" when it looks like that, "" otherwise. Static. */
+EG_API const char *eg_table_hint(const char *text);
 
 #ifdef __cplusplus
 }

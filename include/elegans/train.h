@@ -16,9 +16,12 @@ typedef enum eg_loss {
     EG_LOSS_CLASSES /* cross entropy of softmax(y) and a class number */
 } eg_loss;
 EG_API const char *eg_loss_name(eg_loss loss); /* "mse"; static; NULL past the last */
+/* What a model that learned with this loss gives: it is trained on what stands before the link. */
+EG_API eg_link eg_loss_link(eg_loss loss);
 
 /* The mean loss of y [.., outputs] against a target (of the same shape; [.., 1] for classes). With a weight
- * [.., 1], each element counts as much as it says, and 0 not at all: the mean is over what counts. */
+ * of the target's shape, each element counts as much as it says, and 0 not at all: the mean is over what
+ * counts. A weight [.., 1] is that of all elements of a row. */
 EG_API eg_node eg_loss_node(eg_graph *graph, eg_loss loss, eg_node y, eg_node target,
                             eg_node weight);
 
@@ -73,7 +76,8 @@ EG_API const eg_program *eg_trainer_program(const eg_trainer *trainer);
 typedef struct eg_train_batch {
     float *x, *target;
     int32_t *tokens; /* transformers have these instead of x, and the batch first: [batch, time] */
-    float *weight;   /* as target; 1 at first: set 0 for what is not there (a partial batch) */
+    float *weight;   /* one per float of target; 1 at first: set 0 for what is not there (a missing
+                        target, a partial batch); its target must be a number all the same */
     float *spans;    /* NULL = none */
     float *lengths;  /* [batch]; NULL = none */
     uint64_t target_size; /* floats per sample and step */
@@ -104,10 +108,11 @@ EG_API eg_status eg_trainer_update(eg_trainer *trainer, double learning_rate, eg
 /* Both. */
 EG_API eg_status eg_trainer_step(eg_trainer *trainer, double learning_rate, eg_train_result *out,
                                  eg_error *error);
-/* The loss of a batch without dropout, and its outputs ([time, batch, outputs] or [batch, outputs]). */
+/* The loss of a batch without dropout, and its outputs ([time, batch, outputs] or [batch, outputs]), in
+ * the units that the model computes in, without its link. */
 EG_API eg_status eg_trainer_evaluate(eg_trainer *trainer, double *loss, const float **outputs,
                                      eg_error *error);
-/* The parameters as they are now, into the model. */
+/* The parameters as they are now, into the model, and the link of the loss. */
 EG_API eg_status eg_trainer_store(const eg_trainer *trainer, eg_model *model, eg_error *error);
 
 #ifdef __cplusplus

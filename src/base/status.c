@@ -42,15 +42,45 @@ const char *eg_provenance_name(eg_provenance provenance) {
     return "unknown";
 }
 
+/* Whether a terminal or a log would obey a byte: control characters of ASCII, and those that UTF-8 writes as c2 80
+ * to c2 9f. */
+static bool is_control(const unsigned char *text, size_t at) {
+    const unsigned char byte = text[at];
+    const bool first = byte == 0xc2 && text[at + 1] >= 0x80 && text[at + 1] < 0xa0;
+    const bool second = at && text[at - 1] == 0xc2 && byte >= 0x80 && byte < 0xa0;
+    return byte < ' ' || byte == 0x7f || first || second;
+}
+
+/* What names, files and users bring along is shown, \x1b, not obeyed. False: there was no room for all. */
+static bool copy_shown(char *out, size_t room, const char *from) {
+    static const char digits[] = "0123456789abcdef";
+    const unsigned char *text = (const unsigned char *)from;
+    size_t used = 0;
+    for (size_t at = 0; text[at]; at++) {
+        const char shown[] = {'\\', 'x', digits[text[at] >> 4], digits[text[at] & 15]};
+        const bool control = is_control(text, at);
+        const size_t size = control ? sizeof shown : 1;
+        out[used] = 0;
+        if (used + size >= room) return false;
+        memcpy(out + used, control ? shown : from + at, size);
+        used += size;
+    }
+    out[used] = 0;
+    return true;
+}
+
 eg_status eg__fail(eg_error *error, eg_status status, const char *format, ...) {
     if (!error) return status;
-    error->status = status;
+    char text[sizeof error->message];
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(error->message, sizeof error->message, format, arguments);
+    int length = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (length < 0) error->message[0] = 0;
-    if (length >= (int)sizeof error->message)
+    if (length < 0) text[0] = 0;
+    error->status = status;
+    const bool whole = copy_shown(error->message, sizeof error->message, text);
+    /* what was cut is nearly as long as the message: one character takes four bytes at most */
+    if (length >= (int)sizeof text || !whole)
         memcpy(error->message + sizeof error->message - 4, "...", 4);
     return status;
 }

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Spinning catches the next launch of a busy program within some 50 ns; a wake-up through the
  * system costs 20-40 us. Half a millisecond of spinning pays for that many times over and stays
@@ -31,6 +32,7 @@ struct eg__threads {
     size_t blocks;
     _Alignas(64) atomic_flag busy; /* somebody is inside eg__threads_run */
     unsigned count;
+    pid_t process; /* that has the workers; a child of it has not */
     atomic_bool stopping;
     eg__thread_start start;
     void *user;
@@ -132,7 +134,7 @@ void eg__threads_run(eg__threads *pool, size_t blocks, eg__block_function functi
 }
 
 void eg__threads_stop(eg__threads *pool) {
-    if (!pool) return;
+    if (!pool || pool->process != getpid()) return;
     atomic_store(&pool->stopping, true);
     launch(pool);
     for (unsigned t = 1; t < pool->count; t++) {
@@ -153,6 +155,7 @@ eg_status eg__threads_start(void *memory, unsigned count, eg__thread_start start
     memset(memory, 0, eg__threads_size(count));
     eg__threads *pool = memory;
     pool->count = count;
+    pool->process = getpid();
     pool->start = start;
     pool->user = user;
     atomic_flag_clear(&pool->busy);

@@ -221,6 +221,29 @@ static bool row_matches(const eg_chip_row *row, const char *key) {
             family == row->cpufamily);
 }
 
+typedef struct name_list {
+    char names[64][sizeof(((eg_chip_row *)0)->name)];
+} name_list;
+
+static const char *name_at(void *user, size_t index) {
+    const name_list *list = user;
+    return index < 64 && list->names[index][0] ? list->names[index] : NULL;
+}
+
+static eg_status unknown_chip(const char *key, eg_error *error) {
+    eg_chip_row row;
+    name_list list = {0};
+    char meant[EG_DID_YOU_MEAN_SIZE], all[256] = "";
+    for (size_t i = 0, used = 0; i < 64 && eg_chip_table_get(i, &row, NULL) == EG_OK; i++) {
+        memcpy(list.names[i], row.name, sizeof row.name);
+        if (used < sizeof all)
+            used += (size_t)snprintf(all + used, sizeof all - used, "%s%s",
+                                     i ? ", " : "; chips: ", row.name);
+    }
+    return eg__fail(error, EG_ERR_NOT_FOUND, "no chip is called '%.60s'%s", key,
+                    eg_did_you_mean(meant, key, name_at, &list)[0] ? meant : all);
+}
+
 eg_status eg_chip_table_find(const char *key, eg_chip_row *out, eg_error *error) {
     if (!key || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no key or no place for a chip");
     eg_chip_row row;
@@ -230,7 +253,7 @@ eg_status eg_chip_table_find(const char *key, eg_chip_row *out, eg_error *error)
         if (status) return status;
         if (row_matches(&row, key)) return *out = row, EG_OK;
     }
-    return eg__fail(error, EG_ERR_NOT_FOUND, "no chip is called '%s'", key);
+    return unknown_chip(key, error);
 }
 
 bool eg__chip_table_find_only(uint32_t midr_part, uint32_t cpufamily, eg_chip_row *out) {

@@ -83,7 +83,7 @@ static void read_features(reading *r, const char *value, bool x86) {
         snprintf(r->chip->arch, sizeof r->chip->arch, x86 ? "x86_64" : "aarch64");
 }
 
-void eg__cpuinfo_read(FILE *file, const eg__log *log, eg_chip *chip, eg__cpuinfo *counts) {
+void eg__cpuinfo_read(eg__text *file, const eg__log *log, eg_chip *chip, eg__cpuinfo *counts) {
     reading r = {.log = log, .chip = chip, .counts = counts, .package = EG__CORES_LIMIT};
     char line[8192]; /* the flags of a new x86 take 2 KB */
     memset(counts, 0, sizeof *counts);

@@ -5,10 +5,10 @@
 
 static bool dump_read(const char *root, eg__sysctl_facts *facts) {
     if (!eg__root_has(root, "sysctl.txt")) return false;
-    FILE *file = eg__root_open(root, "sysctl.txt");
-    if (!file) return false;
-    eg__sysctl_dump_read(file, facts);
-    fclose(file);
+    eg__text file;
+    if (!eg__root_open(root, "sysctl.txt", &file)) return false;
+    eg__sysctl_dump_read(&file, facts);
+    eg__root_close(&file);
     return true;
 }
 

@@ -15,9 +15,19 @@ enum { EG__CORES_LIMIT = 65536, EG__PAGE_LIMIT = 1 << 30, EG__LINE_LIMIT = 4096 
 
 /* ---- text.c */
 
+/* A text that is read once, without memory of its own: fopen takes some, and where there is none a file would seem
+ * to be missing, and a fact not told. */
+typedef struct eg__text {
+    int descriptor;             /* -1 = `bytes` are all there is */
+    const unsigned char *bytes; /* in the buffer, or the caller's */
+    size_t at, length;
+    unsigned char buffer[2048];
+} eg__text;
+eg__text eg__text_of_bytes(const void *bytes, size_t length);
+int eg__text_byte(eg__text *text); /* -1 at the end */
 /* The next line without its end; control characters become blanks, what does not fit is dropped.
- * False at the end of the file. */
-bool eg__line_read(FILE *file, char *line, size_t size);
+ * False at the end of the text. */
+bool eg__line_read(eg__text *text, char *line, size_t size);
 /* Cuts `line` at its first colon; both parts without blanks around them. False without a colon. */
 bool eg__line_split(char *line, char **key, char **value);
 /* Copies printable ASCII with single blanks between words, so that it can be shown anywhere. */
@@ -34,7 +44,9 @@ uint64_t eg__plausible_number(const eg__log *log, const char *what, uint64_t num
                               uint64_t high);
 
 /* ---- root.c: files below a root; a missing file is an empty one */
-FILE *eg__root_open(const char *root, const char *path); /* NULL when there is none */
+bool eg__root_open(const char *root, const char *path,
+                   eg__text *out); /* false when there is none */
+void eg__root_close(eg__text *text);
 bool eg__root_has(const char *root, const char *path);
 size_t eg__root_read(const char *root, const char *path, char *out, size_t size); /* raw bytes */
 bool eg__root_text(const char *root, const char *path, char *out, size_t size);   /* cleaned */
@@ -63,18 +75,19 @@ uint32_t eg__midr_bigger(uint32_t a, uint32_t b);       /* the faster of a machi
 typedef struct eg__cpuinfo {
     unsigned processors, cores, packages; /* 0 = not told */
 } eg__cpuinfo;
-void eg__cpuinfo_read(FILE *file, const eg__log *log, eg_chip *chip, eg__cpuinfo *counts);
+void eg__cpuinfo_read(eg__text *file, const eg__log *log, eg_chip *chip, eg__cpuinfo *counts);
 
 /* ---- meminfo.c: bytes, the container's limits included; 0 = not told */
 void eg__meminfo_read(const char *root, const eg__log *log, uint64_t *total, uint64_t *available);
 
-/* ---- topology_hwloc.c, topology_nohwloc.c: kinds, caches, packages, nodes, page size. False when
- * hwloc cannot tell; topology_files.c then tells less. */
-bool eg__topology_read(const char *root, const eg__log *log, eg_chip *chip);
+/* ---- topology_hwloc.c, topology_nohwloc.c: kinds, caches, packages, nodes, page size. Not
+ * *told when hwloc cannot tell; topology_files.c then tells less. */
+eg_status eg__topology_read(const char *root, const eg__log *log, eg_chip *chip, bool *told,
+                            eg_error *error);
 void eg__topology_from_files(const char *root, const eg__log *log, const eg__cpuinfo *counts,
                              eg_chip *chip);
 /* What is wrong with hwloc's XML in `file`; NULL when hwloc may load it. (xml_hwloc.c) */
-const char *eg__hwloc_xml_fault(FILE *file);
+const char *eg__hwloc_xml_fault(eg__text *file);
 
 /* ---- cores_linux.c, cores_macos.c: the cores this thread may run on; false = not told */
 bool eg__cores_usable(unsigned *cores, unsigned *threads);
@@ -103,7 +116,7 @@ extern const eg__sysctl_key eg__sysctl_keys[EG__SYSCTL_KEYS];
 typedef struct eg__sysctl_facts {
     char values[EG__SYSCTL_KEYS][EG__SYSCTL_SIZE]; /* "" = not told */
 } eg__sysctl_facts;
-void eg__sysctl_dump_read(FILE *file, eg__sysctl_facts *out);
+void eg__sysctl_dump_read(eg__text *file, eg__sysctl_facts *out);
 void eg__sysctl_decode(const eg__sysctl_facts *facts, const eg__log *log, eg_chip *chip);
 uint64_t eg__sysctl_memory_available(const eg__sysctl_facts *facts);
 
@@ -121,5 +134,7 @@ bool eg__chip_table_find_only(uint32_t midr_part, uint32_t cpufamily, eg_chip_ro
 
 /* ---- fingerprint.c: fills chip->fingerprint from the rest */
 void eg__chip_fingerprint(eg_chip *chip);
+/* The same whatever part of its cores may be used, as long as the fastest kind is among them. */
+void eg__chip_hardware(const eg_chip *chip, char out[17]);
 
 #endif

@@ -13,6 +13,11 @@ const char *eg_cpu_feature_name(unsigned feature) {
     return NULL;
 }
 
+eg_provenance eg_cpu_feature_provenance(unsigned feature) {
+    if (!eg_cpu_feature_name(feature)) return EG_UNAVAILABLE;
+    return feature == EG_CPU_APPLE_AMX ? EG_TABLE : EG_COUNTED;
+}
+
 /* What a system that does not save a kind of register makes useless, whatever the processor says. */
 static unsigned with_dependencies(unsigned features) {
     const unsigned need_avx = EG_CPU_AVX2 | EG_CPU_FMA | EG_CPU_F16C | EG_CPU_AVX_VNNI;

@@ -20,7 +20,7 @@ static void hash_number(hash *h, uint64_t number) {
     hash_bytes(h, bytes, sizeof bytes);
 }
 
-void eg__chip_fingerprint(eg_chip *chip) {
+static hash hash_processor(const eg_chip *chip) {
     hash h = {EG__HASH_SEED};
     hash_text(&h, chip->vendor);
     hash_text(&h, chip->name);
@@ -28,6 +28,11 @@ void eg__chip_fingerprint(eg_chip *chip) {
     hash_number(&h, chip->cpu_family);
     hash_number(&h, chip->cpu_model);
     hash_number(&h, chip->cpu_stepping);
+    return h;
+}
+
+void eg__chip_fingerprint(eg_chip *chip) {
+    hash h = hash_processor(chip);
     hash_number(&h, chip->kind_count);
     for (unsigned i = 0; i < chip->kind_count; i++) {
         const eg_core_kind *kind = &chip->kinds[i];
@@ -46,4 +51,17 @@ void eg__chip_fingerprint(eg_chip *chip) {
     /* another kernel keeps a few MB more for itself: that is no other machine */
     hash_number(&h, (chip->memory_bytes + (UINT64_C(1) << 30) - 1) >> 30);
     snprintf(chip->fingerprint, sizeof chip->fingerprint, "%016llx", (unsigned long long)h.value);
+}
+
+void eg__chip_hardware(const eg_chip *chip, char out[17]) {
+    const eg_core_kind *kind = &chip->kinds[0];
+    hash h = hash_processor(chip);
+    if (chip->kind_count) {
+        hash_text(&h, kind->name);
+        hash_number(&h, kind->l1i_bytes);
+        hash_number(&h, kind->l1d_bytes);
+        hash_number(&h, kind->l2_bytes);
+    }
+    hash_number(&h, chip->l3_bytes);
+    snprintf(out, 17, "%016llx", (unsigned long long)h.value);
 }

@@ -68,16 +68,19 @@ eg_status eg__linux_detect(const char *root, bool asked, const eg__log *log, eg_
         return eg__fail(error, EG_ERR_NOT_FOUND, "no machine is recorded in '%s'", root);
     eg__cpuinfo counts = {0};
     if (!asked) {
-        FILE *file = eg__root_open(root, "proc/cpuinfo");
-        if (file) eg__cpuinfo_read(file, log, chip, &counts);
+        eg__text file;
+        if (eg__root_open(root, "proc/cpuinfo", &file)) eg__cpuinfo_read(&file, log, chip, &counts);
         else eg__log_write(log, EG_LOG_WARNING, "chip: no cpuinfo, processor not told");
-        if (file) fclose(file);
+        eg__root_close(&file);
     }
     system_read(root, chip);
     device_tree_read(root, chip);
     table_match(chip);
     eg__meminfo_read(root, log, &chip->memory_bytes, &chip->memory_available);
-    if (!eg__topology_read(root, log, chip)) eg__topology_from_files(root, log, &counts, chip);
+    bool told;
+    eg_status status = eg__topology_read(root, log, chip, &told, error);
+    if (status) return status;
+    if (!told) eg__topology_from_files(root, log, &counts, chip);
     clock_read(root, log, chip);
     if (!root) chip->page_size = (unsigned)sysconf(_SC_PAGESIZE);
     return EG_OK;

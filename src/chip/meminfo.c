@@ -22,15 +22,16 @@ static uint64_t kilobytes(const eg__log *log, const char *what, char *value) {
 
 static void read_meminfo(const char *root, const eg__log *log, uint64_t *total,
                          uint64_t *available) {
-    FILE *file = eg__root_open(root, "proc/meminfo");
+    eg__text file;
+    const bool there = eg__root_open(root, "proc/meminfo", &file);
     char line[256], *key, *value;
-    while (file && eg__line_read(file, line, sizeof line)) {
+    while (there && eg__line_read(&file, line, sizeof line)) {
         if (!eg__line_split(line, &key, &value)) continue;
         if (strcmp(key, "MemTotal") == 0) *total = kilobytes(log, "memory size", value);
         if (strcmp(key, "MemAvailable") == 0)
             *available = kilobytes(log, "available memory", value);
     }
-    if (file) fclose(file);
+    eg__root_close(&file);
     if (!*total) eg__log_write(log, EG_LOG_WARNING, "chip: memory size is not told");
     if (*total && *available > *total) {
         eg__log_write(log, EG_LOG_WARNING,
@@ -42,10 +43,11 @@ static void read_meminfo(const char *root, const eg__log *log, uint64_t *total,
 /* The group of this process: "0::/path" in version 2, "4:memory:/path" in version 1. A recorded
  * machine without that file, and a container that sees itself as the top, have the top group. */
 static void group_find(const char *root, bool first, char *path, size_t size) {
-    FILE *file = eg__root_open(root, "proc/self/cgroup");
+    eg__text file;
+    const bool there = eg__root_open(root, "proc/self/cgroup", &file);
     char line[1024];
     path[0] = 0;
-    while (file && eg__line_read(file, line, sizeof line)) {
+    while (there && eg__line_read(&file, line, sizeof line)) {
         char *controllers = strchr(line, ':'), *group = controllers;
         if (group) group = strchr(controllers + 1, ':');
         if (!group) continue;
@@ -55,7 +57,7 @@ static void group_find(const char *root, bool first, char *path, size_t size) {
                          strncmp(controllers, "memory,", 7) == 0;
         if (first ? is_memory : !controllers[0]) snprintf(path, size, "%s", group);
     }
-    if (file) fclose(file);
+    eg__root_close(&file);
     if (strstr(path, "..") || strcmp(path, "/") == 0) path[0] = 0;
 }
 
@@ -69,13 +71,14 @@ static bool group_number(const char *root, const char *folder, const char *name,
 static uint64_t group_reclaimable(const char *root, const char *folder, const char *key) {
     char path[1024], line[256];
     snprintf(path, sizeof path, "%s/memory.stat", folder);
-    FILE *file = eg__root_open(root, path);
+    eg__text file;
+    const bool there = eg__root_open(root, path, &file);
     uint64_t bytes = 0;
     size_t length = strlen(key);
-    while (file && eg__line_read(file, line, sizeof line))
+    while (there && eg__line_read(&file, line, sizeof line))
         if (strncmp(line, key, length) == 0 && line[length] == ' ')
             if (!eg__text_number(line + length + 1, &bytes)) bytes = 0;
-    if (file) fclose(file);
+    eg__root_close(&file);
     return bytes;
 }
 

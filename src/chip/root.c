@@ -1,13 +1,22 @@
 /* Small files below a root folder, or of this machine: the only door to the system's texts. */
 #include "chip/detect.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
-FILE *eg__root_open(const char *root, const char *path) {
+bool eg__root_open(const char *root, const char *path, eg__text *out) {
     char full[1024];
+    *out = eg__text_of_bytes(NULL, 0);
     int length = snprintf(full, sizeof full, "%s/%s", root ? root : "", path);
-    if (length < 0 || (size_t)length >= sizeof full) return NULL;
-    return fopen(full, "rb");
+    if (length < 0 || (size_t)length >= sizeof full) return false;
+    out->descriptor = open(full, O_RDONLY | O_CLOEXEC);
+    return out->descriptor >= 0;
+}
+
+void eg__root_close(eg__text *text) {
+    if (text->descriptor >= 0) close(text->descriptor);
+    *text = eg__text_of_bytes(NULL, 0);
 }
 
 bool eg__root_has(const char *root, const char *path) {
@@ -16,10 +25,12 @@ bool eg__root_has(const char *root, const char *path) {
 }
 
 size_t eg__root_read(const char *root, const char *path, char *out, size_t size) {
-    FILE *file = eg__root_open(root, path);
-    if (!file) return 0;
-    size_t length = fread(out, 1, size, file);
-    fclose(file);
+    eg__text file;
+    size_t length = 0;
+    int byte;
+    if (!eg__root_open(root, path, &file)) return 0;
+    while (length < size && (byte = eg__text_byte(&file)) >= 0) out[length++] = (char)byte;
+    eg__root_close(&file);
     return length;
 }
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-void eg__sysctl_dump_read(FILE *file, eg__sysctl_facts *out) {
+void eg__sysctl_dump_read(eg__text *file, eg__sysctl_facts *out) {
     char line[1024], *key, *value;
     memset(out, 0, sizeof *out);
     while (eg__line_read(file, line, sizeof line)) {

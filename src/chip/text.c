@@ -1,13 +1,32 @@
 /* Lines, words and numbers out of whatever a system or a recorded file says. */
 #include "chip/detect.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
-bool eg__line_read(FILE *file, char *line, size_t size) {
+eg__text eg__text_of_bytes(const void *bytes, size_t length) {
+    return (eg__text){.descriptor = -1, .bytes = bytes, .length = length};
+}
+
+int eg__text_byte(eg__text *text) {
+    if (text->at == text->length && text->descriptor >= 0) {
+        ssize_t got;
+        do {
+            got = read(text->descriptor, text->buffer, sizeof text->buffer);
+        } while (got < 0 && errno == EINTR);
+        text->bytes = text->buffer;
+        text->at = 0;
+        text->length = got > 0 ? (size_t)got : 0;
+    }
+    return text->at < text->length ? text->bytes[text->at++] : -1;
+}
+
+bool eg__line_read(eg__text *text, char *line, size_t size) {
     size_t length = 0;
-    int c = getc(file);
-    if (c == EOF) return false;
-    for (; c != EOF && c != '\n'; c = getc(file))
+    int c = eg__text_byte(text);
+    if (c < 0) return false;
+    for (; c >= 0 && c != '\n'; c = eg__text_byte(text))
         if (length + 1 < size) line[length++] = c >= ' ' && c != 127 ? (char)c : ' ';
     line[length] = 0;
     return true;

@@ -1,15 +1,16 @@
 /* Cores, caches, packages and memory nodes through hwloc: of this machine, or of an exported XML. */
 #include "chip/detect.h"
 
+#include <errno.h>
 #include <hwloc.h>
 #include <stdlib.h>
 #include <string.h>
 
 static bool xml_allowed(const char *root, const eg__log *log) {
-    FILE *file = eg__root_open(root, "hwloc.xml");
-    if (!file) return false;
-    const char *fault = eg__hwloc_xml_fault(file);
-    fclose(file);
+    eg__text file;
+    if (!eg__root_open(root, "hwloc.xml", &file)) return false;
+    const char *fault = eg__hwloc_xml_fault(&file);
+    eg__root_close(&file);
     if (fault)
         eg__log_write(log, EG_LOG_WARNING, "chip: '%s/hwloc.xml' is ignored: it has %s", root,
                       fault);
@@ -35,12 +36,16 @@ static bool topology_load(const char *root, const eg__log *log, hwloc_topology_t
 
 /* The processors that control groups allow and, on this machine, the affinity of this thread, which
  * the workers it starts inherit. The union over the process would count bystanders' processors. */
-static hwloc_bitmap_t usable_find(hwloc_topology_t topology, bool live) {
+static hwloc_bitmap_t usable_find(hwloc_topology_t topology, bool live, bool *no_memory) {
     hwloc_bitmap_t usable = hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(topology));
     hwloc_bitmap_t bound = hwloc_bitmap_alloc();
-    if (live && usable && bound && hwloc_get_cpubind(topology, bound, HWLOC_CPUBIND_THREAD) == 0 &&
-        hwloc_bitmap_intersects(usable, bound))
-        hwloc_bitmap_and(usable, usable, bound);
+    *no_memory = !usable || !bound;
+    errno = 0;
+    const bool known =
+        live && !*no_memory && hwloc_get_cpubind(topology, bound, HWLOC_CPUBIND_THREAD) == 0;
+    if (errno == ENOMEM || (known && hwloc_bitmap_intersects(usable, bound) &&
+                            hwloc_bitmap_and(usable, usable, bound) != 0))
+        *no_memory = true;
     hwloc_bitmap_free(bound);
     return usable;
 }
@@ -111,16 +116,18 @@ static int by_speed(const void *a, const void *b) {
 
 /* One of hwloc's kinds, cut to what is usable; false when nothing is left or there is no room. */
 static bool kind_add(hwloc_topology_t topology, unsigned index, hwloc_const_bitmap_t usable,
-                     const eg__log *log, eg_chip *chip, bool *ranked) {
+                     const eg__log *log, eg_chip *chip, bool *ranked, bool *no_memory) {
     struct hwloc_info_s *infos = NULL;
     unsigned count = 0;
     int efficiency = -1;
     bool added = false;
     hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    errno = 0;
     if (set && hwloc_cpukinds_get_info(topology, index, set, &efficiency, &count, &infos, 0) == 0) {
-        hwloc_bitmap_and(set, set, usable);
+        if (hwloc_bitmap_and(set, set, usable) != 0) *no_memory = true;
         added = !hwloc_bitmap_iszero(set) && chip->kind_count < EG_CORE_KINDS_MAX;
     }
+    if (!set || errno == ENOMEM) *no_memory = true;
     if (added) {
         eg_core_kind *kind = &chip->kinds[chip->kind_count++];
         kind_describe(topology, set, log, chip, kind);
@@ -134,12 +141,12 @@ static bool kind_add(hwloc_topology_t topology, unsigned index, hwloc_const_bitm
 }
 
 static void kinds_read(hwloc_topology_t topology, hwloc_const_bitmap_t usable, const eg__log *log,
-                       eg_chip *chip) {
+                       eg_chip *chip, bool *no_memory) {
     int count = hwloc_cpukinds_get_nr(topology, 0);
     unsigned threads = 0, all = (unsigned)hwloc_bitmap_weight(usable);
     bool ranked = true;
     for (int i = count - 1; i >= 0; i--) /* hwloc puts the fastest last */
-        if (kind_add(topology, (unsigned)i, usable, log, chip, &ranked))
+        if (kind_add(topology, (unsigned)i, usable, log, chip, &ranked, no_memory))
             threads += chip->kinds[chip->kind_count - 1].threads;
     if (threads == all) {
         if (!ranked) qsort(chip->kinds, chip->kind_count, sizeof *chip->kinds, by_speed);
@@ -177,17 +184,20 @@ static void source_name(hwloc_topology_t topology, eg_chip *chip) {
              clean);
 }
 
-bool eg__topology_read(const char *root, const eg__log *log, eg_chip *chip) {
+eg_status eg__topology_read(const char *root, const eg__log *log, eg_chip *chip, bool *told,
+                            eg_error *error) {
     hwloc_topology_t topology;
-    if (!topology_load(root, log, &topology)) return false;
-    hwloc_bitmap_t usable = usable_find(topology, !root);
-    bool told = usable && hwloc_bitmap_weight(usable) > 0;
-    if (told) {
-        kinds_read(topology, usable, log, chip);
+    bool no_memory;
+    *told = false;
+    if (!topology_load(root, log, &topology)) return EG_OK;
+    hwloc_bitmap_t usable = usable_find(topology, !root, &no_memory);
+    *told = !no_memory && hwloc_bitmap_weight(usable) > 0;
+    if (*told) {
+        kinds_read(topology, usable, log, chip, &no_memory);
         machine_read(topology, log, chip);
         source_name(topology, chip);
     }
     hwloc_bitmap_free(usable);
     hwloc_topology_destroy(topology);
-    return told;
+    return no_memory ? eg__fail(error, EG_ERR_MEMORY, "no memory for hwloc's sets") : EG_OK;
 }

@@ -7,7 +7,7 @@
 enum { TAG_SIZE = 16384, DEPTH_MAX = 64, NAME_SIZE = 32 };
 
 typedef struct checker {
-    FILE *file;
+    eg__text *file;
     char tag[TAG_SIZE];
     char open[DEPTH_MAX][NAME_SIZE];
     unsigned depth;
@@ -128,19 +128,19 @@ static const char *tag_read(checker *c) {
     static const char *const matrices[] = {"indexes", "u64values", NULL};
     bool matrix = c->depth && is_one_of(c->open[c->depth - 1], matrices);
     int byte;
-    while ((byte = getc(c->file)) != EOF && byte != '<')
+    while ((byte = eg__text_byte(c->file)) >= 0 && byte != '<')
         if (byte != '\n' && byte != ' ' && (!matrix || byte < ' ' || byte > 126))
             return "text between tags";
-    if (byte == EOF) return c->depth || !c->done ? "no end" : "";
+    if (byte < 0) return c->depth || !c->done ? "no end" : "";
     if (c->done) return "something after the end";
     size_t length = 0;
-    while ((byte = getc(c->file)) != EOF && byte != '>') {
+    while ((byte = eg__text_byte(c->file)) >= 0 && byte != '>') {
         if (byte < ' ' || byte > 126 || byte == '<') return "a strange character";
         if (length + 1 >= sizeof c->tag) return "an endless tag";
         c->tag[length++] = (char)byte;
     }
     c->tag[length] = 0;
-    return byte == EOF ? "no end" : NULL;
+    return byte < 0 ? "no end" : NULL;
 }
 
 static const char *close_check(checker *c, const char *name) {
@@ -172,7 +172,7 @@ static const char *tag_check(checker *c) {
     return closed ? close_check(c, name) : NULL;
 }
 
-const char *eg__hwloc_xml_fault(FILE *file) {
+const char *eg__hwloc_xml_fault(eg__text *file) {
     checker c = {.file = file};
     for (;;) {
         const char *fault = tag_read(&c);

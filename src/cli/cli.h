@@ -21,6 +21,8 @@ typedef struct command {
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 } command;
 extern const command cli_commands[]; /* ends with a row of NULLs */
+/* Says so, and which one may have been meant. Returns the exit code. */
+int command_unknown(const char *name);
 
 int cmd_bench(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
@@ -35,6 +37,7 @@ int cmd_run(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_tokenize(int argc, char **argv);
 int cmd_version(int argc, char **argv);
+int cmd_completions(int argc, char **argv);
 int cmd_wiring(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_demo(int argc, char **argv);
@@ -71,6 +74,15 @@ typedef struct usage {
     const char *examples; /* lines, or NULL */
 } usage;
 
+/* Whether there is such an option; and whether -o means this one, which is --output. */
+bool option_there(const usage *use, const char *name);
+bool option_is_output(const usage *use, const option *o);
+/* What --help of a command does; NULL = it prints what it has. */
+typedef void usage_explainer(const usage *use);
+void options_explain(usage_explainer *with);
+
+/* The command that runs, so that a usage mistake can point to its help. */
+void options_command(const char *name);
 /* Reads options out of argv; what remains is moved to its front and counted in *rest. Returns -1 to
  * go on, or the exit code after --help or a mistake, which was printed. */
 int options_read(const usage *use, int argc, char **argv, int *rest);
@@ -80,27 +92,65 @@ typedef struct json_t json;
 int options_config(const usage *use, const char *path, json **document);
 /* Prints "elegans: ..." and, for a usage mistake, where to find help. Returns `code`. */
 int fail(int code, const char *format, ...) EG_PRINTF(2, 3);
+/* Prints "elegans: warning: ..." on stderr. */
+void warn(const char *format, ...) EG_PRINTF(1, 2);
 /* 4096, 64K, 256M, 2G, with binary units; false when it is none of these. */
 bool parse_bytes(const char *text, uint64_t *out);
+/* The instruction sets of this build, as eg_isa_list has them. */
+enum { ISA_NAMES = 16 };
+typedef struct isa_names {
+    const char *name[ISA_NAMES]; /* static */
+    unsigned lanes[ISA_NAMES];
+    bool usable[ISA_NAMES];
+    size_t count;
+    char text[120]; /* "avx512, avx2, ref" */
+} isa_names;
+int isa_list(isa_names *out); /* -1, or an exit code */
 /* The options that all commands with a context share. */
 typedef struct context_flags {
     const char *isa, *root;
     uint64_t threads;
-    bool no_map; /* weights are read, not mapped */
+    bool no_map;            /* weights are read, not mapped */
+    uint64_t memory_budget; /* bytes; 0 = the default */
 } context_flags;
 #define CONTEXT_OPTIONS(flags)                                                                     \
     {"--threads", OPTION_COUNT, &(flags).threads, "N", "threads to use (default: fastest cores)"}, \
     {                                                                                              \
-        "--isa", OPTION_TEXT, &(flags).isa, "NAME", "kernels to use: ref, avx2, avx512, neon"      \
+        "--isa", OPTION_TEXT, &(flags).isa, "NAME",                                                \
+            "instruction set, with what it implies; ref = C"                                       \
     }
 /* Returns -1 to go on, or the exit code after a message. Warnings of the library go to stderr. */
 int context_open(const context_flags *flags, eg_context **out);
 
-/* ---- output_file.c: a file that takes its name when it is complete; a pipe or device is written straight;
- * without a path, stdout. All return -1 to go on, or the exit code after a message. */
+/* ---- take.c: memory that is freed with free(); where there is none, the program ends with a message and exit code 1,
+ * and output files that are not complete are taken back. */
+void *take_memory(size_t count, size_t size); /* zeroed */
+void *take_more(void *old, size_t size);
+char *take_text(const char *text);
+/* As it stands in a list with commas: in quotes where it needs them, quotes inside doubled. */
+char *list_item(const char *text);
+
+/* ---- table_options.c: how a file of text is to be read */
+typedef struct table_wish {
+    bool short_header, no_header;
+    const char *decimal, *dates, *encoding;
+} table_wish;
+#define TABLE_OPTIONS(t)                                                                          \
+    {"--short-header", OPTION_FLAG, &(t).short_header, NULL, "the first column has no name"},     \
+        {"--no-header", OPTION_FLAG, &(t).no_header, NULL, "the first line are values"},          \
+        {"--decimal", OPTION_TEXT, &(t).decimal, "CHAR", "',' for decimal commas"},               \
+        {"--dates", OPTION_TEXT, &(t).dates, "ORDER", "iso (default), mdy (2/4/2015), dmy"}, {    \
+        "--encoding", OPTION_TEXT, &(t).encoding, "NAME", "utf-8 (default), latin1, windows-1252" \
+    }
+/* Returns -1 to go on, or the exit code after a message. */
+int table_options(const table_wish *wish, eg_table_options *out);
+
+/* ---- output_file.c: a file that takes its name when it is complete, on the disk; a pipe or device is written
+ * straight; without a path, stdout. Nothing else opens files to write (tools/layers.awk). All return -1 to go on,
+ * or the exit code after a message. */
 typedef struct output_file {
     const char *path;
-    char *temporary, *real;
+    eg_file_output *beside; /* NULL = a pipe, a device or stdout */
     FILE *file;
 } output_file;
 int output_begin(output_file *o, const char *path);
@@ -108,25 +158,44 @@ int output_end(output_file *o);
 void output_abort(output_file *o); /* instead of the end: what was there before stays */
 /* Whether a file could be written there, before there is anything to write. */
 int output_check(const char *path, bool regular);
+/* Whether a model may have this name: what is written is a safetensors file, and its name says so. */
+int output_model(const char *path);
+/* A file to append lines to, which begins with those of the old one that `keep` (NULL = none) wants. */
+int output_log(const char *path, bool (*keep)(void *user, const char *line), void *user,
+               FILE **out);
 bool output_device(const char *path); /* there is something that is neither file nor folder */
 
 /* ---- text */
-/* Colours only on a terminal, and never when NO_COLOR is set. */
+/* Of stdout alone: only on a terminal, and never when NO_COLOR is set. */
 const char *style_bold(void);
 const char *style_dim(void);
 const char *style_end(void);
+enum { TEXT_WIDTH = 80 };           /* columns of a line */
+int text_columns(const char *text); /* that a text in UTF-8 takes */
 void print_title(const char *left, const char *right);
 void print_section(const char *name, const char *note);
-/* "  name   value                      note": the note is dim and right-aligned at column 80. */
+/* "  name   value                      note": the note is dim and right-aligned at column 80; long values are folded,
+ * long names have a line of their own. */
 void print_row(const char *name, const char *value, const char *note);
+/* A figure and its provenance, or why there is none. */
+void print_figure(const char *name, const eg_metric *metric);
+/* A text in so many columns: cut, or with blanks after it. */
+void print_padded(const char *text, int columns);
 /* Indented by two, in lines of at most 80 columns. */
 void print_wrapped(const char *text);
+/* Text in lines of at most 80 columns, of which the first begins at column `used` and the others at `indent`.
+ * A command rather than prose has an `end` ("" or, for a shell, " \\") after all lines but the last. */
+void print_folded(const char *text, size_t length, int used, int indent, const char *end);
 /* "64 KiB", "32 MiB", "23.5 GiB". */
 const char *format_bytes(char out[32], uint64_t bytes);
+/* "1 input", "3 inputs". */
+const char *format_count(char out[48], uint64_t count, const char *word);
 /* Three or four digits that matter: "118.2", "3.69", "1040". */
 const char *format_short(char out[32], double value);
 /* "12.3 us". */
 const char *format_seconds(char out[32], double seconds);
+/* A bar as high as 0..1, in eighths of a line. */
+const char *format_block(double height);
 /* "118.2 GFLOP/s", or "unavailable: why". */
 const char *format_metric(char out[96], const eg_metric *metric);
 
@@ -134,12 +203,24 @@ const char *format_metric(char out[96], const eg_metric *metric);
 void preset_print(const eg_preset *preset, const eg_chip *host, const eg_ceilings *ceilings);
 json *preset_json(const eg_preset *preset, const eg_chip *host, const eg_ceilings *ceilings);
 int preset_show(const char *chip, bool as_json); /* by name, or "all"; returns the exit code */
+/* --preset CHIP sets what was not said: the batch, the memory (never more than this machine has), and the backbone and
+ * dropout of a spec of a CfC. Any pointer but `store` may be NULL. Returns -1 to go on; also without a chip. */
+typedef struct preset_store { /* the texts */
+    char batch[24], memory[24], model[1024];
+} preset_store;
+int preset_apply(const char *chip, context_flags *flags, const char **batch, const char **memory,
+                 const char **model, preset_store *store);
+bool spec_has(const char *spec, const char *key); /* "cfc:8,in=3" has "in" */
+/* "32" or "auto", which is 0; NULL leaves *out as it is. -1, or the exit code after a message. */
+int read_batch(const char *text, uint64_t *out);
 
-/* ---- JSON, through jansson; a build without it refuses --json with a message */
+/* ---- JSON, through jansson; a build without it refuses --json with a message. What cannot be put into a document
+ * (for want of memory) is remembered: whatever writes it then fails, with a message, and writes nothing. */
 bool json_usable(void);
 json *json_new_object(void);
 json *json_new_list(void);
 void json_put(json *object, const char *key, json *value); /* takes the value over */
+/* null when there is none; bytes that are not UTF-8 are shown as \xNN. */
 void json_put_text(json *object, const char *key, const char *text);
 void json_put_number(json *object, const char *key, double value); /* null when not finite */
 void json_put_count(json *object, const char *key, uint64_t value);
@@ -151,8 +232,8 @@ void json_append_text(json *list, const char *text);
 void json_append_number(json *list, double value); /* null when not finite */
 /* Prints, frees, and returns the exit code. */
 int json_print(json *document);
-/* One line, at once in the file; frees. False when it could not be written. */
-bool json_write_line(json *document, FILE *file);
+/* One line, at once in the file; frees. Returns -1 to go on, or the exit code after a message. */
+int json_write_line(json *document, FILE *file);
 /* An object from a file, whose numbers, truths and lists of texts were made texts: "1.5", "true", "a,b".
  * NULL and a message otherwise. */
 json *json_read_texts(const char *path, char message[256]);
@@ -163,6 +244,7 @@ void json_free(json *document); /* NULL is fine */
 /* Whole documents, for those who read them; NULL and a message when it cannot be read. What is not there is
  * NULL, "", NaN or 0; `object` and `list` may be NULL. */
 json *json_read_file(const char *path, char message[256]);
+json *json_read_text(const char *text); /* NULL when it is no JSON */
 json *json_get(const json *object, const char *key);
 const char *json_text(const json *object, const char *key);
 double json_number(const json *object, const char *key);
@@ -172,7 +254,7 @@ json *json_item(const json *list, size_t index);
 double json_item_number(const json *list, size_t index);
 /* The members of an object in their order, until `each` returns false. */
 void json_each(json *object, bool (*each)(void *user, const char *key, json *value), void *user);
-/* As text in memory that the caller frees; NULL = no memory. */
+/* As text in memory that the caller frees; NULL after a failure, whose message was printed. */
 char *json_dump_text(const json *document);
 
 #endif

@@ -1,12 +1,13 @@
 /* elegans: one program, one file per command. */
-#include "cli.h"
+#include "cli/cli.h"
+#include "cli/terminal.h"
 
+#include <signal.h>
 #include <string.h>
 
 const command cli_commands[] = {
-    {"info", "what this machine is, what it can do, and which kernels would run on it", cmd_info},
-    {"bench", "measure memory bandwidth, matrix products, kernels, liquid cells, training",
-     cmd_bench},
+    {"info", "what this machine is and can do, and which kernels would run on it", cmd_info},
+    {"bench", "measure bandwidth, matrix products, kernels, liquid cells, training", cmd_bench},
     {"graph", "look at a graph: text, Graphviz, JSON", cmd_graph},
     {"wiring", "look at a neural circuit: text, statistics, picture, Graphviz, JSON", cmd_wiring},
     {"show", "look at a model: layers, parameters, cost and memory of a step", cmd_show},
@@ -18,8 +19,7 @@ const command cli_commands[] = {
     {"baseline", "keep a profile by name, and tell whether something became slower", cmd_baseline},
     {"history", "how long a model took, over time", cmd_history},
     {"diagnose", "what slows models down on this machine, and a checklist", cmd_diagnose},
-    {"entropy", "how much the bytes of a file say, place by place, and patches cut by that",
-     cmd_entropy},
+    {"entropy", "entropy along the bytes of a file, and patches cut by it", cmd_entropy},
     {"run", "run a model over sequences, or as a filter in a pipe", cmd_run},
     {"convert", "write a model, or the tensors of one, as a model file", cmd_convert},
     {"quantize", "write a model in small numbers: f16, bf16, int8, int4", cmd_quantize},
@@ -29,26 +29,44 @@ const command cli_commands[] = {
     {"perplexity", "how surprised a language model is by a text", cmd_perplexity},
     {"tokenize", "the tokens of a text, the text of tokens, a vocabulary", cmd_tokenize},
     {"demo", "train a network to balance a pole, and watch it", cmd_demo},
+    {"completions", "what bash, zsh and fish need to complete commands and options",
+     cmd_completions},
     {"help", "explain a command", cmd_help},
     {"version", "print the version", cmd_version},
     {NULL, NULL, NULL},
 };
 
+static const char *command_at(void *user, size_t index) {
+    (void)user;
+    return cli_commands[index].name;
+}
+
+int command_unknown(const char *name) {
+    char meant[EG_DID_YOU_MEAN_SIZE];
+    options_command(NULL); /* the list of commands helps, not the help of help */
+    return fail(EXIT_USAGE, "unknown command '%s'%s", name,
+                eg_did_you_mean(meant, name, command_at, NULL));
+}
+
 int main(int argc, char **argv) {
+    terminal_guard();
+    signal(SIGXFSZ,
+           SIG_IGN); /* a limit on files is told as a full disk is, and nothing is left behind */
     if (argc < 2) {
         cmd_help(1, argv);
         return EXIT_USAGE;
     }
     const char *name = argv[1];
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) name = "help";
-    if (strcmp(name, "--version") == 0) name = "version";
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) name = "version";
     for (const command *c = cli_commands; c->name; c++)
         if (strcmp(c->name, name) == 0) {
+            options_command(c->name);
             int code = c->run(argc - 1, argv + 1);
             /* a full disk or a closed pipe shows only now */
-            if (fflush(stdout) != 0 && code == EXIT_DONE)
+            if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_DONE)
                 return fail(EXIT_FAILED, "cannot write the output");
             return code;
         }
-    return fail(EXIT_USAGE, "unknown command '%s'", name);
+    return command_unknown(name);
 }

@@ -1,9 +1,13 @@
 /* Options of the commands: read from a table, explained from the same table. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
+
+static const char *running; /* the command */
+
+void options_command(const char *name) { running = name; }
 
 int fail(int code, const char *format, ...) {
     va_list arguments;
@@ -13,20 +17,80 @@ int fail(int code, const char *format, ...) {
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
     va_end(arguments);
-    if (code == EXIT_USAGE) fputs("try 'elegans help'\n", stderr);
+    if (code == EXIT_USAGE)
+        fprintf(stderr, "try 'elegans help%s%s'\n", running ? " " : "", running ? running : "");
     return code;
 }
 
+void warn(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fflush(stdout);
+    fputs("elegans: warning: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+/* Lines that are indented stay lines; the others are paragraphs, however the source breaks them. */
+static void print_about(const char *text) {
+    char paragraph[4096];
+    size_t length = 0;
+    while (*text) {
+        const size_t line = strcspn(text, "\n");
+        const bool joins = length && text[0] != ' ' && paragraph[0] != ' ';
+        if (length && !joins) {
+            print_folded(paragraph, length, 0, paragraph[0] == ' ' ? 4 : 0, NULL);
+            length = 0;
+        }
+        length += (size_t)snprintf(paragraph + length, sizeof paragraph - length, "%s%.*s",
+                                   joins ? " " : "", (int)line, text);
+        if (length >= sizeof paragraph) length = sizeof paragraph - 1;
+        text += line + (text[line] == '\n');
+    }
+    print_folded(paragraph, length, 0, paragraph[0] == ' ' ? 4 : 0, NULL);
+}
+
+static void print_examples(const char *text) {
+    while (*text) {
+        const size_t line = strcspn(text, "\n");
+        print_folded(text, line, 0, 6, " \\");
+        text += line + (text[line] == '\n');
+    }
+}
+
+bool option_there(const usage *use, const char *name) {
+    for (const option *o = use->options; o->name; o++)
+        if (strcmp(o->name, name) == 0) return true;
+    return false;
+}
+
+bool option_is_output(const usage *use, const option *o) {
+    return strcmp(o->name, "--output") == 0 && !option_there(use, "-o");
+}
+
 static void print_usage(const usage *use) {
-    printf("usage: elegans %s\n\n%s\n", use->line, use->about);
+    fputs("usage: elegans ", stdout);
+    print_folded(use->line, strlen(use->line), 15, 15, "");
+    putchar('\n');
+    print_about(use->about);
     if (use->options->name) printf("\n%soptions%s\n", style_bold(), style_end());
     for (const option *o = use->options; o->name; o++) {
         char head[40];
-        snprintf(head, sizeof head, "%s %s", o->name, o->argument ? o->argument : "");
-        printf("  %-20s %s\n", head, o->text);
+        snprintf(head, sizeof head, "%s%s %s", option_is_output(use, o) ? "-o, " : "", o->name,
+                 o->argument ? o->argument : "");
+        printf("  %-20s ", head);
+        print_folded(o->text, strlen(o->text), strlen(head) > 20 ? 3 + (int)strlen(head) : 23, 23,
+                     NULL);
     }
-    if (use->examples) printf("\n%sexamples%s\n%s", style_bold(), style_end(), use->examples);
+    if (!use->examples) return;
+    printf("\n%sexamples%s\n", style_bold(), style_end());
+    print_examples(use->examples);
 }
+
+static usage_explainer *explainer = print_usage;
+
+void options_explain(usage_explainer *with) { explainer = with ? with : print_usage; }
 
 static int set(const option *o, const char *value) {
     if (o->kind == OPTION_TEXT) *(const char **)o->value = value;
@@ -47,9 +111,16 @@ static int set(const option *o, const char *value) {
     return -1;
 }
 
-/* One option at argv[*at], as "--name value" or "--name=value". */
+static const char *option_at(void *user, size_t index) {
+    return ((const usage *)user)->options[index].name;
+}
+
+/* One option at argv[*at], as "--name value" or "--name=value"; where there is --output, -o
+ * means it. */
 static int read_option(const usage *use, int argc, char **argv, int *at) {
     const char *text = argv[*at], *equals = strchr(text, '=');
+    if (strcmp(text, "-o") == 0 && !option_there(use, "-o") && option_there(use, "--output"))
+        text = "--output";
     size_t length = equals ? (size_t)(equals - text) : strlen(text);
     for (const option *o = use->options; o->name; o++) {
         if (strlen(o->name) != length || memcmp(o->name, text, length) != 0) continue;
@@ -62,14 +133,17 @@ static int read_option(const usage *use, int argc, char **argv, int *at) {
         if (*at + 1 >= argc) return fail(EXIT_USAGE, "%s needs a value", o->name);
         return set(o, argv[++*at]);
     }
-    return fail(EXIT_USAGE, "unknown option '%s'", text);
+    char word[80], meant[EG_DID_YOU_MEAN_SIZE];
+    snprintf(word, sizeof word, "%.*s", (int)length, text);
+    return fail(EXIT_USAGE, "unknown option '%s'%s", text,
+                eg_did_you_mean(meant, word, option_at, (void *)(uintptr_t)use));
 }
 
 int options_read(const usage *use, int argc, char **argv, int *rest) {
     *rest = 0;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            print_usage(use);
+            explainer(use);
             return EXIT_DONE;
         }
         if (argv[i][0] != '-' || !argv[i][1]) {
@@ -89,6 +163,12 @@ static bool is_key(const char *key, const char *name) {
     return !*name && !*key;
 }
 
+/* The keys of a file are the options without their dashes. */
+static const char *key_at(void *user, size_t index) {
+    const char *name = option_at(user, index);
+    return name ? name + 2 : NULL;
+}
+
 static int set_key(void *user, const char *key, const char *text) {
     const usage *use = user;
     for (const option *o = use->options; o->name; o++) {
@@ -99,7 +179,8 @@ static int set_key(void *user, const char *key, const char *text) {
         *(bool *)o->value = text[0] == 't';
         return -1;
     }
-    return fail(EXIT_USAGE, "unknown key '%s'", key);
+    char meant[EG_DID_YOU_MEAN_SIZE];
+    return fail(EXIT_USAGE, "unknown key '%s'%s", key, eg_did_you_mean(meant, key, key_at, user));
 }
 
 int options_config(const usage *use, const char *path, json **document) {
@@ -143,9 +224,28 @@ int context_open(const context_flags *flags, eg_context **out) {
                                   .isa = flags->isa,
                                   .system_root = flags->root,
                                   .weights_read = flags->no_map,
+                                  .memory_budget = flags->memory_budget,
                                   .log = print_log,
                                   .log_level = EG_LOG_WARNING};
     eg_error error;
     if (eg_context_create(out, &options, &error)) return fail(EXIT_FAILED, "%s", error.message);
+    return -1;
+}
+
+int isa_list(isa_names *out) {
+    eg_context *context;
+    eg_error error;
+    eg_isa_info info;
+    *out = (isa_names){.count = 0};
+    if (eg_context_create(&context, &(eg_context_options){.threads = 1}, &error))
+        return fail(EXIT_FAILED, "%s", error.message);
+    while (out->count < ISA_NAMES && eg_isa_list(context, out->count, &info, NULL) == EG_OK) {
+        const size_t i = out->count++, used = strlen(out->text);
+        out->name[i] = info.name;
+        out->lanes[i] = info.lanes;
+        out->usable[i] = info.usable;
+        snprintf(out->text + used, sizeof out->text - used, "%s%s", i ? ", " : "", info.name);
+    }
+    eg_context_destroy(context);
     return -1;
 }

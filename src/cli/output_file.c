@@ -1,5 +1,5 @@
 /* Text files of the commands: written beside and renamed, or stdout. */
-#include "cli.h"
+#include "cli/cli.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,8 +20,7 @@ int output_check(const char *path, bool regular) {
     }
     const char *slash = strrchr(path, '/');
     const size_t length = slash ? (size_t)(slash - path) + 1 : 0;
-    char *folder = malloc(length + 2);
-    if (!folder) return fail(EXIT_FAILED, "no memory");
+    char *folder = take_memory(length + 2, 1);
     snprintf(folder, length + 2, "%.*s.", (int)length, path); /* "a/." of "a/b", "." of "b" */
     const bool fine = path[0] && access(folder, W_OK | X_OK) == 0;
     const int reason = path[0] ? errno : ENOENT;
@@ -29,25 +28,11 @@ int output_check(const char *path, bool regular) {
     return fine ? -1 : cannot(path, strerror(reason));
 }
 
-/* The file behind a link is replaced, not the link. */
-static FILE *begin_beside(output_file *o) {
-    o->real = realpath(o->path, NULL);
-    const char *place = o->real ? o->real : o->path;
-    const size_t size = strlen(place) + 8;
-    o->temporary = malloc(size);
-    if (!o->temporary) return NULL;
-    snprintf(o->temporary, size, "%s.XXXXXX", place);
-    const int descriptor = mkstemp(o->temporary);
-    if (descriptor < 0) return NULL;
-    const mode_t mask = umask(0); /* as readable as any other new file */
-    umask(mask);
-    fchmod(descriptor, 0666 & ~mask);
-    return fdopen(descriptor, "w");
-}
-
-static void forget(output_file *o) {
-    free(o->temporary);
-    free(o->real);
+int output_model(const char *path) {
+    static const char end[] = ".safetensors";
+    const size_t length = strlen(path);
+    if (length >= sizeof end && strcmp(path + length - (sizeof end - 1), end) == 0) return -1;
+    return fail(EXIT_USAGE, "'%s' does not end in .safetensors, which is what is written", path);
 }
 
 bool output_device(const char *path) {
@@ -55,35 +40,107 @@ bool output_device(const char *path) {
     return stat(path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode);
 }
 
+/* What is open when the program ends early (no memory) is not complete. */
+enum { PENDING_MAX = 8 };
+static eg_file_output *pending[PENDING_MAX];
+
+static void abort_pending(void) {
+    for (int i = 0; i < PENDING_MAX; i++)
+        if (pending[i]) eg_file_abort(pending[i]);
+}
+
+static void remember(eg_file_output *beside) {
+    static bool registered;
+    if (!registered) registered = atexit(abort_pending) == 0;
+    int i = 0;
+    while (i < PENDING_MAX && pending[i]) i++;
+    if (i < PENDING_MAX) pending[i] = beside;
+}
+
+static void forget(eg_file_output *beside) {
+    for (int i = 0; i < PENDING_MAX; i++)
+        if (pending[i] == beside) pending[i] = NULL;
+    free(beside);
+}
+
+static FILE *begin_beside(output_file *o, char message[256]) {
+    eg_error error;
+    o->beside = take_memory(1, sizeof *o->beside);
+    if (eg_file_begin(o->path, o->beside, &error)) {
+        snprintf(message, 256, "%s", error.message);
+        free(o->beside);
+        o->beside = NULL;
+        return NULL;
+    }
+    /* closing the stream must not close what is yet to be brought to the disk */
+    const int copy = dup(o->beside->descriptor);
+    FILE *file = copy >= 0 ? fdopen(copy, "w") : NULL;
+    if (file) remember(o->beside);
+    if (file) return file;
+    snprintf(message, 256, "cannot write '%s': %s", o->path, strerror(errno));
+    if (copy >= 0) close(copy);
+    eg_file_abort(o->beside);
+    free(o->beside);
+    o->beside = NULL;
+    return NULL;
+}
+
 int output_begin(output_file *o, const char *path) {
+    char message[256];
     *o = (output_file){.path = path, .file = stdout};
     if (!path) return -1;
     const int code = output_check(path, false);
     if (code >= 0) return code;
     /* a pipe or a device takes what comes; a rename would put a file in its place */
-    o->file = output_device(path) ? fopen(path, "w") : begin_beside(o);
-    if (o->file) return -1;
-    const int reason = errno;
-    forget(o);
-    return cannot(path, strerror(reason));
+    if (output_device(path)) {
+        o->file = fopen(path, "w");
+        return o->file ? -1 : cannot(path, strerror(errno));
+    }
+    o->file = begin_beside(o, message);
+    return o->file ? -1 : fail(EXIT_FAILED, "%s", message);
 }
 
 int output_end(output_file *o) {
-    if (!o->path) return -1;
+    eg_error error;
     int code = -1;
+    if (!o->path) return -1;
     const bool bad = ferror(o->file) != 0;
-    if (fclose(o->file) != 0 || bad ||
-        (o->temporary && rename(o->temporary, o->real ? o->real : o->path) != 0)) {
-        code = cannot(o->path, strerror(errno));
-        if (o->temporary) unlink(o->temporary);
-    }
-    forget(o);
+    if (fclose(o->file) != 0 || bad) code = cannot(o->path, strerror(errno));
+    if (code < 0 && o->beside && eg_file_commit(o->beside, &error))
+        code = fail(EXIT_FAILED, "%s", error.message);
+    else if (code >= 0 && o->beside) eg_file_abort(o->beside);
+    forget(o->beside);
     return code;
 }
 
 void output_abort(output_file *o) {
     if (!o->path) return;
     fclose(o->file);
-    if (o->temporary) unlink(o->temporary);
-    forget(o);
+    if (o->beside) eg_file_abort(o->beside);
+    forget(o->beside);
+}
+
+/* ---- logs: each line is there at once, so what is kept of an old one is written beside before */
+int output_log(const char *path, bool (*keep)(void *user, const char *line), void *user,
+               FILE **out) {
+    output_file fresh;
+    char *line = NULL;
+    size_t room = 0;
+    *out = NULL;
+    if (!output_device(path)) {
+        FILE *old = keep ? fopen(path, "r") : NULL;
+        if (keep && !old && errno != ENOENT) return cannot(path, strerror(errno));
+        int code = output_begin(&fresh, path);
+        const bool begun = code < 0;
+        while (begun && old && getline(&line, &room, old) >= 0)
+            if (keep(user, line)) fputs(line, fresh.file);
+        if (begun && old && !feof(old)) code = cannot(path, strerror(errno)); /* not all of it */
+        if (code < 0) code = output_end(&fresh);
+        else if (begun) output_abort(&fresh);
+        free(line);
+        if (old) fclose(old);
+        if (code >= 0) return code;
+    }
+    *out = fopen(path, "a");
+    return *out ? -1 : cannot(path, strerror(errno));
 }

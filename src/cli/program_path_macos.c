@@ -1,5 +1,5 @@
 /* Where this program is. */
-#include "program_path.h"
+#include "cli/program_path.h"
 
 #include <mach-o/dyld.h>
 #include <stdint.h>

@@ -2,6 +2,8 @@
 #include "elegans/kernels.h"
 #include "engine/context.h"
 
+#include <string.h>
+
 size_t eg_kernel_count(void) { return eg__kernel_count(); }
 
 eg_status eg_kernel_list(const eg_context *context, size_t index, eg_kernel_info *out,
@@ -16,5 +18,25 @@ eg_status eg_kernel_list(const eg_context *context, size_t index, eg_kernel_info
     out->features = row->features;
     out->usable = (row->features & ~context->features) == 0;
     out->selected = context->kernels.row[row->operation] == row;
+    return EG_OK;
+}
+
+static int is_usable(const eg_context *context, const char *isa) {
+    for (size_t i = 0; i < eg__kernel_count(); i++) {
+        const eg__kernel *row = eg__kernel_row(i);
+        if (strcmp(row->isa, isa) == 0 && (row->features & ~context->features) == 0) return 1;
+    }
+    return 0;
+}
+
+eg_status eg_isa_list(const eg_context *context, size_t index, eg_isa_info *out, eg_error *error) {
+    if (!context || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no context or nowhere to put it");
+    const eg__isa *row = eg__isa_row(index);
+    if (!row) return eg__fail(error, EG_ERR_ARGUMENT, "no instruction set %zu", index);
+    *out = (eg_isa_info){.name = row->name,
+                         .lanes = row->lanes,
+                         .features = row->features,
+                         .usable = is_usable(context, row->name)};
     return EG_OK;
 }

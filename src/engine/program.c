@@ -1,6 +1,6 @@
 /* Compiling, and questions about a program. */
 #include "engine/program.h"
-#include "graph/passes.h"
+#include "graph/passes/passes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -47,6 +47,15 @@ const char *eg_pass_text(size_t index) {
 
 const eg_graph *eg_program_graph(const eg_program *program) { return program->graph; }
 
+/* What runs read of the parameters; of few, all: see eg__space_open. */
+static size_t held_bytes(const eg_program *p) {
+    const size_t all = p->parameters_size * sizeof(float);
+    size_t floats = 0;
+    for (size_t i = 0; i < p->parameters.count; i++)
+        if (!p->parameters.list[i].settled) floats += eg__leaf_floats(&p->parameters.list[i]);
+    return all < EG__SPACE_LEAST ? all : floats * sizeof(float);
+}
+
 void eg_program_info_get(const eg_program *p, eg_program_info *out) {
     *out = (eg_program_info){.steps = p->step_count,
                              .run_steps = p->main_count,
@@ -60,6 +69,7 @@ void eg_program_info_get(const eg_program *p, eg_program_info *out) {
                              .scratch_bytes = p->scratch_size * sizeof(float),
                              .parameter_bytes = p->parameters_size * sizeof(float),
                              .derived_bytes = p->derived_size * sizeof(float),
+                             .held_bytes = held_bytes(p),
                              .state_bytes = p->states_size * sizeof(float),
                              .cache_bytes = p->caches_size * sizeof(float),
                              .constant_bytes = p->constants_size * sizeof(float),
@@ -143,9 +153,8 @@ static void step_part(const eg_program *p, size_t index, eg_step_info *out) {
                 : index < p->main_count + p->prologue_count ? "prologue"
                                                             : "scan";
     for (size_t i = 0; i < p->main_count; i++) {
-        const eg__step *step = &p->steps[i];
-        if (step->run == eg__run_scan && index >= step->u.scan.first &&
-            index < step->u.scan.first + step->u.scan.count)
+        const eg__step_scan *scan = eg__step_body(&p->steps[i]);
+        if (scan && index >= scan->first && index < scan->first + scan->count)
             out->scan = (uint32_t)i;
     }
 }
@@ -156,49 +165,24 @@ eg_status eg_program_step(const eg_program *p, size_t index, eg_step_info *out, 
         return eg__fail(error, EG_ERR_ARGUMENT, "no step %zu in a program of %zu", index,
                         p->step_count);
     const eg__step *step = &p->steps[index];
-    const size_t items = eg__step_items(step, eg__max(p->length, 1));
+    const eg__step_shape shape = eg__step_shape_of(step, eg__max(p->length, 1));
     *out = (eg_step_info){.kernel = step->name,
                           .operation = eg__node_operation(&p->graph->nodes[step->node]),
-                          .rows = items * step->rows,
-                          .columns = step->columns,
+                          .rows = shape.rows,
+                          .columns = shape.columns,
+                          .depth = shape.depth,
                           .operands = step->operands,
                           .flops = step->flops,
                           .bytes = step->bytes,
-                          .live_bytes = step->live * sizeof(float)};
+                          .live_bytes = step->live * sizeof(float),
+                          .work = eg__step_work(step, &shape),
+                          .traits = step->traits};
     step_part(p, index, out);
-    if (step->run == eg__run_fused) {
-        if (step->u.fused.flat) {
-            out->rows = 1;
-            out->columns = step->u.fused.flat;
-        }
-        fused_text(&step->u.fused.program, out->text, sizeof out->text);
-    } else if (step->run == eg__run_gemm || step->run == eg__run_gemm_turned ||
-               step->run == eg__run_gemm_small || step->run == eg__run_gemm_stored) {
-        const eg__step_gemm *g = &step->u.gemm;
-        out->depth = g->k_timed ? g->k * eg__max(p->length, 1) : g->k;
-        if (g->products) out->rows *= g->products;
-        if (g->chunk) out->rows = step->rows;
-        if (g->has_epilogue) fused_text(&g->epilogue, out->text, sizeof out->text);
-    } else if (step->run == eg__run_pack) {
-        const eg__step_pack *pack = &step->u.pack;
-        out->rows = pack->k_timed ? pack->k * eg__max(p->length, 1) : pack->k;
-    } else if (step->run == eg__run_synapses_dp) {
-        out->rows = 4; /* weight, middle, slope, reversal */
-    } else if (eg__step_is_attention(step)) {
-        const eg__attention_f32_args *a = &step->u.attention.args;
-        out->rows =
-            step->u.attention.samples * (step->run == eg__run_attention_dkv ? a->keys : a->queries);
-    } else if (step->run == eg__run_attention_cached) {
-        out->rows = step->u.attention_cached.samples * step->u.attention_cached.args.f32.queries;
-    } else if (eg__step_is_conv(step)) {
-        const eg__conv_shape *s = &step->u.conv.shape;
-        out->rows = step->run == eg__run_conv ? step->u.conv.samples * s->filters : s->filters;
-        out->depth = step->run == eg__run_conv ? eg__conv_depth(s)
-                                               : step->u.conv.samples * eg__conv_positions(s);
-    } else if (step->run == eg__run_scan) {
-        out->body = step->u.scan.first;
-        out->body_steps = step->u.scan.count;
-        out->columns = step->u.scan.length ? step->u.scan.length : p->length;
+    if (shape.program) fused_text(shape.program, out->text, sizeof out->text);
+    const eg__step_scan *scan = eg__step_body(step);
+    if (scan) {
+        out->body = scan->first;
+        out->body_steps = scan->count;
     }
     return EG_OK;
 }

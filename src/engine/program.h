@@ -2,9 +2,9 @@
 #ifndef EG__ENGINE_PROGRAM_H
 #define EG__ENGINE_PROGRAM_H
 
-#include "elegans/program.h"
+#include "elegans/session.h"
 #include "engine/context.h"
-#include "graph/program.h"
+#include "graph/steps/program.h"
 
 void eg__program_keep(eg_program *program);
 const eg__leaf *eg__leaf_find(const eg__leaves *leaves, const char *name, size_t *index);
@@ -13,29 +13,57 @@ eg_tensor eg__leaf_tensor(const eg__leaf *leaf, void *data);
 eg_status eg__leaf_check(const eg__leaf *leaf, const eg_tensor *tensor, bool shorter,
                          eg_error *error);
 
-/* What a program's prologue made of the parameters. */
+/* What a program's prologue made of the parameters, and what it needs while it runs. */
 typedef struct eg__derived {
     eg_program *program;
-    float *data, *scratch;
+    float *data; /* the memory of `kept` */
+    eg__space kept, work;
     struct eg__derived *next;
 } eg__derived;
+
+/* Who has the parameters where the weights keep no copy of them: writes one to `to`. */
+typedef struct eg__lender {
+    eg_status (*fill)(void *user, const eg__leaf *leaf, void *to, eg_error *error);
+    void *user;
+} eg__lender;
+
+/* A parameter of weights that are lent is not there, there for steps of a prologue, or there for programs. */
+typedef enum eg__holding { EG__ABSENT, EG__PASSING, EG__STAYING } eg__holding;
 
 struct eg_weights {
     eg_context *context;
     eg_program *program; /* whose parameters they are */
-    float *data;
-    int64_t users; /* runs going on, or negative: somebody changes them; atomic */
+    eg__space space;
+    float *data;       /* the memory of `space` */
+    bool is_lent;      /* parameters are there while they are needed; nobody may change them */
+    eg__lender lender; /* lent: fill NULL = no other program can be prepared */
+    uint8_t *holds;    /* lent, per parameter: eg__holding */
+    int64_t users;     /* runs going on, or negative: somebody changes them; atomic */
     eg__derived *derived;
     bool listing; /* somebody reads or changes the list of derived values; atomic */
 };
+
+/* Weights without a copy of what only the prologues of programs read: these ask the lender for it, piece by piece. The
+ * lender must live as long as programs are prepared (attached). */
+eg_status eg__weights_lend(eg_program *program, const eg__lender *lender, eg_weights **out,
+                           eg_error *error);
+/* The weights of the session's programs are lent; before the first of them. */
+void eg__session_lend(eg_session *session, const eg__lender *lender);
+/* Prepares the program; from now on the lender is needed no more, and nothing else can be prepared. */
+eg_status eg__weights_settle(eg_weights *weights, eg_program *program, eg_error *error);
 
 /* Finds or makes the derived values of `program`. Any thread. */
 eg_status eg__weights_attach(eg_weights *weights, eg_program *program, const eg__derived **out,
                              eg_error *error);
 
-/* eg_weights_set_small between eg_weights_begin and eg_weights_end. */
-eg_status eg__weights_fill_small(eg_weights *weights, const char *name,
-                                 const eg_quantized *quantized, eg_error *error);
+/* Of a parameter in small numbers, quantized as these are: its scales and zero points to its memory. The numbers, in
+ * whose layout nothing differs, lie at its beginning. */
+eg_status eg__leaf_fill_scales(const eg__leaf *leaf, const eg_quantized *quantized, void *to,
+                               eg_error *error);
+
+/* Small numbers without memory: sizes, and how many scales (zero points as many, unless symmetric). */
+eg_status eg__quantized_like(unsigned rank, const uint64_t *shape, const eg_quantization *how,
+                             eg_quantized *out, eg_error *error);
 
 const eg_program *eg__instance_program(const eg_instance *instance);
 /* From now on its runs are recorded; NULL = no more. The record has a ring for each thread. */

@@ -1,6 +1,6 @@
 /* Quantization: the range of every tensor, channel or block, and the numbers within it. */
 #include "elegans/quantize.h"
-#include "engine/context.h"
+#include "engine/program.h"
 
 #include <float.h>
 #include <math.h>
@@ -68,6 +68,16 @@ static void count(eg_quantized *q) {
         q->groups = q->columns / q->how.block + (q->columns % q->how.block != 0);
     }
     q->scales = q->how.per == EG_PER_TENSOR ? 1 : q->rows * q->groups; /* not above the elements */
+}
+
+eg_status eg__quantized_like(unsigned rank, const uint64_t *shape, const eg_quantization *how,
+                             eg_quantized *out, eg_error *error) {
+    *out = (eg_quantized){.how = *how, .values = {.type = how->type, .rank = rank}};
+    eg_status status = check_apart(how, error);
+    for (unsigned i = 0; !status && i < rank; i++) out->values.shape[i] = shape[i];
+    if (!status) status = eg_tensor_measure(&out->values, NULL, NULL, error);
+    if (!status) count(out);
+    return status;
 }
 
 eg_status eg_quantized_create(eg_context *context, unsigned rank, const uint64_t *shape,

@@ -26,6 +26,7 @@ struct eg_session {
     size_t room;
     uint64_t now;
     eg_weights *weights;
+    eg__lender lender; /* fill NULL = the weights are the session's own */
     eg_session_figures figures;
 };
 
@@ -62,6 +63,8 @@ eg_status eg_session_create(eg_context *context, eg_session_build build, void *u
     *out = s;
     return EG_OK;
 }
+
+void eg__session_lend(eg_session *session, const eg__lender *lender) { session->lender = *lender; }
 
 static void drop(entry *e) {
     eg_instance_destroy(e->instance);
@@ -114,7 +117,9 @@ static eg_status get(eg_session *s, const uint64_t *dimensions, size_t count, en
     else {
         eg_program *program = NULL;
         eg_status status = compile(s, dimensions, count, &program, error);
-        if (!status && !s->weights) status = eg_weights_create(program, &s->weights, error);
+        if (!status && !s->weights)
+            status = s->lender.fill ? eg__weights_lend(program, &s->lender, &s->weights, error)
+                                    : eg_weights_create(program, &s->weights, error);
         if (status) {
             eg_program_release(program);
             return status;

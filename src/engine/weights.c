@@ -14,58 +14,99 @@ static void list_unlock(eg_weights *weights) {
     __atomic_clear(&weights->listing, __ATOMIC_RELEASE);
 }
 
-static void run_prologue(const eg_weights *weights, const eg__derived *derived) {
+static void run_prologue(const eg_weights *weights, const eg__derived *derived, size_t first,
+                         size_t count) {
     eg_program *p = derived->program;
-    float *base[EG__SPACE_BOUND] = {NULL, weights->data, derived->data, p->constants, NULL};
+    float *work = derived->work.data;
+    float *base[EG__SPACE_BOUND] = {work, weights->data, derived->data, p->constants, NULL};
     const eg__run run = {.program = p,
                          .kernels = p->kernels,
                          .threads = weights->context->threads,
                          .base = base,
-                         .scratch = derived->scratch,
+                         .scratch = work + p->prologue_size,
                          .scratch_size = p->scratch_size};
-    eg__steps_run(&run, p->steps + p->main_count, p->prologue_count);
+    eg__steps_run(&run, p->steps + p->main_count + first, count);
+}
+
+/* ---- life */
+static eg_status create(eg_program *program, bool is_lent, eg_weights **out, eg_error *error) {
+    eg__memory *memory = program->memory;
+    const size_t parameters = program->parameters.count;
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    eg_status status = EG_OK;
+    size_t bytes = 0;
+    if (!eg__size_mul(program->parameters_size + 1, sizeof(float), &bytes))
+        return eg__fail(error, EG_ERR_OVERFLOW, "weights of %zu numbers", program->parameters_size);
+    eg_weights *weights = eg__memory_take_zeroed(memory, EG_TAG_WEIGHTS, sizeof *weights, &reason);
+    if (!weights) return eg__fail(error, reason.status, "%s", reason.message);
+    weights->context = program->context;
+    weights->program = program;
+    weights->is_lent = is_lent;
+    eg__program_keep(program);
+    status = eg__space_open(memory, EG_TAG_WEIGHTS, bytes, &weights->space, error);
+    if (!status && !is_lent)
+        status = eg__space_use(memory, &weights->space, 0, weights->space.size, error);
+    if (!status && is_lent) {
+        weights->holds = eg__memory_take_array(memory, EG_TAG_WEIGHTS, parameters + 1,
+                                               sizeof *weights->holds, &reason);
+        if (!weights->holds) status = eg__fail(error, reason.status, "%s", reason.message);
+    }
+    weights->data = weights->space.data;
+    if (status) eg_weights_destroy(weights);
+    else *out = weights;
+    return status;
 }
 
 eg_status eg_weights_create(eg_program *program, eg_weights **out, eg_error *error) {
     if (!program || !out)
         return eg__fail(error, EG_ERR_ARGUMENT, "weights: no program or no place");
     *out = NULL;
-    eg__memory *memory = program->memory;
-    eg_error reason = {EG_ERR_MEMORY, ""};
-    eg_weights *weights = eg__memory_take_zeroed(memory, EG_TAG_WEIGHTS, sizeof *weights, &reason);
-    float *data = eg__memory_take_array(memory, EG_TAG_WEIGHTS, program->parameters_size + 1,
-                                        sizeof *data, &reason);
-    if (!weights || !data) {
-        eg__memory_give(memory, weights);
-        eg__memory_give(memory, data);
-        return eg__fail(error, reason.status, "%s", reason.message);
-    }
-    weights->context = program->context;
-    weights->program = program;
-    weights->data = data;
-    eg__program_keep(program);
-    *out = weights;
-    return EG_OK;
+    return create(program, false, out, error);
+}
+
+eg_status eg__weights_lend(eg_program *program, const eg__lender *lender, eg_weights **out,
+                           eg_error *error) {
+    eg_status status = create(program, true, out, error);
+    if (!status) (*out)->lender = *lender;
+    return status;
+}
+
+static void free_derived(eg__memory *memory, eg__derived *d) {
+    if (!d) return;
+    eg_program_release(d->program);
+    eg__space_close(memory, &d->kept);
+    eg__space_close(memory, &d->work);
+    eg__memory_give(memory, d);
 }
 
 void eg_weights_destroy(eg_weights *weights) {
     if (!weights) return;
-    eg__memory *memory = weights->program->memory;
+    eg_program *program = weights->program;
+    eg__memory *memory = program->memory;
     for (eg__derived *d = weights->derived, *next; d; d = next) {
         next = d->next;
-        eg_program_release(d->program);
-        eg__memory_give(memory, d->data);
-        eg__memory_give(memory, d->scratch);
-        eg__memory_give(memory, d);
+        free_derived(memory, d);
     }
-    eg__memory_give(memory, weights->data);
-    eg_program_release(weights->program);
+    eg__space_close(memory, &weights->space);
+    eg__memory_give(memory, weights->holds);
     eg__memory_give(memory, weights);
+    eg_program_release(program);
+}
+
+/* ---- what they hold */
+static eg_status check_own(const eg_weights *weights, eg_error *error) {
+    if (!weights) return eg__fail(error, EG_ERR_ARGUMENT, "no weights");
+    if (!weights->is_lent) return EG_OK;
+    return eg__fail(error, EG_ERR_UNSUPPORTED,
+                    "these weights are a model's and keep no copy: eg_weights_create makes some "
+                    "that can be read and changed");
 }
 
 eg_status eg_weights_tensor(const eg_weights *weights, const char *name, eg_tensor *out,
                             eg_error *error) {
-    if (!weights || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no weights or no place");
+    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no place for a tensor");
+    eg_status status = check_own(weights, error);
+    if (status) return status;
     const eg__leaf *leaf = eg__leaf_find(&weights->program->parameters, name, NULL);
     if (!leaf) return eg__fail(error, EG_ERR_NOT_FOUND, "no parameter '%s'", name ? name : "");
     *out = eg__leaf_tensor(leaf, weights->data + leaf->offset);
@@ -73,11 +114,13 @@ eg_status eg_weights_tensor(const eg_weights *weights, const char *name, eg_tens
 }
 
 eg_tensor eg_weights_all(const eg_weights *weights) {
+    if (weights->is_lent) return (eg_tensor){EG_F32, 1, {0}, NULL};
     return (eg_tensor){EG_F32, 1, {weights->program->parameters_size}, weights->data};
 }
 
 eg_status eg_weights_begin(eg_weights *weights, int wait, eg_error *error) {
-    if (!weights) return eg__fail(error, EG_ERR_ARGUMENT, "no weights");
+    eg_status status = check_own(weights, error);
+    if (status) return status;
     for (;;) {
         int64_t users = 0;
         if (__atomic_compare_exchange_n(&weights->users, &users, CHANGING, false, __ATOMIC_ACQUIRE,
@@ -94,7 +137,8 @@ eg_status eg_weights_begin(eg_weights *weights, int wait, eg_error *error) {
 void eg_weights_end(eg_weights *weights) {
     if (!weights) return;
     list_lock(weights);
-    for (const eg__derived *d = weights->derived; d; d = d->next) run_prologue(weights, d);
+    for (const eg__derived *d = weights->derived; d; d = d->next)
+        run_prologue(weights, d, 0, d->program->prologue_count);
     list_unlock(weights);
     __atomic_sub_fetch(&weights->users, CHANGING, __ATOMIC_RELEASE);
 }
@@ -123,31 +167,37 @@ static bool same_quantization(const eg_quantization *a, const eg_quantization *b
            !a->symmetric == !b->symmetric;
 }
 
-eg_status eg__weights_fill_small(eg_weights *weights, const char *name,
-                                 const eg_quantized *quantized, eg_error *error) {
-    const eg__leaf *leaf = eg__leaf_find(&weights->program->parameters, name, NULL);
-    if (!leaf) return eg__fail(error, EG_ERR_NOT_FOUND, "no parameter '%s'", name ? name : "");
+eg_status eg__leaf_fill_scales(const eg__leaf *leaf, const eg_quantized *quantized, void *memory,
+                               eg_error *error) {
     eg_status status = eg__leaf_check(leaf, &quantized->values, false, error);
     if (!status && (leaf->type == EG_F32 || !same_quantization(&leaf->how, &quantized->how)))
-        status = eg__fail(error, EG_ERR_ARGUMENT, "'%s' is quantized in another way", name);
+        status = eg__fail(error, EG_ERR_ARGUMENT, "'%s' is quantized in another way", leaf->name);
     if (status) return status;
     const eg__stored_layout *layout = &leaf->small.layout;
-    char *to = (char *)(weights->data + leaf->offset);
-    uint64_t bytes = 0;
-    eg_tensor_measure(&quantized->values, NULL, &bytes, NULL);
+    char *to = memory;
     const size_t scales = leaf->small.scales;
-    if (bytes) memcpy(to, quantized->values.data, (size_t)bytes);
     if (scales) memcpy(to + layout->scale, quantized->scale, scales * sizeof *quantized->scale);
     if (leaf->small.has_zeros) memcpy(to + layout->zero, quantized->zero, scales);
     return EG_OK;
 }
 
+static eg_status fill_small(const eg__leaf *leaf, const eg_quantized *quantized, void *to,
+                            eg_error *error) {
+    uint64_t bytes = 0;
+    eg_status status = eg__leaf_fill_scales(leaf, quantized, to, error);
+    eg_tensor_measure(&quantized->values, NULL, &bytes, NULL);
+    if (!status && bytes) memcpy(to, quantized->values.data, (size_t)bytes);
+    return status;
+}
+
 eg_status eg_weights_set_small(eg_weights *weights, const char *name, const eg_quantized *quantized,
                                eg_error *error) {
     if (!weights || !quantized) return eg__fail(error, EG_ERR_ARGUMENT, "no weights or no numbers");
+    const eg__leaf *leaf = eg__leaf_find(&weights->program->parameters, name, NULL);
+    if (!leaf) return eg__fail(error, EG_ERR_NOT_FOUND, "no parameter '%s'", name ? name : "");
     eg_status status = eg_weights_begin(weights, 0, error);
     if (status) return status;
-    status = eg__weights_fill_small(weights, name, quantized, error);
+    status = fill_small(leaf, quantized, weights->data + leaf->offset, error);
     eg_weights_end(weights);
     return status;
 }
@@ -185,7 +235,7 @@ static bool same_prologue(const eg_program *a, const eg_program *b) {
     if (a->prologue_count != b->prologue_count || a->derived_size != b->derived_size) return false;
     for (size_t i = 0; i < a->prologue_count; i++) {
         const eg__step *x = &a->steps[a->main_count + i], *y = &b->steps[b->main_count + i];
-        if (x->run != y->run || x->items != y->items || x->rows != y->rows ||
+        if (x->kind != y->kind || x->items != y->items || x->rows != y->rows ||
             x->columns != y->columns || x->operands != y->operands ||
             memcmp(&x->u, &y->u, sizeof x->u) != 0)
             return false;
@@ -199,35 +249,92 @@ static bool same_prologue(const eg_program *a, const eg_program *b) {
     return true;
 }
 
+/* ---- parameters that are lent: there while steps of a prologue read them, or to stay */
+static size_t leaf_bytes(const eg__leaf *leaf) { return eg__leaf_floats(leaf) * sizeof(float); }
+
+static eg_status fetch(eg_weights *w, size_t index, eg__holding as, eg_error *error) {
+    const eg__leaf *leaf = &w->program->parameters.list[index];
+    const size_t offset = leaf->offset * sizeof(float), size = leaf_bytes(leaf);
+    if (w->holds[index]) {
+        w->holds[index] = eg__max(w->holds[index], as);
+        return EG_OK;
+    }
+    if (!w->lender.fill)
+        return eg__fail(error, EG_ERR_UNSUPPORTED, "these weights were prepared for one program");
+    eg_status status = eg__space_use(w->program->memory, &w->space, offset, size, error);
+    if (status) return status;
+    w->holds[index] = as;
+    return w->lender.fill(w->lender.user, leaf, w->data + leaf->offset, error);
+}
+
+static void drop_passing(eg_weights *w, size_t index) {
+    const eg__leaf *leaf = &w->program->parameters.list[index];
+    if (w->holds[index] != EG__PASSING) return;
+    eg__space_drop(w->program->memory, &w->space, leaf->offset * sizeof(float), leaf_bytes(leaf));
+    w->holds[index] = EG__ABSENT;
+}
+
+/* What the program itself reads. */
+static eg_status fetch_read(eg_weights *w, const eg_program *program, eg_error *error) {
+    eg_status status = EG_OK;
+    for (size_t i = 0; i < program->parameters.count && !status; i++)
+        if (!program->parameters.list[i].settled) status = fetch(w, i, EG__STAYING, error);
+    return status;
+}
+
+static eg_status prepare_lent(eg_weights *w, const eg__derived *d, eg_error *error) {
+    const eg__leaves *leaves = &d->program->parameters;
+    eg_status status = fetch_read(w, d->program, error);
+    for (uint32_t s = 0; s < d->program->prologue_count && !status; s++) {
+        for (size_t i = 0; i < leaves->count && !status; i++)
+            if (leaves->list[i].first_read == s) status = fetch(w, i, EG__PASSING, error);
+        if (!status) run_prologue(w, d, s, 1);
+        for (size_t i = 0; i < leaves->count; i++)
+            if (leaves->list[i].last_read == s) drop_passing(w, i);
+    }
+    for (size_t i = 0; i < leaves->count && status; i++) drop_passing(w, i);
+    return status;
+}
+
+static eg_status open_derived(eg_weights *weights, eg__derived *d, eg_error *error) {
+    const eg_program *p = d->program;
+    eg__memory *memory = weights->program->memory;
+    size_t kept = 0, work = 0;
+    if (!eg__size_mul(p->derived_size + 1, sizeof(float), &kept) ||
+        !eg__size_mul(p->scratch_size, eg__threads_count(weights->context->threads), &work) ||
+        !eg__size_add(work, p->prologue_size + 1, &work) ||
+        !eg__size_mul(work, sizeof(float), &work))
+        return eg__fail(error, EG_ERR_OVERFLOW, "a program that prepares too much");
+    eg_status status = eg__space_open(memory, EG_TAG_WEIGHTS, kept, &d->kept, error);
+    if (!status) status = eg__space_use(memory, &d->kept, 0, kept, error);
+    if (!status) status = eg__space_open(memory, EG_TAG_WEIGHTS, work, &d->work, error);
+    if (!status) status = eg__space_use(memory, &d->work, 0, work, error);
+    d->data = d->kept.data;
+    return status;
+}
+
 static eg_status attach(eg_weights *weights, eg_program *program, const eg__derived **out,
                         eg_error *error) {
     for (eg__derived *d = weights->derived; d; d = d->next)
         if (same_prologue(d->program, program)) {
             *out = d;
-            return EG_OK;
+            return weights->is_lent ? fetch_read(weights, program, error) : EG_OK;
         }
     eg__memory *memory = weights->program->memory;
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg__derived *d = eg__memory_take_zeroed(memory, EG_TAG_WEIGHTS, sizeof *d, &reason);
-    float *data = eg__memory_take_array(memory, EG_TAG_WEIGHTS, program->derived_size + 1,
-                                        sizeof *data, &reason);
-    size_t size = 0;
-    const bool fits =
-        eg__size_mul(program->scratch_size, eg__threads_count(weights->context->threads), &size);
-    float *scratch =
-        fits ? eg__memory_take_array(memory, EG_TAG_WEIGHTS, size + 1, sizeof *scratch, &reason)
-             : NULL;
-    if (!d || !data || !scratch) {
-        eg__memory_give(memory, d);
-        eg__memory_give(memory, data);
-        eg__memory_give(memory, scratch);
-        return eg__fail(error, reason.status, "%s", reason.message);
-    }
+    if (!d) return eg__fail(error, reason.status, "%s", reason.message);
     d->program = program;
-    d->data = data;
-    d->scratch = scratch;
     eg__program_keep(program);
-    run_prologue(weights, d);
+    eg_status status = open_derived(weights, d, error);
+    if (!status && weights->is_lent) {
+        status = prepare_lent(weights, d, error);
+        eg__space_close(memory, &d->work); /* it never runs again */
+    } else if (!status) run_prologue(weights, d, 0, program->prologue_count);
+    if (status) {
+        free_derived(memory, d);
+        return status;
+    }
     d->next = weights->derived;
     weights->derived = d;
     *out = d;
@@ -241,5 +348,12 @@ eg_status eg__weights_attach(eg_weights *weights, eg_program *program, const eg_
     list_lock(weights);
     status = attach(weights, program, out, error);
     list_unlock(weights);
+    return status;
+}
+
+eg_status eg__weights_settle(eg_weights *weights, eg_program *program, eg_error *error) {
+    const eg__derived *derived;
+    eg_status status = eg__weights_attach(weights, program, &derived, error);
+    weights->lender = (eg__lender){.fill = NULL};
     return status;
 }

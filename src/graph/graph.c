@@ -1,6 +1,6 @@
 /* Making graphs: nodes, mistakes, questions. */
-#include "graph/kv.h"
-#include "kernels/stored.h"
+#include "graph/ops/kv.h"
+#include "kernels/quantized/stored.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 static const eg__op *const table[EG__GRAPH_COUNT] = {
 #define OP(name) &eg__op_##name,
-#include "graph/ops.def"
+#include "graph/ops/ops.def"
 #undef OP
 };
 

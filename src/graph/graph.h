@@ -10,7 +10,7 @@
 /* ---- operations: one table row and one file each */
 typedef enum eg__op_id {
 #define OP(name) EG__GRAPH_##name,
-#include "graph/ops.def"
+#include "graph/ops/ops.def"
 #undef OP
     EG__GRAPH_COUNT
 } eg__op_id;
@@ -123,7 +123,7 @@ typedef struct eg__op {
 } eg__op;
 
 #define OP(name) extern const eg__op eg__op_##name;
-#include "graph/ops.def"
+#include "graph/ops/ops.def"
 #undef OP
 const eg__op *eg__op_row(eg__op_id op);
 const char *eg__node_operation(const eg__node *node); /* "tanh", where the op is unary; static */

@@ -22,6 +22,24 @@ static const struct {
 #undef KERNEL
 };
 
+static const eg__isa isas[] = {
+#define ISA(name, lanes, bytes, features) {#name, lanes, bytes, features},
+#define OPERATION(name, text)
+#define KERNEL(op, isa, features)
+#include "kernels/kernels.def"
+#undef OPERATION
+#undef KERNEL
+};
+enum { ISAS = sizeof isas / sizeof *isas };
+
+const eg__isa *eg__isa_row(size_t index) { return index < ISAS ? &isas[index] : NULL; }
+
+const eg__isa *eg__isa_named(const char *name) {
+    for (size_t i = 0; i < ISAS; i++)
+        if (strcmp(isas[i].name, name) == 0) return &isas[i];
+    return NULL;
+}
+
 size_t eg__kernel_count(void) { return ROWS; }
 
 const eg__kernel *eg__kernel_row(size_t index) { return index < ROWS ? &table[index] : NULL; }
@@ -69,10 +87,10 @@ eg_status eg__kernels_select(unsigned features, const char *isa, eg__kernels *ou
         eg_status status = check_isa(features, isa, error);
         if (status) return status;
     }
+    const unsigned allowed = isa ? features & eg__isa_named(isa)->features : features;
     for (size_t i = 0; i < ROWS; i++) {
         const eg__kernel *row = &table[i];
-        if (out->row[row->operation] || (row->features & ~features)) continue;
-        if (isa && strcmp(row->isa, isa) != 0 && strcmp(row->isa, "ref") != 0) continue;
+        if (out->row[row->operation] || (row->features & ~allowed)) continue;
         take(out, row);
     }
     out->isa = out->row[EG__OP_gemm_f32]->isa;

@@ -4,15 +4,15 @@
 
 #include "base/base.h"
 #include "chip/chip.h"
-#include "kernels/attention.h"
-#include "kernels/attention_cached.h"
-#include "kernels/conv.h"
-#include "kernels/fused.h"
-#include "kernels/gemm.h"
-#include "kernels/rows.h"
-#include "kernels/small.h"
-#include "kernels/stored.h"
-#include "kernels/synapses.h"
+#include "kernels/attention/attention.h"
+#include "kernels/attention/attention_cached.h"
+#include "kernels/conv/conv.h"
+#include "kernels/fused/fused.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/rows/rows.h"
+#include "kernels/quantized/small.h"
+#include "kernels/quantized/stored.h"
+#include "kernels/liquid/synapses.h"
 
 /* ---- what a kernel of each operation looks like */
 typedef void eg__gemm_f32_function(const eg__gemm_f32_args *args);
@@ -96,6 +96,16 @@ typedef struct eg__kernel {
     eg__kernel_function function;
 } eg__kernel;
 
+/* An instruction set: a name for the features that kernels may need. */
+typedef struct eg__isa {
+    const char *name;
+    unsigned lanes;    /* floats of a vector */
+    unsigned bytes;    /* products of bytes in the place of one of floats */
+    unsigned features; /* it and what it implies */
+} eg__isa;
+const eg__isa *eg__isa_row(size_t index);       /* the widest first; NULL past the last */
+const eg__isa *eg__isa_named(const char *name); /* NULL = none of this build */
+
 size_t eg__kernel_count(void);
 const eg__kernel *eg__kernel_row(size_t index);
 const char *eg__operation_name(eg__operation operation); /* "gemm_f32"; static */
@@ -116,8 +126,8 @@ eg__stored_function *eg__stored_kernel(const eg__kernels *kernels, eg_type type,
 void eg__stored_widen(const eg__kernels *kernels, eg_type type, size_t n, const void *from,
                       float *to);
 
-/* Picks the best row per operation among those whose features are there. With `isa`, only rows of
- * that name and "ref"; a name that no row has, or that the machine cannot run, is an error. */
+/* Picks the best row per operation among those whose features are there. With `isa`, only rows that need no more than
+ * that instruction set and what it implies; a name that no row has, or that the machine cannot run, is an error. */
 eg_status eg__kernels_select(unsigned features, const char *isa, eg__kernels *out, eg_error *error);
 
 #endif

@@ -38,6 +38,15 @@ void eg__memory_pool_figures_get(const eg__memory *memory, eg_memory_pool_figure
     eg__memory_unlock(memory);
 }
 
+uint64_t eg__memory_left(const eg__memory *memory) {
+    eg__memory_lock(memory);
+    const uint64_t used = memory->figures[EG_TAG_COUNT].current + memory->requested;
+    const uint64_t left = memory->budget > used ? memory->budget - used : 0;
+    const bool limited = memory->budget != UINT64_MAX;
+    eg__memory_unlock(memory);
+    return limited ? left : UINT64_MAX;
+}
+
 void eg__memory_peak_reset(eg__memory *memory) {
     eg__memory_lock(memory);
     for (int tag = 0; tag <= EG_TAG_COUNT; tag++)

@@ -160,6 +160,27 @@ char *eg__memory_take_text(eg__memory *memory, eg_tag tag, const char *text, siz
     return copy;
 }
 
+eg_status eg__memory_book(eg__memory *memory, eg_tag tag, size_t size, eg_error *error) {
+    eg__block *evicted = NULL;
+    eg__memory_lock(memory);
+    const uint64_t holds = held(memory);
+    const bool fits = reserve(memory, size, &evicted);
+    if (fits) {
+        memory->requested -= size;
+        memory->misses++;
+        count_taken(memory, tag, size);
+    }
+    eg__memory_unlock(memory);
+    release_all(memory, evicted);
+    return fits ? EG_OK : fail_budget(error, tag, size, holds, memory->budget);
+}
+
+void eg__memory_unbook(eg__memory *memory, eg_tag tag, size_t size) {
+    eg__memory_lock(memory);
+    count_given(memory, tag, size);
+    eg__memory_unlock(memory);
+}
+
 /* ---- giving */
 
 void eg__memory_give(eg__memory *memory, void *taken) {

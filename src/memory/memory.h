@@ -41,10 +41,32 @@ char *eg__memory_take_text(eg__memory *memory, eg_tag tag, const char *text, siz
                            eg_error *error);
 void eg__memory_give(eg__memory *memory, void *block); /* NULL is fine; any thread */
 
+/* ---- space: zeros in one piece, of which only what is used costs memory and is counted. A small one, or one of a
+ * context with an allocator of its own, is memory like any other, all of it used. Any thread, one at a time. */
+enum {
+    EG__SPACE_LEAST = 1 << 20
+}; /* below, what shares pages with its neighbours would stay anyway */
+typedef struct eg__space {
+    void *data; /* NULL = there is none */
+    size_t size, used;
+    eg_tag tag;
+    bool mapped;
+} eg__space;
+eg_status eg__space_open(eg__memory *memory, eg_tag tag, size_t size, eg__space *out,
+                         eg_error *error);
+/* From now on that part may be written to. EG_ERR_BUDGET when it does not fit; then it may not. */
+eg_status eg__space_use(eg__memory *memory, eg__space *space, size_t offset, size_t size,
+                        eg_error *error);
+/* What was used so: its whole pages go back to the system. */
+void eg__space_drop(eg__memory *memory, eg__space *space, size_t offset, size_t size);
+void eg__space_close(eg__memory *memory, eg__space *space); /* one without data is fine */
+
 void eg__memory_figures_get(const eg__memory *memory, eg_tag tag, eg_memory_figures *out);
 /* Every tag and, last, all together, at one moment. */
 void eg__memory_figures_all(const eg__memory *memory, eg_memory_figures out[EG_TAG_COUNT + 1]);
 void eg__memory_pool_figures_get(const eg__memory *memory, eg_memory_pool_figures *out);
+/* Bytes that may still be taken, those that are only cached included; UINT64_MAX = there is no limit. */
+uint64_t eg__memory_left(const eg__memory *memory);
 void eg__memory_peak_reset(eg__memory *memory);
 uint64_t eg__memory_cache_empty(eg__memory *memory);
 void eg__memory_mark_get(const eg__memory *memory, eg_memory_mark *out);

@@ -22,6 +22,10 @@ struct eg__memory {
     eg__pool pool;
 };
 
+/* Counts bytes as taken, within the budget, and as given: of memory that comes from elsewhere. */
+eg_status eg__memory_book(eg__memory *memory, eg_tag tag, size_t size, eg_error *error);
+void eg__memory_unbook(eg__memory *memory, eg_tag tag, size_t size);
+
 /* Figures are read through a const pointer; the lock is not part of what that promises. */
 static inline void eg__memory_lock(const eg__memory *memory) {
     pthread_mutex_lock((pthread_mutex_t *)&memory->lock);

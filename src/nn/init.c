@@ -48,7 +48,7 @@ static void cfc_cell(drawing *d, const char *cell) {
     static const char *const heads[] = {"ff1", "ff2", "time_a", "time_b"};
     const unsigned head_count = d->layer->mode == EG__CFC_PURE ? 1 : 4;
     char names[EG__BACKBONE_MAX][24];
-    const unsigned depth = d->layer->wired_count ? 0 : d->layer->backbone_count;
+    const unsigned depth = d->layer->backbone_count;
     for (unsigned i = 0; i < depth; i++)
         snprintf(names[i], sizeof names[i], "backbone.%u", eg__backbone_index(d->layer, i));
     for (unsigned i = 0; i < depth; i++) linear(d, cell, names[i]);
@@ -142,6 +142,7 @@ static void layer_draw(drawing *d) {
 }
 
 eg_status eg__model_initialise(eg_model *model, uint64_t seed, eg_error *error) {
+    model->touched = true;
     if (seed > UINT32_MAX)
         return eg__fail(error, EG_ERR_ARGUMENT, "seed %llu is above 4294967295",
                         (unsigned long long)seed);

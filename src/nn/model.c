@@ -1,4 +1,5 @@
 /* Models: their layers, completed and checked, and their values. */
+#include "engine/context.h"
 #include "nn/transformer.h"
 
 #include <stdio.h>
@@ -40,13 +41,17 @@ void eg_model_destroy(eg_model *model) {
     for (size_t i = 0; i < model->layer_count; i++) {
         eg__layer *layer = &model->layers[i];
         eg__wiring_destroy(layer->wiring);
-        for (unsigned k = 0; k < layer->wired_count; k++)
+        for (unsigned k = 0; k < layer->wired_count; k++) {
             eg__memory_give(model->memory, layer->wired[k].mask);
+            eg__memory_give(model->memory, layer->wired[k].seen);
+        }
         eg__memory_give(model->memory, layer->recurrent);
         eg__memory_give(model->memory, layer->sensory);
     }
-    for (size_t i = 0; i < model->parameter_count; i++)
-        eg_quantized_release(model->context, &model->parameters[i].small);
+    for (size_t i = 0; i < model->parameter_count; i++) {
+        eg__parameter_small_drop(model, &model->parameters[i]);
+        eg__memory_give(model->memory, model->parameters[i].own);
+    }
     eg__memory_give(model->memory, model->parameters);
     eg__memory_give(model->memory, model->values);
     eg__memory_give(model->memory, model->spec);
@@ -54,10 +59,10 @@ void eg_model_destroy(eg_model *model) {
     for (size_t i = 0; i < model->note_count; i++) eg__memory_give(model->memory, model->notes[i]);
     eg__memory_give(model->memory, model->transformer);
     if (model->close) model->close(model->file);
+    if (model->backing_close) model->backing_close(model->backing);
     eg__memory_give(model->memory, model);
 }
 
-/* ---- what follows from a wiring */
 static void *take(eg_model *model, size_t count, size_t size, eg_status *status, eg_error *error) {
     eg_error reason = {EG_ERR_MEMORY, ""};
     void *memory = eg__memory_take_array(model->memory, EG_TAG_WEIGHTS, count, size, &reason);
@@ -65,55 +70,11 @@ static void *take(eg_model *model, size_t count, size_t size, eg_status *status,
     return memory;
 }
 
-/* Synapses from the layer before exist or not; inside a layer every neuron sees every other. */
-static eg_status wire_cfc(eg_model *model, eg__layer *layer, eg_error *error) {
-    const eg__wiring *w = layer->wiring;
-    eg_status status = EG_OK;
-    for (unsigned i = 0; !status && i < w->layer_count && i < EG__WIRED_MAX; i++) {
-        eg__wired *wired = &layer->wired[i];
-        const uint32_t *ids = w->layer_ids + w->layer_first[i];
-        const uint32_t *before = i ? w->layer_ids + w->layer_first[i - 1] : NULL;
-        wired->units = w->layer_first[i + 1] - w->layer_first[i];
-        wired->inputs = i ? layer->wired[i - 1].units : layer->inputs;
-        const size_t width = (size_t)wired->inputs + wired->units;
-        wired->mask = take(model, wired->units * width + 1, sizeof *wired->mask, &status, error);
-        layer->wired_count = i + 1;
-        for (uint32_t j = 0; !status && j < wired->units; j++) {
-            for (uint32_t k = 0; k < wired->inputs; k++) {
-                const int8_t synapse = before ? w->adjacency[before[k] * w->units + ids[j]]
-                                              : w->sensory[k * w->units + ids[j]];
-                wired->mask[j * width + k] = synapse != 0;
-            }
-            for (uint32_t k = 0; k < wired->units; k++)
-                wired->mask[j * width + wired->inputs + k] = 1;
-        }
-    }
-    layer->units = w->units;
-    layer->outputs = layer->wired_count ? layer->wired[layer->wired_count - 1].units : 0;
-    return status;
-}
-
-static eg_status wire_ltc(eg_model *model, eg__layer *layer, eg_error *error) {
-    const eg__wiring *w = layer->wiring;
-    eg_status status = EG_OK;
-    const size_t n = w->units, inputs = w->inputs;
-    layer->recurrent = take(model, n * n + 1, 1, &status, error);
-    if (!status) layer->sensory = take(model, inputs * n + 1, 1, &status, error);
-    if (status) return status;
-    memcpy(layer->recurrent, w->adjacency, n * n);
-    memcpy(layer->sensory, w->sensory, inputs * n);
-    layer->units = w->units;
-    layer->outputs = w->outputs;
-    return EG_OK;
-}
-
 /* ---- checks */
 static eg_status check_layer(const eg__layer *layer, size_t index, eg_error *error) {
     if (!layer->inputs || !layer->units || !layer->outputs)
         return eg__fail(error, EG_ERR_ARGUMENT, "layer %zu: %u inputs, %u units, %u outputs", index,
                         layer->inputs, layer->units, layer->outputs);
-    if (layer->wired_count && layer->backbone_count)
-        return eg__fail(error, EG_ERR_ARGUMENT, "layer %zu: a wired CfC has no backbone", index);
     if (layer->cell == EG__LTC && (!layer->unfolds || layer->projection || layer->backbone_count))
         return eg__fail(error, EG_ERR_ARGUMENT,
                         "layer %zu: an LTC has unfolds, no projection and no backbone", index);
@@ -143,36 +104,53 @@ void eg__layer_prefix(const eg_model *model, size_t layer, int way, char out[32]
         snprintf(out + at, (size_t)(32 - at), "%s.", way ? "backward" : "forward");
 }
 
-/* Masks are values like others, so that they are saved where tools expect them. */
-static void set_masks(eg_model *model) {
-    for (size_t i = 0; i < model->parameter_count; i++) {
-        const eg__parameter *p = &model->parameters[i];
-        const eg__layer *layer = &model->layers[p->layer];
-        float *to = eg__parameter_values(model, p);
-        if (!p->is_mask) continue;
-        if (layer->cell == EG__CFC) {
-            const char *digit = strstr(p->name, "layer_");
-            memcpy(to, layer->wired[digit[6] - '0'].mask, eg__parameter_size(p) * sizeof *to);
-        } else {
-            const int8_t *exists = strstr(p->name, "sensory") ? layer->sensory : layer->recurrent;
-            for (size_t k = 0; k < eg__parameter_size(p); k++) to[k] = exists[k] != 0;
-        }
-    }
-}
-
 eg_status eg__layer_complete(eg_model *model, eg__layer *layer, eg_error *error) {
-    eg_status status = EG_OK;
-    if (layer->wiring && layer->cell == EG__CFC && !layer->wired_count)
-        status = wire_cfc(model, layer, error);
-    if (layer->wiring && layer->cell == EG__LTC && !layer->recurrent)
-        status = wire_ltc(model, layer, error);
-    if (!layer->outputs) layer->outputs = layer->units;
-    return status ? status : check_layer(layer, (size_t)(layer - model->layers), error);
+    eg__layer_measure(layer);
+    return check_layer(layer, (size_t)(layer - model->layers), error);
 }
 
-eg_status eg__model_complete(eg_model *model, eg_error *error) {
+/* ---- memory */
+static uint64_t count_values(const eg_model *model) {
+    uint64_t count = 0;
+    for (size_t i = 0; i < model->parameter_count; i++)
+        if (!model->parameters[i].is_mask) count += eg__parameter_size(&model->parameters[i]);
+    return count;
+}
+
+eg_status eg__model_check_most(const eg_model *model, uint64_t most, eg_error *error) {
+    const uint64_t count = count_values(model);
+    if (count <= most) return EG_OK;
+    return eg__fail(error, EG_ERR_FORMAT,
+                    "an architecture of %llu numbers, and a file of %llu at most",
+                    (unsigned long long)count, (unsigned long long)most);
+}
+
+eg_status eg__model_check_memory(const eg_model *model, bool runs, eg_error *error) {
+    const double gib = 1 << 30;
+    const uint64_t count = count_values(model);
+    uint64_t bytes = (model->value_count + (runs ? count : 0)) * sizeof(float);
+    for (size_t i = 0; i < model->layer_count; i++)
+        bytes += eg__layer_bytes(&model->layers[i], runs);
+    eg_memory_pool_figures pool;
+    eg__memory_pool_figures_get(model->memory, &pool);
+    const uint64_t left = eg__memory_left(model->memory);
+    if (bytes > left)
+        return eg__fail(
+            error, EG_ERR_BUDGET,
+            "a model of %llu parameters needs at least %.1f GiB of memory, and %.1f of the "
+            "%.1f GiB that may be used are left: ask for a smaller one",
+            (unsigned long long)count, (double)bytes / gib, (double)left / gib,
+            (double)pool.budget / gib);
+    if (runs && !model->outline && (double)bytes > 2 * gib)
+        eg__log_write(&model->context->log, EG_LOG_WARNING,
+                      "a model of %llu parameters needs at least %.1f GiB of memory, and some time",
+                      (unsigned long long)count, (double)bytes / gib);
+    return EG_OK;
+}
+
+/* ---- completion */
+static eg_status list_layers(eg_model *model, eg_error *error) {
     eg_status status = EG_OK;
-    if (!model->layer_count) return eg__fail(error, EG_ERR_ARGUMENT, "a model without layers");
     for (size_t i = 0; !status && i < model->layer_count; i++) {
         eg__layer *layer = &model->layers[i];
         status = eg__layer_complete(model, layer, error);
@@ -186,9 +164,24 @@ eg_status eg__model_complete(eg_model *model, eg_error *error) {
             eg__layer_list(model, i, prefix, &status, error);
         }
     }
-    if (!status)
-        model->values = take(model, model->value_count + 1, sizeof *model->values, &status, error);
-    if (!status) set_masks(model);
+    return status;
+}
+
+/* All sizes are known before anything is drawn or taken. */
+eg_status eg__model_complete(eg_model *model, uint64_t most, bool runs, eg_error *error) {
+    if (!model->layer_count) return eg__fail(error, EG_ERR_ARGUMENT, "a model without layers");
+    eg_status status = list_layers(model, error);
+    if (!status) status = eg__model_check_most(model, most, error);
+    if (!status) status = eg__model_check_memory(model, runs, error);
+    for (size_t i = 0; !status && i < model->layer_count; i++)
+        status = eg__layer_wire(model, &model->layers[i], error);
+    return status;
+}
+
+eg_status eg__model_fill(eg_model *model, eg_error *error) {
+    eg_status status = EG_OK;
+    model->values = take(model, model->value_count + 1, sizeof *model->values, &status, error);
+    if (!status && !model->transformer) eg__model_masks_set(model);
     return status;
 }
 
@@ -198,17 +191,18 @@ eg_status eg__model_keep_spec(eg_model *model, const char *spec, eg_error *error
     return model->spec ? EG_OK : eg__fail(error, reason.status, "%s", reason.message);
 }
 
+eg_status eg__model_check_values(const eg_model *model, eg_error *error) {
+    if (!model->outline) return EG_OK;
+    return eg__fail(error, EG_ERR_ARGUMENT,
+                    "'%.100s' is an outline without values: open it with eg_model_open",
+                    model->spec ? model->spec : "the model");
+}
+
 /* ---- questions */
 const eg__parameter *eg__model_parameter(const eg_model *model, const char *name) {
     for (size_t i = 0; i < model->parameter_count; i++)
         if (strcmp(model->parameters[i].name, name) == 0) return &model->parameters[i];
     return NULL;
-}
-
-static void count_parameters(const eg_model *model, eg_model_info *out) {
-    for (size_t i = 0; i < model->parameter_count; i++)
-        if (!model->parameters[i].is_mask)
-            out->parameters += eg__parameter_size(&model->parameters[i]);
 }
 
 static void transformer_info(const eg_model *model, eg_model_info *out) {
@@ -218,7 +212,7 @@ static void transformer_info(const eg_model *model, eg_model_info *out) {
                            .inputs = 1,
                            .outputs = encodes ? t->width : t->vocabulary,
                            .layers = t->layers};
-    count_parameters(model, out);
+    out->parameters = count_values(model);
 }
 
 void eg_model_info_get(const eg_model *model, eg_model_info *out) {
@@ -236,35 +230,95 @@ void eg_model_info_get(const eg_model *model, eg_model_info *out) {
         out->state +=
             (uint64_t)layer->units * (layer->mixed ? 2 : 1) * (layer->merge == EG__ONE_WAY ? 1 : 2);
     }
-    count_parameters(model, out);
+    out->parameters = count_values(model);
 }
 
 size_t eg_model_count(const eg_model *model) { return model->parameter_count; }
 
-const char *eg_model_tensor(const eg_model *model, size_t index, eg_tensor *out,
-                            int *is_trainable) {
+const char *eg_model_shape(const eg_model *model, size_t index, eg_tensor *out, int *is_trainable) {
     if (index >= model->parameter_count) return NULL;
     const eg__parameter *p = &model->parameters[index];
-    if (out)
-        *out = (eg_tensor){EG_F32,
-                           p->rank,
-                           {p->shape[0], p->shape[1]},
-                           p->file.data ? NULL : eg__parameter_values(model, p)};
+    if (out) *out = (eg_tensor){EG_F32, p->rank, {p->shape[0], p->shape[1]}, NULL};
     if (is_trainable) *is_trainable = !p->is_mask;
     return p->name;
 }
 
-eg_status eg_model_weights(const eg_model *model, eg_weights *weights, eg_error *error) {
-    eg_status status = eg_weights_begin(weights, 1, error);
-    if (status) return status;
-    for (size_t i = 0; i < model->parameter_count; i++) {
-        const eg__parameter *p = &model->parameters[i];
-        eg_tensor tensor;
-        if (eg_weights_tensor(weights, p->name, &tensor, NULL)) continue; /* a mask, or not used */
-        if (eg__parameter_is_small(p))
-            status = eg__weights_fill_small(weights, p->name, &p->small, error);
-        else eg__parameter_floats(model, p, tensor.data);
+const char *eg_model_tensor(const eg_model *model, size_t index, eg_tensor *out,
+                            int *is_trainable) {
+    const char *name = eg_model_shape(model, index, out, is_trainable);
+    if (!name || !out) return name;
+    const eg__parameter *p = &model->parameters[index];
+    if (p->file.data || eg__parameter_own(model, p, NULL)) return name;
+    /* what is written to must not be read from the file again */
+    __atomic_store_n(&((eg_model *)(uintptr_t)model)->touched, true, __ATOMIC_RELAXED);
+    out->data = eg__parameter_values(model, p);
+    return name;
+}
+
+/* What was copied from the file need not stay in memory as well, unless somebody has changed it there. */
+static void forget(const eg_model *model, const void *bytes, size_t size) {
+    if (model->backing_forget && !__atomic_load_n(&model->touched, __ATOMIC_RELAXED))
+        model->backing_forget(model->backing, bytes, size);
+}
+
+static void copy_from_file(const eg_model *model, const void *from, size_t bytes, void *to) {
+    enum { PIECE = 1 << 20 };
+    for (size_t at = 0; at < bytes; at += PIECE) {
+        const size_t size = eg__min(PIECE, bytes - at);
+        memcpy((char *)to + at, (const char *)from + at, size);
+        forget(model, (const char *)from + at, size);
     }
+}
+
+static eg_status copy_small(const eg_model *model, const eg__parameter *p, const eg__leaf *leaf,
+                            void *to, eg_error *error) {
+    uint64_t bytes = 0;
+    eg_status status = eg__leaf_fill_scales(leaf, &p->small, to, error);
+    if (!status) status = eg_tensor_measure(&p->small.values, NULL, &bytes, error);
+    if (status) return status;
+    if (p->borrowed) copy_from_file(model, p->small.values.data, (size_t)bytes, to);
+    else if (bytes) memcpy(to, p->small.values.data, (size_t)bytes);
+    return EG_OK;
+}
+
+/* The value of one parameter as a program wants it. */
+static eg_status fill(void *user, const eg__leaf *leaf, void *to, eg_error *error) {
+    const eg_model *model = user;
+    const eg__parameter *p = eg__model_parameter(model, leaf->name);
+    const eg_status status = eg__model_check_values(model, error);
+    if (status) return status;
+    if (!p) return EG_OK; /* what the model does not have is zero */
+    if (eg__parameter_is_small(p)) return copy_small(model, p, leaf, to, error);
+    if (p->view && !p->own && !p->file.data)
+        copy_from_file(model, p->view, eg__parameter_size(p) * sizeof(float), to);
+    else eg__parameter_floats(model, p, to);
+    return EG_OK;
+}
+
+eg_status eg_model_weights(const eg_model *model, eg_weights *weights, eg_error *error) {
+    eg_status status = eg__model_check_values(model, error);
+    if (!status) status = eg_weights_begin(weights, 1, error);
+    if (status) return status;
+    const eg__leaves *leaves = &weights->program->parameters;
+    for (size_t i = 0; i < leaves->count && !status; i++)
+        if (eg__model_parameter(model, leaves->list[i].name))
+            status = fill((void *)(uintptr_t)model, &leaves->list[i],
+                          weights->data + leaves->list[i].offset, error);
     eg_weights_end(weights);
     return status;
+}
+
+eg__lender eg__model_lender(const eg_model *model) {
+    return (eg__lender){fill, (void *)(uintptr_t)model};
+}
+
+eg_status eg_model_lend(const eg_model *model, eg_program *program, eg_weights **out,
+                        eg_error *error) {
+    if (!model || !program || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no model, program or place");
+    const eg__lender lender = eg__model_lender(model);
+    *out = NULL;
+    const eg_status status = eg__model_check_values(model, error);
+    if (status) return status;
+    return eg__weights_lend(program, &lender, out, error);
 }

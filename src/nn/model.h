@@ -4,7 +4,7 @@
 
 #include "elegans/model.h"
 #include "engine/program.h"
-#include "kernels/stored.h"
+#include "kernels/quantized/stored.h"
 #include "nn/wiring.h"
 
 typedef enum eg__cell { EG__CFC, EG__LTC } eg__cell;
@@ -28,10 +28,12 @@ typedef enum eg__merge {
 
 enum { EG__BACKBONE_MAX = 8, EG__WIRED_MAX = 3, EG__LAYERS_MAX = 16, EG__NAME_MAX = 96 };
 
-/* One layer of a wired CfC: a cell without a backbone, of whose synapses only some exist. */
+/* One layer of a wired CfC: a cell, of whose synapses only some exist. They mask its heads, as in ncps;
+ * behind a backbone, which ncps does not have here, they say which sources its first matrix sees. */
 typedef struct eg__wired {
     uint32_t inputs, units;
     float *mask; /* [units][inputs + units] */
+    float *seen; /* [inputs + units], 0 = no synapse into the layer; NULL = all are seen */
 } eg__wired;
 
 typedef struct eg__layer {
@@ -41,6 +43,7 @@ typedef struct eg__layer {
     bool mixed;                      /* an LSTM keeps a memory beside the state */
     uint32_t projection;             /* outputs of a linear map after the cell; 0 = none */
     eg__wiring *wiring;              /* as it was asked for; NULL = none, or not known */
+    bool implied;                    /* nobody asked for the wiring: the masks of a file say it */
     /* CfC */
     eg__cfc_mode mode;
     bool keras; /* no tanh on the heads, the time term negated */
@@ -66,6 +69,9 @@ typedef struct eg__parameter {
     size_t layer;
     size_t offset;      /* of its values in the model */
     eg_quantized small; /* what the values come from; all zero = they are themselves */
+    bool borrowed;      /* the small numbers lie in the model's backing */
+    float *view;        /* the values in the model's backing; NULL = they are elsewhere */
+    float *own;         /* the values in memory of their own; NULL = elsewhere */
     struct {
         const void *data; /* where it lies in a file; NULL = it is among the values */
         eg_type type;     /* EG_I8 and EG_I4 are blocks, as GGUF has them */
@@ -91,41 +97,77 @@ struct eg_model {
     size_t parameter_count, parameter_room;
     float *values;
     size_t value_count;
-    char *spec; /* what it was made from, NULL = a file */
+    char *spec;   /* what it was made from, NULL = a file */
+    bool outline; /* a spec without values */
     eg_units units;
     float *unit_values; /* what they point to */
+    eg_link link;
     eg__note *notes[EG__NOTES_MAX];
     size_t note_count;
     void *file; /* that parameters lie in, and how it is closed */
     void (*close)(void *file);
+    /* our own file, mapped: values and small numbers lie there until somebody writes to them */
+    void *backing;
+    void (*backing_close)(void *backing);
+    void (*backing_forget)(void *backing, const void *bytes,
+                           size_t size); /* pages not needed now */
+    bool touched; /* somebody has been given the values to write to; atomic */
 };
 
 /* ---- model.c */
 eg_status eg__model_new(eg_context *context, eg_model **out, eg_error *error);
-/* Checks the layers, fills what follows from the wiring, lists the parameters; their values are zero
- * and masks set. */
-eg_status eg__model_complete(eg_model *model, eg_error *error);
-/* The same for one layer; harmless when done twice. */
+/* Checks the layers, lists the parameters, which have no values yet, then draws the wirings. What is too
+ * large fails before that: EG_ERR_FORMAT for more than `most` numbers, EG_ERR_BUDGET as below. */
+eg_status eg__model_complete(eg_model *model, uint64_t most, bool runs, eg_error *error);
+eg_status eg__model_fill(eg_model *model, eg_error *error); /* values: zeros, and masks */
+/* Sizes of one layer, checked; harmless when done twice. */
 eg_status eg__layer_complete(eg_model *model, eg__layer *layer, eg_error *error);
+/* A model with all its parameters listed, and none of them taken: EG_ERR_FORMAT for more than `most` numbers;
+ * EG_ERR_BUDGET says how much memory it would need at least, with `runs` as a model and as the weights of a
+ * program. Much that fits is a warning of a model that is made to be run. */
+eg_status eg__model_check_most(const eg_model *model, uint64_t most, eg_error *error);
+eg_status eg__model_check_memory(const eg_model *model, bool runs, eg_error *error);
+/* EG_ERR_ARGUMENT: it is an outline. */
+eg_status eg__model_check_values(const eg_model *model, eg_error *error);
 /* What it was made from. */
 eg_status eg__model_keep_spec(eg_model *model, const char *spec, eg_error *error);
 const eg__parameter *eg__model_parameter(const eg_model *model, const char *name);
+/* For weights that keep no copy of the model. */
+eg__lender eg__model_lender(const eg_model *model);
+/* NULL: small numbers whose values nobody has asked for yet. */
 static inline float *eg__parameter_values(const eg_model *model, const eg__parameter *p) {
-    return model->values + p->offset;
+    if (p->own) return p->own;
+    if (p->view) return p->view;
+    return model->values ? model->values + p->offset : NULL;
 }
+/* Memory of its own, if it has none: values of small numbers widened, others zero. */
+eg_status eg__parameter_own(const eg_model *model, const eg__parameter *p, eg_error *error);
+/* The small numbers away, and their memory unless it is the backing's. */
+void eg__parameter_small_drop(eg_model *model, eg__parameter *p);
 size_t eg__parameter_size(const eg__parameter *p);
+/* ---- numbers.c: all parameters, with or without masks, as they are held. Nothing is widened for it. */
+typedef struct eg__numbers {
+    const char *most; /* what most bytes are: "f32", "i8", "Q4_0"; static, NULL = there are none */
+    uint64_t bytes, count;
+} eg__numbers;
+eg__numbers eg__model_numbers(const eg_model *model, bool masks);
+/* What no graph has: a dense layer of a transformer's rows. */
+bool eg__parameter_is_of_rows(const eg__parameter *p);
 /* Appends one, behind the values there are. */
 eg_status eg__parameter_add(eg_model *model, unsigned rank, uint64_t rows, uint64_t columns,
                             const char *name, bool is_mask, eg_error *error);
 /* Its values, wherever it lies. */
 void eg__parameter_floats(const eg_model *model, const eg__parameter *p, float *out);
 eg_quantization eg__file_quantization(eg_type type);
+/* Where it lies in a file as it can be multiplied there, and as what; NULL = it must be a parameter. */
+const void *eg__parameter_stored(const eg__parameter *p, eg_type *type);
 static inline bool eg__parameter_is_small(const eg__parameter *p) {
-    return p->small.values.data != NULL;
+    return p->borrowed || p->small.values.data != NULL;
 }
 /* The values of a small parameter from its numbers. */
-eg_status eg__parameter_widen(eg_model *model, const eg__parameter *p, eg_error *error);
-/* Memory for small numbers; the values stay. EG_ERR_ARGUMENT for a mask. */
+eg_status eg__parameter_widen(const eg_model *model, const eg__parameter *p, float *out,
+                              eg_error *error);
+/* Small numbers that still have to be told where they lie (borrowed). EG_ERR_ARGUMENT for a mask. */
 eg_status eg__parameter_shrink(eg_model *model, eg__parameter *p, const eg_quantization *how,
                                eg_error *error);
 /* Names as files and specs have them; NULL past the last. */
@@ -140,6 +182,27 @@ void eg__layer_prefix(const eg_model *model, size_t layer, int way, char out[32]
 /* The index of a layer of the backbone in torch's list, in which activations count, and dropouts after
  * all but the first. */
 unsigned eg__backbone_index(const eg__layer *layer, unsigned i);
+
+/* ---- wired.c */
+void eg__layer_measure(eg__layer *layer); /* units, outputs, layers of the wiring */
+/* Bytes of the wiring and its masks; with `runs` also of the lists of synapses of a program. */
+uint64_t eg__layer_bytes(const eg__layer *layer, bool runs);
+eg_status eg__layer_wire(eg_model *model, eg__layer *layer, eg_error *error); /* once */
+
+/* ---- masks.c */
+/* Where there are no synapses: element i of a weight is absent where mask.values[i % mask.count] is 0.
+ * values NULL = it is dense. */
+typedef struct eg__mask {
+    const float *values;
+    size_t count;
+} eg__mask;
+eg__mask eg__parameter_mask(const eg_model *model, const eg__parameter *p);
+/* The values of all masks, as the wirings have them. */
+void eg__model_masks_set(eg_model *model);
+void eg__model_mask_set(eg_model *model, const eg__parameter *p); /* one */
+/* After values were read from a file: an implied wiring becomes that of the masks. EG_ERR_FORMAT names a mask
+ * that contradicts its wiring. */
+eg_status eg__model_masks_settle(eg_model *model, eg_error *error);
 
 /* ---- cells: one step. Parameters are asked for by their names within the layer ("rnn_cell.ff1.weight",
  * with the layer's prefix put before). */
@@ -172,6 +235,16 @@ void eg__layer_list(eg_model *model, size_t layer, const char *prefix, eg_status
 eg_node eg__units_input(const eg_model *model, eg_graph *graph, eg_node x);
 eg_node eg__units_span(const eg_model *model, eg_graph *graph, eg_node span);
 eg_node eg__units_output(const eg_model *model, eg_graph *graph, eg_node y);
+/* What passes from step to step where nobody says it, as the model computes with it. */
+double eg__units_step(const eg_model *model);
+#define EG__NOTE_SPAN "median_span"
+
+/* ---- link.c */
+eg_link eg__link_of_loss(const char *loss); /* by the name of the loss; NULL is fine */
+/* EG_ERR_ARGUMENT: the model cannot have this link. */
+eg_status eg__link_fits(const eg_model *model, eg_link link, eg_error *error);
+/* What the model gives, from what its last layer gives: in the units of the user, and linked. */
+eg_node eg__model_output(const eg_model *model, eg_graph *graph, eg_node y);
 
 /* ---- init.c: the values that ncps gives with torch.manual_seed(seed) */
 eg_status eg__model_initialise(eg_model *model, uint64_t seed, eg_error *error);
@@ -180,7 +253,7 @@ eg_status eg__stream_graph(const eg_model *model, eg_graph *graph, eg_output *ou
                            eg_error *error);
 eg_program *eg__stream_program_inner(const eg_stream_program *program, eg_weights **weights);
 /* ---- spec.c */
-eg_status eg__model_from_spec(eg_context *context, const char *spec, eg_model **out,
+eg_status eg__model_from_spec(eg_context *context, const char *spec, bool outline, eg_model **out,
                               eg_error *error);
 
 #endif

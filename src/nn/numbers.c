@@ -16,8 +16,35 @@ eg_quantization eg__file_quantization(eg_type type) {
 void eg__parameter_floats(const eg_model *model, const eg__parameter *p, float *out) {
     const size_t count = eg__parameter_size(p);
     const eg__kernels *kernels = &model->context->kernels;
-    if (!p->file.data) memcpy(out, eg__parameter_values(model, p), count * sizeof *out);
-    else eg__stored_widen(kernels, p->file.type, count, p->file.data, out);
+    const float *values = eg__parameter_values(model, p);
+    if (p->file.data) eg__stored_widen(kernels, p->file.type, count, p->file.data, out);
+    else if (values) memcpy(out, values, count * sizeof *out);
+    else eg__parameter_widen(model, p, out, NULL);
+}
+
+eg_status eg__parameter_own(const eg_model *model, const eg__parameter *p, eg_error *error) {
+    if (eg__parameter_values(model, p)) return EG_OK;
+    const eg_status status = eg__model_check_values(model, error);
+    if (status) return status;
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    float *own = eg__memory_take_array(model->memory, EG_TAG_WEIGHTS, eg__parameter_size(p),
+                                       sizeof *own, &reason);
+    if (!own) return eg__fail(error, reason.status, "%s", reason.message);
+    if (eg__parameter_is_small(p)) eg__parameter_widen(model, p, own, NULL);
+    float *none = NULL; /* two threads may ask at once */
+    if (!__atomic_compare_exchange_n(&((eg__parameter *)(uintptr_t)p)->own, &none, own, false,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        eg__memory_give(model->memory, own);
+    return EG_OK;
+}
+
+const void *eg__parameter_stored(const eg__parameter *p, eg_type *type) {
+    *type = p->file.type;
+    if (p->file.data) return p->file.data;
+    *type = p->small.how.type;
+    if (p->borrowed && (*type == EG_F16 || *type == EG_BF16)) return p->small.values.data;
+    *type = EG_F32;
+    return eg__parameter_is_small(p) || p->own ? NULL : p->view;
 }
 
 const char *eg_model_numbers(const eg_model *model, size_t index, uint64_t *bytes) {
@@ -39,14 +66,15 @@ const char *eg_model_numbers(const eg_model *model, size_t index, uint64_t *byte
 eg_status eg_model_read(const eg_model *model, size_t index, float *out, eg_error *error) {
     if (!model || !out || index >= model->parameter_count)
         return eg__fail(error, EG_ERR_ARGUMENT, "no tensor %zu, or no place for it", index);
-    eg__parameter_floats(model, &model->parameters[index], out);
-    return EG_OK;
+    const eg_status status = eg__model_check_values(model, error);
+    if (!status) eg__parameter_floats(model, &model->parameters[index], out);
+    return status;
 }
 
 eg_status eg_model_widen(eg_model *model, eg_error *error) {
     if (!model) return eg__fail(error, EG_ERR_ARGUMENT, "no model");
-    if (!model->close) return EG_OK;
-    eg_status status = model->values ? EG_OK : eg__transformer_fill(model, error);
+    if (!model->close) return eg__model_check_values(model, error);
+    eg_status status = model->values ? EG_OK : eg__model_fill(model, error);
     if (status) return status;
     for (size_t i = 0; i < model->parameter_count; i++) {
         eg__parameter *p = &model->parameters[i];
@@ -66,16 +94,18 @@ eg_status eg_model_bind(const eg_model *model, eg_instance *instance, eg_error *
     eg_tensor like;
     for (size_t i = 0; (name = eg_program_leaf(program, EG_LEAF_INPUT, i, &like)); i++) {
         const eg__parameter *p = eg__model_parameter(model, name);
-        if (!p || !p->file.data) continue;
-        like.data = (void *)(uintptr_t)p->file.data; /* inputs are only read */
+        eg_type type;
+        const void *data = p ? eg__parameter_stored(p, &type) : NULL;
+        if (!data) continue;
+        like.data = (void *)(uintptr_t)data; /* inputs are only read */
         eg_status status = eg_instance_bind(instance, name, &like, error);
         if (status) return status;
     }
     return EG_OK;
 }
 
-/* All bytes, and which numbers most of them are. */
-static void count_numbers(const eg_model *model, eg_transformer_info *out) {
+eg__numbers eg__model_numbers(const eg_model *model, bool masks) {
+    eg__numbers sum = {0};
     enum { KINDS = 16 }; /* more than there are names */
     struct {
         const char *name;
@@ -86,15 +116,18 @@ static void count_numbers(const eg_model *model, eg_transformer_info *out) {
         uint64_t bytes = 0;
         const char *name = eg_model_numbers(model, i, &bytes);
         size_t k = 0;
+        if (model->parameters[i].is_mask && !masks) continue;
         while (k + 1 < KINDS && kinds[k].name && kinds[k].name != name) k++;
         kinds[k].name = name;
         kinds[k].bytes += bytes;
-        out->bytes += bytes;
+        sum.bytes += bytes;
+        sum.count += eg__parameter_size(&model->parameters[i]);
         if (kinds[k].bytes > most) {
             most = kinds[k].bytes;
-            out->numbers = name;
+            sum.most = name;
         }
     }
+    return sum;
 }
 
 eg_status eg_model_transformer(const eg_model *model, eg_transformer_info *out, eg_error *error) {
@@ -115,7 +148,15 @@ eg_status eg_model_transformer(const eg_model *model, eg_transformer_info *out, 
                                  .positions = eg__positions_name(positions),
                                  .rope_base = positions == EG__POSITIONS_ROTARY ? t->rope_base : 0,
                                  .tied = t->tied,
-                                 .pooling = t->pooling};
-    count_numbers(model, out);
+                                 .pooling = t->pooling,
+                                 .row_width = eg__row_width(t),
+                                 .row_scaled = !t->rows_told};
+    for (uint32_t i = 0; i < t->row_steps; i++) {
+        if (t->row_step[i].outputs) out->row_dense++;
+        out->row_scaled = !t->row_step[i].outputs;
+    }
+    const eg__numbers numbers = eg__model_numbers(model, true);
+    out->bytes = numbers.bytes;
+    out->numbers = numbers.most;
     return EG_OK;
 }

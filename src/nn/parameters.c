@@ -50,22 +50,21 @@ static void add_linear(listing *l, uint64_t outputs, uint64_t inputs, const char
     add(l, false, 1, outputs, 0, "%s.bias", name);
 }
 
-static void add_heads(listing *l, const eg__layer *layer, const char *cell, uint64_t units,
-                      uint64_t features) {
+/* A cell of CfC with its backbone: `sources` are its inputs and its own units. */
+static void add_cell(listing *l, const eg__layer *layer, const char *cell, uint64_t units,
+                     uint64_t sources) {
     static const char *const heads[] = {"ff1", "ff2", "time_a", "time_b"};
     const bool pure = layer->mode == EG__CFC_PURE;
+    uint64_t features = sources;
     char name[48];
     if (pure) {
         add(l, false, 2, 1, units, "%s.w_tau", cell);
         add(l, false, 2, 1, units, "%s.A", cell);
     }
-    if (!layer->wired_count) {
-        uint64_t width = (uint64_t)layer->inputs + layer->units;
-        for (unsigned i = 0; i < layer->backbone_count; i++) {
-            snprintf(name, sizeof name, "%s.backbone.%u", cell, eg__backbone_index(layer, i));
-            add_linear(l, layer->backbone[i], width, name);
-            width = layer->backbone[i];
-        }
+    for (unsigned i = 0; i < layer->backbone_count; i++) {
+        snprintf(name, sizeof name, "%s.backbone.%u", cell, eg__backbone_index(layer, i));
+        add_linear(l, layer->backbone[i], features, name);
+        features = layer->backbone[i];
     }
     for (unsigned i = 0; i < (pure ? 1u : 4u); i++) {
         snprintf(name, sizeof name, "%s.%s", cell, heads[i]);
@@ -74,19 +73,15 @@ static void add_heads(listing *l, const eg__layer *layer, const char *cell, uint
 }
 
 static void add_cfc(listing *l, const eg__layer *layer) {
-    if (!layer->wired_count) {
-        const uint64_t features = layer->backbone_count ? layer->backbone[layer->backbone_count - 1]
-                                                        : (uint64_t)layer->inputs + layer->units;
-        add_heads(l, layer, "rnn_cell", layer->units, features);
-        return;
-    }
+    if (!layer->wired_count)
+        add_cell(l, layer, "rnn_cell", layer->units, (uint64_t)layer->inputs + layer->units);
     for (unsigned i = 0; i < layer->wired_count; i++) {
         const eg__wired *wired = &layer->wired[i];
-        const uint64_t features = (uint64_t)wired->inputs + wired->units;
+        const uint64_t sources = (uint64_t)wired->inputs + wired->units;
         char cell[32];
         snprintf(cell, sizeof cell, "rnn_cell.layer_%u", i);
-        add(l, true, 2, wired->units, features, "%s.sparsity_mask", cell);
-        add_heads(l, layer, cell, wired->units, features);
+        add(l, true, 2, wired->units, sources, "%s.sparsity_mask", cell);
+        add_cell(l, layer, cell, wired->units, sources);
     }
 }
 

@@ -9,20 +9,24 @@ const eg_quantized *eg_model_small(const eg_model *model, size_t index) {
     return eg__parameter_is_small(p) ? &p->small : NULL;
 }
 
-static eg_tensor values_of(const eg_model *model, const eg__parameter *p) {
-    return (eg_tensor){EG_F32, p->rank, {p->shape[0], p->shape[1]}, eg__parameter_values(model, p)};
+eg_status eg__parameter_widen(const eg_model *model, const eg__parameter *p, float *out,
+                              eg_error *error) {
+    eg_tensor to = {EG_F32, p->rank, {p->shape[0], p->shape[1]}, out};
+    return eg_dequantize(model->context, &p->small, &to, error);
 }
 
-eg_status eg__parameter_widen(eg_model *model, const eg__parameter *p, eg_error *error) {
-    eg_tensor to = values_of(model, p);
-    return eg_dequantize(model->context, &p->small, &to, error);
+void eg__parameter_small_drop(eg_model *model, eg__parameter *p) {
+    if (p->borrowed) memset(&p->small, 0, sizeof p->small);
+    else eg_quantized_release(model->context, &p->small);
+    p->borrowed = false;
 }
 
 eg_status eg__parameter_shrink(eg_model *model, eg__parameter *p, const eg_quantization *how,
                                eg_error *error) {
     if (p->is_mask) return eg__fail(error, EG_ERR_ARGUMENT, "'%s' is a mask", p->name);
-    eg_quantized_release(model->context, &p->small);
-    return eg_quantized_create(model->context, p->rank, p->shape, how, &p->small, error);
+    eg__parameter_small_drop(model, p);
+    p->borrowed = true;
+    return eg__quantized_like(p->rank, p->shape, how, &p->small, error);
 }
 
 /* ---- which */
@@ -47,26 +51,17 @@ static bool is_wanted(const eg__parameter *p, const eg_model_quantization *how) 
     return true;
 }
 
-/* The mask of a head of a wired CfC; NULL = there is none. */
-static const float *mask_of(const eg_model *model, const eg__parameter *p) {
-    const eg__layer *layer = &model->layers[p->layer];
-    const char *cell = strstr(p->name, "rnn_cell.layer_");
-    if (!cell || layer->cell != EG__CFC) return NULL;
-    const unsigned wired = (unsigned)(cell[strlen("rnn_cell.layer_")] - '0');
-    const bool masked = strstr(cell, ".ff1.weight") || strstr(cell, ".ff2.weight");
-    return masked && wired < layer->wired_count ? layer->wired[wired].mask : NULL;
-}
-
 /* ---- one tensor, into `out` */
 static eg_status quantize_one(eg_model *model, const eg__parameter *p, const eg_quantization *how,
                               eg_quantized *out, eg_error *error) {
-    eg_tensor wide, values = values_of(model, p);
-    eg_status status =
-        eg_tensor_create(model->context, EG_F32, values.rank, values.shape, &wide, error);
+    eg_tensor wide;
+    eg_status status = eg_tensor_create(model->context, EG_F32, p->rank, p->shape, &wide, error);
     if (status) return status;
-    const float *mask = mask_of(model, p), *from = values.data;
-    for (size_t i = 0; i < eg__parameter_size(p); i++)
-        ((float *)wide.data)[i] = mask && mask[i] == 0 ? 0 : from[i];
+    const eg__mask mask = eg__parameter_mask(model, p);
+    float *values = wide.data;
+    eg__parameter_floats(model, p, values);
+    for (size_t i = 0; mask.values && i < eg__parameter_size(p); i++)
+        if (mask.values[i % mask.count] == 0) values[i] = 0;
     status = eg_quantize(model->context, &wide, how, out, error);
     if (!status && out->odd)
         status = eg__fail(error, EG_ERR_ARGUMENT, "'%s' has %llu numbers that are not finite",
@@ -78,14 +73,13 @@ static eg_status quantize_one(eg_model *model, const eg__parameter *p, const eg_
 static void adopt(eg_model *model, eg_quantized *all) {
     for (size_t i = 0; i < model->parameter_count; i++) {
         eg__parameter *p = &model->parameters[i];
-        if (!all[i].values.data) {
-            eg_quantized_release(model->context, &p->small);
-            continue;
-        }
-        eg_quantized_release(model->context, &p->small);
+        eg__parameter_small_drop(model, p);
+        if (!all[i].values.data) continue;
         p->small = all[i];
         memset(&all[i], 0, sizeof all[i]);
-        eg__parameter_widen(model, p, NULL);
+        p->view = NULL; /* the file has what they were */
+        float *values = eg__parameter_values(model, p);
+        if (values) eg__parameter_widen(model, p, values, NULL);
     }
 }
 
@@ -102,6 +96,9 @@ eg_status eg_model_quantize(eg_model *model, const eg_model_quantization *how, e
     for (size_t i = 0; !status && i < model->parameter_count; i++)
         if (is_wanted(&model->parameters[i], how))
             status = quantize_one(model, &model->parameters[i], &how->how, &all[i], error);
+    for (size_t i = 0; !status && i < model->parameter_count; i++) /* those that become f32 again */
+        if (eg__parameter_is_small(&model->parameters[i]) && !all[i].values.data)
+            status = eg__parameter_own(model, &model->parameters[i], error);
     if (!status) adopt(model, all);
     for (size_t i = 0; i < model->parameter_count; i++)
         eg_quantized_release(model->context, &all[i]);

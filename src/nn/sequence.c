@@ -261,13 +261,17 @@ eg_status eg_model_build(const eg_model *model, eg_graph *graph, const eg_model_
     if (!o->standard) {
         xs = eg__units_input(model, graph, xs);
         s.spans = eg__units_span(model, graph, s.spans);
+        const double step = eg__units_step(model); /* 1 is what cells take without spans */
+        if (!o->spans && step != 1)
+            s.spans =
+                eg_broadcast(graph, eg_scalar(graph, step), 3, (uint64_t[]){s.time, s.batch, 1});
     }
     for (size_t i = 0; i < model->layer_count && !graph->mistake.status; i++)
         xs = run_layer(&b, &s, xs, i, &last);
     eg_model_info info;
     eg_model_info_get(model, &info);
     if (!graph->mistake.status) out->y = give_output(graph, &s, info.outputs, xs, last);
-    if (!graph->mistake.status && !o->standard) out->y = eg__units_output(model, graph, out->y);
+    if (!graph->mistake.status && !o->standard) out->y = eg__model_output(model, graph, out->y);
     eg__memory_give(model->memory, b.nodes);
     return eg_graph_check(graph, error);
 }

@@ -49,7 +49,7 @@ eg_status eg__stream_graph(const eg_model *model, eg_graph *g, eg_output *output
                                         : eg__ltc_step(&b, x, next, span);
         x = eg__layer_read(&b, eg_update(g, h, next));
     }
-    *output = (eg_output){"y", eg__units_output(model, g, x)};
+    *output = (eg_output){"y", eg__model_output(model, g, x)};
     eg__memory_give(model->memory, b.nodes);
     return eg_graph_check(g, error);
 }
@@ -78,8 +78,10 @@ eg_status eg_stream_compile(eg_model *model, eg_stream_program **out, eg_error *
     eg_status status = eg_graph_create(model->context, &g, error);
     if (!status) status = eg__stream_graph(model, g, &output, error);
     if (!status) status = eg_compile(model->context, g, 1, &output, NULL, &p->program, error);
-    if (!status) status = eg_weights_create(p->program, &p->weights, error);
-    if (!status) status = eg_model_weights(model, p->weights, error);
+    const bool values = !model->outline; /* else only costs can be asked for */
+    if (!status && values) status = eg_model_lend(model, p->program, &p->weights, error);
+    /* streams may outlive the model */
+    if (!status && values) status = eg__weights_settle(p->weights, p->program, error);
     eg_graph_destroy(g);
     if (status) eg_stream_program_destroy(p);
     else *out = p;
@@ -155,6 +157,40 @@ eg_status eg_stream_step(eg_stream *s, const float *x, float elapsed, float *y, 
     eg_status status = eg_run(s->instance, NULL, error);
     if (!status) memcpy(y, s->y, (size_t)s->shared->outputs * sizeof *y);
     return status;
+}
+
+/* Subtracting a number from itself gives 0 unless it is not finite; the sum of all is one comparison. */
+static bool all_finite(const float *values, size_t count) {
+    float sum = 0;
+    for (size_t i = 0; i < count; i++) sum += values[i] - values[i];
+    return sum == 0;
+}
+
+static size_t first_bad(const float *values, size_t count) {
+    size_t i = 0;
+    while (i < count && isfinite(values[i])) i++;
+    return i;
+}
+
+eg_status eg_stream_check(const eg_stream *s, const float *x, eg_error *error) {
+    if (!s) return eg__fail(error, EG_ERR_ARGUMENT, "no stream");
+    const size_t inputs = (size_t)s->shared->inputs;
+    if (x && !all_finite(x, inputs)) {
+        const size_t at = first_bad(x, inputs);
+        return eg__fail(error, EG_ERR_ARGUMENT, "input %zu is %g, not a finite number", at + 1,
+                        (double)x[at]);
+    }
+    for (size_t i = 0; i < s->states; i++) {
+        const float *state = s->state[i].data;
+        const size_t count = (size_t)s->state[i].shape[1];
+        if (all_finite(state, count)) continue;
+        const size_t at = first_bad(state, count);
+        return eg__fail(error, EG_ERR_FORMAT,
+                        "the state of a stream is %g at %zu: an earlier input was not finite; "
+                        "eg_stream_reset begins anew",
+                        (double)state[at], at + 1);
+    }
+    return EG_OK;
 }
 
 void eg_stream_reset(eg_stream *s) {

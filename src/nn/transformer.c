@@ -54,8 +54,14 @@ static eg_status check(const eg__transformer *t, eg_error *error) {
         return eg__fail(error, EG_ERR_FORMAT, "an epsilon of %g: not within 0..1", t->epsilon);
     if (rotary && !(t->rope_base > 0 && isfinite(t->rope_base)))
         return eg__fail(error, EG_ERR_FORMAT, "a rotary base of %g", t->rope_base);
+    if (!(t->attention_scale >= 0 && isfinite(t->attention_scale)))
+        return eg__fail(error, EG_ERR_FORMAT, "scores of attention times %g", t->attention_scale);
     if (!(t->dropout >= 0 && t->dropout < 1))
         return eg__fail(error, EG_ERR_ARGUMENT, "dropout %g is not within [0, 1)", t->dropout);
+    for (uint32_t i = 0; i < t->row_steps; i++)
+        if (t->row_step[i].outputs > EG__TRANSFORMER_WIDTH_MAX)
+            return check_size("outputs of a dense layer", t->row_step[i].outputs,
+                              EG__TRANSFORMER_WIDTH_MAX, error);
     if (t->family == EG__BERT) return check_size("token types", t->types, 65536, error);
     return EG_OK;
 }
@@ -122,6 +128,17 @@ static void add_layer(listing *l, const eg__transformer *t, unsigned i) {
     if (!eg__transformer_pre(t)) add_norm(l, w, "blk.%u.layer_output_norm", i);
 }
 
+static void list_rows(listing *l, const eg__transformer *t) {
+    uint32_t width = t->width, number = 0;
+    for (uint32_t i = 0; i < t->row_steps; i++) {
+        const eg__row_step *step = &t->row_step[i];
+        if (!step->outputs) continue;
+        l->bias = step->bias;
+        add_linear(l, step->outputs, width, "dense.%u", number++);
+        width = step->outputs;
+    }
+}
+
 static eg_status list(eg_model *model, eg_error *error) {
     const eg__transformer *t = model->transformer;
     listing l = {model, t->family != EG__LLAMA, EG_OK, error};
@@ -135,6 +152,7 @@ static eg_status list(eg_model *model, eg_error *error) {
     for (unsigned i = 0; i < t->layers; i++) add_layer(&l, t, i);
     if (eg__transformer_pre(t)) add_norm(&l, t->width, "output_norm");
     if (t->family != EG__BERT && !t->tied) add(&l, 2, t->vocabulary, t->width, "output.weight");
+    list_rows(&l, t);
     return l.status;
 }
 
@@ -156,11 +174,4 @@ eg_status eg__transformer_new(eg_context *context, const eg__transformer *t, eg_
     if (status) eg_model_destroy(model);
     else *out = model;
     return status;
-}
-
-eg_status eg__transformer_fill(eg_model *model, eg_error *error) {
-    eg_error reason = {EG_ERR_MEMORY, ""};
-    model->values = eg__memory_take_array(model->memory, EG_TAG_WEIGHTS, model->value_count + 1,
-                                          sizeof *model->values, &reason);
-    return model->values ? EG_OK : eg__fail(error, reason.status, "%s", reason.message);
 }

@@ -12,6 +12,25 @@ const char *eg__positions_name(unsigned positions); /* "own", "learned" ...; the
 /* Where a token stands: 0 = as its family has it, rotary for a Llama, learned for others. */
 enum { EG__POSITIONS_OWN, EG__POSITIONS_LEARNED, EG__POSITIONS_ROTARY, EG__POSITIONS_SINUSOIDAL };
 
+/* What becomes of the pooled row of a text: a dense layer, or L2 normalization. */
+typedef enum eg__row_activation {
+    EG__ROW_NONE,
+    EG__ROW_TANH,
+    EG__ROW_RELU,
+    EG__ROW_GELU,
+    EG__ROW_SIGMOID,
+    EG__ROW_SILU,
+    EG__ROW_ACTIVATIONS
+} eg__row_activation;
+const char *eg__row_activation_name(unsigned activation); /* "tanh"; NULL past the last */
+enum { EG__ROW_STEPS_MAX = 8 };
+typedef struct eg__row_step {
+    uint32_t
+        outputs; /* of a dense layer: parameters "dense.0.weight" and .bias; 0 = normalization */
+    bool bias;
+    eg__row_activation activation;
+} eg__row_step;
+
 struct eg__transformer {
     eg__family family;
     uint32_t layers, width, heads, kv_heads, head; /* head: columns of one */
@@ -20,13 +39,18 @@ struct eg__transformer {
     uint32_t types;                                /* BERT: kinds of a token */
     double epsilon;                                /* of the norms */
     double rope_base, dropout;
-    uint32_t window; /* tokens back that it looks at; 0 = all */
+    double attention_scale; /* of the scores; 0 = 1 / sqrt(head) */
+    uint32_t window;        /* tokens back that it looks at; 0 = all */
     uint32_t positions;
-    bool pre_norm;    /* BERT: norms before each part and at the end, not after each */
-    bool interleaved; /* rotary pairs are neighbours */
-    bool tied;        /* the output is the embedding */
-    bool exact_gelu;  /* by erf, else by tanh */
+    bool pre_norm;       /* BERT: norms before each part and at the end, not after each */
+    bool interleaved;    /* rotary pairs are neighbours */
+    bool tied;           /* the output is the embedding */
+    bool exact_gelu;     /* by erf, else by tanh */
+    bool scale_by_layer; /* scores are divided by the number of the layer, from 1 */
     eg_pooling pooling;
+    bool rows_told; /* the steps are all that is done; else a row is normalized */
+    uint32_t row_steps;
+    eg__row_step row_step[EG__ROW_STEPS_MAX];
 };
 
 static inline uint32_t eg__transformer_positions(const eg__transformer *t) {
@@ -38,6 +62,16 @@ static inline bool eg__transformer_pre(const eg__transformer *t) {
     return t->family != EG__BERT || t->pre_norm;
 }
 
+/* ---- rows.c */
+uint32_t eg__row_width(const eg__transformer *t); /* numbers of a text's row */
+/* The dense layers' values, one behind the other, matrix before bias; NULL with EG_OK = there are none. */
+eg_status eg__rows_take(const eg_model *model, float **out, eg_error *error);
+/* `count` rows of the last layer become one of eg__row_width numbers. `scaled`: 1 = normalized at the end, -1 =
+ * never, 0 = as the model has it. `dense` is what eg__rows_take gave; `room` has twice the widest row. */
+void eg__row_pool(const eg__transformer *t, eg_pooling pooling, int scaled, const float *dense,
+                  const float *y, size_t count, double *room, float *row);
+size_t eg__row_widest(const eg__transformer *t);
+
 /* The most that files may ask for: what is beyond is a mistake or an attack. */
 enum {
     EG__TRANSFORMER_LAYERS_MAX = 512,
@@ -46,14 +80,13 @@ enum {
 };
 
 /* Checks what it says, and makes a model of it with all its parameters, which have no values yet:
- * eg__transformer_fill gives them memory, or they are told where they lie in a file. */
+ * eg__model_fill gives them memory, or they are told where they lie in a file. */
 eg_status eg__transformer_new(eg_context *context, const eg__transformer *t, eg_model **out,
                               eg_error *error);
-eg_status eg__transformer_fill(eg_model *model, eg_error *error); /* zeros */
 eg_status eg__transformer_initialise(eg_model *model, uint64_t seed, eg_error *error);
 /* "llama:6:384,heads=6,vocab=256": what stands behind the colon of the family. */
-eg_status eg__transformer_from_spec(eg_context *context, const char *spec, eg_model **out,
-                                    eg_error *error);
+eg_status eg__transformer_from_spec(eg_context *context, const char *spec, bool outline,
+                                    eg_model **out, eg_error *error);
 bool eg__transformer_is_spec(const char *text);
 
 /* EG_ERR_ARGUMENT names a token that the model does not know. */

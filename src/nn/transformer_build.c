@@ -18,9 +18,11 @@ typedef struct builder {
 
 /* ---- parameters */
 static eg_node make(const builder *b, const eg__parameter *p) {
-    const eg_quantization how = eg__file_quantization(p->file.type);
-    if (b->wish->in_place && p->file.data && p->rank == 2)
+    eg_type type;
+    if (b->wish->in_place && p->rank == 2 && eg__parameter_stored(p, &type)) {
+        const eg_quantization how = eg__file_quantization(type);
         return eg_input_stored(b->graph, p->name, &how, p->rank, p->shape);
+    }
     if (eg__parameter_is_small(p))
         return eg_parameter_small(b->graph, p->name, &p->small.how, p->rank, p->shape);
     return eg_parameter(b->graph, p->name, p->rank, p->shape);
@@ -43,7 +45,8 @@ static eg_node parameter(builder *b, const char *format, ...) {
 /* All in the order of the model, used or not, so that every shape has the same. */
 static void make_parameters(builder *b) {
     for (size_t i = 0; i < b->model->parameter_count; i++)
-        b->nodes[i] = make(b, &b->model->parameters[i]);
+        if (!eg__parameter_is_of_rows(&b->model->parameters[i]))
+            b->nodes[i] = make(b, &b->model->parameters[i]);
 }
 
 /* ---- parts. Values are [batch * time, columns] between them. */
@@ -103,11 +106,20 @@ static eg_node remember(const builder *b, const char *what, eg_node x) {
     return eg_update(b->graph, cache, eg_append(b->graph, cache, x, b->slots));
 }
 
+/* 0 = 1 / sqrt(head), which attention itself knows. */
+static double score_scale(const builder *b) {
+    const eg__transformer *t = b->t;
+    if (!t->scale_by_layer) return t->attention_scale;
+    const double scale = t->attention_scale > 0 ? t->attention_scale : 1 / sqrt((double)t->head);
+    return scale / (b->layer + 1.0);
+}
+
 static eg_node attend(const builder *b, eg_node q, eg_node k, eg_node v) {
     const eg__transformer *t = b->t;
     eg_graph *g = b->graph;
     const eg_attention_options how = {.heads = t->heads,
                                       .kv_heads = t->kv_heads,
+                                      .scale = score_scale(b),
                                       .causal = t->family != EG__BERT,
                                       .window = t->window,
                                       .dropout = t->dropout};

@@ -110,7 +110,7 @@ static eg_status parse(char *copy, eg__transformer *t, uint64_t *seed, eg_error 
 /* ---- first values: as GPT-2 has them, but drawn evenly: a deviation of 0.02, less where layers add up */
 eg_status eg__transformer_initialise(eg_model *model, uint64_t seed, eg_error *error) {
     const eg__transformer *t = model->transformer;
-    eg_status status = eg__transformer_fill(model, error);
+    eg_status status = eg__model_fill(model, error);
     if (status) return status;
     eg__mt mt;
     eg__mt_seed(&mt, (uint32_t)seed);
@@ -127,8 +127,8 @@ eg_status eg__transformer_initialise(eg_model *model, uint64_t seed, eg_error *e
     return EG_OK;
 }
 
-eg_status eg__transformer_from_spec(eg_context *context, const char *spec, eg_model **out,
-                                    eg_error *error) {
+eg_status eg__transformer_from_spec(eg_context *context, const char *spec, bool outline,
+                                    eg_model **out, eg_error *error) {
     *out = NULL;
     char copy[512];
     eg__transformer t;
@@ -139,7 +139,9 @@ eg_status eg__transformer_from_spec(eg_context *context, const char *spec, eg_mo
     eg_model *model = NULL;
     eg_status status = parse(copy, &t, &seed, error);
     if (!status) status = eg__transformer_new(context, &t, &model, error);
-    if (!status) status = eg__transformer_initialise(model, seed, error);
+    if (!status) model->outline = outline;
+    if (!status) status = eg__model_check_memory(model, true, error);
+    if (!status && !outline) status = eg__transformer_initialise(model, seed, error);
     if (!status) status = eg__model_keep_spec(model, spec, error);
     if (status) eg_model_destroy(model);
     else *out = model;

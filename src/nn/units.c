@@ -38,6 +38,10 @@ eg_status eg_model_units_set(eg_model *model, const eg_units *units, eg_error *e
     if (!status) status = check(&out, error);
     if (!status && !(units->time >= 0 && isfinite(units->time)))
         status = eg__fail(error, EG_ERR_ARGUMENT, "unit of time %g", (double)units->time);
+    if (!status && out.mean && model->link != EG_LINK_IDENTITY)
+        status = eg__fail(error, EG_ERR_ARGUMENT,
+                          "units of outputs, which are probabilities (link '%s')",
+                          eg_link_name(model->link));
     if (status) return status;
     eg_error reason = {EG_ERR_MEMORY, ""};
     float *values = eg__memory_take_array(model->memory, EG_TAG_WEIGHTS, 2 * (inputs + outputs),
@@ -52,6 +56,16 @@ eg_status eg_model_units_set(eg_model *model, const eg_units *units, eg_error *e
     eg__memory_give(model->memory, model->unit_values); /* last: they may be the ones given */
     model->unit_values = values;
     return EG_OK;
+}
+
+/* Of a model that says nothing of its training, the unit of time is what is known of it. */
+float eg_model_span(const eg_model *model) {
+    const char *text = eg_model_note(model, EG__NOTE_SPAN, 0);
+    double span;
+    if (text && eg_number_parse(text, strlen(text), &span, NULL) == EG_OK && (float)span > 0 &&
+        isfinite((float)span))
+        return (float)span;
+    return model->units.time > 0 ? model->units.time : 1;
 }
 
 void eg_model_units_get(const eg_model *model, eg_units *out) { *out = model->units; }
@@ -71,6 +85,11 @@ eg_node eg__units_input(const eg_model *model, eg_graph *g, eg_node x) {
 eg_node eg__units_span(const eg_model *model, eg_graph *g, eg_node span) {
     if (!span.id || !(model->units.time > 0)) return span;
     return eg_div(g, span, eg_scalar(g, (double)model->units.time));
+}
+
+double eg__units_step(const eg_model *model) {
+    return model->units.time > 0 ? (double)eg_model_span(model) / (double)model->units.time
+                                 : (double)eg_model_span(model);
 }
 
 eg_node eg__units_output(const eg_model *model, eg_graph *g, eg_node y) {

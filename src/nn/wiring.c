@@ -36,18 +36,25 @@ static eg_status complete(eg__wiring_options *options, eg_error *error) {
     return EG_OK;
 }
 
+static bool is_circuit(const eg__wiring *w) {
+    return w->options.kind == EG__WIRING_NCP || w->options.kind == EG__WIRING_AUTONCP;
+}
+
+static void measure_layers(eg__wiring *w) {
+    const eg__wiring_options *o = &w->options;
+    const uint32_t count[] = {is_circuit(w) ? o->inter : w->units, o->command, o->motor};
+    w->layer_count = is_circuit(w) ? 3 : 1;
+    for (uint32_t l = 0; l < w->layer_count; l++)
+        w->layer_first[l + 1] = w->layer_first[l] + count[l];
+}
+
 /* The layers of a circuit in the order a signal takes; their ids run the other way. */
 static void fill_layers(eg__wiring *w) {
     const eg__wiring_options *o = &w->options;
-    const bool circuit = o->kind == EG__WIRING_NCP || o->kind == EG__WIRING_AUTONCP;
-    const uint32_t first[] = {o->motor + o->command, o->motor, 0};
-    const uint32_t count[] = {o->inter, o->command, o->motor};
-    w->layer_count = circuit ? 3 : 1;
-    for (uint32_t l = 0, at = 0; l < w->layer_count; l++) {
-        uint32_t size = circuit ? count[l] : w->units;
-        for (uint32_t i = 0; i < size; i++) w->layer_ids[at++] = (circuit ? first[l] : 0) + i;
-        w->layer_first[l + 1] = at;
-    }
+    const uint32_t first[] = {o->motor + o->command, o->motor, 0}; /* 0 where there is no circuit */
+    for (uint32_t l = 0; l < w->layer_count; l++)
+        for (uint32_t i = w->layer_first[l]; i < w->layer_first[l + 1]; i++)
+            w->layer_ids[i] = first[l] + i - w->layer_first[l];
 }
 
 static eg_status take(eg__wiring *w, eg_error *error) {
@@ -85,8 +92,8 @@ static eg_status draw(eg__wiring *w, eg_error *error) {
     }
 }
 
-eg_status eg__wiring_build(eg__memory *memory, const eg__wiring_options *options, uint32_t inputs,
-                           eg__wiring **out, eg_error *error) {
+eg_status eg__wiring_plan(eg__memory *memory, const eg__wiring_options *options, uint32_t inputs,
+                          eg__wiring **out, eg_error *error) {
     *out = NULL;
     eg__wiring_options full = *options;
     eg_status status = complete(&full, error);
@@ -102,11 +109,26 @@ eg_status eg__wiring_build(eg__memory *memory, const eg__wiring_options *options
     w->units = full.units;
     w->outputs = full.outputs;
     w->inputs = inputs;
-    status = take(w, error);
-    if (!status) {
-        fill_layers(w);
-        status = draw(w, error);
-    }
+    measure_layers(w);
+    *out = w;
+    return EG_OK;
+}
+
+eg_status eg__wiring_draw(eg__wiring *w, eg_error *error) {
+    if (w->layer_ids) return EG_OK;
+    eg_status status = take(w, error);
+    if (status) return status;
+    fill_layers(w);
+    return draw(w, error);
+}
+
+eg_status eg__wiring_build(eg__memory *memory, const eg__wiring_options *options, uint32_t inputs,
+                           eg__wiring **out, eg_error *error) {
+    eg__wiring *w;
+    *out = NULL;
+    eg_status status = eg__wiring_plan(memory, options, inputs, &w, error);
+    if (status) return status;
+    status = eg__wiring_draw(w, error);
     if (status) eg__wiring_destroy(w);
     else *out = w;
     return status;

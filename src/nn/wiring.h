@@ -42,6 +42,11 @@ typedef struct eg__wiring {
 eg_status eg__wiring_build(eg__memory *memory, const eg__wiring_options *options, uint32_t inputs,
                            eg__wiring **out, eg_error *error);
 void eg__wiring_destroy(eg__wiring *wiring); /* NULL is fine */
+/* The two halves of building: what it will be, with its sizes (layer_first included) and no synapses, which
+ * takes next to no memory; and the synapses. Drawing twice is harmless. */
+eg_status eg__wiring_plan(eg__memory *memory, const eg__wiring_options *options, uint32_t inputs,
+                          eg__wiring **out, eg_error *error);
+eg_status eg__wiring_draw(eg__wiring *wiring, eg_error *error);
 
 /* "autoncp:UNITS:OUTPUTS[,sparsity=0.5]", "ncp:INTER:COMMAND:MOTOR,sensory_fanout=N,inter_fanout=N,
  * motor_fanin=N[,recurrent=N]", "full:UNITS[:OUTPUTS][,self=0]",

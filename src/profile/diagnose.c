@@ -11,6 +11,7 @@ const char *eg_health_name(eg_health health) {
     return (unsigned)health < 3 ? names[health] : NULL;
 }
 
+/* Most looks are at what the system or the library counts; those that are not say so. */
 static eg_diagnosis_item *add(eg_diagnosis *d, const char *name, eg_health health,
                               const char *format, ...) EG_PRINTF(4, 5);
 static eg_diagnosis_item *add(eg_diagnosis *d, const char *name, eg_health health,
@@ -18,6 +19,7 @@ static eg_diagnosis_item *add(eg_diagnosis *d, const char *name, eg_health healt
     eg_diagnosis_item *item = &d->item[d->count++];
     va_list arguments;
     *item = (eg_diagnosis_item){.name = name, .health = health};
+    item->provenance = health == EG_HEALTH_UNKNOWN ? EG_UNAVAILABLE : EG_COUNTED;
     va_start(arguments, format);
     vsnprintf(item->text, sizeof item->text, format, arguments);
     va_end(arguments);
@@ -31,12 +33,17 @@ static void advise(eg_diagnosis_item *item, const char *text) {
 static bool known(const eg_metric *metric) { return metric->provenance != EG_UNAVAILABLE; }
 
 /* ---- the machine */
-static void look_at_accelerators(const eg_chip *chip, eg_diagnosis *d) {
-    const bool apple = strcmp(chip->vendor, "Apple") == 0;
-    add(d, "accelerator", EG_HEALTH_GOOD,
-        apple
-            ? "models run on the cores; the GPU and the Neural Engine of this chip are not used yet"
-            : "no accelerator: models run on the cores, which small ones like best");
+static void look_at_accelerators(const eg_environment *e, eg_diagnosis *d) {
+    const eg_fact *found = &e->accelerators;
+    if (found->provenance == EG_UNAVAILABLE) {
+        add(d, "accelerator", EG_HEALTH_UNKNOWN, "%s",
+            found->source ? found->source : "nobody looked for one");
+        return;
+    }
+    const bool none = strcmp(found->text, "none") == 0;
+    add(d, "accelerator", EG_HEALTH_GOOD, "%s%s", none ? "none found in " : found->text,
+        none ? found->source : "; models run on the cores, no kernel of ours uses these")
+        ->provenance = found->provenance;
 }
 
 static void look_at_memory(const eg_environment *e, const eg_chip *chip, eg_diagnosis *d) {
@@ -120,9 +127,10 @@ static void look_at_denormals(eg_diagnosis *d) {
             best[kind] = fmin(best[kind], ns);
         }
     const double ratio = best[1] / best[0];
-    advise(add(d, "denormals", ratio > 3 ? EG_HEALTH_BAD : EG_HEALTH_GOOD,
-               "numbers below 1e-38 take %.1f times as long as others (measured)", ratio),
-           "keep weights and inputs away from them: weight decay, standardised inputs");
+    eg_diagnosis_item *item = add(d, "denormals", ratio > 3 ? EG_HEALTH_BAD : EG_HEALTH_GOOD,
+                                  "numbers below 1e-38 take %.1f times as long as others", ratio);
+    item->provenance = EG_MEASURED;
+    advise(item, "keep weights and inputs away from them: weight decay, standardised inputs");
 }
 
 static void look_at_build(const eg_environment *e, eg_diagnosis *d) {
@@ -133,53 +141,97 @@ static void look_at_build(const eg_environment *e, eg_diagnosis *d) {
 }
 
 /* ---- the checklist */
+/* The same rule as the recommendation of a profile, so that both cannot differ. */
+static void check_rule(eg_diagnosis *d, const char *name, const char *rule, const eg__facts *f,
+                       const char *calm) {
+    eg_finding finding;
+    const bool bad = eg__rule_apply(eg__rule_find(rule), f, &finding);
+    eg_diagnosis_item *item =
+        add(d, name, bad ? EG_HEALTH_BAD : EG_HEALTH_GOOD, "%s", bad ? finding.text : calm);
+    item->provenance = EG_MEASURED;
+    advise(item, finding.action);
+}
+
 static void check_model(const eg_profile *p, eg_diagnosis *d) {
-    static const char *const names[] = {"data types", "batch size", "fusion", "memory access",
-                                        "profiling"};
-    if (!p) {
-        for (size_t i = 0; i < 5; i++)
-            add(d, names[i], EG_HEALTH_UNKNOWN, "give a model: elegans diagnose MODEL");
-        return;
-    }
+    char text[200];
     eg__facts f;
     eg__facts_of(p, &f);
     const double memory = f.share[EG__BY_L3] + f.share[EG__BY_DRAM];
-    const double overhead = f.share[EG__BY_OVERHEAD];
-    /* f32 where f16 would do */
-    advise(add(d, "data types", memory > 0.25 ? EG_HEALTH_BAD : EG_HEALTH_GOOD,
-               "f32; %.0f %% of the time waits for L3 or DRAM", 100 * memory),
-           "f16 would halve what is read");
-    advise(add(d, "batch size", overhead > 0.25 ? EG_HEALTH_BAD : EG_HEALTH_GOOD,
-               "%llu; %.0f %% of the time are steps below 60 ns", (unsigned long long)f.batch,
-               100 * overhead),
-           "a larger batch, if answers may wait");
-    advise(add(d, "fusion", f.compiled ? EG_HEALTH_GOOD : EG_HEALTH_BAD, "%s",
-               f.compiled ? "compiled, with all passes" : "the graph runs node by node"),
-           "leave --no-compile away");
-    advise(add(d, "memory access", f.copy_share > 0.2 ? EG_HEALTH_BAD : EG_HEALTH_GOOD,
-               "%.0f %% of the time are copies", 100 * f.copy_share),
-           "time-first inputs, outputs bound by pointer");
-    add(d, "profiling", EG_HEALTH_GOOD, "%zu operations, each beside its roof", p->operation_count);
+    snprintf(text, sizeof text, "weights are %s (%.3g bits); %.0f %% of the time waits for them",
+             f.numbers, f.weight_bits, 100 * f.weights_wait);
+    check_rule(d, "data types", "data_type", &f, text);
+    /* times are measured; which memory they waited for is known as well as the traffic is */
+    d->item[d->count - 1].provenance = p->traffic.provenance;
+    snprintf(text, sizeof text, "%llu; %.0f %% of the time are steps below 60 ns",
+             (unsigned long long)f.batch, 100 * f.share[EG__BY_OVERHEAD]);
+    check_rule(d, "batch size", "batch", &f, text);
+    check_rule(d, "fusion", "compile", &f, "compiled, with all passes");
+    d->item[d->count - 1].provenance = EG_COUNTED;
+    add(d, "memory access", EG_HEALTH_GOOD,
+        "%.0f %% of the time are copies; %.0f %% waits for L3 or DRAM", 100 * f.copy_share,
+        100 * memory)
+        ->provenance = p->traffic.provenance;
 }
 
-static void check_cleanup(const eg_profile *p, eg_diagnosis *d) {
-    if (!p) {
-        add(d, "allocation", EG_HEALTH_UNKNOWN, "give a model: elegans diagnose MODEL");
-        add(d, "cleanup", EG_HEALTH_UNKNOWN, "give a model: elegans diagnose MODEL");
+/* Whether what was recorded is all of it: events that were lost, and steps that do not add up to the run. */
+static void check_recording(const eg_profile *p, eg_diagnosis *d) {
+    const uint64_t lost = p->recorder ? eg_recorder_lost(p->recorder) : 0;
+    const double sum = p->recorded_time > 0 ? 100 * p->steps_sum / p->recorded_time : 0;
+    const bool whole = sum >= 80 && sum <= 105;
+    eg_diagnosis_item *item =
+        add(d, "profiling", whole ? EG_HEALTH_GOOD : EG_HEALTH_BAD,
+            "%zu operations; steps add up to %.0f %% of the run, %llu events overwritten",
+            p->operation_count, sum, (unsigned long long)lost);
+    item->provenance = EG_MEASURED;
+    advise(item, "a longer --seq or a larger --batch: the clock takes a share of such short steps");
+}
+
+/* Every step of the program by the unit that it was compiled for. */
+static void check_placement(const eg_profile *p, eg_diagnosis *d) {
+    eg_program_info info;
+    eg_step_info step;
+    size_t steps = 0;
+    eg_program_info_get(p->subject.program, &info);
+    for (size_t i = 0; i < info.steps; i++)
+        steps += eg_program_step(p->subject.program, i, &step, NULL) == EG_OK && step.kernel[0];
+    const bool all = steps == info.steps;
+    advise(add(d, "device placement", all ? EG_HEALTH_GOOD : EG_HEALTH_BAD,
+               "%zu of %zu steps have kernels of the cores (%s): nothing is transferred for them",
+               steps, info.steps, eg_context_isa(p->context)),
+           "a step without a kernel is a fault of ours: please report it");
+}
+
+static void check_memory(const eg_profile *p, eg_diagnosis *d) {
+    const eg_metric *leaked = &p->metrics[EG_PROFILE_leaked];
+    const eg_metric *peak = &p->metrics[EG_PROFILE_library_peak];
+    advise(add(d, "allocation", p->run_allocations ? EG_HEALTH_BAD : EG_HEALTH_GOOD,
+               "memory was taken %llu times in %zu runs; the library held %.1f MB at most",
+               (unsigned long long)p->run_allocations, p->sample_count, peak->value * 1e-6),
+           "runs should take none: please report the model");
+    advise(add(d, "cleanup", leaked->value > 0 ? EG_HEALTH_BAD : EG_HEALTH_GOOD,
+               "%.0f bytes more are held after %zu runs than before", leaked->value,
+               p->sample_count),
+           "please report the model");
+}
+
+static void check_list(const eg_profile *p, eg_diagnosis *d) {
+    static const char *const names[] = {"device placement", "data types", "batch size", "fusion",
+                                        "memory access",    "profiling",  "allocation", "cleanup"};
+    if (!p || !p->subject.program) {
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            add(d, names[i], EG_HEALTH_UNKNOWN, "give a model: elegans diagnose MODEL");
         return;
     }
-    const eg_metric *leaked = &p->metrics[EG_PROFILE_leaked];
-    const eg_metric *peak = &p->metrics[EG_PROFILE_peak_memory];
-    add(d, "allocation", EG_HEALTH_GOOD, "planned before the first run: %.1f MB",
-        peak->value * 1e-6);
-    add(d, "cleanup", leaked->value > 0 ? EG_HEALTH_BAD : EG_HEALTH_GOOD,
-        "%.0f bytes more are held after %zu runs than before", leaked->value, p->sample_count);
+    check_placement(p, d);
+    check_model(p, d);
+    check_recording(p, d);
+    check_memory(p, d);
 }
 
 void eg_diagnose(const eg_environment *e, const eg_chip *chip, const eg_profile *p,
                  eg_diagnosis *d) {
     d->count = d->findings = 0;
-    look_at_accelerators(chip, d);
+    look_at_accelerators(e, d);
     look_at_memory(e, chip, d);
     look_at_governor(e, d);
     look_at_load(e, d);
@@ -188,7 +240,5 @@ void eg_diagnose(const eg_environment *e, const eg_chip *chip, const eg_profile 
     look_at_denormals(d);
     look_at_build(e, d);
     d->findings = d->count;
-    add(d, "device placement", EG_HEALTH_GOOD, "all steps on the cores: nothing is transferred");
-    check_model(p, d);
-    check_cleanup(p, d);
+    check_list(p, d);
 }

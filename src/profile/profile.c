@@ -1,6 +1,5 @@
 /* Profiles: runs that are timed, then runs that are recorded, and what both say. */
 #include "profile/profile.h"
-#include "nn/model.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -41,7 +40,9 @@ static eg_status time_runs(eg_profile *p, work *w, eg_error *error) {
         eg__memory_take_array(p->memory, EG_TAG_MEASURE, (size_t)runs, sizeof *p->samples, &reason);
     if (!p->samples) return eg__fail(error, reason.status, "%s", reason.message);
     eg_memory_mark mark;
+    eg_memory_figures taken, then;
     eg_memory_mark_take(p->context, &mark, NULL);
+    eg_memory_query(p->context, EG_TAG_COUNT, &taken, NULL);
     eg__hardware_begin(&p->watch, "");
     for (uint64_t i = 0; i < runs; i++) {
         start = eg_clock_ns();
@@ -50,6 +51,8 @@ static eg_status time_runs(eg_profile *p, work *w, eg_error *error) {
     }
     eg__hardware_end(&p->watch, "", &p->hardware);
     p->sample_count = (size_t)runs;
+    eg_memory_query(p->context, EG_TAG_COUNT, &then, NULL);
+    p->run_allocations = then.allocations - taken.allocations;
     eg_memory_growth growth;
     if (eg_memory_growth_check(p->context, &mark, 0, &growth, NULL) == EG_OK)
         p->metrics[EG_PROFILE_leaked] = (eg_metric){(double)growth.total, EG_COUNTED, "B",
@@ -105,6 +108,7 @@ static eg_status record_runs(eg_profile *p, work *w, eg_error *error) {
     }
     eg_instance_record(w->instance, NULL, NULL);
     eg__profile_moment(p, EG_PHASE_recorded);
+    if (!status) status = eg__traffic_make(p, error);
     if (!status) status = eg__profile_rows(p, error);
     if (!status) status = add_up(p, around, error);
     eg__memory_give(p->memory, around);
@@ -150,20 +154,30 @@ static eg_status measure_ceilings(eg_profile *p, eg_error *error) {
     return status;
 }
 
+/* The buffer of the ceilings is as large as all caches together, and nobody's: it is given back, and the
+ * system forgets that it was there. */
+static void forget_ceilings(eg_profile *p, double highest) {
+    eg_memory_empty_cache(p->context);
+    if (p->has_ceilings && !p->ceilings.from_cache && eg__resident_highest() > highest)
+        eg__resident_forget();
+}
+
 /* First of all, so that the memory that it takes is nobody's. */
 static eg_status begin(eg_context *context, const char *name, const eg_profile_options *options,
                        eg_memory_figures *before, eg_profile **out, eg_error *error) {
     eg_status status = options ? check_runs(options, error) : EG_OK;
     *out = NULL;
     if (!status) status = make(context, name, options, out, error);
+    const double highest = eg__resident_highest();
     if (!status) status = measure_ceilings(*out, error);
-    eg_memory_empty_cache(context);
+    if (!status) forget_ceilings(*out, highest);
     eg_memory_query(context, EG_TAG_COUNT, before, NULL);
     eg_memory_reset_peak(context);
     if (status) {
         eg_profile_destroy(*out);
         return status;
     }
+    eg__resident_begin(&(*out)->resident);
     eg__profile_moment(*out, EG_PHASE_begin);
     return EG_OK;
 }
@@ -174,13 +188,18 @@ static void keep_figures(eg_profile *p) {
     for (size_t i = 0; i < p->moment_count; i++)
         if (p->moments[i].peak > p->memory_figures.peak)
             p->memory_figures.peak = p->moments[i].peak;
+    p->peak_resident = eg__resident_most(&p->resident);
+    p->now_resident = p->peak_resident;
+    if (p->now_resident.provenance != EG_UNAVAILABLE)
+        p->now_resident = eg__metric(eg__resident_now(), "B", EG_MEASURED,
+                                     "resident set of the process after the timed runs");
 }
 
 static eg_status finish(eg_profile *p, work *w, const eg_memory_figures *before, eg_error *error) {
     eg_status status = time_runs(p, w, error);
     if (status) return status;
     keep_figures(p); /* before the recorder takes memory of its own */
-    if (w->instance) status = record_runs(p, w, error);
+    if (w->instance && !p->options.no_steps) status = record_runs(p, w, error);
     if (status) return status;
     eg__profile_figures(p, before);
     eg__profile_moment(p, EG_PHASE_end);
@@ -196,6 +215,7 @@ eg_status eg_profile_model(eg_model *model, const char *name, const eg_profile_o
     eg_status status = begin(context, name, options, &before, &p, error);
     *out = NULL;
     if (status) return status;
+    p->weights = eg__model_numbers(model, false);
     status = eg__subject_compile(&p->subject, model, &p->options, error);
     eg__profile_moment(p, EG_PHASE_compile);
     if (!status) status = eg__subject_prepare(&p->subject, model, error);
@@ -207,9 +227,9 @@ eg_status eg_profile_model(eg_model *model, const char *name, const eg_profile_o
     return status;
 }
 
-eg_status eg_quick_profile(eg_context *context, const char *name, eg_profile_function function,
-                           void *user, const eg_profile_options *options, eg_profile **out,
-                           eg_error *error) {
+eg_status eg_profile_callback(eg_context *context, const char *name, eg_profile_function function,
+                              void *user, const eg_profile_options *options, eg_profile **out,
+                              eg_error *error) {
     if (!context || !function || !out)
         return eg__fail(error, EG_ERR_ARGUMENT, "profile: no context, function or place");
     eg_profile *p;
@@ -232,6 +252,7 @@ void eg_profile_destroy(eg_profile *p) {
     eg__memory_give(p->memory, p->steps);
     eg__memory_give(p->memory, p->operations);
     eg__memory_give(p->memory, p->order);
+    eg__memory_give(p->memory, p->traffic.steps);
     eg__memory_give(p->memory, p);
 }
 

@@ -3,8 +3,11 @@
 #define EG__PROFILE_H
 
 #include "engine/context.h"
-#include "profile/hardware.h"
+#include "nn/model.h"
+#include "profile/measure/hardware.h"
+#include "profile/measure/resident.h"
 #include "profile/subject.h"
+#include "profile/cache/traffic.h"
 
 struct eg_profile {
     eg_context *context;
@@ -24,12 +27,19 @@ struct eg_profile {
     size_t order_count;
     bool has_ceilings;
     eg_ceilings ceilings;
-    eg__hardware_watch watch; /* texts of sources live here */
+    eg__traffic traffic;
+    const char *operand_level; /* static; NULL = not known */
+    char refusal[160];         /* the text of figures of the DRAM that are unavailable */
+    eg__hardware_watch watch;  /* texts of sources live here */
     eg_hardware hardware;
     uint64_t began; /* by eg_clock_ns; moments count from here */
     eg_profile_moment moments[EG_PROFILE_PHASES];
     size_t moment_count;
     eg_memory_figures memory_figures; /* after the timed runs */
+    eg__resident resident;            /* until the timed runs end */
+    eg_metric peak_resident, now_resident;
+    eg__numbers weights;      /* of the model, without masks; all zero = a callback */
+    uint64_t run_allocations; /* how often memory was taken during the timed runs */
 };
 
 /* ---- profile_memory.c: what the library holds now, as the end of a phase */

@@ -34,6 +34,8 @@ void eg__profile_moment(eg_profile *p, eg_profile_phase phase) {
     eg_memory_query(p->context, EG_TAG_COUNT, &figures, NULL);
     m->held = figures.current;
     m->peak = figures.peak;
+    m->resident = (uint64_t)eg__resident_now();
+    eg__resident_look(&p->resident);
     eg_memory_reset_peak(p->context);
 }
 

@@ -2,6 +2,7 @@
 #include "profile/profile.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *eg_profile_metric_name(eg_profile_metric_id id) {
@@ -45,6 +46,7 @@ static void none(eg_profile *p, eg_profile_metric_id id, const char *why) {
 /* ---- parts */
 static void set_time(eg_profile *p) {
     const double seconds = p->time.p50.value; /* what others do on the machine is in the mean */
+    set(p, EG_PROFILE_time_median, seconds, EG_MEASURED, "median of all timed runs");
     const double samples = (double)(p->options.batch ? p->options.batch : 1);
     set(p, EG_PROFILE_time_mean, p->time.mean.value, EG_MEASURED, "mean of all timed runs");
     if (!p->subject.program) {
@@ -58,10 +60,25 @@ static void set_time(eg_profile *p) {
         "batch x length / median time");
 }
 
+/* Products of bytes are held against what bytes could do, which nobody measures. */
+static void set_efficiency(eg_profile *p, double peak, bool one) {
+    double at_peak = 0;
+    bool integers = false;
+    for (size_t i = 0; i < p->step_count; i++) {
+        const double times = eg__peak_times(p, p->steps[i].traits);
+        at_peak += p->steps[i].flops / (peak * times);
+        integers = integers || times > 1;
+    }
+    set(p, EG_PROFILE_compute_efficiency, at_peak / p->time.p50.value,
+        integers ? EG_MODELLED : EG_MEASURED,
+        integers ? "time at the peak / median time; bytes multiply as often as fit into an FMA"
+        : one    ? "tflops / FMA peak of one core"
+                 : "tflops / FMA peak of all threads");
+}
+
 static void set_compute(eg_profile *p) {
-    static const eg_profile_metric_id all[] = {
-        EG_PROFILE_flops,       EG_PROFILE_tflops,    EG_PROFILE_compute_efficiency,
-        EG_PROFILE_bytes_moved, EG_PROFILE_bandwidth, EG_PROFILE_bandwidth_utilization};
+    static const eg_profile_metric_id all[] = {EG_PROFILE_flops, EG_PROFILE_tflops,
+                                               EG_PROFILE_compute_efficiency};
     static const char *const why = "a callback: nobody knows what it computes";
     if (!p->subject.program) {
         for (unsigned i = 0; i < sizeof all / sizeof *all; i++) none(p, all[i], why);
@@ -73,57 +90,125 @@ static void set_compute(eg_profile *p) {
     }
     eg_program_info info;
     eg_program_info_get(p->subject.program, &info);
-    const double seconds = p->time.p50.value, gbps = info.bytes / seconds * 1e-9;
+    const double seconds = p->time.p50.value;
     const eg_ceilings *c = &p->ceilings;
     const bool one = eg__threads_count(p->context->threads) == 1;
     const eg_metric *fma = one ? &c->fma_one : &c->fma_all;
     set(p, EG_PROFILE_flops, info.flops, EG_COUNTED, "sum over the steps");
     set(p, EG_PROFILE_tflops, info.flops / seconds * 1e-12, EG_MEASURED, "flops / median time");
-    set(p, EG_PROFILE_bytes_moved, info.bytes, EG_COUNTED, "sum over the steps");
-    set(p, EG_PROFILE_bandwidth, gbps, EG_MEASURED, "bytes_moved / median time");
-    set(p, EG_PROFILE_steps_sum, p->steps_sum, EG_MEASURED,
-        "recorder: mean of the quicker half of the recorded runs");
-    set(p, EG_PROFILE_recorded_time, p->recorded_time, EG_MEASURED,
-        "clock before and after each of the same runs");
+    if (p->options.no_steps) {
+        none(p, EG_PROFILE_steps_sum, "steps were not recorded");
+        none(p, EG_PROFILE_recorded_time, "steps were not recorded");
+    } else {
+        set(p, EG_PROFILE_steps_sum, p->steps_sum, EG_MEASURED,
+            "recorder: mean of the quicker half of the recorded runs");
+        set(p, EG_PROFILE_recorded_time, p->recorded_time, EG_MEASURED,
+            "clock before and after each of the same runs");
+    }
     set(p, EG_PROFILE_compile_time, info.compile_seconds, EG_MEASURED,
         "one compilation, by a session");
     eg_session_figures session;
     eg_session_figures_get(p->subject.session, &session);
     set(p, EG_PROFILE_cache_hits, (double)session.hits, EG_COUNTED,
         "the session of the profile: timed and recorded runs ask for a program that is compiled once");
-    if (p->has_ceilings && fma->provenance == EG_MEASURED)
-        set(p, EG_PROFILE_compute_efficiency, info.flops / seconds * 1e-9 / fma->value, EG_MEASURED,
-            one ? "tflops / FMA peak of one core" : "tflops / FMA peak of all threads");
-    else none(p, EG_PROFILE_compute_efficiency, "the FMA peak was not measured");
-    /* what a run touches: weights, values, states */
-    const uint64_t touched = info.arena_bytes + info.parameter_bytes + info.derived_bytes +
-                             info.constant_bytes + info.state_bytes + info.cache_bytes;
-    const eg_chip *chip = &p->context->chip;
-    const eg_metric *level = touched <= chip->kinds[0].l1d_bytes  ? one ? &c->l1_one : &c->l1_all
-                             : touched <= chip->kinds[0].l2_bytes ? one ? &c->l2_one : &c->l2_all
-                             : touched <= chip->l3_bytes          ? one ? &c->l3_one : &c->l3_all
-                             : one                                ? &c->dram_one
-                                                                  : &c->dram_all;
-    if (p->has_ceilings && level->provenance == EG_MEASURED)
-        set(p, EG_PROFILE_bandwidth_utilization, gbps / level->value, EG_MEASURED,
-            "bandwidth / measured bandwidth of the cache or memory that a run fits into");
-    else none(p, EG_PROFILE_bandwidth_utilization, "that bandwidth was not measured");
+    if (p->has_ceilings && fma->provenance == EG_MEASURED && !p->options.no_steps)
+        set_efficiency(p, fma->value * 1e9, one);
+    else none(p, EG_PROFILE_compute_efficiency, "no FMA peak was measured, or no step recorded");
 }
 
+/* ---- memory: operands from wherever they lie, and what goes to and from the DRAM */
+
+const char *eg_profile_operand_level(const eg_profile *p) { return p->operand_level; }
+
+/* The farthest level that half of the operands come from and that can have given them in this time. */
+static void set_operands(eg_profile *p) {
+    static const char *const sources[EG__LEVELS] = {
+        "operand_rate / measured bandwidth of the L1",
+        "operand_rate / measured bandwidth of the L2",
+        "operand_rate / measured bandwidth of the L3",
+        "operand_rate / measured bandwidth of the DRAM"};
+    const double *bytes = p->traffic.run, gbps = bytes[0] / p->time.p50.value * 1e-9;
+    set(p, EG_PROFILE_bytes_moved, bytes[0], EG_COUNTED, "sum over the steps");
+    set(p, EG_PROFILE_operand_rate, gbps, EG_MEASURED, "counted bytes_moved / median time");
+    none(p, EG_PROFILE_operand_utilization, "no level was measured that could have given them");
+    for (int i = EG__LEVELS - 1; i >= 0; i--) {
+        const double ceiling = eg__level_ceiling(p, i);
+        if (bytes[i] < bytes[0] / 2 || !(gbps <= EG__BEYOND * ceiling)) continue;
+        set(p, EG_PROFILE_operand_utilization, gbps / ceiling,
+            i ? p->traffic.provenance : EG_MEASURED, sources[i]);
+        p->operand_level = eg__level_name(i);
+        return;
+    }
+}
+
+/* More than the DRAM can do was not so, unless the processor counted it. */
+static void set_dram(eg_profile *p) {
+    static const char over_time[][64] = {"counted misses of the last cache x line / median time",
+                                         "simulated dram_bytes / median time",
+                                         "dram_bytes by the working set / median time"};
+    const eg__traffic *t = &p->traffic;
+    const double bytes = t->run[EG__LEVELS - 1], gbps = bytes / p->time.p50.value * 1e-9,
+                 ceiling = eg__level_ceiling(p, EG__LEVELS - 1);
+    const bool seen = t->provenance == EG_MEASURED;
+    static const char no_ceiling[] = "the bandwidth of the DRAM was not measured";
+    if (!seen && gbps > EG__BEYOND * ceiling) {
+        snprintf(p->refusal, sizeof p->refusal,
+                 "%s caches would need %.3g GB/s of a DRAM with %.3g: the real ones keep more, or"
+                 " the ceilings are of a busy moment (info --measure --again)",
+                 t->provenance == EG_SIMULATED ? "the simulated" : "the assumed", gbps, ceiling);
+        none(p, EG_PROFILE_dram_bytes, p->refusal);
+        none(p, EG_PROFILE_bandwidth, p->refusal);
+        none(p, EG_PROFILE_bandwidth_utilization, p->refusal);
+        return;
+    }
+    set(p, EG_PROFILE_dram_bytes, bytes, seen ? EG_COUNTED : t->provenance, t->source);
+    set(p, EG_PROFILE_bandwidth, gbps, t->provenance,
+        over_time[seen                            ? 0
+                  : t->provenance == EG_SIMULATED ? 1
+                                                  : 2]);
+    if (isfinite(ceiling))
+        set(p, EG_PROFILE_bandwidth_utilization, gbps / ceiling, t->provenance,
+            "bandwidth / measured bandwidth of the DRAM");
+    else none(p, EG_PROFILE_bandwidth_utilization, no_ceiling);
+}
+
+/* The controller of the memory has no other figures than its DRAM. */
+static void set_traffic(eg_profile *p) {
+    static const eg_profile_metric_id all[] = {
+        EG_PROFILE_bytes_moved, EG_PROFILE_operand_rate, EG_PROFILE_operand_utilization,
+        EG_PROFILE_dram_bytes,  EG_PROFILE_bandwidth,    EG_PROFILE_bandwidth_utilization};
+    const eg_metric *hits = &p->traffic.cache.level[0].hit_rate;
+    none(p, EG_PROFILE_cache_hit_rate, "caches were not simulated");
+    if (p->traffic.steps) {
+        set_operands(p);
+        set_dram(p);
+    } else
+        for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
+            none(p, all[i],
+                 p->subject.program ? "steps were not recorded"
+                                    : "a callback: nobody knows what it moves");
+    p->metrics[EG_PROFILE_memory_bandwidth] = p->metrics[EG_PROFILE_bandwidth];
+    p->metrics[EG_PROFILE_mc_utilization] = p->metrics[EG_PROFILE_bandwidth_utilization];
+    if (p->traffic.has_cache && hits->provenance != EG_UNAVAILABLE)
+        set(p, EG_PROFILE_cache_hit_rate, hits->value, EG_SIMULATED,
+            "accesses of the compiled steps through caches of this size, L1");
+}
+
+/* One definition: what is resident of the process, the model that was there before included, until the timed
+ * runs end and the profiler takes memory of its own. What of it the library asked for is counted beside. */
 static void set_memory(eg_profile *p, const eg_memory_figures *before) {
     const eg_memory_figures now = p->memory_figures;
-    const double peak = (double)now.peak - (double)before->current; /* what others held is theirs */
-    set(p, EG_PROFILE_peak_memory, peak, EG_COUNTED, "allocations of the library");
-    set(p, EG_PROFILE_current_memory, (double)now.current - (double)before->current, EG_COUNTED,
-        "allocations of the library");
+    static const char *const source = "allocations of the library";
+    p->metrics[EG_PROFILE_peak_memory] = p->metrics[EG_PROFILE_peak_usage] = p->peak_resident;
+    p->metrics[EG_PROFILE_current_memory] = p->now_resident;
+    set(p, EG_PROFILE_library_peak, (double)now.peak, EG_COUNTED, source);
+    set(p, EG_PROFILE_library_held, (double)now.current, EG_COUNTED, source);
     set(p, EG_PROFILE_total_allocated, (double)(now.total_allocated - before->total_allocated),
-        EG_COUNTED, "allocations of the library");
+        EG_COUNTED, source);
     set(p, EG_PROFILE_total_freed, (double)(now.total_freed - before->total_freed), EG_COUNTED,
-        "allocations of the library");
-    p->metrics[EG_PROFILE_peak_usage] = eg__peak_resident();
+        source);
     if (strcmp(p->context->chip.vendor, "Apple") == 0)
-        set(p, EG_PROFILE_unified_peak, peak, EG_COUNTED,
-            "all units share one memory: what the library held");
+        p->metrics[EG_PROFILE_unified_peak] = p->peak_resident; /* all units share one memory */
     else none(p, EG_PROFILE_unified_peak, "this chip has no memory that other units share");
 }
 
@@ -139,43 +224,6 @@ static void set_units(eg_profile *p) {
          "the cores compute where the data are: nothing is transferred");
 }
 
-/* Where nothing counts them: the accesses of the program through caches of this machine in software. */
-static void simulate_cache(eg_profile *p) {
-    eg_cache_geometry geometry;
-    eg_cache_result result;
-    if (!p->subject.program || p->options.no_cache ||
-        eg_cache_geometry_of_chip(&p->context->chip, &geometry, NULL) ||
-        eg_cache_simulate(p->subject.program, &geometry, NULL, &result, NULL, NULL))
-        return;
-    const eg_metric *dram =
-        eg__threads_count(p->context->threads) == 1 ? &p->ceilings.dram_one : &p->ceilings.dram_all;
-    const double bytes = result.dram_read.value + result.dram_write.value;
-    const double gbps = bytes / p->time.p50.value * 1e-9;
-    if (result.level[0].hit_rate.provenance != EG_UNAVAILABLE)
-        set(p, EG_PROFILE_cache_hit_rate, result.level[0].hit_rate.value, EG_SIMULATED,
-            "accesses of the compiled steps through caches of this size, L1");
-    set(p, EG_PROFILE_memory_bandwidth, gbps, EG_SIMULATED,
-        "lines that the last simulated cache fetched and gave back / median time");
-    if (p->has_ceilings && dram->provenance == EG_MEASURED)
-        set(p, EG_PROFILE_mc_utilization, gbps / dram->value, EG_SIMULATED,
-            "memory_bandwidth / measured bandwidth of the DRAM");
-}
-
-/* Misses of the last cache, where something counts them. */
-static void count_dram(eg_profile *p) {
-    const bool one = eg__threads_count(p->context->threads) == 1;
-    const double line = p->context->chip.cache_line ? p->context->chip.cache_line : 64;
-    double seconds = 0;
-    for (size_t i = 0; i < p->sample_count; i++) seconds += p->samples[i];
-    const double gbps = p->hardware.cache_misses.value * line / seconds * 1e-9;
-    const eg_metric *dram = one ? &p->ceilings.dram_one : &p->ceilings.dram_all;
-    const eg_provenance how = p->hardware.cache_misses.provenance;
-    set(p, EG_PROFILE_memory_bandwidth, gbps, how, "misses of the last cache x its line");
-    if (p->has_ceilings && dram->provenance == EG_MEASURED)
-        set(p, EG_PROFILE_mc_utilization, gbps / dram->value, how,
-            "memory_bandwidth / measured bandwidth of the DRAM");
-}
-
 static void set_hardware(eg_profile *p) {
     const eg_hardware *h = &p->hardware;
     p->metrics[EG_PROFILE_power_usage] = h->power;
@@ -183,16 +231,12 @@ static void set_hardware(eg_profile *p) {
         set(p, EG_PROFILE_energy_per_run, h->energy.value / (double)p->sample_count, EG_MEASURED,
             h->energy.source);
     else none(p, EG_PROFILE_energy_per_run, h->energy.source);
-    none(p, EG_PROFILE_cache_hit_rate, "caches were not simulated");
-    none(p, EG_PROFILE_memory_bandwidth, h->cache_misses.source);
-    none(p, EG_PROFILE_mc_utilization, h->cache_misses.source);
-    simulate_cache(p);
-    if (h->cache_misses.provenance != EG_UNAVAILABLE) count_dram(p);
 }
 
 void eg__profile_figures(eg_profile *p, const eg_memory_figures *before) {
     set_time(p);
     set_compute(p);
+    set_traffic(p);
     set_memory(p, before);
     set_units(p);
     set_hardware(p);

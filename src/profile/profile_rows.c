@@ -7,52 +7,24 @@
 #include <string.h>
 
 /* ---- roofs */
-typedef struct roof {
-    double gbps;
-    const char *level;
-} roof;
 
-/* The smallest level that holds what a call touches; the DRAM holds all. */
-static roof roof_for(const eg_profile *p, double bytes_per_call) {
-    const eg_chip *chip = &p->context->chip;
-    const bool one = eg__threads_count(p->context->threads) == 1;
-    const eg_ceilings *c = &p->ceilings;
-    const struct {
-        uint64_t size;
-        const eg_metric *metric;
-        const char *name;
-    } levels[] = {{chip->kinds[0].l1d_bytes, one ? &c->l1_one : &c->l1_all, "L1"},
-                  {chip->kinds[0].l2_bytes, one ? &c->l2_one : &c->l2_all, "L2"},
-                  {chip->l3_bytes + chip->slc_bytes, one ? &c->l3_one : &c->l3_all, "L3"},
-                  {UINT64_MAX, one ? &c->dram_one : &c->dram_all, "DRAM"}};
-    for (unsigned i = 0; i < 4; i++)
-        if (levels[i].metric->provenance == EG_MEASURED && bytes_per_call <= (double)levels[i].size)
-            return (roof){levels[i].metric->value, levels[i].name};
-    return (roof){NAN, "unknown"};
-}
-
-/* What its intensity allows, and what stands in the way. A call as short as a reading of the clock and its
- * preparations says nothing about either. */
+/* What it could reach if what it waits for were at its best, and what that is. A call as short as a reading of
+ * the clock and its preparations says nothing about either. */
 static void place_under_roof(const eg_profile *p, eg_profile_row *row) {
     const bool one = eg__threads_count(p->context->threads) == 1;
     const eg_metric *fma = one ? &p->ceilings.fma_one : &p->ceilings.fma_all;
-    const double per_call = row->calls ? row->bytes / (double)row->calls : 0;
+    double least;
     row->intensity = row->bytes > 0 ? row->flops / row->bytes : NAN;
     row->gflops = row->seconds > 0 ? row->flops / row->seconds * 1e-9 : NAN;
     row->gbps = row->seconds > 0 ? row->bytes / row->seconds * 1e-9 : NAN;
     row->roof = row->roof_share = NAN;
     row->bound = "unknown";
     if (!p->has_ceilings || fma->provenance != EG_MEASURED || !(row->seconds > 0)) return;
-    const roof r = roof_for(p, per_call);
-    if (row->flops > 0) {
-        const double memory = row->intensity * r.gbps;
-        row->roof = memory < fma->value ? memory : fma->value;
-        row->roof_share = row->gflops / row->roof;
-        row->bound = memory < fma->value ? r.level : "compute";
-    } else if (row->bytes > 0) {
-        row->roof = r.gbps;
-        row->roof_share = row->gbps / row->roof;
-        row->bound = r.level;
+    const double peak = fma->value * 1e9 * eg__peak_times(p, row->traits);
+    row->bound = eg__bound_find(p, row->flops / peak, row->level_bytes, row->seconds, &least);
+    if (least > 0) {
+        row->roof = (row->flops > 0 ? row->flops : row->bytes) / least * 1e-9;
+        row->roof_share = least / row->seconds;
     }
     if (row->calls && row->seconds / (double)row->calls < 60e-9) row->bound = "overhead";
 }
@@ -64,6 +36,8 @@ static void fill_row(const eg_profile *p, size_t index, const eg_step_time *time
     eg_program_step(p->subject.program, index, &info, NULL);
     *row = (eg_profile_row){.operation = info.operation,
                             .kernel = info.kernel,
+                            .work = info.work,
+                            .traits = info.traits,
                             .step = (uint32_t)index,
                             .inside = strcmp(info.part, "scan") == 0,
                             .calls = time->calls,
@@ -80,6 +54,7 @@ static void fill_row(const eg_profile *p, size_t index, const eg_step_time *time
     if (!info.body_steps) { /* what a scan does is in its steps */
         row->flops = info.flops * (double)time->calls;
         row->bytes = info.bytes * (double)time->calls;
+        memcpy(row->level_bytes, p->traffic.steps[index], sizeof row->level_bytes);
     }
     place_under_roof(p, row);
 }
@@ -111,6 +86,7 @@ static void group(eg_profile *p) {
         row->share += step->share;
         row->flops += step->flops;
         row->bytes += step->bytes;
+        for (int k = 0; k < EG_MEMORY_LEVELS; k++) row->level_bytes[k] += step->level_bytes[k];
         if (step->live > row->live) row->live = step->live;
     }
     for (size_t i = 0; i < p->operation_count; i++) place_under_roof(p, &p->operations[i]);

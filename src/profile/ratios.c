@@ -28,20 +28,31 @@ static const struct {
 /* ---- facts */
 static eg_metric whole(const char *of) { return eg__metric(1, "ratio", EG_COUNTED, of); }
 
-/* The least that is asked, and the ceiling. */
-static void need_fill(const eg_profile *p, eg_need need, const char *unit, eg_metric *limit,
-                      eg_metric *ceiling) {
+/* The least that is asked, the ceiling, and whether it is asked of a run that computes or moves `amount`. */
+static void need_fill(const eg__facts *f, eg_need need, eg_ratio_id id, double amount,
+                      eg__ratio_facts *out) {
+    const eg_profile *p = f->profile;
     const eg_chip *chip = &p->context->chip;
+    eg_metric *ceiling = &out->ceiling[id];
     eg_requirement r;
-    if (eg_requirement_host(chip, p->has_ceilings ? &p->ceilings : NULL, need, &r, ceiling, NULL))
-        *limit = eg__metric_unavailable(unit, ceiling->source);
-    else
-        *limit = eg__metric(r.minimum, unit, chip->in_table ? EG_SPEC : EG_MODELLED,
-                            chip->in_table ? "requirement of the chip's tier"
-                                           : "three quarters of the measured ceiling");
+    eg_requirement_result result;
+    if (eg_requirement_host(chip, p->has_ceilings ? &p->ceilings : NULL, need, &r, ceiling, NULL)) {
+        out->limit[id] = eg__metric_unavailable(ceiling->unit, ceiling->source);
+        return;
+    }
+    out->limit[id] = eg__metric(r.minimum, r.unit, chip->in_table ? EG_SPEC : EG_MODELLED,
+                                chip->in_table ? "requirement of the chip's tier"
+                                               : "three quarters of the measured ceiling");
+    const double overhead = f->share[EG__BY_OVERHEAD] * f->seconds;
+    if (eg_requirement_check_run(&out->value[id], &r, ceiling, amount, overhead, &result, NULL) ==
+            EG_OK &&
+        result.check == EG_CHECK_DOES_NOT_APPLY)
+        snprintf(out->exempt[id], sizeof out->exempt[id], "%s: %.100s", eg_check_name(result.check),
+                 result.text);
 }
 
-void eg__ratio_facts_of(const eg_profile *p, eg__ratio_facts *out) {
+void eg__ratio_facts_of(const eg__facts *facts, eg__ratio_facts *out) {
+    const eg_profile *p = facts->profile;
     static const eg_profile_metric_id ids[EG_RATIO_COUNT] = {
         [EG_RATIO_compute] = EG_PROFILE_tflops,
         [EG_RATIO_bandwidth] = EG_PROFILE_bandwidth,
@@ -54,11 +65,16 @@ void eg__ratio_facts_of(const eg_profile *p, eg__ratio_facts *out) {
     for (int i = 0; i < EG_RATIO_COUNT; i++) {
         out->value[i] = p->metrics[ids[i]];
         out->ceiling[i] = eg__metric_unavailable(NULL, "none");
+        out->exempt[i][0] = 0;
     }
-    need_fill(p, EG_NEED_COMPUTE, "TFLOP/s", &out->limit[EG_RATIO_compute],
-              &out->ceiling[EG_RATIO_compute]);
-    need_fill(p, EG_NEED_BANDWIDTH, "GB/s", &out->limit[EG_RATIO_bandwidth],
-              &out->ceiling[EG_RATIO_bandwidth]);
+    /* a tenth of the operands from the DRAM is what caches leave of any run */
+    const double dram = p->traffic.run[EG__LEVELS - 1];
+    need_fill(facts, EG_NEED_COMPUTE, EG_RATIO_compute, p->metrics[EG_PROFILE_flops].value, out);
+    need_fill(facts, EG_NEED_BANDWIDTH, EG_RATIO_bandwidth,
+              dram < 0.1 * p->traffic.run[0] ? 0 : dram, out);
+    /* bytes multiply more often than an FMA: the peak of these is no ceiling of theirs */
+    if (p->metrics[EG_PROFILE_compute_efficiency].provenance == EG_MODELLED)
+        out->ceiling[EG_RATIO_compute] = eg__metric_unavailable(NULL, "products of bytes");
     out->limit[EG_RATIO_cache] = whole("all accesses");
     out->limit[EG_RATIO_engine] = whole("all of it");
     out->limit[EG_RATIO_controller] = whole("all of it");
@@ -72,11 +88,23 @@ void eg__ratio_facts_of(const eg_profile *p, eg__ratio_facts *out) {
 }
 
 /* ---- ratios */
-static void judge(const eg_metric *ceiling, eg_ratio *r) {
+
+/* No run is quicker than the silicon: whoever says so is told, not praised. */
+static void say_impossible(const eg_metric *ceiling, eg_ratio *r) {
+    snprintf(r->verdict, sizeof r->verdict, "beyond the ceiling of %.4g %s: %s", ceiling->value,
+             r->value.unit ? r->value.unit : "",
+             ceiling->provenance == EG_MEASURED
+                 ? "measured on a busy machine? info --measure --again"
+                 : "the chip table or the figure is wrong");
+}
+
+static void judge(const eg_metric *ceiling, const char *exempt, eg_ratio *r) {
     const double ratio = r->ratio.value;
-    const bool beyond =
-        !r->above && ceiling->provenance != EG_UNAVAILABLE && r->limit.value > ceiling->value;
-    if (beyond && ratio < 1)
+    const bool has_ceiling = !r->above && ceiling->provenance != EG_UNAVAILABLE;
+    const bool beyond = has_ceiling && r->limit.value > ceiling->value;
+    if (has_ceiling && r->value.value > EG__BEYOND * ceiling->value) say_impossible(ceiling, r);
+    else if (exempt[0]) snprintf(r->verdict, sizeof r->verdict, "%s", exempt);
+    else if (beyond && ratio < 1)
         snprintf(r->verdict, sizeof r->verdict, "%s: the chip has only %.4g %s",
                  eg_check_name(EG_CHECK_ABOVE_CEILING), ceiling->value,
                  r->value.unit ? r->value.unit : "");
@@ -112,6 +140,6 @@ void eg__ratios_make(const eg__ratio_facts *facts, eg_ratio out[EG_RATIO_COUNT])
         }
         r->ratio = eg__metric(value->value / limit->value, "ratio",
                               weaker(value->provenance, limit->provenance), limit->source);
-        judge(&facts->ceiling[i], r);
+        judge(&facts->ceiling[i], facts->exempt[i], r);
     }
 }

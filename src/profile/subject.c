@@ -1,5 +1,6 @@
 /* A model compiled for a batch and a length, with inputs of no meaning. */
 #include "profile/subject.h"
+#include "engine/program.h"
 #include "nn/transformer.h"
 
 #include <string.h>
@@ -32,6 +33,8 @@ eg_status eg__subject_compile(eg__subject *s, eg_model *model, const eg_profile_
     s->dimensions[0] = o->batch ? o->batch : 1;
     s->dimensions[1] = o->seq ? o->seq : 1;
     eg_status status = eg_session_create(s->context, build, model, &how, &s->session, error);
+    const eg__lender lender = eg__model_lender(model);
+    if (!status) eg__session_lend(s->session, &lender);
     if (!status) status = eg_session_program(s->session, s->dimensions, 2, &s->program, error);
     if (status) eg__subject_close(s);
     return status;
@@ -73,13 +76,19 @@ static eg_status bind_inputs(eg__subject *s, const eg_model *model, eg_error *er
 
 eg_status eg__subject_prepare(eg__subject *s, eg_model *model, eg_error *error) {
     eg_tensor y;
-    eg_weights *weights;
-    eg_status status = eg_session_weights(s->session, &weights, error);
-    if (!status) status = eg_model_weights(model, weights, error);
-    if (!status) status = eg__subject_instance(s, &s->instance, error);
+    eg_status status = eg__subject_instance(s, &s->instance, error);
     if (!status) status = bind_inputs(s, model, error);
     if (!status) status = eg_instance_output(s->instance, "y", &y, error);
     return status;
+}
+
+double eg__subject_stored(const eg__subject *s, const eg_model *model) {
+    const eg__leaves *inputs = &s->program->inputs;
+    double floats = 0;
+    for (size_t i = 0; i < inputs->count; i++)
+        if (eg__model_parameter(model, inputs->list[i].name))
+            floats += (double)eg__leaf_floats(&inputs->list[i]);
+    return floats * sizeof(float);
 }
 
 void eg__subject_close(eg__subject *s) {

@@ -22,6 +22,8 @@ eg_status eg__subject_compile(eg__subject *out, eg_model *model, const eg_profil
 eg_status eg__subject_prepare(eg__subject *subject, eg_model *model, eg_error *error);
 /* Asks the session anew, as somebody would who gets a batch of any shape. */
 eg_status eg__subject_instance(eg__subject *subject, eg_instance **out, eg_error *error);
+/* Bytes of the weights that are multiplied where they lie in the model's file: inputs of its program. */
+double eg__subject_stored(const eg__subject *subject, const eg_model *model);
 void eg__subject_close(eg__subject *subject); /* all zero is fine; also after a failure */
 
 #endif

@@ -1,5 +1,5 @@
 /* Characters of text that need not be UTF-8, and the letters that GPT-2 writes for bytes. */
-#include "formats/utf8.h"
+#include "formats/files/utf8.h"
 #include "text/text.h"
 
 #include <string.h>
@@ -17,14 +17,6 @@ size_t eg__character(const char *text, size_t length, uint32_t *code, bool *vali
     if (!size) return 1;
     *code = first & (0x7fu >> size);
     for (size_t i = 1; i < size; i++) *code = *code << 6 | (window[i] & 0x3fu);
-    return size;
-}
-
-size_t eg__character_write(uint32_t code, char out[4]) {
-    static const unsigned char heads[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    const size_t size = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-    for (size_t i = size; i-- > 1; code >>= 6) out[i] = (char)(0x80 | (code & 0x3f));
-    out[0] = (char)(heads[size] | code);
     return size;
 }
 

@@ -1,15 +1,14 @@
 /* Ids to text, one after the other; only whole characters leave the decoder. */
-#include "formats/utf8.h"
+#include "formats/files/utf8.h"
 #include "text/text.h"
 
 #include <string.h>
 
 /* A byte that a token of SentencePiece stands for: "<0x0A>"; -1 = none. */
 static int byte_of(const eg_tokenizer *t, uint32_t id) {
-    if (t->vocabulary.tokens[id].kind != EG__TOKEN_BYTE) return -1;
-    for (int byte = 0; byte < 256; byte++)
-        if (t->bytes[byte] == (int64_t)id) return byte;
-    return -1;
+    const eg__token *token = &t->vocabulary.tokens[id];
+    if (token->kind != EG__TOKEN_BYTE && !t->named_bytes) return -1;
+    return eg__named_byte(eg__token_text(&t->vocabulary, id), token->length);
 }
 
 /* Calls nothing, allocates nothing: bytes of a token go to `out` while there is room, and are counted. */
@@ -44,9 +43,9 @@ static void put_token(const eg_tokenizer *t, const eg_decoder *decoder, uint32_t
     const eg__token *token = &t->vocabulary.tokens[id];
     const char *text = eg__token_text(&t->vocabulary, id);
     const int byte = byte_of(t, id);
-    if (eg_tokenizer_is_special(t, id)) {
-        if (decoder->special) put(out, text, token->length);
-    } else if (byte >= 0) put(out, &(char){(char)byte}, 1);
+    if (eg_tokenizer_is_special(t, id) && !decoder->special) return;
+    if (byte >= 0) put(out, &(char){(char)byte}, 1);
+    else if (eg_tokenizer_is_special(t, id)) put(out, text, token->length);
     else if (t->kind == EG_TOKENIZER_BPE) put(out, text, token->length);
     else put_marked(t, text, token->length, decoder->begun, out);
 }

@@ -3,9 +3,8 @@
 #ifndef EG__JSON_RULES_H
 #define EG__JSON_RULES_H
 
+#include "formats/files/json_read.h"
 #include "text/text.h"
-
-#include <jansson.h>
 
 /* Whether a step of this type is there, alone or in a sequence of `list`. */
 bool eg__json_has_step(const json_t *step, const char *list, const char *type);

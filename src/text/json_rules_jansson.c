@@ -1,5 +1,5 @@
 /* The rules of a tokenizer.json: normalizer, pre-tokenizer, post-processor. */
-#include "formats/file.h"
+#include "formats/files/file.h"
 #include "text/json_rules.h"
 
 #include <string.h>
@@ -45,6 +45,7 @@ eg_status eg__json_normalizer(eg_tokenizer *t, const json_t *step, eg_error *err
         return each(t, json_object_get(step, "normalizers"), eg__json_normalizer, error);
     if (strcmp(type, "BertNormalizer") == 0 && t->kind == EG_TOKENIZER_WORDPIECE)
         read_bert(t, step);
+    else if (strcmp(type, "Lowercase") == 0 && t->kind == EG_TOKENIZER_WORDPIECE) t->lower = true;
     else if (strcmp(type, "NFC") == 0 && t->kind == EG_TOKENIZER_BPE) t->compose = true;
     else if (strcmp(type, "Prepend") == 0 && pieces &&
              strcmp(eg__json_text(step, "prepend"), EG__SPACE_MARK) == 0)

@@ -1,5 +1,5 @@
 /* The vocabulary in the metadata of GGUF: tokenizer.ggml.*, every list as long as the tokens. */
-#include "formats/file.h"
+#include "formats/files/file.h"
 #include "text/text.h"
 
 #include <math.h>

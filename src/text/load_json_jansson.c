@@ -1,5 +1,5 @@
 /* A tokenizer.json of Hugging Face: vocabulary, added tokens, merges; json_rules has the rest. */
-#include "formats/file.h"
+#include "formats/files/file.h"
 #include "text/json_rules.h"
 
 #include <stdio.h>
@@ -122,8 +122,12 @@ static eg_status collect(loader *l, eg_error *error) {
 }
 
 /* ---- the vocabulary */
-static bool is_byte_name(const char *text) {
-    return strlen(text) == 6 && strncmp(text, "<0x", 3) == 0 && text[5] == '>';
+/* Bytes are looked for by this name among the model's own tokens, also those that are listed as added. */
+static bool falls_back(const loader *l, const char *text) {
+    return l->kind == EG_TOKENIZER_SENTENCEPIECE &&
+           eg__json_flag(l->model, "byte_fallback", false) &&
+           eg__named_byte(text, strlen(text)) >= 0 && json_object_get(l->vocab, text) &&
+           !strpbrk(text + 3, "abcdef");
 }
 
 static eg__token_kind kind_of(const loader *l, const entry *e) {
@@ -131,10 +135,7 @@ static eg__token_kind kind_of(const loader *l, const entry *e) {
     if (*unknown && strcmp(e->text, unknown) == 0) return EG__TOKEN_UNKNOWN;
     if (e->added)
         return eg__json_flag(e->added, "special", false) ? EG__TOKEN_CONTROL : EG__TOKEN_USER;
-    return l->kind == EG_TOKENIZER_SENTENCEPIECE &&
-                   eg__json_flag(l->model, "byte_fallback", false) && is_byte_name(e->text)
-               ? EG__TOKEN_BYTE
-               : EG__TOKEN_NORMAL;
+    return falls_back(l, e->text) ? EG__TOKEN_BYTE : EG__TOKEN_NORMAL;
 }
 
 /* As everywhere here: BPE has bytes, WordPiece a mark before words and nothing within them. */
@@ -168,6 +169,7 @@ static eg_status add_tokens(loader *l, eg_error *error) {
         eg__token *token = e->text ? add_text(l, e->text, kind_of(l, e))
                                    : eg__vocabulary_add(&t->vocabulary, "", 0, EG__TOKEN_UNUSED);
         if (!token) return eg__fail(error, EG_ERR_FORMAT, "token '%zu' is too long", id);
+        token->falls_back = e->text && falls_back(l, e->text);
         token->eats_left = e->added && eg__json_flag(e->added, "lstrip", false);
         token->eats_right = e->added && eg__json_flag(e->added, "rstrip", false);
         if (token->kind == EG__TOKEN_UNKNOWN) t->special[EG_SPECIAL_UNKNOWN] = (int64_t)id;
@@ -224,6 +226,9 @@ static eg_status read_rules(loader *l, eg_error *error) {
     t->whole_words = eg__json_flag(l->model, "ignore_merges", false);
     t->fuse_unknown = eg__json_flag(l->model, "fuse_unk", false);
     t->plain_space = l->kind == EG_TOKENIZER_SENTENCEPIECE; /* until a rule says otherwise */
+    t->named_bytes =
+        l->kind == EG_TOKENIZER_SENTENCEPIECE &&
+        eg__json_has_step(json_object_get(l->root, "decoder"), "decoders", "ByteFallback");
     eg_status status = eg__json_normalizer(t, json_object_get(l->root, "normalizer"), error);
     if (!status)
         status = eg__json_pre_tokenizer(t, json_object_get(l->root, "pre_tokenizer"), error);
@@ -249,15 +254,13 @@ static eg_status fill(loader *l, eg__memory *memory, eg_error *error) {
 
 eg_status eg__tokenizer_from_json(eg__memory *memory, const char *text, size_t length,
                                   eg_tokenizer **out, eg_error *error) {
-    json_error_t problem;
     loader l = {0};
     *out = NULL;
-    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &problem);
-    if (!root)
-        return eg__fail(error, EG_ERR_FORMAT, "bad JSON at byte '%d': %s", problem.position,
-                        problem.text);
+    json_t *root;
+    eg_status status = eg__json_read(memory, text, length, &root, error);
+    if (status) return status;
     l.root = root;
-    eg_status status = read_kind(&l, error);
+    status = read_kind(&l, error);
     if (!status) status = measure(&l, error);
     if (!status) status = fill(&l, memory, error);
     json_decref(root);

@@ -1,5 +1,5 @@
 /* Vocabularies as llama2.c writes them: the longest length, then score, length and text of each token. */
-#include "formats/bytes.h"
+#include "formats/files/bytes.h"
 #include "text/text.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Merges: a table from two tokens to the one they make, and its rank. */
-#include "formats/file.h"
+#include "formats/files/file.h"
 #include "text/text.h"
 
 eg_status eg__merges_open(eg__merges *m, eg__memory *memory, size_t count, eg_error *error) {

@@ -24,6 +24,7 @@ typedef struct eg__token {
     float score;
     uint8_t kind;
     bool eats_left, eats_right; /* white space beside it, when it is found in a text */
+    bool falls_back;            /* a byte of a character without a token becomes it */
 } eg__token;
 
 typedef struct eg__vocabulary {
@@ -80,7 +81,8 @@ enum {
 };
 eg_status eg__unicode_check(const char *who, eg_error *error); /* EG_ERR_UNSUPPORTED without it */
 unsigned eg__unicode_class(uint32_t code);
-uint32_t eg__unicode_lower(uint32_t code);
+/* One character becomes two: U+0130 is an i and the dot above it. Returns how many. */
+size_t eg__unicode_lower(uint32_t code, uint32_t out[2]);
 /* The canonical parts of a character; returns how many. */
 enum { EG__PARTS_MAX = 18 };
 size_t eg__unicode_parts(uint32_t code, uint32_t out[EG__PARTS_MAX]);
@@ -99,6 +101,7 @@ struct eg_tokenizer {
     uint32_t before[EG__ENDS_MAX], after[EG__ENDS_MAX]; /* a text, when `ends` are asked for */
     unsigned before_count, after_count;
     int64_t bytes[256]; /* the token of a byte, or EG__NO_TOKEN */
+    bool named_bytes;   /* every token "<0x0A>" is read back as its byte, added ones too */
     /* tokens that are found whole: by first byte, the longest first */
     uint32_t *marked;
     size_t marked_count, marked_from[257];
@@ -118,6 +121,9 @@ struct eg_tokenizer {
     bool clean, lower, strip, chinese;
     size_t word_max; /* characters; a longer one is unknown */
 };
+
+/* "<0x0A>": its byte; -1 = something else. */
+int eg__named_byte(const char *text, size_t length);
 
 /* An empty tokenizer with room for a vocabulary. */
 eg_status eg__tokenizer_new(eg__memory *memory, eg_tokenizer_kind kind, size_t tokens,
@@ -183,8 +189,6 @@ eg_status eg__encode_wordpiece(eg__encoding *e, const char *text, size_t length)
 enum { EG__SPACE_MARK_SIZE = 3, EG__REPLACEMENT = 0xfffd };
 /* Bytes of the character at `text` (1 for what is no UTF-8, whose code is then EG__REPLACEMENT). */
 size_t eg__character(const char *text, size_t length, uint32_t *code, bool *valid);
-/* UTF-8 of a code; returns its bytes. */
-size_t eg__character_write(uint32_t code, char out[4]);
 /* Text whose letters stand for bytes, as GPT-2 writes them, as bytes: at most `length` of them. False
  * where a letter stands for none. */
 bool eg__byte_letters(const char *text, size_t length, char *out, size_t *out_length);

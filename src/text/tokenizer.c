@@ -1,10 +1,9 @@
 /* Tokenizers: made empty, indexed when their tokens are there, asked, destroyed. */
 #include "engine/context.h"
-#include "formats/file.h"
-#include "formats/gguf.h"
+#include "formats/files/file.h"
+#include "formats/files/gguf.h"
 #include "text/text.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,14 +53,17 @@ void eg_tokenizer_destroy(eg_tokenizer *tokenizer) {
 
 /* ---- after the last token */
 
-/* "<0x0A>": its byte; -1 = something else. */
-static int named_byte(const char *text, size_t length) {
-    char copy[7] = {0};
-    unsigned byte;
-    int end = 0;
-    if (length != 6) return -1;
-    memcpy(copy, text, length);
-    return sscanf(copy, "<0x%2X>%n", &byte, &end) == 1 && end == 6 ? (int)byte : -1;
+int eg__named_byte(const char *text, size_t length) {
+    static const char digits[] = "0123456789ABCDEFabcdef";
+    int byte = 0;
+    if (length != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>') return -1;
+    for (unsigned i = 3; i < 5; i++) {
+        const char *digit = text[i] ? strchr(digits, text[i]) : NULL;
+        if (!digit) return -1;
+        const int value = (int)(digit - digits);
+        byte = 16 * byte + (value < 16 ? value : value - 6);
+    }
+    return byte;
 }
 
 static void index_bytes(eg_tokenizer *t) {
@@ -71,8 +73,8 @@ static void index_bytes(eg_tokenizer *t) {
             t->bytes[byte] = eg__vocabulary_find(v, &(char){(char)byte}, 1);
     if (t->kind != EG_TOKENIZER_SENTENCEPIECE) return;
     for (size_t id = 0; id < v->count; id++) {
-        if (v->tokens[id].kind != EG__TOKEN_BYTE) continue;
-        const int byte = named_byte(v->letters + v->tokens[id].start, v->tokens[id].length);
+        if (v->tokens[id].kind != EG__TOKEN_BYTE && !v->tokens[id].falls_back) continue;
+        const int byte = eg__named_byte(v->letters + v->tokens[id].start, v->tokens[id].length);
         if (byte >= 0) t->bytes[byte] = (int64_t)id;
     }
 }

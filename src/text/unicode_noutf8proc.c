@@ -10,7 +10,10 @@ unsigned eg__unicode_class(uint32_t code) {
     return 0;
 }
 
-uint32_t eg__unicode_lower(uint32_t code) { return code; }
+size_t eg__unicode_lower(uint32_t code, uint32_t out[2]) {
+    out[0] = code;
+    return 1;
+}
 
 size_t eg__unicode_parts(uint32_t code, uint32_t out[EG__PARTS_MAX]) {
     out[0] = code;

@@ -42,8 +42,12 @@ unsigned eg__unicode_class(uint32_t code) {
     }
 }
 
-uint32_t eg__unicode_lower(uint32_t code) {
-    return (uint32_t)utf8proc_tolower((utf8proc_int32_t)code);
+size_t eg__unicode_lower(uint32_t code, uint32_t out[2]) {
+    out[0] = (uint32_t)utf8proc_tolower((utf8proc_int32_t)code);
+    if (code != 0x130) return 1;
+    out[0] = 'i'; /* the only one whose full lower case has two characters, in every language */
+    out[1] = 0x307;
+    return 2;
 }
 
 size_t eg__unicode_parts(uint32_t code, uint32_t out[EG__PARTS_MAX]) {

@@ -1,4 +1,5 @@
 /* WordPiece: text cleaned, folded and cut into words, each made of the longest known pieces. */
+#include "formats/files/utf8.h"
 #include "text/text.h"
 
 #include <string.h>
@@ -81,7 +82,7 @@ static eg_status cut(eg__encoding *e) {
 static eg_status add_character(eg__encoding *e, uint32_t code) {
     const bool alone = is_punctuation(code) || (e->tokenizer->chinese && is_chinese(code));
     char bytes[4];
-    const size_t size = eg__character_write(code, bytes);
+    const size_t size = eg__utf8_write(code, bytes);
     if (is_space(code)) return cut(e);
     eg_status status = alone ? cut(e) : EG_OK;
     if (!status) status = eg__encoding_add_text(e, bytes, size);
@@ -94,8 +95,10 @@ static eg_status fold(eg__encoding *e, uint32_t code) {
     const size_t count = t->strip ? eg__unicode_parts(code, parts) : 1;
     eg_status status = EG_OK;
     for (size_t i = 0; !status && i < count; i++) {
+        uint32_t folded[2] = {parts[i]};
         if (t->strip && eg__unicode_class(parts[i]) & EG__MARK) continue;
-        status = add_character(e, t->lower ? eg__unicode_lower(parts[i]) : parts[i]);
+        const size_t letters = t->lower ? eg__unicode_lower(parts[i], folded) : 1;
+        for (size_t k = 0; !status && k < letters; k++) status = add_character(e, folded[k]);
     }
     return status;
 }

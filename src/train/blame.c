@@ -1,6 +1,6 @@
 /* Where a loss that is not finite comes from: the step is done again node by node. */
 #include "train/trainer.h"
-#include "graph/round.h"
+#include "graph/passes/round.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,9 @@
 /* Whether a model and a data set go together. */
 #include "train/check.h"
+#include "nn/model.h"
 #include "train/data.h"
+
+#include <math.h>
 
 /* A number that is no probability makes a cross entropy that means nothing. */
 static eg_status check_binary(const eg_data *data, eg_error *error) {
@@ -17,6 +20,12 @@ static eg_status check_binary(const eg_data *data, eg_error *error) {
                         (double)s->y[i]);
     }
     return EG_OK;
+}
+
+static const char *loss_of(eg_link link) {
+    int i = 0;
+    while (eg_loss_name((eg_loss)i) && eg_loss_link((eg_loss)i) != link) i++;
+    return eg_loss_name((eg_loss)i) ? eg_loss_name((eg_loss)i) : "none";
 }
 
 eg_status eg__data_fits(const eg_model *model, const eg_data *data, eg_loss loss, bool learns,
@@ -38,5 +47,41 @@ eg_status eg__data_fits(const eg_model *model, const eg_data *data, eg_loss loss
         return eg__fail(error, EG_ERR_ARGUMENT, "the model has %llu outputs, the data %llu %s",
                         (unsigned long long)m.outputs, (unsigned long long)wanted,
                         classes ? "classes" : "targets");
+    /* a training may change what the model gives; a figure of something else would be false */
+    if (!learns && model->link != EG_LINK_IDENTITY && model->link != eg_loss_link(loss))
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "the model gives probabilities (link '%s'), which the loss '%s' does not "
+                        "measure; try '%s'",
+                        eg_link_name(model->link), eg_loss_name(loss), loss_of(model->link));
     return loss == EG_LOSS_BINARY ? check_binary(data, error) : EG_OK;
+}
+
+static bool has_target(const eg_data *data, uint64_t target) {
+    const eg__store *s = data->store;
+    for (size_t i = 0; i < data->count; i++) {
+        const eg__window w = data->windows[i];
+        for (uint64_t t = s->last ? w.length - 1 : 0; t < w.length; t++)
+            if (!isnan(s->y[(w.first + t) * s->targets + target])) return true;
+    }
+    return false;
+}
+
+eg_status eg__data_teaches(const eg_data *data, bool validates, eg_error *error) {
+    const eg__store *s = data->store;
+    uint64_t found = 0;
+    for (uint64_t i = 0; i < s->targets; i++) {
+        const bool there = has_target(data, i);
+        found += there;
+        if (there || validates) continue;
+        return eg__fail(
+            error, EG_ERR_ARGUMENT,
+            "target '%.60s' has no value in the %llu rows of the training data: nothing "
+            "to learn; leave it out, or give data that have it",
+            s->target_names[i], (unsigned long long)data->covered);
+    }
+    if (found) return EG_OK;
+    return eg__fail(error, EG_ERR_ARGUMENT,
+                    "no target has a value in the %llu rows of the validation data: nothing tells "
+                    "which epoch is the best; split otherwise, or validate on nothing",
+                    (unsigned long long)data->covered);
 }

@@ -2,6 +2,7 @@
 #include "engine/context.h"
 #include "train/data.h"
 
+#include <math.h>
 #include <string.h>
 
 const char *eg_missing_name(eg_missing missing) {
@@ -49,6 +50,8 @@ static void store_release(eg__store *s) {
                             s->starts,
                             s->table_starts,
                             s->origins,
+                            s->missing_before,
+                            s->dropped_before,
                             (void *)s->input_names,
                             (void *)s->target_names,
                             (void *)s->class_names};
@@ -74,9 +77,36 @@ eg_status eg__data_part(eg__store *store, size_t count, eg_data **out, eg_error 
     return EG_OK;
 }
 
+/* Targets of a row that are not there. */
+static void count_targets(eg_data *data, uint64_t row) {
+    const eg__store *s = data->store;
+    uint64_t missing = 0;
+    for (uint64_t i = 0; i < s->targets; i++) missing += isnan(s->y[row * s->targets + i]) != 0;
+    data->missing_targets += missing;
+    data->without_target += s->targets && missing == s->targets;
+}
+
+/* Each row once: windows overlap, but their first rows ascend. */
+static void count_rows(eg_data *data) {
+    const eg__store *s = data->store;
+    uint64_t done = 0;
+    for (size_t i = 0; i < data->count; i++) {
+        const eg__window w = data->windows[i];
+        const uint64_t end = w.first + w.length, from = w.first > done ? w.first : done;
+        if (s->last) count_targets(data, end - 1);
+        if (from >= end) continue;
+        data->covered += end - from;
+        data->missing += s->missing_before[end] - s->missing_before[from];
+        data->dropped += s->dropped_before[end] - s->dropped_before[from];
+        for (uint64_t row = from; !s->last && row < end; row++) count_targets(data, row);
+        done = end;
+    }
+}
+
 void eg__data_measure(eg_data *data) {
     uint64_t shortest = UINT64_MAX;
     data->steps = 0;
+    count_rows(data);
     for (size_t i = 0; i < data->count; i++) {
         const uint64_t length = data->windows[i].length;
         if (length > data->steps) data->steps = length;
@@ -102,6 +132,9 @@ static eg_status check_options(const eg_data_options *o, eg_error *error) {
         return eg__fail(error, EG_ERR_ARGUMENT,
                         "a column of times '%.40s' and one of elapsed times '%.40s'", o->time,
                         o->spans);
+    if (!isfinite((float)o->first_span))
+        return eg__fail(error, EG_ERR_ARGUMENT, "elapsed time %g before the first row",
+                        o->first_span);
     if (o->classes && !o->targets)
         return eg__fail(error, EG_ERR_ARGUMENT, "classes, but no target that has them");
     for (size_t i = 0; o->classes && o->labels && i < o->label_count; i++)
@@ -158,14 +191,19 @@ eg_status eg_data_create(eg_context *context, size_t table_count, const eg_table
 void eg_data_info_get(const eg_data *data, eg_data_info *out) {
     const eg__store *s = data->store;
     *out = (eg_data_info){.rows = s->rows,
+                          .covered = data->covered,
                           .recordings = s->recordings,
                           .windows = data->count,
                           .steps = data->steps,
                           .inputs = s->inputs,
                           .targets = s->targets,
                           .classes = s->classes,
-                          .missing = s->missing,
+                          .missing = data->missing,
+                          .dropped = data->dropped,
+                          .missing_targets = data->missing_targets,
+                          .without_target = data->without_target,
                           .spans = s->spans != NULL,
+                          .span = s->span,
                           .dates = s->dates,
                           .lengths = data->lengths,
                           .last = s->last};

@@ -14,16 +14,21 @@ typedef struct eg__store {
     eg__memory *memory;
     uint32_t users; /* parts that share it; atomic */
     bool dates, last;
-    uint64_t rows, inputs, targets, missing;
+    uint64_t rows, inputs, targets;
+    uint64_t missing, dropped; /* inputs that were not there; rows that were left out for it */
     size_t recordings, classes, tables;
-    float *x;                 /* [rows][inputs]; NaN = the mean, whichever that will be */
-    float *y;                 /* [rows][targets], numbers of classes among them; NaN = none */
-    float *spans;             /* [rows]; NULL = each is 1 */
-    double *times;            /* [rows]; NULL = there is no column of them */
-    float *mean;              /* [inputs], of what is there */
-    uint64_t *starts;         /* [recordings + 1] rows */
-    uint64_t *table_starts;   /* [tables + 1] rows */
-    uint64_t *origins;        /* [rows]: the row of its table */
+    float *x;               /* [rows][inputs]; NaN = the mean, whichever that will be */
+    float *y;               /* [rows][targets], numbers of classes among them; NaN = none */
+    float *spans;           /* [rows]; NULL = each is 1 */
+    float span;             /* the usual one, or what was asked for */
+    double *times;          /* [rows]; NULL = there is no column of them */
+    float *mean;            /* [inputs], of what is there */
+    uint64_t *starts;       /* [recordings + 1] rows */
+    uint64_t *table_starts; /* [tables + 1] rows */
+    uint64_t *origins;      /* [rows]: the row of its table */
+    /* [rows + 1]: how many of `missing` and `dropped` there are before a row; those of a row that was left out
+     * count with the next one of its recording, or else with the last */
+    uint64_t *missing_before, *dropped_before;
     const char **input_names; /* each of the three one block with its texts */
     const char **target_names, **class_names;
 } eg__store;
@@ -34,6 +39,9 @@ struct eg_data {
     eg__window *windows; /* the first rows ascend, and so do the ends in a recording */
     uint64_t steps;      /* of the longest */
     bool lengths;        /* they differ */
+    bool is_part;        /* of what was split */
+    /* in their rows, each once: */
+    uint64_t covered, missing, dropped, missing_targets, without_target;
 };
 
 /* ---- reading: the tables, and which columns mean what */

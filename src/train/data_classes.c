@@ -1,5 +1,5 @@
 /* Classes of a target: labels or numbers, in the order of the model or of themselves. */
-#include "formats/file.h"
+#include "formats/files/file.h"
 #include "train/data.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Which columns of the tables are inputs, targets, times: lists such as "Temperature,CO2,5-7,last". */
-#include "formats/file.h"
+#include "formats/files/csv.h"
 #include "train/data.h"
 
 #include <stdio.h>
@@ -132,10 +132,52 @@ static eg_status list_item(list *l, const char *item, eg_error *error) {
     return found ? EG_OK : eg__fail(error, status, "%s", reason.message);
 }
 
+/* A name in quotes, doubled inside: "a, b" or "so ""called""". Returns what comes after it; NULL = no end. */
+static const char *unquote(const char *at, char item[ITEM_SIZE], bool *fits) {
+    size_t length = 0;
+    for (at++; *at; at++) {
+        if (*at == '"' && *++at != '"') {
+            item[length] = 0;
+            return at + strspn(at, " \t");
+        }
+        *fits = length + 1 < ITEM_SIZE;
+        if (!*fits) return at;
+        item[length++] = *at;
+    }
+    return NULL;
+}
+
+static eg_status list_quoted(list *l, const char *item, eg_error *error) {
+    uint64_t column = 0;
+    const eg_status status = eg_table_column(l->table, item, &column, error);
+    if (status) return status;
+    if (l->table->names && strcmp(l->table->names[column], item) == 0)
+        return list_add(l, column, error);
+    return eg__fail(error, EG_ERR_NOT_FOUND, "no column has the name '%.60s'", item);
+}
+
+static bool is_name(const eg_table *t, const char *text) {
+    for (uint64_t i = 0; t->names && i < t->columns; i++)
+        if (strcmp(t->names[i], text) == 0) return true;
+    return false;
+}
+
 static eg_status list_parse(list *l, const char *text, eg_error *error) {
+    if (strchr(text, ',') && is_name(l->table, text)) return list_quoted(l, text, error);
     for (const char *at = text;; at++) {
         char item[ITEM_SIZE];
         at += strspn(at, " \t");
+        if (*at == '"') {
+            bool fits = true;
+            const char *end = unquote(at, item, &fits);
+            if (!fits) return eg__fail(error, EG_ERR_ARGUMENT, "the name %.40s... is too long", at);
+            if (!end || (*end && *end != ','))
+                return eg__fail(error, EG_ERR_ARGUMENT, "a quote does not end in '%.80s'", text);
+            const eg_status status = list_quoted(l, item, error);
+            if (status || !*end) return status;
+            at = end;
+            continue;
+        }
         const size_t span = strcspn(at, ",");
         size_t length = span;
         while (length && (at[length - 1] == ' ' || at[length - 1] == '\t')) length--;
@@ -152,7 +194,43 @@ static eg_status list_parse(list *l, const char *text, eg_error *error) {
     }
 }
 
+/* What a column is called must find it again, and no other: a model keeps names, not numbers. */
+static eg_status check_names(const eg_table *t, const uint64_t *columns, uint64_t count,
+                             eg_error *error) {
+    for (uint64_t i = 0; i < count; i++) {
+        char scratch[EG_NUMBER_SIZE], shown[NAME_SIZE];
+        const char *name = column_name(t, columns[i], scratch);
+        uint64_t found = columns[i];
+        if (strlen(name) >= ITEM_SIZE)
+            return eg__fail(error, EG_ERR_ARGUMENT, "the name '%s' of column %llu is too long",
+                            quoted_name(t, columns[i], shown), (unsigned long long)columns[i] + 1);
+        if (eg_table_column(t, name, &found, NULL) == EG_OK && found == columns[i]) continue;
+        for (found = 0; found == columns[i] || strcmp(t->names[found], name) != 0;) found++;
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "columns %llu and %llu are both called '%s', and a model knows columns by "
+                        "name: rename one in the file, or use neither",
+                        (unsigned long long)(found < columns[i] ? found : columns[i]) + 1,
+                        (unsigned long long)(found < columns[i] ? columns[i] : found) + 1,
+                        quoted_name(t, columns[i], shown));
+    }
+    return EG_OK;
+}
+
 /* ---- what a column must be of */
+
+/* One that an option would make a number or a date, else one that is neither. */
+static const char *odd_label(const eg_column *column, bool dates) {
+    const char *odd = "";
+    for (size_t i = 0; i < column->label_count; i++) {
+        const char *text = column->labels[i];
+        double value;
+        if (*eg_table_hint(text)) return text;
+        if (eg_number_parse(text, strlen(text), &value, NULL) &&
+            (!dates || eg_date_parse(text, strlen(text), &value, NULL)))
+            odd = text;
+    }
+    return odd;
+}
 static eg_status check_kind(const eg__reader *r, const char *role, uint64_t column, bool dates,
                             bool labels, eg_error *error) {
     char name[NAME_SIZE];
@@ -161,9 +239,15 @@ static eg_status check_kind(const eg__reader *r, const char *role, uint64_t colu
         if (kind == EG_COLUMN_NUMBER || (kind == EG_COLUMN_DATE && dates) ||
             (kind == EG_COLUMN_LABEL && labels))
             continue;
-        return eg__fail(error, EG_ERR_ARGUMENT, "%s: column '%s' has %s", role,
+        if (kind == EG_COLUMN_DATE)
+            return eg__fail(error, EG_ERR_ARGUMENT, "%s: column '%s' has dates", role,
+                            quoted_name(r->tables, column, name));
+        char label[48];
+        const char *text = odd_label(&r->tables[i].kinds[column], dates);
+        return eg__fail(error, EG_ERR_ARGUMENT, "%s: column '%s' has labels, such as '%s'%s", role,
                         quoted_name(r->tables, column, name),
-                        kind == EG_COLUMN_DATE ? "dates" : "labels");
+                        eg__file_quote(label, sizeof label, text, strlen(text)),
+                        eg_table_hint(text));
     }
     return EG_OK;
 }
@@ -190,16 +274,39 @@ static eg_status find_one(eg__reader *r, const char *role, const char *name, boo
 }
 
 /* Numbers in all tables that mean nothing else. One without a name beside others is an index. */
-static bool is_free(const eg__reader *r, uint64_t column) {
-    if (column == r->time || column == r->spans || column == r->group) return false;
+static bool is_used(const eg__reader *r, uint64_t column) {
+    if (column == r->time || column == r->spans || column == r->group) return true;
     for (uint64_t i = 0; i < r->store->targets; i++)
-        if (r->targets[i] == column) return false;
+        if (r->targets[i] == column) return true;
+    return false;
+}
+
+static bool is_free(const eg__reader *r, uint64_t column) {
+    if (is_used(r, column)) return false;
     for (size_t i = 0; i < r->table_count; i++) {
         const eg_table *t = &r->tables[i];
         if (eg__column_kind(t, column) != EG_COLUMN_NUMBER) return false;
         if (t->names && !t->names[column][0]) return false;
     }
     return true;
+}
+
+/* A column of decimal commas is no input only because nobody said what they are. */
+static eg_status check_commas(const eg__reader *r, uint64_t column, eg_error *error) {
+    for (size_t i = 0; i < r->table_count; i++) {
+        if (eg__column_kind(&r->tables[i], column) != EG_COLUMN_LABEL || is_used(r, column))
+            continue;
+        const eg_column *c = &r->tables[i].kinds[column];
+        size_t numbers = 0;
+        for (size_t k = 0; k < c->label_count; k++) {
+            const size_t length = strlen(c->labels[k]);
+            double value;
+            numbers += eg__csv_comma_number(c->labels[k], length, &value) ||
+                       !eg_number_parse(c->labels[k], length, &value, NULL);
+        }
+        if (numbers == c->label_count) return check_kind(r, "inputs", column, false, false, error);
+    }
+    return EG_OK;
 }
 
 static eg_status find_all(eg__reader *r, eg_error *error) {
@@ -213,8 +320,10 @@ static eg_status find_all(eg__reader *r, eg_error *error) {
             find_list(r, "targets", o->targets, o->classes != 0, r->targets, &s->targets, error);
     if (!status && o->inputs)
         status = find_list(r, "inputs", o->inputs, false, r->inputs, &s->inputs, error);
-    for (uint64_t c = 0; !status && !o->inputs && c < r->tables->columns; c++)
+    for (uint64_t c = 0; !status && !o->inputs && c < r->tables->columns; c++) {
         if (is_free(r, c)) r->inputs[s->inputs++] = c;
+        else status = check_commas(r, c, error);
+    }
     if (status) return status;
     if (!s->inputs) return eg__fail(error, EG_ERR_ARGUMENT, "no column is left for an input");
     if (o->classes && s->targets != 1)
@@ -237,6 +346,8 @@ eg_status eg__reader_columns(eg__reader *r, eg_error *error) {
     r->inputs = eg__data_take(s->memory, columns, sizeof *r->inputs, &status, error);
     r->targets = eg__data_take(s->memory, columns, sizeof *r->targets, &status, error);
     if (!status) status = find_all(r, error);
+    if (!status) status = check_names(r->tables, r->inputs, s->inputs, error);
+    if (!status) status = check_names(r->tables, r->targets, s->targets, error);
     if (status) return status;
     const listed inputs = {r->tables, r->inputs}, targets = {r->tables, r->targets};
     s->input_names =

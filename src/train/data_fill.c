@@ -30,7 +30,7 @@ static void fill_inputs(const eg__store *s, const eg_units *u, eg__window w, uin
     const uint64_t next = batch * s->inputs; /* time comes first: samples stand between its steps */
     for (uint64_t t = 0; t < w.length; t++, from += s->inputs, x += next)
         if (mean) to_standard(x, from, s->inputs, mean, u->input_scale);
-        else as_they_are(x, from, s->inputs, s->mean);
+        else as_they_are(x, from, s->inputs, u && u->input_mean ? u->input_mean : s->mean);
     for (uint64_t t = w.length; t < time; t++, x += next)
         memset(x, 0, (size_t)s->inputs * sizeof *x);
 }
@@ -44,31 +44,33 @@ static void fill_spans(const eg__store *s, const eg_units *u, eg__window w, uint
     for (uint64_t t = w.length; t < time; t++) spans[t * batch] = 1;
 }
 
-/* One target, and whether it counts: not when a part of it is missing. */
-static float fill_target(const eg__store *s, const eg_units *u, uint64_t row, uint64_t size,
-                         float *to) {
+/* The targets of a row, each with its weight: 0 for what is not there, whatever the others are. */
+static void fill_row(const eg__store *s, const eg_units *u, uint64_t row, uint64_t size, float *to,
+                     float *weights) {
     const bool standard = u && u->output_mean && u->output_scale && !s->classes;
     const float *from = s->y + row * s->targets;
-    float weight = s->targets ? 1 : 0;
     for (uint64_t i = 0; i < size; i++) {
-        float value = i < s->targets ? from[i] : 0;
-        if (standard && i < s->targets) value = (value - u->output_mean[i]) / u->output_scale[i];
-        if (value != value) value = weight = 0;
+        const bool there = i < s->targets && from[i] == from[i];
+        float value = there ? from[i] : 0;
+        if (standard && there) value = (value - u->output_mean[i]) / u->output_scale[i];
         if (to) to[i] = value;
+        if (weights) weights[i] = there ? 1 : 0;
     }
-    return weight;
 }
 
 static void fill_targets(const eg__store *s, const eg_units *u, eg__window w, uint64_t batch,
                          uint64_t steps, uint64_t sample, const eg_train_batch *out) {
     const uint64_t size = out->target_size;
     for (uint64_t t = 0; t < steps; t++) {
-        const uint64_t at = t * batch + sample;
-        float *target = out->target ? out->target + at * size : NULL;
-        float weight = 0;
-        if (t < w.length) weight = fill_target(s, u, w.first + t, size, target);
-        else if (target) memset(target, 0, (size_t)size * sizeof *target);
-        if (out->weight) out->weight[at] = weight;
+        const uint64_t at = (t * batch + sample) * size;
+        float *target = out->target ? out->target + at : NULL;
+        float *weights = out->weight ? out->weight + at : NULL;
+        if (t < w.length) {
+            fill_row(s, u, w.first + t, size, target, weights);
+            continue;
+        }
+        if (target) memset(target, 0, (size_t)size * sizeof *target);
+        if (weights) memset(weights, 0, (size_t)size * sizeof *weights);
     }
 }
 

@@ -110,14 +110,21 @@ static eg_status read_span(eg__reader *r, place *p, bool dropped, eg_error *erro
 }
 
 /* ---- recordings */
+static void count_before(eg__store *s) {
+    s->missing_before[s->rows] = s->missing;
+    s->dropped_before[s->rows] = s->dropped;
+}
+
 static eg_status read_row(eg__reader *r, place *p, eg_error *error) {
     eg__store *s = r->store;
     bool dropped = false;
     eg_status status = read_inputs(r, p, &dropped, error);
     if (!status) status = read_span(r, p, dropped, error);
     if (!status && !dropped) status = read_targets(r, p, error);
+    if (dropped) s->dropped++;
     if (status || dropped) return status;
     s->origins[s->rows++] = p->row;
+    count_before(s);
     p->first = false;
     return EG_OK;
 }
@@ -129,6 +136,7 @@ static eg_status read_recording(eg__reader *r, size_t table, uint64_t first, uin
     const uint64_t ahead = s->targets ? r->options->ahead : 0, start = s->rows;
     place p = {.table = table, .first = true};
     if (end - first <= ahead) return EG_OK;
+    count_before(s);
     for (p.row = first; p.row < end - ahead; p.row++) {
         p.values = t->values + p.row * t->columns;
         const eg_status status = read_row(r, &p, error);
@@ -175,6 +183,7 @@ static eg_status read_tables(eg__reader *r, eg_error *error) {
     }
     s->table_starts[r->table_count] = s->rows;
     s->tables = r->table_count;
+    count_before(s);
     if (!s->rows) return eg__fail(error, EG_ERR_ARGUMENT, "no row is left of all tables");
     return EG_OK;
 }
@@ -197,6 +206,10 @@ static eg_status take_rows(eg__reader *r, eg_error *error) {
     if (r->time != EG__NO_COLUMN)
         s->times = eg__data_take(s->memory, rows, sizeof *s->times, &status, error);
     s->origins = eg__data_take(s->memory, rows, sizeof *s->origins, &status, error);
+    s->missing_before =
+        eg__data_take(s->memory, rows + 1, sizeof *s->missing_before, &status, error);
+    s->dropped_before =
+        eg__data_take(s->memory, rows + 1, sizeof *s->dropped_before, &status, error);
     s->table_starts =
         eg__data_take(s->memory, r->table_count + 1, sizeof *s->table_starts, &status, error);
     s->mean = eg__data_take(s->memory, (size_t)s->inputs, sizeof *s->mean, &status, error);
@@ -207,14 +220,13 @@ static eg_status take_rows(eg__reader *r, eg_error *error) {
 static eg_status finish_spans(eg__reader *r, eg_error *error) {
     eg__store *s = r->store;
     const eg__window all = {0, s->rows};
-    float median = 1;
-    bool ones = r->spans == EG__NO_COLUMN && r->time == EG__NO_COLUMN;
-    if (r->time != EG__NO_COLUMN) {
-        const eg_status status = eg__data_median(s->memory, 1, &all, s->spans, &median, error);
-        if (status) return status;
-    }
-    for (size_t i = 0; r->time != EG__NO_COLUMN && i < s->recordings; i++)
-        s->spans[s->starts[i]] = median;
+    const bool timed = r->time != EG__NO_COLUMN;
+    const float first = (float)r->options->first_span;
+    bool ones = r->spans == EG__NO_COLUMN && !timed;
+    const eg_status status = eg__data_median(s->memory, 1, &all, s->spans, &s->span, error);
+    if (status) return status;
+    if (timed && first != 0) s->span = first > 0 ? first : 0;
+    for (size_t i = 0; timed && i < s->recordings; i++) s->spans[s->starts[i]] = s->span;
     for (uint64_t i = 0; ones && i < s->rows; i++) ones = s->spans[i] == 1;
     if (!ones) return EG_OK;
     eg__memory_give(s->memory, s->spans);

@@ -103,8 +103,34 @@ static void by_moment(const eg_data *data, double at, uint8_t *sides) {
 static eg_split_kind choose(const eg_data *data) {
     const size_t recordings = count_recordings(data);
     /* where each recording is one window, there is nothing in it to be split */
-    return recordings >= RECORDINGS_ENOUGH || recordings == data->count ? EG_SPLIT_RECORDINGS
-                                                                        : EG_SPLIT_TIME;
+    return recordings >= RECORDINGS_ENOUGH || (recordings > 1 && recordings == data->count)
+               ? EG_SPLIT_RECORDINGS
+               : EG_SPLIT_TIME;
+}
+
+/* Of each recording that has a window, the stretch before or after the border: where no window fits into a
+ * part, it is one shorter window. Of a part, rows outside of its windows are those of the other one. */
+static eg_status make_stretches(const eg_data *data, double fraction, uint8_t side, eg_data **out,
+                                eg_error *error) {
+    const eg__store *s = data->store;
+    eg_status status = eg__data_part(data->store, count_recordings(data), out, error);
+    if (status) return status;
+    size_t count = 0;
+    for (size_t from = 0, to; from < data->count; from = to) {
+        to = recording_end(data, from);
+        const eg__window one = data->windows[from], last = data->windows[to - 1];
+        const size_t recording = recording_of(s, one.first);
+        const uint64_t start = data->is_part ? one.first : s->starts[recording],
+                       end = data->is_part ? last.first + last.length : s->starts[recording + 1];
+        const uint64_t border = end - part_of(fraction, end - start);
+        const eg__window w = side == FIRST ? (eg__window){start, border - start}
+                                           : (eg__window){border, end - border};
+        (*out)->windows[count++] =
+            w; /* a row at least: else a window would lie in the other part */
+    }
+    (*out)->count = count;
+    eg__data_measure(*out);
+    return EG_OK;
 }
 
 /* ---- parts */
@@ -122,9 +148,16 @@ static eg_status check_split(const eg_data *data, const eg_split *split, eg_erro
 }
 
 static eg_status make_part(const eg_data *data, const uint8_t *sides, uint8_t side,
-                           eg_split_kind kind, eg_data **out, eg_error *error) {
-    size_t count = 0;
-    for (size_t i = 0; i < data->count; i++) count += sides[i] == side;
+                           eg_split_kind kind, double fraction, eg_data **out, eg_error *error) {
+    size_t count = 0, of_both = 0;
+    for (size_t i = 0; i < data->count; i++) {
+        count += sides[i] == side;
+        of_both += sides[i] != NEITHER;
+    }
+    /* Where no window fits, there are shorter ones; but a first part without a window beside a second one that
+     * has some comes from a fraction that was not meant. */
+    if (!count && kind == EG_SPLIT_TIME && (side == SECOND || !of_both))
+        return make_stretches(data, fraction, side, out, error);
     if (!count)
         return eg__fail(error, EG_ERR_ARGUMENT,
                         "the %s part would be empty: %zu windows, split by '%s'",
@@ -153,8 +186,9 @@ eg_status eg_data_split(const eg_data *data, const eg_split *split, eg_data **fi
     else if (kind == EG_SPLIT_WINDOWS) status = draw(data, split, data->count, sides, error);
     else if (kind == EG_SPLIT_TIME) by_time(data, split->fraction, sides);
     else by_moment(data, split->at, sides);
-    if (!status) status = make_part(data, sides, FIRST, kind, first, error);
-    if (!status) status = make_part(data, sides, SECOND, kind, second, error);
+    if (!status) status = make_part(data, sides, FIRST, kind, split->fraction, first, error);
+    if (!status) status = make_part(data, sides, SECOND, kind, split->fraction, second, error);
+    if (!status) (*first)->is_part = (*second)->is_part = true;
     eg__memory_give(memory, sides);
     if (status) {
         eg_data_destroy(*first);

@@ -126,3 +126,46 @@ eg_status eg_data_units(const eg_data *data, int targets, float *input_mean, flo
     if (!s->spans) return EG_OK;
     return eg__data_median(s->memory, data->count, data->windows, s->spans, time, error);
 }
+
+/* ---- targets of a part */
+typedef struct asked {
+    const eg__store *store;
+    size_t index; /* of the target */
+    float class;
+    uint64_t rows; /* of the class */
+    eg_target_info info;
+} asked;
+
+static void look_at(void *user, uint64_t row) {
+    asked *a = user;
+    const float y = a->store->y[row * a->store->targets + a->index];
+    if (isnan(y)) return;
+    a->info.rows++;
+    a->info.least = fmin(a->info.least, (double)y);
+    a->info.most = fmax(a->info.most, (double)y);
+    a->info.zeros += y == 0;
+    a->info.ones += y == 1;
+    a->rows += y == a->class;
+}
+
+static void look(const eg_data *data, asked *a) {
+    for (size_t i = 0; a->store->last && i < data->count; i++)
+        look_at(a, data->windows[i].first + data->windows[i].length - 1);
+    if (!a->store->last) each_row(data->count, data->windows, look_at, a);
+}
+
+void eg_data_target_info(const eg_data *data, size_t index, eg_target_info *out) {
+    /* NaN, which fmin and fmax pass over */
+    asked a = {.store = data->store, .index = index, .info = {.least = NAN, .most = NAN}};
+    *out = (eg_target_info){0};
+    if (index >= data->store->targets) return;
+    look(data, &a);
+    *out = a.info;
+}
+
+uint64_t eg_data_class_rows(const eg_data *data, size_t index) {
+    asked a = {.store = data->store, .class = (float)index};
+    if (index >= data->store->classes) return 0;
+    look(data, &a);
+    return a.rows;
+}

@@ -4,6 +4,7 @@
 #include "train/trainer.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef struct pass {
     const eg_model *model;
@@ -13,23 +14,19 @@ typedef struct pass {
     eg_data_info info;
     eg_units units;
     eg_trainer *trainer;
-    float *row; /* the outputs of a window, in the units of the user */
+    float *row; /* the outputs of a window, as the model gives them */
     double sum, weight;
 } pass;
 
-static void hand_out(const pass *p, uint64_t first, uint64_t count, const float *y) {
+static void hand_out(const pass *p, uint64_t first, uint64_t count, const float *outputs) {
     const uint64_t n = p->trainer->info.outputs, batch = p->trainer->options.batch;
+    const float *y = p->trainer->given ? p->trainer->given : outputs;
     for (uint64_t b = 0; b < count; b++) {
         uint64_t begin, steps;
         eg_data_window(p->data, first + b, &begin, &steps);
         if (p->info.last) steps = 1;
         for (uint64_t t = 0; t < steps; t++)
-            for (uint64_t i = 0; i < n; i++) {
-                const float value = y[(t * batch + b) * n + i];
-                p->row[t * n + i] = p->units.output_mean
-                                        ? value * p->units.output_scale[i] + p->units.output_mean[i]
-                                        : value;
-            }
+            memcpy(p->row + t * n, y + (t * batch + b) * n, (size_t)n * sizeof *y);
         p->options->outputs(p->options->user, first + b, steps, p->row);
     }
 }
@@ -44,12 +41,15 @@ static eg_status one_batch(pass *p, uint64_t first, eg_error *error) {
         eg_data_fill(p->data, &p->units, first + i, batch, t->options.time, i, &t->batch);
     eg_status status = eg_trainer_evaluate(t, &loss, &y, error);
     if (status) return status;
-    for (uint64_t i = 0; i < rows; i++) weight += (double)t->batch.weight[i];
+    for (uint64_t i = 0; i < rows * t->batch.target_size; i++) {
+        weight += (double)t->batch.weight[i];
+        /* what does not count is NaN for metrics, as it was in the table */
+        if (!(t->batch.weight[i] > 0)) t->batch.target[i] = NAN;
+    }
     if (weight > 0) p->sum += loss * weight;
     p->weight += weight;
     if (p->metrics)
-        status =
-            eg_metrics_add(p->metrics, y, t->batch.target, t->batch.weight, rows, &p->units, error);
+        status = eg_metrics_add(p->metrics, y, t->batch.target, NULL, rows, &p->units, error);
     if (status) return status;
     if (p->options->outputs) hand_out(p, first, left < batch ? left : batch, y);
     return EG_OK;

@@ -15,6 +15,7 @@ static eg_status check(const eg__fit *f, eg_error *error) {
         eg_data_info d;
         eg_data_info_get(sets[i], &d);
         eg_status status = eg__data_fits(f->model, sets[i], o->loss, true, error);
+        if (!status) status = eg__data_teaches(sets[i], i == 1, error);
         if (status) return status;
         if (!d.windows || d.windows > UINT32_MAX)
             return eg__fail(error, EG_ERR_ARGUMENT, "data of %llu windows",
@@ -32,17 +33,83 @@ static float *take(eg__fit *f, size_t count, size_t size, eg_status *status, eg_
     return memory;
 }
 
+static double weight_of(const eg_trainer *t, const eg_train_batch *batch) {
+    const uint64_t rows = t->options.last ? t->options.batch : t->options.batch * t->options.time;
+    double sum = 0;
+    for (uint64_t i = 0; i < rows * batch->target_size; i++) sum += (double)batch->weight[i];
+    return sum;
+}
+
+/* The loss on `count` windows, with the parameters as they are. */
+static eg_status measure(eg__fit *f, eg__loader *loader, const uint32_t *order, uint64_t count,
+                         double *out, eg_error *error) {
+    double sum = 0, weights = 0, loss;
+    const eg_train_batch *batch;
+    *out = NAN;
+    eg__loader_begin(loader, order, count, 0);
+    while ((batch = eg__loader_next(loader))) {
+        eg_status status = eg_trainer_use(f->trainer, batch, error);
+        if (!status) status = eg_trainer_evaluate(f->trainer, &loss, NULL, error);
+        if (status) return status;
+        const double weight = weight_of(f->trainer, batch);
+        if (weight > 0) sum += loss * weight;
+        weights += weight;
+    }
+    if (weights > 0) *out = sum / weights;
+    return EG_OK;
+}
+
+static eg_status validate(eg__fit *f, double *out, eg_error *error) {
+    eg_data_info info;
+    eg_data_info_get(f->validation, &info);
+    return measure(f, f->validation_loader, NULL, info.windows, out, error);
+}
+
 static float *parameters(const eg__fit *f) { return eg_weights_all(f->trainer->weights).data; }
+
+/* ---- epochs */
+/* The same for an epoch of a training, whoever asks and when. */
+static void draw_order(eg__fit *f, uint64_t epoch) {
+    const uint32_t count = (uint32_t)f->data.windows;
+    const uint32_t words[] = {(uint32_t)f->options.seed, (uint32_t)(f->options.seed >> 32),
+                              (uint32_t)epoch};
+    eg__pcg random;
+    eg__pcg_seed_words(&random, words, 3);
+    for (uint32_t i = 0; i < count; i++) f->order[i] = i;
+    eg__pcg_shuffle(&random, count, f->order);
+}
+
+/* The loss on a sample of the training data, always the same one, with the parameters as they are. */
+static eg_status measure_training(eg__fit *f, double *out, eg_error *error) {
+    enum { BATCHES = 16 }; /* all of them would take a third of an epoch */
+    const uint64_t most = BATCHES * f->trainer->options.batch;
+    draw_order(f, 0);
+    return measure(f, f->loader, f->order, most < f->data.windows ? most : f->data.windows, out,
+                   error);
+}
+
+/* What the training is held against. Of the model as it came, also when it goes on from a checkpoint. */
+static eg_status look_around(eg__fit *f, eg_error *error) {
+    eg_status status = measure_training(f, &f->training_initial, error);
+    if (!status) status = eg__fit_constant(f, f->training, &f->training_constant, error);
+    f->initial = f->training_initial;
+    f->constant = f->training_constant;
+    if (!status && f->validation) status = validate(f, &f->initial, error);
+    if (!status && f->validation) status = eg__fit_constant(f, f->validation, &f->constant, error);
+    return status;
+}
 
 static eg_status begin(eg__fit *f, eg_error *error) {
     eg_fit_options *o = &f->options;
-    eg_status status = check(f, error);
+    eg_status status = eg_fit_check(f->model, o, error);
+    if (!status) status = check(f, error);
     if (!status && o->checkpoint) status = eg__fit_hash(f, error);
     if (status) return status;
     if (o->resume && o->checkpoint && access(o->checkpoint, F_OK) == 0) {
         f->resumed = true;
         status = eg__checkpoint_batch(f, &o->batch, error);
     }
+    if (!status && o->checkpoint) status = eg__checkpoint_try(f, error);
     if (!status) status = eg__fit_trainer(f, error);
     if (status) return status;
     eg_trainer *t = f->trainer;
@@ -58,10 +125,11 @@ static eg_status begin(eg__fit *f, eg_error *error) {
     if (status) return status;
     memcpy(f->best, parameters(f), t->count * sizeof *f->best);
     if (f->average) memcpy(f->average, parameters(f), t->count * sizeof *f->average);
-    if (f->resumed) status = eg__checkpoint_load(f, error);
-    if (!status) status = eg__loader_start(t, f->training, &f->loader, error);
+    status = eg__loader_start(t, f->training, &f->loader, error);
     if (!status && f->validation)
         status = eg__loader_start(t, f->validation, &f->validation_loader, error);
+    if (!status) status = look_around(f, error);
+    if (!status && f->resumed) status = eg__checkpoint_load(f, error);
     f->began = f->saved = eg_clock_ns();
     f->saved_steps = f->state.steps;
     return status;
@@ -76,17 +144,6 @@ static void end(eg__fit *f) {
     eg__memory_give(memory, f->best);
     eg__memory_give(memory, f->average);
     eg__memory_give(memory, f->history);
-}
-
-/* The same for an epoch of a training, whoever asks and when. */
-static void draw_order(eg__fit *f) {
-    const uint32_t count = (uint32_t)f->data.windows;
-    const uint32_t words[] = {(uint32_t)f->options.seed, (uint32_t)(f->options.seed >> 32),
-                              (uint32_t)f->state.epoch};
-    eg__pcg random;
-    eg__pcg_seed_words(&random, words, 3);
-    for (uint32_t i = 0; i < count; i++) f->order[i] = i;
-    eg__pcg_shuffle(&random, count, f->order);
 }
 
 /* ---- telling */
@@ -137,22 +194,28 @@ static eg_status save(eg__fit *f, bool now, bool *stop, eg_error *error) {
     f->state.scale = (double)f->trainer->scale;
     f->state.good = f->trainer->good;
     f->state.skipped = f->trainer->skipped;
-    eg_status status = eg__checkpoint_save(f, error);
-    if (status) return status;
+    eg_error reason;
+    eg_status status = eg__checkpoint_save(f, &reason);
     f->saved = eg_clock_ns();
     f->saved_steps = f->state.steps;
+    /* a disk that is full now may not be so later, and the old checkpoint is whole; but who was asked to stop
+     * must not lose what was learned */
+    if (status && (*stop || status != EG_ERR_FILE))
+        return eg__fail(error, status, "%s", reason.message);
+    if (status) {
+        if (!f->unsaved)
+            eg__log_write(&f->model->context->log, EG_LOG_WARNING,
+                          "%s: training goes on without this checkpoint", reason.message);
+        f->unsaved = true;
+        f->checkpoint_failed++;
+        return EG_OK;
+    }
+    f->unsaved = false;
     if (tell(f, EG_FIT_CHECKPOINT)) *stop = true;
     return EG_OK;
 }
 
 /* ---- learning */
-static double weight_of(const eg_trainer *t, const eg_train_batch *batch) {
-    const uint64_t rows = t->options.last ? t->options.batch : t->options.batch * t->options.time;
-    double sum = 0;
-    for (uint64_t i = 0; i < rows; i++) sum += (double)batch->weight[i];
-    return sum;
-}
-
 /* Follows the parameters faster at first, when the past is worth less. */
 static void add_to_average(eg__fit *f) {
     if (!f->average) return;
@@ -204,7 +267,7 @@ static eg_status learn(eg__fit *f, bool *stop, eg_error *error) {
     eg_trainer *t = f->trainer;
     const eg_train_batch *batch;
     const uint64_t accumulate = f->options.accumulate;
-    draw_order(f);
+    draw_order(f, f->state.epoch);
     f->epoch_began = eg_clock_ns();
     f->samples = 0;
     eg__loader_begin(f->loader, f->order, f->data.windows, s->batch);
@@ -246,26 +309,6 @@ static eg_status swap_average(eg__fit *f, eg_error *error) {
     return EG_OK;
 }
 
-static eg_status validate(eg__fit *f, double *out, eg_error *error) {
-    double sum = 0, weights = 0, loss;
-    const eg_train_batch *batch;
-    eg_data_info info;
-    *out = NAN;
-    if (!f->validation) return EG_OK;
-    eg_data_info_get(f->validation, &info);
-    eg__loader_begin(f->validation_loader, NULL, info.windows, 0);
-    while ((batch = eg__loader_next(f->validation_loader))) {
-        eg_status status = eg_trainer_use(f->trainer, batch, error);
-        if (!status) status = eg_trainer_evaluate(f->trainer, &loss, NULL, error);
-        if (status) return status;
-        const double weight = weight_of(f->trainer, batch);
-        if (weight > 0) sum += loss * weight;
-        weights += weight;
-    }
-    if (weights > 0) *out = sum / weights;
-    return EG_OK;
-}
-
 eg_status eg__fit_history_room(eg__fit *f, uint64_t count, eg_error *error) {
     void *list = f->history;
     if (count <= f->history_room) return EG_OK;
@@ -282,10 +325,11 @@ static eg_status conclude(eg__fit *f, eg_error *error) {
     eg_fit_epoch now = {.rate = s->rate,
                         .seconds = seconds_since(f->epoch_began),
                         .loss = s->loss_weight > 0 ? s->loss_sum / s->loss_weight : NAN,
+                        .validation = NAN,
                         .gradient_norm = s->norms > 0 ? s->norm_sum / s->norms : NAN};
     eg_status status = swap_average(f, error);
-    if (!status) status = validate(f, &now.validation, error);
-    const double measure = f->validation ? now.validation : now.loss;
+    if (!status && f->validation) status = validate(f, &now.validation, error);
+    const double chosen = f->validation ? now.validation : now.loss;
     if (!status) status = eg__fit_history_room(f, s->history_count + 1, error);
     if (status) return status;
     f->history[s->history_count++] = now;
@@ -294,8 +338,8 @@ static eg_status conclude(eg__fit *f, eg_error *error) {
     s->batch = 0;
     s->loss_sum = s->loss_weight = s->norm_sum = s->norms = 0;
     s->stale++;
-    if (!s->best_epoch || (isnan(s->best) ? !isnan(measure) : measure < s->best)) {
-        s->best = measure;
+    if (!s->best_epoch || (isnan(s->best) ? !isnan(chosen) : chosen < s->best)) {
+        s->best = chosen;
         s->best_epoch = s->epoch;
         s->stale = 0;
         memcpy(f->best, parameters(f), f->trainer->count * sizeof *f->best);
@@ -323,8 +367,8 @@ static eg_status run(eg__fit *f, eg_fit_result *out, eg_error *error) {
     return status;
 }
 
-/* The best parameters, or the last ones, into the model. */
-static eg_status store(eg__fit *f, eg_error *error) {
+/* The best parameters, or the last ones, where they are measured and stored from. */
+static eg_status keep(eg__fit *f, eg_error *error) {
     eg_trainer *t = f->trainer;
     const bool best = f->state.best_epoch && !f->options.keep_last;
     const float *from = best ? f->best : f->average ? f->average : parameters(f);
@@ -332,7 +376,37 @@ static eg_status store(eg__fit *f, eg_error *error) {
     if (status) return status;
     if (from != parameters(f)) memcpy(parameters(f), from, t->count * sizeof *from);
     eg_weights_end(t->weights);
-    return eg_trainer_store(t, f->model, error);
+    return EG_OK;
+}
+
+/* The loss on the training data falls below that of the model as it came, or at least of one that ignores its
+ * inputs, in any training that learns; half of it is for chance, and for the first steps of a short
+ * training, which may go up. Steps that are too long leave saturated units, which are off by twice the variance, or weights
+ * that are out of all bounds. It is measured with
+ * the parameters that are kept: the loss of an epoch is of those before each of its steps, and an epoch of one
+ * step says nothing of what came after it. The validation data do not decide, as they may be unlike those. */
+static eg_status check_learned(eg__fit *f, eg_error *error) {
+    const eg__fit_state *s = &f->state;
+    double kept, least = 0;
+    if (!s->history_count) return EG_OK;
+    if (isfinite(f->training_initial)) least = f->training_initial;
+    if (isfinite(f->training_constant)) least = fmax(least, f->training_constant);
+    const double validation = f->history[s->history_count - 1].validation;
+    if (f->validation && !isfinite(f->options.keep_last ? validation : s->best))
+        return eg__fail(
+            error, EG_ERR_FORMAT,
+            "nothing was learned: the validation loss is not finite in any epoch; try a "
+            "learning rate below %g, or clip gradients",
+            f->trainer->options.optimizer.learning_rate);
+    const eg_status status = measure_training(f, &kept, error);
+    if (status || (isfinite(kept) && kept <= 1.5 * least + 1e-6)) return status;
+    return eg__fail(
+        error, EG_ERR_FORMAT,
+        "nothing was learned: the training loss is %.4g after the %s epoch, but was %.4g "
+        "before, and predicting the mean has %.4g; try a learning rate below %g, or clip "
+        "gradients",
+        kept, f->options.keep_last ? "last" : "best", f->training_initial, f->training_constant,
+        f->trainer->options.optimizer.learning_rate);
 }
 
 eg_status eg_fit(eg_model *model, const eg_data *training, const eg_data *validation,
@@ -342,6 +416,8 @@ eg_status eg_fit(eg_model *model, const eg_data *training, const eg_data *valida
     if (!out) out = &ignored;
     memset(out, 0, sizeof *out);
     if (!model || !training) return eg__fail(error, EG_ERR_ARGUMENT, "fit: no model or no data");
+    const eg_status outline = eg__model_check_values(model, error);
+    if (outline) return outline;
     eg__fit f = {.model = model,
                  .training = training,
                  .validation = validation,
@@ -352,8 +428,16 @@ eg_status eg_fit(eg_model *model, const eg_data *training, const eg_data *valida
     /* a larger one would be computed in vain */
     if (f.options.batch > f.data.windows) f.options.batch = f.data.windows;
     eg_status status = begin(&f, error);
-    if (!status) status = run(&f, out, error);
-    if (!status) status = store(&f, error);
+    if (!status) {
+        status = run(&f, out, error);
+        out->diverged = status == EG_ERR_FORMAT; /* a batch that is not finite */
+    }
+    if (!status) status = keep(&f, error);
+    if (!status && !out->stopped) {
+        status = check_learned(&f, error);
+        out->diverged = status == EG_ERR_FORMAT;
+    }
+    if (!status) status = eg_trainer_store(f.trainer, model, error);
     if (!status) {
         out->epochs = f.state.epoch;
         out->steps = f.state.steps;
@@ -362,8 +446,12 @@ eg_status eg_fit(eg_model *model, const eg_data *training, const eg_data *valida
         out->batch_size = f.state.batch_size;
         out->best = f.state.best;
         out->best_epoch = f.state.best_epoch;
+        out->initial = f.initial;
+        out->constant = f.constant;
         out->seconds = seconds_since(f.began);
-        out->memory = eg__train_bytes(f.trainer, 1 + EG__LOADER_BATCHES * (validation ? 2 : 1));
+        out->checkpoints_failed = f.checkpoint_failed;
+        const eg__train_room room = eg__fit_room(&f);
+        out->memory = eg__train_bytes(f.trainer, &room);
         if (out != &ignored) {
             out->history_count = f.state.history_count;
             out->history = f.history;

@@ -20,7 +20,7 @@ typedef struct eg__fit_state {
     double scale;                                  /* of the loss */
     uint64_t good, skipped;
 } eg__fit_state;
-enum { EG__FIT_VERSION = 2, EG__FIT_WORDS = sizeof(eg__fit_state) / 8 };
+enum { EG__FIT_VERSION = 3, EG__FIT_WORDS = sizeof(eg__fit_state) / 8 };
 
 typedef struct eg__fit {
     eg_model *model;
@@ -38,15 +38,25 @@ typedef struct eg__fit {
     uint64_t samples;                            /* of this epoch, in this run */
     uint64_t saved_steps;
     double rate, norm;
-    bool resumed;
+    /* Losses of the model as it came, and of predicting the mean: on the data that choose the best epoch,
+     * and on those it learns from. */
+    double initial, constant, training_initial, training_constant;
+    bool resumed, unsaved;      /* unsaved: the last checkpoint could not be written */
+    uint64_t checkpoint_failed; /* how often that was */
 } eg__fit;
 
-/* ---- fit_batch.c: a trainer that fits into the memory */
+/* ---- fit_batch.c: a trainer that fits into the memory, and what that is besides programs */
+eg__train_room eg__fit_room(const eg__fit *f);
 eg_status eg__fit_trainer(eg__fit *f, eg_error *error);
+/* ---- reference.c: the loss of predicting the mean of the training's targets (for classes, how often they
+ * occur) for some data. */
+eg_status eg__fit_constant(const eg__fit *f, const eg_data *data, double *out, eg_error *error);
 /* ---- checkpoint.c */
 eg_status eg__checkpoint_save(eg__fit *f, eg_error *error);
-/* EG_ERR_NOT_FOUND: there is no such file. EG_ERR_ARGUMENT: it is of another model, data or options. The
- * batch size comes before there is a trainer, all else after. */
+/* Whether one could be written, before there is anything to lose. */
+eg_status eg__checkpoint_try(const eg__fit *f, eg_error *error);
+/* EG_ERR_NOT_FOUND: there is no such file. EG_ERR_FORMAT: it is damaged. EG_ERR_ARGUMENT: it is of another model,
+ * data or options. The batch size comes before there is a trainer, all else after. */
 eg_status eg__checkpoint_batch(const eg__fit *f, uint64_t *batch_size, eg_error *error);
 eg_status eg__checkpoint_load(eg__fit *f, eg_error *error);
 eg_status eg__fit_hash(eg__fit *f, eg_error *error); /* of the three */

@@ -1,5 +1,41 @@
 /* How many windows a step takes: programs are planned before they run, so that what fits is known. */
 #include "train/fit.h"
+#include "elegans/batch.h"
+
+/* The best parameters so far, and their running mean. */
+static uint64_t copies(const eg_fit_options *o) { return 1 + (o->average > 0); }
+
+eg__train_room eg__fit_room(const eg__fit *f) {
+    const uint64_t loaders = f->validation ? 2 : 1;
+    return (eg__train_room){1 + loaders * EG__LOADER_BATCHES, copies(&f->options),
+                            f->options.memory};
+}
+
+static eg_status too_large(uint64_t parameters, uint64_t bytes, uint64_t most, const char *what,
+                           eg_error *error) {
+    return eg__fail(
+        error, EG_ERR_BUDGET,
+        "training %llu parameters takes at least %llu bytes (weights, gradients, moments, "
+        "the best so far), more than the %llu %s",
+        (unsigned long long)parameters, (unsigned long long)bytes, (unsigned long long)most, what);
+}
+
+eg_status eg_fit_check(const eg_model *model, const eg_fit_options *options, eg_error *error) {
+    if (!model || !options) return eg__fail(error, EG_ERR_ARGUMENT, "fit: no model or no options");
+    eg_model_info info;
+    eg_model_info_get(model, &info);
+    const uint64_t one = info.parameters * sizeof(float);
+    const uint64_t bytes = (EG__TRAIN_ARRAYS + copies(options)) * one;
+    if (options->memory && bytes > options->memory)
+        return too_large(info.parameters, bytes, options->memory,
+                         "allowed: ask for a smaller model, or allow more memory", error);
+    const uint64_t left = eg__memory_left(model->memory);
+    const uint64_t all = bytes + (model->outline ? one : 0); /* its values are not there yet */
+    if (all > left)
+        return too_large(info.parameters, all, left,
+                         "that may still be used here: ask for a smaller model", error);
+    return EG_OK;
+}
 
 static eg_status try(eg__fit *f, uint64_t batch, uint64_t kept, eg_error *error) {
     const eg_fit_options *o = &f->options;
@@ -17,16 +53,9 @@ static eg_status try(eg__fit *f, uint64_t batch, uint64_t kept, eg_error *error)
         .memory = kept,
         .dtype = o->dtype};
     eg_trainer *t;
-    eg_status status = eg_trainer_create(f->model, &options, &t, error);
+    const eg__train_room room = eg__fit_room(f);
+    const eg_status status = eg__trainer_create(f->model, &options, &room, &t, error);
     if (status) return status;
-    const uint64_t loaders = f->validation ? 2 : 1;
-    const uint64_t bytes = eg__train_bytes(t, 1 + loaders * EG__LOADER_BATCHES);
-    if (o->memory && bytes > o->memory) {
-        eg_trainer_destroy(t);
-        return eg__fail(
-            error, EG_ERR_BUDGET, "a batch of %llu takes %llu bytes, more than the %llu allowed",
-            (unsigned long long)batch, (unsigned long long)bytes, (unsigned long long)o->memory);
-    }
     eg_trainer_destroy(f->trainer);
     f->trainer = t;
     return EG_OK;
@@ -43,16 +72,17 @@ static eg_status try_less(eg__fit *f, uint64_t batch, eg_error *error) {
 eg_status eg__fit_trainer(eg__fit *f, eg_error *error) {
     const eg_fit_options *o = &f->options;
     const uint64_t least = o->batch_least ? o->batch_least : 1;
-    uint64_t most = o->batch_most ? o->batch_most : 128, batch = 32;
+    uint64_t most = o->batch_most ? o->batch_most : 128;
     if (o->batch) return try_less(f, o->batch, error);
     while (most > least && most / 2 >= f->data.windows) most /= 2; /* no emptier than need be */
-    if (batch > most) batch = most;
-    if (batch < least) batch = least;
-    eg_status status = try(f, batch, 0, error);
-    if (status == EG_OK)
-        while (batch * 2 <= most && try(f, batch * 2, 0, NULL) == EG_OK) batch *= 2;
-    while ((status == EG_ERR_BUDGET || status == EG_ERR_MEMORY) && batch / 2 >= least)
-        status = try(f, batch /= 2, 0, error);
-    if (status == EG_ERR_BUDGET) status = try_less(f, least, error);
-    return status;
+    eg_batch batch;
+    eg_status status = EG_OK;
+    eg_batch_begin(&batch, 0, least, most);
+    while (!eg_batch_settled(&batch)) {
+        status = try(f, batch.size, 0, batch.works ? NULL : error);
+        if (status && status != EG_ERR_BUDGET && status != EG_ERR_MEMORY) return status;
+        eg_batch_adjust(&batch, status == EG_OK);
+    }
+    if (batch.works) return EG_OK; /* the last trainer that could be made is of that size */
+    return status == EG_ERR_BUDGET ? try_less(f, least, error) : status;
 }

@@ -1,11 +1,13 @@
 /* Losses, as graphs. */
 #include "elegans/train.h"
-#include "graph/graph.h"
+#include "nn/model.h"
 
 const char *eg_loss_name(eg_loss loss) {
     static const char *const names[] = {"mse", "mae", "huber", "binary", "classes"};
     return (unsigned)loss < 5 ? names[loss] : NULL;
 }
+
+eg_link eg_loss_link(eg_loss loss) { return eg__link_of_loss(eg_loss_name(loss)); }
 
 /* 0.5 e^2 near 0, |e| - 0.5 beyond 1 */
 static eg_node huber(eg_graph *g, eg_node error) {
@@ -51,8 +53,10 @@ eg_node eg_loss_node(eg_graph *g, eg_loss loss, eg_node y, eg_node target, eg_no
     }
     if (!each.id) return each;
     if (!weight.id) return eg_mean(g, each, EG_ALL_AXES, 0);
-    const eg__node n = *eg__node_at(g, each);
-    const double width = n.rank ? (double)n.shape[n.rank - 1] : 1;
+    const eg__node n = *eg__node_at(g, each), w = *eg__node_at(g, weight);
+    /* a weight of a whole row stands for all its elements */
+    const bool whole = n.rank && (!w.rank || w.shape[w.rank - 1] != n.shape[n.rank - 1]);
+    const double width = whole ? (double)n.shape[n.rank - 1] : 1;
     eg_node total = eg_sum(g, eg_mul(g, each, weight), EG_ALL_AXES, 0);
     eg_node counted = eg_mul(g, eg_sum(g, weight, EG_ALL_AXES, 0), eg_scalar(g, width));
     /* a batch of which nothing counts has no loss, rather than 0/0 */

@@ -16,8 +16,9 @@ static float *take(eg_trainer *t, size_t count, eg_status *status, eg_error *err
 eg_status eg_trainer_batch_create(eg_trainer *t, eg_train_batch *out, eg_error *error) {
     const eg_train_options *o = &t->options;
     const size_t steps = (size_t)(o->time * o->batch), rows = o->last ? (size_t)o->batch : steps;
-    const size_t sizes[] = {steps * (size_t)t->info.inputs, rows * (size_t)t->batch.target_size,
-                            rows, o->spans ? steps : 0, o->lengths ? (size_t)o->batch : 0};
+    const size_t targets = rows * (size_t)t->batch.target_size;
+    const size_t sizes[] = {steps * (size_t)t->info.inputs, targets, targets, o->spans ? steps : 0,
+                            o->lengths ? (size_t)o->batch : 0};
     size_t total = 0, at[5];
     for (unsigned i = 0; i < 5; i++) {
         at[i] = total;
@@ -33,7 +34,7 @@ eg_status eg_trainer_batch_create(eg_trainer *t, eg_train_batch *out, eg_error *
                             .spans = o->spans ? m + at[3] : NULL,
                             .lengths = o->lengths ? m + at[4] : NULL,
                             .target_size = t->batch.target_size};
-    for (size_t i = 0; i < rows; i++) out->weight[i] = 1;
+    for (size_t i = 0; i < targets; i++) out->weight[i] = 1;
     for (size_t i = 0; i < sizes[3]; i++) out->spans[i] = 1;
     for (size_t i = 0; i < sizes[4]; i++) out->lengths[i] = (float)o->time;
     return EG_OK;
@@ -57,7 +58,8 @@ static void *memory_of(eg_trainer *t, const char *name) {
                  {"lengths", t->used->lengths},
                  {EG__LOSS_SCALE, &t->scale},
                  {"loss", &t->loss},
-                 {"y", t->outputs}};
+                 {"y", t->outputs},
+                 {"given", t->given}};
     for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(name, known[i].name) == 0) return known[i].memory;
     return NULL;
@@ -96,9 +98,21 @@ eg_status eg_trainer_use(eg_trainer *t, const eg_train_batch *batch, eg_error *e
     return bind_all(t, EG_LEAF_INPUT, error);
 }
 
-static eg_status create(eg_trainer *t, eg_error *error) {
+static eg_status check_room(const eg_trainer *t, const eg__train_room *room, eg_error *error) {
+    if (!room) return EG_OK;
+    const uint64_t bytes = eg__train_bytes(t, room), left = eg__memory_left(t->memory);
+    const bool allowed = !room->most || bytes <= room->most;
+    if (allowed && bytes <= left) return EG_OK;
+    return eg__fail(error, EG_ERR_BUDGET, "a batch of %llu takes %llu bytes, more than the %llu %s",
+                    (unsigned long long)t->options.batch, (unsigned long long)bytes,
+                    (unsigned long long)(allowed ? left : room->most),
+                    allowed ? "that may still be used here" : "allowed");
+}
+
+static eg_status create(eg_trainer *t, const eg__train_room *room, eg_error *error) {
     eg_status status = eg__optimizer_complete(&t->options.optimizer, error);
     if (!status) status = eg__train_compile(t, error);
+    if (!status) status = check_room(t, room, error);
     eg_program *program = t->program ? t->program : t->forward;
     if (!status) status = eg_weights_create(program, &t->weights, error);
     if (!status) status = eg_model_weights(t->model, t->weights, error);
@@ -107,6 +121,7 @@ static eg_status create(eg_trainer *t, eg_error *error) {
     const uint64_t rows = t->options.last ? t->options.batch : t->options.time * t->options.batch;
     t->count = (size_t)eg_weights_all(t->weights).shape[0];
     t->outputs = take(t, (size_t)(rows * t->info.outputs), &status, error);
+    if (t->gives) t->given = take(t, (size_t)(rows * t->info.outputs), &status, error);
     float **const arrays[] = {&t->gradients, &t->sum, &t->first, &t->second};
     for (unsigned i = 0; t->program && i < 4; i++) *arrays[i] = take(t, t->count, &status, error);
     if (!status && t->program)
@@ -118,11 +133,13 @@ static eg_status create(eg_trainer *t, eg_error *error) {
     return status;
 }
 
-eg_status eg_trainer_create(const eg_model *model, const eg_train_options *options,
-                            eg_trainer **out, eg_error *error) {
+eg_status eg__trainer_create(const eg_model *model, const eg_train_options *options,
+                             const eg__train_room *room, eg_trainer **out, eg_error *error) {
     if (!model || !options || !out)
         return eg__fail(error, EG_ERR_ARGUMENT, "trainer: no model, options or place");
     *out = NULL;
+    const eg_status outline = eg__model_check_values(model, error);
+    if (outline) return outline;
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg_trainer *t = eg__memory_take_zeroed(model->memory, EG_TAG_PROGRAM, sizeof *t, &reason);
     if (!t) return eg__fail(error, reason.status, "%s", reason.message);
@@ -139,10 +156,17 @@ eg_status eg_trainer_create(const eg_model *model, const eg_train_options *optio
     if (model->transformer && (options->last || options->spans || options->lengths))
         status = eg__fail(error, EG_ERR_UNSUPPORTED,
                           "a transformer learns from all its tokens: no last, spans or lengths");
-    if (!status) status = create(t, error);
+    if (!status && !model->transformer)
+        status = eg__link_fits(model, eg_loss_link(options->loss), error);
+    if (!status) status = create(t, room, error);
     if (status) eg_trainer_destroy(t);
     else *out = t;
     return status;
+}
+
+eg_status eg_trainer_create(const eg_model *model, const eg_train_options *options,
+                            eg_trainer **out, eg_error *error) {
+    return eg__trainer_create(model, options, NULL, out, error);
 }
 
 void eg_trainer_destroy(eg_trainer *t) {
@@ -152,8 +176,8 @@ void eg_trainer_destroy(eg_trainer *t) {
     eg_weights_destroy(t->weights);
     eg_program_release(t->program);
     eg_program_release(t->forward);
-    float *const arrays[] = {t->gradients, t->sum, t->first, t->second, t->outputs};
-    for (unsigned i = 0; i < 5; i++) eg__memory_give(t->memory, arrays[i]);
+    float *const arrays[] = {t->gradients, t->sum, t->first, t->second, t->outputs, t->given};
+    for (unsigned i = 0; i < 6; i++) eg__memory_give(t->memory, arrays[i]);
     eg_trainer_batch_destroy(t, &t->batch);
     eg__memory_give(t->memory, t);
 }
@@ -276,10 +300,14 @@ eg_status eg_trainer_store(const eg_trainer *t, eg_model *model, eg_error *error
     for (size_t i = 0; !status && i < model->parameter_count; i++) {
         const eg__parameter *p = &model->parameters[i];
         eg_tensor tensor;
-        if (p->is_mask) continue;
+        if (p->is_mask || eg__parameter_is_of_rows(p)) continue;
         status = eg_weights_tensor(t->weights, p->name, &tensor, error);
+        if (!status) status = eg__parameter_own(model, p, error);
         if (status) return status;
+        model->touched = true;
         memcpy(eg__parameter_values(model, p), tensor.data, eg__parameter_size(p) * sizeof(float));
     }
+    if (!status && !model->transformer)
+        status = eg_model_link_set(model, eg_loss_link(t->options.loss), error);
     return status;
 }

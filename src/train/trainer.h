@@ -21,6 +21,8 @@ struct eg_trainer {
     eg_train_batch batch; /* its own */
     const eg_train_batch *used;
     float *outputs, loss;
+    bool gives;   /* it only evaluates, and what the model gives its users is not `outputs`, */
+    float *given; /* but this; else NULL */
     uint64_t steps, added, seed; /* updates; gradients in the sum; of dropout */
     float scale;                 /* of the loss that gradients are of; 1 where nothing is scaled */
     uint64_t good, skipped;      /* updates since the scale changed; those that were not made */
@@ -40,8 +42,18 @@ eg_status eg__train_gradient(const eg_trainer *t, eg_graph *graph,
                              const eg_gradient_options *options, eg_node loss, size_t count,
                              const eg_node *wrt, eg_node *out, eg_error *error);
 eg_status eg__train_compile(eg_trainer *t, eg_error *error);
-/* Bytes of all that a trainer with compiled programs takes, with `batches` batches. */
-uint64_t eg__train_bytes(const eg_trainer *t, uint64_t batches);
+/* What a training keeps beside its programs, and what all of it may take. */
+typedef struct eg__train_room {
+    uint64_t batches, copies; /* of its input, and of the parameters */
+    uint64_t most;            /* bytes; 0 = no limit */
+} eg__train_room;
+/* Weights, gradients, their sum and two moments: each as large as the parameters. */
+enum { EG__TRAIN_ARRAYS = 5 };
+/* Bytes of all that a trainer with compiled programs takes; known before any of it is taken. */
+uint64_t eg__train_bytes(const eg_trainer *t, const eg__train_room *room);
+/* ---- trainer.c: EG_ERR_BUDGET before anything is taken besides programs; `room` may be NULL. */
+eg_status eg__trainer_create(const eg_model *model, const eg_train_options *options,
+                             const eg__train_room *room, eg_trainer **out, eg_error *error);
 
 /* ---- blame.c: where a loss that is not finite comes from, as a message in `error` */
 typedef struct eg__blame {

@@ -17,9 +17,8 @@ eg_status eg__train_graph(const eg_trainer *t, eg_graph *g, eg__train_nodes *out
     const uint64_t outer = first ? o->batch : o->time, inner = first ? o->time : o->batch;
     const uint64_t all[] = {outer, inner, t->batch.target_size}, *shape = all + o->last;
     const unsigned rank = o->last ? 2 : 3;
-    const uint64_t ones[] = {outer, inner, 1};
     out->target = eg_input(g, "target", EG_F32, rank, shape);
-    out->weight = eg_input(g, "weight", EG_F32, rank, ones + o->last);
+    out->weight = eg_input(g, "weight", EG_F32, rank, shape);
     out->loss = eg_loss_node(g, o->loss, out->model.y, out->target, out->weight);
     return eg_graph_check(g, error);
 }
@@ -38,8 +37,14 @@ static eg_status compile_forward(eg_trainer *t, eg_error *error) {
     eg__train_nodes n = {0};
     eg_status status = eg_graph_create(t->context, &g, error);
     if (!status) status = eg__train_graph(t, g, &n, error);
-    const eg_output outputs[] = {{"loss", n.loss}, {"y", n.model.y}};
-    if (!status) status = eg_compile(t->context, g, 2, outputs, NULL, &t->forward, error);
+    eg_node given = n.model.y;
+    if (!status && t->options.forward_only && !t->model->transformer)
+        given = eg__model_output(t->model, g, given);
+    t->gives = given.id != n.model.y.id;
+    const eg_output outputs[] = {{"loss", n.loss}, {"y", n.model.y}, {"given", given}};
+    if (!status) status = eg_graph_check(g, error);
+    if (!status)
+        status = eg_compile(t->context, g, t->gives ? 3 : 2, outputs, NULL, &t->forward, error);
     eg_graph_destroy(g);
     return status;
 }
@@ -87,12 +92,13 @@ eg_status eg__train_compile(eg_trainer *t, eg_error *error) {
     return status ? status : compile_forward(t, error);
 }
 
-uint64_t eg__train_bytes(const eg_trainer *t, uint64_t batches) {
+uint64_t eg__train_bytes(const eg_trainer *t, const eg__train_room *room) {
     const eg_program *const programs[] = {t->program, t->forward};
     const eg_train_options *o = &t->options;
     const uint64_t steps = o->time * o->batch, rows = o->last ? o->batch : steps;
-    uint64_t floats = steps * (t->info.inputs + 1) + rows * (t->batch.target_size + 1) + o->batch;
-    uint64_t bytes = batches * floats * sizeof(float) + rows * t->info.outputs * sizeof(float);
+    uint64_t floats = steps * (t->info.inputs + 1) + 2 * rows * t->batch.target_size + o->batch;
+    uint64_t bytes =
+        room->batches * floats * sizeof(float) + rows * t->info.outputs * sizeof(float);
     for (unsigned i = 0; i < 2; i++) {
         eg_program_info info;
         if (!programs[i]) continue;
@@ -100,7 +106,7 @@ uint64_t eg__train_bytes(const eg_trainer *t, uint64_t batches) {
         bytes += info.arena_bytes + info.derived_bytes + info.state_bytes + info.cache_bytes +
                  info.constant_bytes;
         bytes += info.scratch_bytes * eg_context_threads(t->context);
-        if (!i) bytes += 5 * info.parameter_bytes; /* weights, gradients, their sum, two moments */
+        if (!i) bytes += (EG__TRAIN_ARRAYS + room->copies) * info.parameter_bytes;
     }
     return bytes;
 }

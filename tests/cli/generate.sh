@@ -25,6 +25,8 @@ elegans generate llama:1:64 -n 300 --temp 0 --isa ref | wc -c | tr -d ' '
 echo "# the context is full"
 elegans generate llama:1:64 -p abc -n 20 --context 8 --temp 0 --json --isa ref | figures
 elegans generate llama:1:64 -p abc -n 20 --context 8 --stats --isa ref 2>&1 > /dev/null | sed -n 's/  *counted$//; /context/p'
+elegans generate llama:1:64 -p abc -n 20 --context 64 --stats 2>&1 > /dev/null | grep -o 'GB/s, .*caches'
+elegans generate llama:1:64 -p abc -n 20 --context 64 --stats 2>&1 > /dev/null | awk 'length($0) > 80'
 elegans generate llama:1:64 -p abcdefghi --context 8; echo "exit $?"
 elegans generate gpt2.gguf -p a --context 65; echo "exit $?"
 echo "# a reader that has enough"

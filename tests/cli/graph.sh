@@ -14,3 +14,6 @@ elegans graph --example gru --passes all | grep -c '|'
 elegans graph --example gru --steps
 elegans graph mlp.json --steps --passes none | grep -c fused
 elegans graph --example mlp --passes fuze; echo "exit $?"
+echo "# names in Graphviz: a quote or a backslash stays inside of its string"
+elegans graph --example mlp --json named.json > /dev/null; sed 's/"name": "x"/"name": "x\\"];\\\\ y"/; s/"name":"x"/"name":"x\\"];\\\\ y"/' named.json > evil.json; cmp -s named.json evil.json && echo "no name changed"
+elegans graph evil.json --dot | grep 'y\\n'

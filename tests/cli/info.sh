@@ -1,5 +1,6 @@
 # this machine: the words, not the figures
 elegans info --json | grep -c '"provenance"' | awk '{ print ($1 > 10 ? "many figures, each with its provenance" : "too few") }'
+elegans info --measure --threads 1 | grep '^  launch'
 elegans info --json --measure | sed -n 's/^ *"\(fma_one\|dram_one\|copy_all\|launch\)": .*/\1/p'
 elegans info | awk 'length($0) > 80 { print "too wide: " $0 }'
 elegans info --measure | grep -c 'measured earlier'

@@ -10,7 +10,10 @@ elegans quantize policy.safetensors --to f16 -o c.safetensors --data drive.csv -
 elegans run c.safetensors --input drive.csv --time t --isa ref --digits 2 | tail -n 2
 elegans run policy.safetensors --input drive.csv --time t --isa ref --digits 2 | tail -n 2
 elegans quantize a.safetensors --to bf16 -o d.safetensors --json --isa ref | grep -E '"(type|bytes_before|bytes_after|data|samples)"' | head -n 6
-elegans train --data drive.csv --target c --model a.safetensors; echo "exit $?"
+elegans train --data drive.csv --target c --window 64 --model a.safetensors; echo "exit $?"
+echo "# no line is wider than 80 columns"
+elegans quantize llama:2:64,vocab=256 --to int4 -o wide.safetensors | awk 'length($0) > 80'
+elegans quantize llama:2:64,vocab=256 --to int8 --per block --block 32 -o wide.safetensors | awk 'length($0) > 80'
 echo "# refused"
 elegans quantize policy.safetensors --to int3 -o e.safetensors; echo "exit $?"
 elegans quantize policy.safetensors --to f16 --block 8 -o e.safetensors; echo "exit $?"

@@ -6,7 +6,7 @@ import json, os, struct
 
 import gguf, numpy as np, torch
 from transformers import (BertConfig, BertModel, GPT2Config, GPT2LMHeadModel, LlamaConfig,
-                          LlamaForCausalLM)
+                          LlamaForCausalLM, MistralConfig, MistralForCausalLM)
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'fixtures', 'transformers')
 VOCABULARY, LENGTH, PROMPT, CONTINUED = 100, 17, 5, 24
@@ -193,15 +193,19 @@ def bert():
     write_gguf('bert', {**head, **wordpieces(), 'tokenizer.ggml.token_type_count': 2}, rename(state, table))
 
 def gpt2():
-    c = GPT2Config(vocab_size=VOCABULARY, n_positions=64, n_embd=48, n_layer=2, n_head=3, bos_token_id=99,
-                   eos_token_id=99)
+    def config(**changes):
+        return GPT2Config(vocab_size=VOCABULARY, n_positions=64, n_embd=48, n_layer=2, n_head=3, bos_token_id=99,
+                          eos_token_id=99, **changes)
+    c = config()
     model = make(GPT2LMHeadModel, c, 2)
     save('gpt2', model)
     state = {k: v.t() if k.endswith(('c_attn.weight', 'c_proj.weight', 'c_fc.weight')) else v
              for k, v in model.state_dict().items()}
     state = {k: v.clone().contiguous() for k, v in state.items()}
-    ids = draw(12)
-    expect('gpt2', ids=ids, logits=logits(model, ids), greedy=greedy('gpt2', model, ids))
+    ids, plain, by_layer = draw(12), dict(scale_attn_weights=False), dict(scale_attn_by_inverse_layer_idx=True)
+    others = {'logits_unscaled': plain, 'logits_by_layer': by_layer, 'logits_unscaled_by_layer': {**plain, **by_layer}}
+    expect('gpt2', ids=ids, logits=logits(model, ids), greedy=greedy('gpt2', model, ids),
+           **{k: logits(make(GPT2LMHeadModel, config(**flags), 2), ids) for k, flags in others.items()})
     layer, block = 'transformer.h.*.', 'blk.*.'
     table = [('transformer.wte.weight', 'token_embd.weight'), ('transformer.wpe.weight', 'position_embd.weight'),
              *both('transformer.ln_f', 'output_norm')]
@@ -259,6 +263,15 @@ def llama():
     ids, tensors = draw(13), llama_tensors(model)
     write_llama2c('llama', model, tensors)
     out = dict(ids=ids, logits=logits(model, ids), greedy=greedy('llama', model, ids))
+    known = {k: getattr(model.config, k) for k in MistralConfig().to_dict() if hasattr(model.config, k)}
+    known.pop('dtype', None), known.pop('architectures', None)
+    mistral = make(MistralForCausalLM, MistralConfig(**{**known, 'sliding_window': 6}), 3)
+    assert all(torch.equal(v, model.state_dict()[k].float()) for k, v in mistral.state_dict().items())
+    out['logits_window'] = logits(mistral, ids)
+    scaled = make(LlamaForCausalLM, llama_config(), 3)
+    for layer in scaled.model.layers:
+        layer.self_attn.scaling = 0.2
+    out['logits_scaled'] = logits(scaled, ids)
     for kind, suffix in ((F32, ''), (F16, '_f16'), (Q8_0, '_q8_0'), (Q4_0, '_q4_0')):
         write_gguf('llama' + suffix, llama_pairs(model.config), tensors, kind)
         if suffix:

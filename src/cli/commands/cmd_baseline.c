@@ -1,0 +1,315 @@
+/* elegans baseline: profiles that are kept by name. */
+#include "cli/commands/baseline.h"
+#include "cli/report/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int save(eg_context *context, eg_history *history, const baseline_wish *w) {
+    eg_error error;
+    eg_environment environment;
+    eg_profile *profile = NULL;
+    eg_analysis *analysis = NULL;
+    samples s = {0};
+    if (!w->model) return fail(EXIT_USAGE, "baseline save needs a name and a model");
+    if (eg_environment_read(context, NULL, &environment, &error))
+        return fail(EXIT_FAILED, "%s", error.message);
+    int code = baseline_profile(context, w, w->model, &s, &profile);
+    if (code < 0 && eg_analyse(profile, &analysis, &error))
+        code = fail(EXIT_FAILED, "%s", error.message);
+    if (code < 0) code = history_keep(context, history, w, &environment, profile, analysis);
+    eg_statistics time;
+    if (code < 0) {
+        char value[64];
+        eg_profile_time(profile, &time);
+        print_title(w->name, w->model);
+        print_row("p50", format_seconds(value, time.p50.value), "measured");
+        if (w->note) print_row("note", w->note, "");
+        print_row("kept in", eg_history_path(history), "");
+        code = EXIT_DONE;
+    }
+    eg_analysis_destroy(analysis);
+    eg_profile_destroy(profile);
+    free(s.seconds);
+    return code;
+}
+
+/* ---- lists */
+typedef struct listing {
+    eg_context *context;
+    json *list; /* NULL = text */
+} listing;
+
+static double median_of(eg_context *context, const eg_history_entry *e) {
+    eg_statistics s;
+    eg_error error;
+    const eg_status status = eg_statistics_of(context, e->sample_count, e->samples, &s, &error);
+    /* damaged samples have no median; without memory nobody knows whether they have */
+    if (status == EG_ERR_MEMORY) exit(fail(EXIT_FAILED, "%s", error.message));
+    return !status && s.least >= 0 ? s.p50.value : (double)NAN; /* no clock shows less */
+}
+
+static void print_below(const char *text) {
+    if (!text[0]) return;
+    printf("%19s", "");
+    print_folded(text, strlen(text), 19, 19, NULL);
+}
+
+static int print_entry(void *user, const eg_history_entry *e) {
+    const listing *l = user;
+    char date[32], time_text[32], head[160];
+    const time_t when = (time_t)e->time;
+    struct tm parts;
+    strftime(date, sizeof date, "%Y-%m-%d %H:%M", localtime_r(&when, &parts));
+    if (l->list) {
+        json *object = json_new_object();
+        json_put_text(object, "name", e->name);
+        json_put_text(object, "model", e->model);
+        json_put_text(object, "options", e->options);
+        json_put_count(object, "time", (uint64_t)e->time);
+        json_put_number(object, "p50", median_of(l->context, e));
+        json_put_text(object, "version", e->program_version);
+        json_put_text(object, "configuration", e->configuration);
+        json_put_text(object, "note", e->note);
+        json_append(l->list, object);
+        return 0;
+    }
+    enum { NAME = 16 };
+    const double median = median_of(l->context, e);
+    const char *name = e->name ? e->name : "";
+    if (text_columns(name) > NAME) { /* whole, to be typed again */
+        print_wrapped(name);
+        name = "";
+    }
+    snprintf(head, sizeof head, "  %s%*s %s  %10s  ", name, NAME - text_columns(name), "", date,
+             isnan(median) ? "damaged" : format_seconds(time_text, median));
+    fputs(head, stdout);
+    const char *model = e->model[0] ? e->model : "?";
+    print_folded(model, strlen(model), text_columns(head), 3 + NAME, NULL);
+    fputs(style_dim(), stdout);
+    print_below(e->options);
+    fputs(style_end(), stdout);
+    print_below(e->note);
+    return 0;
+}
+
+static int list(eg_context *context, eg_history *history, const eg_history_filter *filter,
+                bool as_json) {
+    eg_error error;
+    json *entries = as_json ? json_new_list() : NULL;
+    listing l = {context, entries};
+    if (eg_history_list(history, filter, print_entry, &l, &error)) {
+        json_free(entries);
+        return fail(EXIT_FAILED, "%s", error.message);
+    }
+    return as_json ? json_print(entries) : EXIT_DONE;
+}
+
+enum { ROUNDS_MOST = 1000 };
+
+static int list_names(eg_context *context, eg_history *history, const baseline_wish *w) {
+    return list(context, history, &(eg_history_filter){.baselines = 1}, w->json);
+}
+
+static int delete_one(eg_context *context, eg_history *history, const baseline_wish *w) {
+    eg_error error;
+    (void)context;
+    return eg_history_delete(history, w->name, &error) ? fail(EXIT_FAILED, "%s", error.message)
+                                                       : EXIT_DONE;
+}
+
+/* What there is, how many of NAME and MODEL it takes, and which options are its own. */
+static const struct {
+    const char *name;
+    int arguments;
+    bool program, note;
+    int (*run)(eg_context *context, eg_history *history, const baseline_wish *w);
+} actions[] = {{"save", 2, false, true, save},
+               {"list", 0, false, false, list_names},
+               {"compare", 2, true, false, baseline_compare},
+               {"delete", 1, false, false, delete_one}};
+enum { ACTIONS = sizeof actions / sizeof *actions };
+
+static int act(eg_context *context, const char *action, const baseline_wish *w) {
+    eg_error error;
+    eg_history *history;
+    size_t i = 0;
+    while (i < ACTIONS && strcmp(actions[i].name, action) != 0) i++;
+    if (i == ACTIONS)
+        return fail(EXIT_USAGE, "baseline: '%s' is not save, list, compare or delete", action);
+    if (actions[i].arguments && !w->name)
+        return fail(EXIT_USAGE, "baseline %s needs a name", action);
+    if (w->program && !actions[i].program)
+        return fail(EXIT_USAGE, "--program is of baseline compare, not of %s", action);
+    if (w->note && !actions[i].note)
+        return fail(EXIT_USAGE, "--note is of baseline save, not of %s", action);
+    const char *const given[] = {w->name, w->model, NULL};
+    const char *more = given[actions[i].arguments];
+    if (more) return fail(EXIT_USAGE, "baseline %s: '%s' is one too many", action, more);
+    if (w->rounds > ROUNDS_MOST)
+        return fail(EXIT_USAGE, "--rounds: %llu is not within 1..%d", (unsigned long long)w->rounds,
+                    ROUNDS_MOST);
+    if (eg_history_open(context, w->history, &history, &error))
+        return fail(EXIT_FAILED, "%s", error.message);
+    const int code = actions[i].run(context, history, w);
+    eg_history_close(history);
+    return code;
+}
+
+int cmd_baseline(int argc, char **argv) {
+    baseline_wish w = {0};
+    context_flags flags = {.threads = 1};
+    const option options[] = {
+        {"--batch", OPTION_COUNT, &w.batch, "N", "samples at once (default: 1)"},
+        {"--seq", OPTION_COUNT, &w.seq, "N", "time steps of a sample (default: 1)"},
+        {"--runs", OPTION_COUNT, &w.runs, "N", "timed runs; of compare, in each round (30)"},
+        {"--warmup", OPTION_COUNT, &w.warmup, "N", "runs before these (default: 3)"},
+        {"--replace", OPTION_FLAG, &w.replace, NULL, "save: the name may be taken"},
+        {"--note", OPTION_TEXT, &w.note, "TEXT", "save: what to remember of it"},
+        {"--program", OPTION_TEXT, &w.program, "FILE", "compare: with this build, in turns"},
+        {"--rounds", OPTION_COUNT, &w.rounds, "N", "compare: rounds in turn (default: 10)"},
+        {"--effect", OPTION_NUMBER, &w.effect, "X", "a smaller change is none (default: 0.03)"},
+        {"--alpha", OPTION_NUMBER, &w.alpha, "X", "chance of a false alarm (default: 0.01)"},
+        {"--history", OPTION_TEXT, &w.history, "FILE", "the database (default: of this user)"},
+        {"--json", OPTION_FLAG, &w.json, NULL, "print JSON"},
+        CONTEXT_OPTIONS(flags),
+        {NULL, OPTION_FLAG, NULL, NULL, NULL}};
+    const usage use = {
+        "baseline save|list|compare|delete [NAME [MODEL]] [OPTIONS]",
+        "Keeps times of a model by name, and tells later whether it became slower. With\n"
+        "another MODEL, whatever its architecture, that of the baseline and this one are run\n"
+        "in turns; with --program, another build of elegans and this one. First the same\n"
+        "twice, so that the noise of this machine is known. A program that the history\n"
+        "names is told, never run. Exit codes: 0 the same or faster, 3 slower, 1 failed,\n"
+        "2 usage.",
+        options,
+        "  elegans baseline save before policy.safetensors --batch 32 --seq 64\n"
+        "  elegans baseline compare before || echo slower\n"
+        "  elegans baseline compare before retrained.safetensors\n"
+        "  elegans baseline compare before --program old/elegans\n"
+        "  elegans baseline list\n"};
+    int rest, code = options_read(&use, argc, argv, &rest);
+    if (code >= 0) return code;
+    if (rest < 1 || rest > 3)
+        return fail(EXIT_USAGE, "baseline needs one of save, list, compare, delete");
+    if (rest > 1) w.name = argv[1];
+    if (rest > 2) w.model = argv[2];
+    if (!json_usable()) return json_print(NULL);
+    w.isa = flags.isa;
+    w.threads = flags.threads;
+    eg_context *context;
+    code = context_open(&flags, &context);
+    if (code >= 0) return code;
+    code = act(context, argv[0], &w);
+    eg_context_destroy(context);
+    return code;
+}
+
+/* ---- history */
+typedef struct trend {
+    eg_context *context;
+    double values[256];
+    size_t count;
+} trend;
+
+static int add_value(void *user, const eg_history_entry *e) {
+    trend *t = user;
+    const double median = median_of(t->context, e);
+    if (t->count < 256 && !isnan(median)) t->values[t->count++] = median;
+    return 0;
+}
+
+/* From the oldest to the newest, eighths of a line. */
+static void print_trend(const trend *t) {
+    double low = t->values[0], high = t->values[0];
+    for (size_t i = 0; i < t->count; i++) {
+        if (t->values[i] < low) low = t->values[i];
+        if (t->values[i] > high) high = t->values[i];
+    }
+    char a[32], b[32], head[80];
+    snprintf(head, sizeof head, "  %s .. %s  ", format_seconds(a, low), format_seconds(b, high));
+    fputs(head, stdout);
+    const size_t room = TEXT_WIDTH - strlen(head);
+    for (size_t i = t->count < room ? t->count : room; i-- > 0;)
+        fputs(format_block((t->values[i] - low) / (high - low)), stdout);
+    putchar('\n');
+}
+
+static int write_svg(const char *path, const char *model, const trend *t) {
+    enum { WIDTH = 720, HEIGHT = 240, EDGE = 50 };
+    output_file file;
+    int code = output_begin(&file, path);
+    if (code >= 0) return code;
+    double high = 0;
+    for (size_t i = 0; i < t->count; i++)
+        if (t->values[i] > high) high = t->values[i];
+    char text[32];
+    fprintf(
+        file.file,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"system-ui, "
+        "sans-serif\" font-size=\"12\"><style>svg{background:#fff}text{fill:#333}polyline{fill:none;"
+        "stroke:#2166ac;stroke-width:2}@media(prefers-color-scheme:dark){svg{background:#161616}text"
+        "{fill:#ccc}polyline{stroke:#6baed6}}</style><text x=\"%d\" y=\"22\">median time: ",
+        WIDTH, HEIGHT, EDGE);
+    report_text(file.file, model);
+    fprintf(file.file,
+            "</text>"
+            "<text x=\"%d\" y=\"%d\">%s</text><text x=\"%d\" y=\"%d\">0</text><polyline points=\"",
+            4, EDGE, format_seconds(text, high), 24, HEIGHT - 20);
+    for (size_t i = 0; i < t->count; i++) {
+        const double at = t->count > 1 ? (double)i / (double)(t->count - 1) : 0.5;
+        fprintf(file.file, "%.1f,%.1f ", EDGE + at * (WIDTH - EDGE - 20),
+                HEIGHT - 24 - (high > 0 ? t->values[t->count - 1 - i] / high : 0) * (HEIGHT - 70));
+    }
+    fprintf(file.file, "\"/></svg>\n");
+    return output_end(&file);
+}
+
+int cmd_history(int argc, char **argv) {
+    const char *path = NULL, *svg = NULL;
+    uint64_t limit = 0;
+    bool as_json = false;
+    const option options[] = {
+        {"--limit", OPTION_COUNT, &limit, "N", "the newest so many (default: 30)"},
+        {"--history", OPTION_TEXT, &path, "FILE", "the database (default: of this user)"},
+        {"--svg", OPTION_TEXT, &svg, "FILE", "draw the medians over time"},
+        {"--json", OPTION_FLAG, &as_json, NULL, "print JSON"},
+        {NULL, OPTION_FLAG, NULL, NULL, NULL}};
+    const usage use = {
+        "history [MODEL] [OPTIONS]",
+        "What elegans baseline and profile --save kept, the newest first; of one model, with\n"
+        "its trend.",
+        options, "  elegans history policy.safetensors --svg trend.svg\n"};
+    int rest, code = options_read(&use, argc, argv, &rest);
+    if (code >= 0) return code;
+    if (rest > 1) return fail(EXIT_USAGE, "history takes one model");
+    if (svg && !rest) return fail(EXIT_USAGE, "--svg needs a model");
+    if (as_json && !json_usable()) return json_print(NULL);
+    eg_context *context;
+    eg_history *history;
+    eg_error error;
+    trend t = {.count = 0};
+    const eg_history_filter filter = {.model = rest ? argv[0] : NULL, .limit = limit ? limit : 30};
+    code = context_open(&(context_flags){.threads = 1}, &context);
+    if (code >= 0) return code;
+    t.context = context;
+    if (eg_history_open(context, path, &history, &error))
+        code = fail(EXIT_FAILED, "%s", error.message);
+    else {
+        code = list(context, history, &filter, as_json);
+        if (code == EXIT_DONE && rest && eg_history_list(history, &filter, add_value, &t, &error))
+            code = fail(EXIT_FAILED, "%s", error.message);
+        if (code == EXIT_DONE && rest && !t.count)
+            code = fail(EXIT_FAILED, "nothing was kept of '%s'", argv[0]);
+        if (code == EXIT_DONE && t.count && !as_json) print_trend(&t);
+        if (code == EXIT_DONE && svg) {
+            code = write_svg(svg, argv[0], &t);
+            if (code < 0) code = EXIT_DONE;
+        }
+        eg_history_close(history);
+    }
+    eg_context_destroy(context);
+    return code;
+}

@@ -1,0 +1,335 @@
+/* elegans profile: what a model costs on this machine. */
+#include "cli/commands/profile.h"
+#include "cli/commands/baseline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int read_part(const char *name, unsigned *out) {
+    static const struct {
+        const char *name;
+        unsigned parts;
+    } parts[] = {{"compute", PART_COMPUTE},
+                 {"memory", PART_MEMORY},
+                 {"hardware", PART_HARDWARE},
+                 {"all", PART_ALL}};
+    for (size_t i = 0; i < 4; i++)
+        if (strcmp(name, parts[i].name) == 0) {
+            *out = parts[i].parts;
+            return -1;
+        }
+    return fail(EXIT_USAGE, "profile what? '%s' is not compute, memory, hardware or all", name);
+}
+
+enum { SCHEDULE_MOST = 1000000 };
+static int no_schedule(const char *text) {
+    return fail(EXIT_USAGE,
+                "--schedule: '%s' is not WAIT,WARMUP,ACTIVE,REPEAT, each 0..%d and ACTIVE not 0",
+                text, SCHEDULE_MOST);
+}
+
+/* "skip,wait,warmup,active[,repeat]", or without the first. */
+static int read_schedule(const char *text, eg_recorder_options *out) {
+    uint32_t numbers[5] = {0};
+    int count = 0;
+    for (const char *at = text; text;) {
+        int64_t value;
+        const size_t length = strcspn(at, ",");
+        if (count == 5 || eg_integer_parse(at, length, 0, SCHEDULE_MOST, &value, NULL))
+            return no_schedule(text);
+        numbers[count++] = (uint32_t)value;
+        if (!at[length]) break;
+        at += length + 1;
+    }
+    if (text && (count < 4 || !numbers[count - 2])) return no_schedule(text);
+    const uint32_t *n = numbers + (count == 5);
+    if (count == 5) out->skip = numbers[0];
+    out->wait = n[0];
+    out->warmup = n[1];
+    out->active = n[2];
+    out->repeat = n[3];
+    return -1;
+}
+
+static const char *column_at(void *user, size_t index) {
+    return ((const char *const *)user)[index];
+}
+
+static int check_sort(const char *sort) {
+    static const char *const keys[] = {"time",   "calls", "flops", "bytes", "intensity",
+                                       "gflops", "gbps",  "roof",  "step",  NULL};
+    for (size_t i = 0; sort && keys[i]; i++)
+        if (strcmp(sort, keys[i]) == 0) return -1;
+    if (!sort) return -1;
+    char meant[EG_DID_YOU_MEAN_SIZE];
+    return fail(EXIT_USAGE, "--sort: '%s' is not a column%s", sort,
+                eg_did_you_mean(meant, sort, column_at, (void *)(uintptr_t)keys));
+}
+
+static json *whole_json(eg_context *context, const eg_profile *profile, const eg_analysis *analysis,
+                        const devices *d, unsigned parts) {
+    json *document = profile_json(context, profile, analysis, parts);
+    if (d->count) json_put(document, "devices", devices_json(d));
+    return document;
+}
+
+static int write_files(eg_context *context, const eg_profile *profile, const eg_analysis *analysis,
+                       const devices *d, const profile_wish *w) {
+    eg_error error;
+    if (w->trace && eg_profile_trace(profile, w->trace, &error))
+        return fail(EXIT_FAILED, "%s", error.message);
+    if (w->stacks && eg_profile_stacks(profile, w->stacks, &error))
+        return fail(EXIT_FAILED, "%s", error.message);
+    if (!w->output) return -1;
+    output_file file;
+    int code = output_begin(&file, w->output);
+    if (code >= 0) return code;
+    code = json_write_line(whole_json(context, profile, analysis, d, PART_ALL), file.file);
+    if (code < 0) return output_end(&file);
+    output_abort(&file);
+    return code;
+}
+
+/* Into the history, where elegans history and its trend find it. */
+static int keep(eg_context *context, const eg_profile *profile, const eg_analysis *analysis,
+                const profile_wish *w, const eg_profile_options *o) {
+    eg_error error;
+    eg_history *history;
+    eg_environment environment;
+    const baseline_wish wish = {.model = w->model,
+                                .note = w->note,
+                                .batch = o->batch,
+                                .seq = o->seq,
+                                .no_compile = o->no_compile};
+    if (!w->save) return -1;
+    if (eg_environment_read(context, NULL, &environment, &error) ||
+        eg_history_open(context, w->history, &history, &error))
+        return fail(EXIT_FAILED, "%s", error.message);
+    const int code = history_keep(context, history, &wish, &environment, profile, analysis);
+    eg_history_close(history);
+    return code;
+}
+
+static int check_save(const profile_wish *w) {
+    const char *other = w->grid       ? "--grid"
+                        : w->sweep    ? "--sweep"
+                        : w->ablation ? "--ablation"
+                                      : NULL;
+    if (w->save && other)
+        return fail(EXIT_USAGE, "--save keeps one profile: it does not go with %s", other);
+    if (!w->save && (w->note || w->history))
+        return fail(EXIT_USAGE, "%s needs --save", w->note ? "--note" : "--history");
+    return -1;
+}
+
+/* What needs steps, ceilings or another model does not go with --quick. */
+static int check_quick(const profile_wish *w, bool no_compile) {
+    const struct {
+        bool wanted;
+        const char *name;
+    } others[] = {{w->grid, "--grid"},     {w->sweep, "--sweep"}, {w->ablation, "--ablation"},
+                  {w->device, "--device"}, {w->trace, "--trace"}, {w->stacks, "--stacks"},
+                  {w->output, "--output"}, {w->save, "--save"},   {w->steps, "--steps"},
+                  {w->sort, "--sort"},     {w->top, "--top"},     {no_compile, "--no-compile"}};
+    for (size_t i = 0; w->quick && i < sizeof others / sizeof *others; i++)
+        if (others[i].wanted)
+            return fail(EXIT_USAGE, "--quick times a model as it is: leave %s away, or --quick",
+                        others[i].name);
+    return -1;
+}
+
+/* Short runs are tried without asking; --try has time for long ones and memory for large models. */
+static eg_status try_advice(eg_model *model, const eg_profile *profile, eg_analysis *analysis,
+                            const profile_wish *w, eg_error *error) {
+    const eg_try_options options = {.size = sizeof options,
+                                    .seconds = w->try_all ? 30 : 0,
+                                    .bytes = w->try_all ? UINT64_MAX : 0,
+                                    .name = w->model};
+    return w->no_try ? EG_OK : eg_analysis_try(analysis, model, profile, &options, error);
+}
+
+/* Runs one batch, if it fits: by the rule of grids, so that both take as much. */
+static eg_status try_batch(eg_model *model, const profile_wish *w, const eg_profile_options *o,
+                           uint64_t size, bool *works, eg_error *error) {
+    eg_grid *grid = NULL;
+    eg_grid_options one = {
+        .size = sizeof one, .batches = &size, .batch_count = 1, .budget = w->budget, .profile = *o};
+    one.profile.runs = one.profile.warmup = 1;
+    one.profile.no_ceilings = one.profile.no_cache = 1;
+    const eg_status status = eg_grid_create(model, &one, &grid, error);
+    *works = false;
+    if (status) return status == EG_ERR_MEMORY || status == EG_ERR_BUDGET ? EG_OK : status;
+    const eg_grid_choice *choice = eg_grid_choice_at(grid, 0);
+    *works = choice->cell != NULL;
+    if (!*works) snprintf(error->message, sizeof error->message, "%s", choice->reason);
+    eg_grid_destroy(grid);
+    return EG_OK;
+}
+
+/* The largest batch of the chip's range that fits into memory. */
+static int choose_batch(eg_context *context, eg_model *model, const profile_wish *w,
+                        eg_profile_options *out) {
+    eg_preset preset;
+    eg_batch batch;
+    eg_error error = {EG_OK, ""};
+    eg_status status = w->preset ? eg_preset_find(w->preset, &preset, &error)
+                                 : eg_preset_host(eg_context_chip(context), NULL, &preset, &error);
+    if (status) return fail(EXIT_FAILED, "--batch auto: %s", error.message);
+    eg_batch_begin(&batch, preset.batch, 1, preset.batch_high);
+    while (!eg_batch_settled(&batch)) {
+        bool works;
+        if (try_batch(model, w, out, batch.size, &works, &error))
+            return fail(EXIT_FAILED, "--batch auto: %s", error.message);
+        eg_batch_adjust(&batch, works);
+    }
+    if (!batch.works) return fail(EXIT_FAILED, "--batch auto: %s", error.message);
+    out->batch = batch.works;
+    return -1;
+}
+
+static int run(eg_context *context, const profile_wish *w, const eg_profile_options *options) {
+    eg_error error;
+    eg_model *model;
+    eg_profile *profile = NULL;
+    eg_analysis *analysis = NULL;
+    if (eg_model_open(context, w->model, &model, &error))
+        return fail(EXIT_FAILED, "%s", error.message);
+    eg_profile_options chosen = *options;
+    int code = w->auto_batch ? choose_batch(context, model, w, &chosen) : -1;
+    options = &chosen;
+    if (code < 0 && w->quick) code = profile_quick(model, w, options);
+    else if (code < 0 && (w->sweep || w->grid)) code = profile_grid(model, w, options);
+    if (code >= 0) {
+        eg_model_destroy(model);
+        return code;
+    }
+    if (eg_profile_model(model, w->model, options, &profile, &error) ||
+        eg_analyse(profile, &analysis, &error) || try_advice(model, profile, analysis, w, &error))
+        code = fail(EXIT_FAILED, "%s", error.message);
+    devices *d = take_memory(1, sizeof *d);
+    if (code < 0 && w->device) code = devices_project(model, options, w->device, d);
+    if (code < 0 && w->json) code = json_print(whole_json(context, profile, analysis, d, w->parts));
+    else if (code < 0) {
+        code = profile_print(profile, analysis, w);
+        if (d->count) devices_print(d, true);
+    }
+    /* last, so that a file that cannot be written does not take the rest along */
+    if (code == EXIT_DONE) {
+        int written = write_files(context, profile, analysis, d, w);
+        if (written < 0) written = keep(context, profile, analysis, w, options);
+        if (written >= 0) code = written;
+    }
+    free(d);
+    eg_analysis_destroy(analysis);
+    eg_profile_destroy(profile);
+    eg_model_destroy(model);
+    return code;
+}
+
+/* The cores are the only unit of this build, in each of their instruction sets: which of them there are is
+ * known when the context is made. */
+static int read_unit(const char *unit, context_flags *flags) {
+    if (!unit || strcmp(unit, "cores") == 0) return -1;
+    if (flags->isa && strcmp(flags->isa, unit) != 0)
+        return fail(EXIT_USAGE, "--unit %s and --isa %s: one of them", unit, flags->isa);
+    isa_names names;
+    const int code = isa_list(&names);
+    if (code >= 0) return code;
+    for (size_t i = 0; i < names.count; i++)
+        if (strcmp(unit, names.name[i]) == 0) {
+            flags->isa = unit;
+            return -1;
+        }
+    return fail(EXIT_USAGE, "--unit: no unit '%s' here, only cores (%s)", unit, names.text);
+}
+
+int cmd_profile(int argc, char **argv) {
+    profile_wish w = {.parts = PART_COMPUTE};
+    eg_profile_options o = {0};
+    context_flags flags = {.threads = 1};
+    bool no_compile = false;
+    const char *schedule = NULL, *memory = NULL, *unit = NULL;
+    const option options[] = {
+        {"--batch", OPTION_TEXT, &w.batch, "N", "samples at once, or auto (default: 1)"},
+        {"--preset", OPTION_TEXT, &w.preset, "CHIP",
+         "batch, memory and sizes as for M1, M4 Max, ..."},
+        {"--seq", OPTION_COUNT, &o.seq, "N", "time steps of a sample (default: 1)"},
+        {"--runs", OPTION_COUNT, &o.runs, "N", "timed runs (default: a second of them)"},
+        {"--warmup", OPTION_COUNT, &o.warmup, "N", "runs before these (default: 3)"},
+        {"--unit", OPTION_TEXT, &unit, "NAME",
+         "where: cores, or cores with one instruction set (avx2, ref)"},
+        {"--quick", OPTION_FLAG, &w.quick, NULL, "time, rates and memory alone, in a second"},
+        {"--no-compile", OPTION_FLAG, &no_compile, NULL, "without passes: a step for each node"},
+        {"--schedule", OPTION_TEXT, &schedule, "A,B,C,D",
+         "recorded runs: wait A, warm up B, keep C, D times"},
+        {"--steps", OPTION_FLAG, &w.steps, NULL, "every step, not grouped by operation and shape"},
+        {"--sort", OPTION_TEXT, &w.sort, "COLUMN",
+         "time, calls, flops, bytes, intensity, gflops, gbps, roof, step"},
+        {"--top", OPTION_COUNT, &w.top, "N", "rows of the table (default: 10)"},
+        {"--grid", OPTION_FLAG, &w.grid, NULL, "batches and types, and which batch to take"},
+        {"--sweep", OPTION_TEXT, &w.sweep, "AXES",
+         "the same for batch=1,32,seq=16,64,type=f32,f16"},
+        {"--memory", OPTION_TEXT, &memory, "BYTES",
+         "what a batch of a grid, or auto, may take: 64M, 2G (default: preset)"},
+        {"--ablation", OPTION_FLAG, &w.ablation, NULL,
+         "compiled or not, one thread or all, in turns"},
+        {"--try", OPTION_FLAG, &w.try_all, NULL, "try all advice, up to 30 s (default: 1.5 s)"},
+        {"--no-try", OPTION_FLAG, &w.no_try, NULL, "advice as computed, none is tried"},
+        {"--device", OPTION_TEXT, &w.device, "CHIPS",
+         "what it would take on M1, M1 Max, ..., or all"},
+        {"--trace", OPTION_TEXT, &w.trace, "FILE", "write Chrome's trace format (ui.perfetto.dev)"},
+        {"--stacks", OPTION_TEXT, &w.stacks, "FILE", "write folded stacks, for flame graphs"},
+        {"--output", OPTION_TEXT, &w.output, "FILE", "write all of it as JSON, for elegans report"},
+        {"--save", OPTION_FLAG, &w.save, NULL, "keep it in the history, for elegans history"},
+        {"--note", OPTION_TEXT, &w.note, "TEXT", "with --save: what to remember of it"},
+        {"--history", OPTION_TEXT, &w.history, "FILE", "with --save: the database to keep it in"},
+        {"--json", OPTION_FLAG, &w.json, NULL, "print JSON"},
+        CONTEXT_OPTIONS(flags),
+        {NULL, OPTION_FLAG, NULL, NULL, NULL}};
+    const usage use = {
+        "profile MODEL [compute|memory|hardware|all] [OPTIONS]",
+        "Compiles a model for a batch and a length, runs it, and tells where the time goes:\n"
+        "each step beside what this machine can do (measured once, then stored). MODEL is a\n"
+        "file or a spec such as cfc:autoncp:64:16,in=16. Every figure says where it is from.",
+        options,
+        "  elegans profile cfc:autoncp:64:16,in=16 --batch 32 --seq 64\n"
+        "  elegans profile policy.safetensors all --trace trace.json\n"
+        "  elegans profile policy.safetensors --seq 64 --grid --device 'M1 Max'\n"
+        "  elegans profile ltc:autoncp:64:16,in=16 --steps --sort roof --top 5\n"};
+    int rest, code = options_read(&use, argc, argv, &rest);
+    if (code >= 0) return code;
+    if (rest < 1 || rest > 2) return fail(EXIT_USAGE, "profile needs a model: a file or a spec");
+    if (rest == 2) code = read_part(argv[1], &w.parts);
+    if (code < 0) code = read_unit(unit, &flags);
+    if (code < 0) code = read_schedule(schedule, &o.recorder);
+    if (code < 0) code = check_sort(w.sort);
+    if (code < 0) code = check_save(&w);
+    if (code < 0) code = check_quick(&w, no_compile);
+    if (code < 0 && memory && (!parse_bytes(memory, &w.budget) || !w.budget))
+        code = fail(EXIT_USAGE, "--memory: '%s' is not a number of bytes", memory);
+    if (code < 0 && w.try_all && w.no_try)
+        code = fail(EXIT_USAGE, "--try and --no-try: one of them");
+    if (code < 0 && w.device) code = devices_check(w.device);
+    if (code >= 0) return code;
+    if ((w.json || w.output || w.save) && !json_usable()) return json_print(NULL);
+    preset_store store;
+    w.model = argv[0];
+    code = preset_apply(w.preset, &flags, &w.batch, NULL, &w.model, &store);
+    if (code < 0) code = read_batch(w.batch, &o.batch);
+    if (code >= 0) return code;
+    if (w.preset && !w.budget) w.budget = flags.memory_budget;
+    w.auto_batch = w.batch && !o.batch;
+    if (memory && !w.grid && !w.sweep && !w.auto_batch)
+        return fail(EXIT_USAGE,
+                    "--memory limits a batch: it needs --grid, --sweep or --batch auto");
+    if (w.auto_batch && (w.grid || w.sweep || w.ablation))
+        return fail(EXIT_USAGE, "--batch auto is for one profile: a grid tries several anyway");
+    o.no_compile = no_compile;
+    if (w.ablation) return profile_ablation(&flags, &w, &o);
+    eg_context *context;
+    code = context_open(&flags, &context);
+    if (code >= 0) return code;
+    code = run(context, &w, &o);
+    eg_context_destroy(context);
+    return code;
+}

@@ -1,0 +1,285 @@
+/* elegans quantize: a model in small numbers, what that saves and what it changes. */
+#include "cli/commands/language.h"
+#include "cli/commands/run.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct wish {
+    const char *model, *output, *to, *per, *keep;
+    uint64_t block;
+    bool symmetric, integers, whole_range, json;
+    run_wish data; /* what to run both models on */
+} wish;
+
+enum { KEEP_MAX = 32 };
+
+/* ---- options */
+static int read_type(const wish *w, eg_quantization *how) {
+    static const struct {
+        const char *name;
+        eg_type type;
+    } types[] = {{"f16", EG_F16}, {"bf16", EG_BF16}, {"int8", EG_I8},
+                 {"int4", EG_I4}, {"i8", EG_I8},     {"i4", EG_I4}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(w->to, types[i].name) == 0) {
+            how->type = types[i].type;
+            return -1;
+        }
+    return fail(EXIT_USAGE, "--to: '%s' is none of f16, bf16, int8, int4", w->to);
+}
+
+static int read_how(const wish *w, eg_quantization *how) {
+    int code = read_type(w, how);
+    if (code >= 0) return code;
+    const bool half = how->type == EG_F16 || how->type == EG_BF16;
+    if (half && (w->block || w->per || w->symmetric || w->integers))
+        return fail(EXIT_USAGE, "%s has no scales: no --block, --per, --symmetric or --integers",
+                    w->to);
+    how->per = how->type == EG_I4 || w->block ? EG_PER_BLOCK : EG_PER_CHANNEL;
+    how->block = w->block ? (uint32_t)w->block : EG_BLOCK_DEFAULT;
+    how->symmetric = w->symmetric;
+    how->least_squares = how->type == EG_I4 && !w->whole_range;
+    how->integers = w->integers;
+    if (w->block > UINT32_MAX) return fail(EXIT_USAGE, "--block is too large");
+    if (!w->per) return -1;
+    for (unsigned i = 0; eg_granularity_name((eg_granularity)i); i++)
+        if (strcmp(w->per, eg_granularity_name((eg_granularity)i)) == 0) {
+            how->per = (eg_granularity)i;
+            return w->block && how->per != EG_PER_BLOCK
+                       ? fail(EXIT_USAGE, "--block with --per %s", w->per)
+                       : -1;
+        }
+    return fail(EXIT_USAGE, "--per: '%s' is none of channel, tensor, block", w->per);
+}
+
+/* "a,b" as texts; `copy` holds them. */
+static int read_keep(const char *keep, char copy[1024], const char *texts[KEEP_MAX],
+                     size_t *count) {
+    *count = 0;
+    if (!keep) return -1;
+    if (strlen(keep) >= 1024) return fail(EXIT_USAGE, "--keep is too long");
+    strcpy(copy, keep);
+    for (char *at = strtok(copy, ","); at; at = strtok(NULL, ",")) {
+        if (*count == KEEP_MAX) return fail(EXIT_USAGE, "--keep: more than %d names", KEEP_MAX);
+        texts[(*count)++] = at;
+    }
+    return -1;
+}
+
+/* ---- what changes */
+typedef struct row {
+    const char *name;
+    char shape[48], type[32];
+    uint64_t before, after;
+    eg_difference off;
+} row;
+
+typedef struct outcome {
+    row *rows;
+    size_t count;
+    uint64_t before, after;           /* of all tensors that are saved */
+    uint64_t file_before, file_after; /* 0 = there is no such file */
+    run_difference outputs;
+} outcome;
+
+static void shape_text(const eg_tensor *t, char out[48]) {
+    size_t used = 0;
+    out[0] = 0;
+    for (unsigned i = 0; i < t->rank && used < 40; i++)
+        used += (size_t)snprintf(out + used, 48 - used, "%s%llu", i ? "x" : "",
+                                 (unsigned long long)t->shape[i]);
+}
+
+static void how_text(const eg_quantized *q, char out[32]) {
+    if (!q->scales) snprintf(out, 32, "%s", eg_type_name(q->how.type));
+    else if (q->how.per == EG_PER_BLOCK)
+        snprintf(out, 32, "%s per %u", eg_type_name(q->how.type), q->how.block);
+    else snprintf(out, 32, "%s per %s", eg_type_name(q->how.type), eg_granularity_name(q->how.per));
+}
+
+/* The tensors of both models side by side. */
+static int compare_tensors(eg_context *context, const eg_model *wide, const eg_model *small,
+                           outcome *out) {
+    eg_tensor a, rows;
+    int trainable;
+    eg_error error;
+    const uint64_t size = eg_model_count(wide) * sizeof(row);
+    if (eg_tensor_create(context, EG_U8, 1, &size, &rows, &error))
+        return fail(EXIT_FAILED, "%s", error.message);
+    out->rows = rows.data;
+    for (size_t i = 0; i < eg_model_count(wide); i++) {
+        row *r = &out->rows[out->count];
+        r->name = eg_model_shape(wide, i, &a, &trainable);
+        const eg_quantized *q = eg_model_small(small, i);
+        if (!trainable) continue;
+        shape_text(&a, r->shape);
+        eg_model_numbers(wide, i, &r->before);
+        r->after = q ? eg_quantized_bytes(q) : r->before;
+        if (q) how_text(q, r->type);
+        else snprintf(r->type, sizeof r->type, "f32");
+        if (q) r->off = q->off; /* from what is used: where there is no synapse, nothing is */
+        out->before += r->before;
+        out->after += r->after;
+        out->count++;
+    }
+    return -1;
+}
+
+static uint64_t file_size(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
+}
+
+/* ---- told */
+static void print_sizes(const outcome *o) {
+    char value[96], a[32], b[32];
+    snprintf(value, sizeof value, "%s, was %s: %.2f of it", format_bytes(a, o->after),
+             format_bytes(b, o->before), (double)o->after / (double)o->before);
+    print_row("tensors", value, "counted");
+    if (o->file_before)
+        snprintf(value, sizeof value, "%s, was %s", format_bytes(a, o->file_after),
+                 format_bytes(b, o->file_before));
+    else snprintf(value, sizeof value, "%s", format_bytes(a, o->file_after));
+    print_row("file", value, "counted");
+}
+
+static void print_text(const wish *w, const outcome *o) {
+    char value[128], a[32], b[32], c[32];
+    print_title(w->output, w->to);
+    print_sizes(o);
+    run_print_difference(&o->outputs);
+    snprintf(value, sizeof value, "%s, was %s", format_seconds(a, o->outputs.seconds[1]),
+             format_seconds(b, o->outputs.seconds[0]));
+    char note[96], steps[48];
+    snprintf(note, sizeof note, "measured, %llu x %s", (unsigned long long)o->outputs.samples,
+             format_count(steps, o->outputs.steps, "step"));
+    print_row("a run", value, note);
+    print_section("tensors", "off by: at most, rms, signal to noise");
+    for (size_t i = 0; i < o->count; i++) {
+        const row *r = &o->rows[i];
+        const int shape = (int)strlen(r->shape);
+        const bool wide = strlen(r->name) > 28 || shape > 9; /* the name has a line of its own */
+        if (wide) printf("  %s\n%*s", r->name, shape > 9 ? 40 - shape : 31, "");
+        else printf("  %-28s ", r->name);
+        printf("%-9s %-15s", r->shape, r->type);
+        if (strcmp(r->type, "f32") == 0) printf("%s kept%s\n", style_dim(), style_end());
+        else
+            printf(" %7.2g %7.2g %4s dB\n", r->off.most, r->off.rms,
+                   isinf(r->off.snr) ? "inf" : format_short(c, r->off.snr));
+    }
+}
+
+static int print_json(const wish *w, const outcome *o) {
+    if (!json_usable()) return json_print(NULL);
+    json *document = json_new_object(), *list = json_new_list(), *outputs = json_new_object();
+    json_put_text(document, "model", w->model);
+    json_put_text(document, "output", w->output);
+    json_put_text(document, "type", w->to);
+    json_put_count(document, "bytes_before", o->before);
+    json_put_count(document, "bytes_after", o->after);
+    if (o->file_before) json_put_count(document, "file_before", o->file_before);
+    json_put_count(document, "file_after", o->file_after);
+    run_put_outputs(outputs, &w->data, &o->outputs);
+    const eg_metric before = {o->outputs.seconds[0], EG_MEASURED, "s", "best of 5 runs"};
+    const eg_metric after = {o->outputs.seconds[1], EG_MEASURED, "s", "best of 5 runs"};
+    json_put_metric(outputs, "seconds_before", &before);
+    json_put_metric(outputs, "seconds_after", &after);
+    json_put(document, "outputs", outputs);
+    for (size_t i = 0; i < o->count; i++) {
+        const row *r = &o->rows[i];
+        json *one = json_new_object();
+        json_put_text(one, "name", r->name);
+        json_put_text(one, "shape", r->shape);
+        json_put_text(one, "type", r->type);
+        json_put_count(one, "bytes_before", r->before);
+        json_put_count(one, "bytes_after", r->after);
+        run_put_difference(one, &r->off);
+        json_append(list, one);
+    }
+    json_put(document, "tensors", list);
+    return json_print(document);
+}
+
+/* ---- the whole */
+static int quantize(eg_context *context, const wish *w, const eg_model_quantization *how) {
+    eg_model *wide = NULL, *small = NULL;
+    eg_error error;
+    outcome o = {0};
+    int code = -1;
+    eg_status status = eg_model_open(context, w->model, &wide, &error);
+    if (!status) status = eg_model_open(context, w->model, &small, &error);
+    if (!status) status = eg_model_quantize(small, how, &error);
+    if (status) code = fail(EXIT_FAILED, "%s", error.message);
+    if (code < 0) code = compare_tensors(context, wide, small, &o);
+    if (code < 0) code = run_compare(context, &w->data, wide, small, &o.outputs);
+    o.file_before = file_size(w->model);
+    if (code < 0) code = language_note(small, w->model);
+    if (code < 0 && eg_model_save(small, w->output, &error))
+        code = fail(EXIT_FAILED, "%s", error.message);
+    o.file_after = file_size(w->output);
+    if (code < 0) {
+        code = EXIT_DONE;
+        if (w->json) code = print_json(w, &o);
+        else print_text(w, &o);
+    }
+    eg_tensor rows = {EG_U8, 1, {0}, o.rows};
+    eg_tensor_release(context, &rows);
+    eg_model_destroy(wide);
+    eg_model_destroy(small);
+    return code;
+}
+
+int cmd_quantize(int argc, char **argv) {
+    wish w = {0};
+    context_flags flags = {0};
+    const option options[] = {
+        {"--to", OPTION_TEXT, &w.to, "TYPE", "f16, bf16, int8 or int4"},
+        {"--output", OPTION_TEXT, &w.output, "FILE", "the model file to write: .safetensors"},
+        {"--block", OPTION_COUNT, &w.block, "N",
+         "neighbours that share a scale (int4: 128; int8: a row)"},
+        {"--per", OPTION_TEXT, &w.per, "WHAT", "scales per channel, tensor or block"},
+        {"--whole-range", OPTION_FLAG, &w.whole_range, NULL,
+         "int4: off by half a step at most, not least squares"},
+        {"--symmetric", OPTION_FLAG, &w.symmetric, NULL, "scales alone, no zero points"},
+        {"--integers", OPTION_FLAG, &w.integers, NULL,
+         "make what meets it int8, too, when it runs"},
+        {"--keep", OPTION_TEXT, &w.keep, "NAMES",
+         "tensors with one of these in their name stay f32"},
+        {"--data", OPTION_TEXT, &w.data.input, "FILE",
+         "compare outputs on this .csv or .npy (default: random)"},
+        {"--time", OPTION_TEXT, &w.data.time, "COLUMN", "of the data: the column with times"},
+        {"--spans", OPTION_TEXT, &w.data.spans, "COLUMN", "of the data: with elapsed times"},
+        {"--json", OPTION_FLAG, &w.json, NULL, "print as JSON"},
+        CONTEXT_OPTIONS(flags),
+        {NULL, OPTION_FLAG, NULL, NULL, NULL}};
+    const usage use = {
+        "quantize MODEL --to f16|bf16|int8|int4 -o OUT.safetensors [OPTIONS]",
+        "Writes a model in small numbers, and says what it saves and what it changes: the\n"
+        "size, the error of every tensor, and the change of the outputs on data. Matrices\n"
+        "become integers, halves replace everything; f32 stays where --keep says. The file\n"
+        "runs everywhere the other one does.",
+        options,
+        "  elegans quantize policy.safetensors --to int8 -o small.safetensors --data drive.csv\n"
+        "  elegans quantize cfc:64,in=16 --to int4 --block 32 --keep time_a -o tiny.safetensors\n"};
+    int rest, code = options_read(&use, argc, argv, &rest);
+    if (code >= 0) return code;
+    if (rest != 1) return fail(EXIT_USAGE, "quantize needs one model: a file or a spec");
+    if (!w.to) return fail(EXIT_USAGE, "quantize to what? --to f16|bf16|int8|int4");
+    if (!w.output) return fail(EXIT_USAGE, "quantize where to? -o OUT.safetensors");
+    if ((code = output_model(w.output)) >= 0) return code;
+    w.model = argv[0];
+    eg_model_quantization how = {0};
+    char copy[1024];
+    const char *texts[KEEP_MAX];
+    code = read_how(&w, &how.how);
+    if (code < 0) code = read_keep(w.keep, copy, texts, &how.keep_count);
+    how.keep = texts;
+    eg_context *context;
+    if (code < 0) code = context_open(&flags, &context);
+    if (code >= 0) return code;
+    code = quantize(context, &w, &how);
+    eg_context_destroy(context);
+    return code;
+}

@@ -1,0 +1,404 @@
+/* elegans train: from tables to a model. */
+#include "cli/interrupt.h"
+#include "cli/commands/language.h"
+#include "cli/commands/train.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- data */
+static int split_parse(const train_wish *w, eg_split *out) {
+    eg_error error;
+    *out = (eg_split){.fraction = 0.1, .seed = (uint32_t)w->split_seed};
+    if (w->split_at) {
+        out->kind = EG_SPLIT_AT;
+        const size_t length = strlen(w->split_at);
+        if (eg_number_parse(w->split_at, length, &out->at, NULL) &&
+            eg_date_parse(w->split_at, length, &out->at, &error))
+            return fail(EXIT_USAGE, "--split-at: %s", error.message);
+        return -1;
+    }
+    for (int i = 0; w->split && eg_split_name((eg_split_kind)i); i++)
+        if (strcmp(w->split, eg_split_name((eg_split_kind)i)) == 0 && i != EG_SPLIT_AT) {
+            out->kind = (eg_split_kind)i;
+            return -1;
+        }
+    return w->split ? fail(EXIT_USAGE, "--split: '%s' is not auto, recordings, time or windows",
+                           w->split)
+                    : -1;
+}
+
+/* Classes have the order of the training data, whichever of them are in these. */
+static int read_other(training *t, const char *files, const data_wish *wish, eg_data **out) {
+    eg_data_options more = {0};
+    const char **labels = t->classes ? data_labels(t->whole, &more.label_count) : NULL;
+    more.labels = labels;
+    const int code = data_read(t->context, files, wish, &more, &t->classes, out);
+    free((void *)labels);
+    return code;
+}
+
+/* Each row once, as eval takes them: the figures of both are the same. */
+static int read_test(training *t) {
+    data_wish wish = t->data;
+    data_once(&wish);
+    return read_other(t, t->wish->test, &wish, &t->test);
+}
+
+/* --validation is a fraction, files, or "none". */
+static int read_validation(training *t) {
+    char a[48];
+    const train_wish *w = t->wish;
+    const char *text = w->validation ? w->validation : "0.1";
+    eg_split split;
+    eg_error error;
+    t->first = t->whole;
+    if (strcmp(text, "none") == 0)
+        return w->split || w->split_at ? fail(EXIT_USAGE, "--validation none needs no --split")
+                                       : -1;
+    int code = split_parse(w, &split);
+    if (code >= 0) return code;
+    if (eg_number_parse(text, strlen(text), &split.fraction, NULL)) {
+        if (w->split || w->split_at) return fail(EXIT_USAGE, "--validation files need no --split");
+        return read_other(t, text, &t->data, &t->second);
+    }
+    t->first = NULL;
+    if (eg_data_split(t->whole, &split, &t->first, &t->second, &error))
+        return fail(EXIT_FAILED, "--validation %s: %s%s", text, error.message,
+                    split.kind != EG_SPLIT_AT && split.fraction > 0 && split.fraction < 1
+                        ? "; try another fraction, a shorter --window, or none"
+                        : "");
+    eg_data_info whole, first, second;
+    eg_data_info_get(t->whole, &whole);
+    eg_data_info_get(t->first, &first);
+    eg_data_info_get(t->second, &second);
+    if (!whole.lengths && (first.steps < whole.steps || second.steps < whole.steps))
+        warn("no window of %llu rows fits into %s: it has %s of up to %llu",
+             (unsigned long long)whole.steps,
+             second.steps < whole.steps ? "the validation part" : "the training part",
+             second.steps < whole.steps ? format_count(a, second.windows, "window")
+                                        : format_count(a, first.windows, "window"),
+             (unsigned long long)(second.steps < whole.steps ? second.steps : first.steps));
+    return -1;
+}
+
+/* Yes or no, learned as a number, is no probability. */
+static void suggest(const training *t) {
+    eg_data_info d;
+    eg_data_info_get(t->whole, &d);
+    for (size_t i = 0; i < d.targets; i++) {
+        eg_target_info target;
+        eg_data_target_info(t->whole, i, &target);
+        if (d.classes || !target.zeros || !target.ones || target.zeros + target.ones != target.rows)
+            return;
+    }
+    warn("target '%s' is 0 or 1 in all rows: --loss binary predicts how likely 1 is (--loss mse is "
+         "what happens now)",
+         eg_data_target(t->whole, 0));
+}
+
+static int read_data(training *t) {
+    const train_wish *w = t->wish;
+    const bool known = w->loss || t->notes.has_loss;
+    const eg_data_options more = {.labels = t->notes.labels, .label_count = t->notes.label_count};
+    if (!t->data.target) return fail(EXIT_USAGE, "train needs --target COLUMN");
+    t->loss = t->notes.loss;
+    int code = w->loss ? loss_parse(w->loss, &t->loss) : -1;
+    if (code >= 0) return code;
+    t->classes = known ? t->loss == EG_LOSS_CLASSES : -1;
+    code = data_read(t->context, w->files, &t->data, &more, &t->classes, &t->whole);
+    if (code >= 0) return code;
+    eg_data_info d;
+    eg_data_info_get(t->whole, &d);
+    t->data.first_span = (double)d.span; /* of validation and test, too */
+    if (!known) t->loss = t->classes ? EG_LOSS_CLASSES : EG_LOSS_MSE;
+    if (!known) suggest(t);
+    code = read_validation(t);
+    if (code < 0 && w->test) code = read_test(t);
+    return code;
+}
+
+/* ---- model: inputs and outputs of a spec follow from the data */
+const char *training_model(const train_wish *w) {
+    return w->model ? w->model : "cfc:autoncp:32:16";
+}
+
+/* A model from a file says what was not said: columns, labels, loss. */
+static int open_file(training *t) {
+    const char *given = training_model(t->wish);
+    eg_error error;
+    t->data = t->wish->data;
+    t->fresh = strncmp(given, "cfc:", 4) == 0 || strncmp(given, "ltc:", 4) == 0;
+    if (t->fresh) return -1;
+    if (eg_model_open(t->context, given, &t->model, &error))
+        return fail(EXIT_FAILED, "%s", error.message);
+    const int code = language_refuse(t->model, "train");
+    return code >= 0 ? code : notes_read(t->model, &t->data, &t->notes);
+}
+
+/* What it would be, without values: a model that is too large to be trained is not drawn first. */
+static int outline_spec(training *t) {
+    const train_wish *w = t->wish;
+    const char *given = training_model(w);
+    char *const spec = t->spec, more[64] = "";
+    eg_data_info d;
+    eg_model_info info = {0};
+    eg_error error;
+    eg_data_info_get(t->first, &d);
+    const uint64_t outputs = t->classes ? d.classes : d.targets;
+    if (!t->fresh) return -1;
+    for (int attempt = 0; attempt < 2; attempt++) {
+        /* keys of the first layer stand before the first slash, those of the last at the end */
+        const char *slash = strchr(given, '/');
+        const int head = slash ? (int)(slash - given) : (int)strlen(given);
+        char in[40] = "", seed[40] = "";
+        if (!spec_has(given, "in"))
+            snprintf(in, sizeof in, ",in=%llu", (unsigned long long)d.inputs);
+        if (!spec_has(given, "seed") && w->seed)
+            snprintf(seed, sizeof seed, ",seed=%llu", (unsigned long long)w->seed);
+        snprintf(spec, sizeof t->spec, "%.*s%s%s%s%s", head, given, in, seed, slash ? slash : "",
+                 more);
+        eg_model_destroy(t->model);
+        if (eg_model_outline(t->context, spec, &t->model, &error))
+            return fail(EXIT_FAILED, "%s: %s", spec, error.message);
+        const int code = language_refuse(t->model, "train");
+        if (code >= 0) return code;
+        eg_model_info_get(t->model, &info);
+        eg_layer_info last;
+        if (info.outputs == outputs || spec_has(given, "proj") ||
+            eg_model_layer(t->model, (size_t)info.layers - 1, &last, &error) ||
+            strcmp(last.cell, "cfc") != 0 || last.merge)
+            break;
+        snprintf(more, sizeof more, ",proj=%llu", (unsigned long long)outputs);
+    }
+    if (info.inputs != d.inputs || info.outputs != outputs)
+        return fail(EXIT_FAILED, "%s has %llu inputs and %llu outputs, the data have %llu and %llu",
+                    spec, (unsigned long long)info.inputs, (unsigned long long)info.outputs,
+                    (unsigned long long)d.inputs, (unsigned long long)outputs);
+    return -1;
+}
+
+static int open_spec(training *t) {
+    eg_error error;
+    if (eg_fit_check(t->model, &t->options, &error)) return fail(EXIT_FAILED, "%s", error.message);
+    if (!t->fresh) return -1;
+    eg_model_destroy(t->model);
+    if (eg_model_open(t->context, t->spec, &t->model, &error))
+        return fail(EXIT_FAILED, "%s: %s", t->spec, error.message);
+    return -1;
+}
+
+/* ---- units: fitted on what is learned from; a model from a file keeps its own */
+static int set_units(training *t) {
+    const train_wish *w = t->wish;
+    const char *which = w->standardise ? w->standardise : "both";
+    const bool both = strcmp(which, "both") == 0;
+    const bool inputs = both || strcmp(which, "inputs") == 0;
+    const bool targets = both || strcmp(which, "targets") == 0;
+    if (!inputs && !targets && strcmp(which, "none") != 0)
+        return fail(EXIT_USAGE, "--standardise: '%s' is not both, inputs, targets or none", which);
+    if (!t->fresh) return -1;
+    eg_data_info d;
+    eg_data_info_get(t->first, &d);
+    const bool scaled = targets && t->loss != EG_LOSS_CLASSES && t->loss != EG_LOSS_BINARY;
+    float *m = take_memory((size_t)(2 * (d.inputs + d.targets)), sizeof *m);
+    float *const in[] = {m, m + d.inputs};
+    float *const out[] = {m + 2 * d.inputs, m + 2 * d.inputs + d.targets};
+    float unit = 1;
+    eg_error error;
+    int code = -1;
+    if (eg_data_units(t->first, scaled, in[0], in[1], out[0], out[1], &unit, &error))
+        code = fail(EXIT_FAILED, "%s", error.message);
+    double given = 0;
+    if (code < 0 && w->time_unit && strcmp(w->time_unit, "median") != 0) {
+        if (eg_number_parse(w->time_unit, strlen(w->time_unit), &given, NULL) || !(given > 0))
+            code =
+                fail(EXIT_USAGE, "--time-unit: '%s' is neither above 0 nor median", w->time_unit);
+        unit = (float)given;
+    }
+    const eg_units units = {.input_mean = inputs ? in[0] : NULL,
+                            .input_scale = inputs ? in[1] : NULL,
+                            .output_mean = scaled ? out[0] : NULL,
+                            .output_scale = scaled ? out[1] : NULL,
+                            .time = d.spans ? unit : 0};
+    if (code < 0 && eg_model_units_set(t->model, &units, &error))
+        code = fail(EXIT_FAILED, "%s", error.message);
+    free(m);
+    return code;
+}
+
+/* ---- everything */
+/* The model that was there stays; what would only lead to the same end goes. */
+static int failed(const training *t, const eg_error *error) {
+    const train_wish *w = t->wish;
+    if (!t->result.diverged) return fail(EXIT_FAILED, "%s", error->message);
+    if (!w->checkpoint) unlink(t->checkpoint);
+    const bool at_once = strstr(error->message, "after 0 steps") != NULL; /* it is in the data */
+    const bool says = strstr(error->message, "learning rate") != NULL;
+    return fail(EXIT_FAILED, "%s%s; nothing was saved", error->message,
+                at_once ? ""
+                : says  ? " (--rate, --clip 1)"
+                        : "; try a lower --rate, or --clip 1");
+}
+
+static int fit(training *t) {
+    const train_wish *w = t->wish;
+    eg_error error;
+    int code = progress_open(&t->progress, t->context, w->log, w->quiet);
+    if (code >= 0) return code;
+    eg_data_info_get(t->first, &t->progress.data);
+    const eg_status status = eg_fit(t->model, t->first, t->second, &t->options, &t->result, &error);
+    progress_close(&t->progress);
+    if (status) return failed(t, &error);
+    if (t->progress.failed) return fail(EXIT_FAILED, "cannot write '%s'", w->log);
+    if (t->result.stopped && interrupted()) {
+        fprintf(stderr,
+                "stopped in epoch %llu; saved in %s\nsay the same again with --resume to go on\n",
+                (unsigned long long)t->result.epochs + 1, t->checkpoint);
+        return EXIT_STOPPED;
+    }
+    code = notes_write(t->model, &t->data, t->first, t->loss);
+    if (code < 0 && eg_model_save(t->model, w->output, &error))
+        code = fail(EXIT_FAILED, "%s", error.message);
+    if (code < 0 && w->curve) code = curve_write(w->curve, &t->result);
+    if (code < 0 && !w->checkpoint) unlink(t->checkpoint); /* done: nobody needs it */
+    return code;
+}
+
+static int run(training *t) {
+    const train_wish *w = t->wish;
+    if (!w->files) return fail(EXIT_USAGE, "train needs --data FILES");
+    checkpoint_name(t->checkpoint, sizeof t->checkpoint, w->checkpoint, w->output);
+    const training_files files = {
+        w->output, t->checkpoint, w->curve, w->log, {w->files, w->validation, w->test}};
+    int code = data_check(&w->data);
+    if (code < 0) code = training_numbers(w);
+    if (code < 0) code = files_check(&files);
+    if (code < 0) code = open_file(t);
+    if (code < 0) code = read_data(t);
+    if (code < 0) code = outline_spec(t);
+    if (code < 0) code = training_options(t);
+    if (code < 0) code = open_spec(t);
+    if (code < 0) code = set_units(t);
+    const bool usable = code < 0 && data_warn("training", t->first, t->loss);
+    if (usable && t->second) data_warn("validation", t->second, t->loss);
+    if (code < 0 && !w->json) training_head(t);
+    if (code < 0) code = fit(t);
+    if (code < 0) code = training_report(t);
+    return code < 0 ? EXIT_DONE : code;
+}
+
+static int start(const train_wish *w, const context_flags *flags) {
+    training t = {.wish = w};
+    if (w->json && !json_usable()) return json_print(NULL);
+    int code = context_open(flags, &t.context);
+    if (code >= 0) return code;
+    code = run(&t);
+    if (t.model) eg_fit_release(t.model, &t.result);
+    if (t.first != t.whole) eg_data_destroy(t.first);
+    eg_data_destroy(t.whole);
+    eg_data_destroy(t.second);
+    eg_data_destroy(t.test);
+    notes_free(&t.notes);
+    eg_model_destroy(t.model);
+    eg_context_destroy(t.context);
+    return code;
+}
+
+/* The command line goes before the file of options: it is read before it (for its name) and after it. */
+static int read_options(const usage *use, int argc, char **argv, json **config) {
+    char **copy = take_memory((size_t)argc, sizeof *copy);
+    memcpy(copy, argv, (size_t)argc * sizeof *copy);
+    int rest, code = options_read(use, argc, copy, &rest);
+    if (code < 0 && rest > 1)
+        code = fail(EXIT_USAGE, "train takes one file of options, not '%s'", copy[1]);
+    if (code < 0 && rest &&
+        !(strlen(copy[0]) > 5 && strcmp(copy[0] + strlen(copy[0]) - 5, ".json") == 0))
+        code = fail(EXIT_USAGE, "'%s' is no .json file of options; tables go to --data", copy[0]);
+    if (code < 0 && rest) code = options_config(use, copy[0], config);
+    if (code < 0) code = options_read(use, argc, argv, &rest);
+    free(copy);
+    return code;
+}
+
+int cmd_train(int argc, char **argv) {
+    train_wish w = {.output = "model.safetensors",
+                    .rate = NAN,
+                    .momentum = NAN,
+                    .decay = NAN,
+                    .floor = NAN,
+                    .warmup = NAN,
+                    .weight_decay = NAN,
+                    .clip = NAN,
+                    .average = NAN};
+    context_flags flags = {0};
+    const option options[] = {
+        {"--data", OPTION_TEXT, &w.files, "FILES", "tables to learn from, separated by commas"},
+        DATA_OPTIONS(w.data, "rows that are learned at once (default: 64)",
+                     "rows between windows (default: half of one)"),
+        {"--validation", OPTION_TEXT, &w.validation, "X", "a fraction (default: 0.1), files, none"},
+        {"--split", OPTION_TEXT, &w.split, "KIND", "auto, recordings, time, windows"},
+        {"--split-at", OPTION_TEXT, &w.split_at, "TIME", "validate on the rows after this time"},
+        {"--split-seed", OPTION_WHOLE, &w.split_seed, "N", "random seed of the split (default: 0)"},
+        {"--test", OPTION_TEXT, &w.test, "FILES", "measured at the end, as eval does"},
+        {"--model", OPTION_TEXT, &w.model, "MODEL", "a spec, or a file to go on from"},
+        {"--loss", OPTION_TEXT, &w.loss, "NAME", "mse, mae, huber, binary, classes"},
+        {"--standardise", OPTION_TEXT, &w.standardise, "WHAT", "both, inputs, targets, none"},
+        {"--time-unit", OPTION_TEXT, &w.time_unit, "X",
+         "elapsed times are divided by this (default: their median)"},
+        {"--optimizer", OPTION_TEXT, &w.optimizer, "NAME", "adam, adamw, sgd, rmsprop"},
+        {"--rate", OPTION_NUMBER, &w.rate, "X", "learning rate (default: 0.001)"},
+        {"--momentum", OPTION_NUMBER, &w.momentum, "X",
+         "(default: 0.9 for adam, none for sgd and rmsprop)"},
+        {"--weight-decay", OPTION_NUMBER, &w.weight_decay, "X", "(default: 0)"},
+        {"--clip", OPTION_NUMBER, &w.clip, "X", "largest norm of the gradient (default: none)"},
+        {"--schedule", OPTION_TEXT, &w.schedule, "KIND", "cosine, exponential, constant"},
+        {"--decay", OPTION_NUMBER, &w.decay, "X", "exponential: factor per epoch (default: 0.95)"},
+        {"--floor", OPTION_NUMBER, &w.floor, "X",
+         "cosine: final rate, as a fraction of --rate (default: 0)"},
+        {"--warmup", OPTION_NUMBER, &w.warmup, "X", "epochs in which the rate rises to --rate"},
+        {"--average", OPTION_NUMBER, &w.average, "X", "keep a running mean of the parameters"},
+        {"--epochs", OPTION_COUNT, &w.epochs, "N", "passes over the data, at most (default: 50)"},
+        {"--patience", OPTION_COUNT, &w.patience, "N", "end after N epochs without a better one"},
+        {"--batch", OPTION_TEXT, &w.batch, "N", "windows in a step, or auto (default: 32)"},
+        {"--accumulate", OPTION_COUNT, &w.accumulate, "N", "batches that make one update"},
+        {"--memory", OPTION_TEXT, &w.memory, "SIZE", "memory limit, such as 512M"},
+        {"--preset", OPTION_TEXT, &w.preset, "CHIP",
+         "batch, memory and sizes as for M1, M4 Max, ..."},
+        {"--dtype", OPTION_TEXT, &w.dtype, "TYPE",
+         "mixed precision: f32, bf16, f16 (default: f32)"},
+        {"--seed", OPTION_WHOLE, &w.seed, "N",
+         "random seed of initial values, order, dropout (default: 0)"},
+        {"--output", OPTION_TEXT, &w.output, "FILE", "the model (model.safetensors)"},
+        {"--checkpoint", OPTION_TEXT, &w.checkpoint, "FILE",
+         "where the training is saved (default: beside the model)"},
+        {"--every", OPTION_COUNT, &w.every, "N", "steps between checkpoints (default: 10 s)"},
+        {"--resume", OPTION_FLAG, &w.resume, NULL, "go on from the checkpoint"},
+        {"--keep-last", OPTION_FLAG, &w.keep_last, NULL, "the last parameters, not the best"},
+        {"--log", OPTION_TEXT, &w.log, "FILE", "write a line of JSON for each epoch"},
+        {"--curve", OPTION_TEXT, &w.curve, "FILE", "draw the losses over epochs as SVG"},
+        {"--quiet", OPTION_FLAG, &w.quiet, NULL, "no progress"},
+        {"--json", OPTION_FLAG, &w.json, NULL, "print the result as JSON"},
+        CONTEXT_OPTIONS(flags),
+        {NULL, OPTION_FLAG, NULL, NULL, NULL}};
+    const usage use = {
+        "train [CONFIG.json] --data FILES --target COLUMNS [OPTIONS]",
+        "Trains a model on the rows of tables: .csv, .npy or .npz. CONFIG.json has the same\n"
+        "options as keys; the command line goes before it. Inputs are standardised, labels\n"
+        "and units are kept in the model. Ctrl-C saves; --resume goes on to the same bits.\n"
+        "Exit codes: 0 done, 1 failed, 2 usage, 130 stopped and saved.",
+        options,
+        "  elegans train --data room.csv --target Occupied --time date --model ltc:autoncp:32:2\n"
+        "  elegans train --data x.npz --inputs x --target y --spans dt --epochs 20 --curve c.svg\n"
+        "  elegans train walker.json --data walker.npz --memory 512M --resume\n"};
+    json *config = NULL;
+    int code = read_options(&use, argc, argv, &config);
+    preset_store store;
+    if (code < 0 && w.preset && !w.model) w.model = training_model(&w);
+    if (code < 0) code = preset_apply(w.preset, &flags, &w.batch, &w.memory, &w.model, &store);
+    if (code < 0) code = start(&w, &flags);
+    json_free(config);
+    return code;
+}

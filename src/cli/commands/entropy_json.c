@@ -1,0 +1,122 @@
+/* Entropies and patches as one JSON document, however long it becomes. */
+#include "cli/commands/entropy.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+const char *patch_mode_name(eg_patch_mode mode) {
+    return mode == EG_PATCH_TARGET ? "target" : mode == EG_PATCH_FIXED ? "fixed" : "entropy";
+}
+
+int entropy_json_begin(entropy_json *j, const char *path, uint64_t window, bool patches) {
+    *j = (entropy_json){.sizes = patches ? tmpfile() : NULL};
+    if (patches && !j->sizes)
+        return fail(EXIT_FAILED, "cannot make a temporary file: %s", strerror(errno));
+    for (int i = 0; i < 1000; i++) snprintf(j->digits[i], sizeof j->digits[i], "%03d", i);
+    const int code = output_begin(&j->out, path);
+    if (code >= 0) {
+        if (j->sizes) fclose(j->sizes);
+        return code;
+    }
+    fprintf(j->out.file, "{\"window\":%llu,\"entropy\":[", (unsigned long long)window);
+    return -1;
+}
+
+/* Six digits, which is what the values are good for: 0.123456. A table, because there is one of them for
+ * each byte of the input. */
+static size_t write_value(const entropy_json *j, char *to, float value) {
+    const unsigned millionths = (unsigned)((double)value * 1e6 + 0.5);
+    to[0] = millionths < 1000000 ? '0' : '1';
+    to[1] = '.';
+    memcpy(to + 2, j->digits[millionths / 1000 % 1000], 3);
+    memcpy(to + 5, j->digits[millionths % 1000], 3);
+    return 8;
+}
+
+void entropy_json_add(entropy_json *j, const float *entropies, size_t count) {
+    char text[16384];
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (j->started) text[used++] = ',';
+        j->started = true;
+        used += write_value(j, text + used, entropies[i]);
+        if (used < sizeof text - 16 && i + 1 < count) continue;
+        fwrite(text, 1, used, j->out.file);
+        used = 0;
+    }
+}
+
+void entropy_json_patch(entropy_json *j, const uint32_t *sizes, size_t count) {
+    fwrite(sizes, sizeof *sizes, count, j->sizes);
+}
+
+static int write_sizes(entropy_json *j) {
+    uint32_t size;
+    const char *comma = "";
+    if (fflush(j->sizes) != 0 || ferror(j->sizes))
+        return fail(EXIT_FAILED, "cannot write a temporary file: %s", strerror(errno));
+    rewind(j->sizes);
+    fputs("\"sizes\":[", j->out.file);
+    for (; fread(&size, sizeof size, 1, j->sizes) == 1; comma = ",")
+        fprintf(j->out.file, "%s%u", comma, size);
+    fputc(']', j->out.file);
+    return -1;
+}
+
+/* null where there is no number. */
+static void write_number(FILE *file, const char *key, double value) {
+    fprintf(file, ",\"%s\":", key);
+    if (isfinite(value)) fprintf(file, "%.9g", value);
+    else fputs("null", file);
+}
+
+static void write_statistics(FILE *file, const eg_patch_statistics *s) {
+    fprintf(file, ",\"count\":%llu,\"size_least\":%u,\"size_most\":%u",
+            (unsigned long long)s->count, s->size_least, s->size_most);
+    write_number(file, "size_mean", s->size_mean);
+    write_number(file, "size_deviation", s->size_deviation);
+    write_number(file, "entropy_mean", s->entropy_mean);
+    write_number(file, "entropy_least", s->entropy_least);
+    write_number(file, "entropy_most", s->entropy_most);
+    write_number(file, "compression_ratio", s->compression_ratio);
+    write_number(file, "coded_ratio", s->coded_ratio);
+}
+
+static void write_options(FILE *file, const eg_patch_options *o) {
+    fprintf(file, "\"mode\":\"%s\"", patch_mode_name(o->mode));
+    if (o->mode == EG_PATCH_FIXED) fprintf(file, ",\"size\":%u", o->size);
+    else
+        fprintf(file, ",\"minimum\":%u,\"maximum\":%u,\"low\":%.9g,\"high\":%.9g", o->minimum,
+                o->maximum, o->low, o->high);
+}
+
+int entropy_json_end(entropy_json *j, const entropy_curve *curve, const eg_patch_options *options,
+                     const eg_patch_statistics *statistics) {
+    FILE *file = j->out.file;
+    const curve_column all = curve_all(curve);
+    fprintf(file, "],\"bytes\":%llu", (unsigned long long)all.count);
+    write_number(file, "mean", all.sum / (double)all.count);
+    write_number(file, "least", all.count ? (double)all.least : NAN);
+    write_number(file, "most", all.count ? (double)all.most : NAN);
+    if (statistics) {
+        fputs(",\"patches\":{", file);
+        write_options(file, options);
+        write_statistics(file, statistics);
+        fputc(',', file);
+        const int code = write_sizes(j);
+        if (code >= 0) {
+            entropy_json_abort(j);
+            return code;
+        }
+        fputc('}', file);
+        fclose(j->sizes);
+    }
+    fputs("}\n", file);
+    return output_end(&j->out);
+}
+
+void entropy_json_abort(entropy_json *j) {
+    if (j->sizes) fclose(j->sizes);
+    output_abort(&j->out);
+}

@@ -1,0 +1,73 @@
+/* elegans profile --quick: time, rates and memory of a model, in about a second. */
+#include "cli/commands/profile.h"
+
+#include <math.h>
+
+typedef struct figure {
+    const char *name;
+    const eg_metric *metric;
+} figure;
+enum { FIGURES = 11 };
+
+static void figures_of(const eg_quick_result *r, figure out[FIGURES]) {
+    const figure all[FIGURES] = {{"time_median", &r->seconds},
+                                 {"calls_per_second", &r->rate},
+                                 {"samples_per_second", &r->samples},
+                                 {"flops", &r->flops},
+                                 {"tflops", &r->tflops},
+                                 {"bytes_moved", &r->bytes_moved},
+                                 {"operand_rate", &r->operand_rate},
+                                 {"cpu_time", &r->cpu_time},
+                                 {"peak_memory", &r->memory},
+                                 {"library_peak", &r->library},
+                                 {"leaked", &r->leaked}};
+    for (int i = 0; i < FIGURES; i++) out[i] = all[i];
+}
+
+static json *quick_json(const profile_wish *w, const eg_profile_options *o,
+                        const eg_quick_result *r) {
+    json *document = json_new_object(), *metrics = json_new_object();
+    figure figures[FIGURES];
+    figures_of(r, figures);
+    json_put_text(document, "model", w->model);
+    json_put_count(document, "batch", o->batch ? o->batch : 1);
+    json_put_count(document, "seq", o->seq ? o->seq : 1);
+    for (int i = 0; i < FIGURES; i++) json_put_metric(metrics, figures[i].name, figures[i].metric);
+    json_put(document, "metrics", metrics);
+    json_put(document, "time", times_json(&r->time));
+    return document;
+}
+
+static void print_quick(const profile_wish *w, const eg_profile_options *o,
+                        const eg_quick_result *r) {
+    char note[96], value[96], low[32], high[32];
+    figure figures[FIGURES];
+    figures_of(r, figures);
+    snprintf(note, sizeof note, "batch %llu, %llu step%s, %llu run%s",
+             (unsigned long long)(o->batch ? o->batch : 1),
+             (unsigned long long)(o->seq ? o->seq : 1), o->seq > 1 ? "s" : "",
+             (unsigned long long)r->time.count, r->time.count == 1 ? "" : "s");
+    print_title(w->model, note);
+    for (int i = 0; i < FIGURES; i++) profile_print_figure(figures[i].name, figures[i].metric);
+    if (isfinite(r->time.p50.low) && isfinite(r->time.p50.high)) {
+        snprintf(value, sizeof value, "%s to %s", format_seconds(low, r->time.p50.low),
+                 format_seconds(high, r->time.p50.high));
+        print_row("median, 95 %", value, eg_provenance_name(EG_MEASURED));
+    }
+    if (r->noise == EG_NOISE_NONE) return;
+    snprintf(value, sizeof value, "yes: %.80s", r->noise_text);
+    print_row("noisy", value, eg_provenance_name(EG_MEASURED));
+}
+
+int profile_quick(eg_model *model, const profile_wish *w, const eg_profile_options *o) {
+    eg_error error;
+    eg_quick_result result;
+    const eg_quick_subject what = {.model = model};
+    const eg_quick_options how = {
+        .size = sizeof how, .batch = o->batch, .seq = o->seq, .runs = o->runs, .warmup = o->warmup};
+    if (eg_quick_profile(&what, &how, &result, &error))
+        return fail(EXIT_FAILED, "%s", error.message);
+    if (w->json) return json_print(quick_json(w, o, &result));
+    print_quick(w, o, &result);
+    return EXIT_DONE;
+}

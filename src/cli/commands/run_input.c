@@ -1,0 +1,224 @@
+/* Sequences from tables and arrays, read as `predict` reads them: the columns that the model learned, the
+ * times between rows, what is missing; and states. */
+#include "cli/commands/run.h"
+#include "cli/commands/train.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- kinds: only times may be dates, and nothing may be a label */
+
+static bool is_value(const char *text, bool date) {
+    const size_t length = strlen(text);
+    double value;
+    return !eg_number_parse(text, length, &value, NULL) ||
+           (date && !eg_date_parse(text, length, &value, NULL));
+}
+
+static int refuse_column(const eg_table *t, uint64_t column, bool date, const char *path) {
+    const eg_column *kind = &t->kinds[column];
+    char name[80] = "";
+    if (t->names) snprintf(name, sizeof name, " ('%.60s')", t->names[column]);
+    for (uint64_t i = 0; kind->kind == EG_COLUMN_LABEL && i < t->rows; i++) {
+        const double label = t->values[i * t->columns + column];
+        const char *text = isnan(label) ? "0" : kind->labels[(size_t)label];
+        if (!is_value(text, date))
+            return fail(EXIT_FAILED, "line %llu, field %llu%s: '%.60s' is no number%s%s in '%s'",
+                        (unsigned long long)t->lines[i], (unsigned long long)column + 1, name, text,
+                        date ? " and no date" : "", eg_table_hint(text), path);
+    }
+    return fail(EXIT_FAILED, "column %llu%s has dates%s in '%s'", (unsigned long long)column + 1,
+                name, date ? " and numbers" : ", not numbers", path);
+}
+
+/* ---- which columns */
+
+/* What to make of the table: what was asked for, then what the model remembers. */
+typedef struct columns {
+    data_wish wish;
+    notes notes;
+    bool named;    /* the table has names, and the model says which it takes */
+    uint64_t time; /* the column with times or spans; UINT64_MAX = none */
+} columns;
+
+static bool has_column(const eg_table *t, const char *name) {
+    for (uint64_t i = 0; name && t->names && i < t->columns; i++)
+        if (strcmp(t->names[i], name) == 0) return true;
+    return false;
+}
+
+/* A column that the model remembers is used where the table has it. */
+static int find_columns(const run_wish *wish, const eg_model *model, const eg_table *t,
+                        columns *c) {
+    eg_error error;
+    data_wish remembered = {0};
+    *c = (columns){.time = UINT64_MAX};
+    int code = notes_read(model, &remembered, &c->notes);
+    if (code >= 0) return code;
+    c->named = t->names && c->notes.inputs;
+    const bool said = wish->time || wish->spans;
+    if (c->named) c->wish.inputs = c->notes.inputs;
+    c->wish.time = wish->time;
+    c->wish.spans = wish->spans;
+    if (c->named && !said && has_column(t, remembered.time)) c->wish.time = remembered.time;
+    if (c->named && !said && has_column(t, remembered.spans)) c->wish.spans = remembered.spans;
+    if (c->named && has_column(t, remembered.group)) c->wish.group = remembered.group;
+    c->wish.missing = remembered.missing;
+    const char *name = c->wish.time ? c->wish.time : c->wish.spans;
+    if (name && eg_table_column(t, name, &c->time, &error))
+        return fail(EXIT_FAILED, "%s in '%s'", error.message, wish->input);
+    return -1;
+}
+
+/* Without names every column but the time is a feature. */
+static int check_columns(const run_wish *wish, const eg_model_info *info, const eg_table *t,
+                         const columns *c) {
+    const bool timed = c->time != UINT64_MAX;
+    for (uint64_t i = 0; t->kinds && i < t->columns; i++) {
+        const eg_column_kind kind = t->kinds[i].kind;
+        const bool date = c->wish.time && i == c->time;
+        if (c->named && i != c->time) continue;
+        if (kind != EG_COLUMN_NUMBER && !(date && kind == EG_COLUMN_DATE))
+            return refuse_column(t, i, date, wish->input);
+    }
+    const uint64_t features = t->columns - timed;
+    if (!c->named && features != info->inputs)
+        return fail(EXIT_FAILED, "%llu features in '%s'%s, the model takes %llu%s",
+                    (unsigned long long)features, wish->input, timed ? " beside the time" : "",
+                    (unsigned long long)info->inputs,
+                    !timed && features == info->inputs + 1 ? " (is one of them the time? --time)"
+                                                           : "");
+    return t->rows ? -1 : fail(EXIT_FAILED, "no step in '%s'", wish->input);
+}
+
+int run_first_span(const run_wish *wish, const eg_model *model, bool timed, double *out) {
+    *out = (double)eg_model_span(model);
+    if (!wish->first) return -1;
+    if (!timed) return fail(EXIT_USAGE, "--first-span needs --time");
+    if (eg_number_parse(wish->first, strlen(wish->first), out, NULL) || !(*out >= 0) || isinf(*out))
+        return fail(EXIT_USAGE, "--first-span: '%s' is no elapsed time", wish->first);
+    return -1;
+}
+
+/* ---- rows */
+
+static int make_data(eg_context *context, const run_wish *wish, const eg_model *model,
+                     const eg_table *t, const columns *c, eg_data **out) {
+    double first;
+    eg_missing missing = EG_MISSING_ERROR;
+    eg_error error;
+    int code = run_first_span(wish, model, c->wish.time != NULL, &first);
+    if (code < 0) code = missing_parse(c->wish.missing, &missing);
+    if (code >= 0) return code;
+    /* what the training put where nothing was; rows that it left out have an answer here, and need values */
+    const bool left_out = missing == EG_MISSING_DROP;
+    const eg_data_options o = {.inputs = c->wish.inputs,
+                               .time = c->wish.time,
+                               .spans = c->wish.spans,
+                               .first_span = first > 0 ? first : -1,
+                               .group = c->wish.group,
+                               .missing = left_out ? EG_MISSING_ERROR : missing};
+    if (eg_data_create(context, 1, t, &o, out, &error))
+        return fail(EXIT_FAILED, "%s in '%s'%s", error.message, wish->input,
+                    left_out && strstr(error.message, "no value")
+                        ? "; elegans predict leaves such rows out, as the training did"
+                        : "");
+    return -1;
+}
+
+static int fill(eg_context *context, const eg_model *model, const eg_data *rows, bool timed,
+                run_data *data) {
+    eg_error error;
+    eg_units units;
+    eg_data_info info;
+    eg_data_info_get(rows, &info);
+    eg_model_units_get(model, &units);
+    units = (eg_units){.input_mean = units.input_mean}; /* what is missing */
+    const uint64_t shape[] = {data->batch, data->steps, info.inputs};
+    if (eg_tensor_create(context, EG_F32, 3, shape, &data->x, &error) ||
+        (timed && eg_tensor_create(context, EG_F32, 2, shape, &data->spans, &error)))
+        return fail(EXIT_FAILED, "%s", error.message);
+    for (uint64_t i = 0; i < data->batch; i++) {
+        const eg_train_batch one = {.x = (float *)data->x.data + i * data->steps * info.inputs,
+                                    .spans =
+                                        timed ? (float *)data->spans.data + i * data->steps : NULL};
+        eg_data_fill(rows, &units, i, 1, data->steps, 0, &one);
+    }
+    return -1;
+}
+
+static int take(eg_context *context, const run_wish *wish, const eg_model *model, const eg_table *t,
+                const columns *c, run_data *data) {
+    eg_model_info info;
+    eg_data *rows = NULL;
+    eg_data_info d;
+    eg_model_info_get(model, &info);
+    int code = check_columns(wish, &info, t, c);
+    if (code < 0) code = make_data(context, wish, model, t, c, &rows);
+    if (code >= 0) return code;
+    eg_data_info_get(rows, &d);
+    data->batched = t->steps != 0;
+    data->batch = d.recordings;
+    data->steps = d.steps;
+    if (d.recordings > 1 && !data->batched)
+        code = fail(EXIT_FAILED,
+                    "'%s' has %llu recordings by '%s', as the model learned them: run takes one; "
+                    "elegans predict takes all",
+                    wish->input, (unsigned long long)d.recordings, c->wish.group);
+    if (code < 0 && d.inputs != info.inputs)
+        code = fail(EXIT_FAILED, "%llu %s in '%s', the model takes %llu features",
+                    (unsigned long long)d.inputs,
+                    c->named ? "columns that its notes name" : "columns with a name", wish->input,
+                    (unsigned long long)info.inputs);
+    if (code < 0) code = fill(context, model, rows, c->time != UINT64_MAX, data);
+    eg_data_destroy(rows);
+    return code;
+}
+
+int run_read(eg_context *context, const run_wish *wish, const eg_model *model, run_data *data) {
+    eg_table table;
+    eg_error error;
+    columns c;
+    eg_table_options options;
+    table_wish how = wish->table;
+    notes_dates(model, &how);
+    int code = table_options(&how, &options);
+    if (code >= 0) return code;
+    if (eg_table_read(context, wish->input, &options, &table, &error))
+        return fail(EXIT_FAILED, "%s", error.message);
+    code = find_columns(wish, model, &table, &c);
+    if (code < 0) code = take(context, wish, model, &table, &c, data);
+    notes_free(&c.notes);
+    eg_table_release(context, &table);
+    return code;
+}
+
+/* ---- states */
+
+int run_read_state(eg_context *context, const run_wish *wish, const eg_model_info *info,
+                   run_data *data) {
+    eg_error error;
+    const uint64_t shape[] = {data->batch, info->state};
+    if (!wish->state) {
+        if (eg_tensor_create(context, EG_F32, 2, shape, &data->states, &error))
+            return fail(EXIT_FAILED, "%s", error.message);
+        return -1;
+    }
+    eg_table table;
+    const eg_table_options numbers = {.numbers_only = 1};
+    if (eg_table_read(context, wish->state, &numbers, &table, &error))
+        return fail(EXIT_FAILED, "%s", error.message);
+    const uint64_t found = table.rows * table.columns;
+    int code = -1;
+    if (found != data->batch * info->state)
+        code = fail(EXIT_FAILED, "%llu values in '%s', samples: %llu, with a state of %llu each",
+                    (unsigned long long)found, wish->state, (unsigned long long)data->batch,
+                    (unsigned long long)info->state);
+    else if (eg_tensor_create(context, EG_F32, 2, shape, &data->states, &error))
+        code = fail(EXIT_FAILED, "%s", error.message);
+    float *to = data->states.data;
+    for (uint64_t i = 0; code < 0 && i < found; i++) to[i] = (float)table.values[i];
+    eg_table_release(context, &table);
+    return code;
+}

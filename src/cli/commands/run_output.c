@@ -1,0 +1,89 @@
+/* Outputs and states of a run: .csv or .npy files, or lines on stdout. */
+#include "cli/commands/run.h"
+#include "cli/commands/train.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static eg_csv_options options_of(const run_wish *wish) {
+    return (eg_csv_options){.digits = (unsigned)wish->digits, .single = 1};
+}
+
+void run_print_values(const run_wish *wish, const float *values, uint64_t count) {
+    const eg_csv_options options = options_of(wish);
+    for (uint64_t i = 0; i < count; i++) {
+        char text[400];
+        eg_csv_row(text, sizeof text, &(double){(double)values[i]}, 1, &options);
+        printf("%s%s", i ? "," : "", text);
+    }
+}
+
+static void print_all(const run_wish *wish, const run_data *data, char **names) {
+    const uint64_t outputs = data->y.shape[2];
+    printf("%s", data->batched ? "sample," : "");
+    for (uint64_t i = 0; i < outputs; i++) {
+        if (i) putchar(',');
+        output_text(stdout, names[i]);
+    }
+    putchar('\n');
+    for (uint64_t i = 0; i < data->batch * data->steps; i++) {
+        if (data->batched) printf("%llu,", (unsigned long long)(i / data->steps));
+        run_print_values(wish, (const float *)data->y.data + i * outputs, outputs);
+        putchar('\n');
+    }
+}
+
+/* ---- files */
+
+/* A column with the sample goes before the outputs when there can be several. */
+static int write_csv(eg_context *context, const run_wish *wish, const run_data *data,
+                     char **outputs_named) {
+    const uint64_t outputs = data->y.shape[2], rows = data->batch * data->steps;
+    const size_t extra = data->batched, columns = (size_t)outputs + extra;
+    double *values = take_memory((size_t)rows, columns * sizeof *values);
+    const char **names = take_memory(columns, sizeof *names);
+    int code = -1;
+    for (size_t i = 0; i < columns; i++) names[i] = i < extra ? "sample" : outputs_named[i - extra];
+    const float *from = data->y.data;
+    for (uint64_t i = 0; i < rows; i++) {
+        if (extra) values[i * columns] = (double)(i / data->steps);
+        for (size_t k = extra; k < columns; k++) values[i * columns + k] = (double)*from++;
+    }
+    const eg_table table = {.rows = rows, .columns = columns, .names = names, .values = values};
+    const eg_csv_options options = options_of(wish);
+    eg_error error;
+    if (eg_csv_write(context, wish->output, &table, &options, &error))
+        code = fail(EXIT_FAILED, "%s", error.message);
+    free(values);
+    free(names);
+    return code;
+}
+
+/* Without the axis for samples when the input has none. */
+static int write_npy(const char *path, const run_data *data, const eg_tensor *tensor) {
+    eg_tensor flat = *tensor;
+    eg_error error;
+    if (!data->batched) {
+        flat.rank--;
+        for (unsigned i = 0; i < flat.rank; i++) flat.shape[i] = tensor->shape[i + 1];
+    }
+    return eg_npy_write(path, &flat, &error) ? fail(EXIT_FAILED, "%s", error.message) : -1;
+}
+
+int run_write(eg_context *context, const run_wish *wish, const eg_model *model,
+              const run_data *data) {
+    const size_t length = wish->output ? strlen(wish->output) : 0;
+    if (!wish->output && wish->json) return -1;
+    if (length > 4 && strcmp(wish->output + length - 4, ".npy") == 0)
+        return write_npy(wish->output, data, &data->y);
+    char **names = output_names(model, data->link, wish->raw, data->y.shape[2]);
+    int code = -1;
+    if (wish->output) code = write_csv(context, wish, data, names);
+    else print_all(wish, data, names);
+    output_names_free(names);
+    return code;
+}
+
+int run_write_state(const run_wish *wish, const run_data *data) {
+    return wish->save_state ? write_npy(wish->save_state, data, &data->states) : -1;
+}

@@ -1,0 +1,239 @@
+/* Lowering: from the nodes of a graph to steps on memory. */
+#ifndef EG__LOWER_H
+#define EG__LOWER_H
+
+#include "graph/passes/passes.h"
+
+/* ---- where a value lies: element (i, j, ..) at offset + time*t + i*stride[0] + j*stride[1] ...,
+ * in floats, of a buffer. Slices, transposes and broadcasts are views of their input. */
+typedef struct eg__view {
+    uint32_t buffer; /* 0 = none */
+    size_t offset, time;
+    size_t stride[EG_RANK_MAX];
+} eg__view;
+
+enum { EG__NEVER = UINT32_MAX };
+typedef struct eg__buffer {
+    uint32_t space, region;
+    size_t size;          /* floats; of one item in a body that is cut into items */
+    size_t bound;         /* what of it lives at once, where it stands for the memory of a body */
+    size_t offset;        /* in its space; of one item in such a body */
+    uint32_t first, last; /* the steps of its region that use it; first EG__NEVER = none */
+    uint32_t owner;       /* the node it was made for alone, 0 = several may use it */
+    bool kept;            /* to the end: the prologue's results */
+    bool touched;         /* by the body that is being lowered */
+} eg__buffer;
+
+/* ---- a list of steps: the program's, the prologue's, the body of a scan */
+enum { EG__REGION_MAIN, EG__REGION_PROLOGUE, EG__REGION_BODIES };
+typedef struct eg__region {
+    uint32_t scan; /* node, 0 = none */
+    eg__step *steps;
+    size_t count, room;
+    size_t cut;      /* the items (the batch) it can be cut into; 0 = it cannot */
+    uint32_t memory; /* cut bodies: the buffer of the main region that holds theirs */
+    uint32_t first;  /* where its steps begin in the program */
+    uint32_t *units; /* in the order they run */
+    size_t unit_count;
+} eg__region;
+
+/* What is computed by one step (or few): a node, a chain of elementwise nodes, a scan. */
+typedef struct eg__unit {
+    uint32_t region;
+    uint32_t first, last; /* members, in order, linked by eg__lowering.next_member */
+    uint32_t position;    /* in its region */
+    uint32_t host;        /* the matmul that runs it as its epilogue, 0 = none */
+    uint32_t guest;       /* of a matmul: the unit it runs as its epilogue */
+    bool is_fused;
+} eg__unit;
+
+typedef enum eg__layout { EG__PACKED, EG__PACKED_TRANSPOSED, EG__TURNED } eg__layout;
+typedef struct eg__packed {
+    uint32_t node;
+    eg__layout layout;
+    eg__view view;
+} eg__packed;
+
+typedef struct eg__lowering {
+    const eg_graph *graph;
+    eg__memory *memory;
+    const eg__kernels *kernels;
+    const eg__compile_options *options;
+    struct eg_program *program;
+    size_t output_count;
+    const eg_node *outputs;
+
+    /* per node */
+    uint32_t *region, *unit, *next_member;
+    uint32_t *user_first, *users;    /* users[user_first[n] .. user_first[n + 1]) are its users */
+    uint32_t *inside_first, *inside; /* the nodes of a region, in the same way */
+    uint32_t *becomes, *becomes_too; /* the carry that becomes a value; per carry, the next such */
+    unsigned char *live, *timed, *known;
+    unsigned char *
+        placed; /* stacks and updates that the step of their value has written where they are wanted */
+    uint32_t *part_of; /* the concat that the step of a value has written it to, too */
+    eg__view *value;
+
+    eg__buffer *buffers; /* [0] is none */
+    size_t buffer_count, buffer_room;
+    eg__region *regions;
+    size_t region_count;
+    eg__unit *units; /* [0] is none */
+    size_t unit_count;
+    eg__operand *operands;
+    size_t operand_count, operand_room;
+    eg__packed *packed;
+    size_t packed_count, packed_room;
+    size_t length; /* of the scans when it may vary, else 0 */
+    float *constants;
+    size_t constants_count, constants_room;
+
+    eg_status status; /* the first failure; everything after it does nothing */
+    eg_error *error;
+} eg__lowering;
+
+static inline const eg__node *eg__lower_node(const eg__lowering *l, uint32_t id) {
+    return &l->graph->nodes[id];
+}
+static inline uint32_t eg__lower_input(const eg__lowering *l, uint32_t id, unsigned i) {
+    return l->graph->inputs[l->graph->nodes[id].first_input + i].id;
+}
+void eg__lower_fail(eg__lowering *l, eg_status status, const char *format, ...) EG_PRINTF(3, 4);
+void *eg__lower_array(eg__lowering *l, size_t count, size_t size); /* zeroed */
+bool eg__lower_grow(eg__lowering *l, void **array, size_t used, size_t *room, size_t size);
+
+/* ---- analysis.c: what is needed, where it belongs, who uses it, what depends on time */
+void eg__lower_analyse(eg__lowering *l);
+bool eg__is_view(const eg__lowering *l, uint32_t id); /* its value is part of its input's memory */
+bool eg__is_fusable(const eg__lowering *l, uint32_t id);
+/* The node that computes what `id` is a view of. */
+uint32_t eg__lower_origin(const eg__lowering *l, uint32_t id);
+
+/* ---- time.c: which nodes have time as their first axis, so that a shorter run does less of them;
+ * sets l->length where the scans may be shorter than they were built */
+void eg__lower_time(eg__lowering *l);
+
+/* ---- schedule.c: units and their order */
+void eg__lower_schedule(eg__lowering *l);
+/* Calls visit(user, needed) for each unit of the same region that `unit` needs, some twice. */
+typedef void (*eg__visit)(void *user, uint32_t needed);
+void eg__lower_needs(eg__lowering *l, uint32_t unit, eg__visit visit, void *user);
+/* The step of `region` (a position) that is the last to read the value of `id`; EG__NEVER when it
+ * outlives the region. */
+uint32_t eg__lower_last_use(const eg__lowering *l, uint32_t id, uint32_t region);
+
+/* ---- pass_fuse.c, pass_epilogue.c */
+void eg__lower_fuse(eg__lowering *l);
+void eg__lower_epilogues(eg__lowering *l);
+/* lower_fused.c: whether the members of both units fit into one program. */
+bool eg__lower_fits(eg__lowering *l, uint32_t unit, uint32_t other);
+
+/* ---- lower.c: buffers and values */
+eg__view eg__lower_value(eg__lowering *l, uint32_t id);
+/* The value with row-major strides; copied when it lies otherwise. */
+eg__view eg__lower_contiguous(eg__lowering *l, uint32_t id);
+bool eg__view_is_contiguous(const eg__node *shape, const eg__view *view);
+void eg__view_set_dense(const eg__node *shape, eg__view *view); /* row-major strides */
+bool eg__view_same(const eg__node *shape, const eg__view *a, const eg__view *b);
+/* Where the step that computes `id` writes; from now on this is its value. With `reuse`, the memory
+ * of that input may be taken where nobody needs it any more. */
+eg__view eg__lower_home(eg__lowering *l, uint32_t id, uint32_t reuse);
+/* Whether the step of `id` may write where its input lies, which nobody needs afterwards. */
+bool eg__lower_reusable(const eg__lowering *l, uint32_t id, uint32_t input);
+/* The slice of the stack that `id` goes to, if its scan stacks it. */
+bool eg__lower_stack_place(eg__lowering *l, uint32_t id, eg__view *view);
+/* Where the value of `id` is wanted beside its home, at `user`: as part of a concat, or as the output that
+ * a state became. False when that user takes nothing, or takes it from the home. */
+bool eg__lower_second_place(eg__lowering *l, uint32_t id, uint32_t user, eg__view *view);
+/* A home in one piece, in memory of its own: always, or where it would not be otherwise. */
+eg__view eg__lower_plain_home(eg__lowering *l, uint32_t id);
+eg__view eg__lower_dense_home(eg__lowering *l, uint32_t id, uint32_t reuse);
+eg__view eg__lower_new(eg__lowering *l, uint32_t region, const eg__node *shape);
+uint32_t eg__lower_buffer(eg__lowering *l, uint32_t region, size_t size);
+/* A buffer outside of the arena: a leaf, an output, the constants. */
+uint32_t eg__lower_outside(eg__lowering *l, uint32_t space, size_t offset);
+eg__view eg__lower_constant(eg__lowering *l, size_t count, const void *data);
+/* `view` of a value of shape `in`, as seen from the shape `out` it is broadcast to. */
+eg__view eg__view_broadcast(const eg__node *in, const eg__view *view, const eg__node *out);
+eg__view eg__view_part(const eg__view *view, unsigned axis, size_t start);
+
+/* Rows and columns of a value for kernels that want dense rows: copied when it lies otherwise. */
+typedef struct eg__matrix {
+    eg__view view;
+    size_t rows, columns, stride;
+} eg__matrix;
+eg__matrix eg__lower_rows(eg__lowering *l, uint32_t id);
+/* The home of a value as dense rows. */
+eg__matrix eg__lower_rows_home(eg__lowering *l, uint32_t id, uint32_t reuse);
+bool eg__view_rows(const eg__node *shape, const eg__view *view, eg__matrix *out);
+
+/* A step of that kind for node `id`; its items are still to be told. */
+static inline eg__step eg__lower_begin(uint32_t id, eg__step_id kind) {
+    const eg__step_kind *row = &eg__step_kinds[kind];
+    return (eg__step){
+        .kind = (uint8_t)kind, .node = id, .name = row->label, .traits = row->traits, .rows = 1};
+}
+/* The same for `rows` rows: sets items, rows and timed as its region wants them. */
+eg__step eg__lower_step(eg__lowering *l, uint32_t region, uint32_t id, eg__step_id kind,
+                        size_t rows, size_t columns);
+/* An operand at `view`, with `stride` floats between rows; `moves` when items have their own rows. */
+eg__operand eg__lower_operand(const eg__step *step, const eg__view *view, size_t stride,
+                              bool moves);
+void eg__lower_emit(eg__lowering *l, uint32_t region, eg__step *step, size_t count,
+                    const eg__operand *operands);
+/* A step from the rows of the first input to as many rows. */
+void eg__lower_rows_step(eg__lowering *l, uint32_t id, eg__step_id kind, const eg__step_rows *rows,
+                         double flops);
+/* Copies a value of that shape; `id` says what it belongs to. */
+void eg__lower_copy(eg__lowering *l, uint32_t region, uint32_t id, const eg__node *shape,
+                    const eg__view *from, const eg__view *to);
+void eg__lower_fill(eg__lowering *l, uint32_t region, uint32_t id, const eg__node *shape,
+                    float value, const eg__view *to);
+void eg__lower_add(eg__lowering *l, uint32_t region, uint32_t id, const eg__node *shape,
+                   const eg__view *from, const eg__view *to); /* to += from */
+
+/* lower_fused.c, lower_scan.c, op_matmul.c */
+void eg__lower_fused_unit(eg__lowering *l, uint32_t unit);
+void eg__lower_scan_unit(eg__lowering *l, uint32_t scan);
+void eg__lower_unit(eg__lowering *l, uint32_t unit);
+/* A matmul with the epilogue that follows in `epilogue` (NULL = none), which has `count` operands. */
+void eg__lower_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
+                      const eg__fused_program *epilogue, size_t count, eg__operand *operands);
+
+/* A concat of the prologue whose parts are packed one by one: it never lies in memory as a whole. */
+bool eg__lower_packs_parts(const eg__lowering *l, uint32_t id);
+/* Packs a value of the prologue for the products whose right side it is, so that it need not wait for them. */
+void eg__lower_pack_early(eg__lowering *l, uint32_t id);
+
+void eg__lower_small_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
+                            const eg__fused_program *epilogue, size_t count, eg__operand *operands);
+void eg__lower_stored_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
+                             const eg__fused_program *epilogue, size_t count,
+                             eg__operand *operands);
+/* What every product of one right side ends with: its epilogue, and the step. */
+typedef struct eg__product_places {
+    eg__matrix left, out;
+    eg__view right;
+    const eg__view *home;
+} eg__product_places;
+void eg__lower_product(eg__lowering *l, uint32_t id, eg__step *step,
+                       const eg__product_places *places, const eg__fused_program *epilogue,
+                       size_t count, const eg__operand *more);
+
+/* Bytes of an operand of a fused program on rows x columns. */
+double eg__fused_operand_bytes(eg__fused_kind kind, double rows, double columns);
+/* How a fused operand sees (rows, columns) when `split` axes make the rows; false = it cannot. */
+bool eg__view_split(const eg__node *shape, const eg__view *view, unsigned split,
+                    eg__fused_kind *kind, size_t *stride);
+
+/* ---- plan.c: offsets of buffers of one region, so that none of two that live at once overlap */
+typedef struct eg__plan {
+    size_t size, bound;
+} eg__plan;
+eg_status eg__plan_memory(eg__memory *memory, size_t count, eg__buffer *const *buffers, bool reuse,
+                          eg__plan *out, eg_error *error);
+
+/* ---- live.c: how much of that holds something at each step of the program */
+void eg__lower_live(eg__lowering *l);
+
+#endif

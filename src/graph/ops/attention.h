@@ -1,0 +1,28 @@
+/* Attention nodes: what their inputs and attributes mean. */
+#ifndef EG__GRAPH_ATTENTION_H
+#define EG__GRAPH_ATTENTION_H
+
+#include "graph/graph.h"
+#include "kernels/attention/attention.h"
+
+/* Attributes: index[0] heads, [1] heads of keys, [2] flags, [3] window, [4] key of dropout, [5] its limit
+ * (the rate, of 2^53); number is the scale, 0 = 1/sqrt(D). Inputs: q, k, v, the mask and the lengths if the
+ * flags say so, and for gradients the value and its gradient. */
+enum { EG__ATTENTION_CAUSAL = 1, EG__ATTENTION_MASK = 2, EG__ATTENTION_LENGTHS = 4 };
+enum { EG__ATTENTION_Q, EG__ATTENTION_K, EG__ATTENTION_V };
+
+typedef struct eg__attention_shape {
+    uint64_t samples;
+    eg__attention_f32_args args; /* sizes, scale, visibility, strides of the mask; no pointers */
+    int mask, lengths, y, d;     /* which inputs; -1 = none */
+} eg__attention_shape;
+
+/* Checks everything. */
+eg_status eg__attention_shape_of(const eg_graph *graph, const eg__node *node,
+                                 eg__attention_shape *out, eg_error *error);
+/* The pairs (query, key) of all heads that are looked at; lengths are not known, so all count. */
+double eg__attention_pairs(const eg__attention_shape *shape);
+void eg__attention_draw(const eg_graph *graph, const eg__node *node, const double *const *in,
+                        double *out, const eg__chance *chance);
+
+#endif

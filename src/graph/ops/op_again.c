@@ -1,0 +1,52 @@
+/* again: its first input as it is, for what is computed a second time, and not before the second input has
+ * been. What reads it is another computation than what reads the input, so that both are not made one; it
+ * has no step, and does not keep the second input alive: where nothing else needs that, it waits for
+ * nothing. */
+#include "graph/lower/lower.h"
+
+#include <string.h>
+
+enum { X, AFTER };
+
+eg_node eg__again(eg_graph *graph, eg_node x, eg_node after) {
+    return eg__graph_add2(graph, EG__GRAPH_again, 0, x, after, NULL);
+}
+
+static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
+    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, X));
+    if (eg__is_small(x->type))
+        return eg__fail(error, EG_ERR_ARGUMENT, "values of type '%s' are widened first",
+                        eg_type_name(x->type));
+    eg__shape_copy(node, x);
+    return EG_OK;
+}
+
+static double reads(const eg_graph *graph, const eg__node *node, unsigned i) {
+    (void)graph;
+    return i == X ? (double)eg__node_elements(node) : 0;
+}
+
+static void gradient(eg__backward *backward, eg_node node, eg_node d) {
+    const eg_graph *graph = eg__backward_graph(backward);
+    eg__backward_give(backward, eg__node_input(graph, eg__node_at(graph, node), X), d);
+}
+
+static void evaluate(const eg_graph *graph, const eg__node *node, const double *const *in,
+                     double *out) {
+    (void)graph;
+    memcpy(out, in[X], eg__node_elements(node) * sizeof *out);
+}
+
+static bool view(const eg_graph *graph, const eg__node *node, const eg__view *in, eg__view *out) {
+    (void)graph;
+    (void)node;
+    *out = *in;
+    return true;
+}
+
+const eg__op eg__op_again = {.name = "again",
+                             .infer = infer,
+                             .reads = reads,
+                             .gradient = gradient,
+                             .evaluate = evaluate,
+                             .view = view};

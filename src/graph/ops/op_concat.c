@@ -1,0 +1,80 @@
+/* concat: tensors one after the other along an axis. index[0] is the axis. */
+#include "graph/lower/lower.h"
+
+#include <string.h>
+
+eg_node eg_concat(eg_graph *graph, unsigned axis, size_t count, const eg_node *parts) {
+    if (!count || !parts)
+        return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "concat: there are no parts");
+    eg__attributes attributes = {{axis}, 0};
+    return eg__graph_add(graph, EG__GRAPH_concat, 0, count, parts, &attributes, NULL);
+}
+
+static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
+    const eg__node *first = eg__node_at(graph, eg__node_input(graph, node, 0));
+    unsigned axis = (unsigned)node->attributes.index[0];
+    char a[160], b[160];
+    if (axis >= first->rank)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no axis %u in %s", axis, eg__shape_text(first, a));
+    eg__shape_copy(node, first);
+    for (unsigned i = 1; i < node->input_count; i++) {
+        const eg__node *part = eg__node_at(graph, eg__node_input(graph, node, i));
+        bool fits = part->rank == first->rank && part->type == first->type;
+        for (unsigned k = 0; fits && k < part->rank; k++)
+            fits = k == axis || part->shape[k] == first->shape[k];
+        if (!fits)
+            return eg__fail(error, EG_ERR_ARGUMENT, "%s and %s differ beside axis %u",
+                            eg__shape_text(first, a), eg__shape_text(part, b), axis);
+        if (__builtin_add_overflow(node->shape[axis], part->shape[axis], &node->shape[axis]))
+            return eg__fail(error, EG_ERR_OVERFLOW, "axis %u overflows", axis);
+    }
+    return EG_OK;
+}
+
+static void gradient(eg__backward *backward, eg_node node, eg_node d) {
+    eg_graph *graph = eg__backward_graph(backward);
+    const eg__node n = *eg__node_at(graph, node);
+    unsigned axis = (unsigned)n.attributes.index[0];
+    uint64_t start = 0;
+    for (unsigned i = 0; i < n.input_count; i++) {
+        eg_node part = eg__node_input(graph, &n, i);
+        uint64_t size = eg__node_at(graph, part)->shape[axis];
+        if (eg__backward_wants(backward, part))
+            eg__backward_give(backward, part, eg_slice(graph, d, axis, start, size));
+        start += size;
+    }
+}
+
+static void evaluate(const eg_graph *graph, const eg__node *node, const double *const *in,
+                     double *out) {
+    unsigned axis = (unsigned)node->attributes.index[0];
+    uint64_t outer = 1, inner = 1;
+    for (unsigned i = 0; i < axis; i++) outer *= node->shape[i];
+    for (unsigned i = axis + 1; i < node->rank; i++) inner *= node->shape[i];
+    for (uint64_t o = 0; o < outer; o++)
+        for (unsigned i = 0; i < node->input_count; i++) {
+            uint64_t n = eg__node_at(graph, eg__node_input(graph, node, i))->shape[axis] * inner;
+            memcpy(out, in[i] + o * n, n * sizeof *out);
+            out += n;
+        }
+}
+
+/* Parts that were computed for it are there already. */
+static void lower(eg__lowering *l, uint32_t id) {
+    const eg__node *node = eg__lower_node(l, id);
+    const unsigned axis = (unsigned)node->attributes.index[0];
+    if (eg__lower_packs_parts(l, id)) return;
+    const eg__view home = eg__lower_home(l, id, 0);
+    size_t start = 0;
+    for (unsigned i = 0; i < node->input_count && !l->status; i++) {
+        const uint32_t input = eg__lower_input(l, id, i);
+        const eg__node *x = eg__lower_node(l, input);
+        const eg__view from = eg__lower_value(l, input), to = eg__view_part(&home, axis, start);
+        if (l->part_of[input] != id && !eg__view_same(x, &from, &to))
+            eg__lower_copy(l, l->region[id], id, x, &from, &to);
+        start += (size_t)x->shape[axis];
+    }
+}
+
+const eg__op eg__op_concat = {
+    .name = "concat", .infer = infer, .gradient = gradient, .evaluate = evaluate, .lower = lower};

@@ -1,0 +1,175 @@
+/* gather and scatter: rows picked by index, and added where an index says. An index out of range
+ * picks a row of zeros and adds nowhere. */
+#include "graph/lower/lower.h"
+
+#include <string.h>
+
+static uint64_t row_size(const eg__node *x, unsigned skipped) {
+    uint64_t size = 1;
+    for (unsigned i = skipped; i < x->rank; i++) size *= x->shape[i];
+    return size;
+}
+
+static eg_status check(const eg__node *x, const eg__node *index, unsigned rank, eg_error *error) {
+    char a[160], b[160];
+    if (x->type != EG_F32 || index->type != EG_I32)
+        return eg__fail(error, EG_ERR_ARGUMENT, "needs f32 and an i32 index, got '%s' and '%s'",
+                        eg_type_name(x->type), eg_type_name(index->type));
+    if (x->rank < 1 || rank > EG_RANK_MAX)
+        return eg__fail(error, EG_ERR_ARGUMENT, "%s by an index of %s", eg__shape_text(x, a),
+                        eg__shape_text(index, b));
+    return EG_OK;
+}
+
+/* ---- gather */
+eg_node eg_gather(eg_graph *graph, eg_node x, eg_node index) {
+    return eg__graph_add2(graph, EG__GRAPH_gather, 0, x, index, NULL);
+}
+
+static eg_status infer_gather(const eg_graph *graph, eg__node *node, eg_error *error) {
+    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
+    const eg__node *index = eg__node_at(graph, eg__node_input(graph, node, 1));
+    eg_status status = check(x, index, x->rank + index->rank - 1, error);
+    if (status) return status;
+    node->type = EG_F32;
+    node->rank = index->rank + x->rank - 1;
+    memcpy(node->shape, index->shape, index->rank * sizeof *node->shape);
+    memcpy(node->shape + index->rank, x->shape + 1, (x->rank - 1) * sizeof *node->shape);
+    return EG_OK;
+}
+
+static void gradient_gather(eg__backward *backward, eg_node node, eg_node d) {
+    eg_graph *graph = eg__backward_graph(backward);
+    const eg__node n = *eg__node_at(graph, node);
+    eg_node x = eg__node_input(graph, &n, 0);
+    eg_node index = eg__backward_value(backward, eg__node_input(graph, &n, 1));
+    eg__backward_give(backward, x,
+                      eg_scatter_add(graph, d, index, eg__node_at(graph, x)->shape[0]));
+}
+
+static void evaluate_gather(const eg_graph *graph, const eg__node *node, const double *const *in,
+                            double *out) {
+    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
+    uint64_t size = row_size(x, 1), rows = size ? eg__node_elements(node) / size : 0;
+    for (uint64_t r = 0; r < rows; r++) {
+        double at = in[1][r];
+        if (at >= 0 && at < (double)x->shape[0])
+            memcpy(out + r * size, in[0] + (uint64_t)at * size, size * sizeof *out);
+        else memset(out + r * size, 0, size * sizeof *out);
+    }
+}
+
+/* ---- scatter: index[0] is the number of rows */
+eg_node eg_scatter_add(eg_graph *graph, eg_node x, eg_node index, uint64_t rows) {
+    if (rows > INT64_MAX)
+        return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scatter: rows overflow");
+    eg__attributes attributes = {{(int64_t)rows}, 0};
+    return eg__graph_add2(graph, EG__GRAPH_scatter, 0, x, index, &attributes);
+}
+
+static eg_status infer_scatter(const eg_graph *graph, eg__node *node, eg_error *error) {
+    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
+    const eg__node *index = eg__node_at(graph, eg__node_input(graph, node, 1));
+    if (index->rank > x->rank || memcmp(x->shape, index->shape, index->rank * sizeof *x->shape)) {
+        char a[160], b[160];
+        return eg__fail(error, EG_ERR_ARGUMENT, "%s does not begin with the shape %s of the index",
+                        eg__shape_text(x, a), eg__shape_text(index, b));
+    }
+    unsigned rank = x->rank - index->rank + 1;
+    if (x->type != EG_F32 || index->type != EG_I32 || rank > EG_RANK_MAX)
+        return eg__fail(error, EG_ERR_ARGUMENT, "needs f32 and an i32 index, got '%s' and '%s'",
+                        eg_type_name(x->type), eg_type_name(index->type));
+    node->type = EG_F32;
+    node->rank = rank;
+    node->shape[0] = (uint64_t)node->attributes.index[0];
+    memcpy(node->shape + 1, x->shape + index->rank, (rank - 1) * sizeof *node->shape);
+    return EG_OK;
+}
+
+static void gradient_scatter(eg__backward *backward, eg_node node, eg_node d) {
+    eg_graph *graph = eg__backward_graph(backward);
+    const eg__node n = *eg__node_at(graph, node);
+    eg_node index = eg__backward_value(backward, eg__node_input(graph, &n, 1));
+    eg__backward_give(backward, eg__node_input(graph, &n, 0), eg_gather(graph, d, index));
+}
+
+static double flops_scatter(const eg_graph *graph, const eg__node *node) {
+    return (double)eg__node_elements(eg__node_at(graph, eg__node_input(graph, node, 0)));
+}
+
+static void evaluate_scatter(const eg_graph *graph, const eg__node *node, const double *const *in,
+                             double *out) {
+    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
+    uint64_t size = row_size(node, 1), rows = size ? eg__node_elements(x) / size : 0;
+    memset(out, 0, eg__node_elements(node) * sizeof *out);
+    for (uint64_t r = 0; r < rows; r++) {
+        double at = in[1][r];
+        if (at < 0 || at >= (double)node->shape[0]) continue;
+        for (uint64_t i = 0; i < size; i++) out[(uint64_t)at * size + i] += in[0][r * size + i];
+    }
+}
+
+/* ---- steps: rows of x and y beyond the axes that the index has */
+static eg__operand rows_operand(eg__lowering *l, const eg__step *step, uint32_t id, eg__view view,
+                                unsigned axes, bool moves) {
+    eg__fused_kind kind = EG__FULL;
+    size_t stride = 0;
+    const eg__node *node = eg__lower_node(l, id);
+    if (!l->status && (!eg__view_split(node, &view, axes, &kind, &stride) || kind != EG__FULL)) {
+        view = eg__lower_contiguous(l, id);
+        stride = (size_t)row_size(node, axes);
+    }
+    return eg__lower_operand(step, &view, stride, moves);
+}
+
+static void lower_gather(eg__lowering *l, uint32_t id) {
+    const eg__node *node = eg__lower_node(l, id);
+    const uint32_t x = eg__lower_input(l, id, 0), index = eg__lower_input(l, id, 1);
+    const unsigned axes = eg__lower_node(l, index)->rank;
+    const size_t size = (size_t)row_size(eg__lower_node(l, x), 1);
+    const eg__view at = eg__lower_contiguous(l, index), from = eg__lower_value(l, x);
+    const eg__view to = eg__lower_dense_home(l, id, 0);
+    if (l->status || !eg__node_elements(node)) return;
+    eg__step step = eg__lower_step(l, l->region[id], id, EG__STEP_gather,
+                                   (size_t)eg__node_elements(eg__lower_node(l, index)), size);
+    step.u.gather.limit = (size_t)eg__lower_node(l, x)->shape[0];
+    step.bytes = 8.0 * (double)eg__node_elements(node) +
+                 4.0 * (double)eg__node_elements(eg__lower_node(l, index));
+    eg__operand operands[] = {rows_operand(l, &step, x, from, 1, false),
+                              eg__lower_operand(&step, &at, 1, true),
+                              rows_operand(l, &step, id, to, axes, true)};
+    eg__lower_emit(l, l->region[id], &step, 3, operands);
+}
+
+static void lower_scatter(eg__lowering *l, uint32_t id) {
+    const eg__node *node = eg__lower_node(l, id);
+    const uint32_t x = eg__lower_input(l, id, 0), index = eg__lower_input(l, id, 1);
+    const size_t size = (size_t)row_size(node, 1);
+    const eg__view from = eg__lower_contiguous(l, x), at = eg__lower_contiguous(l, index);
+    const eg__view to = eg__lower_dense_home(l, id, 0);
+    if (l->status || !eg__node_elements(node)) return;
+    eg__step step = eg__lower_step(l, l->region[id], id, EG__STEP_scatter,
+                                   (size_t)eg__node_elements(eg__lower_node(l, index)), size);
+    step.u.gather.limit = (size_t)node->shape[0];
+    step.flops = (double)eg__node_elements(eg__lower_node(l, x));
+    /* rows are zeroed first; then each row of x is read, and a row of the result read and written */
+    step.bytes = 4.0 * (double)eg__node_elements(node) + 12 * step.flops +
+                 4.0 * (double)eg__node_elements(eg__lower_node(l, index));
+    eg__operand operands[] = {eg__lower_operand(&step, &from, size, true),
+                              eg__lower_operand(&step, &at, 1, true),
+                              eg__lower_operand(&step, &to, size, false)};
+    eg__lower_emit(l, l->region[id], &step, 3, operands);
+}
+
+const eg__op eg__op_gather = {.name = "gather",
+                              .infer = infer_gather,
+                              .reads = eg__reads_picked,
+                              .gradient = gradient_gather,
+                              .evaluate = evaluate_gather,
+                              .lower = lower_gather};
+const eg__op eg__op_scatter = {.name = "scatter",
+                               .infer = infer_scatter,
+                               .flops = flops_scatter,
+                               .gradient = gradient_scatter,
+                               .evaluate = evaluate_scatter,
+                               .lower = lower_scatter};

@@ -1,0 +1,191 @@
+/* scan: a body run many times. The scan node (index: length, reverse, number of its first step) has no
+ * value of its own; carry and step are values inside, stack, total and last bring values out. While
+ * it is being built, its `next` is the lengths of the samples. */
+#include "graph/graph.h"
+#include "graph/ops/kv.h"
+
+#include <string.h>
+
+eg_node eg_scan(eg_graph *graph, uint64_t length, int reverse) {
+    if (!length || length > INT64_MAX)
+        return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scan: a length of %llu steps",
+                                 (unsigned long long)length);
+    eg__attributes attributes = {{(int64_t)length, reverse != 0}, 0};
+    return eg__graph_add(graph, EG__GRAPH_scan, 0, 0, NULL, &attributes, NULL);
+}
+
+static const eg__node *input_of(const eg_graph *graph, const eg__node *node, unsigned i) {
+    return eg__node_at(graph, eg__node_input(graph, node, i));
+}
+
+static eg_status check_scan(const eg__node *scan, eg_error *error) {
+    if (scan->op == EG__GRAPH_scan) return EG_OK;
+    return eg__fail(error, EG_ERR_ARGUMENT, "'%s' is no scan", eg__node_operation(scan));
+}
+
+void eg_scan_lengths(eg_graph *graph, eg_node scan, eg_node lengths) {
+    if (!graph || !scan.id || !lengths.id || scan.id > graph->size || lengths.id > graph->size)
+        return;
+    const eg__node *n = eg__node_at(graph, lengths);
+    char text[160];
+    if (eg__node_at(graph, scan)->op != EG__GRAPH_scan)
+        eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scan lengths: '%s' is no scan",
+                          eg__node_operation(eg__node_at(graph, scan)));
+    else if (n->type != EG_F32 || n->rank != 1 || n->scan)
+        eg__graph_mistake(graph, EG_ERR_ARGUMENT,
+                          "scan lengths: %s %s is no f32 [batch] outside of scans",
+                          eg_type_name(n->type), eg__shape_text(n, text));
+    else eg__node_at(graph, scan)->next = lengths.id;
+}
+
+/* `next` while the sample goes on, `carry` from its end on. */
+static eg_node freeze(eg_graph *graph, eg_node scan, eg_node carry, eg_node next) {
+    const eg__node s = *eg__node_at(graph, scan), c = *eg__node_at(graph, carry);
+    const uint64_t steps = (uint64_t)s.attributes.index[0];
+    float *times =
+        eg__memory_take_array(graph->memory, EG_TAG_GRAPH, (size_t)steps, sizeof *times, NULL);
+    if (!times)
+        return eg__graph_mistake(graph, EG_ERR_MEMORY, "no memory for %llu times",
+                                 (unsigned long long)steps);
+    for (uint64_t i = 0; i < steps; i++) times[i] = (float)i;
+    const eg_tensor tensor = {EG_F32, 1, {steps}, times};
+    eg_node now = eg_scan_step(graph, scan, eg_constant(graph, &tensor));
+    eg__memory_give(graph->memory, times);
+    uint64_t shape[EG_RANK_MAX] = {c.rank ? c.shape[0] : 1, 1, 1, 1, 1, 1};
+    eg_node lengths = eg_reshape(graph, (eg_node){s.next}, c.rank ? c.rank : 1, shape);
+    return eg_select(graph, eg_lt(graph, now, lengths), next, carry);
+}
+
+/* ---- inside */
+eg_node eg_scan_carry(eg_graph *graph, eg_node scan, eg_node initial) {
+    return eg__graph_add2(graph, EG__GRAPH_carry, 0, scan, initial, NULL);
+}
+static eg_status infer_carry(const eg_graph *graph, eg__node *node, eg_error *error) {
+    const eg__node *initial = input_of(graph, node, 1);
+    if (initial->type != EG_F32)
+        return eg__fail(error, EG_ERR_ARGUMENT, "needs f32, got '%s'", eg_type_name(initial->type));
+    eg__shape_copy(node, initial);
+    return check_scan(input_of(graph, node, 0), error);
+}
+
+eg_node eg_scan_step(eg_graph *graph, eg_node scan, eg_node sequence) {
+    return eg__graph_add2(graph, EG__GRAPH_step, 0, scan, sequence, NULL);
+}
+static eg_status infer_step(const eg_graph *graph, eg__node *node, eg_error *error) {
+    const eg__node *scan = input_of(graph, node, 0), *sequence = input_of(graph, node, 1);
+    eg_status status = check_scan(scan, error);
+    if (status) return status;
+    char text[160];
+    if (!sequence->rank || sequence->shape[0] != (uint64_t)scan->attributes.index[0])
+        return eg__fail(error, EG_ERR_ARGUMENT, "a sequence of %s for a scan of %lld steps",
+                        eg__shape_text(sequence, text), (long long)scan->attributes.index[0]);
+    node->type = sequence->type;
+    node->rank = sequence->rank - 1;
+    memcpy(node->shape, sequence->shape + 1, node->rank * sizeof *node->shape);
+    return EG_OK;
+}
+
+void eg_scan_update(eg_graph *graph, eg_node carry, eg_node next) {
+    if (!graph || !carry.id || !next.id || carry.id > graph->size || next.id > graph->size) return;
+    eg__node *c = eg__node_at(graph, carry);
+    const eg__node *n = eg__node_at(graph, next);
+    char first[160], second[160];
+    if (c->op != EG__GRAPH_carry)
+        eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scan update: '%s' is no carry",
+                          eg__node_operation(c));
+    else if (n->op == EG__GRAPH_scan)
+        eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scan update: a scan has no value");
+    else if (eg__kv_of(graph, next.id))
+        eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scan update: a carry cannot become a cache");
+    else if (c->next)
+        eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scan update: carry %u has one already",
+                          carry.id);
+    else if (n->scan && n->scan != c->scan)
+        eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scan update: the value is of another scan");
+    else if (!eg__same_shape(c, n) || n->type != EG_F32)
+        eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scan update: a carry of %s cannot become %s",
+                          eg__shape_text(c, first), eg__shape_text(n, second));
+    else {
+        const eg_node scan = {c->scan};
+        if (eg__node_at(graph, scan)->next) next = freeze(graph, scan, carry, next);
+        if (next.id) eg__node_at(graph, carry)->next = next.id;
+    }
+}
+
+/* ---- out: stack and total take (scan, value), last takes (scan, carry) */
+static eg_status check_out(const eg_graph *graph, const eg__node *node, eg_error *error) {
+    const eg__node *scan = input_of(graph, node, 0), *value = input_of(graph, node, 1);
+    eg_status status = check_scan(scan, error);
+    if (status) return status;
+    if (value->scan && value->scan != eg__node_input(graph, node, 0).id)
+        return eg__fail(error, EG_ERR_ARGUMENT, "the value is of another scan");
+    if (value->type != EG_F32)
+        return eg__fail(error, EG_ERR_ARGUMENT, "needs f32, got '%s'", eg_type_name(value->type));
+    return EG_OK;
+}
+
+/* index[0]: steps that share a place, of which the last one stays; 0 = every step has its own. */
+eg_node eg_scan_stack(eg_graph *graph, eg_node scan, eg_node value) {
+    return eg__graph_add2(graph, EG__GRAPH_stack, 0, scan, value, NULL);
+}
+eg_node eg__scan_stack_every(eg_graph *graph, eg_node scan, eg_node value, uint64_t every) {
+    eg__attributes attributes = {{(int64_t)every}, 0};
+    return eg__graph_add2(graph, EG__GRAPH_stack, 0, scan, value, &attributes);
+}
+static eg_status infer_stack(const eg_graph *graph, eg__node *node, eg_error *error) {
+    eg_status status = check_out(graph, node, error);
+    if (status) return status;
+    const eg__node *value = input_of(graph, node, 1);
+    if (value->rank == EG_RANK_MAX)
+        return eg__fail(error, EG_ERR_ARGUMENT, "rank %u has no room for time", value->rank);
+    node->type = EG_F32;
+    node->rank = value->rank + 1;
+    node->shape[0] = (uint64_t)input_of(graph, node, 0)->attributes.index[0];
+    const int64_t every = node->attributes.index[0];
+    if (every < 0)
+        return eg__fail(error, EG_ERR_ARGUMENT, "a place for every %lld steps", (long long)every);
+    if (every) node->shape[0] = (node->shape[0] + (uint64_t)every - 1) / (uint64_t)every;
+    memcpy(node->shape + 1, value->shape, value->rank * sizeof *node->shape);
+    return EG_OK;
+}
+
+eg_node eg_scan_sum(eg_graph *graph, eg_node scan, eg_node value) {
+    return eg__graph_add2(graph, EG__GRAPH_total, 0, scan, value, NULL);
+}
+static eg_status infer_total(const eg_graph *graph, eg__node *node, eg_error *error) {
+    eg__shape_copy(node, input_of(graph, node, 1));
+    return check_out(graph, node, error);
+}
+
+eg_node eg_scan_last(eg_graph *graph, eg_node carry) {
+    if (!graph || !carry.id || carry.id > graph->size) return (eg_node){0};
+    const eg__node *c = eg__node_at(graph, carry);
+    if (c->op != EG__GRAPH_carry)
+        return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "last: '%s' is no carry",
+                                 eg__node_operation(c));
+    return eg__graph_add2(graph, EG__GRAPH_last, 0, eg__node_input(graph, c, 0), carry, NULL);
+}
+static eg_status infer_last(const eg_graph *graph, eg__node *node, eg_error *error) {
+    eg__shape_copy(node, input_of(graph, node, 1));
+    return check_out(graph, node, error);
+}
+
+/* ---- counts: a scan itself is nothing to read. A stack and a total are those of the whole loop. */
+static double reads(const eg_graph *graph, const eg__node *node, unsigned i) {
+    (void)graph;
+    return i ? (double)eg__node_elements(node) : 0; /* a step of a sequence; values, one by one */
+}
+static double flops_total(const eg_graph *graph, const eg__node *node) {
+    return (double)input_of(graph, node, 0)->attributes.index[0] * (double)eg__node_elements(node);
+}
+static double reads_total(const eg_graph *graph, const eg__node *node, unsigned i) {
+    return i ? flops_total(graph, node) : 0;
+}
+
+const eg__op eg__op_scan = {.name = "scan"};
+const eg__op eg__op_carry = {.name = "carry", .infer = infer_carry, .reads = reads};
+const eg__op eg__op_step = {.name = "step", .infer = infer_step, .reads = reads};
+const eg__op eg__op_stack = {.name = "stack", .infer = infer_stack, .reads = reads};
+const eg__op eg__op_total = {
+    .name = "total", .infer = infer_total, .flops = flops_total, .reads = reads_total};
+const eg__op eg__op_last = {.name = "last", .infer = infer_last, .reads = reads};

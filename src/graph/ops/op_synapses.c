@@ -1,0 +1,273 @@
+/* synapses: conductance sums over a list of synapses, and its two gradients. Inputs: v [.., sources],
+ * weight, middle, slope, reversal [count], source and target i32 [count] (constants). index[0] is the
+ * number of targets. The result is [.., 2 targets]: currents, then conductances. synapses_dv has the
+ * gradient of that as its last input and gives [.., sources]; synapses_dp gives [4, count], summed over
+ * the batch. */
+#include "graph/lower/lower.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { V, WEIGHT, MIDDLE, SLOPE, REVERSAL, SOURCE, TARGET, D };
+
+eg_node eg_synapses(eg_graph *graph, const eg_synapse_nodes *n, uint64_t targets) {
+    if (!graph || !n) return (eg_node){0};
+    const eg_node inputs[] = {n->v,        n->weight, n->middle, n->slope,
+                              n->reversal, n->source, n->target};
+    if (targets > INT32_MAX)
+        return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "synapses: %llu targets",
+                                 (unsigned long long)targets);
+    eg__attributes attributes = {{(int64_t)targets}, 0};
+    return eg__graph_add(graph, EG__GRAPH_synapses, 0, 7, inputs, &attributes, NULL);
+}
+
+static const eg__node *at(const eg_graph *graph, const eg__node *node, unsigned i) {
+    return eg__node_at(graph, eg__node_input(graph, node, i));
+}
+
+/* Everything that does not depend on which of the three it is. */
+static eg_status check(const eg_graph *graph, const eg__node *node, eg_error *error) {
+    const eg__node *v = at(graph, node, V), *weight = at(graph, node, WEIGHT);
+    const eg__node *source = at(graph, node, SOURCE), *target = at(graph, node, TARGET);
+    char a[160], b[160];
+    if (v->type != EG_F32 || !v->rank)
+        return eg__fail(error, EG_ERR_ARGUMENT, "sources are %s %s", eg_type_name(v->type),
+                        eg__shape_text(v, a));
+    for (unsigned i = WEIGHT; i <= TARGET; i++) {
+        const eg__node *x = at(graph, node, i);
+        if (x->type != (i < SOURCE ? EG_F32 : EG_I32) || x->rank != 1 ||
+            x->shape[0] != weight->shape[0])
+            return eg__fail(error, EG_ERR_ARGUMENT, "input %u is %s %s beside %s", i,
+                            eg_type_name(x->type), eg__shape_text(x, a), eg__shape_text(weight, b));
+    }
+    if (source->op != EG__GRAPH_constant || target->op != EG__GRAPH_constant)
+        return eg__fail(error, EG_ERR_ARGUMENT, "source and target must be constants");
+    const int32_t *from = source->data, *to = target->data;
+    for (uint64_t p = 0; p < weight->shape[0]; p++)
+        if (from[p] < 0 || (uint64_t)from[p] >= v->shape[v->rank - 1] ||
+            to[p] >= node->attributes.index[0])
+            return eg__fail(error, EG_ERR_ARGUMENT, "synapse %llu goes from %d to %d",
+                            (unsigned long long)p, from[p], to[p]);
+    return EG_OK;
+}
+
+static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
+    eg_status status = check(graph, node, error);
+    eg__shape_copy(node, at(graph, node, V));
+    if (!status) node->shape[node->rank - 1] = 2 * (uint64_t)node->attributes.index[0];
+    return status;
+}
+
+static eg_status check_d(const eg_graph *graph, const eg__node *node, eg_error *error) {
+    eg_status status = check(graph, node, error);
+    const eg__node *d = at(graph, node, D), *v = at(graph, node, V);
+    char text[160];
+    if (status) return status;
+    eg__node expected = *v;
+    expected.shape[v->rank - 1] = 2 * (uint64_t)node->attributes.index[0];
+    if (d->type == EG_F32 && eg__same_shape(d, &expected)) return EG_OK;
+    return eg__fail(error, EG_ERR_ARGUMENT, "a gradient of %s", eg__shape_text(d, text));
+}
+static eg_status infer_dv(const eg_graph *graph, eg__node *node, eg_error *error) {
+    eg__shape_copy(node, at(graph, node, V));
+    return check_d(graph, node, error);
+}
+static eg_status infer_dp(const eg_graph *graph, eg__node *node, eg_error *error) {
+    node->type = EG_F32;
+    node->rank = 2;
+    node->shape[0] = 4;
+    node->shape[1] = at(graph, node, WEIGHT)->rank ? at(graph, node, WEIGHT)->shape[0] : 0;
+    return check_d(graph, node, error);
+}
+
+static uint64_t samples(const eg__node *v) {
+    const uint64_t sources = v->shape[v->rank - 1];
+    return sources ? eg__node_elements(v) / sources : 0;
+}
+
+/* Per synapse and sample, as the reference has them. s = sigmoid(slope (v - middle)) takes 6: subtract,
+ * multiply, negate, exp, add, divide.
+ *   forward  s, times weight, multiply-add to the current, add to the conductance
+ *   dv       s, k = multiply-add, k weight s (1 - s) slope is five, add
+ *   dp       s, k = multiply-add, z = k weight s (1 - s) is four, sums of k s, z slope, z (v - middle)
+ *            and current weight s: two, two, two and three */
+enum { SIGMOID = 6, FORWARD = SIGMOID + 4, BACK_V = SIGMOID + 8, BACK_P = SIGMOID + 15 };
+static double flops(const eg_graph *graph, const eg__node *node) {
+    const double each = node->op == EG__GRAPH_synapses      ? FORWARD
+                        : node->op == EG__GRAPH_synapses_dv ? BACK_V
+                                                            : BACK_P;
+    return each * (double)samples(at(graph, node, V)) * (double)at(graph, node, WEIGHT)->shape[0];
+}
+
+static void gradient(eg__backward *backward, eg_node node, eg_node d) {
+    eg_graph *g = eg__backward_graph(backward);
+    const eg__node n = *eg__node_at(g, node);
+    eg_node inputs[D + 1];
+    bool parameters = false;
+    for (unsigned i = 0; i < D; i++) {
+        const eg_node input = eg__node_input(g, &n, i);
+        inputs[i] = eg__backward_value(backward, input);
+        parameters =
+            parameters || (i >= WEIGHT && i <= REVERSAL && eg__backward_wants(backward, input));
+    }
+    inputs[D] = d;
+    if (eg__backward_wants(backward, eg__node_input(g, &n, V)))
+        eg__backward_give(
+            backward, eg__node_input(g, &n, V),
+            eg__graph_add(g, EG__GRAPH_synapses_dv, 0, D + 1, inputs, &n.attributes, NULL));
+    if (!parameters) return;
+    eg_node all = eg__graph_add(g, EG__GRAPH_synapses_dp, 0, D + 1, inputs, &n.attributes, NULL);
+    for (unsigned i = WEIGHT; i <= REVERSAL; i++) {
+        const eg_node input = eg__node_input(g, &n, i);
+        const eg__node shape = *eg__node_at(g, input);
+        if (eg__backward_wants(backward, input))
+            eg__backward_give(backward, input,
+                              eg_reshape(g, eg_slice(g, all, 0, i - WEIGHT, 1), 1, shape.shape));
+    }
+}
+
+/* ---- the definition */
+typedef struct terms {
+    double s, k, z; /* sigmoid, its factor in the loss, and that times weight s (1 - s) */
+} terms;
+
+static terms terms_at(const double *const *in, const double *v, const double *d, uint64_t targets,
+                      uint64_t p) {
+    const uint64_t source = (uint64_t)in[SOURCE][p];
+    const double s = 1 / (1 + exp(-in[SLOPE][p] * (v[source] - in[MIDDLE][p])));
+    const uint64_t t = (uint64_t)in[TARGET][p];
+    const double k = d ? d[t] * in[REVERSAL][p] + d[targets + t] : 0;
+    return (terms){s, k, k * in[WEIGHT][p] * s * (1 - s)};
+}
+
+static void evaluate(const eg_graph *graph, const eg__node *node, const double *const *in,
+                     double *out) {
+    const eg__node *v = at(graph, node, V);
+    const uint64_t targets = (uint64_t)node->attributes.index[0], sources = v->shape[v->rank - 1];
+    memset(out, 0, (size_t)eg__node_elements(node) * sizeof *out);
+    for (uint64_t b = 0; b < samples(v); b++)
+        for (uint64_t p = 0; p < at(graph, node, WEIGHT)->shape[0]; p++) {
+            if (in[TARGET][p] < 0) continue;
+            const double a = in[WEIGHT][p] * terms_at(in, in[V] + b * sources, NULL, targets, p).s;
+            double *to = out + 2 * b * targets + (uint64_t)in[TARGET][p];
+            to[0] += a * in[REVERSAL][p];
+            to[targets] += a;
+        }
+}
+
+static void evaluate_dv(const eg_graph *graph, const eg__node *node, const double *const *in,
+                        double *out) {
+    const eg__node *v = at(graph, node, V);
+    const uint64_t targets = (uint64_t)node->attributes.index[0], sources = v->shape[v->rank - 1];
+    memset(out, 0, (size_t)eg__node_elements(node) * sizeof *out);
+    for (uint64_t b = 0; b < samples(v); b++)
+        for (uint64_t p = 0; p < at(graph, node, WEIGHT)->shape[0]; p++) {
+            if (in[TARGET][p] < 0) continue;
+            const terms t = terms_at(in, in[V] + b * sources, in[D] + 2 * b * targets, targets, p);
+            out[b * sources + (uint64_t)in[SOURCE][p]] += t.z * in[SLOPE][p];
+        }
+}
+
+static void evaluate_dp(const eg_graph *graph, const eg__node *node, const double *const *in,
+                        double *out) {
+    const eg__node *v = at(graph, node, V);
+    const uint64_t targets = (uint64_t)node->attributes.index[0], sources = v->shape[v->rank - 1];
+    const uint64_t count = node->shape[1];
+    memset(out, 0, (size_t)eg__node_elements(node) * sizeof *out);
+    for (uint64_t b = 0; b < samples(v); b++)
+        for (uint64_t p = 0; p < count; p++) {
+            if (in[TARGET][p] < 0) continue;
+            const double *x = in[V] + b * sources, *d = in[D] + 2 * b * targets;
+            const terms t = terms_at(in, x, d, targets, p);
+            out[p] += t.k * t.s;
+            out[count + p] -= t.z * in[SLOPE][p];
+            out[2 * count + p] += t.z * (x[(uint64_t)in[SOURCE][p]] - in[MIDDLE][p]);
+            out[3 * count + p] += d[(uint64_t)in[TARGET][p]] * in[WEIGHT][p] * t.s;
+        }
+}
+
+/* ---- steps */
+
+/* Rows of EG__LANES whose lanes keep their targets; see eg__synapse_list. */
+static bool is_laned(const int32_t *target, uint64_t count) {
+    if (count % EG__LANES) return false;
+    for (uint64_t p = 0, first = 0; p < count; p += EG__LANES) {
+        if (target[p] < 0) return false;
+        if (target[p] != target[first]) first = p;
+        for (unsigned lane = 0; lane < EG__LANES; lane++)
+            if (target[p + lane] >= 0 && target[p + lane] != target[first + lane]) return false;
+    }
+    return true;
+}
+
+static void lower_any(eg__lowering *l, uint32_t id, eg__step_id kind, bool over_batch) {
+    const eg__node *node = eg__lower_node(l, id);
+    const uint32_t region = l->region[id];
+    const eg__matrix v = eg__lower_rows(l, eg__lower_input(l, id, V));
+    const bool back = node->op != EG__GRAPH_synapses;
+    const eg__matrix d = back ? eg__lower_rows(l, eg__lower_input(l, id, D)) : v;
+    eg__matrix out = eg__lower_rows_home(l, id, 0);
+    const uint64_t targets = (uint64_t)node->attributes.index[0];
+    if (l->status) return;
+    if (over_batch && !eg__view_is_contiguous(node, &out.view)) {
+        out.view = eg__lower_plain_home(l, id);
+        eg__view_rows(node, &out.view, &out);
+    }
+    const eg__node *target = at(l->graph, node, TARGET);
+    /* the gradient by parameters is one sum over all samples: its items are the synapses */
+    eg__step step = eg__lower_step(l, region, id, kind, over_batch ? 1 : v.rows, out.columns);
+    step.u.synapses = (eg__step_synapses){.sources = v.columns,
+                                          .targets = (size_t)targets,
+                                          .count = (size_t)target->shape[0],
+                                          .batch = v.rows,
+                                          .laned = is_laned(target->data, target->shape[0])};
+    if (over_batch) {
+        step.timed = false;
+        step.items = (size_t)target->shape[0];
+        step.rows = 1;
+        if (l->timed[eg__lower_input(l, id, V)] && l->length) {
+            step.u.synapses.batch_timed = true;
+            step.u.synapses.batch /= l->length;
+        }
+    }
+    step.flops = flops(l->graph, node);
+    /* sources, the result, of each synapse four parameters and two ends; and the gradient */
+    step.bytes = 4.0 * ((double)v.rows * (double)v.columns + (double)eg__node_elements(node) +
+                        6.0 * (double)target->shape[0]);
+    if (back) step.bytes += 4.0 * (double)d.rows * (double)d.columns;
+    eg__operand operands[9] = {eg__lower_operand(&step, &v.view, v.stride, !over_batch)};
+    for (unsigned i = WEIGHT; i <= TARGET; i++) {
+        const eg__view view = eg__lower_contiguous(l, eg__lower_input(l, id, i));
+        operands[i] = eg__lower_operand(&step, &view, 1, over_batch);
+    }
+    operands[TARGET + 1] = eg__lower_operand(&step, &out.view, out.stride, !over_batch);
+    if (over_batch) {
+        operands[TARGET + 1].item = 1;
+        operands[TARGET + 1].stride = (size_t)target->shape[0];
+    }
+    operands[TARGET + 2] = eg__lower_operand(&step, &d.view, d.stride, !over_batch);
+    eg__lower_emit(l, region, &step, back ? 9 : 8, operands);
+}
+
+static void lower(eg__lowering *l, uint32_t id) { lower_any(l, id, EG__STEP_synapses, false); }
+static void lower_dv(eg__lowering *l, uint32_t id) {
+    lower_any(l, id, EG__STEP_synapses_dv, false);
+}
+static void lower_dp(eg__lowering *l, uint32_t id) { lower_any(l, id, EG__STEP_synapses_dp, true); }
+
+const eg__op eg__op_synapses = {.name = "synapses",
+                                .infer = infer,
+                                .flops = flops,
+                                .gradient = gradient,
+                                .evaluate = evaluate,
+                                .lower = lower};
+const eg__op eg__op_synapses_dv = {.name = "synapses_dv",
+                                   .infer = infer_dv,
+                                   .flops = flops,
+                                   .evaluate = evaluate_dv,
+                                   .lower = lower_dv};
+const eg__op eg__op_synapses_dp = {.name = "synapses_dp",
+                                   .infer = infer_dp,
+                                   .flops = flops,
+                                   .evaluate = evaluate_dp,
+                                   .lower = lower_dp};

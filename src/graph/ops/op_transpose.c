@@ -1,0 +1,60 @@
+/* transpose: the axes in another order. index[i] is the axis of x that becomes axis i. */
+#include "graph/lower/lower.h"
+
+eg_node eg_transpose(eg_graph *graph, eg_node x, const unsigned *order) {
+    if (!graph || !x.id || x.id > graph->size) return (eg_node){0};
+    eg__attributes attributes = {{0}, 0};
+    for (unsigned i = 0; order && i < eg__node_at(graph, x)->rank; i++)
+        attributes.index[i] = order[i];
+    return eg__graph_add1(graph, EG__GRAPH_transpose, 0, x, &attributes);
+}
+
+static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
+    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
+    unsigned seen = 0;
+    node->type = x->type;
+    node->rank = x->rank;
+    for (unsigned i = 0; i < x->rank; i++) {
+        int64_t axis = node->attributes.index[i];
+        if (axis < 0 || axis >= (int64_t)x->rank || seen >> axis & 1) {
+            char text[160];
+            return eg__fail(error, EG_ERR_ARGUMENT, "axis %lld at place %u is no order of %s",
+                            (long long)axis, i, eg__shape_text(x, text));
+        }
+        seen |= 1u << axis;
+        node->shape[i] = x->shape[axis];
+    }
+    return EG_OK;
+}
+
+static void gradient(eg__backward *backward, eg_node node, eg_node d) {
+    eg_graph *graph = eg__backward_graph(backward);
+    const eg__node n = *eg__node_at(graph, node);
+    unsigned inverse[EG_RANK_MAX] = {0};
+    for (unsigned i = 0; i < n.rank; i++) inverse[n.attributes.index[i]] = i;
+    eg__backward_give(backward, eg__node_input(graph, &n, 0), eg_transpose(graph, d, inverse));
+}
+
+static void evaluate(const eg_graph *graph, const eg__node *node, const double *const *in,
+                     double *out) {
+    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
+    uint64_t stride[EG_RANK_MAX], step = 1;
+    for (unsigned i = x->rank; i-- > 0; step *= x->shape[i]) stride[i] = step;
+    for (uint64_t at = 0; at < eg__node_elements(node); at++) {
+        uint64_t rest = at, from = 0;
+        for (unsigned i = node->rank; i-- > 0; rest /= node->shape[i])
+            from += rest % node->shape[i] * stride[node->attributes.index[i]];
+        out[at] = in[0][from];
+    }
+}
+
+static bool view(const eg_graph *graph, const eg__node *node, const eg__view *in, eg__view *out) {
+    (void)graph;
+    *out = *in;
+    for (unsigned i = 0; i < node->rank; i++)
+        out->stride[i] = in->stride[node->attributes.index[i]];
+    return true;
+}
+
+const eg__op eg__op_transpose = {
+    .name = "transpose", .infer = infer, .gradient = gradient, .evaluate = evaluate, .view = view};

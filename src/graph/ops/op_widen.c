@@ -1,0 +1,175 @@
+/* widen: what a parameter or an input in small numbers stands for, in f32. Products take the small numbers
+ * themselves (pass_small.c, pass_rows.c); for everything else parameters are widened once, in the
+ * prologue, and inputs by every run. */
+#include "graph/lower/lower.h"
+
+#include <string.h>
+
+/* ---- leaves. index: granularity, block, symmetric, integers, layout */
+static void describe(eg__attributes *to, const eg_quantization *how) {
+    int64_t *index = to->index;
+    if (how->type == EG_F32) return; /* an input like any other */
+    index[0] = (int64_t)how->per;
+    index[1] = how->block ? how->block : EG_BLOCK_DEFAULT;
+    index[2] = how->symmetric != 0;
+    index[3] = how->integers != 0;
+    index[4] = (int64_t)how->layout;
+}
+
+eg_quantization eg__small_described(eg_type type, const eg__attributes *attributes) {
+    const int64_t *index = attributes->index;
+    /* what is none is left for the check to find */
+    return (eg_quantization){.type = type,
+                             .per = (eg_granularity)(index[0] > 99 ? 99 : index[0]),
+                             .block = (uint32_t)(index[1] > UINT32_MAX ? 0 : index[1]),
+                             .symmetric = index[2] != 0,
+                             .integers = index[3] != 0,
+                             .layout = (eg_layout)(index[4] > 99 ? 99 : index[4])};
+}
+
+eg_quantization eg__small_quantization(const eg__node *node) {
+    return eg__small_described(node->type, &node->attributes);
+}
+
+static eg_status check_parameter(const eg_quantization *how, eg_error *error) {
+    const eg_status status = eg_quantization_check(how, error);
+    if (!status && how->layout != EG_LAYOUT_APART)
+        return eg__fail(error, EG_ERR_UNSUPPORTED, "layout '%s', which only inputs have",
+                        eg_layout_name(how->layout));
+    return status;
+}
+
+static eg_status check_input(const eg_quantization *how, unsigned rank, const uint64_t *shape,
+                             eg_error *error) {
+    if (how && how->type == EG_F32) return EG_OK;
+    const eg_status status = eg_quantization_check(how, error);
+    if (status || !eg__stored_is_blocks(how->type)) return status;
+    if (how->layout != EG_LAYOUT_BLOCKS)
+        return eg__fail(error, EG_ERR_UNSUPPORTED, "'%s' in layout '%s', only in blocks",
+                        eg_type_name(how->type), eg_layout_name(how->layout));
+    if (!rank || !shape || rank > EG_RANK_MAX || shape[rank - 1] % EG__BLOCK)
+        return eg__fail(error, EG_ERR_ARGUMENT, "rows of %llu numbers, not of blocks of 32",
+                        rank && shape && rank <= EG_RANK_MAX ? (unsigned long long)shape[rank - 1]
+                                                             : 1ull);
+    return EG_OK;
+}
+
+eg_node eg__small_leaf(eg_graph *graph, eg__op_id op, const char *name, const eg_quantization *how,
+                       unsigned rank, const uint64_t *shape) {
+    eg_error reason = {EG_OK, ""};
+    if (!graph) return (eg_node){0};
+    if (op == EG__GRAPH_input ? check_input(how, rank, shape, &reason)
+                              : check_parameter(how, &reason))
+        return eg__graph_mistake(graph, reason.status, "%s '%.80s': %s", eg__op_row(op)->name,
+                                 name ? name : "", reason.message);
+    const eg_node node = eg__graph_leaf(graph, op, name, how->type, rank, shape);
+    if (node.id) describe(&eg__node_at(graph, node)->attributes, how);
+    return node;
+}
+
+eg_node eg_parameter_small(eg_graph *graph, const char *name, const eg_quantization *how,
+                           unsigned rank, const uint64_t *shape) {
+    const eg_node leaf = eg__small_leaf(graph, EG__GRAPH_parameter, name, how, rank, shape);
+    return leaf.id ? eg__graph_add1(graph, EG__GRAPH_widen, 0, leaf, NULL) : leaf;
+}
+
+eg_node eg_input_stored(eg_graph *graph, const char *name, const eg_quantization *how,
+                        unsigned rank, const uint64_t *shape) {
+    const eg_node leaf = eg__small_leaf(graph, EG__GRAPH_input, name, how, rank, shape);
+    return leaf.id ? eg__graph_add1(graph, EG__GRAPH_widen, 0, leaf, NULL) : leaf;
+}
+
+eg_status eg_stored_bytes(const eg_quantization *how, unsigned rank, const uint64_t *shape,
+                          uint64_t *out, eg_error *error) {
+    eg_status status = check_input(how, rank, shape, error);
+    if (status) return status;
+    if (!out || rank > EG_RANK_MAX || (rank && !shape))
+        return eg__fail(error, EG_ERR_ARGUMENT, "no place for the bytes, or no shape");
+    eg_tensor like = {.type = EG_F32, .rank = rank}; /* more than any of the others */
+    if (rank) memcpy(like.shape, shape, rank * sizeof *shape);
+    uint64_t elements = 0;
+    status = eg_tensor_measure(&like, &elements, NULL, error);
+    if (!status) *out = eg__stored_bytes(how->type, (size_t)elements);
+    return status;
+}
+
+/* ---- where they lie */
+static size_t count_scales(const eg__small_parameter *p) {
+    if (p->type == EG_F16 || p->type == EG_BF16) return 0;
+    return p->one_scale ? 1 : p->block ? p->rows * eg__ceil_div(p->columns, p->block) : 0;
+}
+
+bool eg__small_parameter_of(const eg__node *node, eg__small_parameter *out) {
+    const eg_quantization how = eg__small_quantization(node);
+    const size_t elements = (size_t)eg__node_elements(node);
+    memset(out, 0, sizeof *out); /* also what lies between the fields: steps are compared */
+    out->type = node->type;
+    out->rows = node->rank > 1 ? (size_t)node->shape[0] : 1;
+    out->columns = out->rows ? elements / out->rows : 0;
+    if (node->op == EG__GRAPH_input) {
+        out->in_place = true;
+        out->block = eg__stored_is_blocks(node->type) ? EG__BLOCK : 0;
+        out->layout.bytes = eg__stored_bytes(node->type, elements); /* elements are floats' bytes */
+        return elements <= SIZE_MAX / 4;
+    }
+    out->one_scale = how.per == EG_PER_TENSOR;
+    out->block = how.per == EG_PER_BLOCK ? how.block : out->columns;
+    out->scales = count_scales(out);
+    out->has_zeros = out->scales && !how.symmetric;
+    return eg__stored_measure(out->type, out->rows, out->columns, out->scales, out->has_zeros,
+                              &out->layout);
+}
+
+eg__stored eg__small_stored(const eg__small_parameter *p, const void *memory) {
+    const char *at = memory;
+    return (eg__stored){.type = p->type,
+                        .rows = p->rows,
+                        .columns = p->columns,
+                        .block = p->block,
+                        .one_scale = p->one_scale,
+                        .values = at,
+                        .scale = p->scales ? (const float *)(at + p->layout.scale) : NULL,
+                        .zero = p->has_zeros ? (const int8_t *)(at + p->layout.zero) : NULL};
+}
+
+static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
+    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
+    const bool stored = x->op == EG__GRAPH_input && x->type != EG_I32;
+    if (!stored && (x->op != EG__GRAPH_parameter || !eg__is_small(x->type)))
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "needs a parameter in small numbers, got %s of '%s'", eg__node_operation(x),
+                        eg_type_name(x->type));
+    eg__shape_copy(node, x);
+    node->type = EG_F32;
+    return EG_OK;
+}
+
+/* The value of such a leaf is, for checks, what it stands for. */
+static void evaluate(const eg_graph *graph, const eg__node *node, const double *const *in,
+                     double *out) {
+    (void)graph;
+    memcpy(out, in[0], eg__node_elements(node) * sizeof *out);
+}
+
+static void lower(eg__lowering *l, uint32_t id) {
+    const uint32_t x = eg__lower_input(l, id, 0);
+    const eg__view from = eg__lower_value(l, x), to = eg__lower_dense_home(l, id, 0);
+    eg__small_parameter parameter;
+    if (l->status || !eg__node_elements(eg__lower_node(l, id))) return;
+    if (!eg__small_parameter_of(eg__lower_node(l, x), &parameter)) {
+        eg__lower_fail(l, EG_ERR_OVERFLOW, "'%s' is too large", eg__lower_node(l, x)->name);
+        return;
+    }
+    eg__step step =
+        eg__lower_step(l, l->region[id], id, EG__STEP_widen, 1, parameter.rows * parameter.columns);
+    step.u.widen.from = parameter;
+    step.flops = parameter.scales || (parameter.in_place && parameter.block)
+                     ? 2.0 * (double)step.columns
+                     : 0;
+    step.bytes = (double)parameter.layout.bytes + 4.0 * (double)step.columns;
+    eg__operand operands[] = {eg__lower_operand(&step, &from, 0, false),
+                              eg__lower_operand(&step, &to, 0, false)};
+    eg__lower_emit(l, l->region[id], &step, 2, operands);
+}
+
+const eg__op eg__op_widen = {.name = "widen", .infer = infer, .evaluate = evaluate, .lower = lower};

@@ -1,0 +1,409 @@
+/* A compiled program: steps that do nothing but compute, and where their operands lie. */
+#ifndef EG__PROGRAM_H
+#define EG__PROGRAM_H
+
+#include "elegans/program.h"
+#include "graph/steps/record.h"
+#include "base/threads.h"
+#include "graph/graph.h"
+#include "graph/ops/small.h"
+#include "kernels/kernels.h"
+
+/* ---- memory a step reads and writes: every operand lies in a space, whose address is known when
+ * the program runs */
+enum {
+    EG__SPACE_ARENA, /* in the prologue: what only it needs */
+    EG__SPACE_PARAMETERS,
+    EG__SPACE_DERIVED, /* what the prologue made of the parameters */
+    EG__SPACE_CONSTANTS,
+    EG__SPACE_STATES,
+    EG__SPACE_CACHES,
+    EG__SPACE_BOUND /* inputs, then outputs, one space each */
+};
+
+/* Where an operand begins, in floats: space + offset + time*time_stride + first*item + count*scale.
+ * `time` is the step of the scan that is running and, outside, the number of steps of this run.
+ * first and count are the items that a thread works on. */
+typedef struct eg__operand {
+    uint32_t space;
+    size_t offset, time, item, scale;
+    size_t stride; /* between rows */
+} eg__operand;
+
+/* A step in slices is done by several threads in two phases: its slices, all items of each being items of
+ * this phase, then their sum. */
+typedef enum eg__phase { EG__PHASE_WHOLE, EG__PHASE_SLICES, EG__PHASE_SUM } eg__phase;
+
+/* What a step needs to know about the run it is part of. */
+typedef struct eg__frame {
+    const struct eg__run *run;
+    float *const *base; /* per space */
+    size_t time, first, count;
+    float *scratch; /* of this thread */
+    eg__ring *ring; /* of this thread; NULL = nothing is recorded */
+    eg__phase phase;
+} eg__frame;
+
+typedef struct eg__run {
+    const struct eg_program *program;
+    const eg__kernels *kernels;
+    eg__threads *threads; /* NULL = this thread alone */
+    float *const *base;
+    float *scratch;      /* of all threads */
+    size_t scratch_size; /* of one, in floats */
+    size_t length;       /* steps of its scans */
+    uint64_t seed;       /* of dropout */
+    eg__record *record;  /* NULL = nothing is recorded */
+} eg__run;
+
+static inline float *eg__operand_at(const eg__frame *frame, const eg__operand *operand) {
+    return frame->base[operand->space] + operand->offset + frame->time * operand->time +
+           frame->first * operand->item + frame->count * operand->scale;
+}
+
+/* ---- steps */
+typedef struct eg__step eg__step;
+typedef void eg__step_function(const eg__step *step, const eg__frame *frame);
+
+typedef struct eg__step_fused {
+    eg__fused_program program;
+    eg__fused_f32_function *kernel; /* the interpreter, or one compiled for this program */
+    size_t flat; /* elements that are cut anywhere, EG__FLAT to an item; 0 = rows */
+} eg__step_fused;
+enum { EG__FLAT = 1024 };
+
+/* operands: a, b packed, c, then those of the epilogue; turned: a is k x m, b k x n */
+typedef struct eg__step_gemm {
+    size_t n, k;
+    bool k_timed;    /* k is per time step */
+    size_t products; /* of an item, each of `rows` rows with a right side of its own; 0 = all rows
+                        have the same right side */
+    size_t a_step, b_step, c_step; /* from product to product */
+    /* right sides in small numbers: how they are packed, and the kernel for them */
+    struct eg__step_small_side {
+        eg__gemm_small_function *kernel; /* NULL = f32 */
+        eg__small_layout layout;
+        eg_type type;
+        uint32_t groups;
+        bool has_offsets, integers;
+    } small;
+    /* right sides that lie as files have them */
+    struct eg__step_stored_side {
+        eg__stored_function *kernel; /* NULL = no such */
+        size_t row_bytes, skip;      /* of a row; and to the first one */
+        eg_type type;
+        bool integers;
+    } stored;
+    size_t chunk; /* items are so many columns each, of all rows; 0 = items are rows */
+    bool has_epilogue;
+    /* Where an epilogue begins with sum = c + add, the product does that itself: these are operands (add 0 =
+     * it does not), and `rest` is what is left of the epilogue. */
+    uint8_t add, sum;
+    eg__fused_program epilogue, rest;
+} eg__step_gemm;
+
+/* operands: from, to */
+typedef struct eg__step_pack {
+    size_t n, k, row_stride, column_stride;
+    bool k_timed;
+    bool panels;                /* of one matrix are the items; else: */
+    size_t lane;                /* columns of its first panel that belong to the part before */
+    size_t products, from_step; /* matrices of an item, and from one to the next */
+} eg__step_pack;
+
+/* operands: from, to */
+typedef struct eg__step_widen {
+    eg__small_parameter from;
+} eg__step_widen;
+
+/* operands: to, the table (see small_table.h), a parameter. A side has a step for each of its parameters, one after the
+ * other; the first one clears what is not written. */
+typedef struct eg__step_pack_small {
+    size_t k, n;
+    eg__small_layout layout;
+    eg_type type;
+    uint32_t groups, pieces;
+    uint32_t parameter, parameters; /* which, of how many */
+    bool has_offsets;
+} eg__step_pack_small;
+
+/* operands: from, to. A copy between strided places of the same shape; axis 0 is the items. */
+typedef struct eg__step_copy {
+    unsigned rank;
+    size_t shape[EG_RANK_MAX], from[EG_RANK_MAX], to[EG_RANK_MAX];
+    /* a stack with one place for `every` steps of a scan of `length`; 0 = no such */
+    size_t every, length, place;
+    bool reverse;
+    bool is_row; /* an item is one piece of memory, here and there */
+} eg__step_copy;
+
+/* operands: x, y */
+typedef struct eg__step_rows {
+    eg__reduction reduction;
+    float number; /* epsilon */
+    bool logarithm;
+    size_t height; /* rows that a sum over leading axes takes for one item */
+    bool height_timed;
+} eg__step_rows;
+
+/* operands: x, y */
+typedef struct eg__step_dropout {
+    uint64_t key;
+    double rate;
+    uint64_t first; /* number of the first step of its scan */
+    bool in_scan;   /* time counts only there */
+} eg__step_dropout;
+
+/* operands: x, index, y */
+typedef struct eg__step_gather {
+    size_t limit; /* rows of x (gather) or y (scatter) */
+    /* of a stored input or a small parameter: its type, the bytes of a row, and the first row */
+    eg_type type;
+    size_t row_bytes, first;
+    eg__small_parameter small; /* no rows = an input */
+} eg__step_gather;
+
+/* operands: v, weight, middle, slope, reversal, source, target, out, d */
+typedef struct eg__step_synapses {
+    size_t sources, targets, count;
+    size_t batch; /* of the gradient by parameters, which takes all samples */
+    bool batch_timed, laned;
+} eg__step_synapses;
+
+/* operands: q, k, v, out, for gradients y and d, the mask, the lengths; the frame's items are kernel
+ * items */
+typedef struct eg__step_attention {
+    eg__attention_f32_args args; /* without what a run adds: pointers, items, seed and time */
+    size_t samples;
+    bool has_mask, has_lengths, in_scan;
+    uint64_t first; /* number of the first step of its scan */
+} eg__step_attention;
+
+/* operands: q, k, v, out, pages, lengths; the frame's items are kernel items */
+typedef struct eg__step_attention_cached {
+    eg__attention_cached_f32_args args; /* without what a run adds: pointers and items */
+    size_t samples;
+} eg__step_attention_cached;
+
+/* operands: the rows, their slots (i32), the cache */
+typedef struct eg__step_append {
+    eg__kv_rows rows;
+} eg__step_append;
+
+/* operands: x, y, frequencies, the positions (i32) or the first of them */
+typedef struct eg__step_rotary {
+    size_t heads, d, period;
+    bool has_list, has_offset, interleaved, back;
+} eg__step_rotary;
+
+/* operands: x, the filters (or the gradient of the result), out; the frame's items are those of the kernels */
+typedef struct eg__step_conv {
+    eg__conv_shape shape;
+    size_t samples;
+} eg__step_conv;
+
+/* operands: from, the row (i32) that counts in what is written (place) or read (take), to */
+typedef struct eg__step_place {
+    size_t limit; /* the last row that it may begin at */
+} eg__step_place;
+
+typedef struct eg__step_scan {
+    uint32_t region, first, count; /* steps of the body */
+    size_t length;                 /* 0 = that of the run */
+    bool reverse;
+} eg__step_scan;
+
+struct eg__step {
+    uint8_t kind; /* EG__STEP_... */
+    const eg__operand *operand;
+    uint32_t operands, first_operand;
+    size_t items, rows,
+        columns;  /* items of `rows` rows each; with `timed`, items are per time step */
+    size_t grain; /* fewest items worth a thread; 0 = not to be cut */
+    bool timed;
+    uint8_t slices;      /* of a sum over many rows, summed apart; 0 = it is no such */
+    uint32_t traits;     /* EG_STEP_... of elegans/program.h */
+    uint32_t node;       /* what it computes, in the optimised graph */
+    const char *name;    /* the label of its kind, or a more exact one: "gemm_i8"; static */
+    double flops, bytes; /* of all items, once */
+    size_t live;         /* floats that the plan keeps for values needed now or later */
+    union {
+        eg__step_fused fused;
+        eg__step_gemm gemm;
+        eg__step_pack pack;
+        eg__step_widen widen;
+        eg__step_pack_small pack_small;
+        eg__step_copy copy;
+        eg__step_rows rows_;
+        eg__step_dropout dropout;
+        eg__step_gather gather;
+        eg__step_synapses synapses;
+        eg__step_attention attention;
+        eg__step_attention_cached attention_cached;
+        eg__step_append append;
+        eg__step_rotary rotary;
+        eg__step_conv conv;
+        eg__step_place place;
+        eg__step_scan scan;
+    } u;
+};
+
+/* ---- kinds of steps: a row of steps.def each */
+typedef enum eg__step_id {
+#define STEP(kind, ...) EG__STEP_##kind,
+#include "graph/steps/steps.def"
+    EG__STEP_COUNT
+} eg__step_id;
+
+#define STEP(kind, ...) eg__step_function eg__run_##kind;
+#include "graph/steps/steps.def"
+
+/* How threads share the items of a step. */
+typedef enum eg__cut {
+    EG__CUT_NEVER,
+    EG__CUT_EVENLY,  /* a few FLOPs for every byte */
+    EG__CUT_FAST,    /* many */
+    EG__CUT_PRODUCT, /* many, and rows only together */
+    EG__CUT_SLICES,  /* only where it is done in slices */
+    EG__CUT_BODY     /* a scan: as its body was cut */
+} eg__cut;
+
+/* What a step computes, as a matrix; depth is that of a product, else 0. */
+typedef struct eg__step_shape {
+    size_t rows, columns, depth;
+    const eg__fused_program *program; /* the chain, or the epilogue of a product; NULL = none */
+} eg__step_shape;
+
+typedef size_t eg__step_scratch_function(const eg__step *step, size_t length);
+typedef void eg__step_shape_function(const eg__step *step, size_t length, eg__step_shape *out);
+typedef void eg__step_cost_function(const eg__step *step, const eg__step_shape *shape,
+                                    eg_step_cost *cost);
+
+typedef struct eg__step_kind {
+    const char *label;
+    eg__step_function *run;
+    eg_work work, work_of_one;
+    uint32_t traits;
+    eg__cut cut;
+    eg__step_scratch_function *scratch; /* NULL = none */
+    eg__step_shape_function *shape;
+    eg__step_cost_function *cost;
+} eg__step_kind;
+extern const eg__step_kind eg__step_kinds[EG__STEP_COUNT];
+#define STEP(kind, label, work, one, traits, cut, scratch, shape, cost, ...) \
+    eg__step_cost_function eg__cost_##cost; /* cost.c */
+#include "graph/steps/steps.def"
+/* beside what their steps do: */
+eg__step_scratch_function eg__scratch_gemm_small, eg__scratch_gemm_stored, eg__scratch_slices;
+
+static inline const eg__step_kind *eg__step_kind_of(const eg__step *step) {
+    return &eg__step_kinds[step->kind];
+}
+/* The loop that a step runs; NULL = it is no scan. */
+static inline const eg__step_scan *eg__step_body(const eg__step *step) {
+    return step->kind == EG__STEP_scan ? &step->u.scan : NULL;
+}
+
+/* Runs a list of steps, each over all its items, on the threads of the run. */
+void eg__steps_run(const eg__run *run, const eg__step *steps, size_t count);
+/* The same in one thread, for the items of `frame` (the body of a scan). */
+static inline void eg__step_one(const eg__step *step, const eg__frame *frame) {
+    /* a direct call to what most steps are; an indirect one costs as much as a small kernel */
+    if (step->kind == EG__STEP_fused) eg__run_fused(step, frame);
+    else if (step->kind == EG__STEP_gemm) eg__run_gemm(step, frame);
+    else if (step->kind == EG__STEP_copy) eg__run_copy(step, frame);
+    else eg__step_kinds[step->kind].run(step, frame);
+}
+static inline size_t eg__step_items(const eg__step *step, size_t length) {
+    return step->timed ? step->items * length : step->items;
+}
+/* The epilogue of a product, for so many rows. */
+void eg__epilogue_fill(const eg__step *step, const eg__frame *frame, size_t rows,
+                       const eg__fused_program *program, eg__fused_epilogue *out);
+/* Floats of scratch memory that one thread needs for `step`. */
+size_t eg__step_scratch(const eg__step *step, size_t length);
+/* What it computes in a run of `length` steps of its scans. */
+eg__step_shape eg__step_shape_of(const eg__step *step, size_t length);
+static inline eg_work eg__step_work(const eg__step *step, const eg__step_shape *shape) {
+    return shape->rows == 1 ? eg__step_kind_of(step)->work_of_one : eg__step_kind_of(step)->work;
+}
+/* What one call of it costs; the shape is what eg__step_shape_of says. */
+void eg__step_cost_of(const eg__step *step, const eg__step_shape *shape, eg_step_cost *out);
+/* A product of a turned matrix, or a sum of columns, of the run itself and over `all` rows: in slices, if that
+ * is worth it. */
+void eg__step_slice(eg__step *step, size_t all);
+
+/* ---- programs */
+typedef struct eg__leaf {
+    char *name;
+    eg_type type;
+    unsigned rank;
+    uint64_t shape[EG_RANK_MAX];
+    size_t offset;   /* parameters and states: in their buffer, in floats */
+    size_t elements; /* all of them */
+    bool timed;      /* axis 0 is time: a shorter run touches less of it */
+    bool cached;     /* a state that lies with the caches */
+    /* parameters: whether the prologue alone reads it, and its first and last step that does, counted from the
+     * prologue's first; EG__NO_STEP = none */
+    bool settled;
+    uint32_t first_read, last_read;
+    /* parameters in small numbers */
+    eg_quantization how;
+    eg__small_parameter small;
+} eg__leaf;
+
+enum { EG__NO_STEP = UINT32_MAX };
+
+/* Floats of its memory. */
+static inline size_t eg__leaf_floats(const eg__leaf *leaf) {
+    return eg__is_small(leaf->type) ? eg__ceil_div(leaf->small.layout.bytes, sizeof(float))
+                                    : leaf->elements;
+}
+
+typedef struct eg__leaves {
+    eg__leaf *list;
+    size_t count;
+} eg__leaves;
+
+struct eg_program {
+    eg__memory *memory;
+    const eg__kernels *kernels;
+    eg_context *context; /* the engine's */
+    int64_t references;  /* atomic */
+    eg__step *steps;     /* the main ones, the prologue, then the bodies of scans */
+    size_t step_count, main_count, prologue_count;
+    eg__operand *operands;
+    size_t operand_count;
+    eg__leaves inputs, outputs, parameters, states;
+    float *constants;
+    size_t constants_size, parameters_size, states_size, derived_size; /* floats */
+    size_t caches_size;
+    size_t arena_size, arena_bound; /* floats; the bound is the largest set that lives at once */
+    size_t prologue_size;           /* floats that the prologue needs while it runs */
+    size_t scratch_size;            /* of one thread */
+    size_t length;                  /* of its scans, at most; 0 = it has none */
+    bool length_fixed;              /* something mixes what a shorter run would not compute */
+    uint32_t length_node;           /* and which node that is */
+    bool training;
+    double compile_seconds;
+    eg_graph *graph; /* as the passes left it */
+};
+
+typedef struct eg__compile_options {
+    bool training;
+    uint32_t passes;  /* bits, in the order of passes.def */
+    eg_type products; /* what both sides of products are rounded to; EG_F32 = nothing */
+} eg__compile_options;
+
+typedef struct eg__output {
+    const char *name;
+    eg_node node;
+} eg__output;
+
+/* The graph is only read. */
+eg_status eg__program_compile(const eg_graph *graph, const eg__kernels *kernels, size_t count,
+                              const eg__output *outputs, const eg__compile_options *options,
+                              struct eg_program **out, eg_error *error);
+void eg__program_free(struct eg_program *program); /* NULL is fine */
+
+#endif

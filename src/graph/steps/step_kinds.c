@@ -1,0 +1,113 @@
+/* What is known of each kind of step: steps.def as a table, and the scratch and shapes that it names. */
+#include "graph/steps/program.h"
+
+/* ---- scratch, in floats of one thread */
+#define scratch_none        NULL
+#define scratch_gemm_small  eg__scratch_gemm_small
+#define scratch_gemm_stored eg__scratch_gemm_stored
+#define scratch_slices      eg__scratch_slices
+
+static size_t scratch_gemm(const eg__step *step, size_t length) {
+    const eg__step_gemm *g = &step->u.gemm;
+    const size_t items = g->products ? 1 : eg__step_items(step, length);
+    return eg__gemm_scratch(items * step->rows, g->n, g->k_timed ? g->k * length : g->k);
+}
+static size_t scratch_synapses(const eg__step *step, size_t length) {
+    (void)length;
+    return eg__synapses_scratch(step->u.synapses.sources, step->u.synapses.targets);
+}
+static size_t scratch_attention(const eg__step *step, size_t length) {
+    (void)length;
+    return eg__attention_scratch(step->u.attention.args.d, step->u.attention.args.dv);
+}
+static size_t scratch_attention_cached(const eg__step *step, size_t length) {
+    const eg__attention_f32_args *args = &step->u.attention_cached.args.f32;
+    (void)length;
+    return eg__attention_scratch(args->d, args->dv);
+}
+static size_t scratch_rotary(const eg__step *step, size_t length) {
+    (void)length;
+    return eg__rotary_scratch(step->u.rotary.d);
+}
+static size_t scratch_conv(const eg__step *step, size_t length) {
+    (void)length;
+    return eg__conv_scratch(&step->u.conv.shape);
+}
+static size_t scratch_conv_dw(const eg__step *step, size_t length) {
+    (void)length;
+    return eg__conv_dw_scratch(&step->u.conv.shape);
+}
+
+/* ---- shapes; rows and columns come as the items say */
+static void shape_rows(const eg__step *step, size_t length, eg__step_shape *out) {
+    (void)step, (void)length, (void)out;
+}
+static void shape_fused(const eg__step *step, size_t length, eg__step_shape *out) {
+    (void)length;
+    out->program = &step->u.fused.program;
+    if (!step->u.fused.flat) return;
+    out->rows = 1;
+    out->columns = step->u.fused.flat;
+}
+static void shape_product(const eg__step *step, size_t length, eg__step_shape *out) {
+    const eg__step_gemm *g = &step->u.gemm;
+    out->depth = g->k_timed ? g->k * length : g->k;
+    if (g->products) out->rows *= g->products;
+    if (g->chunk) out->rows = step->rows;
+    if (g->has_epilogue) out->program = &g->epilogue;
+}
+static void shape_pack(const eg__step *step, size_t length, eg__step_shape *out) {
+    const eg__step_pack *pack = &step->u.pack;
+    out->rows = pack->k_timed ? pack->k * length : pack->k;
+}
+static void shape_synapses_dp(const eg__step *step, size_t length, eg__step_shape *out) {
+    (void)step, (void)length;
+    out->rows = 4; /* weight, middle, slope, reversal */
+}
+static void shape_attention(const eg__step *step, size_t length, eg__step_shape *out) {
+    (void)length;
+    out->rows = step->u.attention.samples * step->u.attention.args.queries;
+}
+static void shape_attention_dkv(const eg__step *step, size_t length, eg__step_shape *out) {
+    (void)length;
+    out->rows = step->u.attention.samples * step->u.attention.args.keys;
+}
+static void shape_attention_cached(const eg__step *step, size_t length, eg__step_shape *out) {
+    (void)length;
+    out->rows = step->u.attention_cached.samples * step->u.attention_cached.args.f32.queries;
+}
+static void shape_conv(const eg__step *step, size_t length, eg__step_shape *out) {
+    const eg__conv_shape *s = &step->u.conv.shape;
+    (void)length;
+    out->rows = step->u.conv.samples * s->filters;
+    out->depth = eg__conv_depth(s);
+}
+static void shape_conv_dw(const eg__step *step, size_t length, eg__step_shape *out) {
+    const eg__conv_shape *s = &step->u.conv.shape;
+    (void)length;
+    out->rows = s->filters;
+    out->depth = step->u.conv.samples * eg__conv_positions(s);
+}
+static void shape_scan(const eg__step *step, size_t length, eg__step_shape *out) {
+    out->columns = step->u.scan.length ? step->u.scan.length : length;
+}
+
+/* ---- the table */
+const eg__step_kind eg__step_kinds[EG__STEP_COUNT] = {
+#define STEP(kind, label, work, one, traits, cut, scratch, shape, cost, ...)             \
+    {label,         eg__run_##kind,    EG_WORK_##work, EG_WORK_##one,  EG_STEP_##traits, \
+     EG__CUT_##cut, scratch_##scratch, shape_##shape,  eg__cost_##cost},
+#include "graph/steps/steps.def"
+};
+
+size_t eg__step_scratch(const eg__step *step, size_t length) {
+    eg__step_scratch_function *scratch = eg__step_kind_of(step)->scratch;
+    return scratch ? scratch(step, length) : 0;
+}
+
+eg__step_shape eg__step_shape_of(const eg__step *step, size_t length) {
+    eg__step_shape shape = {.rows = eg__step_items(step, length) * step->rows,
+                            .columns = step->columns};
+    eg__step_kind_of(step)->shape(step, length, &shape);
+    return shape;
+}

@@ -1,0 +1,24 @@
+/* What the steps of convolutions do when they run. */
+#include "graph/steps/program.h"
+
+static eg__conv_f32_args args_of(const eg__step *step, const eg__frame *frame) {
+    return (eg__conv_f32_args){.shape = &step->u.conv.shape,
+                               .x = eg__operand_at(frame, &step->operand[0]),
+                               .out = eg__operand_at(frame, &step->operand[2]),
+                               .samples = step->u.conv.samples,
+                               .first = frame->first,
+                               .count = frame->count,
+                               .scratch = frame->scratch};
+}
+
+void eg__run_conv(const eg__step *step, const eg__frame *frame) {
+    eg__conv_f32_args args = args_of(step, frame);
+    args.w = eg__operand_at(frame, &step->operand[1]);
+    eg__conv_f32(frame->run->kernels, &args);
+}
+
+void eg__run_conv_dw(const eg__step *step, const eg__frame *frame) {
+    eg__conv_f32_args args = args_of(step, frame);
+    args.dy = eg__operand_at(frame, &step->operand[1]);
+    eg__conv_dw_f32(frame->run->kernels, &args);
+}

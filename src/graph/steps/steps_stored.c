@@ -1,0 +1,69 @@
+/* The steps of inputs that lie as files have them: rows multiplied, rows picked. */
+#include "graph/steps/program.h"
+
+#include <string.h>
+
+/* Items are rows of the left side or, with a chunk, so many columns of the result. */
+void eg__run_gemm_stored(const eg__step *step, const eg__frame *frame) {
+    const eg__step_gemm *g = &step->u.gemm;
+    const size_t m = g->chunk ? step->rows : frame->count * step->rows;
+    const size_t column = g->chunk * frame->first;
+    const size_t n = g->chunk ? eg__min(g->n - column, g->chunk * frame->count) : g->n;
+    const eg__operand *sum = &step->operand[g->add ? g->sum : 2];
+    const eg__fused_program *program = g->add ? &g->rest : &g->epilogue;
+    const bool has_epilogue = g->has_epilogue && program->length;
+    eg__fused_epilogue fused;
+    if (has_epilogue) {
+        eg__epilogue_fill(step, frame, m, program, &fused);
+        fused.args.columns = n;
+    }
+    const eg__epilogue epilogue = eg__fused_epilogue_use(&fused);
+    const uint8_t *w = (const uint8_t *)eg__operand_at(frame, &step->operand[1]);
+    const eg__stored_args args = {.m = m,
+                                  .n = n,
+                                  .k = g->k,
+                                  .a = eg__operand_at(frame, &step->operand[0]),
+                                  .a_stride = step->operand[0].stride,
+                                  .w = w + g->stored.skip + column * g->stored.row_bytes,
+                                  .c = eg__operand_at(frame, sum),
+                                  .c_stride = sum->stride,
+                                  .add =
+                                      g->add ? eg__operand_at(frame, &step->operand[g->add]) : NULL,
+                                  .add_stride = g->add ? step->operand[g->add].stride : 0,
+                                  .epilogue = has_epilogue ? &epilogue : NULL,
+                                  .scratch = frame->scratch};
+    g->stored.kernel(&args);
+}
+
+size_t eg__scratch_gemm_stored(const eg__step *step, size_t length) {
+    const eg__step_gemm *g = &step->u.gemm;
+    const size_t m = g->chunk ? step->rows : eg__step_items(step, length) * step->rows;
+    return eg__ceil_div(eg__stored_scratch(g->stored.type, g->stored.integers, m, g->k),
+                        sizeof(float));
+}
+
+static void widen_row(const eg__kernels *kernels, const eg__step_gather *g, const uint8_t *x,
+                      size_t row, size_t columns, float *to) {
+    const bool halves = g->type == EG_F16 || g->type == EG_BF16;
+    if (!g->small.rows || halves) { /* rows are one after the other, and nothing else */
+        eg__stored_widen(kernels, g->type, columns, x + row * g->row_bytes, to);
+        return;
+    }
+    const eg__stored from = eg__small_stored(&g->small, x);
+    for (size_t c = 0; c < columns; c++) to[c] = eg__stored_value(&from, row, c);
+}
+
+void eg__run_gather_stored(const eg__step *step, const eg__frame *frame) {
+    const eg__step_gather *g = &step->u.gather;
+    const uint8_t *x = (const uint8_t *)eg__operand_at(frame, &step->operand[0]);
+    const float *index = eg__operand_at(frame, &step->operand[1]); /* i32, of the same size */
+    float *y = eg__operand_at(frame, &step->operand[2]);
+    for (size_t r = 0; r < frame->count * step->rows; r++) {
+        int32_t at;
+        memcpy(&at, index + r * step->operand[1].stride, sizeof at);
+        float *to = y + r * step->operand[2].stride;
+        if (at >= 0 && (size_t)at < g->limit)
+            widen_row(frame->run->kernels, g, x, g->first + (size_t)at, step->columns, to);
+        else memset(to, 0, step->columns * sizeof *to);
+    }
+}

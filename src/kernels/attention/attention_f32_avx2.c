@@ -1,0 +1,4 @@
+/* attention_f32 with AVX2. */
+#include "kernels/simd/simd_avx2.h"
+
+#include "kernels/attention/attention_f32_body.h"

@@ -1,0 +1,4 @@
+/* rotary_f32 with AVX2. */
+#include "kernels/simd/simd_avx2.h"
+
+#include "kernels/attention/rotary_f32_body.h"

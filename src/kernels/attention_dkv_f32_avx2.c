@@ -1,4 +1,0 @@
-/* attention_dkv_f32 with AVX2. */
-#include "kernels/simd_avx2.h"
-
-#include "kernels/attention_dkv_f32_body.h"

@@ -1,4 +1,0 @@
-/* attention_dkv_f32 with NEON. */
-#include "kernels/simd_neon.h"
-
-#include "kernels/attention_dkv_f32_body.h"

@@ -1,4 +1,0 @@
-/* attention_dq_f32 with AVX-512. */
-#include "kernels/simd_avx512.h"
-
-#include "kernels/attention_dq_f32_body.h"

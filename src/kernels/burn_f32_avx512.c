@@ -1,5 +1,0 @@
-/* burn_f32 with AVX-512: 12 chains cover pipes times latency. */
-#include "kernels/simd_avx512.h"
-
-enum { CHAINS = 12 };
-#include "kernels/burn_f32_body.h"

@@ -1,5 +1,0 @@
-/* burn_f32 with NEON: 24 chains cover pipes times latency. */
-#include "kernels/simd_neon.h"
-
-enum { CHAINS = 24 };
-#include "kernels/burn_f32_body.h"

@@ -1,0 +1,4 @@
+/* read_f32 with AVX2. */
+#include "kernels/simd/simd_avx2.h"
+
+#include "kernels/ceilings/read_f32_body.h"

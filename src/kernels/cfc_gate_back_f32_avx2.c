@@ -1,4 +1,0 @@
-/* cfc_gate_back_f32 with AVX2. */
-#include "kernels/simd_avx2.h"
-
-#include "kernels/cfc_gate_back_f32_body.h"

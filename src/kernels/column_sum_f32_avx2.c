@@ -1,4 +1,0 @@
-/* column_sum_f32 with AVX2. */
-#include "kernels/simd_avx2.h"
-
-#include "kernels/column_sum_f32_body.h"

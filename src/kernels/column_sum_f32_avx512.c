@@ -1,4 +1,0 @@
-/* column_sum_f32 with AVX-512. */
-#include "kernels/simd_avx512.h"
-
-#include "kernels/column_sum_f32_body.h"

@@ -1,0 +1,4 @@
+/* depthwise_dw_f32 with AVX2. */
+#include "kernels/simd/simd_avx2.h"
+
+#include "kernels/conv/depthwise_dw_f32_body.h"

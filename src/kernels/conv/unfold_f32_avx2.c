@@ -1,0 +1,4 @@
+/* unfold_f32 with AVX2. */
+#include "kernels/simd/simd_avx2.h"
+
+#include "kernels/conv/unfold_f32_body.h"

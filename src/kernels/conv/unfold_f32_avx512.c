@@ -1,0 +1,4 @@
+/* unfold_f32 with AVX-512. */
+#include "kernels/simd/simd_avx512.h"
+
+#include "kernels/conv/unfold_f32_body.h"

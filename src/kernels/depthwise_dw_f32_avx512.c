@@ -1,4 +1,0 @@
-/* depthwise_dw_f32 with AVX-512. */
-#include "kernels/simd_avx512.h"
-
-#include "kernels/depthwise_dw_f32_body.h"

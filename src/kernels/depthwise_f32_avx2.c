@@ -1,6 +1,0 @@
-/* depthwise_f32 with AVX2. */
-#include "kernels/simd_avx2.h"
-
-enum { ROWS = 2 };
-
-#include "kernels/depthwise_f32_body.h"

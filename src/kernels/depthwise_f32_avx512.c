@@ -1,6 +1,0 @@
-/* depthwise_f32 with AVX-512. */
-#include "kernels/simd_avx512.h"
-
-enum { ROWS = 4 };
-
-#include "kernels/depthwise_f32_body.h"

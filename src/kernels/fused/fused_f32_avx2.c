@@ -1,0 +1,4 @@
+/* fused_f32 with AVX2. */
+#include "kernels/simd/simd_avx2.h"
+
+#include "kernels/fused/fused_f32_body.h"

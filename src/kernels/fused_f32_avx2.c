@@ -1,4 +1,0 @@
-/* fused_f32 with AVX2. */
-#include "kernels/simd_avx2.h"
-
-#include "kernels/fused_f32_body.h"

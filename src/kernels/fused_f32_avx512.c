@@ -1,4 +1,0 @@
-/* fused_f32 with AVX-512. */
-#include "kernels/simd_avx512.h"
-
-#include "kernels/fused_f32_body.h"

@@ -1,0 +1,22 @@
+/* Packing of a matrix into panels of sixteen columns. */
+#include "kernels/gemm/gemm.h"
+
+#include <string.h>
+
+void eg__gemm_pack_f32(size_t k, size_t n, const float *b, size_t row_stride, size_t column_stride,
+                       float *packed) {
+    for (size_t column = 0; column < n; column += EG__PANEL) {
+        size_t width = n - column < EG__PANEL ? n - column : EG__PANEL;
+        for (size_t i = 0; i < k; i++, packed += EG__PANEL) {
+            const float *from = b + i * row_stride + column * column_stride;
+            if (column_stride == 1 && width == EG__PANEL) {
+                memcpy(packed, from, EG__PANEL * sizeof *packed); /* of a known size: no call */
+                continue;
+            }
+            if (column_stride == 1) memcpy(packed, from, width * sizeof *packed);
+            else
+                for (size_t j = 0; j < width; j++) packed[j] = from[j * column_stride];
+            memset(packed + width, 0, (EG__PANEL - width) * sizeof *packed);
+        }
+    }
+}

@@ -1,0 +1,4 @@
+/* cfc_gate_f32 with AVX-512. */
+#include "kernels/simd/simd_avx512.h"
+
+#include "kernels/liquid/cfc_gate_f32_body.h"

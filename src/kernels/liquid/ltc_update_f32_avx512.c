@@ -1,0 +1,4 @@
+/* ltc_update_f32 with AVX-512. */
+#include "kernels/simd/simd_avx512.h"
+
+#include "kernels/liquid/ltc_update_f32_body.h"

@@ -1,0 +1,4 @@
+/* synapses_dp_f32 with NEON. */
+#include "kernels/simd/simd_neon.h"
+
+#include "kernels/liquid/synapses_dp_f32_body.h"

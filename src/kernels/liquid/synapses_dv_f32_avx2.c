@@ -1,0 +1,4 @@
+/* synapses_dv_f32 with AVX2. */
+#include "kernels/simd/simd_avx2.h"
+
+#include "kernels/liquid/synapses_dv_f32_body.h"

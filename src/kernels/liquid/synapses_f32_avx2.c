@@ -1,0 +1,4 @@
+/* synapses_f32 with AVX2. */
+#include "kernels/simd/simd_avx2.h"
+
+#include "kernels/liquid/synapses_f32_body.h"

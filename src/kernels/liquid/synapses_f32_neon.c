@@ -1,0 +1,4 @@
+/* synapses_f32 with NEON. */
+#include "kernels/simd/simd_neon.h"
+
+#include "kernels/liquid/synapses_f32_body.h"

@@ -1,0 +1,11 @@
+/* stored_q8i8 and stored_q4i8 with the dot products of ARMv8.2. */
+#include "kernels/simd/simd_neon.h"
+#include "kernels/quantized/stored.h"
+#undef SIMD
+#define SIMD(name) name##_dotprod
+
+INLINE vi dot_bytes(vi sum, int8x16_t x, int8x16_t y) { return vdotq_s32(sum, x, y); }
+
+#include "kernels/quantized/stored_integer_arm.h"
+
+#include "kernels/quantized/stored_integer_body.h"

@@ -1,4 +1,0 @@
-/* read_f32 with AVX2. */
-#include "kernels/simd_avx2.h"
-
-#include "kernels/read_f32_body.h"

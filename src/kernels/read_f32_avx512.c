@@ -1,4 +1,0 @@
-/* read_f32 with AVX-512. */
-#include "kernels/simd_avx512.h"
-
-#include "kernels/read_f32_body.h"

@@ -1,4 +1,0 @@
-/* reduce_f32 with AVX2. */
-#include "kernels/simd_avx2.h"
-
-#include "kernels/reduce_f32_body.h"

@@ -1,4 +1,0 @@
-/* reduce_f32 with AVX-512. */
-#include "kernels/simd_avx512.h"
-
-#include "kernels/reduce_f32_body.h"

@@ -1,6 +1,0 @@
-/* rmsnorm_f32 with AVX2. */
-#include "kernels/simd_avx2.h"
-
-#define NORM_NAME SIMD(eg__rmsnorm_f32)
-#define CENTERED  0
-#include "kernels/norm_f32_body.h"

@@ -1,4 +1,0 @@
-/* rotary_f32 with AVX2. */
-#include "kernels/simd_avx2.h"
-
-#include "kernels/rotary_f32_body.h"

@@ -1,0 +1,4 @@
+/* column_sum_f32 with AVX2. */
+#include "kernels/simd/simd_avx2.h"
+
+#include "kernels/rows/column_sum_f32_body.h"

@@ -1,0 +1,6 @@
+/* layernorm_f32 with AVX2. */
+#include "kernels/simd/simd_avx2.h"
+
+#define NORM_NAME SIMD(eg__layernorm_f32)
+#define CENTERED  1
+#include "kernels/rows/norm_f32_body.h"

@@ -1,0 +1,4 @@
+/* reduce_f32 with NEON. */
+#include "kernels/simd/simd_neon.h"
+
+#include "kernels/rows/reduce_f32_body.h"

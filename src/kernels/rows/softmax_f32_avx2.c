@@ -1,0 +1,4 @@
+/* softmax_f32 with AVX2. */
+#include "kernels/simd/simd_avx2.h"
+
+#include "kernels/rows/softmax_f32_body.h"

@@ -1,4 +1,0 @@
-/* softmax_f32 with AVX2. */
-#include "kernels/simd_avx2.h"
-
-#include "kernels/softmax_f32_body.h"

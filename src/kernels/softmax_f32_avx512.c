@@ -1,4 +1,0 @@
-/* softmax_f32 with AVX-512. */
-#include "kernels/simd_avx512.h"
-
-#include "kernels/softmax_f32_body.h"

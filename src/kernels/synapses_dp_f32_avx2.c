@@ -1,4 +1,0 @@
-/* synapses_dp_f32 with AVX2. */
-#include "kernels/simd_avx2.h"
-
-#include "kernels/synapses_dp_f32_body.h"

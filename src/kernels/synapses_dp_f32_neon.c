@@ -1,4 +1,0 @@
-/* synapses_dp_f32 with NEON. */
-#include "kernels/simd_neon.h"
-
-#include "kernels/synapses_dp_f32_body.h"

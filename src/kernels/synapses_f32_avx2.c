@@ -1,4 +1,0 @@
-/* synapses_f32 with AVX2. */
-#include "kernels/simd_avx2.h"
-
-#include "kernels/synapses_f32_body.h"

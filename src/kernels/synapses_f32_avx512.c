@@ -1,4 +1,0 @@
-/* synapses_f32 with AVX-512. */
-#include "kernels/simd_avx512.h"
-
-#include "kernels/synapses_f32_body.h"

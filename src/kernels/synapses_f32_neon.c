@@ -1,4 +1,0 @@
-/* synapses_f32 with NEON. */
-#include "kernels/simd_neon.h"
-
-#include "kernels/synapses_f32_body.h"

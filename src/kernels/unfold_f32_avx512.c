@@ -1,4 +1,0 @@
-/* unfold_f32 with AVX-512. */
-#include "kernels/simd_avx512.h"
-
-#include "kernels/unfold_f32_body.h"

@@ -1,0 +1,90 @@
+/* What the steps of a program do to a cache: the accesses of their kernels, address by address. */
+#ifndef EG__CACHE_STEPS_H
+#define EG__CACHE_STEPS_H
+
+#include "graph/steps/program.h"
+#include "profile/cache/cache.h"
+
+/* One thread that runs all items. */
+typedef struct eg__cache_walk {
+    eg__cache *cache;
+    const eg_program *program;
+    eg__cache_counts *counts; /* per step of the program */
+    const uint64_t *base;     /* addresses of the spaces */
+    uint64_t scratch, stack;  /* and of what a thread has beside them */
+    uint64_t steps, operands; /* and of the program's own description */
+    size_t length;            /* steps of the scans */
+    size_t time, count;       /* as in eg__frame */
+} eg__cache_walk;
+
+/* Bytes of stack that eg__cache_walk needs: the buffers of the interpreter. */
+enum { EG__CACHE_STACK = 65536 };
+
+void eg__cache_walk_run(eg__cache_walk *walk); /* the whole program, once */
+
+/* ---- for the files that know the kernels */
+static inline uint64_t eg__cache_at(const eg__cache_walk *w, const eg__operand *o) {
+    return w->base[o->space] +
+           sizeof(float) * (o->offset + w->time * o->time + w->count * o->scale);
+}
+static inline size_t eg__cache_timed(const eg__cache_walk *w, size_t n, bool per_step) {
+    return per_step ? n * w->length : n;
+}
+/* Floats of a vector of the kernel that the program has for an operation: 16, 8, 4, or 1. */
+size_t eg__cache_lanes(const eg__cache_walk *w, eg__operation operation);
+size_t eg__cache_copy_lanes(const eg__cache_walk *w); /* of memcpy and memset */
+
+/* `floats` floats from `at` on. */
+static inline void eg__cache_read(const eg__cache_walk *w, uint64_t at, size_t floats) {
+    eg__cache_access(w->cache, at, (unsigned)(floats * sizeof(float)), false);
+}
+static inline void eg__cache_write(const eg__cache_walk *w, uint64_t at, size_t floats) {
+    eg__cache_access(w->cache, at, (unsigned)(floats * sizeof(float)), true);
+}
+/* `n` floats, vector by vector, the last one partly. */
+void eg__cache_read_row(const eg__cache_walk *w, uint64_t at, size_t n, size_t lanes);
+void eg__cache_write_row(const eg__cache_walk *w, uint64_t at, size_t n, size_t lanes);
+void eg__cache_copy_row(const eg__cache_walk *w, uint64_t from, uint64_t to, size_t n,
+                        size_t lanes);
+/* Entry i of a list of indices: as it is where that is a constant, else any below the limit. */
+int64_t eg__cache_index(const eg__cache_walk *w, const eg__operand *list, size_t i, size_t limit);
+
+/* Row r, column c goes to column r of row c. */
+typedef struct eg__cache_move {
+    size_t rows, columns;
+    uint64_t from, to;
+    size_t from_stride, to_stride;
+} eg__cache_move;
+void eg__cache_transpose(const eg__cache_walk *w, size_t side, const eg__cache_move *move);
+
+typedef struct eg__cache_fused {
+    const eg__fused_program *program;
+    size_t rows, columns;
+    uint64_t at[EG__FUSED_OPERANDS];
+    size_t stride[EG__FUSED_OPERANDS];
+} eg__cache_fused;
+void eg__cache_fused_run(const eg__cache_walk *w, const eg__cache_fused *fused);
+
+/* A product with a packed right side, as gemm_f32 of these lanes makes it. */
+typedef struct eg__cache_product {
+    size_t m, n, k;
+    uint64_t a, b, c;
+    size_t a_stride, c_stride;
+    bool accumulate;
+} eg__cache_product;
+void eg__cache_product_run(const eg__cache_walk *w, size_t lanes, const eg__cache_product *product);
+
+/* What the kernel for sums of columns reads and writes. */
+void eg__cache_column_sum(const eg__cache_walk *w, size_t rows, size_t columns, uint64_t x,
+                          size_t stride, uint64_t y);
+
+typedef void eg__cache_step(const eg__cache_walk *w, const eg__step *step);
+eg__cache_step eg__cache_step_fused, eg__cache_step_gemm, eg__cache_step_gemm_turned,
+    eg__cache_step_pack, eg__cache_step_copy, eg__cache_step_reduce, eg__cache_step_column_sum,
+    eg__cache_step_softmax, eg__cache_step_norm, eg__cache_step_gather, eg__cache_step_scatter,
+    eg__cache_step_dropout, eg__cache_step_synapses, eg__cache_step_place,
+    eg__cache_step_gemm_small, eg__cache_step_attention, eg__cache_step_attention_cached,
+    eg__cache_step_append, eg__cache_step_rotary, eg__cache_step_widen, eg__cache_step_gemm_stored,
+    eg__cache_step_gather_stored, eg__cache_step_conv, eg__cache_step_conv_dw;
+
+#endif

@@ -1,0 +1,201 @@
+/* The accesses of the kernels over synapses: blocks of samples side by side, or one sample by lanes. */
+#include "profile/cache/cache_steps.h"
+
+enum { V, WEIGHT, MIDDLE, SLOPE, REVERSAL, SOURCE, TARGET, OUT, D };
+enum { BLOCK = EG__SYNAPSES_BLOCK, TOGETHER = 4, FEW = 4 }; /* as in synapses_f32_body.h */
+
+typedef struct synapses {
+    const eg__cache_walk *w;
+    const eg__step *step;
+    const eg__step_synapses *s;
+    size_t lanes, batch, count; /* count: synapses */
+    uint64_t at[D + 1];
+} synapses;
+
+static uint64_t floats(uint64_t at, size_t n) { return at + sizeof(float) * n; }
+static size_t stride(const synapses *s, unsigned operand) {
+    return s->step->operand[operand].stride;
+}
+
+/* The kernels turn by the transpose of AVX2 where there is one. */
+static size_t side(const synapses *s) { return s->lanes == 16 ? 8 : s->lanes; }
+
+/* Zeros for the lanes of samples from `first` on. */
+static void block_zero(const synapses *s, size_t first, size_t rows, size_t columns, uint64_t to) {
+    const size_t wide = eg__round_up(rows, s->lanes);
+    for (size_t c = 0; c < columns; c++)
+        eg__cache_write_row(s->w, floats(to, c * BLOCK + first), wide - first, s->lanes);
+}
+static void block_load(const synapses *s, size_t rows, size_t columns, uint64_t from, size_t step,
+                       uint64_t to) {
+    const eg__cache_move move = {rows, columns, from, to, step, BLOCK};
+    if (rows % s->lanes) block_zero(s, rows - rows % s->lanes, rows, columns, to);
+    eg__cache_transpose(s->w, side(s), &move);
+}
+static void block_store(const synapses *s, size_t rows, size_t columns, uint64_t from, uint64_t to,
+                        size_t step) {
+    const eg__cache_move move = {columns, rows, from, to, BLOCK, step};
+    eg__cache_transpose(s->w, side(s), &move);
+}
+
+/* Vectors of a synapse's samples: what each kernel reads, and what it writes back. */
+typedef struct lines {
+    uint64_t read[3], changed[2];
+    unsigned reads, changes;
+} lines;
+
+static void samples_run(const synapses *s, const lines *l, size_t wide) {
+    for (size_t i = 0, n; i < wide; i += n) {
+        n = i + TOGETHER * s->lanes <= wide ? TOGETHER * s->lanes : s->lanes;
+        for (unsigned k = 0; k < l->reads; k++)
+            eg__cache_read_row(s->w, floats(l->read[k], i), n, s->lanes);
+        for (unsigned k = 0; k < l->changes; k++)
+            eg__cache_copy_row(s->w, floats(l->changed[k], i), floats(l->changed[k], i), n,
+                               s->lanes);
+    }
+}
+
+/* The parameters of synapse p and where it leads; false for padding. */
+static bool synapse_read(const synapses *s, size_t p, size_t *source, size_t *target) {
+    const eg__operand *o = s->step->operand;
+    eg__cache_read(s->w, floats(s->at[TARGET], p), 1);
+    const int64_t to = eg__cache_index(s->w, &o[TARGET], p, s->s->targets);
+    const int64_t from = eg__cache_index(s->w, &o[SOURCE], p, s->s->sources);
+    if (to < 0 || from < 0) return false;
+    *source = (size_t)from, *target = (size_t)to;
+    eg__cache_read(s->w, floats(s->at[SOURCE], p), 1);
+    for (unsigned k = WEIGHT; k <= REVERSAL; k++) eg__cache_read(s->w, floats(s->at[k], p), 1);
+    return true;
+}
+
+static void block_run(const synapses *s, size_t row, size_t rows) {
+    const size_t sources = s->s->sources, targets = s->s->targets;
+    const size_t wide = eg__round_up(rows, s->lanes);
+    const bool forward = s->step->kind == EG__STEP_synapses,
+               dv = s->step->kind == EG__STEP_synapses_dv;
+    const uint64_t v = s->w->scratch, sums = floats(v, sources * BLOCK);
+    const uint64_t back = floats(sums, 2 * targets * BLOCK);
+    block_load(s, rows, sources, floats(s->at[V], row * stride(s, V)), stride(s, V), v);
+    if (forward) block_zero(s, 0, rows, 2 * targets, sums);
+    else block_load(s, rows, 2 * targets, floats(s->at[D], row * stride(s, D)), stride(s, D), sums);
+    if (dv) block_zero(s, 0, rows, sources, back);
+    for (size_t p = 0, from, to; p < s->count; p++) {
+        if (!synapse_read(s, p, &from, &to)) continue;
+        const uint64_t source = floats(v, from * BLOCK), current = floats(sums, to * BLOCK);
+        const uint64_t conductance = floats(current, targets * BLOCK);
+        lines l = {{source, current, conductance}, {floats(back, from * BLOCK), 0}, 3, dv};
+        if (forward) l = (lines){{source, 0, 0}, {current, conductance}, 1, 2};
+        samples_run(s, &l, wide);
+        for (unsigned k = 0; k < 4 && !forward && !dv; k++) {
+            const uint64_t sum = floats(s->at[OUT], k * stride(s, OUT) + p);
+            eg__cache_copy_row(s->w, sum, sum, 1, 1);
+        }
+    }
+    if (forward)
+        block_store(s, rows, 2 * targets, sums, floats(s->at[OUT], row * stride(s, OUT)),
+                    stride(s, OUT));
+    if (dv)
+        block_store(s, rows, sources, back, floats(s->at[OUT], row * stride(s, OUT)),
+                    stride(s, OUT));
+}
+
+/* ---- one sample: many synapses at a time through a buffer, then their sums, in pairs */
+enum { MANY = 64 * EG__LANES, TABLE = 64 };
+
+/* Where the two sums of a target grow, and those of a group of lanes before they are added there. */
+static uint64_t total_at(const synapses *s, size_t target) {
+    return floats(s->w->scratch, 2 * target);
+}
+static uint64_t lanes_at(const synapses *s) {
+    return total_at(s, eg__round_up(s->s->targets + 1, EG__LANES));
+}
+
+static int64_t target_of(const synapses *s, size_t p) {
+    return eg__cache_index(s->w, &s->step->operand[TARGET], p, s->s->targets);
+}
+
+static void flush(const synapses *s, size_t group) {
+    eg__cache_write_row(s->w, lanes_at(s), 2 * EG__LANES, s->lanes);
+    for (size_t lane = 0; lane < EG__LANES; lane++) {
+        const int64_t t = target_of(s, group + lane);
+        const uint64_t total = total_at(s, t < 0 ? s->s->targets : (size_t)t);
+        eg__cache_read(s->w, floats(s->at[TARGET], group + lane), 1);
+        eg__cache_read(s->w, floats(lanes_at(s), 2 * lane), 2);
+        eg__cache_copy_row(s->w, total, total, 2, 2);
+    }
+}
+
+/* From sources in registers, where there are few and the instructions; else number by number. */
+static void activate(const synapses *s, uint64_t v, size_t from, size_t count) {
+    static const unsigned read[] = {SLOPE, MIDDLE, WEIGHT, TARGET};
+    const bool looks = s->lanes == 16 && s->s->sources <= TABLE;
+    const uint64_t buffer = s->w->stack;
+    if (looks) eg__cache_read_row(s->w, v, s->s->sources, s->lanes);
+    for (size_t i = 0; !looks && i < count; i++) {
+        const int64_t at =
+            eg__cache_index(s->w, &s->step->operand[SOURCE], from + i, s->s->sources);
+        eg__cache_read(s->w, floats(s->at[SOURCE], from + i), 1);
+        eg__cache_read(s->w, floats(v, at < 0 ? 0 : (size_t)at), 1);
+        eg__cache_write(s->w, floats(buffer, i), 1);
+    }
+    for (size_t i = 0; i < count; i += s->lanes) {
+        eg__cache_read(s->w, looks ? floats(s->at[SOURCE], from + i) : floats(buffer, i), s->lanes);
+        for (unsigned k = 0; k < sizeof read / sizeof *read; k++)
+            eg__cache_read(s->w, floats(s->at[read[k]], from + i), s->lanes);
+        eg__cache_write(s->w, floats(buffer, i), s->lanes);
+    }
+}
+
+/* The sums of both kinds are taken apart at the end. */
+static void separate(const synapses *s, uint64_t out) {
+    const size_t targets = s->s->targets;
+    for (size_t t = 0, n; t < targets; t += n) {
+        n = t + s->lanes <= targets ? s->lanes : 1;
+        eg__cache_read_row(s->w, total_at(s, t), 2 * n, n);
+        eg__cache_write(s->w, floats(out, t), n);
+        eg__cache_write(s->w, floats(out, targets + t), n);
+    }
+}
+
+static void sample_run(const synapses *s, size_t b) {
+    const uint64_t v = floats(s->at[V], b * stride(s, V)), buffer = s->w->stack;
+    size_t first = 0;
+    eg__cache_write_row(s->w, total_at(s, 0), 2 * (s->s->targets + 1), eg__cache_copy_lanes(s->w));
+    for (size_t from = 0; from < s->count; from += MANY) {
+        const size_t count = eg__min(MANY, s->count - from);
+        activate(s, v, from, count);
+        for (size_t i = 0; i < count; i += EG__LANES) {
+            eg__cache_read(s->w, floats(s->at[TARGET], from + i), 1);
+            if (target_of(s, from + i) != target_of(s, first)) {
+                flush(s, first);
+                first = from + i;
+            }
+            eg__cache_read_row(s->w, floats(buffer, i), EG__LANES, s->lanes);
+            eg__cache_read_row(s->w, floats(s->at[REVERSAL], from + i), EG__LANES, s->lanes);
+        }
+    }
+    if (s->count) flush(s, first);
+    separate(s, floats(s->at[OUT], b * stride(s, OUT)));
+}
+
+void eg__cache_step_synapses(const eg__cache_walk *w, const eg__step *step) {
+    const eg__step_synapses *s = &step->u.synapses;
+    const bool over_batch = step->kind == EG__STEP_synapses_dp;
+    synapses all = {.w = w,
+                    .step = step,
+                    .s = s,
+                    .lanes = eg__cache_lanes(w, EG__OP_synapses_f32),
+                    .count = over_batch ? w->count : s->count,
+                    .batch = over_batch ? eg__cache_timed(w, s->batch, s->batch_timed)
+                                        : w->count * step->rows};
+    for (unsigned i = 0; i < step->operands; i++) all.at[i] = eg__cache_at(w, &step->operand[i]);
+    for (size_t k = 0; over_batch && k < 4; k++)
+        eg__cache_write_row(w, floats(all.at[OUT], k * stride(&all, OUT)), all.count,
+                            eg__cache_copy_lanes(w));
+    if (step->kind == EG__STEP_synapses && s->laned && all.batch <= FEW && all.lanes > 1) {
+        for (size_t b = 0; b < all.batch; b++) sample_run(&all, b);
+        return;
+    }
+    for (size_t row = 0; row < all.batch; row += BLOCK)
+        block_run(&all, row, eg__min(BLOCK, all.batch - row));
+}

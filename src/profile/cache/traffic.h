@@ -1,0 +1,44 @@
+/* What a run moves between the levels of memory, and which of them it waits for. */
+#ifndef EG__TRAFFIC_H
+#define EG__TRAFFIC_H
+
+#include "elegans/profile.h"
+#include "profile/project/project.h"
+
+/* Ceilings are the best of many bursts, or nearly, and times are medians: what is this much above a ceiling is no noise,
+ * but a traffic that never was or a ceiling that is none. */
+#define EG__BEYOND 1.1
+
+typedef struct eg__traffic {
+    double (*steps)[EG__LEVELS]; /* bytes of one run by step of the program; NULL = not known */
+    double run[EG__LEVELS];      /* of all steps together */
+    eg_provenance provenance;    /* of the DRAM's bytes; EG_UNAVAILABLE: */
+    const char *source;          /* ... why, else from where; static */
+    bool has_cache;              /* it was simulated: */
+    eg_cache_result cache;
+} eg__traffic;
+
+struct eg_profile;
+/* After the timed runs. By counters of the processor where there are some, else by simulated caches, else by
+ * the working set: in this order, and the source says which. Callbacks have none. */
+eg_status eg__traffic_make(struct eg_profile *profile, eg_error *error);
+
+/* Bytes that a run touches: weights as they are multiplied, values, states, what is bound. */
+double eg__working_set(const eg_program *program);
+/* Bytes of what an instance does not own: inputs, with the weights that stay in a file, and outputs. */
+double eg__bound_bytes(const eg_program *program);
+/* GB/s of a level for the threads of the profile, as measured; a level is never slower than one farther
+ * away. NaN = not known. */
+double eg__level_ceiling(const struct eg_profile *profile, int level);
+uint64_t eg__profile_last_cache(const struct eg_profile *profile); /* as eg__last_cache */
+const char *eg__level_name(int level);                             /* "L1", "L2", "L3", "DRAM" */
+
+/* What a piece of work of `seconds` waits for: of `compute` (seconds at the peak) and of each level's bytes at
+ * its ceiling, what takes longest; of two that take as long, the farther level. What would have taken longer
+ * than the work did was not so, and is left out. *least is the time of what was found; NaN: "unknown". */
+const char *eg__bound_find(const struct eg_profile *profile, double compute,
+                           const double bytes[EG__LEVELS], double seconds, double *least);
+/* FLOP/s of a kernel at best, in times of the FMA peak: more than 1 where it multiplies bytes. */
+double eg__peak_times(const struct eg_profile *profile, uint32_t traits);
+
+#endif

@@ -1,0 +1,41 @@
+/* Counters of the system around a piece of work. */
+#ifndef EG__HARDWARE_H
+#define EG__HARDWARE_H
+
+#include "elegans/profile.h"
+#include "base/base.h"
+
+enum { EG__COUNTERS = 4, EG__COUNTED_THREADS = 512 };
+
+/* ---- thread_counter_linux.c: a perf event on every thread of this process */
+typedef struct eg__thread_counter {
+    unsigned count;                 /* threads; 0 = refused */
+    int reason;                     /* errno */
+    int files[EG__COUNTED_THREADS]; /* a descriptor for each */
+} eg__thread_counter;
+/* `type` and `config` are the kernel's (linux/perf_event.h). False: refused, the reason is there. */
+bool eg__thread_counter_open(eg__thread_counter *counter, uint32_t type, uint64_t config);
+void eg__thread_counter_start(eg__thread_counter *counter);
+/* The sum over all threads; *whole is false where it is scaled up, as events shared the counters of the
+ * processor. False: nothing was told. Closed either way. */
+bool eg__thread_counter_stop(eg__thread_counter *counter, double *value, bool *whole);
+
+typedef struct eg__hardware_watch {
+    eg__thread_counter counters[EG__COUNTERS];
+    uint64_t start_ns;
+    double cpu_seconds, energy; /* at the start; NaN = no source */
+    uint64_t switches, faults;
+    char energy_source[128];
+    double process_cycles,
+        process_instructions; /* where the system counts per process; NaN = not */
+} eg__hardware_watch;
+
+/* `root` stands before paths of the system; "" outside of tests. */
+void eg__hardware_begin(eg__hardware_watch *watch, const char *root);
+/* Of all that ran since; sources are static texts or live as long as the watch. */
+void eg__hardware_end(eg__hardware_watch *watch, const char *root, eg_hardware *out);
+
+/* ---- usage.c: seconds of all threads, context switches, page faults of this process so far */
+void eg__usage_read(double *cpu, uint64_t *switches, uint64_t *faults);
+
+#endif

@@ -1,0 +1,182 @@
+/* What was recorded, run by run and step by step. */
+#include "profile/record/recorder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- whole runs */
+
+/* The first run of which no ring has lost an event. */
+static uint64_t first_whole_run(const eg_recorder *r) {
+    uint64_t first = 0;
+    for (unsigned i = 0; i < r->record.threads; i++) {
+        const eg__ring *ring = &r->record.rings[i];
+        if (ring->count <= ring->room) continue;
+        const uint64_t after = eg__ring_event(ring, 0)->run + 1;
+        if (after > first) first = after;
+    }
+    return first;
+}
+
+/* Fills `out`, unless it is NULL, and says how many there are. Runs come one after the other. */
+static uint64_t list_runs(const eg_recorder *r, eg_record_run *out) {
+    const eg__ring *ring = &r->record.rings[0];
+    const uint64_t first = first_whole_run(r);
+    const double seconds = eg__record_tick(&r->record) * 1e-9;
+    uint64_t runs = 0, last = 0;
+    for (uint64_t i = 0; i < eg__ring_there(ring); i++) {
+        const eg__event *e = eg__ring_event(ring, i);
+        if (e->run < first) continue;
+        if (!runs || e->run != last) {
+            last = e->run;
+            if (out) out[runs] = (eg_record_run){.run = last};
+            runs++;
+        }
+        if (out && e->time == UINT32_MAX)
+            out[runs - 1].seconds += (double)(e->end - e->begin) * seconds;
+    }
+    return runs;
+}
+
+uint64_t eg_recorder_runs(const eg_recorder *r) { return list_runs(r, NULL); }
+
+static int ascending(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The quicker half counts, for in the others somebody else had the core. Returns how many that are. */
+static uint64_t mark_quicker_half(eg_record_run *list, uint64_t count, double *sorted) {
+    uint64_t chosen = 0;
+    for (uint64_t i = 0; i < count; i++) sorted[i] = list[i].seconds;
+    qsort(sorted, (size_t)count, sizeof *sorted, ascending);
+    for (uint64_t i = 0; i < count; i++) {
+        list[i].counted = list[i].seconds > 0 && list[i].seconds <= sorted[(count - 1) / 2];
+        chosen += (uint64_t)list[i].counted;
+    }
+    return chosen;
+}
+
+eg_status eg_recorder_run_list(const eg_recorder *r, eg_record_run *out, eg_error *error) {
+    if (!r || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no recorder or no place for its runs");
+    const uint64_t count = list_runs(r, out);
+    if (!count)
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        eg_recorder_lost(r) ? "a run has more events than the recorder keeps"
+                                            : "nothing was recorded");
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    double *sorted =
+        eg__memory_take_array(r->memory, EG_TAG_OTHER, (size_t)count, sizeof *sorted, &reason);
+    if (!sorted) return eg__fail(error, reason.status, "%s", reason.message);
+    const uint64_t chosen = mark_quicker_half(out, count, sorted);
+    eg__memory_give(r->memory, sorted);
+    return chosen
+               ? EG_OK
+               : eg__fail(error, EG_ERR_ARGUMENT, "every run was shorter than a tick of the clock");
+}
+
+/* ---- sums */
+typedef struct choice {
+    eg_record_run *list;
+    uint64_t count, counted;
+} choice;
+
+static eg_status choose(const eg_recorder *r, choice *c, eg_error *error) {
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    c->count = eg_recorder_runs(r);
+    c->list = eg__memory_take_array(r->memory, EG_TAG_OTHER, (size_t)c->count + 1, sizeof *c->list,
+                                    &reason);
+    if (!c->list) return eg__fail(error, reason.status, "%s", reason.message);
+    eg_status status = eg_recorder_run_list(r, c->list, error);
+    for (uint64_t i = 0; !status && i < c->count; i++) c->counted += (uint64_t)c->list[i].counted;
+    if (status) eg__memory_give(r->memory, c->list);
+    return status;
+}
+
+/* Events of a ring come run by run, as the list does: *at goes along with them. */
+static bool counts(const choice *c, uint64_t run, uint64_t *at) {
+    while (*at < c->count && c->list[*at].run < run) ++*at;
+    return *at < c->count && c->list[*at].run == run && c->list[*at].counted;
+}
+
+/* Thread 0 alone has steps of the run; inside of a scan, each thread has its part of the batch, and all of
+ * them together are as long as their mean. */
+static void add_events(const eg_recorder *r, const choice *c, eg_step_time *steps, size_t count,
+                       const uint32_t *parts) {
+    const double seconds = eg__record_tick(&r->record) * 1e-9;
+    for (unsigned i = 0; i < r->record.threads; i++) {
+        const eg__ring *ring = &r->record.rings[i];
+        for (uint64_t k = 0, at = 0; k < eg__ring_there(ring); k++) {
+            const eg__event *e = eg__ring_event(ring, k);
+            const bool inside = e->time != UINT32_MAX;
+            if (!counts(c, e->run, &at) || e->step >= count || (i && !inside)) continue;
+            const double time = (double)(e->end - e->begin) * seconds;
+            eg_step_time *s = &steps[e->step];
+            s->least = s->calls && s->least < time ? s->least : time;
+            s->most = s->most > time ? s->most : time;
+            s->calls++;
+            s->seconds += inside ? time / parts[e->step] : time;
+        }
+    }
+}
+
+/* Of a scan, how many threads shared it; the steps of its body say the same. */
+static void find_parts(const eg_recorder *r, const eg_program *p, uint32_t *parts) {
+    const eg__ring *ring = &r->record.rings[0];
+    for (uint64_t k = 0; k < eg__ring_there(ring); k++) {
+        const eg__event *e = eg__ring_event(ring, k);
+        if (e->time != UINT32_MAX || e->step >= p->step_count) continue;
+        const eg__step_scan *scan = eg__step_body(&p->steps[e->step]);
+        for (uint32_t i = 0; scan && i < scan->count; i++) parts[scan->first + i] = e->parts;
+    }
+}
+
+/* Inside of a scan that threads share, each of them calls a step for its part: together that is one call. */
+static void finish(const eg_program *p, size_t count, uint64_t runs, const uint32_t *parts,
+                   eg_step_time *steps, double *run) {
+    double all = 0;
+    for (size_t i = 0; i < count; i++) {
+        eg_step_time *s = &steps[i];
+        const uint64_t each = runs * parts[i];
+        s->calls = (s->calls + each / 2) / each;
+        s->seconds /= (double)runs;
+        if (i < p->main_count) all += s->seconds;
+    }
+    for (size_t i = 0; i < count; i++) {
+        eg_step_time *s = &steps[i];
+        s->self = s->seconds;
+        const eg__step_scan *scan = eg__step_body(&p->steps[i]);
+        if (scan) {
+            for (uint32_t k = 0; k < scan->count; k++) s->self -= steps[scan->first + k].seconds;
+            if (s->self < 0) s->self = 0; /* parts that waited for each other */
+        }
+        s->share = all > 0 ? s->self / all : 0;
+    }
+    if (run) *run = all;
+}
+
+eg_status eg_recorder_steps(const eg_recorder *r, const eg_program *p, eg_step_time *steps,
+                            double *run, eg_error *error) {
+    if (!r || !p || !steps)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no recorder, program or place");
+    eg_program_info info;
+    eg_program_info_get(p, &info);
+    choice c = {0};
+    eg_status status = choose(r, &c, error);
+    if (status) return status;
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    uint32_t *parts =
+        eg__memory_take_array(r->memory, EG_TAG_OTHER, info.steps + 1, sizeof *parts, &reason);
+    if (!parts) {
+        eg__memory_give(r->memory, c.list);
+        return eg__fail(error, reason.status, "%s", reason.message);
+    }
+    for (size_t i = 0; i < info.steps; i++) parts[i] = 1;
+    memset(steps, 0, info.steps * sizeof *steps);
+    find_parts(r, p, parts);
+    add_events(r, &c, steps, info.steps, parts);
+    finish(p, info.steps, c.counted, parts, steps, run);
+    eg__memory_give(r->memory, parts);
+    eg__memory_give(r->memory, c.list);
+    return EG_OK;
+}
