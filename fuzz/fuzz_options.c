@@ -2,7 +2,6 @@
 #include "fuzz.h"
 #include "cli/cli.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <string.h>
 
@@ -12,18 +11,6 @@ typedef struct values {
     uint64_t count, whole;
     double number;
 } values;
-
-/* Help and messages go nowhere; what the fuzzer says of a crash does not. */
-static void silence(bool on) {
-    static int null = -1, kept[2];
-    if (null < 0) {
-        null = open("/dev/null", O_WRONLY);
-        for (int i = 0; i < 2; i++) kept[i] = dup(i + 1);
-        require(null >= 0 && kept[0] >= 0 && kept[1] >= 0);
-    }
-    fflush(stdout);
-    for (int i = 0; i < 2; i++) require(dup2(on ? null : kept[i], i + 1) >= 0);
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     enum { MOST = 16 };
@@ -36,7 +23,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
                               {"--output", OPTION_TEXT, &v.text, "FILE", "a file"},
                               {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {"fuzz [OPTIONS]", "Any words.", options, "  elegans fuzz --flag\n"};
-    silence(true);
     char *copy = malloc(length + 1), *arguments[MOST + 1] = {0};
     require(copy != NULL);
     memcpy(copy, bytes, length);
@@ -57,6 +43,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     json_free(document);
     close(file);
     free(copy);
-    silence(false);
     return 0;
 }

@@ -103,10 +103,11 @@ static int set(const option *o, const char *value) {
         *(uint64_t *)o->value = (uint64_t)count;
     }
     if (o->kind == OPTION_NUMBER) {
-        double *number = o->value;
-        if (eg_number_parse(value, strlen(value), number, &error))
+        double number;
+        if (eg_number_parse(value, strlen(value), &number, &error))
             return fail(EXIT_USAGE, "%s: %s", o->name, error.message);
-        if (!isfinite(*number)) return fail(EXIT_USAGE, "%s: '%s' is not finite", o->name, value);
+        if (!isfinite(number)) return fail(EXIT_USAGE, "%s: '%s' is not finite", o->name, value);
+        *(double *)o->value = number;
     }
     return -1;
 }
