@@ -35,13 +35,14 @@ typedef struct lending {
     int fails; /* the parameter that cannot be had; -1 = none */
 } lending;
 
-static eg_status fill(void *user, const eg__leaf *leaf, void *to, eg_error *error) {
+static eg_status fill(void *user, const eg__leaf *leaf, size_t first, size_t count, void *to,
+                      eg_error *error) {
     lending *l = user;
     int at = 0;
     while (strcmp(names[at], leaf->name) != 0) at++;
     l->asked[at]++;
     if (at == l->fails) return eg__fail(error, EG_ERR_FILE, "'%s' cannot be read", leaf->name);
-    memcpy(to, l->values[at], leaf->elements * sizeof(float));
+    memcpy(to, l->values[at] + first, count * sizeof(float));
     return EG_OK;
 }
 

@@ -21,9 +21,11 @@ typedef struct eg__derived {
     struct eg__derived *next;
 } eg__derived;
 
-/* Who has the parameters where the weights keep no copy of them: writes one to `to`. */
+/* Who has the parameters where the weights keep no copy of them: writes `count` elements of one, from `first` on, to `to`.
+ * Those in small numbers are asked for whole. */
 typedef struct eg__lender {
-    eg_status (*fill)(void *user, const eg__leaf *leaf, void *to, eg_error *error);
+    eg_status (*fill)(void *user, const eg__leaf *leaf, size_t first, size_t count, void *to,
+                      eg_error *error);
     void *user;
 } eg__lender;
 

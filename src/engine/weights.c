@@ -14,8 +14,8 @@ static void list_unlock(eg_weights *weights) {
     __atomic_clear(&weights->listing, __ATOMIC_RELEASE);
 }
 
-static void run_prologue(const eg_weights *weights, const eg__derived *derived, size_t first,
-                         size_t count) {
+static void run_steps(const eg_weights *weights, const eg__derived *derived, const eg__step *steps,
+                      size_t count) {
     eg_program *p = derived->program;
     float *work = derived->work.data;
     float *base[EG__SPACE_BOUND] = {work, weights->data, derived->data, p->constants, NULL};
@@ -25,7 +25,14 @@ static void run_prologue(const eg_weights *weights, const eg__derived *derived, 
                          .base = base,
                          .scratch = work + p->prologue_size,
                          .scratch_size = p->scratch_size};
-    eg__steps_run(&run, p->steps + p->main_count + first, count);
+    eg__steps_run(&run, steps, count);
+}
+
+static const eg__step *prologue(const eg__derived *derived) {
+    return derived->program->steps + derived->program->main_count;
+}
+static void run_prologue(const eg_weights *weights, const eg__derived *derived) {
+    run_steps(weights, derived, prologue(derived), derived->program->prologue_count);
 }
 
 /* ---- life */
@@ -137,8 +144,7 @@ eg_status eg_weights_begin(eg_weights *weights, int wait, eg_error *error) {
 void eg_weights_end(eg_weights *weights) {
     if (!weights) return;
     list_lock(weights);
-    for (const eg__derived *d = weights->derived; d; d = d->next)
-        run_prologue(weights, d, 0, d->program->prologue_count);
+    for (const eg__derived *d = weights->derived; d; d = d->next) run_prologue(weights, d);
     list_unlock(weights);
     __atomic_sub_fetch(&weights->users, CHANGING, __ATOMIC_RELEASE);
 }
@@ -264,7 +270,7 @@ static eg_status fetch(eg_weights *w, size_t index, eg__holding as, eg_error *er
     eg_status status = eg__space_use(w->program->memory, &w->space, offset, size, error);
     if (status) return status;
     w->holds[index] = as;
-    return w->lender.fill(w->lender.user, leaf, w->data + leaf->offset, error);
+    return w->lender.fill(w->lender.user, leaf, 0, leaf->elements, w->data + leaf->offset, error);
 }
 
 static void drop_passing(eg_weights *w, size_t index) {
@@ -282,16 +288,79 @@ static eg_status fetch_read(eg_weights *w, const eg_program *program, eg_error *
     return status;
 }
 
+/* A large matrix that is only packed is there a few panels at a time; as a whole it would be there twice. */
+enum { PIECE = 4 << 20 };
+
+static bool reads(const eg__step *step, const eg__leaf *leaf) {
+    for (unsigned i = 0; i < step->operands; i++) {
+        const eg__operand *o = &step->operand[i];
+        if (o->space == EG__SPACE_PARAMETERS && o->offset >= leaf->offset &&
+            o->offset < leaf->offset + leaf->elements)
+            return true;
+    }
+    return false;
+}
+
+static bool packs_by_pieces(const eg__step *step) {
+    eg__step piece;
+    eg__operand operands[2];
+    size_t from, end;
+    return eg__pack_piece(step, 0, 1, &piece, operands, &from, &end);
+}
+
+/* The parameter that `step` packs, if all that read it can do with pieces; NULL = none. */
+static const eg__leaf *in_pieces(const eg_weights *w, const eg__derived *d, const eg__step *step) {
+    const eg__leaves *leaves = &d->program->parameters;
+    const eg__leaf *leaf = NULL;
+    if (!w->space.mapped || !w->lender.fill || !packs_by_pieces(step)) return NULL;
+    for (size_t i = 0; i < leaves->count && !leaf; i++)
+        if (w->holds[i] == EG__ABSENT && reads(step, &leaves->list[i])) leaf = &leaves->list[i];
+    if (!leaf || leaf->type != EG_F32 || leaf_bytes(leaf) < 2 * PIECE) return NULL;
+    for (uint32_t s = leaf->first_read; s <= leaf->last_read; s++)
+        if (reads(prologue(d) + s, leaf) && !packs_by_pieces(prologue(d) + s)) return NULL;
+    return leaf;
+}
+
+static eg_status pack_pieces(eg_weights *w, const eg__derived *d, const eg__leaf *leaf,
+                             const eg__step *step, eg_error *error) {
+    eg__memory *memory = w->program->memory;
+    const size_t panels = eg__max(PIECE / (leaf_bytes(leaf) / step->items + 1), 1);
+    eg_status status = EG_OK;
+    for (size_t at = 0; at < step->items && !status; at += panels) {
+        eg__step piece;
+        eg__operand operands[2];
+        size_t from, end;
+        eg__pack_piece(step, at, eg__min(panels, step->items - at), &piece, operands, &from, &end);
+        const size_t offset = from * sizeof(float), size = (end - from) * sizeof(float);
+        status = eg__space_use(memory, &w->space, offset, size, error);
+        if (status) return status;
+        status = w->lender.fill(w->lender.user, leaf, from - leaf->offset, end - from,
+                                w->data + from, error);
+        if (!status) run_steps(w, d, &piece, 1);
+        eg__space_drop(memory, &w->space, offset, size);
+    }
+    return status;
+}
+
+static eg_status prepare_step(eg_weights *w, const eg__derived *d, uint32_t s, eg_error *error) {
+    const eg__leaves *leaves = &d->program->parameters;
+    const eg__step *step = prologue(d) + s;
+    const eg__leaf *packed = in_pieces(w, d, step);
+    if (packed) return pack_pieces(w, d, packed, step, error);
+    eg_status status = EG_OK;
+    for (size_t i = 0; i < leaves->count && !status; i++)
+        if (leaves->list[i].first_read == s) status = fetch(w, i, EG__PASSING, error);
+    if (!status) run_steps(w, d, step, 1);
+    for (size_t i = 0; i < leaves->count; i++)
+        if (leaves->list[i].last_read == s) drop_passing(w, i);
+    return status;
+}
+
 static eg_status prepare_lent(eg_weights *w, const eg__derived *d, eg_error *error) {
     const eg__leaves *leaves = &d->program->parameters;
     eg_status status = fetch_read(w, d->program, error);
-    for (uint32_t s = 0; s < d->program->prologue_count && !status; s++) {
-        for (size_t i = 0; i < leaves->count && !status; i++)
-            if (leaves->list[i].first_read == s) status = fetch(w, i, EG__PASSING, error);
-        if (!status) run_prologue(w, d, s, 1);
-        for (size_t i = 0; i < leaves->count; i++)
-            if (leaves->list[i].last_read == s) drop_passing(w, i);
-    }
+    for (uint32_t s = 0; s < d->program->prologue_count && !status; s++)
+        status = prepare_step(w, d, s, error);
     for (size_t i = 0; i < leaves->count && status; i++) drop_passing(w, i);
     return status;
 }
@@ -330,7 +399,7 @@ static eg_status attach(eg_weights *weights, eg_program *program, const eg__deri
     if (!status && weights->is_lent) {
         status = prepare_lent(weights, d, error);
         eg__space_close(memory, &d->work); /* it never runs again */
-    } else if (!status) run_prologue(weights, d, 0, program->prologue_count);
+    } else if (!status) run_prologue(weights, d);
     if (status) {
         free_derived(memory, d);
         return status;

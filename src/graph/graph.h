@@ -20,6 +20,9 @@ typedef struct eg__attributes {
     double number;              /* rate, epsilon, value */
 } eg__attributes;
 
+/* The kind of a parameter: given as it is, or zero where the model that gives it has a mask. */
+enum { EG__PARAMETER_PLAIN, EG__PARAMETER_MASKED };
+
 typedef struct eg__node {
     eg__op_id op;
     unsigned kind; /* which unary, binary, ...: within the operation */

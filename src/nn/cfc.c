@@ -20,21 +20,20 @@ unsigned eg__backbone_index(const eg__layer *layer, unsigned i) {
     return layer->dropout > 0 && i > 1 ? 3 * i - 1 : 2 * i;
 }
 
-/* Linear, its weight masked if there is a mask. */
-static eg_node linear(eg__builder *b, eg_node q, const char *cell, const char *name, eg_node mask) {
+/* Linear, its weight masked where there is a wiring. */
+static eg_node linear(eg__builder *b, eg_node q, const char *cell, const char *name) {
     eg_graph *g = b->graph;
-    eg_node weight = eg__builder_masked(b, mask, "%s.%s.weight", cell, name);
+    eg_node weight = eg__builder_masked(b, "%s.%s.weight", cell, name);
     eg_node bias = eg__builder_parameter(b, "%s.%s.bias", cell, name);
     return eg_add(g, eg_matmul_transposed(g, q, 0, weight, 1), bias);
 }
 
-/* Features of the sources q; `seen` masks the columns of the first matrix, {0} = it sees all. */
-static eg_node backbone(eg__builder *b, eg_node q, const char *cell, eg_node seen) {
-    const eg_node none = {0};
+/* Features of the sources q. */
+static eg_node backbone(eg__builder *b, eg_node q, const char *cell) {
     for (unsigned i = 0; i < b->layer->backbone_count; i++) {
         char name[24];
         snprintf(name, sizeof name, "backbone.%u", eg__backbone_index(b->layer, i));
-        q = activate(b->graph, b->layer->activation, linear(b, q, cell, name, i ? none : seen));
+        q = activate(b->graph, b->layer->activation, linear(b, q, cell, name));
         if (i && b->layer->dropout > 0) q = eg_dropout(b->graph, q, b->layer->dropout);
     }
     return q;
@@ -45,10 +44,10 @@ static eg_node times(eg_graph *g, eg_node span, eg_node x) {
 }
 
 /* h' from the features q. */
-static eg_node heads(eg__builder *b, eg_node q, eg_node span, const char *cell, eg_node mask) {
+static eg_node heads(eg__builder *b, eg_node q, eg_node span, const char *cell) {
     eg_graph *g = b->graph;
     const eg__layer *layer = b->layer;
-    eg_node f1 = linear(b, q, cell, "ff1", mask);
+    eg_node f1 = linear(b, q, cell, "ff1");
     if (layer->mode == EG__CFC_PURE) {
         eg_node a = eg__builder_parameter(b, "%s.A", cell);
         eg_node tau = eg_abs(g, eg__builder_parameter(b, "%s.w_tau", cell));
@@ -56,32 +55,16 @@ static eg_node heads(eg__builder *b, eg_node q, eg_node span, const char *cell, 
         eg_node decayed = eg_mul(g, eg_mul(g, a, f1), eg_exp(g, eg_neg(g, rate)));
         return eg_sub(g, a, decayed);
     }
-    eg_node f2 = linear(b, q, cell, "ff2", mask);
+    eg_node f2 = linear(b, q, cell, "ff2");
     if (!layer->keras) {
         f1 = eg_tanh(g, f1);
         f2 = eg_tanh(g, f2);
     }
-    const eg_node none = {0};
-    eg_node time = times(g, span, linear(b, q, cell, "time_a", none));
+    eg_node time = times(g, span, linear(b, q, cell, "time_a"));
     if (layer->keras) time = eg_neg(g, time);
-    eg_node gate = eg_sigmoid(g, eg_add(g, time, linear(b, q, cell, "time_b", none)));
+    eg_node gate = eg_sigmoid(g, eg_add(g, time, linear(b, q, cell, "time_b")));
     if (layer->mode == EG__CFC_NO_GATE) return eg_add(g, f1, eg_mul(g, gate, f2));
     return eg_add(g, f1, eg_mul(g, gate, eg_sub(g, f2, f1)));
-}
-
-/* The cell of one layer of the wiring. Behind a backbone the heads are dense. */
-static eg_node wired_cell(eg__builder *b, const eg__wired *wired, eg_node q, eg_node span,
-                          const char *cell) {
-    eg_graph *g = b->graph;
-    const uint64_t sources = (uint64_t)wired->inputs + wired->units;
-    const eg_node none = {0};
-    if (b->layer->backbone_count) {
-        const eg_tensor seen = {EG_F32, 1, {sources}, wired->seen};
-        q = backbone(b, q, cell, wired->seen ? eg_constant(g, &seen) : none);
-        return heads(b, q, span, cell, none);
-    }
-    const eg_tensor mask = {EG_F32, 2, {wired->units, sources}, wired->mask};
-    return heads(b, q, span, cell, eg_constant(g, &mask));
 }
 
 static eg_node wired_step(eg__builder *b, eg_node x, eg_node h, eg_node span) {
@@ -95,7 +78,7 @@ static eg_node wired_step(eg__builder *b, eg_node x, eg_node h, eg_node span) {
         snprintf(cell, sizeof cell, "rnn_cell.layer_%u", i);
         const eg_node own = layer->wired_count == 1 ? h : eg_slice(g, h, 1, first, wired->units);
         const eg_node both[] = {x, own};
-        x = wired_cell(b, wired, eg_concat(g, 1, 2, both), span, cell);
+        x = heads(b, backbone(b, eg_concat(g, 1, 2, both), cell), span, cell);
         parts[i] = x;
         first += wired->units;
     }
@@ -104,7 +87,6 @@ static eg_node wired_step(eg__builder *b, eg_node x, eg_node h, eg_node span) {
 
 eg_node eg__cfc_step(eg__builder *b, eg_node x, eg_node h, eg_node span) {
     if (b->layer->wired_count) return wired_step(b, x, h, span);
-    const eg_node both[] = {x, h}, none = {0};
-    const eg_node q = backbone(b, eg_concat(b->graph, 1, 2, both), "rnn_cell", none);
-    return heads(b, q, span, "rnn_cell", none);
+    const eg_node both[] = {x, h};
+    return heads(b, backbone(b, eg_concat(b->graph, 1, 2, both), "rnn_cell"), span, "rnn_cell");
 }

@@ -38,15 +38,14 @@ static float expected(const eg_model *model, const eg__parameter *p, size_t i) {
     return (is_sensory(p) ? layer->sensory : layer->recurrent)[i] != 0;
 }
 
-void eg__model_mask_set(eg_model *model, const eg__parameter *p) {
-    float *to = eg__parameter_values(model, p);
-    for (size_t k = 0; k < eg__parameter_size(p); k++) to[k] = expected(model, p, k);
+void eg__mask_floats(const eg_model *model, const eg__parameter *p, float *out) {
+    for (size_t k = 0; k < eg__parameter_size(p); k++) out[k] = expected(model, p, k);
 }
 
 void eg__model_masks_set(eg_model *model) {
     for (size_t i = 0; i < model->parameter_count; i++) {
         const eg__parameter *p = &model->parameters[i];
-        if (p->is_mask) eg__model_mask_set(model, p);
+        if (p->is_mask) eg__mask_floats(model, p, eg__parameter_values(model, p));
     }
 }
 
@@ -72,6 +71,7 @@ static void adopt(eg_model *model, const eg__parameter *p) {
 
 static eg_status settle(eg_model *model, const eg__parameter *p, eg_error *error) {
     const float *mask = eg__parameter_values(model, p);
+    if (!mask) return EG_OK; /* no file has it */
     const size_t count = eg__parameter_size(p), columns = (size_t)p->shape[1];
     size_t differ = 0, first = 0;
     for (size_t i = 0; i < count; i++) {
@@ -96,7 +96,11 @@ static eg_status settle(eg_model *model, const eg__parameter *p, eg_error *error
 
 eg_status eg__model_masks_settle(eg_model *model, eg_error *error) {
     eg_status status = EG_OK;
-    for (size_t i = 0; !status && i < model->parameter_count; i++)
-        if (model->parameters[i].is_mask) status = settle(model, &model->parameters[i], error);
+    for (size_t i = 0; !status && i < model->parameter_count; i++) {
+        const eg__parameter *p = &model->parameters[i];
+        if (p->is_mask) status = settle(model, p, error);
+        if (p->is_mask && p->view)
+            eg__model_forget(model, p->view, eg__parameter_size(p) * sizeof(float));
+    }
     return status;
 }

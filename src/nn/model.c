@@ -255,8 +255,7 @@ const char *eg_model_tensor(const eg_model *model, size_t index, eg_tensor *out,
     return name;
 }
 
-/* What was copied from the file need not stay in memory as well, unless somebody has changed it there. */
-static void forget(const eg_model *model, const void *bytes, size_t size) {
+void eg__model_forget(const eg_model *model, const void *bytes, size_t size) {
     if (model->backing_forget && !__atomic_load_n(&model->touched, __ATOMIC_RELAXED))
         model->backing_forget(model->backing, bytes, size);
 }
@@ -266,7 +265,7 @@ static void copy_from_file(const eg_model *model, const void *from, size_t bytes
     for (size_t at = 0; at < bytes; at += PIECE) {
         const size_t size = eg__min(PIECE, bytes - at);
         memcpy((char *)to + at, (const char *)from + at, size);
-        forget(model, (const char *)from + at, size);
+        eg__model_forget(model, (const char *)from + at, size);
     }
 }
 
@@ -281,17 +280,29 @@ static eg_status copy_small(const eg_model *model, const eg__parameter *p, const
     return EG_OK;
 }
 
-/* The value of one parameter as a program wants it. */
-static eg_status fill(void *user, const eg__leaf *leaf, void *to, eg_error *error) {
+/* Part of the values of one parameter that has some, as a program wants them. */
+static void copy_values(const eg_model *model, const eg__parameter *p, bool masked, size_t first,
+                        size_t count, float *to) {
+    const eg__mask mask = eg__parameter_mask(model, p);
+    const float *values = eg__parameter_values(model, p);
+    if (values != p->view || p->own) memcpy(to, values + first, count * sizeof *to);
+    else copy_from_file(model, values + first, count * sizeof *to, to);
+    for (size_t i = 0; masked && mask.values && i < count; i++)
+        if (!mask.values[(first + i) % mask.count]) to[i] = 0;
+}
+
+static eg_status fill(void *user, const eg__leaf *leaf, size_t first, size_t count, void *to,
+                      eg_error *error) {
     const eg_model *model = user;
     const eg__parameter *p = eg__model_parameter(model, leaf->name);
     const eg_status status = eg__model_check_values(model, error);
     if (status) return status;
     if (!p) return EG_OK; /* what the model does not have is zero */
     if (eg__parameter_is_small(p)) return copy_small(model, p, leaf, to, error);
-    if (p->view && !p->own && !p->file.data)
-        copy_from_file(model, p->view, eg__parameter_size(p) * sizeof(float), to);
-    else eg__parameter_floats(model, p, to);
+    if (p->file.data) /* a part is whole rows, and so whole blocks */
+        eg__stored_widen(&model->context->kernels, p->file.type, count,
+                         (const char *)p->file.data + eg__stored_bytes(p->file.type, first), to);
+    else copy_values(model, p, leaf->masked, first, count, to);
     return EG_OK;
 }
 
@@ -302,7 +313,7 @@ eg_status eg_model_weights(const eg_model *model, eg_weights *weights, eg_error 
     const eg__leaves *leaves = &weights->program->parameters;
     for (size_t i = 0; i < leaves->count && !status; i++)
         if (eg__model_parameter(model, leaves->list[i].name))
-            status = fill((void *)(uintptr_t)model, &leaves->list[i],
+            status = fill((void *)(uintptr_t)model, &leaves->list[i], 0, leaves->list[i].elements,
                           weights->data + leaves->list[i].offset, error);
     eg_weights_end(weights);
     return status;

@@ -32,8 +32,8 @@ enum { EG__BACKBONE_MAX = 8, EG__WIRED_MAX = 3, EG__LAYERS_MAX = 16, EG__NAME_MA
  * behind a backbone, which ncps does not have here, they say which sources its first matrix sees. */
 typedef struct eg__wired {
     uint32_t inputs, units;
-    float *mask; /* [units][inputs + units] */
-    float *seen; /* [inputs + units], 0 = no synapse into the layer; NULL = all are seen */
+    uint8_t *mask; /* [units][inputs + units]: 1 or 0 */
+    uint8_t *seen; /* [inputs + units], 0 = no synapse into the layer; NULL = all are seen */
 } eg__wired;
 
 typedef struct eg__layer {
@@ -132,15 +132,17 @@ eg_status eg__model_check_values(const eg_model *model, eg_error *error);
 /* What it was made from. */
 eg_status eg__model_keep_spec(eg_model *model, const char *spec, eg_error *error);
 const eg__parameter *eg__model_parameter(const eg_model *model, const char *name);
+/* What was read from the model's file need not stay in memory as well, unless somebody has changed it there. */
+void eg__model_forget(const eg_model *model, const void *bytes, size_t size);
 /* For weights that keep no copy of the model. */
 eg__lender eg__model_lender(const eg_model *model);
-/* NULL: small numbers whose values nobody has asked for yet. */
+/* NULL: small numbers, or a mask that no file has, whose values nobody has asked for yet. */
 static inline float *eg__parameter_values(const eg_model *model, const eg__parameter *p) {
     if (p->own) return p->own;
     if (p->view) return p->view;
     return model->values ? model->values + p->offset : NULL;
 }
-/* Memory of its own, if it has none: values of small numbers widened, others zero. */
+/* Memory of its own, if it has none: values of small numbers widened, masks as the wiring has them, others zero. */
 eg_status eg__parameter_own(const eg_model *model, const eg__parameter *p, eg_error *error);
 /* The small numbers away, and their memory unless it is the backing's. */
 void eg__parameter_small_drop(eg_model *model, eg__parameter *p);
@@ -193,13 +195,13 @@ eg_status eg__layer_wire(eg_model *model, eg__layer *layer, eg_error *error); /*
 /* Where there are no synapses: element i of a weight is absent where mask.values[i % mask.count] is 0.
  * values NULL = it is dense. */
 typedef struct eg__mask {
-    const float *values;
+    const uint8_t *values;
     size_t count;
 } eg__mask;
 eg__mask eg__parameter_mask(const eg_model *model, const eg__parameter *p);
-/* The values of all masks, as the wirings have them. */
+/* The values of masks, as the wirings have them: of one, and of all that have memory. */
+void eg__mask_floats(const eg_model *model, const eg__parameter *p, float *out);
 void eg__model_masks_set(eg_model *model);
-void eg__model_mask_set(eg_model *model, const eg__parameter *p); /* one */
 /* After values were read from a file: an implied wiring becomes that of the masks. EG_ERR_FORMAT names a mask
  * that contradicts its wiring. */
 eg_status eg__model_masks_settle(eg_model *model, eg_error *error);
@@ -212,10 +214,14 @@ typedef struct eg__builder {
     const eg__layer *layer;
     char prefix[32];
     eg_node *nodes; /* per parameter of the model; made when they are asked for first */
+    bool lent;      /* the model will lend its weights, masked: the graph needs no masks */
+    eg__mask mask;  /* the one that was made last, and its node */
+    eg_node mask_node;
 } eg__builder;
 eg_node eg__builder_parameter(eg__builder *b, const char *format, ...) EG_PRINTF(2, 3);
-/* The same, times a mask: small numbers are zero already where there is no synapse. */
-eg_node eg__builder_masked(eg__builder *b, eg_node mask, const char *format, ...) EG_PRINTF(3, 4);
+/* The same, times its mask if it has one. Small numbers and weights that are lent are zero already where there is no
+ * synapse. */
+eg_node eg__builder_masked(eg__builder *b, const char *format, ...) EG_PRINTF(2, 3);
 /* x W' + bias, as torch stores them: NAME.weight and NAME.bias */
 eg_node eg__builder_linear(eg__builder *b, eg_node x, const char *name);
 

@@ -19,6 +19,7 @@ void eg__parameter_floats(const eg_model *model, const eg__parameter *p, float *
     const float *values = eg__parameter_values(model, p);
     if (p->file.data) eg__stored_widen(kernels, p->file.type, count, p->file.data, out);
     else if (values) memcpy(out, values, count * sizeof *out);
+    else if (p->is_mask) eg__mask_floats(model, p, out);
     else eg__parameter_widen(model, p, out, NULL);
 }
 
@@ -31,6 +32,7 @@ eg_status eg__parameter_own(const eg_model *model, const eg__parameter *p, eg_er
                                        sizeof *own, &reason);
     if (!own) return eg__fail(error, reason.status, "%s", reason.message);
     if (eg__parameter_is_small(p)) eg__parameter_widen(model, p, own, NULL);
+    else if (p->is_mask) eg__mask_floats(model, p, own);
     float *none = NULL; /* two threads may ask at once */
     if (!__atomic_compare_exchange_n(&((eg__parameter *)(uintptr_t)p)->own, &none, own, false,
                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))

@@ -7,10 +7,14 @@
 #include <string.h>
 
 /* ---- parameters */
-static eg_node make_parameter(eg_graph *g, const eg__parameter *p) {
-    return eg__parameter_is_small(p)
-               ? eg_parameter_small(g, p->name, &p->small.how, p->rank, p->shape)
-               : eg_parameter(g, p->name, p->rank, p->shape);
+static eg_node make_parameter(const eg__builder *b, const eg__parameter *p) {
+    eg_graph *g = b->graph;
+    if (eg__parameter_is_small(p))
+        return eg_parameter_small(g, p->name, &p->small.how, p->rank, p->shape);
+    const eg_node node = eg_parameter(g, p->name, p->rank, p->shape);
+    if (node.id && b->lent && eg__parameter_mask(b->model, p).values)
+        eg__node_at(g, node)->kind = EG__PARAMETER_MASKED;
+    return node;
 }
 
 static const eg__parameter *find(const eg__builder *b, const char *format, va_list arguments) {
@@ -24,7 +28,7 @@ static const eg__parameter *find(const eg__builder *b, const char *format, va_li
 
 static eg_node node_of(const eg__builder *b, const eg__parameter *p) {
     eg_node *node = &b->nodes[p - b->model->parameters];
-    if (!node->id) *node = make_parameter(b->graph, p);
+    if (!node->id) *node = make_parameter(b, p);
     return *node;
 }
 
@@ -36,14 +40,34 @@ eg_node eg__builder_parameter(eg__builder *b, const char *format, ...) {
     return p ? node_of(b, p) : (eg_node){0};
 }
 
-eg_node eg__builder_masked(eg__builder *b, eg_node mask, const char *format, ...) {
+/* Both heads of a layer have the same mask. */
+static eg_node mask_node(eg__builder *b, const eg__mask *mask, const eg__parameter *p) {
+    eg_graph *g = b->graph;
+    if (b->mask_node.id && b->mask.values == mask->values) return b->mask_node;
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    float *values =
+        eg__memory_take_array(b->model->memory, EG_TAG_GRAPH, mask->count, sizeof *values, &reason);
+    if (!values) return eg__graph_mistake(g, reason.status, "%s", reason.message);
+    for (size_t i = 0; i < mask->count; i++) values[i] = mask->values[i];
+    const bool whole = mask->count == eg__parameter_size(p);
+    eg_tensor tensor = {EG_F32, whole ? p->rank : 1, {mask->count}, values};
+    if (whole) memcpy(tensor.shape, p->shape, sizeof p->shape);
+    b->mask = *mask;
+    b->mask_node = eg_constant(g, &tensor);
+    eg__memory_give(b->model->memory, values);
+    return b->mask_node;
+}
+
+eg_node eg__builder_masked(eg__builder *b, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     const eg__parameter *p = find(b, format, arguments);
     va_end(arguments);
     if (!p) return (eg_node){0};
     const eg_node node = node_of(b, p);
-    return mask.id && !eg__parameter_is_small(p) ? eg_mul(b->graph, node, mask) : node;
+    const eg__mask mask = eg__parameter_mask(b->model, p);
+    if (!mask.values || b->lent || eg__parameter_is_small(p)) return node;
+    return eg_mul(b->graph, node, mask_node(b, &mask, p));
 }
 
 eg_node eg__builder_linear(eg__builder *b, eg_node x, const char *name) {
@@ -56,7 +80,7 @@ eg_node eg__builder_linear(eg__builder *b, eg_node x, const char *name) {
 static void make_parameters(eg__builder *b) {
     for (size_t i = 0; i < b->model->parameter_count; i++) {
         const eg__parameter *p = &b->model->parameters[i];
-        if (!p->is_mask) b->nodes[i] = make_parameter(b->graph, p);
+        if (!p->is_mask) b->nodes[i] = make_parameter(b, p);
     }
 }
 
@@ -247,7 +271,7 @@ eg_status eg_model_build(const eg_model *model, eg_graph *graph, const eg_model_
         return eg__fail(error, EG_ERR_ARGUMENT, "a batch of %llu without a batch axis",
                         (unsigned long long)s.batch);
     eg_error reason = {EG_ERR_MEMORY, ""};
-    eg__builder b = {.model = model, .graph = graph};
+    eg__builder b = {.model = model, .graph = graph, .lent = o->lent != 0};
     b.nodes = eg__memory_take_array(model->memory, EG_TAG_GRAPH, model->parameter_count + 1,
                                     sizeof *b.nodes, &reason);
     if (!b.nodes) return eg__fail(error, reason.status, "%s", reason.message);

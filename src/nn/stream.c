@@ -23,7 +23,7 @@ struct eg_stream {
 /* The graph of one step: every state of the model is a state of the program. */
 eg_status eg__stream_graph(const eg_model *model, eg_graph *g, eg_output *output, eg_error *error) {
     eg_error reason = {EG_ERR_MEMORY, ""};
-    eg__builder b = {.model = model, .graph = g};
+    eg__builder b = {.model = model, .graph = g, .lent = true};
     b.nodes = eg__memory_take_array(model->memory, EG_TAG_GRAPH, model->parameter_count + 1,
                                     sizeof *b.nodes, &reason);
     if (!b.nodes) return eg__fail(error, reason.status, "%s", reason.message);
@@ -78,11 +78,11 @@ eg_status eg_stream_compile(eg_model *model, eg_stream_program **out, eg_error *
     eg_status status = eg_graph_create(model->context, &g, error);
     if (!status) status = eg__stream_graph(model, g, &output, error);
     if (!status) status = eg_compile(model->context, g, 1, &output, NULL, &p->program, error);
+    eg_graph_destroy(g); /* before the weights are prepared: its constants may be large */
     const bool values = !model->outline; /* else only costs can be asked for */
     if (!status && values) status = eg_model_lend(model, p->program, &p->weights, error);
     /* streams may outlive the model */
     if (!status && values) status = eg__weights_settle(p->weights, p->program, error);
-    eg_graph_destroy(g);
     if (status) eg_stream_program_destroy(p);
     else *out = p;
     return status;

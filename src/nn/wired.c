@@ -38,7 +38,7 @@ uint64_t eg__layer_bytes(const eg__layer *layer, bool runs) {
         bytes += known_synapses(w, inner + outer) * (3 * sizeof(int32_t) + 4 * sizeof(float));
     for (unsigned i = 0; i < layer->wired_count; i++) {
         const eg__wired *wired = &layer->wired[i];
-        bytes += sizeof(float) * wired->units * ((uint64_t)wired->inputs + wired->units);
+        bytes += wired->units * ((uint64_t)wired->inputs + wired->units);
     }
     return bytes;
 }
@@ -55,7 +55,7 @@ static void *take(eg_model *model, size_t count, size_t size, eg_status *status,
 static eg_status find_seen(eg_model *model, eg__wired *wired, eg_error *error) {
     const size_t sources = (size_t)wired->inputs + wired->units;
     eg_status status = EG_OK;
-    float *seen = take(model, sources, sizeof *seen, &status, error);
+    uint8_t *seen = take(model, sources, sizeof *seen, &status, error);
     size_t count = 0;
     for (size_t k = 0; !status && k < sources; k++) {
         for (size_t j = 0; j < wired->units && !seen[k]; j++)

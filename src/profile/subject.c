@@ -15,6 +15,7 @@ static eg_status build(void *user, eg_graph *graph, const uint64_t *dimensions,
     const eg_model_options how = {.batch = dimensions[0],
                                   .time = dimensions[1],
                                   .spans = 1,
+                                  .lent = 1,
                                   .in_place = info.kind == EG_MODEL_DECODER};
     eg_model_nodes nodes = {0};
     (void)dimension_count;

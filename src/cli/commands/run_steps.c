@@ -70,7 +70,8 @@ static eg_status compile(eg_context *context, const eg_model *model, const run_d
                                       .time = data->steps,
                                       .batch_first = 1,
                                       .spans = data->spans.data != NULL,
-                                      .state = 1};
+                                      .state = 1,
+                                      .lent = 1};
     eg_status status = eg_graph_create(context, &b->graph, error);
     if (!status) status = eg_model_build(model, b->graph, &options, &b->nodes, error);
     if (status) return status;

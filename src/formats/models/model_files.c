@@ -222,10 +222,7 @@ static eg_status take_values(eg_model *model, const tensor_source *from, const c
         snprintf(name, sizeof name, "%s%s", prefix, p->name);
         eg_error reason;
         eg_status status = take_one(model, from, p, name, &reason);
-        if (status == EG_ERR_NOT_FOUND && p->is_mask) { /* it follows from the wiring */
-            status = eg__parameter_own(model, p, &reason);
-            if (!status) eg__model_mask_set(model, p);
-        }
+        if (status == EG_ERR_NOT_FOUND && p->is_mask) continue; /* it follows from the wiring */
         if (status && status != EG_ERR_NOT_FOUND)
             return eg__fail(error, status, "%s", reason.message);
         if (!status) continue;
@@ -373,18 +370,22 @@ static void add_small(tensor_list *list, const eg__parameter *p) {
 }
 
 /* A file in small numbers leaves out the masks that follow from a wiring: they would be most of it. */
-static void list_tensors(const eg_model *model, tensor_list *list) {
+static eg_status list_tensors(const eg_model *model, tensor_list *list, eg_error *error) {
     bool small = false;
+    eg_status status = EG_OK;
     for (size_t i = 0; i < model->parameter_count; i++)
         small = small || eg__parameter_is_small(&model->parameters[i]);
-    for (size_t i = 0; i < model->parameter_count; i++) {
+    for (size_t i = 0; !status && i < model->parameter_count; i++) {
         const eg__parameter *p = &model->parameters[i];
-        const eg_tensor values = {
-            EG_F32, p->rank, {p->shape[0], p->shape[1]}, eg__parameter_values(model, p)};
+        eg_tensor values = {EG_F32, p->rank, {p->shape[0], p->shape[1]}, NULL};
         if (eg__parameter_is_small(p)) add_small(list, p);
-        else if (!small || !p->is_mask || !model->layers[p->layer].wiring)
+        else if (!small || !p->is_mask || !model->layers[p->layer].wiring) {
+            status = eg__parameter_own(model, p, error);
+            values.data = eg__parameter_values(model, p);
             add_tensor(list, p->name, "", &values);
+        }
     }
+    return status;
 }
 
 eg_status eg_model_save(const eg_model *model, const char *path, eg_error *error) {
@@ -404,10 +405,11 @@ eg_status eg_model_save(const eg_model *model, const char *path, eg_error *error
         eg__memory_take_array(model->memory, EG_TAG_FILE, room, sizeof *list.tensors, &reason);
     list.made = eg__memory_take_array(model->memory, EG_TAG_FILE, room, sizeof *list.made, &reason);
     if (list.names && list.tensors && list.made) {
-        list_tensors(model, &list);
         const eg_pair metadata[] = {{"elegans", config}, {"format", "pt"}};
-        status = eg__safetensors_save(model->memory, path, list.count, list.names, list.tensors, 2,
-                                      metadata, error);
+        status = list_tensors(model, &list, error);
+        if (!status)
+            status = eg__safetensors_save(model->memory, path, list.count, list.names, list.tensors,
+                                          2, metadata, error);
     } else status = eg__fail(error, reason.status, "%s", reason.message);
     eg__memory_give(model->memory, (void *)list.names);
     eg__memory_give(model->memory, list.tensors);

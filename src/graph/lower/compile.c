@@ -31,6 +31,7 @@ static void add_leaf(eg__lowering *l, eg__leaves *leaves, const char *name, cons
         return;
     }
     leaf->type = node->type;
+    leaf->masked = node->op == EG__GRAPH_parameter && node->kind == EG__PARAMETER_MASKED;
     leaf->rank = node->rank;
     memcpy(leaf->shape, node->shape, sizeof leaf->shape);
     leaf->elements = (size_t)eg__node_elements(node);

@@ -332,6 +332,11 @@ void eg__step_cost_of(const eg__step *step, const eg__step_shape *shape, eg_step
 /* A product of a turned matrix, or a sum of columns, of the run itself and over `all` rows: in slices, if that
  * is worth it. */
 void eg__step_slice(eg__step *step, size_t all);
+/* A step that packs a matrix lying by columns, as torch has weights: `piece` packs `count` of its panels from `first` on and
+ * reads the floats from `from` to `end` of the space of its first operand. `operands` holds those of `piece`. False: it
+ * is no such step. */
+bool eg__pack_piece(const eg__step *step, size_t first, size_t count, eg__step *piece,
+                    eg__operand operands[2], size_t *from, size_t *end);
 
 /* ---- programs */
 typedef struct eg__leaf {
@@ -347,6 +352,7 @@ typedef struct eg__leaf {
      * prologue's first; EG__NO_STEP = none */
     bool settled;
     uint32_t first_read, last_read;
+    bool masked; /* who gives it makes it zero where it is masked (EG__PARAMETER_MASKED) */
     /* parameters in small numbers */
     eg_quantization how;
     eg__small_parameter small;

@@ -160,6 +160,26 @@ void eg__run_pack(const eg__step *step, const eg__frame *frame) {
         pack(kernels, p, k, p->n, from + i * p->from_step, to + i * eg__gemm_packed_size(k, p->n));
 }
 
+bool eg__pack_piece(const eg__step *step, size_t first, size_t count, eg__step *piece,
+                    eg__operand operands[2], size_t *from, size_t *end) {
+    const eg__step_pack *p = &step->u.pack;
+    if (step->kind != EG__STEP_pack || !p->panels || p->k_timed || p->row_stride != 1 ||
+        p->column_stride < p->k)
+        return false;
+    const size_t begin = first ? first * EG__PANEL - p->lane : 0;
+    *piece = *step;
+    piece->operand = operands;
+    piece->items = count;
+    piece->u.pack.n = eg__min(p->n, (first + count) * EG__PANEL - p->lane) - begin;
+    if (first) piece->u.pack.lane = 0;
+    for (int i = 0; i < 2; i++) operands[i] = step->operand[i];
+    operands[0].offset += begin * p->column_stride;
+    operands[1].offset += first * EG__PANEL * p->k;
+    *from = operands[0].offset;
+    *end = *from + (piece->u.pack.n - 1) * p->column_stride + p->k;
+    return true;
+}
+
 /* ---- movement */
 typedef struct mover {
     const eg__step_copy *copy;
