@@ -95,14 +95,20 @@ TEST(generator_memory, saved) {
     static const struct {
         const char *tiny, *large, *command;
         double cache;
+        size_t
+            types; /* how many of those below; beside small numbers, one large matrix that is being packed or the
+                         bytes of a wiring would count */
     } kinds[] = {
         {"llama:1:32,vocab=256,context=64", "llama:12:512,vocab=256,context=64", GENERATE,
-         2.0 * 12 * 64 * 512 * sizeof(float)},
-        {"llama:1:32,vocab=256,context=64", "llama:12:512,vocab=256,context=64", PROFILE, 0},
-        {"bert:1:32,vocab=100", "bert:6:512,vocab=16000", PROFILE, 0},
-        {"cfc:16,in=64,backbone=16x2", "cfc:2048,in=64,backbone=2048x2", PROFILE, 0},
+         2.0 * 12 * 64 * 512 * sizeof(float), 4},
+        {"llama:1:32,vocab=256,context=64", "llama:12:512,vocab=256,context=64", PROFILE, 0, 4},
+        {"bert:1:32,vocab=100", "bert:6:512,vocab=16000", PROFILE, 0, 4},
+        {"cfc:16,in=64,backbone=16x2", "cfc:2048,in=64,backbone=2048x2", PROFILE, 0, 4},
         /* heads that do not end with a panel */
-        {"cfc:16,in=64,backbone=16", "cfc:1500,in=64,backbone=3008", PROFILE, 0},
+        {"cfc:16,in=64,backbone=16", "cfc:1500,in=64,backbone=3008", PROFILE, 0, 4},
+        {"cfc:16,in=64,mixed=1", "cfc:1400,in=64,mixed=1", PROFILE, 0, 1},
+        {"cfc:full:16,in=64", "cfc:full:1504,in=64", PROFILE, 0, 1},
+        {"cfc:autoncp:30:6,in=64", "cfc:autoncp:1800:64,in=64", PROFILE, 0, 1},
     };
     static const eg_type types[] = {EG_F32, EG_F16, EG_I8, EG_I4};
     const char *program = getenv("ELEGANS");
@@ -115,7 +121,7 @@ TEST(generator_memory, saved) {
     snprintf(tiny, sizeof tiny, "%s/tiny.safetensors", test_folder());
     snprintf(large, sizeof large, "%s/large.safetensors", test_folder());
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        for (size_t t = 0; t < kinds[i].types; t++) {
             struct stat info = {0};
             save_model(kinds[i].tiny, types[t], tiny);
             save_model(kinds[i].large, types[t], large);

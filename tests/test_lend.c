@@ -254,3 +254,57 @@ TEST(lend, models) {
         }
     eg_context_destroy(context);
 }
+
+/* Matrices so large that they are packed by pieces, some of which begin inside a panel; masks that the model applies, and
+ * those that the graph does. */
+TEST(lend, large_and_masked) {
+    static const char *const specs[] = {
+        "cfc:1003,in=20,backbone=1500",       "cfc:full:1004,in=300",
+        "cfc:autoncp:1600:9,in=20",           "cfc:1100,in=20,mixed=1",
+        "cfc:autoncp:40:9,in=20,backbone=30", "ltc:autoncp:40:9,in=20"};
+    eg_context *context = open_context(0);
+    eg_error error;
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        eg_model *model;
+        float y[2][2 * 1200];
+        size_t count = 0;
+        CHECK_OK(eg_model_open(context, specs[i], &model, &error), error);
+        for (int lent = 0; lent < 2; lent++) {
+            const eg_model_options options = {.time = 2, .lent = lent};
+            eg_graph *g;
+            eg_model_nodes nodes;
+            eg_program *program;
+            eg_weights *weights;
+            eg_instance *instance;
+            eg_tensor x, out;
+            float values[600];
+            uint64_t seed = 9;
+            for (size_t k = 0; k < 600; k++) values[k] = test_random(&seed);
+            CHECK_OK(eg_graph_create(context, &g, &error), error);
+            CHECK_OK(eg_model_build(model, g, &options, &nodes, &error), error);
+            const eg_output output = {"y", nodes.y};
+            CHECK_OK(eg_compile(context, g, 1, &output, NULL, &program, &error), error);
+            if (lent) CHECK_OK(eg_model_lend(model, program, &weights, &error), error);
+            else {
+                CHECK_OK(eg_weights_create(program, &weights, &error), error);
+                CHECK_OK(eg_model_weights(model, weights, &error), error);
+            }
+            CHECK_OK(eg_instance_create(program, weights, &instance, &error), error);
+            eg_program_leaf(program, EG_LEAF_INPUT, 0, &x);
+            x.data = values;
+            CHECK_OK(eg_instance_bind(instance, "x", &x, &error), error);
+            CHECK_OK(eg_instance_output(instance, "y", &out, &error), error);
+            CHECK_OK(eg_run(instance, NULL, &error), error);
+            count = (size_t)(out.shape[0] * out.shape[1] * out.shape[2]);
+            CHECK(count <= 2 * 1200, "%zu outputs", count);
+            memcpy(y[lent], out.data, count * sizeof(float));
+            eg_instance_destroy(instance);
+            eg_weights_destroy(weights);
+            eg_program_release(program);
+            eg_graph_destroy(g);
+        }
+        CHECK(memcmp(y[0], y[1], count * sizeof(float)) == 0, "%s: other bits", specs[i]);
+        eg_model_destroy(model);
+    }
+    eg_context_destroy(context);
+}

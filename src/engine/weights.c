@@ -289,7 +289,7 @@ static eg_status fetch_read(eg_weights *w, const eg_program *program, eg_error *
 }
 
 /* A large matrix that is only packed is there a few panels at a time; as a whole it would be there twice. */
-enum { PIECE = 4 << 20 };
+enum { PIECE = 1 << 20 };
 
 static bool reads(const eg__step *step, const eg__leaf *leaf) {
     for (unsigned i = 0; i < step->operands; i++) {
@@ -315,7 +315,7 @@ static const eg__leaf *in_pieces(const eg_weights *w, const eg__derived *d, cons
     if (!w->space.mapped || !w->lender.fill || !packs_by_pieces(step)) return NULL;
     for (size_t i = 0; i < leaves->count && !leaf; i++)
         if (w->holds[i] == EG__ABSENT && reads(step, &leaves->list[i])) leaf = &leaves->list[i];
-    if (!leaf || leaf->type != EG_F32 || leaf_bytes(leaf) < 2 * PIECE) return NULL;
+    if (!leaf || leaf->type != EG_F32 || leaf_bytes(leaf) < 4 * PIECE) return NULL;
     for (uint32_t s = leaf->first_read; s <= leaf->last_read; s++)
         if (reads(prologue(d) + s, leaf) && !packs_by_pieces(prologue(d) + s)) return NULL;
     return leaf;

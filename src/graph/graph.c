@@ -14,6 +14,33 @@ static const eg__op *const table[EG__GRAPH_COUNT] = {
 
 const eg__op *eg__op_row(eg__op_id op) { return table[op]; }
 
+/* ---- the data of constants: a count of who has it stands in front */
+enum { COUNTED = 64 };
+
+static int64_t *owners(void *data) { return (int64_t *)(void *)((char *)data - COUNTED); }
+
+void *eg__numbers_take(eg__memory *memory, size_t bytes, eg_error *error) {
+    if (bytes > SIZE_MAX - COUNTED) {
+        eg__fail(error, EG_ERR_OVERFLOW, "a constant of %zu bytes", bytes);
+        return NULL;
+    }
+    char *memory_of = eg__memory_take(memory, EG_TAG_GRAPH, COUNTED + bytes, error);
+    if (!memory_of) return NULL;
+    *(int64_t *)(void *)memory_of = 1;
+    return memory_of + COUNTED;
+}
+
+void *eg__numbers_keep(void *data) {
+    __atomic_add_fetch(owners(data), 1, __ATOMIC_RELAXED);
+    return data;
+}
+
+void eg__numbers_give(eg__memory *memory, void *data) {
+    if (data && __atomic_sub_fetch(owners(data), 1, __ATOMIC_ACQ_REL) == 0)
+        eg__memory_give(memory, owners(data));
+}
+
+/* ---- graphs */
 eg_status eg__graph_new(eg__memory *memory, eg_graph **out, eg_error *error) {
     *out = NULL;
     eg_error reason = {EG_ERR_MEMORY, ""};
@@ -28,7 +55,7 @@ void eg_graph_destroy(eg_graph *graph) {
     if (!graph) return;
     for (uint32_t i = 1; i <= graph->size; i++) {
         eg__memory_give(graph->memory, graph->nodes[i].name);
-        eg__memory_give(graph->memory, graph->nodes[i].data);
+        if (!graph->nodes[i].data_is_lent) eg__numbers_give(graph->memory, graph->nodes[i].data);
     }
     eg__memory_give(graph->memory, graph->nodes);
     eg__memory_give(graph->memory, graph->inputs);

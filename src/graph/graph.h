@@ -32,9 +32,10 @@ typedef struct eg__node {
     uint32_t scan;                     /* the scan it is inside; 0 = none */
     uint32_t first_input, input_count; /* in graph->inputs */
     eg__attributes attributes;
-    char *name;    /* leaves */
-    void *data;    /* constants */
-    uint32_t next; /* a carry: its value after a step; a state: its last update */
+    char *name;        /* leaves */
+    void *data;        /* constants */
+    bool data_is_lent; /* by the program that has the graph; else eg__numbers_give */
+    uint32_t next;     /* a carry: its value after a step; a state: its last update */
 } eg__node;
 
 struct eg_graph {
@@ -45,6 +46,13 @@ struct eg_graph {
     size_t inputs_size, inputs_room;
     eg_error mistake; /* the first one; EG_OK while there is none */
 };
+
+/* The numbers of constants. Graphs that come from each other share them: they never change. */
+void *eg__numbers_take(eg__memory *memory, size_t bytes, eg_error *error);
+void *eg__numbers_keep(void *data);
+void eg__numbers_give(eg__memory *memory, void *data); /* NULL is fine */
+/* A constant of data that was taken so; it is the graph's from now on, whatever happens. */
+eg_node eg__graph_constant(eg_graph *graph, const eg_tensor *tensor);
 
 /* eg_graph_create, on memory instead of a context. */
 eg_status eg__graph_new(eg__memory *memory, eg_graph **out, eg_error *error);

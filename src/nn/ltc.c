@@ -11,9 +11,10 @@ typedef struct lanes {
     size_t count;
 } lanes;
 
-/* `length` synapses of a target, those that come after its first `from`. */
+/* `length` synapses of a target, those that come after its first `from`; the next of them comes from `source` or from
+ * behind it. */
 typedef struct lane {
-    uint32_t target, from, length;
+    uint32_t target, from, length, source;
 } lane;
 
 static int longer_first(const void *a, const void *b) {
@@ -30,7 +31,7 @@ static size_t cut(const uint32_t *fan, uint32_t units, uint32_t limit, lane *out
         const uint32_t parts = eg__ceil_div(fan[t], limit);
         for (uint32_t i = 0, from = 0, end; i < parts; i++, from = end) {
             end = (uint32_t)((uint64_t)fan[t] * (i + 1) / parts);
-            out[count++] = (lane){t, from, end - from};
+            out[count++] = (lane){t, from, end - from, 0};
         }
     }
     qsort(out, count, sizeof *out, longer_first);
@@ -43,20 +44,29 @@ static size_t rows_of(const lane *list, size_t count) {
     return rows;
 }
 
-/* What a list costs, in rows: adding the sums of a group to its targets is worth two. Groups must begin
- * with different targets. */
+enum { GROUP_ROWS = 2 }; /* adding the sums of a group to its targets is worth so many */
+
+/* What a list costs, in rows. Groups must begin with different targets. */
 static size_t cost_of(const lane *list, size_t count) {
-    enum { GROUP_ROWS = 2 };
     for (size_t group = EG__LANES; group < count; group += EG__LANES)
         if (list[group].target == list[group - EG__LANES].target) return SIZE_MAX;
     return rows_of(list, count) + GROUP_ROWS * eg__ceil_div(count, EG__LANES);
 }
 
+/* The shortest lanes that may cost less than `cost`: they are full at best, and there are so many of them. */
+static uint32_t shortest_limit(size_t synapses, uint32_t most, size_t cost) {
+    uint32_t limit = most;
+    while (limit > 1 && (synapses + GROUP_ROWS * (synapses / (limit - 1))) / EG__LANES < cost)
+        limit--;
+    return limit;
+}
+
 /* The cheapest way to cut; long lanes first, so that only what pays is cut. */
-static uint32_t best_limit(const uint32_t *fan, uint32_t units, uint32_t most, lane *list) {
+static uint32_t best_limit(const uint32_t *fan, uint32_t units, uint32_t most, uint32_t shortest,
+                           lane *list) {
     uint32_t best = most;
     size_t least = SIZE_MAX;
-    for (uint32_t limit = most; limit; limit--) {
+    for (uint32_t limit = most; limit >= shortest; limit--) {
         const size_t cost = cost_of(list, cut(fan, units, limit, list));
         if (cost >= least) continue;
         least = cost;
@@ -65,7 +75,7 @@ static uint32_t best_limit(const uint32_t *fan, uint32_t units, uint32_t most, l
     return best;
 }
 
-static void fill_row(lanes *l, const int8_t *exists, uint32_t units, const lane *list, size_t count,
+static void fill_row(lanes *l, const int8_t *exists, uint32_t units, lane *list, size_t count,
                      size_t group, uint32_t row) {
     for (size_t k = group; k < group + EG__LANES; k++) {
         const size_t at = l->count++;
@@ -73,20 +83,21 @@ static void fill_row(lanes *l, const int8_t *exists, uint32_t units, const lane 
         l->target[at] = l->index[at] = -1;
         if (k >= count || list[k].length <= row) continue;
         const uint32_t t = list[k].target;
-        uint32_t left = list[k].from + row, s = 0;
-        while (!exists[s * units + t] || left--) s++;
+        uint32_t s = list[k].source, left = row ? 0 : list[k].from;
+        while (!exists[(size_t)s * units + t] || left--) s++;
+        list[k].source = s + 1;
         l->source[at] = (int32_t)s;
         l->target[at] = (int32_t)t;
         l->index[at] = (int32_t)(s * units + t);
     }
 }
 
-static bool lanes_fill(eg__memory *memory, const int8_t *exists, uint32_t units, const lane *list,
+static bool lanes_fill(eg__memory *memory, const int8_t *exists, uint32_t units, lane *list,
                        size_t count, lanes *l) {
-    const size_t room = rows_of(list, count) * EG__LANES + 1;
-    l->source = eg__memory_take_array(memory, EG_TAG_GRAPH, room, sizeof *l->source, NULL);
-    l->target = eg__memory_take_array(memory, EG_TAG_GRAPH, room, sizeof *l->target, NULL);
-    l->index = eg__memory_take_array(memory, EG_TAG_GRAPH, room, sizeof *l->index, NULL);
+    const size_t bytes = rows_of(list, count) * EG__LANES * sizeof(int32_t);
+    l->source = eg__numbers_take(memory, bytes, NULL);
+    l->target = eg__numbers_take(memory, bytes, NULL);
+    l->index = eg__numbers_take(memory, bytes, NULL);
     if (!l->source || !l->target || !l->index) return false;
     for (size_t group = 0; group < count; group += EG__LANES)
         for (uint32_t row = 0; row < list[group].length; row++)
@@ -105,11 +116,17 @@ static bool lanes_make(eg__memory *memory, const int8_t *exists, uint32_t source
         synapses += fan[t];
         most = eg__max(most, fan[t]);
     }
-    lane *list = eg__memory_take_array(memory, EG_TAG_GRAPH, synapses + 1, sizeof *list, NULL);
+    lane *list = eg__memory_take_array(memory, EG_TAG_GRAPH, units + 1, sizeof *list, NULL);
     bool fits = fan && list;
     if (fits && most) {
-        const size_t count = cut(fan, units, best_limit(fan, units, most, list), list);
-        fits = lanes_fill(memory, exists, units, list, count, l);
+        const size_t uncut = cost_of(list, cut(fan, units, most, list));
+        const uint32_t shortest = shortest_limit(synapses, most, uncut);
+        eg__memory_give(memory, list);
+        list = eg__memory_take_array(memory, EG_TAG_GRAPH, units + synapses / shortest + 1,
+                                     sizeof *list, NULL);
+        fits = list != NULL;
+        const uint32_t limit = fits ? best_limit(fan, units, most, shortest, list) : 0;
+        fits = fits && lanes_fill(memory, exists, units, list, cut(fan, units, limit, list), l);
     }
     eg__memory_give(memory, fan);
     eg__memory_give(memory, list);
@@ -117,9 +134,9 @@ static bool lanes_make(eg__memory *memory, const int8_t *exists, uint32_t source
 }
 
 static void lanes_free(eg__memory *memory, lanes *l) {
-    eg__memory_give(memory, l->source);
-    eg__memory_give(memory, l->target);
-    eg__memory_give(memory, l->index);
+    eg__numbers_give(memory, l->source);
+    eg__numbers_give(memory, l->target);
+    eg__numbers_give(memory, l->index);
 }
 
 /* ---- nodes */
@@ -141,6 +158,10 @@ typedef struct synapses {
     bool none; /* no synapse at all */
 } synapses;
 
+static eg_node list_node(eg_graph *g, size_t count, int32_t *list) {
+    return eg__graph_constant(g, &(eg_tensor){EG_I32, 1, {count}, list});
+}
+
 static synapses make_synapses(eg__builder *b, const char *prefix, const int8_t *exists,
                               uint32_t sources) {
     eg_graph *g = b->graph;
@@ -153,18 +174,16 @@ static synapses make_synapses(eg__builder *b, const char *prefix, const int8_t *
         return s;
     }
     s.none = l.count == 0;
-    if (!s.none) {
+    if (!s.none) { /* the lists are the graph's from here on */
         const uint64_t size = (uint64_t)sources * units;
-        const eg_tensor list = {EG_I32, 1, {l.count}, l.index};
-        const eg_node index = eg_constant(g, &list);
+        const eg_node index = list_node(g, l.count, l.index);
         s.nodes.weight = positive(b, at_synapses(b, prefix, "w", size, index));
         s.nodes.middle = at_synapses(b, prefix, "mu", size, index);
         s.nodes.slope = at_synapses(b, prefix, "sigma", size, index);
         s.nodes.reversal = at_synapses(b, prefix, "erev", size, index);
-        s.nodes.source = eg_constant(g, &(eg_tensor){EG_I32, 1, {l.count}, l.source});
-        s.nodes.target = eg_constant(g, &(eg_tensor){EG_I32, 1, {l.count}, l.target});
+        s.nodes.source = list_node(g, l.count, l.source);
+        s.nodes.target = list_node(g, l.count, l.target);
     }
-    lanes_free(b->model->memory, &l);
     return s;
 }
 

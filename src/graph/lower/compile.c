@@ -241,6 +241,7 @@ static void lower_all(eg__lowering *l) {
     eg__lower_analyse(l);
     if (!l->status) eg__lower_schedule(l);
     if (!l->status) eg__lower_buffer(l, EG__REGION_MAIN, 0); /* [0] is none */
+    if (!l->status) eg__lower_constants_reserve(l);
     if (l->status) return;
     l->buffers[0].space = EG__SPACE_CONSTANTS;
     static const uint32_t order[] = {EG__REGION_PROLOGUE, EG__REGION_MAIN};
@@ -250,6 +251,7 @@ static void lower_all(eg__lowering *l) {
     if (!l->status) finish_outputs(l);
     if (!l->status) finish_states(l);
     if (!l->status) link(l);
+    if (!l->status) eg__lower_constants_lend(l);
     for (size_t i = 0; !l->status && i < l->program->inputs.count; i++)
         for (uint32_t n = 1; n <= l->graph->size; n++)
             if (eg__lower_node(l, n)->op == EG__GRAPH_input &&

@@ -63,6 +63,32 @@ uint32_t eg__lower_outside(eg__lowering *l, uint32_t space, size_t offset) {
     return buffer;
 }
 
+void eg__lower_constants_reserve(eg__lowering *l) {
+    size_t all = 0;
+    for (uint32_t i = 1; i <= l->graph->size; i++) {
+        const eg__node *node = eg__lower_node(l, i);
+        if (l->live[i] && node->op == EG__GRAPH_constant)
+            all += eg__round_up(eg__max((size_t)eg__node_elements(node), 1), 16);
+    }
+    void *constants = NULL;
+    if (!eg__memory_grow(l->memory, EG_TAG_GRAPH, &constants, 0, &l->constants_room, all,
+                         sizeof *l->constants))
+        eg__lower_fail(l, EG_ERR_MEMORY, "no memory for %zu constants", all);
+    l->constants = constants;
+}
+
+void eg__lower_constants_lend(eg__lowering *l) {
+    for (uint32_t i = 1; i <= l->graph->size; i++) {
+        eg__node *node = &l->program->graph->nodes[i];
+        const eg__buffer *buffer = &l->buffers[l->value[i].buffer];
+        if (node->op != EG__GRAPH_constant || !l->known[i] || buffer->space != EG__SPACE_CONSTANTS)
+            continue;
+        eg__numbers_give(l->memory, node->data);
+        node->data = l->program->constants + buffer->offset;
+        node->data_is_lent = true;
+    }
+}
+
 eg__view eg__lower_constant(eg__lowering *l, size_t count, const void *data) {
     const size_t size = eg__round_up(eg__max(count, 1), 16);
     void *constants = l->constants;

@@ -153,6 +153,10 @@ uint32_t eg__lower_buffer(eg__lowering *l, uint32_t region, size_t size);
 /* A buffer outside of the arena: a leaf, an output, the constants. */
 uint32_t eg__lower_outside(eg__lowering *l, uint32_t space, size_t offset);
 eg__view eg__lower_constant(eg__lowering *l, size_t count, const void *data);
+/* Room for all constants of the graph at once. */
+void eg__lower_constants_reserve(eg__lowering *l);
+/* The graph of the program needs no copy of the constants that the program has. */
+void eg__lower_constants_lend(eg__lowering *l);
 /* `view` of a value of shape `in`, as seen from the shape `out` it is broadcast to. */
 eg__view eg__view_broadcast(const eg__node *in, const eg__view *view, const eg__node *out);
 eg__view eg__view_part(const eg__view *view, unsigned axis, size_t start);

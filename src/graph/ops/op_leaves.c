@@ -49,6 +49,15 @@ eg_node eg_state(eg_graph *graph, const char *name, unsigned rank, const uint64_
     return eg__graph_leaf(graph, EG__GRAPH_state, name, EG_F32, rank, shape);
 }
 
+eg_node eg__graph_constant(eg_graph *graph, const eg_tensor *tensor) {
+    eg__node like = {.type = tensor->type, .rank = tensor->rank};
+    memcpy(like.shape, tensor->shape, sizeof like.shape);
+    const eg_node node = eg__graph_add(graph, EG__GRAPH_constant, 0, 0, NULL, NULL, &like);
+    if (node.id) eg__node_at(graph, node)->data = tensor->data;
+    else eg__numbers_give(graph->memory, tensor->data);
+    return node;
+}
+
 eg_node eg_constant(eg_graph *graph, const eg_tensor *tensor) {
     if (!graph) return (eg_node){0};
     eg_error reason = {EG_OK, ""};
@@ -57,19 +66,13 @@ eg_node eg_constant(eg_graph *graph, const eg_tensor *tensor) {
         return eg__graph_mistake(graph, EG_ERR_UNSUPPORTED, "constant: only f32 and i32");
     if (eg_tensor_measure(tensor, NULL, &bytes, &reason))
         return eg__graph_mistake(graph, reason.status, "constant: %s", reason.message);
-    eg__node like = {.type = tensor->type, .rank = tensor->rank};
-    memcpy(like.shape, tensor->shape, sizeof like.shape);
-    eg_node node = eg__graph_add(graph, EG__GRAPH_constant, 0, 0, NULL, NULL, &like);
-    if (!node.id) return node;
-    void *data = eg__memory_take(graph->memory, EG_TAG_GRAPH, (size_t)bytes, NULL);
-    if (!data) {
-        graph->size--;
+    eg_tensor copy = *tensor;
+    copy.data = eg__numbers_take(graph->memory, (size_t)bytes, NULL);
+    if (!copy.data)
         return eg__graph_mistake(graph, EG_ERR_MEMORY, "no memory for a constant of %llu bytes",
                                  (unsigned long long)bytes);
-    }
-    memcpy(data, tensor->data, (size_t)bytes);
-    eg__node_at(graph, node)->data = data;
-    return node;
+    memcpy(copy.data, tensor->data, (size_t)bytes);
+    return eg__graph_constant(graph, &copy);
 }
 
 eg_node eg_scalar(eg_graph *graph, double value) {

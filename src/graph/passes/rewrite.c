@@ -19,6 +19,7 @@ eg_node eg__rewrite_copy(eg__rewrite *r, uint32_t id) {
     eg__node like = *node;
     like.name = NULL;
     like.data = NULL;
+    like.data_is_lent = false;
     like.next = 0;
     copy = eg__graph_add(r->to, node->op, node->kind, node->input_count, inputs, &node->attributes,
                          &like);
@@ -31,9 +32,10 @@ eg_node eg__rewrite_copy(eg__rewrite *r, uint32_t id) {
                                            strlen(node->name), &reason);
         if (!fresh->name) return eg__graph_mistake(r->to, reason.status, "%s", reason.message);
     }
-    if (node->data) {
+    if (node->data && !node->data_is_lent) fresh->data = eg__numbers_keep(node->data);
+    else if (node->data) { /* of a program, which this graph may outlive */
         const size_t bytes = (size_t)eg__node_elements(node) * eg_type_bits(node->type) / 8;
-        fresh->data = eg__memory_take(r->to->memory, EG_TAG_GRAPH, bytes, &reason);
+        fresh->data = eg__numbers_take(r->to->memory, bytes, &reason);
         if (!fresh->data) return eg__graph_mistake(r->to, reason.status, "%s", reason.message);
         memcpy(fresh->data, node->data, bytes);
     }
