@@ -7,6 +7,7 @@
 #   make bench-peers     our kernels beside OpenBLAS, BLIS, oneDNN, libxsmm, libmvec, SLEEF
 #   make check-all       the longer checks: compilers, sanitizers, ARM, old x86, macOS, coverage ...
 #   make check-exhaustive  all floats through exp, sigmoid, tanh, log, erf: minutes
+#   make abi-update      the interface as it is now becomes the one that check-abi compares with
 #   make format          clang-format over all our C
 #   make install PREFIX=/usr/local DESTDIR=      and make uninstall
 #
@@ -99,7 +100,7 @@ endif
 
 .PHONY: help all lib examples demo test run-demo run-test deps bench bench-peers run-bench run-bench-peers clean \
         install uninstall format \
-        check-all check-exhaustive coverage coverage-update
+        check-all check-exhaustive abi-update coverage coverage-update
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -239,12 +240,14 @@ uninstall:
 
 # ---- the longer checks, each alone as `make check-<name>`; tools/check.sh says what each one proves;
 # first what is over soon and finds most, then the longest, two at a time
-CHECKS := format layers headers gcc asan penryn arm64 coverage tsan clang fuzz macos cache export agree installed browser malloc
+CHECKS := format layers headers gcc asan penryn arm64 coverage tsan clang fuzz abi macos cache export agree installed browser malloc
 .PHONY: $(CHECKS:%=check-%)
 check-all:
 	@B="$(B)" MAKE="$(MAKE)" sh tools/check.sh $(CHECKS)
 $(CHECKS:%=check-%):
 	@B="$(B)" MAKE="$(MAKE)" sh tools/check.sh $(@:check-%=%)
+abi-update:
+	@B="$(B)" MAKE="$(MAKE)" sh tools/check.sh update-abi
 check-exhaustive: $(B)/exhaustive
 	$(RUN) $(B)/exhaustive
 coverage:

@@ -14,7 +14,7 @@ compiled *compiled_start(bench *b) {
     compiled *c = bench_take(b, sizeof *c);
     const eg_context_options how = {.threads = 1, .isa = b->options.isa};
     memset(c, 0, sizeof *c);
-    need(eg_context_create(&c->context, &how, &error), &error);
+    need(eg_context_create(&how, &c->context, &error), &error);
     need(eg_graph_create(c->context, &c->graph, &error), &error);
     return c;
 }

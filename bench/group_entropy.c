@@ -84,7 +84,7 @@ void bench_entropy(bench *b) {
     } rows[] = {{"text", fill_text}, {"random", fill_random}, {"runs of 300", fill_runs}};
     eg_context *context;
     eg_error error;
-    if (eg_context_create(&context, &(eg_context_options){.threads = 1}, &error) != EG_OK)
+    if (eg_context_create(&(eg_context_options){.threads = 1}, &context, &error) != EG_OK)
         bench_fail("%s", error.message);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         eg__arena_scope scope = eg__arena_scope_begin(b->arena);

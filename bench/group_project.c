@@ -59,7 +59,7 @@ static compiled *gru_make(bench *b, uint64_t batch) {
 
 static void subject_add(bench *b, subject *s, const char *title, compiled *c) {
     eg_error error;
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     *s = (subject){.title = title, .c = c};
     eg_program_info_get(c->program, &info);
     if (info.steps > COSTS) bench_fail("%s has %zu steps", title, info.steps);
@@ -142,7 +142,7 @@ void bench_project(bench *b) {
     eg_efficiency e = {0};
     eg_error error;
     const eg_context_options one = {.threads = 1, .isa = b->options.isa};
-    need(eg_context_create(&context, &one, &error), &error);
+    need(eg_context_create(&one, &context, &error), &error);
     for (unsigned round = 0; round < b->pace.rounds; round++) {
         report_progress(b, "a round");
         round_run(b, context, s, count, round, &e);

@@ -78,7 +78,7 @@ static double sum_share(const recorded *r) {
     double wall[SUM_RUNS], around = 0, self = 0;
     eg_record_run list[SUM_RUNS];
     eg_step_time steps[256];
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     eg_error error;
     uint64_t counted = 0;
     eg_program_info_get(r->c->program, &info);

@@ -23,7 +23,7 @@ int main(void) {
     eg_tensor y;
     const eg_model_options options = {
         .batch = BATCH, .time = TIME, .batch_first = 1, .spans = 1, .lengths = 1, .last = 1};
-    if (eg_context_create(&context, NULL, &error) ||
+    if (eg_context_create(NULL, &context, &error) ||
         eg_model_open(context, "ltc:autoncp:12:2,in=3,seed=5", &model, &error) ||
         eg_graph_create(context, &graph, &error) ||
         eg_model_build(model, graph, &options, &nodes, &error))

@@ -199,7 +199,7 @@ int main(int argc, char **argv) {
     eg_error error;
     char spec[256];
     read_file(given[0], &t);
-    if (eg_context_create(&context, NULL, &error)) fail(error.message);
+    if (eg_context_create(NULL, &context, &error)) fail(error.message);
     cut(context, &t, by_patches);
     printf("%zu bytes, %zu tokens of %u kinds\n", t.size, t.count, t.unit_count);
     if (t.count <= TIME) fail("the file has too little text");

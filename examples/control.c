@@ -9,7 +9,7 @@ int main(int argc, char **argv) {
     eg_stream_program *program;
     eg_stream *stream;
     eg_error error;
-    if (eg_context_create(&context, &(eg_context_options){.threads = 1}, &error) ||
+    if (eg_context_create(&(eg_context_options){.threads = 1}, &context, &error) ||
         eg_model_open(context, file, &model, &error) ||
         eg_stream_compile(model, &program, &error) || eg_stream_create(program, &stream, &error))
         return puts(error.message), 1;

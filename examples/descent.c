@@ -17,7 +17,7 @@ int main(void) {
     eg_error error;
     eg_context *context;
     eg_graph *g;
-    check(eg_context_create(&context, NULL, &error), &error);
+    check(eg_context_create(NULL, &context, &error), &error);
     check(eg_graph_create(context, &g, &error), &error);
     static const char *const names[] = {"w", "b", "v", "c"};
     static const char *const gradients[] = {"dw", "db", "dv", "dc"};

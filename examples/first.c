@@ -10,7 +10,7 @@ int main(void) {
     eg_instance *instance;
     eg_error error;
     eg_node d[2];
-    if (eg_context_create(&context, NULL, &error) || eg_graph_create(context, &g, &error))
+    if (eg_context_create(NULL, &context, &error) || eg_graph_create(context, &g, &error))
         return puts(error.message), 1;
     eg_node x = eg_input(g, "x", EG_F32, 2, (uint64_t[]){2, 3});
     eg_node w = eg_parameter(g, "w", 2, (uint64_t[]){3, 4});

@@ -22,9 +22,9 @@ int main(int argc, char **argv) {
     eg_generator *generator;
     eg_sampler *sampler;
     eg_tokens prompt;
-    eg_transformer_info info;
+    eg_transformer_info info = {.size = sizeof info};
     eg_error error;
-    must(eg_context_create(&context, NULL, &error), &error);
+    must(eg_context_create(NULL, &context, &error), &error);
     must(eg_model_open(context, argv[1], &model, &error), &error);
     must(eg_tokenizer_open(context, argv[1], &tokenizer, &error), &error);
     must(eg_model_transformer(model, &info, &error), &error);

@@ -15,7 +15,7 @@ int main(void) {
     eg_patch_statistics s;
     /* 32 bytes can say 5 bits, which is 0.625: thresholds for small windows are lower */
     const eg_patch_options options = {.low = 0.2, .high = 0.5};
-    if (eg_context_create(&context, NULL, &error) ||
+    if (eg_context_create(NULL, &context, &error) ||
         eg_entropy_of(context, text, COUNT, 32, entropies, &error) ||
         eg_patch_sizes(context, &options, entropies, COUNT, sizes, &patches, &s, &error))
         return puts(error.message), 1;

@@ -29,7 +29,7 @@ int main(void) {
     eg_instance *instance;
     eg_error error;
     for (int i = 0; i < STEPS * 8; i++) xs[i] = 1;
-    if (eg_context_create(&context, NULL, &error) ||
+    if (eg_context_create(NULL, &context, &error) ||
         eg_session_create(context, build, NULL, NULL, &session, &error))
         return puts(error.message), 1;
     static const uint64_t batches[] = {1, 8, 1, 8}, lengths[] = {1, 2, 10, 100};

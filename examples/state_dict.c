@@ -9,7 +9,7 @@ int main(int argc, char **argv) {
     eg_context *context;
     eg_model *made, *model;
     eg_error error;
-    if (eg_context_create(&context, NULL, &error)) return puts(error.message), 1;
+    if (eg_context_create(NULL, &context, &error)) return puts(error.message), 1;
     /* stand in for Python: a file with the tensors of a state-dict and nothing else */
     if (eg_model_open(context, "cfc:4,in=2,backbone=0,seed=3", &made, &error))
         return puts(error.message), 1;
@@ -21,7 +21,7 @@ int main(int argc, char **argv) {
     if (eg_safetensors_write(context, path, count, names, tensors, 0, NULL, &error) ||
         eg_model_load(context, path, config, &model, &error))
         return puts(error.message), 1;
-    eg_model_info info;
+    eg_model_info info = {.size = sizeof info};
     eg_model_info_get(model, &info);
     printf("%d tensors, %d parameters, %d inputs, %d outputs\n", (int)eg_model_count(model),
            (int)info.parameters, (int)info.inputs, (int)info.outputs);

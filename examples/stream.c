@@ -11,7 +11,7 @@ int main(void) {
     eg_weights *weights;
     eg_instance *robots[2];
     eg_error error;
-    if (eg_context_create(&context, NULL, &error) || eg_graph_create(context, &g, &error))
+    if (eg_context_create(NULL, &context, &error) || eg_graph_create(context, &g, &error))
         return puts(error.message), 1;
     eg_node x = eg_input(g, "x", EG_F32, 2, (uint64_t[]){1, INPUTS});
     eg_node w = eg_parameter(g, "w", 2, (uint64_t[]){INPUTS + UNITS, UNITS});

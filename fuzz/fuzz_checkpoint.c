@@ -21,7 +21,7 @@ static void prepare(void) {
     const int file = fuzz_file((const uint8_t *)table_text, (size_t)used, path);
     eg_table table;
     const eg_data_options columns = {.targets = "y", .window = 8, .stride = 8};
-    require(eg_context_create(&context, &options, NULL) == EG_OK);
+    require(eg_context_create(&options, &context, NULL) == EG_OK);
     require(eg_table_read(context, path, NULL, &table, NULL) == EG_OK);
     require(eg_data_create(context, 1, &table, &columns, &data, NULL) == EG_OK);
     eg_table_release(context, &table);

@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     static eg_context *context;
     if (!context) {
         prepare();
-        require(eg_context_create(&context, &options, NULL) == EG_OK);
+        require(eg_context_create(&options, &context, NULL) == EG_OK);
     }
     for (size_t i = 0; i < FILES; i++) { /* a line each */
         const uint8_t *end = memchr(bytes, '\n', length);

@@ -43,7 +43,7 @@ static void read_entries(const eg_gguf *file) {
 
 static void read_vocabulary(eg__memory *memory, const eg_gguf *file) {
     static const char text[] = "ab a <end> \xff\xc3\xa9";
-    const eg_encode_options options = {1, 1};
+    const eg_encode_options options = {.ends = 1, .special = 1};
     eg_tokenizer *t = NULL;
     eg_tokens tokens;
     eg_error error = {0};

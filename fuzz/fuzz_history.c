@@ -13,7 +13,7 @@ static int look(void *user, const eg_history_entry *e) {
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     const eg_context_options options = {.threads = 1, .memory_budget = UINT64_C(1) << 26};
     static eg_context *context; /* making one takes longer than all else */
-    if (!context) require(eg_context_create(&context, &options, NULL) == EG_OK);
+    if (!context) require(eg_context_create(&options, &context, NULL) == EG_OK);
     char path[64]; /* SQLite wants a name that stays */
     snprintf(path, sizeof path, "/tmp/elegans-fuzz-%d.db", (int)getpid());
     fuzz_write(path, bytes, length);

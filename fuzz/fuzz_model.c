@@ -19,7 +19,7 @@ static void read_all(const eg_model *model) {
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     const eg_context_options options = {.threads = 1, .memory_budget = UINT64_C(1) << 26};
     static eg_context *context; /* making one takes longer than all else */
-    if (!context) require(eg_context_create(&context, &options, NULL) == EG_OK);
+    if (!context) require(eg_context_create(&options, &context, NULL) == EG_OK);
     eg_error error = {0};
     eg_model *model = NULL;
     eg_status status =

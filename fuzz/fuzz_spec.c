@@ -8,7 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     static const char *const begin[] = {"cfc:", "ltc:", "llama:", "gpt2:", "bert:", ""};
     const eg_context_options options = {.threads = 1, .memory_budget = UINT64_C(1) << 24};
     static eg_context *context; /* making one takes longer than all else */
-    if (!context) require(eg_context_create(&context, &options, NULL) == EG_OK);
+    if (!context) require(eg_context_create(&options, &context, NULL) == EG_OK);
     char spec[300];
     if (length > 256) return 0;
     for (size_t i = 0; i < sizeof begin / sizeof *begin; i++) {

@@ -90,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     const eg_context_options options = {.threads = 1, .memory_budget = UINT64_C(1) << 28};
     static eg_context *context; /* making one takes longer than all else */
     if (!context) {
-        require(eg_context_create(&context, &options, NULL) == EG_OK);
+        require(eg_context_create(&options, &context, NULL) == EG_OK);
         make_folder();
     }
     eg_error error = {0};
@@ -103,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     require(eg_memory_query(context, EG_TAG_WEIGHTS, &held, NULL) == EG_OK);
     require(held.peak <= (UINT64_C(1) << 23) + 16 * (uint64_t)length);
     if (model) {
-        eg_transformer_info info;
+        eg_transformer_info info = {.size = sizeof info};
         require(eg_model_transformer(model, &info, NULL) == EG_OK);
         read_all(model, length);
         if (info.layers <= 4 && info.width <= 256 && info.hidden <= 1024) use(model, &info);

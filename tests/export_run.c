@@ -183,13 +183,13 @@ static void run_library(exporter *e, eg_program *p, eg_weights *weights, const c
 
 eg_export_info exporter_add_program(exporter *e, eg_program *p, eg_weights *weights,
                                     const char *name, double low, double high) {
-    eg_export_info info = {0};
+    eg_export_info info = {.size = sizeof info};
     eg_error error = {0};
     eg_status status = eg_export_c(p, weights, e->folder, name, &info, &error);
     const bool empty = status == EG_ERR_UNSUPPORTED && strstr(error.message, "of nothing");
     CHECK(!status || empty, "%s: %s", name, error.message);
     if (status) return info;
-    eg_program_info size;
+    eg_program_info size = {.size = sizeof size};
     eg_program_info_get(p, &size);
     CHECK(info.code_lines && info.arena_bytes <= size.arena_bytes + size.scratch_bytes &&
               info.state_bytes <= size.state_bytes,

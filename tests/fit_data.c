@@ -44,7 +44,7 @@ eg_status fit_data_open(fit_data *out, const eg_context_options *options, const 
                         bool spoiled, eg_error *error) {
     eg_context *context;
     *out = (fit_data){0};
-    eg_status status = eg_context_create(&context, options, error);
+    eg_status status = eg_context_create(options, &context, error);
     if (status) return status;
     status = fit_data_open_in(out, context, spec, spoiled, error);
     out->made = context;

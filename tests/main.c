@@ -145,7 +145,7 @@ int test_every_allocation_within(test_inner_attempt attempt, void *user) {
     eg_context *context;
     eg_error error = {0};
     int k = 0, requests = 0;
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     for (bool fails = context != NULL; fails && k < 10000;) {
         const int64_t live = state.live;
         state.requests = 0;

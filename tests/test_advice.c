@@ -280,12 +280,16 @@ static eg_context *context_make(unsigned threads, const char *isa) {
     const eg_context_options options = {.size = sizeof options, .threads = threads, .isa = isa};
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     return context;
 }
 
-static const eg_profile_options quick = {
-    .batch = 1, .seq = 2, .runs = 5, .no_ceilings = 1, .no_cache = 1, .recorder = {.events = 512}};
+static const eg_profile_options quick = {.batch = 1,
+                                         .seq = 2,
+                                         .runs = 5,
+                                         .no_ceilings = 1,
+                                         .no_cache = 1,
+                                         .recorder = &(const eg_recorder_options){.events = 512}};
 
 /* Every product waits for the DRAM, as where a model is larger than any cache. */
 static void make_wait(eg_profile *p) {
@@ -428,7 +432,7 @@ TEST(advice, trials_keep_to_the_budget) {
         eg_memory_figures figures;
         eg_error error;
         eg_finding_kind kind;
-        CHECK_OK(eg_context_create(&context, &options, &error), error);
+        CHECK_OK(eg_context_create(&options, &context, &error), error);
         CHECK_OK(eg_model_open(context, spec, &model, &error), error);
         CHECK_OK(eg_profile_model(model, spec, &quick, &p, &error), error);
         CHECK_OK(eg_analyse(p, &a, &error), error);

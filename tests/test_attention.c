@@ -12,7 +12,7 @@ static const eg_node none = {0};
 static eg_context *context_with(unsigned threads) {
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, &(eg_context_options){.threads = threads}, &error), error);
+    CHECK_OK(eg_context_create(&(eg_context_options){.threads = threads}, &context, &error), error);
     return context;
 }
 
@@ -226,8 +226,8 @@ TEST(attention, one_sample_is_shared) {
     eg_error error;
     eg_program *program;
     eg_output outputs[3];
-    eg_program_info info;
-    eg_step_info step;
+    eg_program_info info = {.size = sizeof info};
+    eg_step_info step = {.size = sizeof step};
     const attention_case c = {1, 512, 512, 64, 64, {.heads = 1}, 0, 0};
     CHECK_OK(eg_graph_create(context, &g, &error), error);
     build(g, &c, outputs);
@@ -269,7 +269,7 @@ TEST(attention, counts) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         eg_graph *g;
         eg_error error;
-        eg_node_info info;
+        eg_node_info info = {.size = sizeof info};
         CHECK_OK(eg_graph_create(context, &g, &error), error);
         eg_node q = eg_input(g, "q", EG_F32, 3, (uint64_t[]){rows[i].samples, rows[i].queries, 8});
         eg_node k = eg_input(g, "k", EG_F32, 3, (uint64_t[]){rows[i].samples, rows[i].keys, 8});

@@ -9,7 +9,7 @@ static eg_context *create(unsigned threads, const eg_allocator *allocator) {
     if (allocator) options.allocator = *allocator;
     eg_context *context = NULL;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     return context;
 }
 
@@ -116,7 +116,7 @@ static eg_status attempt(void *user, const eg_allocator *allocator, eg_error *er
     eg_context *context;
     eg_model *model = NULL;
     eg_bench_latency_result result;
-    eg_status status = eg_context_create(&context, &options, error);
+    eg_status status = eg_context_create(&options, &context, error);
     if (status) return status;
     if (user) status = eg_bench_cells(context, user, 1, ignore, NULL, error);
     else {

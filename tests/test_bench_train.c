@@ -10,7 +10,7 @@ static eg_context *create(unsigned threads) {
     eg_context_options options = {.threads = threads};
     eg_context *context = NULL;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     return context;
 }
 
@@ -99,7 +99,7 @@ static eg_status attempt(void *user, const eg_allocator *allocator, eg_error *er
     eg_context_options options = {.threads = 1, .allocator = *allocator};
     const eg_bench_train_options small = {.filter = user, .rounds = 1, .steps = 1};
     eg_context *context;
-    eg_status status = eg_context_create(&context, &options, error);
+    eg_status status = eg_context_create(&options, &context, error);
     if (status) return status;
     status = eg_bench_train(context, NULL, &small, ignore, NULL, error);
     eg_context_destroy(context);

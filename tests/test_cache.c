@@ -18,7 +18,7 @@ typedef struct fixture {
 static void open_cache(fixture *f, const eg_cache_geometry *geometry, unsigned sampling) {
     eg_error error;
     memset(f, 0, sizeof *f);
-    CHECK_OK(eg_context_create(&f->context, &(eg_context_options){.threads = 1}, &error), error);
+    CHECK_OK(eg_context_create(&(eg_context_options){.threads = 1}, &f->context, &error), error);
     CHECK_OK(
         eg__cache_create(&f->cache, eg__context_memory(f->context), geometry, sampling, &error),
         error);
@@ -208,7 +208,7 @@ TEST(cache, bad_geometries) {
     eg_context *context;
     eg_error error;
     eg__cache cache;
-    CHECK_OK(eg_context_create(&context, &(eg_context_options){.threads = 1}, &error), error);
+    CHECK_OK(eg_context_create(&(eg_context_options){.threads = 1}, &context, &error), error);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         CHECK_FAILS(eg__cache_create(&cache, eg__context_memory(context), &cases[i].geometry,
                                      cases[i].sampling, &error),

@@ -217,7 +217,7 @@ static double step_bytes(const eg_program *p) {
 static eg_context *open_context(const char *isa) {
     eg_context *context = NULL;
     const eg_context_options options = {.size = sizeof options, .threads = 1, .isa = isa};
-    return eg_context_create(&context, &options, NULL) ? NULL : context;
+    return eg_context_create(&options, &context, NULL) ? NULL : context;
 }
 
 /* One of the cases of a test, number i; it touches at least what its steps count. */

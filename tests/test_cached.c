@@ -47,7 +47,7 @@ static eg_context *context_of(const char *isa, unsigned threads) {
     eg_context *context;
     eg_error error;
     const eg_context_options options = {.isa = isa, .threads = threads};
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     return context;
 }
 
@@ -447,7 +447,8 @@ static void fill_token(user *shared, user *own, bool parted, uint64_t *state) {
 
 static void run_forked(eg_context *context, const sizes *s, uint64_t window) {
     enum { TOKENS = 15, FORK = 6 };
-    const eg_pages_options options = {s->slots / s->page, s->page, window};
+    const eg_pages_options options = {
+        .count = s->slots / s->page, .page = s->page, .window = window};
     user shared, own;
     eg_pages *pages;
     eg_sequence *sequence[2] = {NULL, NULL};
@@ -541,7 +542,7 @@ TEST(cached, memory) {
     user a, b;
     eg_error error;
     eg_memory_figures before, after;
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     open_user(context, s, NULL, &a);
     eg_program_info_get(a.program, &info);
     const uint64_t want = s->slots * 2 * 64 * 2; /* keys and values, 64 halves each */
@@ -549,7 +550,7 @@ TEST(cached, memory) {
           "%llu bytes of caches, %llu of states", (unsigned long long)info.cache_bytes,
           (unsigned long long)info.state_bytes);
     for (size_t i = 0; i < info.steps; i++) {
-        eg_step_info step;
+        eg_step_info step = {.size = sizeof step};
         CHECK_OK(eg_program_step(a.program, i, &step, &error), error);
         CHECK(strcmp(step.kernel, "copy") != 0, "a cache is copied");
     }
@@ -729,7 +730,7 @@ TEST(cached, budget) {
     eg_context *context;
     eg_error error;
     const eg_context_options options = {.threads = 1, .memory_budget = 8 << 20};
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     eg_graph *g;
     eg_program *program;
     eg_instance *instance;

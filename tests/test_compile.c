@@ -16,8 +16,8 @@ static float *as_float(const double *from, size_t n) {
 
 /* What lives at once is never more than the bound, and once as much: in a run, and in each scan. */
 static void check_live(const eg_program *program, const char *name) {
-    eg_program_info info;
-    eg_step_info step, inside;
+    eg_program_info info = {.size = sizeof info};
+    eg_step_info step = {.size = sizeof step}, inside = {.size = sizeof inside};
     uint64_t most = 0;
     eg_program_info_get(program, &info);
     for (size_t i = 0; i < info.run_steps; i++) {
@@ -109,7 +109,7 @@ void compiled_check(eg_context *context, eg_graph *g, size_t count, const eg_out
               c->passes ? c->passes : "all", outputs[i].name, worst, size);
         free(want[i]);
     }
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     eg_program_info_get(program, &info);
     check_live(program, c->name);
     CHECK(info.arena_bytes <= 1.15 * (double)info.arena_bound_bytes ||
@@ -153,7 +153,7 @@ static void check_rules(const char *passes) {
     eg_context *context;
     eg_error error;
     eg_context_options options = {.threads = 2};
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     for (size_t i = 0; i < graph_rule_count; i++)
         for (int mode = 0; mode < 3; mode++) check_rule(context, &graph_rules[i], mode, passes);
     eg_context_destroy(context);
@@ -174,7 +174,7 @@ TEST(compile, a_difference_that_is_added) {
     eg_context *context;
     eg_graph *g;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_graph_create(context, &g, &error), error);
     eg_node x = eg_input(g, "x", EG_F32, 2, (uint64_t[]){40, 1});
     eg_node p = eg_input(g, "p", EG_F32, 1, (uint64_t[]){1});

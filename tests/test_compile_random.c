@@ -190,7 +190,7 @@ TEST(compile_random, cases) {
     eg_error error;
     for (unsigned i = 0; i < 4; i++) {
         eg_context_options options = {.threads = i + 1};
-        CHECK_OK(eg_context_create(&context[i], &options, &error), error);
+        CHECK_OK(eg_context_create(&options, &context[i], &error), error);
     }
     const uint64_t cases = getenv("ELEGANS_QUICK") ? 300 : 3000; /* an emulator is slow */
     for (uint64_t i = 0; i < cases; i++) {

@@ -11,7 +11,7 @@ AREA(context, "options, budget, tensors, conversions, every failing allocation")
 static eg_context *create(const eg_context_options *options) {
     eg_context *context;
     eg_error error = {0};
-    CHECK_OK(eg_context_create(&context, options, &error), error);
+    CHECK_OK(eg_context_create(options, &context, &error), error);
     return context;
 }
 
@@ -49,7 +49,7 @@ TEST(context, wrong_options) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         eg_context *context = (eg_context *)1;
         eg_error error = {0};
-        CHECK_FAILS(eg_context_create(&context, &rows[i].options, &error), error, rows[i].status,
+        CHECK_FAILS(eg_context_create(&rows[i].options, &context, &error), error, rows[i].status,
                     rows[i].part);
         CHECK(!context, "row %zu left a context", i);
     }
@@ -66,7 +66,7 @@ TEST(context, options_of_other_versions) {
     newer.later_field = 1;
     eg_context *context;
     eg_error error;
-    CHECK_FAILS(eg_context_create(&context, &newer.options, &error), error, EG_ERR_UNSUPPORTED,
+    CHECK_FAILS(eg_context_create(&newer.options, &context, &error), error, EG_ERR_UNSUPPORTED,
                 "field");
     eg_context_options older = {.size = offsetof(eg_context_options, isa),
                                 .threads = 1,
@@ -78,7 +78,7 @@ static eg_status attempt(void *user, const eg_allocator *allocator, eg_error *er
     (void)user;
     eg_context_options options = {.allocator = *allocator, .threads = 3};
     eg_context *context;
-    eg_status status = eg_context_create(&context, &options, error);
+    eg_status status = eg_context_create(&options, &context, error);
     if (status) return status;
     eg_tensor tensor = {0};
     uint64_t shape[] = {3, 5};
@@ -98,13 +98,13 @@ TEST(context, ref_kernels_on_request) {
     eg_context *context = create(&options);
     CHECK(strcmp(eg_context_isa(context), "ref") == 0, "isa '%s'", eg_context_isa(context));
     for (size_t i = 0; i < eg_kernel_count(); i++) {
-        eg_kernel_info info;
+        eg_kernel_info info = {.size = sizeof info};
         eg_error error;
         CHECK_OK(eg_kernel_list(context, i, &info, &error), error);
         CHECK(info.selected == (strcmp(info.isa, "ref") == 0), "%s %s selected %d", info.operation,
               info.isa, info.selected);
     }
-    eg_kernel_info info;
+    eg_kernel_info info = {.size = sizeof info};
     eg_error error;
     CHECK_FAILS(eg_kernel_list(context, 100000, &info, &error), error, EG_ERR_ARGUMENT, "100000");
     eg_context_destroy(context);
@@ -226,7 +226,7 @@ TEST(context, destroyed_after_a_fork) {
         alarm(20); /* instead of for ever */
         eg_context_destroy(context);
         eg_context *own = NULL;
-        if (eg_context_create(&own, &options, NULL)) _exit(2);
+        if (eg_context_create(&options, &own, NULL)) _exit(2);
         const unsigned threads = eg_context_threads(own);
         eg_context_destroy(own);
         _exit(threads == 4 ? 0 : 3);

@@ -10,7 +10,7 @@ AREA(conv, "convolutions and their gradients against loops, torch and the defini
 static eg_context *context_with(unsigned threads, const char *isa) {
     eg_context *context;
     eg_error error;
-    if (eg_context_create(&context, &(eg_context_options){.threads = threads, .isa = isa}, &error))
+    if (eg_context_create(&(eg_context_options){.threads = threads, .isa = isa}, &context, &error))
         return NULL; /* not on this machine */
     return context;
 }
@@ -335,7 +335,7 @@ TEST(conv, blocks) {
     eg_error error;
     eg_program *program;
     eg_output outputs[3];
-    eg_step_info step;
+    eg_step_info step = {.size = sizeof step};
     CHECK_OK(eg_graph_create(context, &g, &error), error);
     build(g, &c, true, outputs);
     CHECK_OK(eg_compile(context, g, 3, outputs, NULL, &program, &error), error);
@@ -376,10 +376,10 @@ TEST(conv, steps_of_a_scan) {
     running r;
     eg_error error;
     eg_tensor tensor;
-    eg_step_info step;
+    eg_step_info step = {.size = sizeof step};
     float want[56], got[56];
     run_start(&r, 1, make_scan, NULL);
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     eg_program_info_get(r.program, &info);
     uint64_t rows = 0; /* of steps that are not inside of the scan */
     for (size_t i = 0; i < info.run_steps; i++) {

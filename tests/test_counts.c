@@ -313,13 +313,13 @@ static void check_run(eg_context *context, const eg_graph *g, const count_case *
     const eg_output output = {"y", node};
     const eg_compile_options how = {.training = 1};
     eg_program *program;
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     eg_error error;
     CHECK_OK(eg_compile(context, g, 1, &output, &how, &program, &error), error);
     eg_program_info_get(program, &info);
     double flops = 0, bytes = 0;
     for (size_t i = 0; i < info.run_steps; i++) {
-        eg_step_info step;
+        eg_step_info step = {.size = sizeof step};
         CHECK_OK(eg_program_step(program, i, &step, &error), error);
         if (c->kernel && strcmp(c->kernel, step.kernel) != 0) continue;
         flops += step.flops;
@@ -337,11 +337,11 @@ TEST(counts, operations) {
     eg_context *context;
     eg_error error;
     bool seen[EG__GRAPH_COUNT] = {false};
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     for (size_t i = 0; i < CASES; i++) {
         const count_case *c = &cases[i];
         eg_graph *g;
-        eg_node_info info;
+        eg_node_info info = {.size = sizeof info};
         CHECK_OK(eg_graph_create(context, &g, &error), error);
         const leaves x = make_leaves(g);
         const eg_node node = c->make(g, &x);
@@ -368,10 +368,10 @@ TEST(counts, small_matmul) {
     eg_context *context;
     eg_graph *g;
     eg_program *program;
-    eg_step_info step;
+    eg_step_info step = {.size = sizeof step};
     eg_error error;
     const eg_quantization half = {.type = EG_F16};
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_graph_create(context, &g, &error), error);
     const leaves x = make_leaves(g);
     const eg_node w = eg_parameter_small(g, "w", &half, 2, (uint64_t[]){6, 5});
@@ -391,15 +391,15 @@ TEST(counts, stored) {
     eg_context *context;
     eg_graph *g;
     eg_program *program;
-    eg_step_info product, gather;
-    eg_node_info info;
+    eg_step_info product = {.size = sizeof product}, gather = {.size = sizeof gather};
+    eg_node_info info = {.size = sizeof info};
     eg_error error;
     const eg_quantization blocks = {.type = EG_I8,
                                     .per = EG_PER_BLOCK,
                                     .block = 32,
                                     .symmetric = 1,
                                     .layout = EG_LAYOUT_BLOCKS};
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_graph_create(context, &g, &error), error);
     const eg_node x = eg_input(g, "x", EG_F32, 2, (uint64_t[]){4, 64});
     const eg_node index = eg_input(g, "index", EG_I32, 1, (uint64_t[]){3});
@@ -436,8 +436,8 @@ TEST(counts, functions) {
     eg_context *context;
     eg_graph *g;
     eg_error error;
-    eg_node_info info;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    eg_node_info info = {.size = sizeof info};
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_graph_create(context, &g, &error), error);
     const leaves x = make_leaves(g);
 #define UNARY(name)                                                                           \

@@ -10,7 +10,7 @@ enum { B = 8, T = 5 };
 static void check_program(eg_context *context, const eg_graph *g, eg_node y, const char *name,
                           double flops, double numbers) {
     eg_program *program;
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     eg_error error;
     const eg_output output = {"y", y};
     CHECK_OK(eg_compile(context, g, 1, &output, NULL, &program, &error), error);
@@ -56,7 +56,7 @@ static void check_mlp(eg_context *context, uint64_t batch) {
 TEST(counts_models, mlp) {
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     check_mlp(context, B);
     check_mlp(context, 1);
     eg_context_destroy(context);
@@ -67,7 +67,7 @@ TEST(counts_models, mlp) {
 TEST(counts_models, cfc) {
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     const double input = 2 * 6 * 32 + 32, backbone = 2 * 16 * 32 + 32 + 32,
                  heads = 2 * 32 * 64 + 64, gate = 16 * 8;
     const double before = (B * T * 6 + 6 * 32 + B * T * 32 + 32) /* the input's part */
@@ -85,7 +85,7 @@ TEST(counts_models, ltc) {
     enum { N = 8, IN = 4, OUT = 2, UNFOLDS = 6, S = N * N };
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     /* per sample and step: x w + b; sensory synapses; rest + their currents; leak + their conductances +
      * capacity / span; h w + b */
     const double outside = 2 * IN + 10.0 * IN * N + N + 3 * N + 2 * OUT;

@@ -162,11 +162,14 @@ TEST(csv, rows_as_text) {
         eg_csv_options options;
         double values[3];
         const char *text;
-    } rows[] = {{{0, 0}, {1, 0.1, NAN}, "1,0.1,nan"},
-                {{0, 1}, {(double)0.1f, 1e-30f, (double)(1.0f / 3)}, "0.1,1e-30,0.33333334"},
-                {{0, 0}, {(double)0.1f, 0, 0}, "0.10000000149011612,0,0"},
-                {{4, 0}, {-0.00001, 2.00005, INFINITY}, "0.0000,2.0000,inf"},
-                {{2, 1}, {-1.5, -0.0, 1e20}, "-1.50,0.00,100000000000000000000.00"}};
+    } rows[] = {
+        {{.digits = 0, .single = 0}, {1, 0.1, NAN}, "1,0.1,nan"},
+        {{.digits = 0, .single = 1},
+         {(double)0.1f, 1e-30f, (double)(1.0f / 3)},
+         "0.1,1e-30,0.33333334"},
+        {{.digits = 0, .single = 0}, {(double)0.1f, 0, 0}, "0.10000000149011612,0,0"},
+        {{.digits = 4, .single = 0}, {-0.00001, 2.00005, INFINITY}, "0.0000,2.0000,inf"},
+        {{.digits = 2, .single = 1}, {-1.5, -0.0, 1e20}, "-1.50,0.00,100000000000000000000.00"}};
     char text[200], tiny[4];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         size_t length = eg_csv_row(text, sizeof text, rows[i].values, 3, &rows[i].options);
@@ -208,7 +211,7 @@ TEST(csv, round_trips) {
                                {.rows = 1, .columns = 3, .values = values}};
     eg_context *context;
     eg_error error = {0};
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         check_round_trip(context, &tables[i]);
     /* and where numbers are written with a comma */
@@ -227,7 +230,7 @@ TEST(csv, bad_tables_are_not_written) {
     snprintf(path, sizeof path, "%s/t.csv", test_folder());
     eg_context *context;
     eg_error error = {0};
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_FAILS(
         eg_csv_write(context, path,
                      &(eg_table){.rows = 1, .columns = 2, .names = numbers, .values = values}, NULL,
@@ -244,7 +247,7 @@ TEST(csv, bad_tables_are_not_written) {
                              NULL, &error),
                 error, EG_ERR_ARGUMENT, "without rows");
     CHECK_FAILS(eg_csv_write(context, path, &(eg_table){.rows = 1, .columns = 2, .values = values},
-                             &(eg_csv_options){18, 0}, &error),
+                             &(eg_csv_options){.digits = 18}, &error),
                 error, EG_ERR_ARGUMENT, "18 digits");
     CHECK_FAILS(eg_csv_write(context, "/nowhere/t.csv",
                              &(eg_table){.rows = 1, .columns = 2, .values = values}, NULL, &error),

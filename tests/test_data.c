@@ -92,7 +92,7 @@ TEST(data, other_columns_are_no_inputs) {
     table.names = NULL;
     options = (eg_data_options){.time = "4", .inputs = "3"};
     CHECK_OK(eg_data_create(test.context, 1, &table, &options, &data, &test.error), test.error);
-    eg_data_info info;
+    eg_data_info info = {.size = sizeof info};
     eg_data_info_get(data, &info);
     CHECK(info.dates && info.spans && !info.targets, "dates %d", info.dates);
     CHECK_TEXT(eg_data_input(data, 0), "3");
@@ -221,7 +221,7 @@ TEST(data, missing_inputs) {
     CHECK_FAILS(eg_data_create(test.context, 1, &table, &options, &data, &test.error), test.error,
                 EG_ERR_FORMAT, "row 1, column 'a': no value");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        eg_data_info info;
+        eg_data_info info = {.size = sizeof info};
         options.missing = rows[i].missing;
         CHECK_OK(eg_data_create(test.context, 1, &table, &options, &data, &test.error), test.error);
         eg_data_info_get(data, &info);
@@ -310,7 +310,7 @@ TEST(data, spans) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const eg_table table = table_of(4, 2, names, rows[i].values);
         eg_data *data;
-        eg_data_info info;
+        eg_data_info info = {.size = sizeof info};
         CHECK_OK(eg_data_create(test.context, 1, &table, &rows[i].options, &data, &test.error),
                  test.error);
         eg_data_info_get(data, &info);
@@ -352,7 +352,7 @@ TEST(data, recordings) {
                                          .ahead = rows[i].ahead,
                                          .missing = EG_MISSING_DROP};
         eg_data *data;
-        eg_data_info info;
+        eg_data_info info = {.size = sizeof info};
         char text[400] = "";
         tables[0].steps = tables[1].steps = rows[i].steps;
         CHECK_OK(eg_data_create(test.context, 2, tables, &options, &data, &test.error), test.error);
@@ -420,7 +420,7 @@ TEST(data, classes) {
                                          .labels = rows[i].labels,
                                          .label_count = rows[i].label_count};
         eg_data *data;
-        eg_data_info info;
+        eg_data_info info = {.size = sizeof info};
         char text[300] = "";
         CHECK_OK(eg_data_create(test.context, rows[i].count, rows[i].tables, &options, &data,
                                 &test.error),
@@ -658,7 +658,7 @@ static eg_status attempt(void *user, const eg_allocator *allocator, eg_error *er
     eg_data *data = NULL, *first = NULL, *second = NULL;
     float mean[1], scale[1], time;
     eg_metrics *metrics = NULL;
-    eg_status status = eg_context_create(&context, &with, error);
+    eg_status status = eg_context_create(&with, &context, error);
     if (status) return status;
     status = eg_data_create(context, 3, tables, &options, &data, error);
     if (!status) status = eg_data_split(data, &split, &first, &second, error);

@@ -18,7 +18,7 @@ starts_text(const eg_data *data) { /* "0+4 4+2"; a static buffer for each of two
     static char texts[2][2000];
     static int turn;
     char *text = texts[turn = !turn];
-    eg_data_info info;
+    eg_data_info info = {.size = sizeof info};
     eg_data_info_get(data, &info);
     text[0] = 0;
     for (uint64_t i = 0; i < info.windows; i++) {
@@ -63,7 +63,7 @@ TEST(data_parts, windows) {
         const eg_data_options options = {
             .window = rows[i].window, .stride = rows[i].stride, .partial = rows[i].partial};
         eg_data *data;
-        eg_data_info info;
+        eg_data_info info = {.size = sizeof info};
         CHECK_OK(eg_data_create(test.context, 1, &table, &options, &data, &test.error), test.error);
         CHECK_TEXT(starts_text(data), rows[i].want);
         eg_data_info_get(data, &info);
@@ -144,7 +144,7 @@ TEST(data_parts, parts_of_parts) {
     const eg_data_options options = {.inputs = "1", .window = 2};
     const eg_split half = {EG_SPLIT_TIME, 0.5, 0, 0}, fifth = {EG_SPLIT_TIME, 0.2, 0, 0};
     eg_data *data, *first, *second, *inner, *last;
-    eg_data_info info;
+    eg_data_info info = {.size = sizeof info};
     CHECK_OK(eg_data_create(test.context, 1, &table, &options, &data, &test.error), test.error);
     CHECK_OK(eg_data_split(data, &half, &first, &second, &test.error), test.error);
     CHECK_OK(eg_data_split(first, &fifth, &inner, &last, &test.error), test.error);
@@ -362,7 +362,7 @@ TEST(data_parts, missing_values_of_a_part) {
                  test.error);
         CHECK_OK(eg_data_split(whole, &split, &parts[0], &parts[1], &test.error), test.error);
         for (int k = 0; k < 2; k++) {
-            eg_data_info d;
+            eg_data_info d = {.size = sizeof d};
             eg_data_info_get(parts[k], &d);
             const uint64_t got[] = {d.covered, d.missing, d.dropped, d.missing_targets,
                                     d.without_target};
@@ -388,7 +388,7 @@ TEST(data_parts, targets_of_a_part) {
     eg_data_options options = {.inputs = "a", .targets = "y", .window = 2, .stride = 1};
     CHECK_OK(eg_data_create(test.context, 1, &table, &options, &whole, &test.error), test.error);
     CHECK_OK(eg_data_split(whole, &split, &first, &second, &test.error), test.error);
-    eg_target_info t;
+    eg_target_info t = {.size = sizeof t};
     eg_data_target_info(first, 0, &t);
     CHECK(t.rows == 3 && t.zeros == 1 && t.ones == 2 && t.least == 0 && t.most == 1, "first: %d",
           (int)t.rows);
@@ -540,14 +540,14 @@ static const char *pick(uint64_t *state) {
 }
 
 static void check_data(data_test *test, const eg_data *data, uint64_t *state) {
-    eg_data_info info;
+    eg_data_info info = {.size = sizeof info};
     eg_data_info_get(data, &info);
     CHECK(info.windows && info.inputs && info.steps, "nothing in it");
     const eg_split split = {(eg_split_kind)next(state, 6), (double)next(state, 11) / 10,
                             (double)next(state, 9), (uint32_t)next(state, 5)};
     eg_data *first, *second;
     if (!eg_data_split(data, &split, &first, &second, NULL)) {
-        eg_data_info a, b;
+        eg_data_info a = {.size = sizeof a}, b = {.size = sizeof b};
         eg_data_info_get(first, &a);
         eg_data_info_get(second, &b);
         CHECK(a.windows && b.windows && a.covered && b.covered, "parts of %d: %d %d",

@@ -156,7 +156,7 @@ TEST(diagnose, the_checklist) {
                   item->provenance == EG_UNAVAILABLE,
               "%s without a model", checklist[i]);
     }
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, "cfc:3,in=2", &model, &error), error);
     for (int compiled = 0; compiled < 2; compiled++) {
         const eg_profile_options how = {

@@ -17,7 +17,7 @@ static setting open_setting(const char *name) {
     setting s;
     eg_error error;
     char path[512];
-    CHECK_OK(eg_context_create(&s.context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &s.context, &error), error);
     CHECK_OK(eg_model_open(s.context, strchr(name, ':') ? name : transformer_path(name, path),
                            &s.model, &error),
              error);
@@ -184,7 +184,7 @@ typedef struct sums {
 
 static void add_piece(setting *s, const uint32_t *tokens, size_t piece, int64_t begin, sums *out) {
     uint32_t given[TOKENS];
-    eg_transformer_info info;
+    eg_transformer_info info = {.size = sizeof info};
     eg_error error;
     CHECK_OK(eg_model_transformer(s->model, &info, &error), error);
     memcpy(given, tokens, piece * sizeof *given);

@@ -47,7 +47,7 @@ static unsigned char *bytes_of(kind k, size_t count) {
 static eg_context *open_context(void) {
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, &(eg_context_options){.threads = 1}, &error), error);
+    CHECK_OK(eg_context_create(&(eg_context_options){.threads = 1}, &context, &error), error);
     return context;
 }
 
@@ -246,11 +246,11 @@ TEST(entropy, a_budget_refuses) {
     eg_entropy *entropy;
     eg_error error;
     eg_memory_figures figures;
-    CHECK_OK(eg_context_create(&context, &(eg_context_options){.threads = 1}, &error), error);
+    CHECK_OK(eg_context_create(&(eg_context_options){.threads = 1}, &context, &error), error);
     CHECK_OK(eg_memory_query(context, EG_TAG_COUNT, &figures, &error), error);
     eg_context_destroy(context);
     const eg_context_options options = {.threads = 1, .memory_budget = figures.current + (1 << 20)};
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     unsigned char *bytes = bytes_of(TEXT, 1 << 20);
     float *values = test_alloc((1 << 20) * sizeof *values);
     size_t given;

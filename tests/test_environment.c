@@ -12,7 +12,7 @@ static eg_context *open_context(void) {
     const eg_context_options options = {.size = sizeof options, .threads = 1, .isa = "ref"};
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     return context;
 }
 
@@ -84,7 +84,7 @@ TEST(environment, pinned_threads) {
     if (child == 0) {
         const eg_context_options options = {
             .size = sizeof options, .threads = 2, .isa = "ref", .pin_threads = 1};
-        const bool right = eg_context_create(&context, &options, NULL) == EG_OK &&
+        const bool right = eg_context_create(&options, &context, NULL) == EG_OK &&
                            eg_environment_read(context, NULL, &e, NULL) == EG_OK &&
                            e.pinned.value == 2;
         _exit(right ? 0 : 1);

@@ -14,7 +14,7 @@ static eg_context *context_new(void) {
     eg_context *context = NULL;
     eg_error error;
     eg_context_options options = {.threads = 1};
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     return context;
 }
 
@@ -205,7 +205,7 @@ static eg_status small_open(small *s, const eg_context_options *options, bool tr
                             eg_error *error) {
     eg_graph *g;
     eg_output out[2];
-    eg_status status = eg_context_create(&s->context, options, error);
+    eg_status status = eg_context_create(options, &s->context, error);
     if (status) return status;
     status = eg_graph_create(s->context, &g, error);
     if (status) return status;

@@ -9,7 +9,7 @@ static eg_context *context_new(void) {
     eg_context *context = NULL;
     eg_error error;
     eg_context_options options = {.threads = 1};
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     return context;
 }
 
@@ -136,7 +136,7 @@ static void add_model(exporter *e, eg_context *context, const char *spec,
     eg_stream_program *wide, *small;
     eg_weights *weights;
     eg_error error;
-    eg_export_info before = {0};
+    eg_export_info before = {.size = sizeof before};
     const eg_model_quantization all = {.how = *how};
     CHECK_OK(eg_model_open(context, spec, &model, &error), error);
     CHECK_OK(eg_stream_compile(model, &wide, &error), error);

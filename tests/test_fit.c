@@ -190,7 +190,7 @@ TEST(fit, checked_without_values) {
     const eg_fit_options plain = {0}, average = {.average = 0.9, .memory = 31 << 20},
                          enough = {.memory = 31 << 20};
     const eg_context_options options = {.threads = 1, .memory_budget = 64 << 20};
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     CHECK_OK(eg_model_outline(context, "cfc:2000,in=2,proj=1", &model, &error), error);
     CHECK_OK(eg_fit_check(model, &plain, &error), error);
     CHECK_OK(eg_fit_check(model, &enough, &error), error);
@@ -427,7 +427,7 @@ TEST(fit, loss_of_a_constant) {
                  {EG_LOSS_CLASSES, "k", (0.8472978603872037 + 1.252762968495368) / 2}};
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     const eg_table table = {.rows = 4, .columns = 5, .names = names, .values = (double *)values};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const bool classes = cases[i].loss == EG_LOSS_CLASSES;
@@ -496,11 +496,11 @@ TEST(fit, targets_on_alternating_rows) {
     eg_data *data;
     eg_error error;
     eg_fit_result r;
-    eg_data_info info;
+    eg_data_info info = {.size = sizeof info};
     eg_metrics *metrics;
     eg_metrics_result each[2];
     double loss;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_data_create(context, 1, &table, &how, &data, &error), error);
     eg_data_info_get(data, &info);
     CHECK(info.covered == ROWS && info.missing_targets == ROWS + 10 && info.without_target == 10,

@@ -49,7 +49,7 @@ static const struct {
 TEST(foreign, kinds) {
     eg_context *context = NULL;
     eg_error error = {0};
-    CHECK_OK(eg_context_create(&context, &(eg_context_options){.threads = 1}, &error), error);
+    CHECK_OK(eg_context_create(&(eg_context_options){.threads = 1}, &context, &error), error);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char path[512];
         snprintf(path, sizeof path, "%s/%s", test_folder(), cases[i].file);

@@ -29,7 +29,7 @@ static double difference(const float *a, const float *b, size_t count) {
 static eg_context *open_context(const eg_context_options *how) {
     eg_error error;
     eg_context *context;
-    CHECK_OK(eg_context_create(&context, how, &error), error);
+    CHECK_OK(eg_context_create(how, &context, &error), error);
     return context;
 }
 
@@ -101,7 +101,7 @@ static void check_cached(const char *name, eg_type cache, double tolerance) {
     eg_context *context = open_context(NULL);
     eg_model *model = open_model(context, name);
     uint32_t tokens[TOKENS];
-    eg_transformer_info info;
+    eg_transformer_info info = {.size = sizeof info};
     some_tokens(tokens, TOKENS);
     CHECK_OK(eg_model_transformer(model, &info, &error), error);
     float *rows = transformer_rows(context, model, tokens, TOKENS, 1, 0);
@@ -165,7 +165,7 @@ TEST(generator, threads) {
             eg_context *context = open_context(&how);
             eg_model *model = open_model(context, models[m]);
             eg_generator *g;
-            eg_generator_info info;
+            eg_generator_info info = {.size = sizeof info};
             const float *logits = NULL;
             CHECK_OK(eg_generator_create(model, NULL, &g, &error), error);
             eg_generator_info_get(g, &info);
@@ -197,7 +197,7 @@ TEST(generator, mistakes) {
     eg_model *encoder = open_model(context, "bert:1:64,vocab=100,context=64");
     eg_model *learned = open_model(context, "gpt2:1:64,vocab=100,context=64");
     eg_generator *g = NULL;
-    eg_generator_info info;
+    eg_generator_info info = {.size = sizeof info};
     const float *logits = NULL;
     uint32_t tokens[TOKENS];
     some_tokens(tokens, TOKENS);
@@ -256,7 +256,7 @@ TEST(generator, budget) {
     eg_context *context = open_context(&options);
     eg_model *model = open_model(context, "llama.bin");
     eg_generator *g = NULL;
-    eg_generator_info info;
+    eg_generator_info info = {.size = sizeof info};
     const uint32_t token = 1;
     /* 2 layers, keys and values, 2 heads of 8 columns */
     const uint64_t per_token = 2 * 2 * 2 * 8 * 4;

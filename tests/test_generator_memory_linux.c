@@ -80,7 +80,7 @@ static void save_model(const char *spec, eg_type type, const char *path) {
     eg_error error;
     eg_context *context;
     eg_model *model;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, spec, &model, &error), error);
     if (type != EG_F32) CHECK_OK(eg_model_quantize(model, &how, &error), error);
     CHECK_OK(eg_model_save(model, path, &error), error);

@@ -52,7 +52,7 @@ static void check_file(const char *path, const char *vocabulary, const json_t *t
     writer w = {0};
     char got[8192];
     const char *name = strrchr(path, '/');
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, path, &model, &error), error);
     if (how) CHECK_OK(eg_model_quantize(model, how, &error), error);
     CHECK_OK(eg_tokenizer_open(context, vocabulary, &w.tokenizer, &error), error);
@@ -128,7 +128,7 @@ static double perplexity(const files *f, size_t pieces, const eg_model_quantizat
     FILE *file = fopen(test_path("fixtures/transformers/stories.txt"), "rb");
     const size_t length = file ? fread(text, 1, sizeof text, file) : 0;
     if (file) fclose(file);
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, f->gguf, &model, &error), error);
     CHECK_OK(eg_tokenizer_open(context, f->gguf, &tokenizer, &error), error);
     if (how) CHECK_OK(eg_model_quantize(model, how, &error), error);

@@ -17,7 +17,7 @@ typedef struct bench {
 static void open_bench(bench *b, const char *spec) {
     eg_error error;
     uint64_t state = 3;
-    CHECK_OK(eg_context_create(&b->context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &b->context, &error), error);
     CHECK_OK(eg_model_open(b->context, spec, &b->model, &error), error);
     for (int i = 0; i < TOKENS; i++)
         b->tokens[i] = (uint32_t)((test_random(&state) + 1) * VOCABULARY / 2);
@@ -179,7 +179,7 @@ TEST(generator_texts, specs) {
     eg_model *model;
     eg_tensor tensor;
     char spec[600] = "llama:1:64,vocab=";
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         CHECK_FAILS(eg_model_open(context, rows[i].spec, &model, &error), error, EG_ERR_ARGUMENT,
                     rows[i].message);
@@ -187,7 +187,7 @@ TEST(generator_texts, specs) {
     CHECK_FAILS(eg_model_open(context, spec, &model, &error), error, EG_ERR_ARGUMENT, "too long");
     /* widths become multiples of 64; values can be read wherever they are */
     CHECK_OK(eg_model_open(context, "bert:1:65,hidden=70,norm=pre,heads=2", &model, &error), error);
-    eg_transformer_info info;
+    eg_transformer_info info = {.size = sizeof info};
     CHECK_OK(eg_model_transformer(model, &info, &error), error);
     CHECK(info.width == 128 && info.hidden == 128 && strcmp(info.positions, "learned") == 0,
           "width %llu, hidden %llu", (unsigned long long)info.width,

@@ -195,7 +195,7 @@ TEST(gguf, real_model) {
     eg_gguf *file = NULL;
     eg_gguf_tensor tensor;
     eg_error error = {0};
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     eg_status status = path ? eg_gguf_open(context, path, &file, &error) : EG_ERR_FILE;
     if (!path || status == EG_ERR_FILE) test_skip("no models/stories260K.gguf in $ELEGANS_DATA");
     else {

@@ -178,7 +178,7 @@ TEST(graph, questions_and_costs) {
     CHECK_OK(eg__graph_new(memory, &g, &error), error);
     eg_node a = eg_input(g, "a", EG_F32, 3, S(2, 3, 4)), b = eg_parameter(g, "b", 2, S(4, 5));
     eg_node c = eg_tanh(g, eg_matmul(g, a, b));
-    eg_node_info info;
+    eg_node_info info = {.size = sizeof info};
     CHECK_OK(eg_graph_node(g, (eg_node){3}, &info, &error), error);
     CHECK(strcmp(info.operation, "matmul") == 0 && info.flops == 2.0 * 2 * 3 * 4 * 5, "%s %g",
           info.operation, info.flops);

@@ -134,7 +134,7 @@ TEST(golden, cfc_by_hand) {
     golden file;
     eg_error error = {0};
     eg_context *context;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     file.memory = eg__context_memory(context);
     CHECK_OK(eg__npz_open(file.memory, test_path("fixtures/golden/cfc_default_silu.npz"),
                           &file.archive, &error),

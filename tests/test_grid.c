@@ -14,7 +14,7 @@ static eg_model *open_model(eg_context **context) {
     const eg_context_options options = {.size = sizeof options, .threads = 1};
     eg_model *model = NULL;
     eg_error error;
-    CHECK_OK(eg_context_create(context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, context, &error), error);
     CHECK_OK(eg_model_open(*context, spec, &model, &error), error);
     return model;
 }
@@ -109,16 +109,17 @@ TEST(grid, bandwidth_is_that_of_the_dram) {
     eg_grid *grid;
     eg_error error;
     const eg_context_options one = {.size = sizeof one, .threads = 1};
-    CHECK_OK(eg_context_create(&context, &one, &error), error);
+    CHECK_OK(eg_context_create(&one, &context, &error), error);
     CHECK_OK(eg_model_open(context, "cfc:256,in=64,backbone=512x2,seed=1", &model, &error), error);
     context->chip.kinds[0].l1d_bytes = 32 << 10;
     context->chip.kinds[0].l2_bytes = 256 << 10;
     context->chip.slc_bytes = 0;
     for (int large = 0; large < 2; large++) {
-        const eg_grid_options options = {.size = sizeof options,
-                                         .batches = batches,
-                                         .batch_count = 2,
-                                         .profile = {.runs = 3, .no_ceilings = 1}};
+        const eg_grid_options options = {
+            .size = sizeof options,
+            .batches = batches,
+            .batch_count = 2,
+            .profile = &(const eg_profile_options){.runs = 3, .no_ceilings = 1}};
         context->chip.l3_bytes = large ? 64 << 20 : 1 << 20;
         CHECK_OK(eg_grid_create(model, &options, &grid, &error), error);
         for (size_t i = 0; i < 2; i++) {
@@ -149,7 +150,7 @@ TEST(grid, defaults_are_those_of_the_preset) {
         eg_grid *grid;
         CHECK_OK(eg_chip_table_find(rows[r].chip, &row, &error), error);
         const eg_grid_options options = {
-            .size = sizeof options, .row = &row, .profile = {.seq = 2}};
+            .size = sizeof options, .row = &row, .profile = &(const eg_profile_options){.seq = 2}};
         CHECK_OK(eg_grid_create(model, &options, &grid, &error), error);
         for (size_t i = 0; i < rows[r].count; i++) {
             const eg_grid_cell *c = eg_grid_cell_at(grid, i);
@@ -176,7 +177,8 @@ TEST(grid, of_this_machine) {
             .batch_count = 2,
             .types = types,
             .type_count = 2,
-            .profile = {.seq = 4, .runs = 10, .no_ceilings = !measured, .ceilings_seconds = 0.05}};
+            .profile = &(const eg_profile_options){
+                .seq = 4, .runs = 10, .no_ceilings = !measured, .ceilings_seconds = 0.05}};
         CHECK_OK(eg_grid_create(model, &options, &grid, &error), error);
         for (size_t i = 0; i < 4; i++) {
             const eg_grid_cell *c = eg_grid_cell_at(grid, i);
@@ -217,7 +219,7 @@ TEST(grid, what_does_not_fit_is_not_run) {
                                .batches = batches,
                                .batch_count = 2,
                                .budget = 200000,
-                               .profile = {.runs = 3, .no_ceilings = 1}};
+                               .profile = &(const eg_profile_options){.runs = 3, .no_ceilings = 1}};
     CHECK_OK(eg_grid_create(model, &options, &grid, &error), error);
     const eg_grid_cell *small = eg_grid_cell_at(grid, 0), *large = eg_grid_cell_at(grid, 1);
     CHECK(small->fits && small->best && small->seconds.provenance == EG_MEASURED, "%g bytes",
@@ -239,7 +241,7 @@ TEST(grid, what_does_not_fit_is_not_run) {
     const eg_context_options tight = {
         .size = sizeof tight, .threads = 1, .memory_budget = UINT64_C(12) << 20};
     static const uint64_t two[] = {1, 65536};
-    CHECK_OK(eg_context_create(&context, &tight, &error), error);
+    CHECK_OK(eg_context_create(&tight, &context, &error), error);
     CHECK_OK(eg_model_open(context, spec, &model, &error), error);
     options.budget = UINT64_C(1) << 40;
     options.batches = two;
@@ -322,7 +324,7 @@ TEST(grid, refusals) {
                 {{.types = wrong, .type_count = 1}, EG_ERR_UNSUPPORTED, "'i32'"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         eg_grid_options options = rows[i].options;
-        options.profile.no_ceilings = 1;
+        options.profile = &(const eg_profile_options){.no_ceilings = 1};
         CHECK_FAILS(eg_grid_create(model, &options, &grid, &error), error, rows[i].status,
                     rows[i].part);
         CHECK(!grid, "row %zu: a grid", i);
@@ -350,7 +352,7 @@ TEST(grid, models_in_small_numbers) {
     eg_grid_options options = {.size = sizeof options,
                                .batches = batches,
                                .batch_count = 1,
-                               .profile = {.runs = 3, .no_ceilings = 1}};
+                               .profile = &(const eg_profile_options){.runs = 3, .no_ceilings = 1}};
     const eg_model_quantization how = {.how = {.type = EG_I8}};
     CHECK_OK(eg_grid_create(model, &options, &grid, &error), error);
     const double before = eg_grid_cell_at(grid, 0)->memory.value;
@@ -375,7 +377,8 @@ static eg_status attempt(void *user, eg_context *context, eg_error *error) {
         .size = sizeof options,
         .batches = batches,
         .batch_count = 2,
-        .profile = {.runs = 3, .no_ceilings = 1, .recorder = {.events = 256}}};
+        .profile = &(const eg_profile_options){
+            .runs = 3, .no_ceilings = 1, .recorder = &(const eg_recorder_options){.events = 256}}};
     eg_model *model;
     eg_grid *grid = NULL;
     eg_status status = eg_model_open(context, user, &model, error);

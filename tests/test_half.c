@@ -10,7 +10,7 @@ static const eg_type types[] = {EG_F32, EG_BF16, EG_F16};
 
 /* ---- products */
 static bool is_rounded(const eg_graph *g, eg_node node, const char *wanted) {
-    eg_node_info info;
+    eg_node_info info = {.size = sizeof info};
     return eg_graph_node(g, node, &info, NULL) == EG_OK && strcmp(info.operation, wanted) == 0;
 }
 
@@ -20,12 +20,12 @@ TEST(half, every_product_is_rounded) {
                                         "cfc:autoncp:16:2,in=3", "ltc:autoncp:12:2,in=3"};
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     for (unsigned i = 0; i < 3; i++)
         for (unsigned k = 0; k < 3; k++) {
             eg_model *model;
             eg_trainer *t;
-            eg_node_info info;
+            eg_node_info info = {.size = sizeof info};
             size_t products = 0, roundings = 0;
             const char *wanted = types[k] == EG_F16 ? "round_f16" : "round_bf16";
             const eg_train_options how = {.batch = 4, .time = 5, .dtype = types[k]};
@@ -90,7 +90,7 @@ TEST(half, products_of_rounded_sides) {
     eg_context *context;
     eg_error error;
     uint64_t state = 11;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     for (size_t i = 0; i < sizeof x / sizeof *x; i++) x[i] = test_random(&state);
     for (size_t i = 0; i < sizeof w / sizeof *w; i++) w[i] = test_random(&state);
     for (unsigned k = 1; k < 3; k++) {
@@ -164,7 +164,7 @@ TEST(half, occupancy) {
     fit_data d = {0};
     eg_error error;
     eg_table table;
-    CHECK_OK(eg_context_create(&d.context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &d.context, &error), error);
     d.made = d.context;
     CHECK_OK(eg_table_read(d.context, path, &(eg_table_options){.short_header = 1}, &table, &error),
              error);
@@ -202,7 +202,7 @@ static void pupil_open(pupil *p, eg_type type, float target) {
     const eg_train_options how = {
         .batch = 2, .dtype = type, .optimizer = {.kind = EG_SGD, .learning_rate = 1e-12}};
     eg_error error;
-    CHECK_OK(eg_context_create(&p->context, &(eg_context_options){.threads = 1}, &error), error);
+    CHECK_OK(eg_context_create(&(eg_context_options){.threads = 1}, &p->context, &error), error);
     CHECK_OK(eg_model_open(p->context, "cfc:4,in=2,proj=1,backbone=4", &p->model, &error), error);
     CHECK_OK(eg_trainer_create(p->model, &how, &p->trainer, &error), error);
     const eg_train_batch batch = eg_trainer_batch(p->trainer);

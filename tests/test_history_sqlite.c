@@ -23,7 +23,7 @@ static eg_context *open_context(void) {
     const eg_context_options options = {.size = sizeof options, .threads = 1};
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     return context;
 }
 
@@ -242,7 +242,7 @@ static int child(const char *path, int number) {
     eg_history *history;
     eg_context *context = NULL;
     const eg_context_options one = {.size = sizeof one, .threads = 1};
-    if (eg_context_create(&context, &one, NULL)) return 2;
+    if (eg_context_create(&one, &context, NULL)) return 2;
     if (eg_history_open(context, path, &history, NULL)) return 3;
     const double sample = number;
     for (int i = 0; i < EACH; i++) {
@@ -640,7 +640,7 @@ static int full_child(const char *path, off_t most) {
     eg_history *history = NULL;
     eg_error error;
     const eg_context_options one = {.size = sizeof one, .threads = 1};
-    if (eg_context_create(&context, &one, NULL)) return 2;
+    if (eg_context_create(&one, &context, NULL)) return 2;
     if (eg_history_open(context, path, &history, NULL)) return 3;
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &limit);

@@ -94,7 +94,7 @@ static eg_context *open_context(uint64_t budget) {
     eg_context *context = NULL;
     const eg_context_options options = {
         .size = sizeof options, .threads = 2, .memory_budget = budget};
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     return context;
 }
 
@@ -111,7 +111,7 @@ TEST(lend, bits_and_bytes_of_two_programs) {
     eg_error error;
     eg_weights *lent;
     eg_program *program[2] = {compile(context, 4, false), compile(context, 3, true)};
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     eg_program_info_get(program[0], &info);
     CHECK_OK(eg__weights_lend(program[0], &lender, &lent, &error), error);
     const uint64_t before = held(context);

@@ -26,7 +26,7 @@ static void apply(eg_link link, const float *y, double *out) {
 static eg_context *context_new(void) {
     eg_context *context = NULL;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, &(eg_context_options){.threads = 1}, &error), error);
+    CHECK_OK(eg_context_create(&(eg_context_options){.threads = 1}, &context, &error), error);
     return context;
 }
 

@@ -14,7 +14,7 @@ static eg_context *create(unsigned threads) {
     eg_context_options options = {.threads = threads};
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     return context;
 }
 
@@ -65,7 +65,7 @@ TEST(measure, an_unwritable_folder_is_only_a_warning) {
         .threads = 1, .log = count_warning, .log_user = &warnings, .log_level = EG_LOG_WARNING};
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     warnings = 0;
     eg_ceilings ceilings;
     eg_ceilings_options how = {.cache_folder = "/dev/null/nowhere", .seconds = 0.02};
@@ -85,7 +85,7 @@ TEST(measure, damaged_ceilings_are_measured_again) {
     eg_ceilings ceilings;
     char folder[300], path[400];
     snprintf(folder, sizeof folder, "%s/damaged", test_folder());
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     eg_ceilings_options how = {.cache_folder = folder, .seconds = 0.02, .cached = 1};
     CHECK_OK(eg_ceilings_measure(context, &how, &ceilings, &error), error);
     snprintf(path, sizeof path, "%s/ceilings-%s-%s-1", folder, ceilings.fingerprint,

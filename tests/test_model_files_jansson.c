@@ -12,7 +12,7 @@ static eg_context *open_context(const eg_allocator *allocator) {
     eg_error error = {0};
     eg_context_options options = {.threads = 1};
     if (allocator) options.allocator = *allocator;
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     return context;
 }
 
@@ -340,7 +340,7 @@ TEST(model_files, backbones) {
     eg_context *context = open_context(NULL);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         eg_model *model = NULL;
-        eg_layer_info layer = {0};
+        eg_layer_info layer = {.size = sizeof layer};
         eg_error error = {0};
         eg_status status = eg__model_config_read(context, rows[i].config, strlen(rows[i].config),
                                                  UINT64_MAX, &model, &error);
@@ -497,7 +497,7 @@ TEST(model_files, masks) {
         CHECK_OK(eg_model_save(model, paths[0], &error), error);
         write_npz(context, model, paths[1], "", "nothing of this name");
         output_of(context, model, wanted);
-        eg_layer_info before, after;
+        eg_layer_info before = {.size = sizeof before}, after = {.size = sizeof after};
         eg_model_layer(model, 0, &before, &error);
         for (int k = 0; k < 2; k++) {
             eg_model *back = NULL;
@@ -635,7 +635,7 @@ TEST(model_files, odd_mask) {
 TEST(model_files, layers) {
     eg_context *context = open_context(NULL);
     eg_model *model;
-    eg_layer_info l;
+    eg_layer_info l = {.size = sizeof l};
     eg_error error = {0};
     CHECK_OK(eg_model_open(context, "cfc:autoncp:12:2,in=3", &model, &error), error);
     CHECK_OK(eg_model_layer(model, 0, &l, &error), error);
@@ -646,7 +646,7 @@ TEST(model_files, layers) {
           "%d of %d synapses", (int)l.synapses, (int)l.possible);
     CHECK_FAILS(eg_model_layer(model, 1, &l, &error), error, EG_ERR_ARGUMENT, "no layer 1");
     eg_stream_program *program;
-    eg_program_info p;
+    eg_program_info p = {.size = sizeof p};
     CHECK_OK(eg_stream_compile(model, &program, &error), error);
     eg_stream_program_info_get(program, &p);
     CHECK(p.flops > 0 && p.states == 1 && p.state_bytes >= 48, "%g FLOP, %zu states", p.flops,
@@ -673,7 +673,7 @@ static eg_status attempt(void *user, const eg_allocator *allocator, eg_error *er
     eg_context_options options = {.allocator = *allocator, .threads = 1};
     eg_context *context;
     eg_model *model;
-    eg_status status = eg_context_create(&context, &options, error);
+    eg_status status = eg_context_create(&options, &context, error);
     if (status) return status;
     status = eg_model_load(context, user, config, &model, error);
     eg_model_destroy(model);

@@ -27,7 +27,7 @@ enum { WAYS = sizeof ways / sizeof *ways };
 static eg_context *open_context(void) {
     eg_context *context = NULL;
     eg_error error = {0};
-    CHECK_OK(eg_context_create(&context, &(eg_context_options){.threads = 1}, &error), error);
+    CHECK_OK(eg_context_create(&(eg_context_options){.threads = 1}, &context, &error), error);
     return context;
 }
 

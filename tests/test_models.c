@@ -120,7 +120,7 @@ model_run model_open(const model_case *c, unsigned threads, const char *passes) 
     eg_graph *g;
     eg_output outputs[MODEL_OUTPUTS];
     eg_context *context;
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     CHECK_OK(eg_graph_create(context, &g, &error), error);
     const size_t count = model_build(g, c, outputs);
     model_run m = model_start(context, g, count, outputs, &compile);

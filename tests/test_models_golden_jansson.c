@@ -252,7 +252,7 @@ static void check_all(const char *folder, const char *isa) {
     eg_context *context;
     eg_error error;
     eg_context_options options = {.threads = 2, .isa = isa};
-    if (eg_context_create(&context, &options, &error)) {
+    if (eg_context_create(&options, &context, &error)) {
         test_skip("no '%s' here", isa);
         return;
     }

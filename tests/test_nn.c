@@ -20,8 +20,9 @@ typedef struct fixture {
 static void open_model(fixture *f, const char *spec) {
     eg_error error = {0};
     eg_context_options options = {.threads = 1};
-    CHECK_OK(eg_context_create(&f->context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &f->context, &error), error);
     CHECK_OK(eg_model_open(f->context, spec, &f->model, &error), error);
+    f->info.size = sizeof f->info;
     if (f->model) eg_model_info_get(f->model, &f->info);
 }
 
@@ -336,7 +337,7 @@ TEST(nn, refused) {
     };
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         eg_model *model;
         CHECK_FAILS(eg_model_open(context, rows[i].spec, &model, &error), error, rows[i].status,
@@ -364,7 +365,7 @@ TEST(nn, bytes_of_wirings) {
                 {"ltc:random:5,in=3,sparsity=0.5", 2 * BOTH + DRAWN, BOTH / 2 * SYNAPSE}};
     eg_context *context;
     eg_error error = {0};
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         eg_model *model = NULL;
         CHECK_OK(eg_model_open(context, rows[i].spec, &model, &error), error);
@@ -398,7 +399,7 @@ TEST(nn, too_large) {
     eg_context *context;
     eg_error error = {0};
     const eg_context_options options = {.threads = 1, .memory_budget = 64 << 20};
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         eg_model *model = NULL;
         eg_memory_figures before, after;
@@ -424,10 +425,10 @@ TEST(nn, outline) {
                                            "ltc:autoncp:12:3,in=3", "llama:1:32,vocab=64"};
     eg_context *context;
     eg_error error = {0};
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     for (size_t i = 0; i < sizeof outlined / sizeof *outlined; i++) {
         eg_model *outline, *model;
-        eg_model_info a, b;
+        eg_model_info a = {.size = sizeof a}, b = {.size = sizeof b};
         eg_tensor tensor;
         float value[1];
         CHECK_OK(eg_model_outline(context, outlined[i], &outline, &error), error);
@@ -442,7 +443,7 @@ TEST(nn, outline) {
         if (a.kind == EG_MODEL_LIQUID) {
             eg_stream_program *of_outline, *of_model;
             eg_stream *stream;
-            eg_program_info c, d;
+            eg_program_info c = {.size = sizeof c}, d = {.size = sizeof d};
             CHECK_OK(eg_stream_compile(outline, &of_outline, &error), error);
             CHECK_OK(eg_stream_compile(model, &of_model, &error), error);
             eg_stream_program_info_get(of_outline, &c);

@@ -96,8 +96,8 @@ static void run_model(uint64_t window, uint64_t seed) {
     eg_context *context;
     eg_error error;
     model m = {.window = window};
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
-    const eg_pages_options options = {PAGES, PAGE, window};
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
+    const eg_pages_options options = {.count = PAGES, .page = PAGE, .window = window};
     CHECK_OK(eg_pages_create(context, &options, &m.pages, &error), error);
     for (int turn = 0; turn < 3000; turn++) {
         const int i = below(&seed, SEQUENCES), other = below(&seed, SEQUENCES);
@@ -141,8 +141,8 @@ TEST(pages, a_window_never_fills_the_cache) {
     eg_error error;
     eg_pages *pages;
     eg_sequence *s;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
-    const eg_pages_options options = {3, 8, 16};
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
+    const eg_pages_options options = {.count = 3, .page = 8, .window = 16};
     CHECK_OK(eg_pages_create(context, &options, &pages, &error), error);
     CHECK_OK(eg_sequence_begin(pages, &s, &error), error);
     for (int i = 0; i < 1000; i++) CHECK_OK(eg_sequence_extend(s, 1, NULL, &error), error);
@@ -151,18 +151,19 @@ TEST(pages, a_window_never_fills_the_cache) {
 }
 
 TEST(pages, refused) {
-    static const eg_pages_options wrong[] = {{0, 4, 0}, {4, 0, 0}, {1u << 20, 1u << 20, 0}};
+    static const eg_pages_options wrong[] = {
+        {.page = 4}, {.count = 4}, {.count = 1u << 20, .page = 1u << 20}};
     eg_context *context;
     eg_error error;
     eg_pages *pages;
     eg_sequence *a, *b;
     eg_slots_copy copy;
     int32_t row[3], slots[8];
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     for (int i = 0; i < 3; i++)
         CHECK_FAILS(eg_pages_create(context, &wrong[i], &pages, &error), error, EG_ERR_ARGUMENT,
                     "slots");
-    const eg_pages_options options = {2, 4, 0};
+    const eg_pages_options options = {.count = 2, .page = 4, .window = 0};
     CHECK_OK(eg_pages_create(context, &options, &pages, &error), error);
     CHECK_OK(eg_sequence_begin(pages, &a, &error), error);
     CHECK_FAILS(eg_sequence_extend(a, 9, slots, &error), error, EG_ERR_BUDGET,
@@ -190,7 +191,7 @@ TEST(pages, refused) {
 
 static eg_status attempt(void *user, eg_context *context, eg_error *error) {
     (void)user;
-    const eg_pages_options options = {8, 2, 0};
+    const eg_pages_options options = {.count = 8, .page = 2, .window = 0};
     eg_pages *pages;
     eg_sequence *a = NULL, *b = NULL;
     eg_slots_copy copy;

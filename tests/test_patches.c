@@ -11,7 +11,7 @@ enum { MOST = 20000 };
 static eg_context *open_context(void) {
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, &(eg_context_options){.threads = 1}, &error), error);
+    CHECK_OK(eg_context_create(&(eg_context_options){.threads = 1}, &context, &error), error);
     return context;
 }
 
@@ -252,7 +252,7 @@ TEST(patches, refusals) {
         {{.minimum = 33}, EG_ERR_ARGUMENT, "minimum patch '33' is larger than the maximum 32"},
         {{.maximum = 2}, EG_ERR_ARGUMENT, "minimum patch '4' is larger than the maximum 2"},
         {{.maximum = 2000000}, EG_ERR_ARGUMENT, "patches of '2000000' bytes are larger than"},
-        {{.mode = EG_PATCH_FIXED, .size = 2000000}, EG_ERR_ARGUMENT, "'2000000'"},
+        {{.mode = EG_PATCH_FIXED, .fixed = 2000000}, EG_ERR_ARGUMENT, "'2000000'"},
         {{.low = 0.5, .high = 0.5}, EG_ERR_ARGUMENT, "thresholds '0.5' and '0.5'"},
         {{.low = 0.5, .high = 0.4}, EG_ERR_ARGUMENT, "thresholds '0.5' and '0.4'"},
         {{.low = -0.5, .high = 0.4}, EG_ERR_ARGUMENT, "thresholds '-0.5'"},

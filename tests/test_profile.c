@@ -26,7 +26,7 @@ TEST(profile, promised_figures) {
         eg_error error;
         const eg_profile_options how = {
             .batch = 4, .seq = 6, .runs = 12, .no_ceilings = s != 0, .ceilings_seconds = 0.05};
-        CHECK_OK(eg_context_create(&context, NULL, &error), error);
+        CHECK_OK(eg_context_create(NULL, &context, &error), error);
         CHECK_OK(eg_model_open(context, specs[s], &model, &error), error);
         CHECK_OK(eg_profile_model(model, specs[s], &how, &profile, &error), error);
         for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -83,7 +83,7 @@ TEST(profile, promised_figures) {
 
 /* ---- memory over time */
 static void check_moments(const eg_profile *profile, const char *spec) {
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     eg_program_info_get(eg_profile_program(profile), &info);
     const eg_profile_moment *m, *before = NULL;
     double most = 0;
@@ -119,7 +119,7 @@ static void check_moments(const eg_profile *profile, const char *spec) {
 }
 
 static void check_order(const eg_profile *profile, const char *spec) {
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     eg_program_info_get(eg_profile_program(profile), &info);
     size_t steps = 0, scans = 0, ordered = 0;
     uint64_t most = 0;
@@ -128,7 +128,7 @@ static void check_order(const eg_profile *profile, const char *spec) {
         scans += strcmp(row->kernel, "scan") == 0;
     CHECK(scans, "%s: no scan", spec);
     for (; (row = eg_profile_in_run(profile, ordered)); before = row, ordered++) {
-        eg_step_info a, b;
+        eg_step_info a = {.size = sizeof a}, b = {.size = sizeof b};
         CHECK(strcmp(row->kernel, "scan") != 0, "%s: a scan beside its steps", spec);
         eg_program_step(eg_profile_program(profile), row->step, &a, NULL);
         CHECK(row->live == a.live_bytes, "%s: step %u", spec, row->step);
@@ -184,13 +184,14 @@ TEST(profile, memory_over_time) {
         eg_error error;
         const char *spec = specs[i / 2];
         const eg_context_options options = {.size = sizeof options, .threads = 1 + (unsigned)i % 2};
-        const eg_profile_options how = {.batch = 4,
-                                        .seq = 6,
-                                        .runs = 12,
-                                        .no_ceilings = 1,
-                                        .no_compile = i % 2,
-                                        .recorder = {.skip = 2, .active = 3, .repeat = 1}};
-        CHECK_OK(eg_context_create(&context, &options, &error), error);
+        const eg_profile_options how = {
+            .batch = 4,
+            .seq = 6,
+            .runs = 12,
+            .no_ceilings = 1,
+            .no_compile = i % 2,
+            .recorder = &(const eg_recorder_options){.skip = 2, .active = 3, .repeat = 1}};
+        CHECK_OK(eg_context_create(&options, &context, &error), error);
         CHECK_OK(eg_model_open(context, spec, &model, &error), error);
         CHECK_OK(eg_profile_model(model, spec, &how, &profile, &error), error);
         check_moments(profile, spec);
@@ -212,7 +213,7 @@ TEST(profile, callbacks) {
     eg_error error;
     int calls = 0;
     const eg_profile_options how = {.runs = 20, .warmup = 5, .no_ceilings = 1};
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_profile_callback(context, "count", count, &calls, &how, &profile, &error), error);
     CHECK(calls == 25, "%d calls", calls);
     CHECK(eg_profile_metric(profile, EG_PROFILE_time_mean).provenance == EG_MEASURED, "no time");
@@ -242,7 +243,7 @@ TEST(profile, weights_are_looked_at_as_they_are) {
     eg_model *model;
     eg_profile *profile;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, "cfc:24,in=8", &model, &error), error);
     CHECK_OK(eg_model_quantize(model, &small, &error), error);
     model->touched = false;
@@ -267,7 +268,7 @@ TEST(profile, quickly) {
     eg_error error;
     int calls = 0;
     eg_quick_result r;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, "cfc:autoncp:12:3,in=4", &model, &error), error);
     const eg_quick_options how = {
         .size = sizeof how, .batch = 4, .seq = 6, .runs = 20, .warmup = 5};
@@ -335,7 +336,7 @@ TEST(profile, noisy_runs_are_said_to_be_noisy) {
     eg_error error;
     stumble s = {0};
     const eg_profile_options how = {.runs = 60, .no_ceilings = 1};
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_profile_callback(context, "stumbles", stumbles, &s, &how, &profile, &error), error);
     CHECK_OK(eg_analyse(profile, &analysis, &error), error);
     CHECK(strncmp(eg_analysis_verdict(analysis), "noisy: ", 7) == 0, "%s",
@@ -351,7 +352,7 @@ TEST(profile, all_rates_are_over_the_median) {
     eg_profile *profile;
     eg_error error;
     const eg_profile_options how = {.batch = 4, .seq = 6, .runs = 12, .no_ceilings = 1};
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, "cfc:autoncp:12:3,in=4", &model, &error), error);
     CHECK_OK(eg_profile_model(model, "", &how, &profile, &error), error);
     eg_statistics time;
@@ -391,7 +392,7 @@ static eg_status attempt(void *user, eg_context *context, eg_error *error) {
                                     .runs = 3,
                                     .no_ceilings = 1,
                                     .no_cache = 1,
-                                    .recorder = {.events = 256}};
+                                    .recorder = &(const eg_recorder_options){.events = 256}};
     eg_status status = eg_model_open(context, user, &model, error);
     if (status) return status;
     status = eg_profile_model(model, user, &how, &profile, error);

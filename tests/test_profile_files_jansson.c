@@ -45,7 +45,7 @@ enum { WAYS = sizeof ways / sizeof *ways };
 TEST(profile_files, a_working_set_has_the_weights_of_its_file) {
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     for (size_t i = 0; i < WAYS; i++) {
         eg_model *model = open_saved(context, i ? &ways[i].how : NULL);
         eg_profile *profile;
@@ -84,7 +84,7 @@ TEST(profile_files, a_grid_has_the_memory_of_the_spec) {
     eg_context *context;
     eg_model *model;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, spec, &model, &error), error);
     eg_model *saved = open_saved(context, NULL);
     eg_grid *here = grid_of(model, types, 5), *there = grid_of(saved, types, 5);
@@ -105,7 +105,7 @@ TEST(profile_files, a_grid_has_the_memory_of_the_spec) {
 TEST(profile_files, a_grid_names_the_type_of_the_weights) {
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     for (size_t i = 0; i < WAYS; i++) {
         eg_model *model = open_saved(context, i ? &ways[i].how : NULL);
         eg_grid *grid = grid_of(model, NULL, 0);

@@ -18,7 +18,7 @@ static const model_case models[] = {
 enum { MODELS = sizeof models / sizeof *models };
 
 static size_t program_steps(const eg_program *program) {
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     eg_program_info_get(program, &info);
     return info.steps;
 }
@@ -60,7 +60,7 @@ TEST(program, settled_once) {
     eg_program *program = NULL;
     eg_error error = {0};
     const uint64_t square[] = {8, 8}, row[] = {1, 8};
-    CHECK_OK(eg_context_create(&context, &(eg_context_options){.threads = 1}, &error), error);
+    CHECK_OK(eg_context_create(&(eg_context_options){.threads = 1}, &context, &error), error);
     CHECK_OK(eg_graph_create(context, &g, &error), error);
     const eg_node x = eg_input(g, "x", EG_F32, 2, row), w = eg_parameter(g, "w", 2, square);
     const eg_node mask = eg_parameter(g, "mask", 2, square);
@@ -68,12 +68,12 @@ TEST(program, settled_once) {
     const eg_node masked = eg_exp(g, eg_mul(g, w, mask));
     const eg_output outputs[] = {{"y", eg_matmul(g, x, masked)}, {"z", eg_exp(g, state)}};
     CHECK_OK(eg_compile(context, g, 2, outputs, NULL, &program, &error), error);
-    eg_program_info info = {0};
+    eg_program_info info = {.size = sizeof info};
     if (program) eg_program_info_get(program, &info);
     CHECK(info.prologue_steps >= 1, "nothing is done when parameters change");
     size_t products = 0, chains = 0;
     for (size_t i = 0; i < info.run_steps; i++) {
-        eg_step_info step;
+        eg_step_info step = {.size = sizeof step};
         CHECK_OK(eg_program_step(program, i, &step, &error), error);
         products += strcmp(step.kernel, "gemm") == 0;
         chains += strcmp(step.kernel, "fused") == 0;
@@ -99,7 +99,7 @@ TEST(program, passes_change_nothing) {
             CHECK(off <= 2e-5 * (1 + size), "%s %zu: '%s' is off by %g of %g", models[i].name, i,
                   name, off, size);
         }
-        eg_program_info info;
+        eg_program_info info = {.size = sizeof info};
         eg_program_info_get(all.program, &info);
         CHECK(info.arena_bytes <= 1.15 * (double)info.arena_bound_bytes,
               "%s: an arena of %llu bytes where %llu are needed", models[i].name,
@@ -115,7 +115,7 @@ TEST(program, run_takes_no_memory) {
     eg_context_options options = {.allocator = eg__failing_allocator_use(&failing), .threads = 2};
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     eg_graph *g;
     CHECK_OK(eg_graph_create(context, &g, &error), error);
     eg_output outputs[MODEL_OUTPUTS];
@@ -154,7 +154,7 @@ static eg_status attempt_all(void *user, const eg_allocator *allocator, eg_error
     const model_case *c = user;
     eg_context_options options = {.allocator = *allocator, .threads = 1, .memory_cache_off = 1};
     eg_context *context;
-    eg_status status = eg_context_create(&context, &options, error);
+    eg_status status = eg_context_create(&options, &context, error);
     if (status) return status;
     eg_graph *g = NULL;
     eg_program *program = NULL;
@@ -197,7 +197,7 @@ TEST(program, budget) {
     eg_context *context;
     eg_error error;
     eg_context_options options = {.threads = 1, .memory_budget = 4 << 20};
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     eg_graph *g;
     CHECK_OK(eg_graph_create(context, &g, &error), error);
     eg_node x = eg_input(g, "x", EG_F32, 2, (uint64_t[]){4096, 1024});
@@ -252,7 +252,7 @@ TEST(program, bad_input) {
 TEST(program, bad_compile) {
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     eg_graph *g;
     CHECK_OK(eg_graph_create(context, &g, &error), error);
     eg_node x = eg_input(g, "x", EG_F32, 1, (uint64_t[]){4});
@@ -336,7 +336,7 @@ TEST(program, lengths_of_samples) {
 TEST(program, fixed_length) {
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     eg_graph *g;
     CHECK_OK(eg_graph_create(context, &g, &error), error);
     eg_node x = eg_input(g, "x", EG_F32, 2, (uint64_t[]){4, 3});
@@ -365,7 +365,7 @@ TEST(program, stream_equals_scan) {
     enum { T = 6, N = 5 };
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     eg_program *programs[2];
     for (int stream = 0; stream < 2; stream++) {
         eg_graph *g;
@@ -415,7 +415,7 @@ TEST(program, state_that_grows) {
     enum { MOST = 8, N = 3 };
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     eg_graph *g;
     CHECK_OK(eg_graph_create(context, &g, &error), error);
     eg_node row = eg_input(g, "row", EG_F32, 2, (uint64_t[]){1, N});
@@ -433,7 +433,7 @@ TEST(program, state_that_grows) {
     eg_instance *instance;
     CHECK_OK(eg_compile(context, g, 1, &output, NULL, &program, &error), error);
     for (size_t i = 0; i < program_steps(program); i++) {
-        eg_step_info step;
+        eg_step_info step = {.size = sizeof step};
         CHECK_OK(eg_program_step(program, i, &step, &error), error);
         CHECK(strcmp(step.kernel, "copy") != 0, "the state is copied");
     }
@@ -470,17 +470,17 @@ TEST(program, what_lives_at_each_step) {
     eg_context *context;
     eg_graph *g;
     eg_program *program;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_graph_create(context, &g, &error), error);
     eg_node y = eg_input(g, "x", EG_F32, 2, x_shape);
     for (int i = 0; i < 3; i++) y = eg_matmul(g, y, eg_parameter(g, names[i], 2, shapes[i]));
     const eg_output output = {"y", y};
     CHECK_OK(eg_compile(context, g, 1, &output, NULL, &program, &error), error);
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     eg_program_info_get(program, &info);
     CHECK(info.run_steps == 3, "%zu steps", info.run_steps);
     for (size_t i = 0; i < 3; i++) {
-        eg_step_info step;
+        eg_step_info step = {.size = sizeof step};
         CHECK_OK(eg_program_step(program, i, &step, &error), error);
         CHECK(step.live_bytes == want[i], "step %zu: %llu bytes live, not %llu", i,
               (unsigned long long)step.live_bytes, (unsigned long long)want[i]);
@@ -575,7 +575,7 @@ TEST(program, checkpoints) {
     eg_run_options options = {.seed = 11};
     model_run full = model_open(&c, 1, NULL);
     CHECK_OK(eg_run(full.instance, &options, &error), error);
-    eg_program_info all, less;
+    eg_program_info all = {.size = sizeof all}, less = {.size = sizeof less};
     eg_program_info_get(full.program, &all);
     for (int reverse = 0; reverse <= 1; reverse++)
         for (int by_memory = 0; by_memory <= 1; by_memory++) {
@@ -606,7 +606,7 @@ TEST(program, checkpoints) {
 TEST(program, checkpoints_that_do_not_fit) {
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     eg_graph *g;
     CHECK_OK(eg_graph_create(context, &g, &error), error);
     eg_node x = eg_input(g, "x", EG_F32, 2, (uint64_t[]){4, 30}), d;
@@ -634,7 +634,7 @@ TEST(program, session) {
     eg_context *context;
     eg_session *session;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     eg_session_options options = {.programs = 2};
     CHECK_OK(eg_session_create(context, build, NULL, &options, &session, &error), error);
     eg_weights *weights;

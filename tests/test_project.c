@@ -413,7 +413,7 @@ TEST(project, refusals) {
 static eg_context *context_make(unsigned threads) {
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, &(eg_context_options){.threads = threads}, &error), error);
+    CHECK_OK(eg_context_create(&(eg_context_options){.threads = threads}, &context, &error), error);
     return context;
 }
 
@@ -442,7 +442,7 @@ TEST(project, costs_add_up) {
         eg_model_nodes nodes;
         eg_error error;
         eg_step_cost costs[COSTS];
-        eg_program_info info;
+        eg_program_info info = {.size = sizeof info};
         CHECK_OK(eg_model_open(context, specs[i], &model, &error), error);
         CHECK_OK(eg_graph_create(context, &g, &error), error);
         CHECK_OK(
@@ -493,7 +493,7 @@ TEST(project, kinds_of_steps) {
         eg_graph *g;
         eg_error error;
         eg_step_cost costs[COSTS];
-        eg_program_info info;
+        eg_program_info info = {.size = sizeof info};
         CHECK_OK(eg_graph_create(context, &g, &error), error);
         eg_node x = eg_input(g, "x", EG_F32, 2, (uint64_t[]){rows[i].rows, 20}), y = x;
         const uint64_t n = 20;

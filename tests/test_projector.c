@@ -17,7 +17,7 @@ static eg_context *context_make(void) {
     eg_context *context;
     eg_error error;
     const eg_context_options options = {.size = sizeof options, .threads = 1};
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     return context;
 }
 
@@ -324,7 +324,7 @@ TEST(projector, requirements_apply_to_larger_batches_too) {
     enum { LARGEST = 256 };
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
         eg_model *model;
         eg_projector *projector;

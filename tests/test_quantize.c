@@ -12,7 +12,7 @@ static eg_context *create(void) {
     static const eg_context_options options = {.threads = 1};
     eg_context *context;
     eg_error error = {0};
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     return context;
 }
 
@@ -325,7 +325,7 @@ TEST(quantize, least_squares) {
     eg_error error;
     static float values[ROWS * COLUMNS];
     uint64_t state = 7;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     for (size_t i = 0; i < ROWS * COLUMNS; i++) /* many small ones, few large ones */
         values[i] = test_random(&state) * test_random(&state) * test_random(&state);
     for (size_t i = 0; i < 32; i++) values[i] = 0;
@@ -406,7 +406,7 @@ TEST(quantize, least_squares_search) {
     unsigned moved = 0, finer = 0, total = 0;
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     uint32_t state = 7;
     for (size_t kind = 0; kind < sizeof ends / sizeof *ends; kind++)
         for (int try = 0; try < TRIES; try++) {

@@ -141,7 +141,7 @@ TEST(ratios, what_does_not_apply_to_small_models) {
     eg_model *model;
     eg_profile *p;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, "cfc:autoncp:12:3,in=4", &model, &error), error);
     CHECK_OK(eg_profile_model(model, "", &how, &p, &error), error);
     p->context->chip.in_table = false;
@@ -195,7 +195,7 @@ TEST(ratios, of_a_profile) {
     for (int measured = 0; measured < 2; measured++) {
         const eg_profile_options how = {
             .batch = 4, .seq = 4, .runs = 10, .no_ceilings = !measured, .ceilings_seconds = 0.05};
-        CHECK_OK(eg_context_create(&context, NULL, &error), error);
+        CHECK_OK(eg_context_create(NULL, &context, &error), error);
         CHECK_OK(eg_model_open(context, "cfc:autoncp:12:3,in=4", &model, &error), error);
         CHECK_OK(eg_profile_model(model, "", &how, &profile, &error), error);
         CHECK_OK(eg_analyse(profile, &analysis, &error), error);

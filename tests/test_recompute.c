@@ -83,7 +83,7 @@ static model_run start(const network *n, uint64_t every, unsigned threads, const
     eg_output outputs[MOST];
     const eg_context_options options = {.threads = threads};
     const eg_compile_options compile = {.training = 1, .passes = passes};
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     CHECK_OK(eg_graph_create(context, &g, &error), error);
     const size_t count = build(g, n, every, outputs);
     model_run m = model_start(context, g, count, outputs, &compile);
@@ -103,11 +103,11 @@ static void check_equal(model_run *a, model_run *b, const char *name) {
 }
 
 static unsigned products(const eg_program *program) {
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     unsigned count = 0;
     eg_program_info_get(program, &info);
     for (size_t i = 0; i < info.run_steps; i++) {
-        eg_step_info step;
+        eg_step_info step = {.size = sizeof step};
         CHECK(eg_program_step(program, i, &step, NULL) == EG_OK, "no step %zu", i);
         count += strncmp(step.kernel, "gemm", 4) == 0;
     }
@@ -120,7 +120,7 @@ TEST(recompute, mlp) {
     for (int drops = 0; drops < 2; drops++) {
         const network n = {"mlp", 8, 16, 16, 64, drops ? 0.25 : 0, false};
         model_run full = start(&n, 0, 1, NULL), less = start(&n, 3, 1, NULL);
-        eg_program_info a, b;
+        eg_program_info a = {.size = sizeof a}, b = {.size = sizeof b};
         eg_program_info_get(full.program, &a);
         eg_program_info_get(less.program, &b);
         check_equal(&less, &full, n.name);
@@ -139,7 +139,7 @@ TEST(recompute, transformer) {
         for (unsigned threads = 1; threads <= 3; threads += 2) {
             const network n = {"transformer", 6, 2, 24, 32, drops ? 0.1 : 0, true};
             model_run full = start(&n, 0, threads, NULL), less = start(&n, 1, threads, NULL);
-            eg_program_info a, b;
+            eg_program_info a = {.size = sizeof a}, b = {.size = sizeof b};
             eg_program_info_get(full.program, &a);
             eg_program_info_get(less.program, &b);
             check_equal(&less, &full, n.name);
@@ -157,7 +157,7 @@ TEST(recompute, a_layer_more) {
     model_run few = start(&n, 1, 1, NULL);
     n.layers = 9;
     model_run many = start(&n, 1, 1, NULL);
-    eg_program_info a, b;
+    eg_program_info a = {.size = sizeof a}, b = {.size = sizeof b};
     eg_program_info_get(few.program, &a);
     eg_program_info_get(many.program, &b);
     CHECK(b.arena_bytes <= a.arena_bytes + 4 * layer_bytes, "%llu bytes of 9 layers, %llu of 6",
@@ -172,7 +172,7 @@ static void check_passes(const network *n) {
     eg_graph *g;
     eg_error error;
     eg_output outputs[MOST];
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_graph_create(context, &g, &error), error);
     const size_t count = build(g, n, 1, outputs);
     const char *pass;
@@ -245,8 +245,8 @@ TEST(recompute, waits) {
         eg_graph *g;
         eg_program *program;
         eg_error error;
-        eg_step_info step;
-        CHECK_OK(eg_context_create(&context, NULL, &error), error);
+        eg_step_info step = {.size = sizeof step};
+        CHECK_OK(eg_context_create(NULL, &context, &error), error);
         CHECK_OK(eg_graph_create(context, &g, &error), error);
         eg_node x = eg_input(g, "x", EG_F32, 2, (uint64_t[]){4, 4});
         eg_node w = eg_parameter(g, "w", 2, (uint64_t[]){4, 4}), late = eg_exp(g, x);

@@ -25,7 +25,7 @@ static void open_fixture(fixture *f, unsigned threads) {
     float weights[12];
     memset(f, 0, sizeof *f);
     for (int i = 0; i < 12; i++) weights[i] = (float)i / 12;
-    CHECK_OK(eg_context_create(&f->context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &f->context, &error), error);
     CHECK_OK(eg_graph_create(f->context, &f->graph, &error), error);
     eg_graph *g = f->graph;
     eg_node x = eg_input(g, "x", EG_F32, 3, shape);
@@ -44,6 +44,7 @@ static void open_fixture(fixture *f, unsigned threads) {
                     out = {EG_F32, 3, {TIME, BATCH, 4}, f->y};
     CHECK_OK(eg_instance_bind(f->instance, "x", &in, &error), error);
     CHECK_OK(eg_instance_bind(f->instance, "y", &out, &error), error);
+    f->info.size = sizeof f->info;
     eg_program_info_get(f->program, &f->info);
 }
 
@@ -63,7 +64,7 @@ static void run(fixture *f, int runs) {
 static uint64_t events_of(const fixture *f) {
     uint64_t count = f->info.run_steps;
     for (size_t i = 0; i < f->info.run_steps; i++) {
-        eg_step_info step;
+        eg_step_info step = {.size = sizeof step};
         eg_program_step(f->program, i, &step, NULL);
         count += step.body_steps * TIME;
     }
@@ -131,7 +132,7 @@ TEST(recorder, sums) {
         run(&f, 5);
         CHECK_OK(eg_recorder_steps(r, f.program, steps, &whole, &error), error);
         for (size_t i = 0; i < f.info.steps; i++) {
-            eg_step_info info;
+            eg_step_info info = {.size = sizeof info};
             CHECK_OK(eg_program_step(f.program, i, &info, &error), error);
             const bool prologue = strcmp(info.part, "prologue") == 0, inside = info.part[0] == 's';
             CHECK(steps[i].calls == (prologue ? 0u
@@ -180,7 +181,7 @@ static uint64_t pretend_scan(eg__record *record, uint64_t begin, uint32_t index,
 static uint64_t pretend_run(const fixture *f, eg__record *record, uint64_t now, uint64_t slow,
                             uint64_t run) {
     for (size_t i = 0; i < f->info.run_steps; i++) {
-        eg_step_info step;
+        eg_step_info step = {.size = sizeof step};
         eg_program_step(f->program, i, &step, NULL);
         if (step.body_steps) {
             now = pretend_scan(record, now, (uint32_t)i, &step, slow, run);
@@ -203,7 +204,7 @@ static void check_pretended(const fixture *f, unsigned threads, const eg_step_ti
     for (size_t i = 0; i < f->info.steps; i++) self += steps[i].self;
     CHECK(difference(self, whole) < 1e-15, "steps take %.17g s of %.17g", self, whole);
     for (size_t i = 0; i < f->info.run_steps; i++) {
-        eg_step_info step;
+        eg_step_info step = {.size = sizeof step};
         eg_program_step(f->program, i, &step, NULL);
         if (!step.body_steps) {
             const double expected = slow * (double)(1000 + 10 * i) * ns;

@@ -36,9 +36,9 @@ static void profile_here(const char *spec, const char *folder, seen *out) {
                                     .no_ceilings = !folder,
                                     .ceilings_seconds = 0.02,
                                     .no_cache = 1,
-                                    .recorder = {.events = 1024}};
+                                    .recorder = &(const eg_recorder_options){.events = 1024}};
     if (folder) setenv("XDG_CACHE_HOME", folder, 1);
-    if (eg_context_create(&context, &one, NULL) || eg_model_open(context, spec, &model, NULL) ||
+    if (eg_context_create(&one, &context, NULL) || eg_model_open(context, spec, &model, NULL) ||
         eg_memory_query(context, EG_TAG_COUNT, &before, NULL) ||
         eg_profile_model(model, spec, &how, &profile, NULL))
         return;

@@ -186,7 +186,7 @@ TEST(safetensors, missing_files_and_arguments) {
 TEST(safetensors, context) {
     eg_context *context = NULL;
     eg_error error = {0};
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     const char *path = test_join(test_folder(), "out.safetensors");
     float numbers[3] = {1, 2, 3};
     eg_tensor tensor = {EG_F32, 1, {3}, numbers}, back;

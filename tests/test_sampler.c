@@ -11,7 +11,7 @@ enum { MOST = 64, DRAWS = 20000 };
 static eg_context *open_context(void) {
     eg_error error;
     eg_context *context;
-    CHECK_OK(eg_context_create(&context, &(eg_context_options){.threads = 1}, &error), error);
+    CHECK_OK(eg_context_create(&(eg_context_options){.threads = 1}, &context, &error), error);
     return context;
 }
 

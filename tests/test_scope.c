@@ -22,7 +22,7 @@ static eg_context *create(uint64_t budget) {
         .size = sizeof options, .threads = 1, .memory_budget = budget};
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     return context;
 }
 

@@ -135,7 +135,7 @@ TEST(sentence, golden) {
     };
     eg_error error;
     eg_context *context;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char folder[512], saved[700];
         make_folder(&rows[i].w, folder);
@@ -154,7 +154,7 @@ TEST(sentence, overridden) {
     eg_error error;
     eg_context *context;
     char folder[512];
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     make_folder(&plain, folder);
     check_rows(context, folder, "cls",
                &(eg_embedder_options){.pooled = 1, .pooling = EG_POOLING_FIRST, .unscaled = 1});
@@ -170,7 +170,7 @@ TEST(sentence, overridden) {
     } facts[] = {{&bare, WIDTH, 0, 0}, {&plain, WIDTH, 0, 1}, {&dense, NARROW, 1, 0}};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         eg_model *model;
-        eg_transformer_info info;
+        eg_transformer_info info = {.size = sizeof info};
         make_folder(facts[i].w, folder);
         CHECK_OK(eg_model_open(context, folder, &model, &error), error);
         CHECK_OK(eg_model_transformer(model, &info, &error), error);

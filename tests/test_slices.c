@@ -35,7 +35,7 @@ static void run(unsigned threads, float *to) {
     eg_instance *instance;
     eg_output out[3];
     const eg_context_options options = {.threads = threads};
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     CHECK_OK(eg_graph_create(context, &g, &error), error);
     const size_t count = build(g, out);
     CHECK_OK(eg_compile(context, g, count, out, NULL, &program, &error), error);
@@ -86,7 +86,7 @@ TEST(slices, what_the_definition_says) {
     eg_error error;
     eg_graph *g;
     eg_output out[3];
-    CHECK_OK(eg_context_create(&context, &(eg_context_options){.threads = 2}, &error), error);
+    CHECK_OK(eg_context_create(&(eg_context_options){.threads = 2}, &context, &error), error);
     CHECK_OK(eg_graph_create(context, &g, &error), error);
     const size_t count = build(g, out);
     compiled_check(context, g, count, out,

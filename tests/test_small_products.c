@@ -19,7 +19,7 @@ static subject subject_open(const eg_quantization *how, unsigned threads) {
     eg_error error;
     uint64_t seed = 7, shape[] = {N, K};
     const eg_context_options options = {.threads = threads};
-    CHECK_OK(eg_context_create(&s.context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &s.context, &error), error);
     eg_quantized *const both[] = {&s.first, &s.second};
     for (int i = 0; i < 2; i++) {
         CHECK_OK(eg_tensor_create(s.context, EG_F32, 2, shape, &s.wide[i], &error), error);
@@ -99,7 +99,7 @@ static result run(subject *s, const eg_quantization *how, const char *passes, bo
     CHECK_OK(eg_run(instance, NULL, &error), error);
     CHECK_OK(eg_tensor_create(s->context, EG_F32, y.rank, y.shape, &r.y, &error), error);
     CHECK_OK(eg_tensor_convert(s->context, &y, &r.y, &error), error);
-    eg_step_info step;
+    eg_step_info step = {.size = sizeof step};
     for (size_t i = 0; !eg_program_step(program, i, &step, NULL); i++) {
         r.products += strncmp(step.kernel, "gemm_", 5) == 0;
         r.wide += strcmp(step.kernel, "widen") == 0;
@@ -181,7 +181,7 @@ TEST(small_products, rows_of_tables) {
         eg_quantized table = {0};
         eg_tensor wide;
         uint64_t seed = 9;
-        CHECK_OK(eg_context_create(&context, NULL, &error), error);
+        CHECK_OK(eg_context_create(NULL, &context, &error), error);
         CHECK_OK(eg_tensor_create(context, EG_F32, 2, shape, &wide, &error), error);
         for (int k = 0; k < ROWS * COLUMNS; k++) ((float *)wide.data)[k] = test_random(&seed);
         CHECK_OK(eg_quantize(context, &wide, &how[t], &table, &error), error);
@@ -192,7 +192,7 @@ TEST(small_products, rows_of_tables) {
             eg_weights *weights;
             eg_instance *instance;
             eg_tensor y;
-            eg_program_info info;
+            eg_program_info info = {.size = sizeof info};
             const eg_compile_options options = {.passes = all ? NULL : "none"};
             CHECK_OK(eg_graph_create(context, &g, &error), error);
             eg_node rows = eg_slice(g, eg_parameter_small(g, "table", &how[t], 2, shape), 0, FIRST,

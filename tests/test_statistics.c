@@ -24,7 +24,7 @@ static eg_context *open_context(void) {
     const eg_context_options options = {.size = sizeof options, .threads = 1};
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     return context;
 }
 

@@ -162,7 +162,7 @@ static result run(eg_context *context, const eg_quantization *how, weight *weigh
     CHECK_OK(eg_run(instance, NULL, &error), error);
     CHECK_OK(eg_tensor_create(context, EG_F32, y.rank, y.shape, &r.y, &error), error);
     CHECK_OK(eg_tensor_convert(context, &y, &r.y, &error), error);
-    eg_step_info step;
+    eg_step_info step = {.size = sizeof step};
     for (size_t i = 0; !eg_program_step(program, i, &step, NULL); i++) {
         r.products += strcmp(step.operation, "stored_matmul") == 0;
         r.gathers += strcmp(step.operation, "stored_gather") == 0;
@@ -178,7 +178,7 @@ static void check(const eg_quantization *how, unsigned threads, size_t m, bool s
     eg_error error;
     eg_context *context;
     const eg_context_options options = {.threads = threads};
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     weight weights[TABLES];
     uint64_t seed = 11;
     for (int i = 0; i < TABLES; i++) weights[i] = weight_make(how->type, tables[i].shape, &seed);
@@ -228,7 +228,7 @@ TEST(stored_products, threads) {
             weight weights[TABLES];
             uint64_t seed = 5;
             const eg_context_options options = {.threads = t ? 3 : 1};
-            CHECK_OK(eg_context_create(&context[t], &options, &error), error);
+            CHECK_OK(eg_context_create(&options, &context[t], &error), error);
             for (int i = 0; i < TABLES; i++)
                 weights[i] = weight_make(ways[w].type, tables[i].shape, &seed);
             y[t] = run(context[t], &ways[w], weights, MOST, false, NULL).y;
@@ -256,7 +256,7 @@ TEST(stored_products, definition) {
     uint64_t seed = 8;
     for (int i = 0; i < N * K; i++) w[i] = test_random(&seed);
     for (int i = 0; i < M * K; i++) x[i] = test_random(&seed);
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_graph_create(context, &g, &error), error);
     const eg_node value = eg_input_stored(g, "w", &ways[3], 2, (uint64_t[]){N, K});
     const eg_node leaf = {value.id - 1}, left = eg_input(g, "x", EG_F32, 2, (uint64_t[]){M, K});
@@ -290,7 +290,7 @@ static eg_status attempt(void *user, const eg_allocator *allocator, eg_error *er
     eg_program *program = NULL;
     const eg_context_options options = {.allocator = *allocator, .threads = 1};
     (void)user;
-    eg_status status = eg_context_create(&context, &options, error);
+    eg_status status = eg_context_create(&options, &context, error);
     if (!status) status = eg_graph_create(context, &g, error);
     if (!status) {
         const eg_node w = eg_input_stored(g, "w", &ways[5], 2, (uint64_t[]){5, 64});
@@ -329,7 +329,7 @@ TEST(stored_products, mistakes) {
     uint64_t bytes = 0;
     float x[64] = {0};
     const uint64_t shape[] = {3, 64}, odd[] = {3, 63};
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     eg_quantization how = ways[3];
     refuse(context, NULL, 2, shape, EG_ERR_ARGUMENT, "no quantization");
     refuse(context, &how, 2, odd, EG_ERR_ARGUMENT, "rows of 63 numbers");

@@ -216,7 +216,7 @@ TEST(table, arrays_of_numpy) {
     };
     eg_context *context;
     eg_error error = {0};
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         eg_table t;
         char found[400];
@@ -239,7 +239,7 @@ TEST(table, numbers_of_any_width) {
     eg_context *context;
     eg_error error = {0};
     char path[300];
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     snprintf(path, sizeof path, "%s/any.npy", test_folder());
     for (size_t i = 0; i < 2 * (sizeof types / sizeof *types); i++) {
         const char *type = types[i / 2];
@@ -363,7 +363,7 @@ TEST(table, options_of_text) {
     eg_context *context;
     eg_error error = {0};
     char path[300];
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     snprintf(path, sizeof path, "%s/text.csv", test_folder());
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         eg_table t;
@@ -429,7 +429,7 @@ TEST(table, arrays_that_are_no_tables) {
     eg_context *context;
     eg_error error = {0};
     eg_table t;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         CHECK_FAILS(load(context, rows[i].file, &t, &error), error, rows[i].status, rows[i].part);
         CHECK(strstr(error.message, rows[i].file) && !t.values && !t.names && !t.columns, "'%s'",
@@ -465,7 +465,7 @@ TEST(table, occupancy) {
     if (!test_data("occupancy")) return test_skip("ELEGANS_DATA is not set");
     eg_context *context;
     eg_error error = {0};
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char path[300];
         snprintf(path, sizeof path, "%s", test_data(rows[i].file));

@@ -17,7 +17,7 @@ static inline void data_test_open(data_test *test) {
     memset(test, 0, sizeof *test);
     const eg_context_options options = {.allocator = eg__failing_allocator_use(&test->state),
                                         .threads = 1};
-    CHECK_OK(eg_context_create(&test->context, &options, &test->error), test->error);
+    CHECK_OK(eg_context_create(&options, &test->context, &test->error), test->error);
 }
 
 static inline void data_test_close(data_test *test) {
@@ -38,7 +38,7 @@ typedef struct test_batch {
 } test_batch;
 
 static inline test_batch test_batch_make(const eg_data *data, uint64_t batch, uint64_t time) {
-    eg_data_info info;
+    eg_data_info info = {.size = sizeof info};
     eg_data_info_get(data, &info);
     const size_t steps = (size_t)(batch * time), rows = info.last ? (size_t)batch : steps;
     test_batch b = {.batch = batch, .time = time};
@@ -74,7 +74,7 @@ static inline void test_append(char *out, size_t size, const float *values, size
 /* One window alone as text: "x ..|spans ..|targets ..|weights .."; a static buffer. */
 static inline const char *window_text(const eg_data *data, const eg_units *units, uint64_t window) {
     static char text[2000];
-    eg_data_info info;
+    eg_data_info info = {.size = sizeof info};
     uint64_t first, length;
     eg_data_info_get(data, &info);
     eg_data_window(data, window, &first, &length);

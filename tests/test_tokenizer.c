@@ -70,7 +70,9 @@ static const words pieces = {.model = "llama",
                              .value = 1};
 
 TEST(tokenizer, options) {
-    static const eg_encode_options ends = {1, 0}, special = {0, 1}, both = {1, 1};
+    static const eg_encode_options ends = {.ends = 1, .special = 0},
+                                   special = {.ends = 0, .special = 1},
+                                   both = {.ends = 1, .special = 1};
     test_memory test;
     test_memory_open(&test, 0);
     eg_tokenizer *t;
@@ -368,7 +370,7 @@ static unsigned char *make_llama2c(size_t extra, size_t *size) {
 }
 
 TEST(tokenizer, llama2c) {
-    static const eg_encode_options ends = {1, 0};
+    static const eg_encode_options ends = {.ends = 1, .special = 0};
     test_memory test;
     test_memory_open(&test, 0);
     size_t size, whole = 0;
@@ -428,7 +430,7 @@ TEST(tokenizer, arguments) {
     eg_tokenizer *t;
     eg_tokens tokens;
     eg_error error = {0};
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_FAILS(eg_tokenizer_open(context, "/nonexistent", &t, &error), error, EG_ERR_FILE,
                 "'/nonexistent': No such file");
     CHECK_FAILS(eg_tokenizer_open(NULL, "x", &t, &error), error, EG_ERR_ARGUMENT, "no context");
@@ -499,7 +501,7 @@ TEST(tokenizer, two_files_of_one_vocabulary) {
         if (end) *end = 0;
         char ids[8192], back[2048];
         eg_tokens tokens;
-        const eg_encode_options options = {1, 0};
+        const eg_encode_options options = {.ends = 1, .special = 0};
         CHECK_OK(eg_tokenizer_encode(a, at, strlen(at), &options, &tokens, &error), error);
         test_decodes(a, tokens.ids, tokens.count, false, back, sizeof back);
         CHECK(strcmp(back, at) == 0, "'%s' came back as '%s'", at, back);

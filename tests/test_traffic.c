@@ -47,7 +47,7 @@ TEST(traffic, bounds_by_hand) {
     eg_context *context;
     eg_error error;
     const eg_context_options one = {.size = sizeof one, .threads = 1};
-    CHECK_OK(eg_context_create(&context, &one, &error), error);
+    CHECK_OK(eg_context_create(&one, &context, &error), error);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         eg_profile p = {.context = context,
                         .has_ceilings = true,
@@ -113,7 +113,7 @@ TEST(traffic, bandwidth_is_that_of_the_dram) {
     eg_error error;
     double dram, operands;
     const eg_context_options one = {.size = sizeof one, .threads = 1};
-    CHECK_OK(eg_context_create(&context, &one, &error), error);
+    CHECK_OK(eg_context_create(&one, &context, &error), error);
     for (int simulated = 0; simulated < 2; simulated++) {
         profile_on(context, 1 << 20, simulated, &dram, &operands);
         CHECK(operands > 3e6 && (isnan(dram) || fabs(dram / operands - 1) < 0.1),
@@ -137,7 +137,7 @@ TEST(traffic, counted_misses_belong_to_steps) {
     eg_error error;
     const eg_context_options one = {.size = sizeof one, .threads = 1};
     const eg_profile_options how = {.seq = 2, .runs = 3, .no_ceilings = 1, .no_cache = 1};
-    CHECK_OK(eg_context_create(&context, &one, &error), error);
+    CHECK_OK(eg_context_create(&one, &context, &error), error);
     CHECK_OK(eg_model_open(context, "cfc:256,in=64,backbone=512x2,seed=1", &model, &error), error);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         eg_profile *p;
@@ -173,7 +173,7 @@ TEST(traffic, a_busy_dram_is_what_is_waited_for) {
     } cases[] = {{0.996, EG__BY_DRAM}, {0.9, EG__BY_DRAM}, {0.5, EG__BY_L3}};
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         eg_profile_row row = {.kernel = "gemm",
                               .traits = EG_STEP_PRODUCT,
@@ -203,7 +203,7 @@ TEST(traffic, peaks_of_kernels) {
                  {0, false}};
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     const eg_profile p = {.context = context};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const double times = eg__peak_times(&p, cases[i].traits);
@@ -220,10 +220,10 @@ TEST(traffic, a_working_set_has_its_weights_once) {
     eg_error error;
     const eg_profile_options how = {
         .batch = 1, .seq = 1, .runs = 1, .no_ceilings = 1, .no_cache = 1};
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, "cfc:256,in=64,backbone=512x2,seed=1", &model, &error), error);
     CHECK_OK(eg_profile_model(model, "", &how, &profile, &error), error);
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     eg_program_info_get(eg_profile_program(profile), &info);
     const double touched = eg__working_set(eg_profile_program(profile)),
                  weights = 4.0 * (320 * 512 + 512 * 512 + 4 * 512 * 256);
@@ -319,7 +319,7 @@ TEST(traffic, figures_agree_over_models_and_batches) {
         eg_context *context;
         eg_error error;
         const eg_context_options options = {.size = sizeof options, .threads = threads};
-        CHECK_OK(eg_context_create(&context, &options, &error), error);
+        CHECK_OK(eg_context_create(&options, &context, &error), error);
         for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
             if (test_quick() && s > 2) continue;
             for (size_t b = 0; b < (s > 3 ? 1 : 3); b++) {

@@ -79,7 +79,7 @@ TEST(train, norms) {
     eg_context *context;
     eg_error error;
     const eg_context_options options = {.threads = 3};
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     float *x = test_alloc(300001 * sizeof *x);
     uint64_t state = 3;
     for (size_t i = 0; i < 300001; i++) x[i] = test_random(&state);
@@ -106,7 +106,7 @@ TEST(train, losses) {
                        each_weight[N][C] = {{1, 0, 2, 0}, {0, 0, 0, 0}, {1, 1, 0, 3}};
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     for (int kind = 0; eg_loss_name((eg_loss)kind); kind++)
         for (int weighted = 0; weighted < (kind == EG_LOSS_CLASSES ? 2 : 3); weighted++) {
             double want = 0, counted = 0;
@@ -198,7 +198,7 @@ static void train(const training *c, int steps, double *before, double *after, u
     eg_trainer *trainer;
     eg_error error = {0};
     eg_context_options options = {.threads = c->threads};
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     CHECK_OK(eg_model_open(context, c->spec, &model, &error), error);
     const eg_train_options how = {.batch = B,
                                   .time = T,
@@ -270,7 +270,7 @@ TEST(train, partial_batch) {
     eg_model *model;
     eg_trainer *trainer;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, "cfc:8,in=3,proj=3", &model, &error), error);
     const eg_train_options how = {.batch = B, .time = T};
     CHECK_OK(eg_trainer_create(model, &how, &trainer, &error), error);

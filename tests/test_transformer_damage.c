@@ -413,7 +413,7 @@ TEST(transformer_damage, gguf_unknown_keys) {
         make_llama(&m);
         add_entry(&m, rows[i].more);
         write_model(&m, path, 32);
-        CHECK_OK(eg_context_create(&context, &how, &error), error);
+        CHECK_OK(eg_context_create(&how, &context, &error), error);
         said[0] = 0;
         CHECK_OK(eg_model_open(context, path, &model, &error), error);
         CHECK(*rows[i].said ? strstr(said, rows[i].said) != NULL : !*said, "row %zu: '%s'", i,

@@ -68,7 +68,7 @@ TEST(transformer_folders, flags) {
         copy_folder(rows[i].folder, rows[i].more, folder);
         check_transformer(folder, rows[i].folder, rows[i].key, 1e-4, 1e-4);
         snprintf(saved, sizeof saved, "%s/saved.safetensors", folder);
-        CHECK_OK(eg_context_create(&context, NULL, &error), error);
+        CHECK_OK(eg_context_create(NULL, &context, &error), error);
         CHECK_OK(eg_model_open(context, folder, &model, &error), error);
         CHECK_OK(eg_model_widen(model, &error), error);
         CHECK_OK(eg_model_save(model, saved, &error), error);
@@ -113,7 +113,7 @@ TEST(transformer_folders, unknown_keys) {
                                         .log_user = said,
                                         .log_level = EG_LOG_WARNING};
         copy_folder(rows[i].folder, rows[i].more, folder);
-        CHECK_OK(eg_context_create(&context, &how, &error), error);
+        CHECK_OK(eg_context_create(&how, &context, &error), error);
         said[0] = 0;
         CHECK_OK(eg_model_open(context, folder, &model, &error), error);
         CHECK(*rows[i].said

@@ -98,7 +98,7 @@ void check_transformer(const char *file, const char *folder, const char *key, do
     eg_model *model;
     expected e;
     char path[512];
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     open_expected(&e, context, folder, key);
     CHECK_OK(eg_model_open(context, transformer_path(file, path), &model, &error), error);
     for (int in_place = 0; in_place < 2; in_place++) {
@@ -134,7 +134,7 @@ float *transformer_rows(eg_context *context, const eg_model *model, const uint32
     eg_weights *weights;
     eg_instance *instance;
     eg_model_nodes nodes;
-    eg_transformer_info info;
+    eg_transformer_info info = {.size = sizeof info};
     int32_t *ids = test_alloc(count * sizeof *ids);
     for (size_t i = 0; i < count; i++) ids[i] = (int32_t)tokens[i];
     CHECK_OK(eg_model_transformer(model, &info, &error), error);
@@ -178,7 +178,7 @@ void check_choices(const char *file, const char *folder, eg_type cache) {
     eg_tensor ids, greedy;
     const float *logits = NULL;
     const eg_generator_options how = {.cache = cache};
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, transformer_path(file, path), &model, &error), error);
     transformer_expected(context, folder, "ids", &ids);
     transformer_expected(context, folder, "greedy", &greedy);
@@ -205,7 +205,7 @@ eg_context *small_context(void) {
     eg_error error;
     eg_context *context;
     const eg_context_options how = {.threads = 1, .memory_budget = UINT64_C(1) << 24};
-    CHECK_OK(eg_context_create(&context, &how, &error), error);
+    CHECK_OK(eg_context_create(&how, &context, &error), error);
     return context;
 }
 

@@ -9,7 +9,7 @@ enum { TOKENS = 13 };
 
 static float *rows_of(eg_context *context, eg_model *model, int in_place, size_t *count) {
     uint32_t tokens[TOKENS];
-    eg_model_info info;
+    eg_model_info info = {.size = sizeof info};
     for (uint32_t i = 0; i < TOKENS; i++) tokens[i] = (i * 37 + 11) % 100;
     eg_model_info_get(model, &info);
     *count = TOKENS * (size_t)info.outputs;
@@ -74,7 +74,7 @@ static void check_model(const char *file) {
     eg_model *model;
     char path[512], name[128];
     const char *from = strchr(file, ':') ? file : transformer_path(file, path);
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, from, &model, &error), error);
     size_t count = 0;
     float *exact = rows_of(context, model, 1, &count);
@@ -120,7 +120,7 @@ TEST(transformer_saved, more_than_the_file) {
     eg_model *model;
     const eg_context_options how = {.threads = 1, .memory_budget = UINT64_C(1) << 26};
     char path[600];
-    CHECK_OK(eg_context_create(&context, &how, &error), error);
+    CHECK_OK(eg_context_create(&how, &context, &error), error);
     CHECK_OK(eg_model_open(context, "llama:1:64,vocab=100,context=64", &model, &error), error);
     snprintf(path, sizeof path, "%s/model.safetensors", test_folder());
     CHECK_OK(eg_model_save(model, path, &error), error);

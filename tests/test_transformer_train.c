@@ -81,7 +81,7 @@ static void check_slopes(const char *name, const eg__transformer *t) {
     eg_model *model;
     eg_model_nodes nodes;
     slopes s = {0};
-    CHECK_OK(eg_context_create(&context, &(eg_context_options){.threads = 1}, &error), error);
+    CHECK_OK(eg_context_create(&(eg_context_options){.threads = 1}, &context, &error), error);
     CHECK_OK(eg__transformer_new(context, t, &model, &error), error);
     CHECK_OK(eg_graph_create(context, &s.graph, &error), error);
     const eg_model_options how = {.batch = BATCH, .time = TIME};
@@ -144,7 +144,7 @@ typedef struct school {
 static school open_school(const char *spec, const eg_train_options *how, const char *text) {
     school s;
     eg_error error;
-    CHECK_OK(eg_context_create(&s.context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &s.context, &error), error);
     CHECK_OK(eg_model_open(s.context, spec, &s.model, &error), error);
     CHECK_OK(eg_trainer_create(s.model, how, &s.trainer, &error), error);
     const eg_train_batch batch = eg_trainer_batch(s.trainer);
@@ -175,7 +175,7 @@ static void check_again(const char *spec) {
                             .loss = EG_LOSS_CLASSES,
                             .optimizer = {.kind = EG_SGD, .learning_rate = 1}};
     eg_error error;
-    eg_program_info info[2];
+    eg_program_info info[2] = {0};
     school s[2];
     for (int again = 0; again < 2; again++) {
         eg_train_result result = {0};
@@ -216,7 +216,7 @@ TEST(transformer_train, rows_stay) {
     eg_trainer *trainer;
     eg_error error;
     uint64_t state = 3;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg__transformer_new(context, &t, &model, &error), error);
     CHECK_OK(eg__model_fill(model, &error), error);
     for (size_t i = 0; i < model->value_count; i++) model->values[i] = test_random(&state);

@@ -64,7 +64,7 @@ TEST(units, in_streams_and_batches) {
                 standard[t][i] = test_random(&seed);
                 raw[t][i] = standard[t][i] * input_scale[i] + input_mean[i];
             }
-        CHECK_OK(eg_context_create(&context, NULL, &error), error);
+        CHECK_OK(eg_context_create(NULL, &context, &error), error);
         CHECK_OK(eg_model_open(context, specs[s], &model, &error), error);
         run(context, model, standard, 1.5f, true, want);
         CHECK_OK(eg_model_units_set(model, &units, &error), error);
@@ -94,7 +94,7 @@ TEST(units, usual_span) {
                                         "ltc:autoncp:9:3,in=2,seed=2"};
     eg_context *context;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t s = 0; s < 2; s++) {
             eg_model *model;
@@ -128,7 +128,7 @@ TEST(units, refusals) {
     eg_context *context;
     eg_model *model;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, "cfc:3,in=2", &model, &error), error);
     CHECK_OK(eg_model_units_set(model, &units, &error), error);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -150,7 +150,7 @@ TEST(units, notes) {
     eg_context *context;
     eg_model *model;
     eg_error error;
-    CHECK_OK(eg_context_create(&context, NULL, &error), error);
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, "cfc:3,in=2", &model, &error), error);
     CHECK(!eg_model_note(model, "inputs", 0), "a note of nothing");
     CHECK_OK(eg_model_note_set(model, "inputs", 3, names, &error), error);

@@ -37,6 +37,7 @@ static void start(run *r, bool training, bool gradients) {
     eg_graph *g;
     eg_model_nodes nodes;
     const eg_model_options o = {.batch = BATCH, .time = TIME, .spans = 1};
+    r->info.size = sizeof r->info;
     eg_model_info_get(r->model, &r->info);
     CHECK_OK(eg_graph_create(r->context, &g, &error), error);
     CHECK_OK(eg_model_build(r->model, g, &o, &nodes, &error), error);
@@ -70,7 +71,7 @@ static void start(run *r, bool training, bool gradients) {
 static bool open_run(run *r, const char *spec) {
     eg_error error = {0};
     const eg_context_options options = {.threads = 1};
-    CHECK_OK(eg_context_create(&r->context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &r->context, &error), error);
     CHECK_OK(eg_model_open(r->context, spec, &r->model, &error), error);
     return r->model != NULL;
 }

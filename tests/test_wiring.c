@@ -193,7 +193,7 @@ TEST(wiring, built_twice) {
 TEST(wiring, layers) {
     eg__memory *memory = new_memory();
     eg__wiring *w = build(memory, "autoncp:28:4,in=6");
-    eg_wiring_info info;
+    eg_wiring_info info = {.size = sizeof info};
     eg_wiring_info_get(w, &info);
     CHECK(!strcmp(info.kind, "autoncp") && info.seed == 22222 && info.units == 28 &&
               info.inputs == 6 && info.outputs == 4 && info.layers == 3 &&
@@ -315,7 +315,7 @@ static eg_status attempt(void *user, const eg_allocator *allocator, eg_error *er
     eg_context *context = NULL;
     eg_wiring *w = NULL;
     eg_wiring_statistics s;
-    eg_status status = eg_context_create(&context, &options, error);
+    eg_status status = eg_context_create(&options, &context, error);
     if (!status) status = eg_wiring_create(context, user, &w, error);
     if (!status) status = eg_wiring_statistics_get(w, &s, error);
     eg_wiring_destroy(w);

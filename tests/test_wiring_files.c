@@ -9,7 +9,7 @@ static eg_context *open_context(void) {
     eg_context *context = NULL;
     eg_error error;
     const eg_context_options options = {.size = sizeof options, .threads = 1};
-    CHECK_OK(eg_context_create(&context, &options, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     return context;
 }
 
@@ -117,7 +117,7 @@ static eg_status attempt(void *user, const eg_allocator *allocator, eg_error *er
         .size = sizeof options, .allocator = *allocator, .threads = 1, .isa = "ref"};
     eg_context *context = NULL;
     eg_wiring *w = NULL;
-    eg_status status = eg_context_create(&context, &options, error);
+    eg_status status = eg_context_create(&options, &context, error);
     if (!status) status = eg_wiring_create(context, user, &w, error);
     if (!status) status = eg_wiring_save(w, user, error);
     eg_wiring_destroy(w);

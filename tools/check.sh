@@ -66,7 +66,30 @@ check_headers() {
             echo "#include <$name>" | $compiler -Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only -
         done
     done
-    echo "every public header alone, as C11 and as C++17, gcc and clang"
+    # which it says in its first comment
+    grep -LE '^ \* (Stable|Experimental)\. \*/$' include/elegans/*.h | none -v '/elegans\.h$'
+    echo "every public header alone, as C11 and as C++17, gcc and clang; each says whether it is stable"
+}
+
+# what programs that were linked with the library rely on: functions, structs, values of enums. Additions are fine; anything
+# else is recorded on purpose, by make abi-update.
+recorded_abi=packaging/libelegans-x86_64.abi.gz
+abi_options="--no-show-locs --drop-private-types"
+
+check_abi() {
+    [ "$(uname -m)" = x86_64 ] || {
+        echo "skipped: the recorded interface is that of x86-64"
+        return
+    }
+    build gcc CC=gcc "$checks/gcc/libelegans.so.0.1.0"
+    gzip -dc "$recorded_abi" >"$checks/recorded.abi"
+    abidiff $abi_options --headers-dir2 include/elegans "$checks/recorded.abi" "$checks/gcc/libelegans.so.0.1.0" && changed=0 || changed=$?
+    [ $((changed & ~4)) -eq 0 ] || {
+        echo "the interface changed in a way that breaks programs; if that is meant, run: make abi-update"
+        return 1
+    }
+    symbols=$(grep -c "<elf-symbol name='eg_" "$checks/recorded.abi")
+    echo "no function, struct or enum of the recorded interface ($symbols symbols) changed"
 }
 
 # without a network, where the system can take it away: nothing here may ask for one
@@ -339,6 +362,13 @@ check_coverage() {
     echo "no folder of src/ is more than a point below tests/coverage.txt"
 }
 
+# not a check: what check-abi compares with from now on
+update_abi() {
+    build gcc CC=gcc "$checks/gcc/libelegans.so.0.1.0"
+    abidw $abi_options --no-corpus-path --no-comp-dir-path --headers-dir include/elegans "$checks/gcc/libelegans.so.0.1.0" |
+        gzip -9n >"$recorded_abi"
+}
+
 # one NAME: runs a check and prints its line
 one() {
     log=$checks/$1.log
@@ -372,6 +402,10 @@ worker() {
 }
 
 purposes="build check"
+[ "$1" != update-abi ] || {
+    sh tools/deps.sh $purposes && update_abi
+    exit
+}
 for name in "$@"; do
     case "$name" in arm64 | export) purposes="$purposes $name" ;; esac
 done

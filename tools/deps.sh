@@ -14,7 +14,8 @@ for purpose in "$@"; do
         ;;
     check) # libudev-dev: what a program that links hwloc statically needs; locales: a decimal comma
         apt="$apt g++ clang clang-format libclang-rt-dev gcovr file locales qemu-user
-             gcc-aarch64-linux-gnu libc6-dev-arm64-cross libudev-dev python3 python3-pip valgrind"
+             gcc-aarch64-linux-gnu libc6-dev-arm64-cross libudev-dev python3 python3-pip valgrind
+             abigail-tools"
         brew="$brew clang-format gcovr"
         ;;
     arm64)

@@ -21,7 +21,7 @@ class Tensor(c.Structure):
 
 
 class ModelInfo(c.Structure):
-    _fields_ = [("kind", c.c_int)] + [(name, c.c_uint64) for name in ("inputs", "outputs", "state", "layers", "parameters")] + [
+    _fields_ = [("size", c.c_size_t), ("kind", c.c_int)] + [(name, c.c_uint64) for name in ("inputs", "outputs", "state", "layers", "parameters")] + [
         ("uses_time", c.c_int)]
 
 
@@ -32,7 +32,7 @@ class Cell(c.Structure):
 
 
 class TrainOptions(c.Structure):  # as above; the rest is Adam and the mean square error
-    _fields_ = [("batch", c.c_uint64), ("time", c.c_uint64), ("rest", c.c_char * 256)]
+    _fields_ = [("size", c.c_size_t), ("batch", c.c_uint64), ("time", c.c_uint64), ("rest", c.c_char * 256)]
 
 
 class Batch(c.Structure):
@@ -58,7 +58,7 @@ class Library:
         self.error = Error()
         self.context = c.c_void_p()
         options = ContextOptions(threads=1)
-        self.call("eg_context_create", c.byref(self.context), c.byref(options))
+        self.call("eg_context_create", c.byref(options), c.byref(self.context))
 
     def call(self, name, *arguments):
         if getattr(self.library, name)(*arguments, c.byref(self.error)):

@@ -162,7 +162,7 @@ int main(int argc, char **argv) {
     eg_npz *file;
     eg_tensor data, lengths;
     eg_error error;
-    check(eg_context_create(&context, NULL, &error), &error);
+    check(eg_context_create(NULL, &context, &error), &error);
     check(eg_npz_open(context, argv[1], &file, &error), &error);
     check(eg_npz_read(file, "data", &data, &error), &error);
     check(eg_npz_read(file, "lengths", &lengths, &error), &error);

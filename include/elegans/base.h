@@ -1,4 +1,5 @@
-/* Status codes, error text, log, clock, numbers and provenance: what every other part speaks. */
+/* Status codes, error text, log, clock, numbers and provenance: what every other part speaks.
+ * Stable. */
 #ifndef ELEGANS_BASE_H
 #define ELEGANS_BASE_H
 

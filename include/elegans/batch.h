@@ -1,4 +1,5 @@
-/* How many samples at once: a size that grows while it works and shrinks when it does not. */
+/* How many samples at once: a size that grows while it works and shrinks when it does not.
+ * Experimental. */
 #ifndef ELEGANS_BATCH_H
 #define ELEGANS_BATCH_H
 

@@ -3,7 +3,8 @@
  * A cache of a graph (eg_cache) is `count` pages of `page` slots; eg_append wants the slots of new rows, and
  * eg_attention_cached the pages of every sequence. Here a sequence takes pages as it grows, shares those of
  * what it has in common with another one, and gives them back. Nothing here touches a cache: all caches
- * of a model (keys and values of every layer) have the same pages. */
+ * of a model (keys and values of every layer) have the same pages.
+ * Experimental. */
 #ifndef ELEGANS_CACHE_H
 #define ELEGANS_CACHE_H
 
@@ -17,6 +18,7 @@ typedef struct eg_pages eg_pages; /* opaque, with all its sequences used by one 
 typedef struct eg_sequence eg_sequence; /* opaque */
 
 typedef struct eg_pages_options {
+    size_t size;     /* sizeof(eg_pages_options); 0 = the fields of version 0.1 */
     uint64_t count;  /* pages there are; count*page are the slots of the caches */
     uint64_t page;   /* slots of each */
     uint64_t window; /* of attention: what is wholly before it is given back; 0 = all is kept */

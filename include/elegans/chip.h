@@ -1,4 +1,5 @@
-/* What machine is this: the chip as detected, and the table of known chips. */
+/* What machine is this: the chip as detected, and the table of known chips.
+ * Experimental. */
 #ifndef ELEGANS_CHIP_H
 #define ELEGANS_CHIP_H
 

@@ -1,4 +1,5 @@
-/* The context: allocator, threads, kernels and chip of one user of the library. */
+/* The context: allocator, threads, kernels and chip of one user of the library.
+ * Stable. */
 #ifndef ELEGANS_CONTEXT_H
 #define ELEGANS_CONTEXT_H
 
@@ -11,9 +12,9 @@ extern "C" {
 #endif
 
 typedef struct eg_context_options { /* all zero = defaults */
-    size_t size;            /* sizeof(eg_context_options), or 0 = the fields of version 0.1 */
-    eg_allocator allocator; /* all zero = the system's */
-    unsigned threads;       /* 0 = one per performance core, at most 256 */
+    size_t size;                    /* sizeof(eg_context_options); 0 = the fields of version 0.1 */
+    eg_allocator allocator;         /* all zero = the system's */
+    unsigned threads;               /* 0 = one per performance core, at most 256 */
     const char *
         isa; /* NULL = best; a name of eg_isa_list allows that set and what it implies; "ref" = portable C */
     uint64_t memory_budget;  /* bytes; 0 = memory_fraction of what is available now */
@@ -34,7 +35,7 @@ typedef struct eg_context_options { /* all zero = defaults */
  * After fork(), the threads of a context exist in the parent alone. The child may destroy the context (which gives
  * back its memory and waits for nobody) and create one of its own; nothing else of the context, nor of what was made with it, works
  * there with more than one thread. Fork while no thread is inside the library. */
-EG_API eg_status eg_context_create(eg_context **out, const eg_context_options *options,
+EG_API eg_status eg_context_create(const eg_context_options *options, eg_context **out,
                                    eg_error *error);
 EG_API void eg_context_destroy(eg_context *context); /* NULL is fine */
 

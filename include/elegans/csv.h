@@ -1,4 +1,5 @@
-/* Tables of numbers in text files: comma-separated values. */
+/* Tables of numbers in text files: comma-separated values.
+ * Stable. */
 #ifndef ELEGANS_CSV_H
 #define ELEGANS_CSV_H
 
@@ -18,6 +19,7 @@ extern "C" {
  * with eg_table_release. */
 EG_API eg_status eg_csv_read(eg_context *context, const char *path, eg_table *out, eg_error *error);
 typedef struct eg_csv_options { /* all zero = as many digits as a double needs to be read back */
+    size_t size;                /* sizeof(eg_csv_options); 0 = the fields of version 0.1 */
     unsigned digits;            /* exactly so many after the point, at most 17 */
     int single;                 /* the values were f32: as many digits as those need */
 } eg_csv_options;

@@ -1,4 +1,5 @@
-/* Data sets: tables turned into recordings, and these into windows that a model learns from. */
+/* Data sets: tables turned into recordings, and these into windows that a model learns from.
+ * Stable. */
 #ifndef ELEGANS_DATA_H
 #define ELEGANS_DATA_H
 
@@ -23,6 +24,7 @@ EG_API const char *eg_missing_name(eg_missing missing); /* "error"; static; NULL
  * else that it could mean; one with commas, quotes or blanks at its ends stands in quotes, doubled inside
  * ("a, b"). A column that is there twice is EG_ERR_ARGUMENT, and so is one whose name another has as well. */
 typedef struct eg_data_options {
+    size_t size;        /* sizeof(eg_data_options); 0 = the fields of version 0.1 */
     const char *inputs; /* NULL = all numbers that have a name, if any has, and mean nothing else */
     const char *targets; /* NULL = none: there is nothing to learn, only to predict */
     const char *time;    /* a column of times or dates that do not go back within a recording */
@@ -57,6 +59,7 @@ EG_API eg_status eg_data_create(eg_context *context, size_t table_count, const e
 EG_API void eg_data_destroy(eg_data *data); /* NULL is fine */
 
 typedef struct eg_data_info {
+    size_t size;               /* sizeof(eg_data_info); 0 = the fields of version 0.1 */
     uint64_t rows, recordings; /* of the whole, also when this is a part of it */
     uint64_t windows;
     uint64_t covered; /* rows in the windows of this part, each once */
@@ -86,6 +89,7 @@ EG_API const char *eg_data_class(const eg_data *data, size_t index);
 /* The values of a target in the rows of this part, each once (with `last`, in the last rows of windows); of
  * classes, their numbers. Past the last target all is 0. */
 typedef struct eg_target_info {
+    size_t size;          /* sizeof(eg_target_info); 0 = the fields of version 0.1 */
     uint64_t rows;        /* that have one */
     uint64_t zeros, ones; /* of these; rows = zeros + ones says that it is a yes or no */
     double least, most;   /* NaN without a row */

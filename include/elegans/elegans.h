@@ -1,5 +1,12 @@
 /* elegans: liquid neural networks and transformers, tuned for the chip they run on. This header
- * includes all parts; each can be included alone. */
+ * includes all parts; each can be included alone.
+ *
+ * Each part says whether it is stable (within a major version it only grows: functions, fields at the end of
+ * structs that begin with their size, values of enums) or experimental (it may still change).
+ *
+ * Options and infos begin with `size`: sizeof of the struct you compiled with, or 0 for the fields that it had in the
+ * version that brought it. The library reads and writes no more than that; a field that it does not know must be 0. Set
+ * it before an info is asked for: `eg_model_info info = {.size = sizeof info};` */
 #ifndef ELEGANS_H
 #define ELEGANS_H
 

@@ -1,4 +1,5 @@
-/* How much the bytes around each place of an input say: windowed Shannon entropy, and patches cut by it. */
+/* How much the bytes around each place of an input say: windowed Shannon entropy, and patches cut by it.
+ * Experimental. */
 #ifndef ELEGANS_ENTROPY_H
 #define ELEGANS_ENTROPY_H
 
@@ -52,11 +53,12 @@ typedef enum eg_patch_mode {
  * wants) of its patch, which ends when it is full: `minimum` to `maximum` bytes, whatever the entropies
  * are. The last one is what is left and may be shorter. */
 typedef struct eg_patch_options { /* all zero = defaults */
+    size_t size;                  /* sizeof(eg_patch_options); 0 = the fields of version 0.1 */
     eg_patch_mode mode;
     uint32_t minimum, maximum; /* bytes; 0 = 4 and 32. At most EG_PATCH_SIZE_MAX */
     double low, high;          /* within 0..1, low < high; both 0 = 0.3 and 0.7 */
     uint64_t target;           /* of EG_PATCH_TARGET: from bytes / maximum to bytes / minimum */
-    uint32_t size;             /* of EG_PATCH_FIXED; 0 = 18, the middle of 4 and 32 */
+    uint32_t fixed;            /* bytes of each, EG_PATCH_FIXED; 0 = 18, the middle of 4 and 32 */
 } eg_patch_options;
 enum { EG_PATCH_SIZE_MAX = 1 << 20 };
 

@@ -1,4 +1,5 @@
-/* Programs as plain C: source that computes what a program computes, without this library. */
+/* Programs as plain C: source that computes what a program computes, without this library.
+ * Stable. */
 #ifndef ELEGANS_EXPORT_H
 #define ELEGANS_EXPORT_H
 
@@ -9,6 +10,7 @@ extern "C" {
 #endif
 
 typedef struct eg_export_info {
+    size_t size;           /* sizeof(eg_export_info); 0 = the fields of version 0.1 */
     uint64_t code_lines;   /* of NAME.c, its numbers apart */
     uint64_t weight_bytes; /* constant: flash; small numbers count as small as they are */
     uint64_t state_bytes, arena_bytes; /* of the struct: memory of each user */

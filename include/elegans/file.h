@@ -1,4 +1,5 @@
-/* Files that take their name when they are complete: readers see the old one or the new one, never a part. */
+/* Files that take their name when they are complete: readers see the old one or the new one, never a part.
+ * Stable. */
 #ifndef ELEGANS_FILE_H
 #define ELEGANS_FILE_H
 

@@ -1,4 +1,5 @@
-/* Whole trainings: epochs over a data set, with a schedule, validation, early stopping and checkpoints. */
+/* Whole trainings: epochs over a data set, with a schedule, validation, early stopping and checkpoints.
+ * Experimental. */
 #ifndef ELEGANS_FIT_H
 #define ELEGANS_FIT_H
 
@@ -62,6 +63,7 @@ typedef struct eg_fit_progress {
 typedef int (*eg_fit_function)(void *user, const eg_fit_progress *progress);
 
 typedef struct eg_fit_options { /* all zero = sensible */
+    size_t size;                /* sizeof(eg_fit_options); 0 = the fields of version 0.1 */
     eg_loss loss;
     eg_optimizer optimizer;
     eg_schedule schedule;
@@ -131,6 +133,7 @@ EG_API eg_status eg_fit_check(const eg_model *model, const eg_fit_options *optio
 
 /* ---- a model over all windows of a data set */
 typedef struct eg_evaluate_options {
+    size_t size; /* sizeof(eg_evaluate_options); 0 = the fields of version 0.1 */
     eg_loss loss;
     uint64_t batch; /* 0 = 32 */
     /* Gets the outputs of each window as the model gives them: in the units of its user, and linked. NULL =

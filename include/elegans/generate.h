@@ -1,4 +1,5 @@
-/* Text from a decoder, token by token, and texts as rows of numbers. */
+/* Text from a decoder, token by token, and texts as rows of numbers.
+ * Experimental. */
 #ifndef ELEGANS_GENERATE_H
 #define ELEGANS_GENERATE_H
 
@@ -13,6 +14,7 @@ extern "C" {
 typedef struct eg_generator eg_generator;
 
 typedef struct eg_generator_options { /* all zero = defaults */
+    size_t size;        /* sizeof(eg_generator_options); 0 = the fields of version 0.1 */
     uint64_t context;   /* tokens that one text may have; 0 = what the model says, at most 4096 */
     uint64_t sequences; /* texts at once, see eg_generator_fork; 0 = 1 */
     uint64_t chunk;     /* tokens of a prompt that are looked at together; 0 = 128 */
@@ -39,6 +41,7 @@ EG_API eg_status eg_generator_prepare(eg_generator *generator, size_t count, eg_
 EG_API eg_status eg_generator_rewind(eg_generator *generator, uint64_t length, eg_error *error);
 
 typedef struct eg_generator_info {
+    size_t size; /* sizeof(eg_generator_info); 0 = the fields of version 0.1 */
     uint64_t length, context, vocabulary;
     uint64_t cache_bytes;  /* of all texts; counted */
     uint64_t weight_bytes; /* that one token reads; counted */
@@ -65,7 +68,8 @@ EG_API eg_status eg_sampler_next(eg_sampler *sampler, const float *logits, uint3
  * and scaled to length 1, unless the model says otherwise */
 typedef struct eg_embedder eg_embedder;
 typedef struct eg_embedder_options { /* all zero = as the model says */
-    int pooled;                      /* 1: `pooling` is meant */
+    size_t size; /* sizeof(eg_embedder_options); 0 = the fields of version 0.1 */
+    int pooled;  /* 1: `pooling` is meant */
     eg_pooling pooling;
     int unscaled; /* the row is not brought to length 1 */
     int scaled;   /* it is, whatever the model says; not with `unscaled` */

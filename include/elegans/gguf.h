@@ -1,4 +1,5 @@
-/* .gguf files: metadata by key and tensors by name, read where they lie in the mapped file. */
+/* .gguf files: metadata by key and tensors by name, read where they lie in the mapped file.
+ * Experimental. */
 #ifndef ELEGANS_GGUF_H
 #define ELEGANS_GGUF_H
 

@@ -4,7 +4,8 @@
  * moment it is made. Building computes nothing. A call that cannot be right (shapes that do not fit,
  * an axis that is not there) returns the node {0}, which every later call passes on; the graph
  * remembers the first such mistake with its message, and eg_graph_check tells it. So a network can
- * be written down without a test after every line. */
+ * be written down without a test after every line.
+ * Stable. */
 #ifndef ELEGANS_GRAPH_H
 #define ELEGANS_GRAPH_H
 
@@ -128,6 +129,7 @@ EG_API eg_node eg_synapses(eg_graph *graph, const eg_synapse_nodes *nodes, uint6
 
 /* ---- convolution, as torch's conv1d and conv2d have it (no filter is turned round) */
 typedef struct eg_conv_options { /* all zero = defaults; [0] is L or H, [1] is W */
+    size_t size;                 /* sizeof(eg_conv_options); 0 = the fields of version 0.1 */
     uint32_t stride[2];          /* 0 = 1 */
     uint32_t before[2];          /* zeros around x: in front of the first element, */
     uint32_t after[2];           /* and behind the last one */
@@ -142,6 +144,7 @@ EG_API eg_node eg_conv(eg_graph *graph, const eg_conv_options *options, eg_node 
 /* ---- attention: softmax(scale q k' + mask) v for each of the heads, which lie side by side in the
  * columns. The scores are never in memory as a whole. */
 typedef struct eg_attention_options { /* all zero but heads = defaults */
+    size_t size;              /* sizeof(eg_attention_options); 0 = the fields of version 0.1 */
     uint32_t heads, kv_heads; /* kv_heads divides heads, which share keys in turn; 0 = heads */
     double scale;             /* 0 = 1 / sqrt(D) */
     int causal;      /* a query sees the keys up to its own; the last query sees the last key */
@@ -181,6 +184,7 @@ EG_API eg_node eg_attention_cached(eg_graph *graph, const eg_attention_options *
 /* Rotary positions: every pair of columns of a head is turned by the angle position base^(-2 i / D), i
  * being the number of the pair. */
 typedef struct eg_rotary_options {
+    size_t size;     /* sizeof(eg_rotary_options); 0 = the fields of version 0.1 */
     uint64_t d;      /* columns of a head, even */
     double base;     /* 0 = 10000 */
     int interleaved; /* pairs are columns (2i, 2i + 1), else (i, i + D/2) */
@@ -218,6 +222,7 @@ EG_API eg_node eg_scan_last(eg_graph *graph, eg_node carry); /* after the last s
 /* ---- questions */
 EG_API size_t eg_graph_size(const eg_graph *graph); /* nodes; their ids are 1 .. size */
 typedef struct eg_node_info {
+    size_t size;           /* sizeof(eg_node_info); 0 = the fields of version 0.1 */
     const char *operation; /* "matmul"; static */
     const char *name;      /* of a leaf, else NULL; lives as long as the graph */
     eg_type type;
@@ -248,7 +253,8 @@ EG_API eg_status eg_graph_load(eg_context *context, const char *path, eg_graph *
  * states and results of scans are kept, too, and so is whatever no node of `keep` needs: the last layers
  * are not computed twice. Dropout drops the same elements again. */
 typedef struct eg_gradient_options { /* all zero = everything is kept */
-    uint64_t every;                  /* k */
+    size_t size;    /* sizeof(eg_gradient_options); 0 = the fields of version 0.1 */
+    uint64_t every; /* k */
     uint64_t memory;
     size_t keep_count; /* 0 = every value outside of scans is kept */
     const eg_node *keep;

@@ -1,4 +1,5 @@
-/* Grids: one model in batches, lengths and types, here or on another chip, and which batch to take. */
+/* Grids: one model in batches, lengths and types, here or on another chip, and which batch to take.
+ * Experimental. */
 #ifndef ELEGANS_GRID_H
 #define ELEGANS_GRID_H
 
@@ -12,14 +13,15 @@ extern "C" {
 #endif
 
 typedef struct eg_grid_options { /* all zero = defaults */
-    size_t size;                 /* sizeof(eg_grid_options), or 0 = version 0.1 */
+    size_t size;                 /* sizeof(eg_grid_options); 0 = the fields of version 0.1 */
     const uint64_t *batches; /* from 1; NULL = 1, 8, 32 and powers of two up to the preset's most */
     const uint64_t *lengths; /* steps of a sample, from 1; NULL = profile.seq alone */
     const eg_type *types;    /* EG_F32, EG_F16, EG_BF16, EG_I8, EG_I4; NULL = eg_grid_type alone */
     size_t batch_count, length_count, type_count;
-    uint64_t budget;            /* bytes that a cell may take; 0 = that of the preset */
-    const eg_chip_row *row;     /* that chip, projected; NULL = this machine, measured */
-    eg_profile_options profile; /* how cells are measured here, but for their batch and length */
+    uint64_t budget;        /* bytes that a cell may take; 0 = that of the preset */
+    const eg_chip_row *row; /* that chip, projected; NULL = this machine, measured */
+    /* how cells are measured here, but for their batch and length; NULL = defaults */
+    const eg_profile_options *profile;
 } eg_grid_options;
 
 typedef struct eg_grid_cell {

@@ -1,4 +1,5 @@
-/* History: profiles that are kept with what they were measured on, some of them by name as baselines. */
+/* History: profiles that are kept with what they were measured on, some of them by name as baselines.
+ * Experimental. */
 #ifndef ELEGANS_HISTORY_H
 #define ELEGANS_HISTORY_H
 

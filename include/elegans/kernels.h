@@ -1,4 +1,5 @@
-/* Which kernels there are, and which of them a context uses. */
+/* Which kernels there are, and which of them a context uses.
+ * Experimental. */
 #ifndef ELEGANS_KERNELS_H
 #define ELEGANS_KERNELS_H
 
@@ -9,6 +10,7 @@ extern "C" {
 #endif
 
 typedef struct eg_kernel_info {
+    size_t size;           /* sizeof(eg_kernel_info); 0 = the fields of version 0.1 */
     const char *operation; /* "gemm_f32"; static, as the other texts */
     const char *text;      /* "matrix product, right side packed" */
     const char *isa;       /* "avx2", "neon", ..., "ref" */
@@ -18,6 +20,7 @@ typedef struct eg_kernel_info {
 } eg_kernel_info;
 
 typedef struct eg_isa_info {
+    size_t size;       /* sizeof(eg_isa_info); 0 = the fields of version 0.1 */
     const char *name;  /* "avx512"; static */
     unsigned lanes;    /* floats of a vector */
     unsigned features; /* eg_cpu_feature bits: those of the set, and what it implies */

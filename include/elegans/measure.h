@@ -1,4 +1,5 @@
-/* What this machine can really do: ceilings, and the speed of our kernels beside them. */
+/* What this machine can really do: ceilings, and the speed of our kernels beside them.
+ * Experimental. */
 #ifndef ELEGANS_MEASURE_H
 #define ELEGANS_MEASURE_H
 
@@ -46,10 +47,10 @@ typedef struct eg_ceilings {
 } eg_ceilings;
 
 typedef struct eg_ceilings_options { /* all zero = defaults */
-    size_t size;                     /* sizeof(eg_ceilings_options), or 0 = version 0.1 */
-    int cached;                      /* 1: a stored result of this machine will do */
-    const char *cache_folder;        /* NULL = $XDG_CACHE_HOME/elegans or ~/.cache/elegans */
-    double seconds;                  /* 0 = 1.5: how long the measurement may take, about */
+    size_t size;              /* sizeof(eg_ceilings_options); 0 = the fields of version 0.1 */
+    int cached;               /* 1: a stored result of this machine will do */
+    const char *cache_folder; /* NULL = $XDG_CACHE_HOME/elegans or ~/.cache/elegans */
+    double seconds;           /* 0 = 1.5: how long the measurement may take, about */
 } eg_ceilings_options;
 
 /* Measures and stores the result for this machine and number of threads; a result that cannot be
@@ -140,9 +141,10 @@ typedef struct eg_bench_training {
 /* Return 0 to go on, anything else to stop. */
 typedef int (*eg_bench_training_function)(void *user, const eg_bench_training *result);
 typedef struct eg_bench_train_options { /* all zero = defaults */
-    const char *filter;                 /* NULL = all; else only those whose name contains it */
-    uint64_t rounds;                    /* 0 = 5; at most 99 */
-    uint64_t steps;                     /* of each round; 0 = as many as fit into 0.1 s */
+    size_t size;        /* sizeof(eg_bench_train_options); 0 = the fields of version 0.1 */
+    const char *filter; /* NULL = all; else only those whose name contains it */
+    uint64_t rounds;    /* 0 = 5; at most 99 */
+    uint64_t steps;     /* of each round; 0 = as many as fit into 0.1 s */
 } eg_bench_train_options;
 /* `one` has one thread, else EG_ERR_ARGUMENT. With `several` (NULL = none), the cases with a large batch
  * are measured there, too, one round here and one there: two results of the same name. */

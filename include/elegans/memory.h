@@ -1,4 +1,5 @@
-/* Who holds how much memory: allocators, figures per tag, the caching pool, leak checks. */
+/* Who holds how much memory: allocators, figures per tag, the caching pool, leak checks.
+ * Stable. */
 #ifndef ELEGANS_MEMORY_H
 #define ELEGANS_MEMORY_H
 

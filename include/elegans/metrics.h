@@ -1,4 +1,5 @@
-/* Metrics: how good the outputs of a model are, gathered over any number of batches. */
+/* Metrics: how good the outputs of a model are, gathered over any number of batches.
+ * Stable. */
 #ifndef ELEGANS_METRICS_H
 #define ELEGANS_METRICS_H
 

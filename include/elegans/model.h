@@ -1,5 +1,6 @@
 /* Models: liquid networks (CfC, LTC on neural circuit policies) and transformers (BERT, GPT-2, Llama),
- * from specs and files, as graphs; liquid ones also as streams. */
+ * from specs and files, as graphs; liquid ones also as streams.
+ * Stable. */
 #ifndef ELEGANS_MODEL_H
 #define ELEGANS_MODEL_H
 
@@ -35,6 +36,7 @@ EG_API eg_status eg_model_save(const eg_model *model, const char *path, eg_error
 
 typedef enum eg_model_kind { EG_MODEL_LIQUID, EG_MODEL_ENCODER, EG_MODEL_DECODER } eg_model_kind;
 typedef struct eg_model_info {
+    size_t size; /* sizeof(eg_model_info); 0 = the fields of version 0.1 */
     eg_model_kind kind;
     uint64_t inputs, outputs;    /* features; a transformer takes tokens and gives a row for each */
     uint64_t state;              /* of one sample, all layers */
@@ -45,6 +47,7 @@ EG_API void eg_model_info_get(const eg_model *model, eg_model_info *out);
 
 enum { EG_LAYER_BACKBONE_MAX = 8 };
 typedef struct eg_layer_info { /* texts are static; NULL and 0 where a cell has no such thing */
+    size_t size;               /* sizeof(eg_layer_info); 0 = the fields of version 0.1 */
     const char *cell;          /* "cfc" or "ltc" */
     const char *mode;          /* CfC: "default", "pure", "no_gate" */
     const char *activation;    /* of the backbone: "lecun_tanh", "silu", ... */
@@ -74,7 +77,8 @@ typedef enum eg_pooling {
 EG_API const char *
 eg_pooling_name(eg_pooling pooling); /* "mean_sqrt"; NULL past the last; static */
 typedef struct eg_transformer_info {
-    const char *family;                                    /* "llama", "gpt2", "bert"; static */
+    size_t size;        /* sizeof(eg_transformer_info); 0 = the fields of version 0.1 */
+    const char *family; /* "llama", "gpt2", "bert"; static */
     uint64_t layers, width, heads, kv_heads, head, hidden; /* head: columns of one */
     uint64_t vocabulary, context; /* tokens there are, and how many it can look at */
     const char *positions;        /* "rotary", "learned" or "sinusoidal"; static */
@@ -170,6 +174,7 @@ EG_API const char *eg_model_note_key(const eg_model *model, size_t index); /* NU
 
 /* ---- as a graph */
 typedef struct eg_model_options { /* all zero = one sample, one step, no elapsed times */
+    size_t size;                  /* sizeof(eg_model_options); 0 = the fields of version 0.1 */
     uint64_t batch, time;         /* 0 = 1 */
     int batch_first;              /* x is [batch, time, inputs], else [time, batch, inputs] */
     int unbatched;                /* no batch axis at all; batch must be 0 or 1 */

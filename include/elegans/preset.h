@@ -1,4 +1,5 @@
-/* Presets: how to run on a chip, and what a run there should reach. */
+/* Presets: how to run on a chip, and what a run there should reach.
+ * Experimental. */
 #ifndef ELEGANS_PRESET_H
 #define ELEGANS_PRESET_H
 

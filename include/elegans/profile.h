@@ -1,4 +1,5 @@
-/* Profiles: which step of a program took how long, and what that says. */
+/* Profiles: which step of a program took how long, and what that says.
+ * Experimental. */
 #ifndef ELEGANS_PROFILE_H
 #define ELEGANS_PROFILE_H
 
@@ -15,6 +16,7 @@ extern "C" {
 /* ---- recording: events in memory that is taken beforehand. Programs that nobody records pay nothing. */
 typedef struct eg_recorder eg_recorder; /* opaque; of one instance at a time */
 typedef struct eg_recorder_options {    /* all zero = every run, 65536 events per thread */
+    size_t size;     /* sizeof(eg_recorder_options); 0 = the fields of version 0.1 */
     uint64_t events; /* per thread, made a power of two; when there are more, the oldest are lost */
     /* Nothing of the first `skip` runs is kept. Then in turns: `wait` and `warmup` runs that are not kept,
      * `active` ones that are (0 = all). After `repeat` turns nothing more; 0 = for ever. */
@@ -91,6 +93,7 @@ enum { EG_NOISE_TEXT = 128 };
 EG_API eg_noise eg_statistics_noise(const eg_statistics *statistics, char text[EG_NOISE_TEXT]);
 
 typedef struct eg_compare_options { /* all zero = defaults */
+    size_t size;                    /* sizeof(eg_compare_options); 0 = the fields of version 0.1 */
     double alpha;                   /* 0 = 0.01: how likely a difference may be by chance */
     double effect;                  /* 0 = 0.03: a smaller change of the median is none */
     uint64_t resamples;             /* 0 = 2000, of the bootstrap */
@@ -182,16 +185,18 @@ EG_API const char *eg_profile_metric_text(eg_profile_metric_id id);
 
 enum { EG_PROFILE_RUNS = 10000000 };
 typedef struct eg_profile_options { /* all zero = defaults */
+    size_t size;                    /* sizeof(eg_profile_options); 0 = the fields of version 0.1 */
     uint64_t batch, seq;            /* 0 = 1; time steps of a sample; 0 = 1 */
     uint64_t runs;                  /* timed; 0 = as many as fit into a second, 30 to 1000;
                                      * at most EG_PROFILE_RUNS, as `warmup` and all turns together */
     uint64_t warmup;                /* runs before; 0 = 3 */
     int no_compile;                 /* without passes: every node is a step */
-    eg_recorder_options recorder;   /* of the runs that are recorded: its turns */
-    int no_ceilings;                /* nothing is measured but the runs */
-    double ceilings_seconds;        /* 0 = 1.5, when there are none stored */
-    int no_cache;                   /* caches are not simulated where nothing counts their hits */
-    int no_steps;                   /* no run is recorded: no rows, no traffic, nothing simulated */
+    const eg_recorder_options
+        *recorder;           /* of the runs that are recorded: its turns; NULL = defaults */
+    int no_ceilings;         /* nothing is measured but the runs */
+    double ceilings_seconds; /* 0 = 1.5, when there are none stored */
+    int no_cache;            /* caches are not simulated where nothing counts their hits */
+    int no_steps;            /* no run is recorded: no rows, no traffic, nothing simulated */
 } eg_profile_options;
 
 enum { EG_MEMORY_LEVELS = 4 };      /* L1, L2, L3 (or the system-level cache), DRAM */
@@ -281,7 +286,7 @@ typedef struct eg_quick_subject {
     void *user; /* handed to it */
 } eg_quick_subject;
 typedef struct eg_quick_options { /* all zero = defaults */
-    size_t size;                  /* sizeof(eg_quick_options), or 0 = version 0.1 */
+    size_t size;                  /* sizeof(eg_quick_options); 0 = the fields of version 0.1 */
     uint64_t batch, seq;          /* of the model; 0 = 1 */
     uint64_t runs, warmup;        /* as in eg_profile_options */
 } eg_quick_options;
@@ -363,7 +368,7 @@ EG_API const char *eg_analysis_verdict(const eg_analysis *analysis);
  * trying (f16, a smaller batch). The verdict is written anew. `model` and `profile` are what was analysed; where
  * it takes another context or other weights, the model is opened again by `name`. */
 typedef struct eg_try_options { /* all zero = defaults */
-    size_t size;                /* sizeof(eg_try_options), or 0 = version 0.1 */
+    size_t size;                /* sizeof(eg_try_options); 0 = the fields of version 0.1 */
     double seconds;             /* 0 = 1.5: all of them together; what takes longer is not tried */
     uint64_t bytes;             /* 0 = 64 MiB: larger models are not opened again */
     const char *name;           /* a file or a spec; NULL = that of the profile */
@@ -489,6 +494,7 @@ EG_API eg_status eg_cache_geometry_of_row(const eg_chip_row *row, eg_cache_geome
                                           eg_error *error);
 
 typedef struct eg_cache_options { /* all zero = defaults */
+    size_t size;                  /* sizeof(eg_cache_options); 0 = the fields of version 0.1 */
     uint32_t
         sampling; /* one of so many sets is simulated, a power of two; 0 = all, or 8 where that takes long */
     uint32_t warm;   /* runs before the one that is counted; 0 = 1 */

@@ -3,7 +3,8 @@
  * Three objects, never mixed: the program (immutable, shared by any number of threads), the weights
  * (the parameters and whatever depends on them alone, shared by all programs of a model) and the
  * instance (memory, states and bindings of one user, used by one thread at a time). Running takes no
- * memory and no lock. */
+ * memory and no lock.
+ * Stable. */
 #ifndef ELEGANS_PROGRAM_H
 #define ELEGANS_PROGRAM_H
 
@@ -24,6 +25,7 @@ typedef struct eg_output {
 } eg_output;
 
 typedef struct eg_compile_options { /* all zero = defaults */
+    size_t size;                    /* sizeof(eg_compile_options); 0 = the fields of version 0.1 */
     int training;                   /* dropout drops */
     const char *passes;             /* NULL = all; "none", "all,-fuse", "fold,cse": for debugging */
     /* EG_F16, EG_BF16: both sides of every matmul are rounded to that type; sums and all else stay f32,
@@ -45,6 +47,7 @@ EG_API const char *eg_pass_text(size_t index);
 
 /* ---- questions about a program. Figures are counted. */
 typedef struct eg_program_info {
+    size_t size;      /* sizeof(eg_program_info); 0 = the fields of version 0.1 */
     size_t steps;     /* all of them: what a run does, then the prologue, then bodies of scans */
     size_t run_steps; /* of those, what a run does */
     size_t prologue_steps; /* what is done when the parameters change */
@@ -109,6 +112,7 @@ typedef enum eg_step_trait {
 } eg_step_trait;
 
 typedef struct eg_step_info {
+    size_t size;                   /* sizeof(eg_step_info); 0 = the fields of version 0.1 */
     const char *kernel;            /* "gemm", "fused", ...; static */
     const char *operation;         /* of the last node it computes; static */
     const char *part;              /* "run", "prologue" or "scan"; static */
@@ -147,6 +151,7 @@ typedef struct eg_step_cost {
 EG_API eg_status eg_program_costs(const eg_program *program, eg_step_cost *out, size_t *count,
                                   eg_error *error);
 typedef struct eg_operand_info {
+    size_t size; /* sizeof(eg_operand_info); 0 = the fields of version 0.1 */
     const char
         *space; /* "arena", "parameters", "derived", ...; or the name of an input or output */
     uint64_t offset, row_stride, time_stride; /* bytes */
@@ -205,6 +210,7 @@ EG_API eg_status eg_instance_state(eg_instance *instance, const char *name, eg_t
 EG_API void eg_instance_reset(eg_instance *instance); /* all states to zero */
 
 typedef struct eg_run_options { /* all zero = defaults */
+    size_t size;                /* sizeof(eg_run_options); 0 = the fields of version 0.1 */
     uint64_t length;            /* steps of the scans; 0 = as many as they were built with */
     uint64_t seed;              /* of dropout */
 } eg_run_options;

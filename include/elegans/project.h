@@ -1,5 +1,6 @@
 /* Projections: what a program would take on a chip, from the FLOPs and bytes of its steps, the ceilings of
- * the chip and what our kernels make of ceilings. */
+ * the chip and what our kernels make of ceilings.
+ * Experimental. */
 #ifndef ELEGANS_PROJECT_H
 #define ELEGANS_PROJECT_H
 
@@ -76,7 +77,7 @@ typedef struct eg_projection {
 } eg_projection;
 
 typedef struct eg_project_options {  /* all zero = defaults */
-    size_t size;                     /* sizeof(eg_project_options), or 0 = version 0.1 */
+    size_t size;                     /* sizeof(eg_project_options); 0 = the fields of version 0.1 */
     const eg_efficiency *efficiency; /* NULL = eg_efficiency_default */
     unsigned threads;                /* at most; 0 = one per core, fast or slow; here: 1 */
     /* Both: the cores are those of this machine, by what was measured instead of by the row. */

@@ -1,4 +1,5 @@
-/* .safetensors files: named tensors and pairs of text, read where they lie in the mapped file. */
+/* .safetensors files: named tensors and pairs of text, read where they lie in the mapped file.
+ * Stable. */
 #ifndef ELEGANS_SAFETENSORS_H
 #define ELEGANS_SAFETENSORS_H
 

@@ -1,4 +1,5 @@
-/* Scoped temporaries: memory for a while, given back together. */
+/* Scoped temporaries: memory for a while, given back together.
+ * Experimental. */
 #ifndef ELEGANS_SCOPE_H
 #define ELEGANS_SCOPE_H
 

@@ -1,4 +1,5 @@
-/* Sessions: a model that is compiled for every shape it meets, and remembers the last ones. */
+/* Sessions: a model that is compiled for every shape it meets, and remembers the last ones.
+ * Stable. */
 #ifndef ELEGANS_SESSION_H
 #define ELEGANS_SESSION_H
 
@@ -20,8 +21,9 @@ typedef eg_status (*eg_session_build)(void *user, eg_graph *graph, const uint64_
                                       size_t *count, eg_error *error);
 
 typedef struct eg_session_options { /* all zero = defaults */
-    size_t programs;            /* how many are kept, 0 = 8; the one used longest ago goes first */
-    eg_compile_options compile; /* the text of `passes` is copied */
+    size_t size;                    /* sizeof(eg_session_options); 0 = the fields of version 0.1 */
+    size_t programs; /* how many are kept, 0 = 8; the one used longest ago goes first */
+    const eg_compile_options *compile; /* NULL = defaults; the text of `passes` is copied */
 } eg_session_options;
 
 EG_API eg_status eg_session_create(eg_context *context, eg_session_build build, void *user,

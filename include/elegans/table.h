@@ -1,4 +1,5 @@
-/* Tables from files: rows of numbers, dates and labels. */
+/* Tables from files: rows of numbers, dates and labels.
+ * Stable. */
 #ifndef ELEGANS_TABLE_H
 #define ELEGANS_TABLE_H
 
@@ -40,6 +41,7 @@ EG_API const char *eg_date_order_name(eg_date_order order); /* "iso"; static; NU
 
 typedef struct
     eg_table_options { /* all zero = numbers, dates and labels; a complete header, if there is one */
+    size_t size;       /* sizeof(eg_table_options); 0 = the fields of version 0.1 */
     int numbers_only;  /* a field that is none is a fault, named with its line */
     int short_header; /* a header may have one name less than columns: the first has none then ("") */
     int no_header;    /* the first line are values, whatever it looks like */

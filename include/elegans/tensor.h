@@ -1,4 +1,5 @@
-/* Element types, tensors, conversions between types, and .npy/.npz files. */
+/* Element types, tensors, conversions between types, and .npy/.npz files.
+ * Stable. */
 #ifndef ELEGANS_TENSOR_H
 #define ELEGANS_TENSOR_H
 

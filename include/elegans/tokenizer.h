@@ -1,4 +1,5 @@
-/* Tokenizers: text as the numbers that a language model reads, and back. */
+/* Tokenizers: text as the numbers that a language model reads, and back.
+ * Experimental. */
 #ifndef ELEGANS_TOKENIZER_H
 #define ELEGANS_TOKENIZER_H
 
@@ -63,6 +64,7 @@ EG_API int64_t eg_tokenizer_special(const eg_tokenizer *tokenizer, eg_special sp
 
 /* ---- text to ids */
 typedef struct eg_encode_options { /* all zero = defaults */
+    size_t size;                   /* sizeof(eg_encode_options); 0 = the fields of version 0.1 */
     int ends; /* add what the vocabulary wants before and after a text: begin, class ... */
     int special; /* special tokens that stand in the text become their ids; otherwise they are text like
                   * any other. Leave it off for text that others wrote. */

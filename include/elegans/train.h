@@ -1,4 +1,5 @@
-/* Training: losses, optimizers, and one step of descent on a batch. */
+/* Training: losses, optimizers, and one step of descent on a batch.
+ * Stable. */
 #ifndef ELEGANS_TRAIN_H
 #define ELEGANS_TRAIN_H
 
@@ -45,6 +46,7 @@ typedef struct eg_optimizer { /* all zero = Adam with a learning rate of 0.001 *
 } eg_optimizer;
 
 typedef struct eg_train_options {
+    size_t size;          /* sizeof(eg_train_options); 0 = the fields of version 0.1 */
     uint64_t batch, time; /* of one step; 0 = 1 */
     int last;             /* the loss is of the last output alone */
     int spans;            /* elapsed times are given */

@@ -1,5 +1,6 @@
 /* Wirings: the sparse circuits of liquid networks, drawn exactly as the Python package ncps draws
- * them, or given by the user as a list of synapses. */
+ * them, or given by the user as a list of synapses.
+ * Stable. */
 #ifndef ELEGANS_WIRING_H
 #define ELEGANS_WIRING_H
 
@@ -34,6 +35,7 @@ EG_API eg_status eg_wiring_save(const eg_wiring *wiring, const char *path, eg_er
 enum { EG_WIRING_LAYERS_MAX = 3 };
 
 typedef struct eg_wiring_info {
+    size_t size;      /* sizeof(eg_wiring_info); 0 = the fields of version 0.1 */
     const char *kind; /* "autoncp", "ncp", "full", "random", "edges"; static */
     uint64_t seed;    /* 0 for "edges", which draws nothing */
     uint32_t units, inputs;

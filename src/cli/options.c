@@ -229,16 +229,16 @@ int context_open(const context_flags *flags, eg_context **out) {
                                   .log = print_log,
                                   .log_level = EG_LOG_WARNING};
     eg_error error;
-    if (eg_context_create(out, &options, &error)) return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_context_create(&options, out, &error)) return fail(EXIT_FAILED, "%s", error.message);
     return -1;
 }
 
 int isa_list(isa_names *out) {
     eg_context *context;
     eg_error error;
-    eg_isa_info info;
+    eg_isa_info info = {.size = sizeof info};
     *out = (isa_names){.count = 0};
-    if (eg_context_create(&context, &(eg_context_options){.threads = 1}, &error))
+    if (eg_context_create(&(eg_context_options){.threads = 1}, &context, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     while (out->count < ISA_NAMES && eg_isa_list(context, out->count, &info, NULL) == EG_OK) {
         const size_t i = out->count++, used = strlen(out->text);

@@ -1,21 +1,13 @@
 /* Creation of a context: options, chip, budget, kernels, threads. */
 #include "engine/context.h"
+#include "base/abi.h"
 
 #include <string.h>
 
-/* Options of a caller that was built with another version: missing fields are zero, and fields
- * that this version does not know must be. A size of 0 stands for the first published layout. */
 static eg_status options_read(const eg_context_options *from, eg_context_options *to,
                               eg_error *error) {
-    memset(to, 0, sizeof *to);
-    if (!from) return EG_OK;
-    size_t size = from->size ? from->size : sizeof *to;
-    for (size_t i = sizeof *to; i < size; i++)
-        if (((const unsigned char *)from)[i])
-            return eg__fail(error, EG_ERR_UNSUPPORTED,
-                            "context options of %zu bytes use a field that version %s lacks", size,
-                            eg_version());
-    memcpy(to, from, eg__min(size, sizeof *to));
+    const eg_status status = EG__OPTIONS(eg_context_options, to, from, error);
+    if (status) return status;
     if (to->threads > EG__THREADS_MAX)
         return eg__fail(error, EG_ERR_ARGUMENT, "%u threads are not within 1..%d", to->threads,
                         EG__THREADS_MAX);
@@ -68,7 +60,7 @@ static eg_status start_threads(eg_context *context, const eg_context_options *op
     return status;
 }
 
-eg_status eg_context_create(eg_context **out, const eg_context_options *given, eg_error *error) {
+eg_status eg_context_create(const eg_context_options *given, eg_context **out, eg_error *error) {
     eg_context_options options;
     if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no place for the context");
     *out = NULL;

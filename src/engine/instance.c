@@ -1,4 +1,5 @@
 /* One user of a program: memory, states, bindings; and the run. */
+#include "base/abi.h"
 #include "engine/program.h"
 
 #include <string.h>
@@ -272,6 +273,12 @@ static void run_recorded(eg_instance *in, eg__run run) {
 
 eg_status eg_run(eg_instance *in, const eg_run_options *options, eg_error *error) {
     if (!in) return eg__fail(error, EG_ERR_ARGUMENT, "no instance");
+    eg_run_options kept;
+    if (options) { /* most runs have none, and a step of a stream has no time to spare */
+        const eg_status taken = EG__OPTIONS(eg_run_options, &kept, options, error);
+        if (taken) return taken;
+        options = &kept;
+    }
     const eg_program *p = in->program;
     const uint64_t length = options ? options->length : 0;
     if (in->missing || length || in->shortest < p->length) {

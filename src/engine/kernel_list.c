@@ -1,4 +1,5 @@
 /* The kernel table as the public interface shows it. */
+#include "base/abi.h"
 #include "elegans/kernels.h"
 #include "engine/context.h"
 
@@ -6,8 +7,8 @@
 
 size_t eg_kernel_count(void) { return eg__kernel_count(); }
 
-eg_status eg_kernel_list(const eg_context *context, size_t index, eg_kernel_info *out,
-                         eg_error *error) {
+static eg_status fill_kernel_list(const eg_context *context, size_t index, eg_kernel_info *out,
+                                  eg_error *error) {
     if (!context || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no context or no place");
     const eg__kernel *row = eg__kernel_row(index);
     if (!row)
@@ -21,6 +22,14 @@ eg_status eg_kernel_list(const eg_context *context, size_t index, eg_kernel_info
     return EG_OK;
 }
 
+eg_status eg_kernel_list(const eg_context *context, size_t index, eg_kernel_info *out,
+                         eg_error *error) {
+    eg_kernel_info info = {.size = sizeof info};
+    const eg_status status = fill_kernel_list(context, index, out ? &info : NULL, error);
+    if (!status) EG__INFO(eg_kernel_info, out, &info);
+    return status;
+}
+
 static int is_usable(const eg_context *context, const char *isa) {
     for (size_t i = 0; i < eg__kernel_count(); i++) {
         const eg__kernel *row = eg__kernel_row(i);
@@ -29,7 +38,8 @@ static int is_usable(const eg_context *context, const char *isa) {
     return 0;
 }
 
-eg_status eg_isa_list(const eg_context *context, size_t index, eg_isa_info *out, eg_error *error) {
+static eg_status fill_isa_list(const eg_context *context, size_t index, eg_isa_info *out,
+                               eg_error *error) {
     if (!context || !out)
         return eg__fail(error, EG_ERR_ARGUMENT, "no context or nowhere to put it");
     const eg__isa *row = eg__isa_row(index);
@@ -39,4 +49,11 @@ eg_status eg_isa_list(const eg_context *context, size_t index, eg_isa_info *out,
                          .features = row->features,
                          .usable = is_usable(context, row->name)};
     return EG_OK;
+}
+
+eg_status eg_isa_list(const eg_context *context, size_t index, eg_isa_info *out, eg_error *error) {
+    eg_isa_info info = {.size = sizeof info};
+    const eg_status status = fill_isa_list(context, index, out ? &info : NULL, error);
+    if (!status) EG__INFO(eg_isa_info, out, &info);
+    return status;
 }

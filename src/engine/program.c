@@ -1,4 +1,5 @@
 /* Compiling, and questions about a program. */
+#include "base/abi.h"
 #include "engine/program.h"
 #include "graph/passes/passes.h"
 
@@ -6,15 +7,16 @@
 #include <string.h>
 
 eg_status eg_compile(eg_context *context, const eg_graph *graph, size_t count,
-                     const eg_output *outputs, const eg_compile_options *options, eg_program **out,
+                     const eg_output *outputs, const eg_compile_options *given, eg_program **out,
                      eg_error *error) {
     if (!context || !graph || !out || (count && !outputs))
         return eg__fail(error, EG_ERR_ARGUMENT, "compile: no context, graph, outputs or place");
     *out = NULL;
-    eg__compile_options inner = {.training = options && options->training};
-    eg_status status = eg__passes_parse(options ? options->passes : NULL, &inner.passes, error);
+    eg_compile_options options;
+    eg_status status = EG__OPTIONS(eg_compile_options, &options, given, error);
+    eg__compile_options inner = {.training = options.training, .products = options.products};
+    if (!status) status = eg__passes_parse(options.passes, &inner.passes, error);
     if (status) return status;
-    if (options) inner.products = options->products;
     if (inner.products != EG_F32 && inner.products != EG_F16 && inner.products != EG_BF16)
         return eg__fail(error, EG_ERR_UNSUPPORTED, "no products of type '%s'",
                         eg_type_name(inner.products));
@@ -56,7 +58,7 @@ static size_t held_bytes(const eg_program *p) {
     return all < EG__SPACE_LEAST ? all : floats * sizeof(float);
 }
 
-void eg_program_info_get(const eg_program *p, eg_program_info *out) {
+static void fill_program_info_get(const eg_program *p, eg_program_info *out) {
     *out = (eg_program_info){.steps = p->step_count,
                              .run_steps = p->main_count,
                              .prologue_steps = p->prologue_count,
@@ -79,6 +81,12 @@ void eg_program_info_get(const eg_program *p, eg_program_info *out) {
         out->flops += p->steps[i].flops;
         out->bytes += p->steps[i].bytes;
     }
+}
+
+void eg_program_info_get(const eg_program *p, eg_program_info *out) {
+    eg_program_info info = {.size = sizeof info};
+    fill_program_info_get(p, &info);
+    EG__INFO(eg_program_info, out, &info);
 }
 
 /* ---- leaves */
@@ -159,7 +167,8 @@ static void step_part(const eg_program *p, size_t index, eg_step_info *out) {
     }
 }
 
-eg_status eg_program_step(const eg_program *p, size_t index, eg_step_info *out, eg_error *error) {
+static eg_status fill_program_step(const eg_program *p, size_t index, eg_step_info *out,
+                                   eg_error *error) {
     if (!p || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no program or no place");
     if (index >= p->step_count)
         return eg__fail(error, EG_ERR_ARGUMENT, "no step %zu in a program of %zu", index,
@@ -187,8 +196,15 @@ eg_status eg_program_step(const eg_program *p, size_t index, eg_step_info *out, 
     return EG_OK;
 }
 
-eg_status eg_program_operand(const eg_program *p, size_t index, size_t operand,
-                             eg_operand_info *out, eg_error *error) {
+eg_status eg_program_step(const eg_program *p, size_t index, eg_step_info *out, eg_error *error) {
+    eg_step_info info = {.size = sizeof info};
+    const eg_status status = fill_program_step(p, index, out ? &info : NULL, error);
+    if (!status) EG__INFO(eg_step_info, out, &info);
+    return status;
+}
+
+static eg_status fill_program_operand(const eg_program *p, size_t index, size_t operand,
+                                      eg_operand_info *out, eg_error *error) {
     static const char *const spaces[] = {"arena",     "parameters", "derived",
                                          "constants", "states",     "caches"};
     if (!p || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no program or no place");
@@ -204,4 +220,12 @@ eg_status eg_program_operand(const eg_program *p, size_t index, size_t operand,
                              .row_stride = o->stride * sizeof(float),
                              .time_stride = o->time * sizeof(float)};
     return EG_OK;
+}
+
+eg_status eg_program_operand(const eg_program *p, size_t index, size_t operand,
+                             eg_operand_info *out, eg_error *error) {
+    eg_operand_info info = {0};
+    const eg_status status = fill_program_operand(p, index, operand, out ? &info : NULL, error);
+    if (!status) EG__INFO(eg_operand_info, out, &info);
+    return status;
 }

@@ -1,4 +1,5 @@
 /* Programs of one model by shape, the last ones remembered. */
+#include "base/abi.h"
 #include "elegans/session.h"
 #include "engine/program.h"
 
@@ -31,12 +32,17 @@ struct eg_session {
 };
 
 eg_status eg_session_create(eg_context *context, eg_session_build build, void *user,
-                            const eg_session_options *options, eg_session **out, eg_error *error) {
+                            const eg_session_options *given, eg_session **out, eg_error *error) {
+    eg_session_options options;
+    eg_compile_options compile;
     if (!context || !build || !out)
         return eg__fail(error, EG_ERR_ARGUMENT, "session: no context, builder or place");
     *out = NULL;
-    const size_t room = options && options->programs ? options->programs : PROGRAMS;
-    const char *passes = options ? options->compile.passes : NULL;
+    eg_status status = EG__OPTIONS(eg_session_options, &options, given, error);
+    if (!status) status = EG__OPTIONS(eg_compile_options, &compile, options.compile, error);
+    if (status) return status;
+    const size_t room = options.programs ? options.programs : PROGRAMS;
+    const char *passes = compile.passes;
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg__memory *memory = context->memory;
     eg_session *s = eg__memory_take_zeroed(memory, EG_TAG_PROGRAM, sizeof *s, &reason);
@@ -50,12 +56,11 @@ eg_status eg_session_create(eg_context *context, eg_session_build build, void *u
         eg__memory_give(memory, copy);
         return eg__fail(error, reason.status, "%s", reason.message);
     }
+    compile.passes = copy;
     *s = (eg_session){.context = context,
                       .build = build,
                       .user = user,
-                      .compile = {.training = options ? options->compile.training : 0,
-                                  .passes = copy,
-                                  .products = options ? options->compile.products : EG_F32},
+                      .compile = compile,
                       .passes = copy,
                       .entries = entries,
                       .room = room};

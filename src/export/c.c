@@ -1,4 +1,5 @@
 /* A compiled program as one C file and its header. */
+#include "base/abi.h"
 #include "export/c.h"
 
 #include <stdio.h>
@@ -234,7 +235,7 @@ eg_status eg__export_c(eg_program *program, eg_weights *weights, const char *dir
     else status = export_with(&x, weights, directory);
     if (weights) __atomic_sub_fetch(&weights->users, 1, __ATOMIC_RELEASE);
     eg_weights_destroy(own);
-    if (!status && info) *info = x.info;
+    if (!status && info) EG__INFO(eg_export_info, info, &x.info);
     return status;
 }
 

@@ -39,7 +39,7 @@ static const char *input_name(const eg_model *model, size_t index) {
 
 static void describe(eg__c_export *x, const void *user) {
     const eg_model *model = user;
-    eg_model_info info;
+    eg_model_info info = {.size = sizeof info};
     eg_model_info_get(model, &info);
     char what[32], span[EG_NUMBER_SIZE];
     eg_number_format_f32(span, eg_model_span(model));

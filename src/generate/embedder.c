@@ -1,4 +1,5 @@
 /* A text as one row of numbers: what the last layer says of its tokens, pooled. */
+#include "base/abi.h"
 #include "elegans/generate.h"
 #include "elegans/session.h"
 #include "nn/transformer.h"
@@ -40,11 +41,14 @@ eg_status eg_embedder_create(eg_model *model, const eg_embedder_options *options
     *out = NULL;
     if (!model->transformer)
         return eg__fail(error, EG_ERR_ARGUMENT, "a liquid network has no rows for texts");
+    eg_embedder_options how;
+    const eg_status taken = EG__OPTIONS(eg_embedder_options, &how, options, error);
+    if (taken) return taken;
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg_embedder *e = eg__memory_take_zeroed(model->memory, EG_TAG_PROGRAM, sizeof *e, &reason);
     if (!e) return eg__fail(error, reason.status, "%s", reason.message);
     *e = (eg_embedder){.model = model, .longest = model->transformer->context};
-    if (options) e->how = *options;
+    e->how = how;
     if (!e->how.pooled) e->how.pooling = model->transformer->pooling;
     e->tokens = eg__memory_take_array(model->memory, EG_TAG_PROGRAM, (size_t)e->longest,
                                       sizeof *e->tokens, &reason);

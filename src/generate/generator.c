@@ -2,6 +2,7 @@
  *
  * A chunk has one of few sizes, so that few programs are compiled; what a chunk lacks stands in front of
  * it, is written nowhere and looked at by nobody. */
+#include "base/abi.h"
 #include "elegans/cache.h"
 #include "elegans/generate.h"
 #include "nn/transformer.h"
@@ -116,7 +117,7 @@ static void count_bytes(shared *s) {
         if (strcmp(name, "token_embd.weight") == 0 && !t->tied) bytes /= t->vocabulary;
         s->weight_bytes += bytes;
     }
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     eg_program_info_get(s->chunks[0].program, &info);
     s->cache_bytes = info.cache_bytes;
     s->token_bytes = info.cache_bytes / s->slots;
@@ -181,7 +182,8 @@ static eg_status create_shared(eg_model *model, const eg_generator_options *how,
     s->pages = eg__memory_take_array(model->memory, EG_TAG_PROGRAM, (size_t)s->page_count,
                                      sizeof *s->pages, &reason);
     eg_status status = s->pages ? EG_OK : eg__fail(error, reason.status, "%s", reason.message);
-    const eg_pages_options pool = {all, PAGE, model->transformer->window};
+    const eg_pages_options pool = {
+        .count = all, .page = PAGE, .window = model->transformer->window};
     if (!status) status = eg_pages_create(model->context, &pool, &s->pool, error);
     if (!status) status = open_chunk(s, 0, error);
     if (!status) count_bytes(s);
@@ -194,8 +196,9 @@ eg_status eg_generator_create(eg_model *model, const eg_generator_options *optio
                               eg_generator **out, eg_error *error) {
     if (!model || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no model or no place");
     *out = NULL;
-    eg_generator_options how = options ? *options : (eg_generator_options){0};
-    eg_status status = check(model, &how, error);
+    eg_generator_options how;
+    eg_status status = EG__OPTIONS(eg_generator_options, &how, options, error);
+    if (!status) status = check(model, &how, error);
     if (status) return status;
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg_generator *g = eg__memory_take_zeroed(model->memory, EG_TAG_PROGRAM, sizeof *g, &reason);
@@ -332,7 +335,7 @@ eg_status eg_generator_rewind(eg_generator *g, uint64_t length, eg_error *error)
     return status ? status : copy_slots(g->shared, &copy, error);
 }
 
-void eg_generator_info_get(const eg_generator *g, eg_generator_info *out) {
+static void fill_generator_info_get(const eg_generator *g, eg_generator_info *out) {
     const shared *s = g->shared;
     *out = (eg_generator_info){.length = eg_sequence_length(g->sequence),
                                .context = s->how.context,
@@ -340,4 +343,10 @@ void eg_generator_info_get(const eg_generator *g, eg_generator_info *out) {
                                .cache_bytes = s->cache_bytes,
                                .weight_bytes = s->weight_bytes,
                                .token_bytes = s->token_bytes};
+}
+
+void eg_generator_info_get(const eg_generator *g, eg_generator_info *out) {
+    eg_generator_info info = {.size = sizeof info};
+    fill_generator_info_get(g, &info);
+    EG__INFO(eg_generator_info, out, &info);
 }

@@ -1,4 +1,5 @@
 /* Pages of a cache, counted: who has them, which are free. */
+#include "base/abi.h"
 #include "elegans/cache.h"
 #include "engine/context.h"
 
@@ -23,11 +24,14 @@ struct eg_sequence {
 
 enum { NONE = -1 };
 
-eg_status eg_pages_create(eg_context *context, const eg_pages_options *options, eg_pages **out,
+eg_status eg_pages_create(eg_context *context, const eg_pages_options *given, eg_pages **out,
                           eg_error *error) {
-    if (!context || !options || !out)
+    if (!context || !given || !out)
         return eg__fail(error, EG_ERR_ARGUMENT, "pages: no context, options or place");
     *out = NULL;
+    eg_pages_options kept, *const options = &kept;
+    const eg_status taken = EG__OPTIONS(eg_pages_options, &kept, given, error);
+    if (taken) return taken;
     if (!options->count || !options->page || options->count > INT32_MAX ||
         options->page > INT32_MAX / options->count)
         return eg__fail(error, EG_ERR_ARGUMENT, "%llu pages of %llu slots",

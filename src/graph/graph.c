@@ -1,4 +1,5 @@
 /* Making graphs: nodes, mistakes, questions. */
+#include "base/abi.h"
 #include "graph/ops/kv.h"
 #include "kernels/quantized/stored.h"
 
@@ -214,7 +215,8 @@ static double node_bytes(const eg_graph *graph, const eg__node *node) {
     return bytes;
 }
 
-eg_status eg_graph_node(const eg_graph *graph, eg_node node, eg_node_info *out, eg_error *error) {
+static eg_status fill_graph_node(const eg_graph *graph, eg_node node, eg_node_info *out,
+                                 eg_error *error) {
     if (!graph || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no graph or no place");
     if (!node.id || node.id > graph->size)
         return eg__fail(error, EG_ERR_ARGUMENT, "no node %u in a graph of %u", node.id,
@@ -231,4 +233,11 @@ eg_status eg_graph_node(const eg_graph *graph, eg_node node, eg_node_info *out, 
                           .bytes = n->input_count ? node_bytes(graph, n) : 0};
     memcpy(out->shape, n->shape, sizeof out->shape);
     return EG_OK;
+}
+
+eg_status eg_graph_node(const eg_graph *graph, eg_node node, eg_node_info *out, eg_error *error) {
+    eg_node_info info = {.size = sizeof info};
+    const eg_status status = fill_graph_node(graph, node, out ? &info : NULL, error);
+    if (!status) EG__INFO(eg_node_info, out, &info);
+    return status;
 }

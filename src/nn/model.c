@@ -1,4 +1,5 @@
 /* Models: their layers, completed and checked, and their values. */
+#include "base/abi.h"
 #include "engine/context.h"
 #include "nn/transformer.h"
 
@@ -215,7 +216,7 @@ static void transformer_info(const eg_model *model, eg_model_info *out) {
     out->parameters = count_values(model);
 }
 
-void eg_model_info_get(const eg_model *model, eg_model_info *out) {
+static void fill_model_info_get(const eg_model *model, eg_model_info *out) {
     if (model->transformer) {
         transformer_info(model, out);
         return;
@@ -231,6 +232,12 @@ void eg_model_info_get(const eg_model *model, eg_model_info *out) {
             (uint64_t)layer->units * (layer->mixed ? 2 : 1) * (layer->merge == EG__ONE_WAY ? 1 : 2);
     }
     out->parameters = count_values(model);
+}
+
+void eg_model_info_get(const eg_model *model, eg_model_info *out) {
+    eg_model_info info = {.size = sizeof info};
+    fill_model_info_get(model, &info);
+    EG__INFO(eg_model_info, out, &info);
 }
 
 size_t eg_model_count(const eg_model *model) { return model->parameter_count; }

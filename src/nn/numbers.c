@@ -1,4 +1,5 @@
 /* Where the numbers of a model are: in its memory, or in a file that it keeps open. */
+#include "base/abi.h"
 #include "nn/transformer.h"
 
 #include <string.h>
@@ -132,7 +133,8 @@ eg__numbers eg__model_numbers(const eg_model *model, bool masks) {
     return sum;
 }
 
-eg_status eg_model_transformer(const eg_model *model, eg_transformer_info *out, eg_error *error) {
+static eg_status fill_model_transformer(const eg_model *model, eg_transformer_info *out,
+                                        eg_error *error) {
     if (!model || !out || !model->transformer)
         return eg__fail(error, EG_ERR_ARGUMENT, "not a transformer, but a liquid network");
     const eg__transformer *t = model->transformer;
@@ -161,4 +163,11 @@ eg_status eg_model_transformer(const eg_model *model, eg_transformer_info *out, 
     out->bytes = numbers.bytes;
     out->numbers = numbers.most;
     return EG_OK;
+}
+
+eg_status eg_model_transformer(const eg_model *model, eg_transformer_info *out, eg_error *error) {
+    eg_transformer_info info = {.size = sizeof info};
+    const eg_status status = fill_model_transformer(model, out ? &info : NULL, error);
+    if (!status) EG__INFO(eg_transformer_info, out, &info);
+    return status;
 }

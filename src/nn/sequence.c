@@ -1,4 +1,5 @@
 /* A model as a graph: layers over time, both ways where asked. */
+#include "base/abi.h"
 #include "nn/transformer.h"
 
 #include <math.h>
@@ -258,9 +259,11 @@ static eg_status build_transformer(const eg_model *model, eg_graph *graph,
 
 eg_status eg_model_build(const eg_model *model, eg_graph *graph, const eg_model_options *given,
                          eg_model_nodes *out, eg_error *error) {
-    const eg_model_options none = {0}, *o = given ? given : &none;
+    eg_model_options kept, *const o = &kept;
     if (!model || !graph || !out)
         return eg__fail(error, EG_ERR_ARGUMENT, "no model, graph or place");
+    const eg_status taken = EG__OPTIONS(eg_model_options, &kept, given, error);
+    if (taken) return taken;
     memset(out, 0, sizeof *out);
     if (model->transformer) return build_transformer(model, graph, o, out, error);
     sequence s = {.options = o,
@@ -292,7 +295,7 @@ eg_status eg_model_build(const eg_model *model, eg_graph *graph, const eg_model_
     }
     for (size_t i = 0; i < model->layer_count && !graph->mistake.status; i++)
         xs = run_layer(&b, &s, xs, i, &last);
-    eg_model_info info;
+    eg_model_info info = {.size = sizeof info};
     eg_model_info_get(model, &info);
     if (!graph->mistake.status) out->y = give_output(graph, &s, info.outputs, xs, last);
     if (!graph->mistake.status && !o->standard) out->y = eg__model_output(model, graph, out->y);

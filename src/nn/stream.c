@@ -68,7 +68,7 @@ eg_status eg_stream_compile(eg_model *model, eg_stream_program **out, eg_error *
         eg__memory_take_zeroed(model->memory, EG_TAG_PROGRAM, sizeof *p, &reason);
     if (!p) return eg__fail(error, reason.status, "%s", reason.message);
     p->memory = model->memory;
-    eg_model_info info;
+    eg_model_info info = {.size = sizeof info};
     eg_model_info_get(model, &info);
     p->inputs = info.inputs;
     p->outputs = info.outputs;

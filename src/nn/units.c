@@ -29,7 +29,7 @@ static const float *copy(float **to, const float *from, size_t count) {
 
 eg_status eg_model_units_set(eg_model *model, const eg_units *units, eg_error *error) {
     if (!model || !units) return eg__fail(error, EG_ERR_ARGUMENT, "no model or no units");
-    eg_model_info info;
+    eg_model_info info = {.size = sizeof info};
     eg_model_info_get(model, &info);
     const size_t inputs = (size_t)info.inputs, outputs = (size_t)info.outputs;
     const part in = {units->input_mean, units->input_scale, inputs, "input"};

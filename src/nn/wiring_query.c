@@ -1,9 +1,10 @@
 /* Wirings as the public interface shows them. */
+#include "base/abi.h"
 #include "nn/wiring.h"
 
 void eg_wiring_destroy(eg_wiring *wiring) { eg__wiring_destroy(wiring); }
 
-void eg_wiring_info_get(const eg_wiring *wiring, eg_wiring_info *out) {
+static void fill_wiring_info_get(const eg_wiring *wiring, eg_wiring_info *out) {
     *out = (eg_wiring_info){.kind = eg__wiring_kind_name(wiring->options.kind),
                             .seed =
                                 wiring->options.kind == EG__WIRING_EDGES ? 0 : wiring->options.seed,
@@ -13,6 +14,12 @@ void eg_wiring_info_get(const eg_wiring *wiring, eg_wiring_info *out) {
                             .layers = wiring->layer_count};
     for (uint32_t l = 0; l < wiring->layer_count; l++)
         out->layer_sizes[l] = wiring->layer_first[l + 1] - wiring->layer_first[l];
+}
+
+void eg_wiring_info_get(const eg_wiring *wiring, eg_wiring_info *out) {
+    eg_wiring_info info = {.size = sizeof info};
+    fill_wiring_info_get(wiring, &info);
+    EG__INFO(eg_wiring_info, out, &info);
 }
 
 uint32_t eg_wiring_layer_unit(const eg_wiring *wiring, uint32_t layer, uint32_t place) {

@@ -56,7 +56,7 @@ static unsigned lanes_of(const char *isa) {
 }
 
 static unsigned lanes_possible(const eg_context *context) {
-    eg_isa_info info;
+    eg_isa_info info = {.size = sizeof info};
     for (size_t i = 0; eg_isa_list(context, i, &info, NULL) == EG_OK; i++)
         if (info.usable) return info.lanes;
     return 1;

@@ -188,8 +188,8 @@ static void check_recording(const eg_profile *p, eg_diagnosis *d) {
 
 /* Every step of the program by the unit that it was compiled for. */
 static void check_placement(const eg_profile *p, eg_diagnosis *d) {
-    eg_program_info info;
-    eg_step_info step;
+    eg_program_info info = {.size = sizeof info};
+    eg_step_info step = {.size = sizeof step};
     size_t steps = 0;
     eg_program_info_get(p->subject.program, &info);
     for (size_t i = 0; i < info.steps; i++)

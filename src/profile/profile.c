@@ -1,4 +1,5 @@
 /* Profiles: runs that are timed, then runs that are recorded, and what both say. */
+#include "base/abi.h"
 #include "profile/profile.h"
 
 #include <math.h>
@@ -64,7 +65,7 @@ static eg_status time_runs(eg_profile *p, work *w, eg_error *error) {
 
 /* A quarter as many runs as were timed, unless its turns say otherwise. */
 static uint64_t runs_to_record(const eg_profile *p) {
-    const eg_recorder_options *o = &p->options.recorder;
+    const eg_recorder_options *o = p->options.recorder;
     if (o->active && o->repeat)
         return o->skip + ((uint64_t)o->wait + o->warmup + o->active) * o->repeat;
     const uint64_t runs = p->sample_count / 4 > 10 ? p->sample_count / 4 : 10;
@@ -98,7 +99,7 @@ static eg_status record_runs(eg_profile *p, work *w, eg_error *error) {
         eg__memory_take_array(p->memory, EG_TAG_MEASURE, (size_t)runs, sizeof *around, &reason);
     if (!around) return eg__fail(error, reason.status, "%s", reason.message);
     eg_status status = eg__subject_instance(&p->subject, &w->instance, error);
-    if (!status) status = eg_recorder_create(p->context, &p->options.recorder, &p->recorder, error);
+    if (!status) status = eg_recorder_create(p->context, p->options.recorder, &p->recorder, error);
     if (!status) status = eg_instance_record(w->instance, p->recorder, error);
     for (uint64_t i = 0; !status && i < runs; i++) {
         const uint64_t start = eg_clock_ns();
@@ -120,11 +121,18 @@ static eg_status make(eg_context *context, const char *name, const eg_profile_op
     eg__memory *memory = eg__context_memory(context);
     eg_error reason = {EG_ERR_MEMORY, ""};
     *out = NULL;
+    eg_profile_options kept;
+    eg_recorder_options recorder;
+    eg_status status = EG__OPTIONS(eg_profile_options, &kept, options, error);
+    if (!status) status = EG__OPTIONS(eg_recorder_options, &recorder, kept.recorder, error);
+    if (status) return status;
     eg_profile *p = eg__memory_take_zeroed(memory, EG_TAG_MEASURE, sizeof *p, &reason);
     if (!p) return eg__fail(error, reason.status, "%s", reason.message);
     p->context = context;
     p->memory = memory;
-    if (options) p->options = *options;
+    p->options = kept;
+    p->recorder_options = recorder;
+    p->options.recorder = &p->recorder_options;
     snprintf(p->name, sizeof p->name, "%s", name ? name : "");
     *out = p;
     return EG_OK;
@@ -132,7 +140,7 @@ static eg_status make(eg_context *context, const char *name, const eg_profile_op
 
 /* Turns: every number is below 2^32, their product need not be below 2^64. */
 static eg_status check_runs(const eg_profile_options *o, eg_error *error) {
-    const eg_recorder_options *r = &o->recorder;
+    const eg_recorder_options *r = o->recorder;
     const double turns = (double)r->skip + ((double)r->wait + r->warmup + r->active) *
                                                (r->active && r->repeat ? (double)r->repeat : 1);
     const double most = EG_PROFILE_RUNS;

@@ -16,7 +16,8 @@ struct eg_profile {
     eg_profile_options options;
     eg__subject subject; /* all zero = a callback */
     eg_recorder *recorder;
-    double *samples; /* seconds of runs */
+    eg_recorder_options recorder_options; /* that the options point to */
+    double *samples;                      /* seconds of runs */
     size_t sample_count;
     double steps_sum, recorded_time; /* of the runs that the rows are of; seconds of one */
     eg_statistics time;

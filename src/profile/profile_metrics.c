@@ -88,7 +88,7 @@ static void set_compute(eg_profile *p) {
         none(p, EG_PROFILE_cache_hits, "a callback is not compiled");
         return;
     }
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     eg_program_info_get(p->subject.program, &info);
     const double seconds = p->time.p50.value;
     const eg_ceilings *c = &p->ceilings;

@@ -32,7 +32,7 @@ static void place_under_roof(const eg_profile *p, eg_profile_row *row) {
 /* ---- rows */
 static void fill_row(const eg_profile *p, size_t index, const eg_step_time *time,
                      eg_profile_row *row) {
-    eg_step_info info;
+    eg_step_info info = {.size = sizeof info};
     eg_program_step(p->subject.program, index, &info, NULL);
     *row = (eg_profile_row){.operation = info.operation,
                             .kernel = info.kernel,
@@ -98,7 +98,7 @@ static void put_in_order(eg_profile *p, size_t first, size_t count) {
     for (size_t i = 0; i < p->step_count; i++) {
         const uint32_t step = p->steps[i].step;
         if (step < first || step - first >= count) continue;
-        eg_step_info info;
+        eg_step_info info = {.size = sizeof info};
         eg_program_step(p->subject.program, step, &info, NULL);
         if (info.body_steps) put_in_order(p, info.body, info.body_steps);
         else p->order[p->order_count++] = (uint32_t)i;
@@ -106,7 +106,7 @@ static void put_in_order(eg_profile *p, size_t first, size_t count) {
 }
 
 eg_status eg__profile_rows(eg_profile *p, eg_error *error) {
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     eg_program_info_get(p->subject.program, &info);
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg_step_time *times =

@@ -1,4 +1,5 @@
 /* The quick way to a profile: one call, one struct, nothing recorded, nothing to destroy. */
+#include "base/abi.h"
 #include "profile/profile.h"
 
 #include <string.h>
@@ -50,11 +51,12 @@ static void fill(const eg_profile *p, const eg_program_info *c, eg_quick_result 
 
 eg_status eg_quick_profile(const eg_quick_subject *what, const eg_quick_options *options,
                            eg_quick_result *out, eg_error *error) {
-    eg_quick_options o = {0};
+    eg_quick_options o;
     if (!what || !out || (!what->model && (!what->function || !what->context)))
         return eg__fail(error, EG_ERR_ARGUMENT,
                         "quick profile: no model, no function with its context, or no place");
-    if (options) memcpy(&o, options, eg__min(sizeof o, options->size ? options->size : sizeof o));
+    const eg_status taken = EG__OPTIONS(eg_quick_options, &o, options, error);
+    if (taken) return taken;
     const eg_profile_options how = {.batch = o.batch,
                                     .seq = o.seq,
                                     .runs = o.runs,
@@ -62,7 +64,7 @@ eg_status eg_quick_profile(const eg_quick_subject *what, const eg_quick_options 
                                     .no_ceilings = 1,
                                     .no_steps = 1};
     eg_context *context = what->context ? what->context : what->model->context;
-    eg_program_info info = {0};
+    eg_program_info info = {.size = sizeof info};
     eg_profile *p;
     eg_status status =
         what->model && what->function ? count(what->model, &how, &info, error) : EG_OK;

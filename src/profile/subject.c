@@ -9,7 +9,7 @@ static eg_status build(void *user, eg_graph *graph, const uint64_t *dimensions,
                        size_t dimension_count, eg_output *outputs, size_t room, size_t *count,
                        eg_error *error) {
     const eg_model *model = user;
-    eg_model_info info;
+    eg_model_info info = {.size = sizeof info};
     eg_model_info_get(model, &info);
     /* as generators and embedders run it */
     const eg_model_options how = {.batch = dimensions[0],
@@ -28,8 +28,8 @@ static eg_status build(void *user, eg_graph *graph, const uint64_t *dimensions,
 
 eg_status eg__subject_compile(eg__subject *s, eg_model *model, const eg_profile_options *o,
                               eg_error *error) {
-    const eg_session_options how = {.programs = 1,
-                                    .compile = {.passes = o->no_compile ? "none" : NULL}};
+    const eg_compile_options compile = {.passes = o->no_compile ? "none" : NULL};
+    const eg_session_options how = {.programs = 1, .compile = &compile};
     *s = (eg__subject){.context = model->context};
     s->dimensions[0] = o->batch ? o->batch : 1;
     s->dimensions[1] = o->seq ? o->seq : 1;

@@ -1,4 +1,5 @@
 /* Advice that is tried: the change in turns with the present way of running, and what it saved. */
+#include "base/abi.h"
 #include "nn/model.h"
 #include "profile/analysis.h"
 #include "profile/measure/statistics.h"
@@ -79,7 +80,7 @@ static eg_status variant_open(trial *t, const eg__change *to, variant *v, eg_err
                                             .threads = to->threads,
                                             .isa = to->best_isa ? NULL : f->isa,
                                             .memory_budget = budget_left(t->profile->context)};
-        status = eg_context_create(&v->context, &options, error);
+        status = eg_context_create(&options, &v->context, error);
     }
     if (!status && again)
         status =
@@ -189,9 +190,8 @@ eg_status eg_analysis_try(eg_analysis *a, eg_model *model, const eg_profile *p,
     trial t = {.profile = p, .model = model};
     if (!a || !model || !p || !p->subject.program)
         return eg__fail(error, EG_ERR_ARGUMENT, "no analysis, no model, or a profile of none");
-    if (options)
-        memcpy(&t.options, options,
-               eg__min(sizeof t.options, options->size ? options->size : sizeof t.options));
+    const eg_status taken = EG__OPTIONS(eg_try_options, &t.options, options, error);
+    if (taken) return taken;
     if (!(t.options.seconds > 0)) t.options.seconds = 1.5;
     if (!t.options.bytes) t.options.bytes = UINT64_C(64) << 20;
     eg__facts facts;

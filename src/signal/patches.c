@@ -1,4 +1,5 @@
 /* Cuts an input into patches by the entropy of its bytes, and keeps statistics of them. */
+#include "base/abi.h"
 #include "elegans/entropy.h"
 #include "engine/context.h"
 
@@ -30,7 +31,7 @@ static eg_status check_sizes(const eg_patch_options *o, eg_error *error) {
     if (o->minimum > o->maximum)
         return eg__fail(error, EG_ERR_ARGUMENT, "minimum patch '%u' is larger than the maximum %u",
                         o->minimum, o->maximum);
-    const uint32_t largest = o->size > o->maximum ? o->size : o->maximum;
+    const uint32_t largest = o->fixed > o->maximum ? o->fixed : o->maximum;
     if (largest > EG_PATCH_SIZE_MAX)
         return eg__fail(error, EG_ERR_ARGUMENT, "patches of '%u' bytes are larger than %d", largest,
                         EG_PATCH_SIZE_MAX);
@@ -40,7 +41,7 @@ static eg_status check_sizes(const eg_patch_options *o, eg_error *error) {
 static eg_status check(eg_patch_options *o, eg_error *error) {
     if (!o->minimum) o->minimum = MINIMUM;
     if (!o->maximum) o->maximum = MAXIMUM;
-    if (!o->size) o->size = SIZE;
+    if (!o->fixed) o->fixed = SIZE;
     if (o->low == 0 && o->high == 0) o->low = LOW, o->high = HIGH;
     if (!(o->low >= 0 && o->low < o->high && o->high <= 1))
         return eg__fail(error, EG_ERR_ARGUMENT,
@@ -78,8 +79,9 @@ eg_status eg_patcher_create(eg_context *context, const eg_patch_options *options
     if (!error) error = &own;
     *out = NULL;
     if (!context) return eg__fail(error, EG_ERR_ARGUMENT, "no context");
-    eg_patch_options o = options ? *options : (eg_patch_options){0};
-    const eg_status status = check(&o, error);
+    eg_patch_options o;
+    eg_status status = EG__OPTIONS(eg_patch_options, &o, options, error);
+    if (!status) status = check(&o, error);
     if (status) return status;
     eg__memory *memory = eg__context_memory(context);
     eg_patcher *p = eg__memory_take_zeroed(memory, EG_TAG_OTHER, sizeof *p, error);
@@ -148,7 +150,7 @@ static const double ROUNDING = 1e-9;
 
 static bool ends(const eg_patcher *p) {
     const eg_patch_options *o = &p->options;
-    if (o->mode == EG_PATCH_FIXED) return p->size == o->size;
+    if (o->mode == EG_PATCH_FIXED) return p->size == o->fixed;
     const bool full = p->size == o->maximum || p->fill >= p->full - ROUNDING;
     if (o->mode == EG_PATCH_ENTROPY) return full;
     /* the bytes that are left must be neither more nor fewer than the other patches can take */

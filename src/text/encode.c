@@ -1,4 +1,5 @@
 /* Text to ids: special tokens first, then what stands between them, cut as the kind does. */
+#include "base/abi.h"
 #include "text/text.h"
 
 #include <string.h>
@@ -102,12 +103,13 @@ static eg_status encode(eg__encoding *e, const char *text, size_t length,
 
 eg_status eg_tokenizer_encode(const eg_tokenizer *tokenizer, const char *text, size_t length,
                               const eg_encode_options *options, eg_tokens *out, eg_error *error) {
-    static const eg_encode_options defaults = {0, 0};
+    eg_encode_options kept;
     if (out) *out = (eg_tokens){NULL, 0};
     if (!tokenizer || !out || (length && !text))
         return eg__fail(error, EG_ERR_ARGUMENT, "no tokenizer, no text or no place for tokens");
     eg__encoding e = {.tokenizer = tokenizer, .memory = tokenizer->memory, .error = error};
-    eg_status status = encode(&e, text, length, options ? options : &defaults);
+    eg_status status = EG__OPTIONS(eg_encode_options, &kept, options, error);
+    if (!status) status = encode(&e, text, length, &kept);
     eg__memory_give(e.memory, e.text);
     eg__memory_give(e.memory, e.symbols);
     eg__memory_give(e.memory, e.pairs);

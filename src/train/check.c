@@ -30,8 +30,8 @@ static const char *loss_of(eg_link link) {
 
 eg_status eg__data_fits(const eg_model *model, const eg_data *data, eg_loss loss, bool learns,
                         eg_error *error) {
-    eg_model_info m;
-    eg_data_info d;
+    eg_model_info m = {.size = sizeof m};
+    eg_data_info d = {.size = sizeof d};
     eg_model_info_get(model, &m);
     eg_data_info_get(data, &d);
     if (d.inputs != m.inputs)

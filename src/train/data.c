@@ -1,4 +1,5 @@
 /* Data sets: made, shared by their parts, asked about, given back. */
+#include "base/abi.h"
 #include "engine/context.h"
 #include "train/data.h"
 
@@ -160,13 +161,13 @@ static eg_status read_tables(eg__reader *r, eg_data **out, eg_error *error) {
 }
 
 eg_status eg_data_create(eg_context *context, size_t table_count, const eg_table *tables,
-                         const eg_data_options *options, eg_data **out, eg_error *error) {
-    static const eg_data_options defaults = {0};
+                         const eg_data_options *given, eg_data **out, eg_error *error) {
+    eg_data_options kept, *const options = &kept;
     if (out) *out = NULL;
     if (!context || !tables || !table_count || !out)
         return eg__fail(error, EG_ERR_ARGUMENT, "data: no context, tables or place");
-    if (!options) options = &defaults;
-    eg_status status = check_options(options, error);
+    eg_status status = EG__OPTIONS(eg_data_options, &kept, given, error);
+    if (!status) status = check_options(options, error);
     eg__memory *memory = eg__context_memory(context);
     eg__store *store = eg__data_take(memory, 1, sizeof *store, &status, error);
     if (status) return status;
@@ -188,7 +189,7 @@ eg_status eg_data_create(eg_context *context, size_t table_count, const eg_table
 }
 
 /* ---- questions */
-void eg_data_info_get(const eg_data *data, eg_data_info *out) {
+static void fill_data_info_get(const eg_data *data, eg_data_info *out) {
     const eg__store *s = data->store;
     *out = (eg_data_info){.rows = s->rows,
                           .covered = data->covered,
@@ -207,6 +208,12 @@ void eg_data_info_get(const eg_data *data, eg_data_info *out) {
                           .dates = s->dates,
                           .lengths = data->lengths,
                           .last = s->last};
+}
+
+void eg_data_info_get(const eg_data *data, eg_data_info *out) {
+    eg_data_info info = {.size = sizeof info};
+    fill_data_info_get(data, &info);
+    EG__INFO(eg_data_info, out, &info);
 }
 
 const char *eg_data_input(const eg_data *data, size_t index) {

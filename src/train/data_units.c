@@ -1,4 +1,5 @@
 /* Units of a data set: mean and deviation of columns, and the median time between rows. */
+#include "base/abi.h"
 #include "train/data.h"
 
 #include <math.h>
@@ -154,13 +155,19 @@ static void look(const eg_data *data, asked *a) {
     if (!a->store->last) each_row(data->count, data->windows, look_at, a);
 }
 
-void eg_data_target_info(const eg_data *data, size_t index, eg_target_info *out) {
+static void fill_data_target_info(const eg_data *data, size_t index, eg_target_info *out) {
     /* NaN, which fmin and fmax pass over */
     asked a = {.store = data->store, .index = index, .info = {.least = NAN, .most = NAN}};
     *out = (eg_target_info){0};
     if (index >= data->store->targets) return;
     look(data, &a);
     *out = a.info;
+}
+
+void eg_data_target_info(const eg_data *data, size_t index, eg_target_info *out) {
+    eg_target_info info = {.size = sizeof info};
+    fill_data_target_info(data, index, &info);
+    EG__INFO(eg_target_info, out, &info);
 }
 
 uint64_t eg_data_class_rows(const eg_data *data, size_t index) {

@@ -1,4 +1,5 @@
 /* A model over all windows of a data set. */
+#include "base/abi.h"
 #include "elegans/fit.h"
 #include "train/check.h"
 #include "train/trainer.h"
@@ -56,7 +57,7 @@ static eg_status one_batch(pass *p, uint64_t first, eg_error *error) {
 }
 
 static eg_status prepare(pass *p, eg_error *error) {
-    eg_model_info info;
+    eg_model_info info = {.size = sizeof info};
     eg_model_info_get(p->model, &info);
     eg_status status = eg__data_fits(p->model, p->data, p->options->loss, false, error);
     if (status) return status;
@@ -80,10 +81,11 @@ static eg_status prepare(pass *p, eg_error *error) {
 eg_status eg_evaluate(const eg_model *model, const eg_data *data,
                       const eg_evaluate_options *options, double *loss, eg_metrics *metrics,
                       eg_error *error) {
-    const eg_evaluate_options none = {0};
+    eg_evaluate_options kept;
     if (!model || !data) return eg__fail(error, EG_ERR_ARGUMENT, "evaluate: no model or no data");
-    pass p = {
-        .model = model, .data = data, .options = options ? options : &none, .metrics = metrics};
+    const eg_status taken = EG__OPTIONS(eg_evaluate_options, &kept, options, error);
+    if (taken) return taken;
+    pass p = {.model = model, .data = data, .options = &kept, .metrics = metrics};
     eg_data_info_get(data, &p.info);
     eg_model_units_get(model, &p.units);
     eg_status status = prepare(&p, error);

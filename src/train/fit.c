@@ -1,4 +1,5 @@
 /* Epochs over a data set. */
+#include "base/abi.h"
 #include "train/fit.h"
 #include "base/random.h"
 #include "train/check.h"
@@ -12,7 +13,7 @@ static eg_status check(const eg__fit *f, eg_error *error) {
     const eg_fit_options *o = &f->options;
     const eg_data *const sets[] = {f->training, f->validation};
     for (unsigned i = 0; i < 2 && sets[i]; i++) {
-        eg_data_info d;
+        eg_data_info d = {.size = sizeof d};
         eg_data_info_get(sets[i], &d);
         eg_status status = eg__data_fits(f->model, sets[i], o->loss, true, error);
         if (!status) status = eg__data_teaches(sets[i], i == 1, error);
@@ -60,7 +61,7 @@ static eg_status measure(eg__fit *f, eg__loader *loader, const uint32_t *order, 
 }
 
 static eg_status validate(eg__fit *f, double *out, eg_error *error) {
-    eg_data_info info;
+    eg_data_info info = {.size = sizeof info};
     eg_data_info_get(f->validation, &info);
     return measure(f, f->validation_loader, NULL, info.windows, out, error);
 }
@@ -411,17 +412,15 @@ static eg_status check_learned(eg__fit *f, eg_error *error) {
 
 eg_status eg_fit(eg_model *model, const eg_data *training, const eg_data *validation,
                  const eg_fit_options *options, eg_fit_result *out, eg_error *error) {
-    const eg_fit_options none = {0};
+    eg_fit_options kept;
     eg_fit_result ignored;
     if (!out) out = &ignored;
     memset(out, 0, sizeof *out);
     if (!model || !training) return eg__fail(error, EG_ERR_ARGUMENT, "fit: no model or no data");
-    const eg_status outline = eg__model_check_values(model, error);
-    if (outline) return outline;
-    eg__fit f = {.model = model,
-                 .training = training,
-                 .validation = validation,
-                 .options = options ? *options : none};
+    eg_status taken = eg__model_check_values(model, error);
+    if (!taken) taken = EG__OPTIONS(eg_fit_options, &kept, options, error);
+    if (taken) return taken;
+    eg__fit f = {.model = model, .training = training, .validation = validation, .options = kept};
     if (!f.options.epochs) f.options.epochs = 50;
     if (!f.options.accumulate) f.options.accumulate = 1;
     eg_data_info_get(training, &f.data);

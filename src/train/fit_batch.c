@@ -1,4 +1,5 @@
 /* How many windows a step takes: programs are planned before they run, so that what fits is known. */
+#include "base/abi.h"
 #include "train/fit.h"
 #include "elegans/batch.h"
 
@@ -20,9 +21,12 @@ static eg_status too_large(uint64_t parameters, uint64_t bytes, uint64_t most, c
         (unsigned long long)parameters, (unsigned long long)bytes, (unsigned long long)most, what);
 }
 
-eg_status eg_fit_check(const eg_model *model, const eg_fit_options *options, eg_error *error) {
-    if (!model || !options) return eg__fail(error, EG_ERR_ARGUMENT, "fit: no model or no options");
-    eg_model_info info;
+eg_status eg_fit_check(const eg_model *model, const eg_fit_options *given, eg_error *error) {
+    if (!model || !given) return eg__fail(error, EG_ERR_ARGUMENT, "fit: no model or no options");
+    eg_fit_options kept, *const options = &kept;
+    const eg_status taken = EG__OPTIONS(eg_fit_options, &kept, given, error);
+    if (taken) return taken;
+    eg_model_info info = {.size = sizeof info};
     eg_model_info_get(model, &info);
     const uint64_t one = info.parameters * sizeof(float);
     const uint64_t bytes = (EG__TRAIN_ARRAYS + copies(options)) * one;
@@ -39,7 +43,7 @@ eg_status eg_fit_check(const eg_model *model, const eg_fit_options *options, eg_
 
 static eg_status try(eg__fit *f, uint64_t batch, uint64_t kept, eg_error *error) {
     const eg_fit_options *o = &f->options;
-    eg_data_info validation = {0};
+    eg_data_info validation = {.size = sizeof validation};
     if (f->validation) eg_data_info_get(f->validation, &validation);
     const eg_train_options options = {
         .batch = batch,

@@ -1,4 +1,5 @@
 /* One step of training: a compiled program for loss and gradients, and an optimizer. */
+#include "base/abi.h"
 #include "train/trainer.h"
 
 #include <math.h>
@@ -133,13 +134,15 @@ static eg_status create(eg_trainer *t, const eg__train_room *room, eg_error *err
     return status;
 }
 
-eg_status eg__trainer_create(const eg_model *model, const eg_train_options *options,
+eg_status eg__trainer_create(const eg_model *model, const eg_train_options *given,
                              const eg__train_room *room, eg_trainer **out, eg_error *error) {
-    if (!model || !options || !out)
+    if (!model || !given || !out)
         return eg__fail(error, EG_ERR_ARGUMENT, "trainer: no model, options or place");
     *out = NULL;
-    const eg_status outline = eg__model_check_values(model, error);
-    if (outline) return outline;
+    eg_train_options kept, *const options = &kept;
+    eg_status taken = eg__model_check_values(model, error);
+    if (!taken) taken = EG__OPTIONS(eg_train_options, &kept, given, error);
+    if (taken) return taken;
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg_trainer *t = eg__memory_take_zeroed(model->memory, EG_TAG_PROGRAM, sizeof *t, &reason);
     if (!t) return eg__fail(error, reason.status, "%s", reason.message);

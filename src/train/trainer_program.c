@@ -100,7 +100,7 @@ uint64_t eg__train_bytes(const eg_trainer *t, const eg__train_room *room) {
     uint64_t bytes =
         room->batches * floats * sizeof(float) + rows * t->info.outputs * sizeof(float);
     for (unsigned i = 0; i < 2; i++) {
-        eg_program_info info;
+        eg_program_info info = {.size = sizeof info};
         if (!programs[i]) continue;
         eg_program_info_get(programs[i], &info);
         bytes += info.arena_bytes + info.derived_bytes + info.state_bytes + info.cache_bytes +

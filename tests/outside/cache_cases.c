@@ -188,7 +188,7 @@ int main(int count, char **argument) {
         for (at = 0; at < CASES; at++) puts(cases[at].name);
         return count < 2 ? 0 : 2;
     }
-    if (eg_context_create(&context, &options, &error) || eg_graph_create(context, &g, &error))
+    if (eg_context_create(&options, &context, &error) || eg_graph_create(context, &g, &error))
         return fail(&error);
     const eg_output output = {"y", cases[at].build(g, cases[at].shape)};
     if (eg_compile(context, g, 1, &output, NULL, &program, &error)) return fail(&error);

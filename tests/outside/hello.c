@@ -6,7 +6,7 @@
 int main(void) {
     eg_error error;
     eg_context *context;
-    if (eg_context_create(&context, NULL, &error)) {
+    if (eg_context_create(NULL, &context, &error)) {
         fprintf(stderr, "hello: %s\n", error.message);
         return 1;
     }

@@ -193,7 +193,8 @@ static int check_flags(benchmark which, bench_flags *flags) {
 static int run(benchmark which, const bench_flags *flags, const char *argument) {
     eg_context *context;
     if (which == TRAIN) {
-        const eg_bench_train_options options = {flags->only, flags->rounds, flags->steps};
+        const eg_bench_train_options options = {
+            .filter = flags->only, .rounds = flags->rounds, .steps = flags->steps};
         return bench_train(&flags->context, &options, flags->json);
     }
     if (which == ADVICE) return bench_advice(&flags->context, flags->only, flags->json);

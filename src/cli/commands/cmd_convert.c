@@ -49,7 +49,7 @@ static int convert(eg_context *context, const char *from, const char *config, co
     if (status) code = fail(EXIT_FAILED, "%s", error.message);
     else if (code < 0) {
         char value[64], bytes[32];
-        eg_model_info info;
+        eg_model_info info = {.size = sizeof info};
         eg_model_info_get(model, &info);
         print_title(to, "");
         snprintf(value, sizeof value, "%llu, %s", (unsigned long long)info.parameters,

@@ -298,7 +298,7 @@ static int folder_ready(const char *folder) {
 
 static int run(eg_context *context, const char *folder, int steps, uint64_t seed) {
     eg_error error = {0};
-    eg_export_info info = {0};
+    eg_export_info info = {.size = sizeof info};
     policy with = {.knows_time = true}, without = {.knows_time = false};
     double losses[2];
     print_title("A pole on a cart", "learned by watching an expert");

@@ -189,7 +189,7 @@ static int run_wish(const entropy_wish *w) {
                                     .low = w->low,
                                     .high = w->high,
                                     .target = w->target,
-                                    .size = (uint32_t)w->size};
+                                    .fixed = (uint32_t)w->size};
     curve_start(&r->curve, w->low, w->high);
     int code = context_open(&flags, &r->context);
     if (code < 0 && w->patches && eg_patcher_create(r->context, &r->options, &r->patcher, &error))

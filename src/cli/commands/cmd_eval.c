@@ -10,7 +10,7 @@ typedef struct eval_wish {
 
 /* Figures of nothing are none, and a script that asks for them must notice. */
 static int check_targets(const eval_wish *w, const eg_data *data) {
-    eg_data_info d;
+    eg_data_info d = {.size = sizeof d};
     eg_data_info_get(data, &d);
     const uint64_t rows = d.last ? d.windows : d.covered;
     if (d.without_target < rows) return -1;

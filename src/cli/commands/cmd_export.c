@@ -54,7 +54,7 @@ static int compare(eg_context *context, const wish *w, const eg_model *model,
                    run_difference *difference) {
     eg_model *against;
     eg_error error;
-    eg_model_info a, b;
+    eg_model_info a = {.size = sizeof a}, b = {.size = sizeof b};
     if (eg_model_open(context, w->against, &against, &error))
         return fail(EXIT_FAILED, "--against: %s", error.message);
     if (w->raw) eg_model_link_set(against, EG_LINK_IDENTITY, NULL);
@@ -81,7 +81,7 @@ static int write_files(const wish *w, eg_model *model, eg_export_info *info) {
 static int export_model(eg_context *context, const wish *w) {
     eg_model *model;
     eg_error error;
-    eg_export_info info;
+    eg_export_info info = {.size = sizeof info};
     run_difference difference = {0};
     if (eg_model_open(context, w->model, &model, &error))
         return fail(EXIT_FAILED, "%s", error.message);

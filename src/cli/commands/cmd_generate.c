@@ -76,6 +76,7 @@ static int decode(writer *w, eg_generator *g, eg_sampler *sampler, const float *
         r->ids[r->tokens++] = token;
         code = show_token(w, token, false);
         if (code >= 0 || r->tokens == w->wish->count) break;
+        r->info.size = sizeof r->info;
         eg_generator_info_get(g, &r->info);
         const eg_status status = eg_generator_feed(g, &token, 1, &logits, &error);
         if (status == EG_ERR_BUDGET) {
@@ -94,6 +95,7 @@ static int begin(writer *w, eg_generator *g, const uint32_t *ids, size_t count,
                  const float **logits) {
     generate_result *r = w->result;
     eg_error error;
+    r->info.size = sizeof r->info;
     eg_generator_info_get(g, &r->info);
     if (count > r->info.context) /* before any of it is shown */
         return fail(EXIT_FAILED, "a prompt of %zu tokens in a context of %llu", count,
@@ -137,6 +139,7 @@ static int generate(const language *l, const generate_wish *wish, const eg_gener
     interrupt_end();
     if (code < 0) {
         show_end(&w);
+        r->info.size = sizeof r->info;
         eg_generator_info_get(g, &r->info);
     }
     eg_sampler_destroy(sampler);

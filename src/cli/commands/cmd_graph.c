@@ -17,7 +17,7 @@ static const char *shape_text(const eg_node_info *info, char out[128]) {
 static double times_run(const eg_graph *graph, const eg_node_info *info) {
     double steps = 1;
     for (size_t i = 1; info->scan && i <= eg_graph_size(graph); i++) {
-        eg_node_info other, sequence;
+        eg_node_info other = {.size = sizeof other}, sequence = {.size = sizeof sequence};
         if (eg_graph_node(graph, (eg_node){(uint32_t)i}, &other, NULL)) continue;
         if (strcmp(other.operation, "step") != 0 || other.scan != info->scan) continue;
         if (eg_graph_node(graph, other.inputs[1], &sequence, NULL) == EG_OK)
@@ -32,7 +32,7 @@ static void print_text(const eg_graph *graph, const char *title) {
     double total = 0;
     print_title(title, format_count(note, eg_graph_size(graph), "node"));
     for (size_t i = 1; i <= eg_graph_size(graph); i++) {
-        eg_node_info info;
+        eg_node_info info = {.size = sizeof info};
         if (eg_graph_node(graph, (eg_node){(uint32_t)i}, &info, NULL)) continue;
         double flops = info.flops * times_run(graph, &info);
         total += flops;
@@ -61,7 +61,7 @@ static void print_dot(const eg_graph *graph) {
     char shape[128];
     printf("digraph elegans {\n  node [shape=box, fontname=\"sans-serif\", fontsize=10];\n");
     for (size_t i = 1; i <= eg_graph_size(graph); i++) {
-        eg_node_info info;
+        eg_node_info info = {.size = sizeof info};
         if (eg_graph_node(graph, (eg_node){(uint32_t)i}, &info, NULL)) continue;
         printf("  n%zu [label=\"", i);
         print_dot_text(info.name ? info.name : info.operation);
@@ -77,7 +77,7 @@ static void print_dot(const eg_graph *graph) {
 
 /* ---- compiled */
 static void print_step(const eg_program *program, size_t index, const char *indent) {
-    eg_step_info step;
+    eg_step_info step = {.size = sizeof step};
     char number[32], shape[64], more[32];
     if (eg_program_step(program, index, &step, NULL)) return;
     if (step.depth)
@@ -98,7 +98,7 @@ static void print_step(const eg_program *program, size_t index, const char *inde
     size_t used = 0;
     if (step.text[0]) used = (size_t)snprintf(text, sizeof text, "%s: ", step.text);
     for (uint32_t i = 0; i < step.operands && used < sizeof text; i++) {
-        eg_operand_info operand;
+        eg_operand_info operand = {.size = sizeof operand};
         if (eg_program_operand(program, index, i, &operand, NULL)) continue;
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s+%llu", i ? " " : "",
                                  operand.space, (unsigned long long)operand.offset);
@@ -118,7 +118,7 @@ static void print_part(const eg_program *program, const char *title, size_t from
     if (!count) return;
     print_title(title, "rows x columns x depth, counted cost, operands in bytes");
     for (size_t i = from; i < from + count; i++) {
-        eg_step_info step;
+        eg_step_info step = {.size = sizeof step};
         print_step(program, i, "");
         if (eg_program_step(program, i, &step, NULL)) continue;
         for (uint64_t k = 0; k < step.body_steps; k++) print_step(program, step.body + k, "| ");
@@ -132,7 +132,7 @@ static void print_bytes(const char *name, uint64_t bytes) {
 }
 
 static void print_steps(const eg_program *program) {
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     char text[64], number[32];
     eg_program_info_get(program, &info);
     print_part(program, "when parameters change", info.run_steps, info.prologue_steps);
@@ -165,7 +165,7 @@ static void add_output(source *s, const char *name, eg_node node) {
 /* A file does not say what is wanted: what nobody uses. */
 static void find_outputs(source *s) {
     for (size_t i = 1; i <= eg_graph_size(s->graph); i++) {
-        eg_node_info info, user;
+        eg_node_info info = {.size = sizeof info}, user = {.size = sizeof user};
         if (eg_graph_node(s->graph, (eg_node){(uint32_t)i}, &info, NULL)) continue;
         bool used = info.scan || info.name || strcmp(info.operation, "scan") == 0;
         for (size_t k = i + 1; !used && k <= eg_graph_size(s->graph); k++) {

@@ -188,7 +188,7 @@ static void print_kernels(const eg_context *context) {
     print_section("Kernels in use", note);
     const size_t count = eg_kernel_count();
     for (size_t i = 0; i < count; i++) {
-        eg_kernel_info first, info;
+        eg_kernel_info first = {.size = sizeof first}, info = {.size = sizeof info};
         if (eg_kernel_list(context, i, &first, NULL) || !first.selected) continue;
         bool seen = false;
         for (size_t j = 0; j < i && !seen; j++)
@@ -277,7 +277,7 @@ static json *ceilings_json(const eg_ceilings *c) {
 static json *kernels_json(const eg_context *context) {
     json *list = json_new_list();
     for (size_t i = 0; i < eg_kernel_count(); i++) {
-        eg_kernel_info info;
+        eg_kernel_info info = {.size = sizeof info};
         if (eg_kernel_list(context, i, &info, NULL)) continue;
         json *entry = json_new_object();
         json_put_text(entry, "operation", info.operation);

@@ -67,7 +67,7 @@ static int run(const language *l, const char *model, const char *path, uint64_t 
     size_t count = 0;
     eg_error error;
     eg_surprise s = {0};
-    eg_model_info info;
+    eg_model_info info = {.size = sizeof info};
     eg_model_info_get(l->model, &info);
     if (info.kind != EG_MODEL_DECODER)
         return fail(EXIT_FAILED, "'%s' is an encoder, which predicts no token", model);

@@ -161,8 +161,8 @@ static int summary(const prediction *p, const eg_data_info *d, double seconds) {
 
 static int predict(eg_context *context, eg_model *model, predict_wish *w, prediction *p) {
     eg_data *data;
-    eg_data_info d;
-    eg_model_info info;
+    eg_data_info d = {.size = sizeof d};
+    eg_model_info info = {.size = sizeof info};
     int code = notes_read(model, &w->data, &p->notes), classes = 0;
     if (code >= 0) return code;
     p->link = eg_model_link(model);

@@ -152,10 +152,14 @@ static eg_status try_advice(eg_model *model, const eg_profile *profile, eg_analy
 static eg_status try_batch(eg_model *model, const profile_wish *w, const eg_profile_options *o,
                            uint64_t size, bool *works, eg_error *error) {
     eg_grid *grid = NULL;
-    eg_grid_options one = {
-        .size = sizeof one, .batches = &size, .batch_count = 1, .budget = w->budget, .profile = *o};
-    one.profile.runs = one.profile.warmup = 1;
-    one.profile.no_ceilings = one.profile.no_cache = 1;
+    eg_profile_options once = *o;
+    once.runs = once.warmup = 1;
+    once.no_ceilings = once.no_cache = 1;
+    const eg_grid_options one = {.size = sizeof one,
+                                 .batches = &size,
+                                 .batch_count = 1,
+                                 .budget = w->budget,
+                                 .profile = &once};
     const eg_status status = eg_grid_create(model, &one, &grid, error);
     *works = false;
     if (status) return status == EG_ERR_MEMORY || status == EG_ERR_BUDGET ? EG_OK : status;
@@ -245,7 +249,8 @@ static int read_unit(const char *unit, context_flags *flags) {
 
 int cmd_profile(int argc, char **argv) {
     profile_wish w = {.parts = PART_COMPUTE};
-    eg_profile_options o = {0};
+    eg_recorder_options recorder = {0};
+    eg_profile_options o = {.recorder = &recorder};
     context_flags flags = {.threads = 1};
     bool no_compile = false;
     const char *schedule = NULL, *memory = NULL, *unit = NULL;
@@ -301,7 +306,7 @@ int cmd_profile(int argc, char **argv) {
     if (rest < 1 || rest > 2) return fail(EXIT_USAGE, "profile needs a model: a file or a spec");
     if (rest == 2) code = read_part(argv[1], &w.parts);
     if (code < 0) code = read_unit(unit, &flags);
-    if (code < 0) code = read_schedule(schedule, &o.recorder);
+    if (code < 0) code = read_schedule(schedule, &recorder);
     if (code < 0) code = check_sort(w.sort);
     if (code < 0) code = check_save(&w);
     if (code < 0) code = check_quick(&w, no_compile);

@@ -64,7 +64,7 @@ static int print_json(eg_context *context, const run_wish *w, const eg_model_inf
 /* A model that looks at the future cannot go step by step. */
 static bool looks_ahead(const eg_model *model, const eg_model_info *info) {
     for (size_t i = 0; i < info->layers; i++) {
-        eg_layer_info layer;
+        eg_layer_info layer = {.size = sizeof layer};
         if (eg_model_layer(model, i, &layer, NULL) == EG_OK && layer.merge) return true;
     }
     return false;
@@ -155,7 +155,7 @@ int cmd_run(int argc, char **argv) {
     if (eg_model_open(context, w.model, &model, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     else {
-        eg_model_info info;
+        eg_model_info info = {.size = sizeof info};
         eg_model_info_get(model, &info);
         code = language_refuse(model, "run");
         data.link = eg_model_link(model);

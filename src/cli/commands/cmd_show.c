@@ -15,6 +15,7 @@ static int count(eg_model *model, figures *f) {
     eg_stream_program *program;
     eg_tensor tensor;
     int trainable;
+    f->info.size = sizeof f->info;
     eg_model_info_get(model, &f->info);
     for (size_t i = 0; eg_model_shape(model, i, &tensor, &trainable); i++) {
         uint64_t bytes = 0;
@@ -29,7 +30,7 @@ static int count(eg_model *model, figures *f) {
             0, EG_UNAVAILABLE, NULL, "it looks at the future, so that no step is alone"};
         return -1;
     }
-    eg_program_info p;
+    eg_program_info p = {.size = sizeof p};
     eg_stream_program_info_get(program, &p);
     eg_stream_program_destroy(program);
     f->flops = (eg_metric){p.flops, EG_COUNTED, "FLOP", "of one compiled step"};
@@ -162,7 +163,7 @@ static int print_text(const eg_model *model, const figures *f, const char *title
     print_figures(f, title);
     print_section("layers", "inputs -> units -> outputs");
     for (size_t i = 0; i < f->info.layers; i++) {
-        eg_layer_info layer;
+        eg_layer_info layer = {.size = sizeof layer};
         if (eg_model_layer(model, i, &layer, NULL) == EG_OK) print_layer(&layer, i + 1);
     }
     print_notes(model);
@@ -227,7 +228,7 @@ static int print_json(const eg_model *model, const figures *f, const char *title
     json_put_metric(document, "step_bytes", &f->moved);
     json_put_metric(document, "memory", &f->memory);
     for (size_t i = 0; i < f->info.layers; i++) {
-        eg_layer_info layer;
+        eg_layer_info layer = {.size = sizeof layer};
         if (eg_model_layer(model, i, &layer, NULL) == EG_OK)
             json_append(layers, layer_json(&layer));
     }

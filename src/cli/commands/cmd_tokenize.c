@@ -81,7 +81,7 @@ static int print_tokens_json(const eg_tokenizer *t, const eg_tokens *tokens, con
 }
 
 static int encode(const eg_tokenizer *t, const wish *w, const char *text, size_t length) {
-    const eg_encode_options options = {w->ends, w->special};
+    const eg_encode_options options = {.ends = w->ends, .special = w->special};
     eg_tokens tokens;
     eg_error error;
     int code = EXIT_DONE;

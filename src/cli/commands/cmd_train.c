@@ -70,7 +70,8 @@ static int read_validation(training *t) {
                     split.kind != EG_SPLIT_AT && split.fraction > 0 && split.fraction < 1
                         ? "; try another fraction, a shorter --window, or none"
                         : "");
-    eg_data_info whole, first, second;
+    eg_data_info whole = {.size = sizeof whole}, first = {.size = sizeof first},
+                 second = {.size = sizeof second};
     eg_data_info_get(t->whole, &whole);
     eg_data_info_get(t->first, &first);
     eg_data_info_get(t->second, &second);
@@ -86,10 +87,10 @@ static int read_validation(training *t) {
 
 /* Yes or no, learned as a number, is no probability. */
 static void suggest(const training *t) {
-    eg_data_info d;
+    eg_data_info d = {.size = sizeof d};
     eg_data_info_get(t->whole, &d);
     for (size_t i = 0; i < d.targets; i++) {
-        eg_target_info target;
+        eg_target_info target = {.size = sizeof target};
         eg_data_target_info(t->whole, i, &target);
         if (d.classes || !target.zeros || !target.ones || target.zeros + target.ones != target.rows)
             return;
@@ -110,7 +111,7 @@ static int read_data(training *t) {
     t->classes = known ? t->loss == EG_LOSS_CLASSES : -1;
     code = data_read(t->context, w->files, &t->data, &more, &t->classes, &t->whole);
     if (code >= 0) return code;
-    eg_data_info d;
+    eg_data_info d = {.size = sizeof d};
     eg_data_info_get(t->whole, &d);
     t->data.first_span = (double)d.span; /* of validation and test, too */
     if (!known) t->loss = t->classes ? EG_LOSS_CLASSES : EG_LOSS_MSE;
@@ -143,8 +144,8 @@ static int outline_spec(training *t) {
     const train_wish *w = t->wish;
     const char *given = training_model(w);
     char *const spec = t->spec, more[64] = "";
-    eg_data_info d;
-    eg_model_info info = {0};
+    eg_data_info d = {.size = sizeof d};
+    eg_model_info info = {.size = sizeof info};
     eg_error error;
     eg_data_info_get(t->first, &d);
     const uint64_t outputs = t->classes ? d.classes : d.targets;
@@ -166,7 +167,7 @@ static int outline_spec(training *t) {
         const int code = language_refuse(t->model, "train");
         if (code >= 0) return code;
         eg_model_info_get(t->model, &info);
-        eg_layer_info last;
+        eg_layer_info last = {.size = sizeof last};
         if (info.outputs == outputs || spec_has(given, "proj") ||
             eg_model_layer(t->model, (size_t)info.layers - 1, &last, &error) ||
             strcmp(last.cell, "cfc") != 0 || last.merge)
@@ -200,7 +201,7 @@ static int set_units(training *t) {
     if (!inputs && !targets && strcmp(which, "none") != 0)
         return fail(EXIT_USAGE, "--standardise: '%s' is not both, inputs, targets or none", which);
     if (!t->fresh) return -1;
-    eg_data_info d;
+    eg_data_info d = {.size = sizeof d};
     eg_data_info_get(t->first, &d);
     const bool scaled = targets && t->loss != EG_LOSS_CLASSES && t->loss != EG_LOSS_BINARY;
     float *m = take_memory((size_t)(2 * (d.inputs + d.targets)), sizeof *m);
@@ -248,6 +249,7 @@ static int fit(training *t) {
     eg_error error;
     int code = progress_open(&t->progress, t->context, w->log, w->quiet);
     if (code >= 0) return code;
+    t->progress.data.size = sizeof t->progress.data;
     eg_data_info_get(t->first, &t->progress.data);
     const eg_status status = eg_fit(t->model, t->first, t->second, &t->options, &t->result, &error);
     progress_close(&t->progress);

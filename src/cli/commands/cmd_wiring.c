@@ -153,7 +153,7 @@ typedef struct wish {
 } wish;
 
 static int show(const eg_wiring *wiring, const char *title, const wish *w) {
-    eg_wiring_info info;
+    eg_wiring_info info = {.size = sizeof info};
     eg_wiring_statistics statistics;
     eg_error error;
     eg_wiring_info_get(wiring, &info);

@@ -85,7 +85,7 @@ static void write_statistics(FILE *file, const eg_patch_statistics *s) {
 
 static void write_options(FILE *file, const eg_patch_options *o) {
     fprintf(file, "\"mode\":\"%s\"", patch_mode_name(o->mode));
-    if (o->mode == EG_PATCH_FIXED) fprintf(file, ",\"size\":%u", o->size);
+    if (o->mode == EG_PATCH_FIXED) fprintf(file, ",\"size\":%u", o->fixed);
     else
         fprintf(file, ",\"minimum\":%u,\"maximum\":%u,\"low\":%.9g,\"high\":%.9g", o->minimum,
                 o->maximum, o->low, o->high);

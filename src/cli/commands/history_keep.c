@@ -34,9 +34,9 @@ static size_t add_layer(char *out, size_t used, const eg_layer_info *l) {
 int model_configuration(eg_context *context, const char *name, char out[CONFIGURATION_SIZE]) {
     eg_error error;
     eg_model *model;
-    eg_model_info info;
-    eg_transformer_info t;
-    eg_layer_info layer;
+    eg_model_info info = {.size = sizeof info};
+    eg_transformer_info t = {.size = sizeof t};
+    eg_layer_info layer = {.size = sizeof layer};
     size_t used = 0;
     out[0] = 0;
     if (eg_model_open(context, name, &model, &error)) return fail(EXIT_FAILED, "%s", error.message);

@@ -65,6 +65,7 @@ int language_open(language *l, eg_context *context, const char *model, const cha
     *l = (language){.context = context};
     if (eg_model_open(context, model, &l->model, &error))
         return fail(EXIT_FAILED, "%s", error.message);
+    l->info.size = sizeof l->info;
     if (eg_model_transformer(l->model, &l->info, &error))
         return fail(EXIT_FAILED, "'%s' is %s", model, error.message);
     return open_vocabulary(l, model, vocabulary);
@@ -93,7 +94,7 @@ int language_encode(const language *l, const char *text, size_t length, uint32_t
 
 int language_note(eg_model *model, const char *path) {
     char found[PATH_SIZE], *whole;
-    eg_model_info info;
+    eg_model_info info = {.size = sizeof info};
     eg_error error;
     eg_model_info_get(model, &info);
     if (info.kind == EG_MODEL_LIQUID) return -1;
@@ -111,7 +112,7 @@ int language_note(eg_model *model, const char *path) {
 }
 
 int language_refuse(const eg_model *model, const char *who) {
-    eg_model_info info;
+    eg_model_info info = {.size = sizeof info};
     eg_model_info_get(model, &info);
     if (info.kind == EG_MODEL_LIQUID) return -1;
     return fail(EXIT_FAILED, "%s is for liquid networks, this is %s", who,

@@ -207,7 +207,7 @@ int profile_grid(eg_model *model, const profile_wish *wish, const eg_profile_opt
                                                         : NULL,
                                   .type_count = a.type_count ? a.type_count : 5,
                                   .budget = wish->budget,
-                                  .profile = *options};
+                                  .profile = options};
     if (wish->json) w.list = json_new_list();
     code = wish->device ? devices_each(wish->device, next_grid, &w) : next_grid(&w, NULL);
     if (!wish->json) return code < 0 ? EXIT_DONE : code;

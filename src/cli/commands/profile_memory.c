@@ -77,7 +77,7 @@ static size_t largest(const eg_profile *profile, size_t *count) {
 static void print_arena(const eg_profile *profile) {
     size_t count;
     const eg_profile_row *most = eg_profile_in_run(profile, largest(profile, &count));
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     char a[32], b[32], line[512];
     if (!most) return;
     eg_program_info_get(eg_profile_program(profile), &info);
@@ -122,7 +122,7 @@ json *memory_phases_json(const eg_profile *profile) {
 json *memory_arena_json(const eg_profile *profile) {
     json *object = json_new_object(), *list = json_new_list();
     const eg_profile_row *row;
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     eg_program_info_get(eg_profile_program(profile), &info);
     for (size_t i = 0; (row = eg_profile_in_run(profile, i)); i++) {
         json *step = json_new_object();

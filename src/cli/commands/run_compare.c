@@ -62,7 +62,7 @@ static int run_one(eg_context *context, const eg_model *model, run_data *d, doub
 int run_compare(eg_context *context, const run_wish *wish, const eg_model *wide,
                 const eg_model *other, run_difference *out) {
     run_data d = {0};
-    eg_model_info info;
+    eg_model_info info = {.size = sizeof info};
     eg_error error;
     eg_tensor exact = {0};
     eg_model_info_get(wide, &info);

@@ -131,7 +131,7 @@ static int fill(eg_context *context, const eg_model *model, const eg_data *rows,
                 run_data *data) {
     eg_error error;
     eg_units units;
-    eg_data_info info;
+    eg_data_info info = {.size = sizeof info};
     eg_data_info_get(rows, &info);
     eg_model_units_get(model, &units);
     units = (eg_units){.input_mean = units.input_mean}; /* what is missing */
@@ -150,9 +150,9 @@ static int fill(eg_context *context, const eg_model *model, const eg_data *rows,
 
 static int take(eg_context *context, const run_wish *wish, const eg_model *model, const eg_table *t,
                 const columns *c, run_data *data) {
-    eg_model_info info;
+    eg_model_info info = {.size = sizeof info};
     eg_data *rows = NULL;
-    eg_data_info d;
+    eg_data_info d = {.size = sizeof d};
     eg_model_info_get(model, &info);
     int code = check_columns(wish, &info, t, c);
     if (code < 0) code = make_data(context, wish, model, t, c, &rows);

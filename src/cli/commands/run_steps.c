@@ -108,7 +108,7 @@ static eg_status bind_all(eg_context *context, const run_data *data, batch_run *
         status = eg_instance_bind(b->instance, "timespans", &data->spans, error);
     for (size_t i = 0; !status && i < b->nodes.states; i++) {
         char name[32];
-        eg_node_info node;
+        eg_node_info node = {.size = sizeof node};
         snprintf(name, sizeof name, "final.%zu", i);
         status = eg_instance_output(b->instance, name, &b->final[i], error);
         if (!status) status = eg_graph_node(b->graph, b->nodes.initial[i], &node, error);

@@ -49,7 +49,7 @@ static eg_status run_one(eg_context *context, const eg_model *model, const eg_te
 
 int run_tokens(eg_context *context, const eg_model *wide, const eg_model *other,
                run_difference *out) {
-    eg_transformer_info info;
+    eg_transformer_info info = {.size = sizeof info};
     eg_error error;
     int32_t list[MOST];
     uint64_t state = 1;

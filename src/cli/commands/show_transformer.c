@@ -19,7 +19,7 @@ static int count(eg_context *context, const eg_model *model, const eg_transforme
     if (!status) status = eg_model_build(model, g, &how, &nodes, &error);
     const eg_output output = {"y", status ? (eg_node){0} : nodes.y};
     if (!status) status = eg_compile(context, g, 1, &output, NULL, &program, &error);
-    eg_program_info info = {0};
+    eg_program_info info = {.size = sizeof info};
     if (!status) eg_program_info_get(program, &info);
     eg_program_release(program);
     eg_graph_destroy(g);
@@ -44,7 +44,7 @@ static void row(const char *name, const char *note, const char *format, ...) {
 static int print_text(const eg_model *model, const eg_transformer_info *t, const costs *c,
                       const char *title, bool tensors) {
     char a[32], b[32], count[48];
-    eg_model_info info;
+    eg_model_info info = {.size = sizeof info};
     eg_model_info_get(model, &info);
     const bool encodes = info.kind == EG_MODEL_ENCODER;
     print_title(title, encodes ? "encoder" : "decoder");
@@ -80,7 +80,7 @@ static int print_json(const eg_model *model, const eg_transformer_info *t, const
                       const char *title, bool tensors) {
     if (!json_usable()) return json_print(NULL);
     json *document = json_new_object();
-    eg_model_info info;
+    eg_model_info info = {.size = sizeof info};
     eg_model_info_get(model, &info);
     const eg_metric parameters = {(double)info.parameters, EG_COUNTED, NULL, "trainable numbers"};
     const eg_metric bytes = {(double)t->bytes, EG_COUNTED, "bytes", "all tensors"};
@@ -115,7 +115,7 @@ static int print_json(const eg_model *model, const eg_transformer_info *t, const
 
 int show_transformer(eg_context *context, const eg_model *model, const char *title, bool tensors,
                      bool as_json) {
-    eg_transformer_info t;
+    eg_transformer_info t = {.size = sizeof t};
     costs c;
     eg_error error;
     if (eg_model_transformer(model, &t, &error)) return fail(EXIT_FAILED, "%s", error.message);

@@ -144,7 +144,7 @@ void data_once(data_wish *w) {
 bool data_warn(const char *name, const eg_data *data, eg_loss loss) {
     const bool learned = strcmp(name, "training") == 0;
     bool usable = true;
-    eg_data_info d;
+    eg_data_info d = {.size = sizeof d};
     eg_data_info_get(data, &d);
     for (size_t i = 0; i < d.classes; i++)
         if (!eg_data_class_rows(data, i))
@@ -153,7 +153,7 @@ bool data_warn(const char *name, const eg_data *data, eg_loss loss) {
                  learned ? "it cannot be learned" : "nothing tells how well it is known");
     const uint64_t rows = d.last ? d.windows : d.covered;
     for (size_t i = 0; !d.classes && i < d.targets; i++) {
-        eg_target_info t;
+        eg_target_info t = {.size = sizeof t};
         eg_data_target_info(data, i, &t);
         if (!t.rows && (learned || d.without_target == rows)) usable = false;
         else if (!t.rows)
@@ -175,7 +175,7 @@ const char **data_labels(const eg_data *data, size_t *count) {
 
 void data_print(const char *name, const eg_data *data) {
     char value[200], windows[64], steps[64], recordings[64], note[160] = "counted";
-    eg_data_info d;
+    eg_data_info d = {.size = sizeof d};
     eg_data_info_get(data, &d);
     snprintf(value, sizeof value, "%s of %s, %s", format_count(windows, d.windows, "window"),
              format_count(steps, d.steps, "step"),
@@ -198,7 +198,7 @@ void data_print(const char *name, const eg_data *data) {
 }
 
 json *data_json(const eg_data *data) {
-    eg_data_info d;
+    eg_data_info d = {.size = sizeof d};
     eg_data_info_get(data, &d);
     json *object = json_new_object();
     json_put_count(object, "windows", d.windows);

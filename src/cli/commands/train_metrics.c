@@ -15,7 +15,7 @@ int loss_parse(const char *name, eg_loss *out) {
 
 int metrics_of(eg_context *context, const eg_model *model, const eg_data *data, eg_loss loss,
                double *value, eg_metrics **out) {
-    eg_model_info info;
+    eg_model_info info = {.size = sizeof info};
     eg_error error;
     eg_model_info_get(model, &info);
     const eg_evaluate_options options = {.loss = loss};
@@ -61,7 +61,7 @@ void metrics_print(const char *name, const eg_data *data, eg_loss loss, double v
                    const eg_metrics *metrics) {
     eg_metrics_result r;
     char note[200], rows[64], windows[64];
-    eg_data_info d;
+    eg_data_info d = {.size = sizeof d};
     eg_data_info_get(data, &d);
     eg_metrics_get(metrics, &r);
     format_count(note, r.rows, "row");
@@ -104,7 +104,7 @@ static json *class_json(const eg_data *data, const eg_metrics *metrics, uint64_t
 
 json *metrics_json(const eg_data *data, eg_loss loss, double value, const eg_metrics *metrics) {
     eg_metrics_result r;
-    eg_data_info d;
+    eg_data_info d = {.size = sizeof d};
     json *object = json_new_object();
     eg_data_info_get(data, &d);
     eg_metrics_get(metrics, &r);

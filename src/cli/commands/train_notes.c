@@ -30,7 +30,7 @@ static bool put_list(eg_model *model, const char *key, const eg_data *data,
 int notes_write(eg_model *model, const data_wish *w, const eg_data *data, eg_loss loss) {
     eg_error e = {EG_ERR_MEMORY, "no memory"};
     char span[EG_NUMBER_SIZE];
-    eg_data_info d;
+    eg_data_info d = {.size = sizeof d};
     eg_data_info_get(data, &d);
     eg_number_format_f32(span, d.span);
     const uint64_t window = w->whole ? 0 : w->window ? w->window : 64;

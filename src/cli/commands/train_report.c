@@ -5,7 +5,7 @@
 
 void training_head(const training *t) {
     char value[200], bytes[32], title[200], a[64], b[64], c[64];
-    eg_model_info info;
+    eg_model_info info = {.size = sizeof info};
     eg_model_info_get(t->model, &info);
     snprintf(title, sizeof title, "%s, %s, %s", format_count(a, info.inputs, "input"),
              format_count(b, info.outputs, "output"),

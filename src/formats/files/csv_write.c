@@ -1,4 +1,5 @@
 /* Writes tables of numbers, so that reading them gives the same numbers. */
+#include "base/abi.h"
 #include "engine/context.h"
 #include "formats/files/csv.h"
 
@@ -13,7 +14,9 @@ static size_t format_value(char out[EG__FIXED_SIZE], double value, const eg_csv_
 }
 
 size_t eg_csv_row(char *out, size_t room, const double *values, uint64_t count,
-                  const eg_csv_options *options) {
+                  const eg_csv_options *given) {
+    eg_csv_options kept, *const options = &kept;
+    if (EG__OPTIONS(eg_csv_options, &kept, given, NULL)) return 0;
     size_t length = 0;
     for (uint64_t i = 0; i < count; i++) {
         char text[1 + EG__FIXED_SIZE] = ",";
@@ -105,5 +108,7 @@ eg_status eg_csv_write(eg_context *context, const char *path, const eg_table *ta
                        const eg_csv_options *options, eg_error *error) {
     if (!context || !path || !table)
         return eg__fail(error, EG_ERR_ARGUMENT, "no context, no path or no table");
-    return eg__csv_save(eg__context_memory(context), path, table, options, error);
+    eg_csv_options kept;
+    const eg_status status = EG__OPTIONS(eg_csv_options, &kept, options, error);
+    return status ? status : eg__csv_save(eg__context_memory(context), path, table, &kept, error);
 }

@@ -36,7 +36,7 @@ eg_status eg__model_units_read(eg_model *model, const json_t *object, eg_error *
     eg_status status =
         eg__json_keys_check(object, sizeof keys / sizeof *keys, keys, 1, "'units'", error);
     if (status) return status;
-    eg_model_info info;
+    eg_model_info info = {.size = sizeof info};
     eg_model_info_get(model, &info);
     const size_t wide = (size_t)(info.inputs > info.outputs ? info.inputs : info.outputs);
     eg_error reason = {EG_ERR_MEMORY, ""};
@@ -85,7 +85,7 @@ static size_t note_count(const eg_model *model, const char *key) {
 
 /* Names that are too few or too many would be those of something else. */
 static eg_status check_counts(const eg_model *model, eg_error *error) {
-    eg_model_info info;
+    eg_model_info info = {.size = sizeof info};
     eg_model_info_get(model, &info);
     const char *loss = eg_model_note(model, "loss", 0);
     const bool classes = loss && strcmp(loss, "classes") == 0;
@@ -159,7 +159,7 @@ eg_status eg__model_link_read(eg_model *model, const json_t *name, eg_error *err
 
 void eg__model_units_put(eg__json *json, const eg_model *model) {
     if (!model->unit_values) return;
-    eg_model_info info;
+    eg_model_info info = {.size = sizeof info};
     eg_model_info_get(model, &info);
     const eg_units *u = &model->units;
     const float *const lists[] = {u->input_mean, u->input_scale, u->output_mean, u->output_scale};

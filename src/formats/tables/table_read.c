@@ -1,4 +1,5 @@
 /* Reads tables from files; the end of a file's name says how, or that it begins as arrays do. */
+#include "base/abi.h"
 #include "engine/context.h"
 #include "formats/files/encoding.h"
 #include "formats/files/npy.h"
@@ -59,13 +60,14 @@ static eg_status load_archive(eg__memory *memory, const char *path, eg_table *ou
     return status;
 }
 
-eg_status eg_table_read(eg_context *context, const char *path, const eg_table_options *options,
+eg_status eg_table_read(eg_context *context, const char *path, const eg_table_options *given,
                         eg_table *out, eg_error *error) {
-    static const eg_table_options defaults = {0};
+    eg_table_options kept, *const options = &kept;
     if (out) *out = (eg_table){0};
     if (!context || !path || !out)
         return eg__fail(error, EG_ERR_ARGUMENT, "no context, no path or no place for a table");
-    if (!options) options = &defaults;
+    const eg_status taken = EG__OPTIONS(eg_table_options, &kept, given, error);
+    if (taken) return taken;
     if (options->short_header && options->no_header)
         return eg__fail(error, EG_ERR_ARGUMENT, "a short header and no header: not both");
     if (options->decimal && options->decimal != '.' && options->decimal != ',')

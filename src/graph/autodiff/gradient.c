@@ -1,4 +1,5 @@
 /* Reverse mode: the gradient of a graph is more graph. */
+#include "base/abi.h"
 #include "graph/passes/order.h"
 #include "graph/autodiff/recompute.h"
 
@@ -399,9 +400,11 @@ eg_status eg_gradient(eg_graph *graph, eg_node loss, size_t count, const eg_node
     return eg_gradient_with(graph, NULL, loss, count, wrt, out, error);
 }
 
-eg_status eg_gradient_with(eg_graph *graph, const eg_gradient_options *options, eg_node loss,
+eg_status eg_gradient_with(eg_graph *graph, const eg_gradient_options *given, eg_node loss,
                            size_t count, const eg_node *wrt, eg_node *out, eg_error *error) {
+    eg_gradient_options kept, *const options = &kept;
     eg_status status = check(graph, loss, count, wrt, out, error);
+    if (!status) status = EG__OPTIONS(eg_gradient_options, &kept, given, error);
     if (status) return status;
     const size_t nodes = graph->size + 1;
     uint32_t *order;

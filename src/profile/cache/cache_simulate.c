@@ -1,4 +1,5 @@
 /* A program run through a simulated cache: where its memory lies, warm runs, the figures. */
+#include "base/abi.h"
 #include "engine/program.h"
 #include "profile/cache/cache_steps.h"
 
@@ -115,12 +116,13 @@ static unsigned sampling_of(const eg_program *p) {
 }
 
 eg_status eg_cache_simulate(const eg_program *program, const eg_cache_geometry *geometry,
-                            const eg_cache_options *options, eg_cache_result *out,
+                            const eg_cache_options *given, eg_cache_result *out,
                             eg_cache_result *steps, eg_error *error) {
     if (!program || !geometry || !out)
         return eg__fail(error, EG_ERR_ARGUMENT, "cache: no program, geometry or place");
-    static const eg_cache_options defaults = {0};
-    if (!options) options = &defaults;
+    eg_cache_options kept, *const options = &kept;
+    const eg_status taken = EG__OPTIONS(eg_cache_options, &kept, given, error);
+    if (taken) return taken;
     if (options->length > program->length)
         return eg__fail(error, EG_ERR_ARGUMENT, "a run of %llu steps by a program for %zu",
                         (unsigned long long)options->length, program->length);

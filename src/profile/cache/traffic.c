@@ -37,15 +37,15 @@ double eg__bound_bytes(const eg_program *program) {
 /* What is there, and no more than what the steps name: packed weights are touched, those they were made of are
  * not. */
 double eg__working_set(const eg_program *program) {
-    eg_program_info info;
-    eg_step_info step;
+    eg_program_info info = {.size = sizeof info};
+    eg_step_info step = {.size = sizeof step};
     double named = 0;
     eg_program_info_get(program, &info);
     for (size_t i = 0; i < info.run_steps; i++) {
         eg_program_step(program, i, &step, NULL);
         if (!step.body_steps) named += step.bytes;
         for (uint64_t k = 0; k < step.body_steps; k++) {
-            eg_step_info inner;
+            eg_step_info inner = {.size = sizeof inner};
             eg_program_step(program, (size_t)(step.body + k), &inner, NULL);
             named += inner.bytes;
         }
@@ -65,7 +65,7 @@ static void model(eg_profile *p, const eg_program_info *info) {
     eg__traffic *t = &p->traffic;
     const double run = eg__working_set(p->subject.program);
     for (size_t i = 0; i < info->run_steps; i++) {
-        eg_step_info step;
+        eg_step_info step = {.size = sizeof step};
         eg_program_step(p->subject.program, i, &step, NULL);
         if (!step.body_steps) by_working_set(p, run, t->steps[i]);
         double turn = 0;
@@ -102,7 +102,7 @@ static eg_status simulate(eg_profile *p, const eg_program_info *info, eg_error *
     if (!status)
         status = eg_cache_simulate(p->subject.program, &geometry, NULL, &t->cache, steps, error);
     for (size_t i = 0; !status && i < info->steps; i++) {
-        eg_step_info step;
+        eg_step_info step = {.size = sizeof step};
         eg_program_step(p->subject.program, i, &step, NULL);
         if (step.body_steps) continue; /* a scan is the sum of its steps, which have their own */
         simulated_step(&geometry, &steps[i], t->steps[i]);
@@ -136,7 +136,7 @@ static void count(eg_profile *p, const eg_program_info *info) {
 
 /* Every operand passes the first cache. */
 static void operands(eg_profile *p, const eg_program_info *info) {
-    eg_step_info step, inner;
+    eg_step_info step = {.size = sizeof step}, inner = {.size = sizeof inner};
     for (size_t i = 0; i < info->run_steps; i++) {
         eg_program_step(p->subject.program, i, &step, NULL);
         if (!step.body_steps) p->traffic.steps[i][0] = step.bytes;
@@ -149,7 +149,7 @@ static void operands(eg_profile *p, const eg_program_info *info) {
 
 eg_status eg__traffic_make(eg_profile *p, eg_error *error) {
     eg__traffic *t = &p->traffic;
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg_program_info_get(p->subject.program, &info);
     t->steps =

@@ -1,4 +1,5 @@
 /* Are the new times others than the old ones? A rank test, a bootstrap and a least effect must agree. */
+#include "base/abi.h"
 #include "base/random.h"
 #include "elegans/profile.h"
 #include "engine/context.h"
@@ -136,7 +137,8 @@ static eg_status compare(eg__memory *memory, const samples *s, const eg_compare_
 
 static eg_status fill_options(const eg_compare_options *given, eg_compare_options *how,
                               eg_error *error) {
-    if (given) *how = *given;
+    const eg_status taken = EG__OPTIONS(eg_compare_options, how, given, error);
+    if (taken) return taken;
     if (!(how->alpha >= 0 && how->alpha < 1))
         return eg__fail(error, EG_ERR_ARGUMENT, "alpha is '%g', not within 0..1", how->alpha);
     if (!(how->effect >= 0 && isfinite(how->effect)))
@@ -158,7 +160,7 @@ eg_status eg_compare(eg_context *context, size_t old_count, const double *old_sa
     if (!old_count || !new_count || old_count > UINT32_MAX || new_count > UINT32_MAX)
         return eg__fail(error, EG_ERR_ARGUMENT, "%zu old samples and %zu new ones", old_count,
                         new_count);
-    eg_compare_options how = {0};
+    eg_compare_options how;
     eg_status status = fill_options(options, &how, error);
     if (status) return status;
     eg__memory *memory = eg__context_memory(context);

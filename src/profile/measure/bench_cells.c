@@ -116,6 +116,7 @@ static eg_status start(job *j, eg_context *context, const char *spec, eg_error *
     *j = (job){.context = context};
     eg_status status = eg_model_open(context, spec, &j->model, error);
     if (status) return status;
+    j->info.size = sizeof j->info;
     eg_model_info_get(j->model, &j->info);
     const size_t inputs = (size_t)j->info.inputs * BATCH * TIME;
     eg_error reason = {EG_ERR_MEMORY, ""};
@@ -160,7 +161,7 @@ static eg_status measure(job *j, const cell *c, mode m, uint64_t steps, eg_bench
     eg_status status = time_mode(j, m, steps, &times, error);
     if (status) return status;
     out->peak = eg__fma_peak_measure(j->context, 0.04);
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     if (m == WHOLE_BATCH) eg_program_info_get(j->whole, &info);
     else eg_stream_program_info_get(j->program, &info);
     const uint64_t samples = m == WHOLE_BATCH ? BATCH : 1;

@@ -1,4 +1,5 @@
 /* Steps of training: forward, backward and optimizer, on one thread and on several. */
+#include "base/abi.h"
 #include "elegans/train.h"
 #include "profile/measure/burst.h"
 #include "profile/measure/ceilings.h"
@@ -60,7 +61,7 @@ static eg_status start(job *j, eg_context *context, const training *c, eg_error 
     eg_status status = eg_model_open(context, c->model, &j->model, error);
     if (!status) status = eg_trainer_create(j->model, &options, &j->trainer, error);
     if (status) return status;
-    eg_model_info info;
+    eg_model_info info = {.size = sizeof info};
     eg_model_info_get(j->model, &info);
     const eg_train_batch batch = eg_trainer_batch(j->trainer);
     fill(c, &batch, info.inputs);
@@ -87,7 +88,7 @@ static eg_status run_round(job *j, uint64_t steps, eg_error *error) {
 
 /* `one` is the same on one thread; NULL = this is. */
 static void describe(const training *c, const job *j, const job *one, eg_bench_training *out) {
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     eg_program_info_get(eg_trainer_program(j->trainer), &info);
     *out = (eg_bench_training){.name = c->name,
                                .model = c->model,
@@ -155,9 +156,10 @@ static eg_status check(const bench *b, eg_error *error) {
 eg_status eg_bench_train(eg_context *one, eg_context *several,
                          const eg_bench_train_options *options, eg_bench_training_function function,
                          void *user, eg_error *error) {
-    const eg_bench_train_options none = {0}, *o = options ? options : &none;
+    eg_bench_train_options kept, *const o = &kept;
+    eg_status status = EG__OPTIONS(eg_bench_train_options, &kept, options, error);
     bench b = {{one, several}, o->rounds ? o->rounds : ROUNDS, o->steps, function, user, false};
-    eg_status status = check(&b, error);
+    if (!status) status = check(&b, error);
     if (status) return status;
     bool any = false;
     for (size_t i = 0; i < sizeof trainings / sizeof *trainings && !status && !b.stop; i++) {

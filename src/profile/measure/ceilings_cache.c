@@ -1,4 +1,5 @@
 /* Ceilings are measured once per machine and number of threads, and kept in the user's cache. */
+#include "base/abi.h"
 #include "formats/files/file.h"
 #include "profile/measure/ceilings.h"
 
@@ -59,10 +60,9 @@ eg_status eg_ceilings_measure(eg_context *context, const eg_ceilings_options *op
                               eg_ceilings *out, eg_error *error) {
     if (!context || !out)
         return eg__fail(error, EG_ERR_ARGUMENT, "no context or no place for the ceilings");
-    eg_ceilings_options wanted = {0};
-    if (options)
-        memcpy(&wanted, options,
-               eg__min(sizeof wanted, options->size ? options->size : sizeof wanted));
+    eg_ceilings_options wanted;
+    const eg_status taken = EG__OPTIONS(eg_ceilings_options, &wanted, options, error);
+    if (taken) return taken;
     if (!(wanted.seconds >= 0 && wanted.seconds <= 3600))
         return eg__fail(error, EG_ERR_ARGUMENT, "%g seconds of measuring", wanted.seconds);
     char folder[EG__PATH_SIZE], path[EG__PATH_SIZE];

@@ -80,7 +80,7 @@ static eg_status case_terms(const fit *f, size_t index, eg_work work, const eg_e
                             double terms[EG__TERMS], double *left, eg_error *error) {
     eg_step_cost costs[COSTS_MAX];
     const eg_program *program = eg__fit_case_program(f->cases[index]);
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     size_t count;
     eg_program_info_get(program, &info);
     if (info.steps > COSTS_MAX)

@@ -1,4 +1,5 @@
 /* One model in batches, lengths and types: measured here, or projected to another chip. */
+#include "base/abi.h"
 #include "profile/project/grid.h"
 #include "nn/model.h"
 #include "profile/project/project.h"
@@ -30,7 +31,7 @@ typedef struct point {
 
 static eg_status plan(point *p, eg_error *error) {
     eg__subject subject;
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg_status status = eg__subject_compile(&subject, p->model, &p->how, error);
     if (status) return status;
@@ -213,7 +214,7 @@ static void axes_fill(const eg_grid_options *o, eg_type own, eg_grid *grid, axes
     for (size_t i = 0; i < 3; i++) a->batch_list[count++] = small[i];
     for (uint64_t b = 64; b <= grid->preset.batch_high && count < EG__GRID_BATCHES; b *= 2)
         a->batch_list[count++] = b;
-    a->length_list[0] = o->profile.seq ? o->profile.seq : 1;
+    a->length_list[0] = o->profile->seq ? o->profile->seq : 1;
     a->type_list[0] = own;
     a->batches = o->batches ? o->batches : a->batch_list;
     a->lengths = o->lengths ? o->lengths : a->length_list;
@@ -279,7 +280,7 @@ static eg_status fill_length(eg_grid *grid, eg_model *model, const eg_grid_optio
     for (size_t b = 0; b < grid->batch_count; b++) {
         eg_error why;
         point p = {
-            .model = model, .options = o, .grid = grid, .how = o->profile, .projector = projector};
+            .model = model, .options = o, .grid = grid, .how = *o->profile, .projector = projector};
         p.own = eg_grid_type(model, NULL);
         p.how.batch = a->batches[b];
         p.how.seq = a->lengths[l];
@@ -300,7 +301,7 @@ static eg_status fill(eg_grid *grid, eg_model *model, const eg_grid_options *o, 
     eg_status status = EG_OK;
     for (size_t l = 0; !status && l < grid->length_count; l++) {
         eg_projector *projector = NULL;
-        eg_profile_options how = o->profile;
+        eg_profile_options how = *o->profile;
         how.seq = a->lengths[l];
         how.batch = 1;
         for (size_t b = 0; b < grid->batch_count; b++)
@@ -317,9 +318,9 @@ static eg_status preset_fill(eg_grid *grid, eg_model *model, const eg_grid_optio
                              eg_error *error) {
     eg_ceilings ceilings;
     const eg_ceilings_options how = {
-        .size = sizeof how, .cached = 1, .seconds = o->profile.ceilings_seconds};
+        .size = sizeof how, .cached = 1, .seconds = o->profile->ceilings_seconds};
     if (o->row) return eg_preset_of(o->row, &grid->preset, error);
-    const bool measure = !o->profile.no_ceilings;
+    const bool measure = !o->profile->no_ceilings;
     eg_status status =
         measure ? eg_ceilings_measure(model->context, &how, &ceilings, error) : EG_OK;
     if (status) return status;
@@ -328,17 +329,21 @@ static eg_status preset_fill(eg_grid *grid, eg_model *model, const eg_grid_optio
 
 eg_status eg_grid_create(eg_model *model, const eg_grid_options *options, eg_grid **out,
                          eg_error *error) {
-    eg_grid_options o = {0};
+    eg_grid_options o;
+    eg_profile_options profile;
     if (!model || !out) return eg__fail(error, EG_ERR_ARGUMENT, "grid: no model or no place");
     *out = NULL;
-    if (options) memcpy(&o, options, eg__min(sizeof o, options->size ? options->size : sizeof o));
+    eg_status status = EG__OPTIONS(eg_grid_options, &o, options, error);
+    if (!status) status = EG__OPTIONS(eg_profile_options, &profile, o.profile, error);
+    if (status) return status;
+    o.profile = &profile;
     eg__memory *memory = eg__context_memory(model->context);
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg_grid *grid = eg__memory_take_zeroed(memory, EG_TAG_MEASURE, sizeof *grid, &reason);
     if (!grid) return eg__fail(error, reason.status, "%s", reason.message);
     grid->memory = memory;
     axes a;
-    eg_status status = preset_fill(grid, model, &o, error);
+    status = preset_fill(grid, model, &o, error);
     if (!status) {
         grid->budget = o.budget ? eg__metric((double)o.budget, "B", EG_SPEC, "as asked for")
                                 : eg__metric((double)grid->preset.memory_budget, "B",

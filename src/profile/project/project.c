@@ -1,4 +1,5 @@
 /* What a program would take on the cores, the GPU and the Neural Engine of a chip. */
+#include "base/abi.h"
 #include "profile/project/project.h"
 
 #include <math.h>
@@ -323,10 +324,10 @@ static void project_cores(cores *c, size_t count, const eg_step_cost *costs, eg_
 
 eg_status eg_project(size_t count, const eg_step_cost *costs, const eg_chip_row *row,
                      const eg_project_options *options, eg_projection *out, eg_error *error) {
-    eg_project_options o = {0};
-    if (options) memcpy(&o, options, eg__min(sizeof o, options->size ? options->size : sizeof o));
+    eg_project_options o;
     if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no place for a projection");
-    eg_status status = check(count, costs, row, &o, error);
+    eg_status status = EG__OPTIONS(eg_project_options, &o, options, error);
+    if (!status) status = check(count, costs, row, &o, error);
     if (status) return status;
     eg_efficiency kept;
     eg__storage storage = {1, 1};

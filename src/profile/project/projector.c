@@ -1,5 +1,6 @@
 /* A model on other chips at any batch: projected at 1, 2, 4, ... samples, and in between by a straight line,
  * so that more samples never take less time, nor more per sample. */
+#include "base/abi.h"
 #include "nn/model.h"
 #include "profile/project/project.h"
 #include "profile/subject.h"
@@ -20,7 +21,7 @@ struct eg_projector {
 static eg_status rung_fill(eg_projector *p, eg_model *model, const eg_profile_options *how,
                            rung *out, eg_error *error) {
     eg__subject subject;
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg_status status = eg__subject_compile(&subject, model, how, error);
     if (status) return status;
@@ -35,10 +36,11 @@ static eg_status rung_fill(eg_projector *p, eg_model *model, const eg_profile_op
 
 eg_status eg_projector_create(eg_model *model, const eg_profile_options *options,
                               eg_projector **out, eg_error *error) {
-    eg_profile_options how = {0};
+    eg_profile_options how;
     if (!model || !out) return eg__fail(error, EG_ERR_ARGUMENT, "projector: no model or no place");
     *out = NULL;
-    if (options) how = *options;
+    const eg_status taken = EG__OPTIONS(eg_profile_options, &how, options, error);
+    if (taken) return taken;
     const uint64_t most = how.batch ? how.batch : 1;
     if (most > (uint64_t)1 << (RUNGS - 1))
         return eg__fail(error, EG_ERR_ARGUMENT, "projector: a batch of %llu is more than %llu",

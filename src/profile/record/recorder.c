@@ -1,4 +1,5 @@
 /* Recorders: rings of events, one per thread. */
+#include "base/abi.h"
 #include "profile/record/recorder.h"
 #include "profile/profile.h"
 
@@ -43,13 +44,16 @@ eg_status eg_recorder_create(eg_context *context, const eg_recorder_options *opt
                              eg_recorder **out, eg_error *error) {
     if (!context || !out) return eg__fail(error, EG_ERR_ARGUMENT, "recorder: no context or place");
     *out = NULL;
+    eg_recorder_options kept;
+    const eg_status taken = EG__OPTIONS(eg_recorder_options, &kept, options, error);
+    if (taken) return taken;
     eg__memory *memory = eg__context_memory(context);
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg_recorder *r = eg__memory_take_zeroed(memory, EG_TAG_OTHER, sizeof *r, &reason);
     if (!r) return eg__fail(error, reason.status, "%s", reason.message);
     r->context = context;
     r->memory = memory;
-    if (options) r->options = *options;
+    r->options = kept;
     const uint64_t wish = r->options.events ? r->options.events : 65536;
     r->record.threads = eg__threads_count(context->threads);
     eg_status status = wish > (uint64_t)1 << 32 ? eg__fail(error, EG_ERR_ARGUMENT, "%llu events",

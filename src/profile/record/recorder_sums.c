@@ -159,7 +159,7 @@ eg_status eg_recorder_steps(const eg_recorder *r, const eg_program *p, eg_step_t
                             double *run, eg_error *error) {
     if (!r || !p || !steps)
         return eg__fail(error, EG_ERR_ARGUMENT, "no recorder, program or place");
-    eg_program_info info;
+    eg_program_info info = {.size = sizeof info};
     eg_program_info_get(p, &info);
     choice c = {0};
     eg_status status = choose(r, &c, error);
