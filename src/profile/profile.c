@@ -173,9 +173,9 @@ static void forget_ceilings(eg_profile *p, double highest) {
 /* First of all, so that the memory that it takes is nobody's. */
 static eg_status begin(eg_context *context, const char *name, const eg_profile_options *options,
                        eg_memory_figures *before, eg_profile **out, eg_error *error) {
-    eg_status status = options ? check_runs(options, error) : EG_OK;
     *out = NULL;
-    if (!status) status = make(context, name, options, out, error);
+    eg_status status = make(context, name, options, out, error);
+    if (!status) status = check_runs(&(*out)->options, error);
     const double highest = eg__resident_highest();
     if (!status) status = measure_ceilings(*out, error);
     if (!status) forget_ceilings(*out, highest);
