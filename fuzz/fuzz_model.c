@@ -1,4 +1,4 @@
-/* Models from arbitrary bytes: as a file, small numbers and all, and as an architecture alone. Any outcome but
+/* Models from arbitrary bytes: as a file, quantized numbers and all, and as an architecture alone. Any outcome but
  * a status or a model whose every tensor can be read is a crash. */
 #include "fuzz.h"
 #include "elegans/elegans.h"

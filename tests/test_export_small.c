@@ -1,4 +1,4 @@
-/* Programs with small numbers as plain C: compiled, run, compared with the library, and counted. */
+/* Programs with quantized numbers as plain C: compiled, run, compared with the library, and counted. */
 #include "export_run.h"
 #include "test.h"
 #include "nn/model.h"

@@ -96,7 +96,7 @@ TEST(generator_memory, saved) {
         const char *tiny, *large, *command;
         double cache;
         size_t
-            types; /* how many of those below; beside small numbers, one large matrix that is being packed or the
+            types; /* how many of those below; beside quantized numbers, one large matrix that is being packed or the
                          bytes of a wiring would count */
     } kinds[] = {
         {"llama:1:32,vocab=256,context=64", "llama:12:512,vocab=256,context=64", GENERATE,

@@ -43,7 +43,7 @@ static void write_text(writer *w, const char *prompt, size_t steps, char *out, s
     eg_tokens_release(w->tokenizer, &tokens);
 }
 
-/* `some` tokens of each text, 0 = all there are; with `how`, the model in small numbers. */
+/* `some` tokens of each text, 0 = all there are; with `how`, the model in quantized numbers. */
 static void check_file(const char *path, const char *vocabulary, const json_t *texts,
                        const eg_model_quantization *how, size_t some) {
     eg_error error;

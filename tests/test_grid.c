@@ -339,7 +339,7 @@ TEST(grid, refusals) {
     close_model(context, model);
 }
 
-/* Weights in small numbers are taken as they are: less memory, and no other type may be asked for. */
+/* Weights in quantized numbers are taken as they are: less memory, and no other type may be asked for. */
 TEST(grid, models_in_small_numbers) {
     static const uint64_t batches[] = {1};
     static const eg_type types[] = {EG_I8, EG_F32};
@@ -367,7 +367,7 @@ TEST(grid, models_in_small_numbers) {
     options.types = types;
     options.type_count = 2;
     CHECK_FAILS(eg_grid_create(model, &options, &grid, &error), error, EG_ERR_UNSUPPORTED,
-                "'f32': the weights are in small numbers already, i8");
+                "'f32': the weights are quantized already, i8");
     close_model(context, model);
 }
 

@@ -1,4 +1,4 @@
-/* Models in small numbers: as their values in f32, through files, and what is refused. */
+/* Models in quantized numbers: as their values in f32, through files, and what is refused. */
 #include "test_formats.h"
 #include "elegans/elegans.h"
 
@@ -113,7 +113,7 @@ TEST(model_small, as_its_values) {
     eg_context_destroy(context);
 }
 
-/* Of a model whose file is mapped, values are those of the small numbers also after pages of the file were given
+/* Of a model whose file is mapped, values are those of the quantized numbers also after pages of the file were given
  * back: they may not lie there any more. */
 TEST(model_small, of_a_mapped_file) {
     const char *path = test_join(test_folder(), "mapped.safetensors");
@@ -141,7 +141,7 @@ TEST(model_small, of_a_mapped_file) {
     eg_context_destroy(context);
 }
 
-/* Small numbers again, to another type, and back to fewer of them. */
+/* Quantized numbers again, to another type, and back to fewer of them. */
 TEST(model_small, again_and_kept) {
     eg_context *context = open_context();
     eg_model *model = NULL;

@@ -1,4 +1,4 @@
-/* Tensors to small numbers and back: never further away than half a step, whatever they hold. */
+/* Tensors to quantized numbers and back: never further away than half a step, whatever they hold. */
 #include "elegans/elegans.h"
 #include "elegans/quantize.h"
 #include "test.h"

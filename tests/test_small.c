@@ -1,4 +1,4 @@
-/* Products with small numbers, of every instruction set, against sums in double and exact integers. */
+/* Products with quantized numbers, of every instruction set, against sums in double and exact integers. */
 #include "test_small.h"
 
 #include <float.h>

@@ -1,4 +1,4 @@
-/* Products with small numbers, for tests: a right side of any type and groups, and its exact results. */
+/* Products with quantized numbers, for tests: a right side of any type and groups, and its exact results. */
 #ifndef EG__TEST_SMALL_H
 #define EG__TEST_SMALL_H
 

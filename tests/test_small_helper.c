@@ -1,4 +1,4 @@
-/* Right sides in small numbers, their exact products, and arguments that end at walls. */
+/* Quantized right sides, their exact products, and arguments that end at walls. */
 #include "test_small.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Products with parameters in small numbers, through the whole compiler. */
+/* Products with quantized parameters, through the whole compiler. */
 #include "elegans/elegans.h"
 #include "test.h"
 
@@ -125,7 +125,7 @@ static void check(const eg_quantization *how, bool straight) {
               "%s per %s block %u, passes '%s': off by %g, %g dB", eg_type_name(how->type),
               eg_granularity_name(how->per), how->block, ways[i] ? ways[i] : "all", d.most, d.snr);
         const bool on = i == 0 || i == 3;
-        CHECK(!on || small.products >= 3, "%zu products of small numbers", small.products);
+        CHECK(!on || small.products >= 3, "%zu products of quantized weights", small.products);
         CHECK(on || i == 4 || !small.products, "products although the pass is off");
         CHECK(!on || !small.wide == (!straight || half), "%zu widened", small.wide);
         eg_tensor_release(s.context, &small.y);
@@ -162,7 +162,7 @@ TEST(small_products, integers) {
         }
 }
 
-/* Rows of a table in small numbers are widened when they are picked, not before. */
+/* Rows of a table in quantized numbers are widened when they are picked, not before. */
 TEST(small_products, rows_of_tables) {
     static const eg_quantization how[] = {
         {.type = EG_F16},

@@ -1,4 +1,4 @@
-/* Transformers saved and opened again, in f32 and in small numbers: the same bits. */
+/* Transformers saved and opened again, in f32 and in quantized numbers: the same bits. */
 #include "test_transformer.h"
 
 #include <math.h>

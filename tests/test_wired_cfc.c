@@ -31,7 +31,7 @@ static void fill(uint64_t inputs) {
     for (size_t i = 0; i < TIME * BATCH; i++) spans[i] = 1.2f + test_random(&seed);
 }
 
-/* The gradients are left out when the model is of small numbers. */
+/* The gradients are left out when the model is of quantized numbers. */
 static void start(run *r, bool training, bool gradients) {
     eg_error error = {0};
     eg_graph *g;
@@ -267,7 +267,7 @@ TEST(wired_cfc, definition) {
     CHECK(unseen == 2, "%u models with sources that have no synapse", unseen);
 }
 
-/* In small numbers it computes with what these stand for; what it does not see is 0. */
+/* In quantized numbers it computes with what these stand for; what it does not see is 0. */
 TEST(wired_cfc, small_numbers) {
     static const eg_quantization ways[] = {{.type = EG_I8, .per = EG_PER_CHANNEL},
                                            {.type = EG_I4, .per = EG_PER_BLOCK, .block = 8},

@@ -12,7 +12,7 @@ extern "C" {
 typedef struct eg_export_info {
     size_t size;           /* sizeof(eg_export_info); 0 = the fields of version 0.1 */
     uint64_t code_lines;   /* of NAME.c, its numbers apart */
-    uint64_t weight_bytes; /* constant: flash; small numbers count as small as they are */
+    uint64_t weight_bytes; /* constant: flash; quantized numbers count as small as they are */
     uint64_t state_bytes, arena_bytes; /* of the struct: memory of each user */
 } eg_export_info;
 

@@ -33,7 +33,7 @@ EG_API eg_node eg_input(eg_graph *graph, const char *name, eg_type type, unsigne
                         const uint64_t *shape);
 EG_API eg_node eg_parameter(eg_graph *graph, const char *name, unsigned rank,
                             const uint64_t *shape);
-/* A parameter that is kept in small numbers; the node stands for what they mean, in f32. Products with it
+/* A quantized parameter; the node stands for what they mean, in f32. Products with it
  * widen them on the way and never as a whole; it has no gradient. */
 EG_API eg_node eg_parameter_small(eg_graph *graph, const char *name, const eg_quantization *how,
                                   unsigned rank, const uint64_t *shape);

@@ -51,7 +51,7 @@ typedef struct eg_grid_choice { /* of one length and type */
 
 typedef struct eg_grid eg_grid; /* opaque */
 /* The type that most bytes of a model's weights have: its own, in which a cell is measured. *alone, which
- * may be NULL, is 1 where some are small numbers already (eg_model_quantize, a file): there is no other. */
+ * may be NULL, is 1 where some are quantized numbers already (eg_model_quantize, a file): there is no other. */
 EG_API eg_type eg_grid_type(const eg_model *model, int *alone);
 /* A cell of this machine is compiled and, where it is of the model's own type and fits, profiled; other types take that time
  * times what a projection by the measured ceilings says of the type. On another chip every cell is

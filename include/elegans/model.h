@@ -100,7 +100,7 @@ EG_API eg_status eg_model_transformer(const eg_model *model, eg_transformer_info
  * others (GGUF, a folder) has no .data: see eg_model_read and eg_model_widen; nor has anything without memory for
  * it. Nothing may make the file shorter meanwhile: to replace it, write another and rename it. */
 EG_API size_t eg_model_count(const eg_model *model);
-/* The same without .data: values in a file stay there, and small numbers small. */
+/* The same without .data: values in a file stay there, and quantized numbers small. */
 EG_API const char *eg_model_shape(const eg_model *model, size_t index, eg_tensor *out,
                                   int *is_trainable); /* NULL past the end */
 EG_API const char *eg_model_tensor(const eg_model *model, size_t index, eg_tensor *out,
@@ -112,7 +112,7 @@ EG_API eg_status eg_model_read(const eg_model *model, size_t index, float *out, 
 /* All values into memory as f32, so that they can be changed; the file is closed. */
 EG_API eg_status eg_model_widen(eg_model *model, eg_error *error);
 
-/* ---- small numbers. The values above are then what the small numbers stand for, and are only read. */
+/* ---- quantized numbers. The values above are then what the quantized numbers stand for, and are only read. */
 typedef struct eg_model_quantization {
     eg_quantization how; /* integers for the matrices, halves for every trainable tensor */
     size_t keep_count;   /* tensors whose name contains one of these stay f32 */
@@ -123,7 +123,7 @@ typedef struct eg_model_quantization {
  * in which a number is not finite. A model that failed is as it was. */
 EG_API eg_status eg_model_quantize(eg_model *model, const eg_model_quantization *how,
                                    eg_error *error);
-/* The small numbers of a tensor; NULL = it is f32. */
+/* The quantized numbers of a tensor; NULL = it is f32. */
 EG_API const eg_quantized *eg_model_small(const eg_model *model, size_t index);
 
 /* ---- units: what a model takes and gives may be in other units than those it computes in. Without

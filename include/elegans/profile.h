@@ -121,7 +121,7 @@ EG_API eg_status eg_compare(eg_context *context, size_t old_count, const double 
     X(instructions, "instructions", "retired")                  \
     X(ipc, "instructions/cycle", "instructions per cycle")      \
     X(cache_references, "accesses", "of the last cache")        \
-    X(cache_misses, "accesses", "that the last cache had not")  \
+    X(cache_misses, "accesses", "last-level cache misses")      \
     X(context_switches, "switches", "of this process")          \
     X(page_faults, "faults", "without and with reading a disk") \
     X(cpu_time, "s", "of all threads of this process")          \
@@ -330,8 +330,7 @@ EG_API const eg_ceilings *eg_profile_ceilings(const eg_profile *profile); /* NUL
 EG_API void eg_profile_hardware(const eg_profile *profile, eg_hardware *out);
 EG_API const eg_program *eg_profile_program(const eg_profile *profile);   /* NULL = a callback */
 EG_API const eg_recorder *eg_profile_recorder(const eg_profile *profile); /* NULL = a callback */
-/* Bytes that are held while it runs, by what they are for. Compiling may have taken more for a while, which
- * nobody tells apart: eg_profile_memory. */
+/* Bytes that are held while it runs, by what they are for. Temporary memory of compilation is not among them. */
 EG_API uint64_t eg_profile_run_tag(const eg_profile *profile, eg_tag tag);
 
 /* What was recorded, for others to open: Chrome's trace format (chrome://tracing, ui.perfetto.dev), with the

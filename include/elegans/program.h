@@ -179,7 +179,7 @@ EG_API void eg_weights_end(eg_weights *weights);
 /* begin, copy, end; refused while something runs. Type and shape must be those of the parameter. */
 EG_API eg_status eg_weights_set(eg_weights *weights, const char *name, const eg_tensor *tensor,
                                 eg_error *error);
-/* The same for a parameter in small numbers, quantized as the graph says. */
+/* The same for a quantized parameter, quantized as the graph says. */
 EG_API eg_status eg_weights_set_small(eg_weights *weights, const char *name,
                                       const eg_quantized *quantized, eg_error *error);
 

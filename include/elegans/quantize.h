@@ -1,4 +1,4 @@
-/* Small numbers: tensors as f16, bf16, int8 or int4, with a scale per tensor, channel or block.
+/* Quantized numbers: tensors as f16, bf16, int8 or int4, with a scale per tensor, channel or block.
  * Stable. */
 #ifndef ELEGANS_QUANTIZE_H
 #define ELEGANS_QUANTIZE_H

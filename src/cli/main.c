@@ -22,7 +22,7 @@ const command cli_commands[] = {
     {"entropy", "entropy along the bytes of a file, and patches cut by it", cmd_entropy},
     {"run", "run a model over sequences, or as a filter in a pipe", cmd_run},
     {"convert", "write a model, or the tensors of one, as a model file", cmd_convert},
-    {"quantize", "write a model in small numbers: f16, bf16, int8, int4", cmd_quantize},
+    {"quantize", "write a quantized model: f16, bf16, int8, int4", cmd_quantize},
     {"export", "write a model as C source", cmd_export},
     {"generate", "continue a text with a language model, token by token", cmd_generate},
     {"embed", "texts as rows of numbers, to be compared", cmd_embed},

@@ -22,7 +22,7 @@ typedef struct eg__derived {
 } eg__derived;
 
 /* Who has the parameters where the weights keep no copy of them: writes `count` elements of one, from `first` on, to `to`.
- * Those in small numbers are asked for whole. */
+ * Those in quantized numbers are asked for whole. */
 typedef struct eg__lender {
     eg_status (*fill)(void *user, const eg__leaf *leaf, size_t first, size_t count, void *to,
                       eg_error *error);
@@ -58,12 +58,12 @@ eg_status eg__weights_settle(eg_weights *weights, eg_program *program, eg_error 
 eg_status eg__weights_attach(eg_weights *weights, eg_program *program, const eg__derived **out,
                              eg_error *error);
 
-/* Of a parameter in small numbers, quantized as these are: its scales and zero points to its memory. The numbers, in
+/* Of a quantized parameter, quantized as these are: its scales and zero points to its memory. The numbers, in
  * whose layout nothing differs, lie at its beginning. */
 eg_status eg__leaf_fill_scales(const eg__leaf *leaf, const eg_quantized *quantized, void *to,
                                eg_error *error);
 
-/* Small numbers without memory: sizes, and how many scales (zero points as many, unless symmetric). */
+/* Quantized numbers without memory: sizes, and how many scales (zero points as many, unless symmetric). */
 eg_status eg__quantized_like(unsigned rank, const uint64_t *shape, const eg_quantization *how,
                              eg_quantized *out, eg_error *error);
 

@@ -156,8 +156,7 @@ eg_status eg_weights_set(eg_weights *weights, const char *name, const eg_tensor 
     if (!leaf) return eg__fail(error, EG_ERR_NOT_FOUND, "no parameter '%s'", name ? name : "");
     eg_status status = eg__leaf_check(leaf, tensor, false, error);
     if (!status && leaf->type != EG_F32)
-        status = eg__fail(error, EG_ERR_ARGUMENT, "'%s' is in small numbers: eg_weights_set_small",
-                          name);
+        status = eg__fail(error, EG_ERR_ARGUMENT, "'%s' is quantized: eg_weights_set_small", name);
     if (!status) status = eg_weights_begin(weights, 0, error);
     if (status) return status;
     if (leaf->elements)

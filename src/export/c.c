@@ -176,7 +176,7 @@ static eg_status export_with(eg__c_export *x, eg_weights *weights, const char *d
     }
     x->data[EG__SPACE_CONSTANTS] = p->constants;
     const size_t bound = p->inputs.count + p->outputs.count;
-    /* an operand is one array, or four of small numbers */
+    /* an operand is one array, or four of quantized numbers */
     const size_t names = bound + p->states.count + 4 * p->operand_count;
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg__writer *files = eg__memory_take_array(memory, EG_TAG_FILE, 2, sizeof *files, &reason);

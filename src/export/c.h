@@ -16,7 +16,7 @@ typedef struct eg__c_range {
     size_t place;      /* in the exported arena */
     size_t k, n;       /* the right side of a product, packed where it comes from; 0 = as it is */
     bool is_index;     /* i32 */
-    const eg__step_gemm *small; /* whose right side it is, in small numbers; NULL = floats */
+    const eg__step_gemm *small; /* whose quantized right side it is; NULL = floats */
     char name[EG__C_NAME];
     char more[3]
              [EG__C_NAME]; /* names of scales, zero points and ends of groups, where it has them */
@@ -137,7 +137,7 @@ const eg__leaf *eg__c_leaf(const eg__leaves *leaves, size_t offset, size_t *inde
 const eg__c_range *eg__c_array(const eg__c_export *x, const eg__step *step,
                                const eg__c_frame *frame, unsigned operand);
 
-/* ---- right sides in small numbers: one row per column of the product */
+/* ---- quantized right sides: one row per column of the product */
 void eg__c_small_collect(eg__c_export *x, const eg__step *step); /* what is not supported */
 void eg__c_small_name(eg__c_export *x, eg__c_range *range, const char *wanted);
 size_t eg__c_small_bytes(const eg__c_export *x, const eg__c_range *range);

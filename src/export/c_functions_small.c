@@ -1,4 +1,4 @@
-/* Functions that exported code calls for products with small numbers. */
+/* Functions that exported code calls for products with quantized weights. */
 #include "export/c.h"
 
 /* ---- the same product for several types. `number` is what is summed; `argument` and `row` give x, a row

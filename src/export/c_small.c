@@ -1,4 +1,4 @@
-/* Right sides of products in small numbers as arrays: one row per column of the product, and scales, zero
+/* Quantized right sides of products as arrays: one row per column of the product, and scales, zero
  * points and ends of groups beside it. */
 #include "export/c.h"
 

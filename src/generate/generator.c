@@ -1,7 +1,7 @@
 /* A decoder that remembers: prompts in chunks, then token by token, over one cache of keys and values.
  *
- * A chunk has one of few sizes, so that few programs are compiled; what a chunk lacks stands in front of
- * it, is written nowhere and looked at by nobody. */
+ * A chunk has one of few sizes, so that few programs are compiled. Short chunks are left-padded: padding rows have
+ * slot -1, are not stored in the cache, and are masked out of attention. */
 #include "base/abi.h"
 #include "elegans/cache.h"
 #include "elegans/generate.h"

@@ -69,7 +69,7 @@ typedef struct eg__parameter {
     size_t layer;
     size_t offset;      /* of its values in the model */
     eg_quantized small; /* what the values come from; all zero = they are themselves */
-    bool borrowed;      /* the small numbers lie in the model's backing */
+    bool borrowed;      /* the quantized numbers lie in the model's backing */
     float *view;        /* the values in the model's backing; NULL = they are elsewhere */
     float *own;         /* the values in memory of their own; NULL = elsewhere */
     struct {
@@ -106,7 +106,7 @@ struct eg_model {
     size_t note_count;
     void *file; /* that parameters lie in, and how it is closed */
     void (*close)(void *file);
-    /* our own file, mapped: values and small numbers lie there until somebody writes to them */
+    /* our own file, mapped: values and quantized numbers lie there until somebody writes to them */
     void *backing;
     void (*backing_close)(void *backing);
     void (*backing_forget)(void *backing, const void *bytes,
@@ -136,15 +136,15 @@ const eg__parameter *eg__model_parameter(const eg_model *model, const char *name
 void eg__model_forget(const eg_model *model, const void *bytes, size_t size);
 /* For weights that keep no copy of the model. */
 eg__lender eg__model_lender(const eg_model *model);
-/* NULL: small numbers, or a mask that no file has, whose values nobody has asked for yet. */
+/* NULL: quantized numbers, or a mask that no file has, whose values nobody has asked for yet. */
 static inline float *eg__parameter_values(const eg_model *model, const eg__parameter *p) {
     if (p->own) return p->own;
     if (p->view) return p->view;
     return model->values ? model->values + p->offset : NULL;
 }
-/* Memory of its own, if it has none: values of small numbers widened, masks as the wiring has them, others zero. */
+/* Memory of its own, if it has none: values of quantized numbers widened, masks as the wiring has them, others zero. */
 eg_status eg__parameter_own(const eg_model *model, const eg__parameter *p, eg_error *error);
-/* The small numbers away, and their memory unless it is the backing's. */
+/* The quantized numbers away, and their memory unless it is the backing's. */
 void eg__parameter_small_drop(eg_model *model, eg__parameter *p);
 size_t eg__parameter_size(const eg__parameter *p);
 /* ---- numbers.c: all parameters, with or without masks, as they are held. Nothing is widened for it. */
@@ -169,7 +169,7 @@ static inline bool eg__parameter_is_small(const eg__parameter *p) {
 /* The values of a small parameter from its numbers. */
 eg_status eg__parameter_widen(const eg_model *model, const eg__parameter *p, float *out,
                               eg_error *error);
-/* Small numbers that still have to be told where they lie (borrowed). EG_ERR_ARGUMENT for a mask. */
+/* Quantized numbers that still have to be told where they lie (borrowed). EG_ERR_ARGUMENT for a mask. */
 eg_status eg__parameter_shrink(eg_model *model, eg__parameter *p, const eg_quantization *how,
                                eg_error *error);
 /* Names as files and specs have them; NULL past the last. */
@@ -219,7 +219,7 @@ typedef struct eg__builder {
     eg_node mask_node;
 } eg__builder;
 eg_node eg__builder_parameter(eg__builder *b, const char *format, ...) EG_PRINTF(2, 3);
-/* The same, times its mask if it has one. Small numbers and weights that are lent are zero already where there is no
+/* The same, times its mask if it has one. Quantized numbers and weights that are lent are zero already where there is no
  * synapse. */
 eg_node eg__builder_masked(eg__builder *b, const char *format, ...) EG_PRINTF(2, 3);
 /* x W' + bias, as torch stores them: NAME.weight and NAME.bias */

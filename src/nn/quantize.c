@@ -1,4 +1,4 @@
-/* A model in small numbers. */
+/* A quantized model. */
 #include "nn/model.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@ elegans export cfc:8,in=2,bidirectional=sum -o firmware; echo "exit $?"
 for name in "not a name" 1st double expf m v12 sigmoid "$(printf '%070d' 0 | sed 's/0/a/g')"; do elegans export cfc:8,in=2 -o firmware --name "$name"; echo "exit $?"; done
 elegans export cfc:8,in=2; echo "exit $?"
 elegans export cfc:8,in=2 -o firmware --to rust; echo "exit $?"
-# in small numbers; last digits differ between C libraries
+# in quantized numbers; last digits differ between C libraries
 elegans convert cfc:autoncp:12:2,in=3,seed=1 -o wide.safetensors > /dev/null
 elegans quantize wide.safetensors --to int8 -o small.safetensors > /dev/null
 elegans export wide.safetensors -o firmware --name wide | grep -E "weights|working"

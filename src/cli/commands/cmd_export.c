@@ -115,7 +115,7 @@ int cmd_export(int argc, char **argv) {
         "export MODEL -o DIR [--to c] [--name NAME] [--against MODEL] [--raw] [--json]",
         "Writes one step of a model as C source: no allocation, static memory, weights as\n"
         "constant arrays, for microcontrollers as well. MODEL is a file or a spec. Weights of\n"
-        "a quantized model stay in small numbers.",
+        "a quantized model stay quantized.",
         options,
         "  elegans export policy.safetensors -o firmware --name policy\n"
         "  elegans export small.safetensors -o firmware --against policy.safetensors\n"

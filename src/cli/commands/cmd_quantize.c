@@ -1,4 +1,4 @@
-/* elegans quantize: a model in small numbers, what that saves and what it changes. */
+/* elegans quantize: a quantized model, what that saves and what it changes. */
 #include "cli/commands/language.h"
 #include "cli/commands/run.h"
 
@@ -256,7 +256,7 @@ int cmd_quantize(int argc, char **argv) {
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "quantize MODEL --to f16|bf16|int8|int4 -o OUT.safetensors [OPTIONS]",
-        "Writes a model in small numbers, and says what it saves and what it changes: the\n"
+        "Writes a quantized model, and says what it saves and what it changes: the\n"
         "size, the error of every tensor, and the change of the outputs on data. Matrices\n"
         "become integers, halves replace everything; f32 stays where --keep says. The file\n"
         "runs everywhere the other one does.",

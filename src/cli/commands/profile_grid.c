@@ -194,7 +194,7 @@ int profile_grid(eg_model *model, const profile_wish *wish, const eg_profile_opt
     if (code >= 0) return code;
     if (!a.batch_count && (!wish->grid || options->batch)) /* an axis that nobody named */
         a.batches[a.batch_count++] = options->batch ? options->batch : 1;
-    int alone; /* weights in small numbers are taken as they are */
+    int alone; /* quantized weights are taken as they are */
     eg_grid_type(model, &alone);
     const bool whole = wish->grid && !alone;
     w.options = (eg_grid_options){.size = sizeof w.options,

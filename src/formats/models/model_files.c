@@ -89,7 +89,7 @@ static eg_status take_tensor(eg_model *model, const tensor_source *from, eg__par
     return EG_OK;
 }
 
-/* ---- small numbers: NAME, NAME.scale and NAME.zero. int4 is a list of bytes, two numbers to each. */
+/* ---- quantized numbers: NAME, NAME.scale and NAME.zero. int4 is a list of bytes, two numbers to each. */
 static eg_status take_bytes(const tensor_source *from, const char *name, eg_type type,
                             uint64_t count, void **to, eg_error *error) {
     eg_tensor tensor;
@@ -134,7 +134,7 @@ static eg_status take_small(eg_model *model, const tensor_source *from, eg__para
     void *values = NULL, *scale = NULL, *zero = NULL;
     char other[72 + EG__NAME_MAX];
     uint64_t elements = 0, bytes = 0;
-    if (!from->file) return eg__fail(error, EG_ERR_UNSUPPORTED, "small numbers in an .npz");
+    if (!from->file) return eg__fail(error, EG_ERR_UNSUPPORTED, "quantized numbers in an .npz");
     eg_status status = eg_tensor_measure(&q.values, &elements, &bytes, error);
     const bool packed = q.how.type == EG_I4;
     if (!status)
@@ -169,7 +169,7 @@ static eg_status take_one(eg_model *model, const tensor_source *from, eg__parame
     return status;
 }
 
-/* Whether a tensor of a file is one of the model: its values, or a part of its small numbers. The search
+/* Whether a tensor of a file is one of the model: its values, or a part of its quantized numbers. The search
  * begins at *from: most files have the order of the model. */
 static bool is_used(const eg_model *model, const char *name, size_t *from) {
     const char *end = strrchr(name, '.');
@@ -369,7 +369,7 @@ static void add_small(tensor_list *list, const eg__parameter *p) {
     if (q->zero) add_tensor(list, p->name, ".zero", &zero);
 }
 
-/* A file in small numbers leaves out the masks that follow from a wiring: they would be most of it. */
+/* A quantized file leaves out the masks that follow from a wiring: they would be most of it. */
 static eg_status list_tensors(const eg_model *model, tensor_list *list, eg_error *error) {
     bool small = false;
     eg_status status = EG_OK;

@@ -70,7 +70,7 @@ typedef struct eg__lowering {
     uint32_t *becomes, *becomes_too; /* the carry that becomes a value; per carry, the next such */
     unsigned char *live, *timed, *known;
     unsigned char *
-        placed; /* stacks and updates that the step of their value has written where they are wanted */
+        placed; /* per stack or update: its step wrote the value to its final storage already, no copy is needed */
     uint32_t *part_of; /* the concat that the step of a value has written it to, too */
     eg__view *value;
 

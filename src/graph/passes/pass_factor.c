@@ -1,5 +1,5 @@
 /* Products of the same value that are added become one: x A + x B is x (A + B), where A and B are settled,
- * so that their sum is known before a run. Biases among the summands are added beforehand, too. Small numbers stay as
+ * so that their sum is known before a run. Biases among the summands are added beforehand, too. Quantized numbers stay as
  * they are: their sum would be of f32, and larger than both. */
 #include "graph/passes/passes.h"
 #include "graph/passes/rewrite.h"

@@ -1,4 +1,4 @@
-/* Products with parameters in small numbers take the numbers as they are: where the right side is put
+/* Products with quantized parameters take the numbers as they are: where the right side is put
  * together of such parameters by nothing but slices, concats and transposes. Where it is not, they are
  * widened before, once, and the product is one of f32. */
 #include "graph/passes/passes.h"

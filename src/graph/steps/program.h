@@ -30,8 +30,8 @@ typedef struct eg__operand {
     size_t stride; /* between rows */
 } eg__operand;
 
-/* A step in slices is done by several threads in two phases: its slices, all items of each being items of
- * this phase, then their sum. */
+/* Split-K: phase SLICES computes partial results in parallel (one work item per slice and item of the step), phase SUM
+ * adds them in a fixed order. */
 typedef enum eg__phase { EG__PHASE_WHOLE, EG__PHASE_SLICES, EG__PHASE_SUM } eg__phase;
 
 /* What a step needs to know about the run it is part of. */
@@ -79,7 +79,7 @@ typedef struct eg__step_gemm {
     size_t products; /* of an item, each of `rows` rows with a right side of its own; 0 = all rows
                         have the same right side */
     size_t a_step, b_step, c_step; /* from product to product */
-    /* right sides in small numbers: how they are packed, and the kernel for them */
+    /* quantized right sides: how they are packed, and the kernel for them */
     struct eg__step_small_side {
         eg__gemm_small_function *kernel; /* NULL = f32 */
         eg__small_layout layout;
@@ -353,7 +353,7 @@ typedef struct eg__leaf {
     bool settled;
     uint32_t first_read, last_read;
     bool masked; /* who gives it makes it zero where it is masked (EG__PARAMETER_MASKED) */
-    /* parameters in small numbers */
+    /* quantized parameters */
     eg_quantization how;
     eg__small_parameter small;
 } eg__leaf;

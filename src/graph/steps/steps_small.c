@@ -1,4 +1,4 @@
-/* The steps of parameters in small numbers: widened, packed, multiplied. */
+/* The steps of quantized parameters: widened, packed, multiplied. */
 #include "graph/steps/program.h"
 
 void eg__run_widen(const eg__step *step, const eg__frame *frame) {

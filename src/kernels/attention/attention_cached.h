@@ -1,4 +1,4 @@
-/* Keys and values that are kept between runs, in rows of small numbers, and attention that reads them where
+/* Keys and values that are kept between runs, in rows of quantized numbers, and attention that reads them where
  * they lie. */
 #ifndef EG__ATTENTION_CACHED_H
 #define EG__ATTENTION_CACHED_H

@@ -1,4 +1,4 @@
-/* The definition of products with small numbers: sums in double or, of integers, exact. */
+/* The definition of products with quantized weights: sums in double or, of integers, exact. */
 #include "kernels/kernels.h"
 
 static void finish(const eg__gemm_small_args *g) {

@@ -1,4 +1,4 @@
-/* Right sides in small numbers: how they are stored, how they are packed, what an element is. */
+/* Quantized right sides: how they are stored, how they are packed, what an element is. */
 #include "kernels/kernels.h"
 
 #include <float.h>

@@ -1,4 +1,4 @@
-/* Matrix products with a right side in small numbers: f16, bf16, int8, int4. It is packed once and widened
+/* Matrix products with a quantized right side: f16, bf16, int8, int4. It is packed once and widened
  * in registers, never in memory. */
 #ifndef EG__SMALL_H
 #define EG__SMALL_H

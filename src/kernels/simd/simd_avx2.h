@@ -124,7 +124,7 @@ INLINE void vf_load_pairs(const float *p, vf *a, vf *b) {
     *b = _mm256_shuffle_ps(low, high, 0xdd);
 }
 
-/* Small numbers: vectors of halves from memory; of 32-bit words the byte t, and the half byte t counted
+/* Quantized numbers: vectors of halves from memory; of 32-bit words the byte t, and the half byte t counted
  * as panels have them, 8 to a word. t is a literal. */
 INLINE vi vi_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
 INLINE void vi_store(void *p, vi a) { _mm256_storeu_si256((__m256i *)p, a); }

@@ -117,7 +117,7 @@ INLINE void vf_load_pairs(const float *p, vf *a, vf *b) {
     *b = _mm512_permutex2var_ps(x, vi_add(even, vi_set(1)), y);
 }
 
-/* Small numbers: vectors of halves from memory; of 32-bit words the byte t, and the half byte t counted
+/* Quantized numbers: vectors of halves from memory; of 32-bit words the byte t, and the half byte t counted
  * as panels have them, 8 to a word. t is a literal. */
 INLINE vi vi_load(const void *p) { return _mm512_loadu_si512(p); }
 INLINE void vi_store(void *p, vi a) { _mm512_storeu_si512(p, a); }

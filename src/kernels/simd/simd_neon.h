@@ -110,7 +110,7 @@ INLINE void vf_load_pairs(const float *p, vf *a, vf *b) {
     *b = pairs.val[1];
 }
 
-/* Small numbers: vectors of halves from memory; of 32-bit words the byte t, and the half byte t counted
+/* Quantized numbers: vectors of halves from memory; of 32-bit words the byte t, and the half byte t counted
  * as panels have them, 8 to a word. t is a literal. */
 INLINE vi vi_load(const void *p) { return vreinterpretq_s32_u8(vld1q_u8((const uint8_t *)p)); }
 INLINE void vi_store(void *p, vi a) { vst1q_u8((uint8_t *)p, vreinterpretq_u8_s32(a)); }

@@ -1,4 +1,4 @@
-/* The accesses of products with small numbers: tiles and panels as gemm_small_body.h cuts them. Copies of the
+/* The accesses of products with quantized weights: tiles and panels as gemm_small_body.h cuts them. Copies of the
  * left side, which stay in the first cache, are left out, and integer rows count as the floats they were. */
 #include "profile/cache/cache_steps.h"
 

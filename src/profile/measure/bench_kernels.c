@@ -169,7 +169,7 @@ static void prepare_conv(bench *b) {
     b->bytes = 8.0 * SIDE * SIDE;
 }
 
-/* Small numbers: the type, and 256 x 256 zeros, in groups of 128: no kernel's time depends on values. */
+/* Quantized numbers: the type, and 256 x 256 zeros, in groups of 128: no kernel's time depends on values. */
 static eg_type small_type(eg__operation operation) {
     switch (operation) {
     case EG__OP_gemm_f16: return EG_F16;

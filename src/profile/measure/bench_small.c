@@ -1,4 +1,4 @@
-/* Products with a right side in small numbers, timed. */
+/* Products with a quantized right side, timed. */
 #include "engine/context.h"
 #include "elegans/measure.h"
 #include "profile/measure/burst.h"

@@ -86,7 +86,7 @@ static const char *refusal(int reason) {
     switch (reason) {
     case ENOENT:
     case EOPNOTSUPP:
-    case ENODEV: return "this processor, or the machine it is part of, lends no counters";
+    case ENODEV: return "this processor, or its virtual machine, has no hardware counters";
     case EACCES:
     case EPERM: return "the kernel refuses counters to this user (perf_event_paranoid)";
     case ENOSYS: return "a kernel without perf events";

@@ -44,7 +44,7 @@ void eg__hardware_end(eg__hardware_watch *w, const char *root, eg_hardware *out)
     cycles -= w->process_cycles;
     instructions -= w->process_instructions;
     energy -= w->energy;
-    static const char *const none = "macOS lends no counters of caches to programs";
+    static const char *const none = "macOS gives programs no cache counters";
     out->cycles = known(cycles, EG_COUNTED, "cycles");
     out->instructions = known(instructions, EG_COUNTED, "instructions");
     out->ipc = known(instructions / cycles, EG_COUNTED, "instructions/cycle");

@@ -155,7 +155,7 @@ static void cell_scaled(const point *p, eg_grid_cell *c) {
 }
 
 static eg_status cell_projected(const point *p, eg_grid_cell *c, eg_error *error) {
-    /* costs of a model in small numbers were counted as they are: nothing is left to be made smaller */
+    /* costs of a quantized model were counted as they are: nothing is left to be made smaller */
     const eg_type type = c->type == p->own ? EG_F32 : c->type;
     const eg_project_options how = {.size = sizeof how, .type = type};
     eg_projection projection;
@@ -256,7 +256,7 @@ static eg_status axes_check(const eg_grid *grid, const eg_model *model, const ax
     for (size_t i = 0; i < t && alone; i++)
         if (a->types[i] != own)
             return eg__fail(error, EG_ERR_UNSUPPORTED,
-                            "no grid in type '%s': the weights are in small numbers already, %s",
+                            "no grid in type '%s': the weights are quantized already, %s",
                             eg_type_name(a->types[i]), eg_type_name(own));
     return EG_OK;
 }

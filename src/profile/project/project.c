@@ -301,7 +301,7 @@ static void best_find(eg_projection *out) {
     }
 }
 
-/* Twice as many halves as singles fit into a vector; that the cores multiply them is known of the table's. */
+/* Doubles the peak for f16 on chips of the table, whose cores have native f16 FMA; of other machines we do not know. */
 static void project_cores(cores *c, size_t count, const eg_step_cost *costs, eg_type type,
                           bool here, bool from_table, const eg_projection *p,
                           eg_unit_projection *out) {
