@@ -1,33 +1,8 @@
 /* A report as one page of HTML that needs nothing else: verdict first, raw data last. */
-#include "cli/report/report.h"
+#include "report/report.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-void report_text(FILE *file, const char *text) {
-    for (; *text; text++) switch (*text) {
-        case '&': fputs("&amp;", file); break;
-        case '<': fputs("&lt;", file); break;
-        case '>': fputs("&gt;", file); break;
-        case '"': fputs("&quot;", file); break;
-        default: fputc(*text, file);
-        }
-}
-
-const char *report_value(char out[64], const json *metric) {
-    const double value = json_number(metric, "value");
-    const char *unit = json_text(metric, "unit");
-    char text[32];
-    if (!isfinite(value)) snprintf(out, 64, "unavailable");
-    else if (strcmp(unit, "ratio") == 0) snprintf(out, 64, "%.1f %%", 100 * value);
-    else if (strcmp(unit, "s") == 0) snprintf(out, 64, "%s", format_seconds(text, value));
-    else if (strcmp(unit, "B") == 0)
-        snprintf(out, 64, "%s", format_bytes(text, value > 0 ? (uint64_t)value : 0));
-    else if (fabs(value) >= 1e4 && fabs(value) < 1e9) snprintf(out, 64, "%.0f %s", value, unit);
-    else snprintf(out, 64, "%.4g %s", value, unit);
-    return out;
-}
 
 static const char style[] =
     ":root{--back:#fff;--text:#1a1a1a;--dim:#5f6368;--line:#ddd;--card:#f6f7f9;--track:#eceef1;"
@@ -63,175 +38,188 @@ static const char style[] =
     "i.faint{background:var(--faint)}li{margin:6px 0}";
 
 /* One colour each, in pictures and in what explains them. */
-static void write_style(FILE *file) {
-    fprintf(file, "<style>%s", style);
+static void write_style(eg__page *page) {
+    eg__page_put(page, "<style>%s", style);
     for (int i = 0; i < 10; i++)
-        fprintf(file, ".tag%d{fill:var(--c%d)}i.tag%d{background:var(--c%d)}", i, i, i, i);
-    fprintf(file, "</style>");
+        eg__page_put(page, ".tag%d{fill:var(--c%d)}i.tag%d{background:var(--c%d)}", i, i, i, i);
+    eg__page_put(page, "</style>");
 }
 
 /* ---- figures */
-static void write_figure(FILE *file, const char *name, const json *metric) {
+static void write_figure(eg__page *page, const char *name, const eg__json_value *metric) {
     char value[64];
-    const char *provenance = json_text(metric, "provenance");
+    const char *provenance = eg__json_text(metric, "provenance");
     const bool known = strcmp(provenance, "unavailable") != 0;
-    fprintf(file, "<div class=\"figure\"><span class=\"dim\">");
-    for (const char *c = name; *c; c++) fputc(*c == '_' ? ' ' : *c, file);
+    eg__page_put(page, "<div class=\"figure\"><span class=\"dim\">");
+    for (const char *c = name; *c; c++) eg__page_put(page, "%c", *c == '_' ? ' ' : *c);
     if (known) {
-        fprintf(file, "</span><b>");
-        report_text(file, report_value(value, metric));
-        fprintf(file, "</b>");
+        eg__page_put(page, "</span><b>");
+        eg__page_escape(page, eg__report_value(value, metric));
+        eg__page_put(page, "</b>");
     } else {
-        fprintf(file, "</span><b class=\"none\">");
-        report_text(file, json_text(metric, "reason"));
-        fprintf(file, "</b>");
+        eg__page_put(page, "</span><b class=\"none\">");
+        eg__page_escape(page, eg__json_text(metric, "reason"));
+        eg__page_put(page, "</b>");
     }
-    fprintf(file, "<span class=\"mark ");
-    report_text(file, provenance);
-    fprintf(file, "\" title=\"");
-    report_text(file, json_text(metric, known ? "source" : "reason"));
-    fprintf(file, "\">");
-    report_text(file, provenance);
-    fprintf(file, "</span></div>\n");
+    eg__page_put(page, "<span class=\"mark ");
+    eg__page_escape(page, provenance);
+    eg__page_put(page, "\" title=\"");
+    eg__page_escape(page, eg__json_text(metric, known ? "source" : "reason"));
+    eg__page_put(page, "\">");
+    eg__page_escape(page, provenance);
+    eg__page_put(page, "</span></div>\n");
 }
 
-static void write_figures(const report *r, const char *key, const char *const *names) {
-    const json *metrics = json_get(r->run, key);
-    fprintf(r->file, "<div class=\"grid-of\">\n");
+static void write_figures(const eg__sheet *s, const char *key, const char *const *names) {
+    const eg__json_value *metrics = eg__json_get(s->run, key);
+    eg__page_put(s->page, "<div class=\"grid-of\">\n");
     for (; *names; names++) {
-        const json *metric = json_get(metrics, *names);
-        if (metric) write_figure(r->file, *names, metric);
+        const eg__json_value *metric = eg__json_get(metrics, *names);
+        if (metric) write_figure(s->page, *names, metric);
     }
-    fprintf(r->file, "</div>\n");
+    eg__page_put(s->page, "</div>\n");
 }
 
 /* ---- time */
-static void write_times(const report *r) {
+static void write_times(const eg__sheet *s) {
     static const char *const names[] = {"p50", "mean", "p90", "p99"};
-    const json *time = json_get(r->run, "time");
-    fprintf(r->file, "<div class=\"wide\"><table><tr><th>run</th><th></th><th>value</th><th>95 %% "
-                     "from</th><th>to</th></tr>\n");
+    const eg__json_value *time = eg__json_get(s->run, "time");
+    eg__page_put(s->page,
+                 "<div class=\"wide\"><table><tr><th>run</th><th></th><th>value</th><th>95 %% "
+                 "from</th><th>to</th></tr>\n");
     for (int i = 0; i < 4; i++) {
-        const json *interval = json_get(time, names[i]);
-        const double all[] = {json_number(interval, "value"), json_number(interval, "low"),
-                              json_number(interval, "high")};
-        fprintf(r->file, "<tr><td>%s</td><td><span class=\"mark measured\">measured</span></td>",
-                names[i]);
+        const eg__json_value *interval = eg__json_get(time, names[i]);
+        const double all[] = {eg__json_number(interval, "value"), eg__json_number(interval, "low"),
+                              eg__json_number(interval, "high")};
+        eg__page_put(s->page,
+                     "<tr><td>%s</td><td><span class=\"mark measured\">measured</span></td>",
+                     names[i]);
         for (int k = 0; k < 3; k++) {
             char text[32];
-            fprintf(r->file, "<td>%s</td>", isfinite(all[k]) ? format_seconds(text, all[k]) : "-");
+            eg__page_put(s->page, "<td>%s</td>",
+                         isfinite(all[k]) ? eg__report_seconds(text, all[k]) : "-");
         }
-        fprintf(r->file, "</tr>\n");
+        eg__page_put(s->page, "</tr>\n");
     }
-    fprintf(r->file, "</table></div>\n");
+    eg__page_put(s->page, "</table></div>\n");
 }
 
-static void write_cell(FILE *file, const char *format, double value) {
-    fputs("<td>", file);
-    if (isfinite(value)) fprintf(file, format, value);
-    else fputc('-', file);
-    fputs("</td>", file);
+static void write_cell(eg__page *page, const char *format, double value) {
+    eg__page_add(page, "<td>");
+    if (isfinite(value)) eg__page_put(page, format, value);
+    else eg__page_add(page, "-");
+    eg__page_add(page, "</td>");
 }
 
-static void write_text_cell(FILE *file, const char *text) {
-    fputs("<td>", file);
-    report_text(file, text);
-    fputs("</td>", file);
+static void write_text_cell(eg__page *page, const char *text) {
+    eg__page_add(page, "<td>");
+    eg__page_escape(page, text);
+    eg__page_add(page, "</td>");
 }
 
-static void write_operations(const report *r) {
-    const json *operations = json_get(r->run, "operations");
-    FILE *f = r->file;
+static void write_operations(const eg__sheet *s) {
+    const eg__json_value *operations = eg__json_get(s->run, "operations");
+    eg__page *f = s->page;
     double sum = 0;
-    fprintf(
+    eg__page_put(
         f,
         "<div class=\"wide\"><table><tr><th>operation</th><th>shape</th><th>calls</th><th>time"
         "</th><th>share</th><th>sum</th><th>FLOP</th><th>bytes</th><th>FLOP/B</th><th>GFLOP/s</th>"
         "<th>operand GB/s</th><th>of roof</th><th>bound</th></tr>\n");
-    for (size_t i = 0; i < json_length(operations); i++) {
-        const json *row = json_item(operations, i);
+    for (size_t i = 0; i < eg__json_length(operations); i++) {
+        const eg__json_value *row = eg__json_item(operations, i);
         char time[32];
-        sum += json_number(row, "share");
-        fprintf(f, "<tr title=\"");
-        report_text(f, json_text(row, "does"));
+        sum += eg__json_number(row, "share");
+        eg__page_put(f, "<tr title=\"");
+        eg__page_escape(f, eg__json_text(row, "does"));
         char name[160];
-        snprintf(name, sizeof name, "%s%s %s", json_flag(row, "in_scan") ? ". " : "",
-                 json_text(row, "operation"), json_text(row, "kernel"));
-        fprintf(f, "\">");
+        eg__report_print(name, sizeof name, "%s%s %s", eg__json_flag(row, "in_scan") ? ". " : "",
+                         eg__json_text(row, "operation"), eg__json_text(row, "kernel"));
+        eg__page_put(f, "\">");
         write_text_cell(f, name);
-        write_text_cell(f, json_text(row, "shape"));
-        write_cell(f, "%.0f", json_number(row, "calls"));
-        fprintf(f, "<td>%s</td>", format_seconds(time, json_number(row, "seconds")));
-        write_cell(f, "%.1f %%", 100 * json_number(row, "share"));
+        write_text_cell(f, eg__json_text(row, "shape"));
+        write_cell(f, "%.0f", eg__json_number(row, "calls"));
+        eg__page_put(f, "<td>%s</td>", eg__report_seconds(time, eg__json_number(row, "seconds")));
+        write_cell(f, "%.1f %%", 100 * eg__json_number(row, "share"));
         write_cell(f, "%.1f %%", 100 * sum);
-        write_cell(f, "%.3g", json_number(row, "flops"));
-        write_cell(f, "%.3g", json_number(row, "bytes"));
-        write_cell(f, "%.2f", json_number(row, "intensity"));
-        write_cell(f, "%.1f", json_number(row, "gflops"));
-        write_cell(f, "%.1f", json_number(row, "gbps"));
-        write_cell(f, "%.0f %%", 100 * json_number(row, "roof_share"));
-        write_text_cell(f, json_text(row, "bound"));
-        fprintf(f, "</tr>\n");
+        write_cell(f, "%.3g", eg__json_number(row, "flops"));
+        write_cell(f, "%.3g", eg__json_number(row, "bytes"));
+        write_cell(f, "%.2f", eg__json_number(row, "intensity"));
+        write_cell(f, "%.1f", eg__json_number(row, "gflops"));
+        write_cell(f, "%.1f", eg__json_number(row, "gbps"));
+        write_cell(f, "%.0f %%", 100 * eg__json_number(row, "roof_share"));
+        write_text_cell(f, eg__json_text(row, "bound"));
+        eg__page_put(f, "</tr>\n");
     }
-    fprintf(f, "</table></div>\n");
+    eg__page_put(f, "</table></div>\n");
 }
 
 /* ---- findings */
-static void write_findings(const report *r, const char *key, const char *title) {
-    const json *list = json_get(r->run, key);
-    if (!json_length(list)) return;
-    fprintf(r->file, "<h2>%s</h2><ul>\n", title);
-    const double seconds = json_number(json_get(json_get(r->run, "time"), "p50"), "value");
-    for (size_t i = 0; i < json_length(list); i++) {
-        const json *finding = json_item(list, i);
-        const double gain = json_number(finding, "gain_seconds");
-        fprintf(r->file, "<li>");
-        report_text(r->file, json_text(finding, "text"));
-        if (json_text(finding, "action")[0]) {
-            fprintf(r->file, " &rarr; <b>");
-            report_text(r->file, json_text(finding, "action"));
-            fprintf(r->file, "</b>");
+static void write_findings(const eg__sheet *s, const char *key, const char *title) {
+    const eg__json_value *list = eg__json_get(s->run, key);
+    if (!eg__json_length(list)) return;
+    eg__page_put(s->page, "<h2>%s</h2><ul>\n", title);
+    const double seconds =
+        eg__json_number(eg__json_get(eg__json_get(s->run, "time"), "p50"), "value");
+    for (size_t i = 0; i < eg__json_length(list); i++) {
+        const eg__json_value *finding = eg__json_item(list, i);
+        const double gain = eg__json_number(finding, "gain_seconds");
+        eg__page_put(s->page, "<li>");
+        eg__page_escape(s->page, eg__json_text(finding, "text"));
+        if (eg__json_text(finding, "action")[0]) {
+            eg__page_put(s->page, " &rarr; <b>");
+            eg__page_escape(s->page, eg__json_text(finding, "action"));
+            eg__page_put(s->page, "</b>");
         }
-        if (gain > 0 && seconds > 0) fprintf(r->file, " (up to %.0f %%)", 100 * gain / seconds);
-        fprintf(r->file, " <span class=\"dim\">");
-        report_text(r->file, json_text(finding, "reason"));
-        fprintf(r->file, "</span></li>\n");
+        if (gain > 0 && seconds > 0)
+            eg__page_put(s->page, " (up to %.0f %%)", 100 * gain / seconds);
+        eg__page_put(s->page, " <span class=\"dim\">");
+        eg__page_escape(s->page, eg__json_text(finding, "reason"));
+        eg__page_put(s->page, "</span></li>\n");
     }
-    fprintf(r->file, "</ul>\n");
+    eg__page_put(s->page, "</ul>\n");
 }
 
 /* ---- the rest */
-static bool write_pair(void *user, const char *key, json *value) {
-    const report *r = user;
-    const json *machine = json_get(r->run, "machine");
+static bool write_pair(void *user, const char *key, const eg__json_value *value) {
+    const eg__sheet *s = user;
+    const eg__json_value *machine = eg__json_get(s->run, "machine");
     (void)value;
-    fprintf(r->file, "<tr>");
-    write_text_cell(r->file, key);
-    fprintf(r->file, "<td>");
-    if (json_text(machine, key)[0]) report_text(r->file, json_text(machine, key));
-    else fprintf(r->file, "%.0f", json_number(machine, key));
-    fprintf(r->file, "</td></tr>\n");
+    eg__page_put(s->page, "<tr>");
+    write_text_cell(s->page, key);
+    eg__page_put(s->page, "<td>");
+    if (eg__json_text(machine, key)[0]) eg__page_escape(s->page, eg__json_text(machine, key));
+    else eg__page_put(s->page, "%.0f", eg__json_number(machine, key));
+    eg__page_put(s->page, "</td></tr>\n");
     return true;
 }
 
-/* Nothing in it may end the script that it stands in. */
-static int write_raw(const report *r) {
-    char *text = json_dump_text(r->run);
-    if (!text) return EXIT_FAILED;
-    fprintf(r->file,
-            "<details><summary>raw data</summary><p class=\"small\">The whole profile is in this "
-            "page, in the element #profile, as JSON.</p></details>\n"
-            "<script type=\"application/json\" id=\"profile\">");
-    for (const char *c = text; *c; c++) {
-        if (*c == '<') fputs("\\u003c", r->file);
-        else fputc(*c, r->file);
+/* The document, as compact as it can be; nothing in it may end the script that it stands in. */
+static void write_raw(const eg__sheet *s) {
+    eg__json json;
+    char *text;
+    eg__json_begin(&json, s->page->memory);
+    json.digits = s->options->digits;
+    eg__json_put_value(&json, NULL, s->run);
+    eg_error error = {EG_OK, ""};
+    if (eg__json_end(&json, &text, NULL, &error) && !s->page->fault.status) s->page->fault = error;
+    if (!text) return;
+    eg__page_add(s->page,
+                 "<details><summary>raw data</summary><p class=\"small\">The whole profile is in "
+                 "this page, in the element #profile, as JSON.</p></details>\n"
+                 "<script type=\"application/json\" id=\"profile\">");
+    for (char *from = text; from;) {
+        char *mark = strchr(from, '<');
+        if (mark) *mark++ = 0;
+        eg__page_add(s->page, from);
+        if (mark) eg__page_add(s->page, "\\u003c");
+        from = mark;
     }
-    fprintf(r->file, "</script>\n");
-    free(text);
-    return -1;
+    eg__page_add(s->page, "</script>\n");
+    eg__memory_give(s->page->memory, text);
 }
 
-int report_html(const report *r) {
+void eg__report_html(const eg__sheet *s) {
     static const char *const main_figures[] = {"samples_per_second",
                                                "steps_per_second",
                                                "tflops",
@@ -269,60 +257,60 @@ int report_html(const report *r) {
     static const char *const more[] = {
         "cache_hit_rate", "memory_bandwidth", "mc_utilization", "power_usage",   "energy_per_run",
         "ne_tflops",      "ne_utilization",   "ne_cycles",      "transfer_rate", NULL};
-    FILE *f = r->file;
-    fprintf(
+    eg__page *f = s->page;
+    eg__page_put(
         f,
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
         "content=\"width=device-width,initial-scale=1\"><title>");
-    report_text(f, json_text(r->run, "model"));
-    fprintf(f, "</title>");
+    eg__page_escape(f, eg__json_text(s->run, "model"));
+    eg__page_put(f, "</title>");
     write_style(f);
-    fprintf(f, "</head><body>\n<h1>");
-    report_text(f, json_text(r->run, "model"));
-    fprintf(f, "</h1><p class=\"dim\">batch %.0f, %.0f step%s, %s; ", json_number(r->run, "batch"),
-            json_number(r->run, "seq"), json_number(r->run, "seq") > 1 ? "s" : "",
-            json_flag(r->run, "compiled") ? "compiled" : "not compiled");
-    report_text(f, json_text(json_get(r->run, "machine"), "chip"));
-    fprintf(f, "</p>\n<p class=\"verdict\">");
-    report_text(f, json_text(r->run, "verdict"));
-    fprintf(f, "</p>\n");
-    write_figures(r, "metrics", main_figures);
-    fprintf(f, "<h2>Roofline</h2>\n");
-    report_roofline(r);
-    fprintf(f, "<h2>Where the time goes</h2>\n");
-    report_breakdown(r);
-    write_operations(r);
-    fprintf(f, "<h2>Times of runs</h2>\n");
-    write_times(r);
-    report_histogram(r);
-    fprintf(f, "<h2>Memory</h2>\n");
-    write_figures(r, "metrics", memory);
-    if (json_get(r->run, "memory_over_time")) {
-        fprintf(f, "<h3>Over the profile</h3>\n");
-        report_phases(r);
+    eg__page_put(f, "</head><body>\n<h1>");
+    eg__page_escape(f, eg__json_text(s->run, "model"));
+    eg__page_put(f, "</h1><p class=\"dim\">batch %.0f, %.0f step%s, %s; ",
+                 eg__json_number(s->run, "batch"), eg__json_number(s->run, "seq"),
+                 eg__json_number(s->run, "seq") > 1 ? "s" : "",
+                 eg__json_flag(s->run, "compiled") ? "compiled" : "not compiled");
+    eg__page_escape(f, eg__json_text(eg__json_get(s->run, "machine"), "chip"));
+    eg__page_put(f, "</p>\n<p class=\"verdict\">");
+    eg__page_escape(f, eg__json_text(s->run, "verdict"));
+    eg__page_put(f, "</p>\n");
+    write_figures(s, "metrics", main_figures);
+    eg__page_put(f, "<h2>Roofline</h2>\n");
+    eg__report_roofline(s);
+    eg__page_put(f, "<h2>Where the time goes</h2>\n");
+    eg__report_breakdown(s);
+    write_operations(s);
+    eg__page_put(f, "<h2>Times of runs</h2>\n");
+    write_times(s);
+    eg__report_histogram(s);
+    eg__page_put(f, "<h2>Memory</h2>\n");
+    write_figures(s, "metrics", memory);
+    if (eg__json_get(s->run, "memory_over_time")) {
+        eg__page_put(f, "<h3>Over the profile</h3>\n");
+        eg__report_phases(s);
     }
-    if (json_get(r->run, "arena")) {
-        fprintf(f, "<h3>The arena in a run</h3>\n");
-        report_arena(r);
+    if (eg__json_get(s->run, "arena")) {
+        eg__page_put(f, "<h3>The arena in a run</h3>\n");
+        eg__report_arena(s);
     }
-    fprintf(f, "<h2>Hardware</h2>\n");
-    write_figures(r, "hardware", hardware);
-    fprintf(f, "<p></p>\n");
-    write_figures(r, "metrics", more);
-    if (!r->basic) {
-        report_ratios_html(r);
-        write_findings(r, "bottlenecks", "Bottlenecks");
-        write_findings(r, "opportunities", "Optimization opportunities");
-        write_findings(r, "recommendations", "Recommendations");
+    eg__page_put(f, "<h2>Hardware</h2>\n");
+    write_figures(s, "hardware", hardware);
+    eg__page_put(f, "<p></p>\n");
+    write_figures(s, "metrics", more);
+    if (!s->options->basic) {
+        eg__report_ratios_html(s);
+        write_findings(s, "bottlenecks", "Bottlenecks");
+        write_findings(s, "opportunities", "Optimization opportunities");
+        write_findings(s, "recommendations", "Recommendations");
     }
-    if (json_length(json_get(r->run, "devices"))) {
-        fprintf(f, "<h2>On other chips</h2>\n");
-        report_devices(r);
+    if (eg__json_length(eg__json_get(s->run, "devices"))) {
+        eg__page_put(f, "<h2>On other chips</h2>\n");
+        eg__report_devices(s);
     }
-    fprintf(f, "<h2>Environment</h2>\n<div class=\"wide\"><table>\n");
-    json_each(json_get(r->run, "machine"), write_pair, (void *)(uintptr_t)r);
-    fprintf(f, "</table></div>\n");
-    const int code = write_raw(r);
-    fprintf(f, "</body></html>\n");
-    return code;
+    eg__page_put(f, "<h2>Environment</h2>\n<div class=\"wide\"><table>\n");
+    eg__json_each(eg__json_get(s->run, "machine"), write_pair, (void *)(uintptr_t)s);
+    eg__page_put(f, "</table></div>\n");
+    write_raw(s);
+    eg__page_put(f, "</body></html>\n");
 }
