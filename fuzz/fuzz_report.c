@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
                                              {.format = EG_REPORT_MARKDOWN},
                                              {.format = EG_REPORT_JSON, .indented = 1}};
     eg_error error;
-    if (!context) require(eg_context_create(&one, &context, &error) == EG_OK);
+    if (!context) require(eg_context_create(&context, &one, &error) == EG_OK);
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         eg_report *report;
         error.message[0] = 0;
