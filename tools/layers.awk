@@ -2,7 +2,7 @@
 # that use private ones, memory taken around src/memory, JSON made around its helpers, and commands that write
 # files past output_file.c, which makes them whole, and questions for kinds of steps: awk -f tools/layers.awk FILES
 BEGIN {
-    count = split("base memory chip kernels graph engine signal nn generate formats export text train profile cli", order, " ")
+    count = split("base memory chip kernels graph engine signal nn generate formats export text train profile report cli", order, " ")
     for (i = 1; i <= count; i++) level[order[i]] = i
 }
 

@@ -36,6 +36,7 @@
 #include "elegans/program.h"
 #include "elegans/project.h"
 #include "elegans/quantize.h"
+#include "elegans/report.h"
 #include "elegans/safetensors.h"
 #include "elegans/scope.h"
 #include "elegans/session.h"

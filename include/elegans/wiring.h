@@ -45,6 +45,9 @@ typedef struct eg_wiring_info {
 } eg_wiring_info;
 EG_API void eg_wiring_info_get(const eg_wiring *wiring, eg_wiring_info *out);
 
+/* What a layer is called: "inter", "command", "motor" of three, "hidden", "motor" of two, "units" of one; static. NULL
+ * past the last. */
+EG_API const char *eg_wiring_layer_name(const eg_wiring_info *info, uint32_t layer);
 /* The id of a unit by its place in a layer; UINT32_MAX when there is none. */
 EG_API uint32_t eg_wiring_layer_unit(const eg_wiring *wiring, uint32_t layer, uint32_t place);
 

@@ -37,6 +37,8 @@ void eg__log_write(const eg__log *log, eg_log_level level, const char *format, .
 /* Exactly `digits` (at most EG__FIXED_DIGITS) after the point, whatever the locale; never "-0.00". */
 enum { EG__FIXED_DIGITS = 17, EG__FIXED_SIZE = 352 };
 size_t eg__number_fixed(char out[EG__FIXED_SIZE], double value, unsigned digits);
+/* The point of the locale in a number that printf wrote becomes ".". */
+void eg__number_dot(char *text);
 
 /* ---- metrics in one line */
 static inline eg_metric eg__metric(double value, const char *unit, eg_provenance provenance,

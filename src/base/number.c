@@ -15,7 +15,7 @@ static const char *locale_point(void) {
                : ".";
 }
 
-static void point_to_dot(char *text) {
+void eg__number_dot(char *text) {
     const char *point = locale_point();
     char *at = strstr(text, point);
     if (!at || strcmp(point, ".") == 0) return;
@@ -38,7 +38,7 @@ size_t eg_number_format(char out[EG_NUMBER_SIZE], double value) {
         snprintf(out, EG_NUMBER_SIZE, "%.*g", digits, value);
         if (strtod(out, NULL) == value) break;
     }
-    point_to_dot(out);
+    eg__number_dot(out);
     return strlen(out);
 }
 
@@ -49,14 +49,14 @@ size_t eg_number_format_f32(char out[EG_NUMBER_SIZE], float value) {
         snprintf(out, EG_NUMBER_SIZE, "%.*g", digits, (double)value);
         if (strtof(out, NULL) == value) break;
     }
-    point_to_dot(out);
+    eg__number_dot(out);
     return strlen(out);
 }
 
 size_t eg__number_fixed(char out[EG__FIXED_SIZE], double value, unsigned digits) {
     if (!isfinite(value)) return eg_number_format(out, value);
     snprintf(out, EG__FIXED_SIZE, "%.*f", (int)eg__min(digits, EG__FIXED_DIGITS), value);
-    point_to_dot(out);
+    eg__number_dot(out);
     /* what rounds to zero has no sign */
     const size_t length = strlen(out);
     if (out[0] != '-' || strspn(out + 1, "0.") != length - 1) return length;

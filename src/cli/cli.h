@@ -164,6 +164,13 @@ int output_model(const char *path);
 int output_log(const char *path, bool (*keep)(void *user, const char *line), void *user,
                FILE **out);
 bool output_device(const char *path); /* there is something that is neither file nor folder */
+/* A finished report, with a newline at its end; destroys it. False (and errno) when not all of it could be written,
+ * which whoever ends the file also sees. */
+bool output_report(eg_report *report, FILE *file);
+/* The document of a profile, which --json and --output write with ten digits. -1, or the code of a message. */
+int output_document(eg_report *report, FILE *file);
+/* Text with what HTML and SVG would take for marks turned into names. */
+void output_escaped(FILE *file, const char *text);
 
 /* ---- text */
 /* Of stdout alone: only on a terminal, and never when NO_COLOR is set. */
@@ -242,18 +249,13 @@ int json_each_text(json *object, int (*each)(void *user, const char *key, const 
                    void *user);
 void json_free(json *document); /* NULL is fine */
 /* Whole documents, for those who read them; NULL and a message when it cannot be read. What is not there is
- * NULL, "", NaN or 0; `object` and `list` may be NULL. */
+ * NULL, NaN or 0; `object` and `list` may be NULL. */
 json *json_read_file(const char *path, char message[256]);
 json *json_read_text(const char *text); /* NULL when it is no JSON */
 json *json_get(const json *object, const char *key);
-const char *json_text(const json *object, const char *key);
 double json_number(const json *object, const char *key);
-bool json_flag(const json *object, const char *key);
 size_t json_length(const json *list);
-json *json_item(const json *list, size_t index);
 double json_item_number(const json *list, size_t index);
-/* The members of an object in their order, until `each` returns false. */
-void json_each(json *object, bool (*each)(void *user, const char *key, json *value), void *user);
 /* As text in memory that the caller frees; NULL after a failure, whose message was printed. */
 char *json_dump_text(const json *document);
 

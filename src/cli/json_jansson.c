@@ -234,27 +234,12 @@ void json_free(json *document) { json_decref(document); }
 
 /* ---- reading: whole documents */
 json *json_get(const json *object, const char *key) { return json_object_get(object, key); }
-const char *json_text(const json *object, const char *key) {
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
 double json_number(const json *object, const char *key) {
     const json_t *value = json_object_get(object, key);
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
-bool json_flag(const json *object, const char *key) {
-    return json_is_true(json_object_get(object, key));
-}
 size_t json_length(const json *list) { return json_array_size(list); }
-json *json_item(const json *list, size_t index) { return json_array_get(list, index); }
 double json_item_number(const json *list, size_t index) {
     const json_t *value = json_array_get(list, index);
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-void json_each(json *object, bool (*each)(void *user, const char *key, json *value), void *user) {
-    const char *key;
-    json_t *value;
-    json_object_foreach(object, key, value) {
-        if (!each(user, key, value)) return;
-    }
 }

@@ -57,32 +57,17 @@ json *json_get(const json *object, const char *key) {
     (void)object, (void)key;
     return NULL;
 }
-const char *json_text(const json *object, const char *key) {
-    (void)object, (void)key;
-    return "";
-}
 double json_number(const json *object, const char *key) {
     (void)object, (void)key;
     return (double)NAN;
-}
-bool json_flag(const json *object, const char *key) {
-    (void)object, (void)key;
-    return false;
 }
 size_t json_length(const json *list) {
     (void)list;
     return 0;
 }
-json *json_item(const json *list, size_t index) {
-    (void)list, (void)index;
-    return NULL;
-}
 double json_item_number(const json *list, size_t index) {
     (void)list, (void)index;
     return (double)NAN;
-}
-void json_each(json *object, bool (*each)(void *user, const char *key, json *value), void *user) {
-    (void)object, (void)each, (void)user;
 }
 char *json_dump_text(const json *document) {
     (void)document;

@@ -120,6 +120,31 @@ void output_abort(output_file *o) {
     forget(o->beside);
 }
 
+/* ---- what the library made */
+bool output_report(eg_report *report, FILE *file) {
+    size_t length;
+    const char *text = eg_report_text(report, &length);
+    const bool ends = length && text[length - 1] == '\n';
+    const bool fine = fwrite(text, 1, length, file) == length && (ends || fputc('\n', file) != EOF);
+    eg_report_destroy(report);
+    return fine;
+}
+
+int output_document(eg_report *report, FILE *file) {
+    if (output_report(report, file) && fflush(file) == 0) return -1;
+    return fail(EXIT_FAILED, "cannot write JSON: %s", strerror(errno));
+}
+
+void output_escaped(FILE *file, const char *text) {
+    for (; *text; text++) switch (*text) {
+        case '&': fputs("&amp;", file); break;
+        case '<': fputs("&lt;", file); break;
+        case '>': fputs("&gt;", file); break;
+        case '"': fputs("&quot;", file); break;
+        default: fputc(*text, file);
+        }
+}
+
 /* ---- logs: each line is there at once, so what is kept of an old one is written beside before */
 int output_log(const char *path, bool (*keep)(void *user, const char *line), void *user,
                FILE **out) {

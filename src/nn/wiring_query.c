@@ -22,6 +22,13 @@ void eg_wiring_info_get(const eg_wiring *wiring, eg_wiring_info *out) {
     EG__INFO(eg_wiring_info, out, &info);
 }
 
+const char *eg_wiring_layer_name(const eg_wiring_info *info, uint32_t layer) {
+    static const char *const names[][EG_WIRING_LAYERS_MAX] = {
+        {"units"}, {"hidden", "motor"}, {"inter", "command", "motor"}};
+    if (!info->layers || info->layers > EG_WIRING_LAYERS_MAX || layer >= info->layers) return NULL;
+    return names[info->layers - 1][layer];
+}
+
 uint32_t eg_wiring_layer_unit(const eg_wiring *wiring, uint32_t layer, uint32_t place) {
     if (layer >= wiring->layer_count) return UINT32_MAX;
     const uint32_t first = wiring->layer_first[layer], next = wiring->layer_first[layer + 1];

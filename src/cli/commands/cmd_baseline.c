@@ -1,6 +1,5 @@
 /* elegans baseline: profiles that are kept by name. */
 #include "cli/commands/baseline.h"
-#include "cli/report/report.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -253,7 +252,7 @@ static int write_svg(const char *path, const char *model, const trend *t) {
         "stroke:#2166ac;stroke-width:2}@media(prefers-color-scheme:dark){svg{background:#161616}text"
         "{fill:#ccc}polyline{stroke:#6baed6}}</style><text x=\"%d\" y=\"22\">median time: ",
         WIDTH, HEIGHT, EDGE);
-    report_text(file.file, model);
+    output_escaped(file.file, model);
     fprintf(file.file,
             "</text>"
             "<text x=\"%d\" y=\"%d\">%s</text><text x=\"%d\" y=\"%d\">0</text><polyline points=\"",

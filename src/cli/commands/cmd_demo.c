@@ -1,8 +1,6 @@
 /* elegans demo: a liquid network learns to balance a pole by watching an expert, then does it alone. */
 #include "cli/commands/cartpole.h"
 #include "cli/commands/profile.h"
-#include "cli/report/report.h"
-#include "cli/commands/wiring_svg.h"
 
 #include <errno.h>
 #include <math.h>
@@ -197,18 +195,20 @@ static double step_ns(const policy *p) {
     return best;
 }
 
-/* False with a message in `error`, or with an empty one when it was printed. */
 static bool save_all(eg_context *context, const policy *p, const char *folder, eg_export_info *info,
                      eg_error *error) {
     char path[512];
     eg_wiring *wiring;
+    eg_report *picture = NULL;
     snprintf(path, sizeof path, "%s/policy.safetensors", folder);
     if (eg_model_save(p->model, path, error) ||
         eg_model_export_c(p->model, folder, "policy", info, error) ||
         eg_wiring_create(context, WIRING, &wiring, error))
         return false;
     snprintf(path, sizeof path, "%s/wiring.svg", folder);
-    const bool drawn = wiring_svg_write(wiring, WIRING, path) < 0;
+    const bool drawn = eg_report_of_wiring(wiring, WIRING, &picture, error) == EG_OK &&
+                       eg_report_write(picture, path, error) == EG_OK;
+    eg_report_destroy(picture);
     eg_wiring_destroy(wiring);
     return drawn;
 }
@@ -244,27 +244,19 @@ static void print_report(const policy *with, const trials done[2], const double 
 }
 
 /* ---- what it costs, here and elsewhere */
-static bool write_report(eg_context *context, const eg_profile *profile,
-                         const eg_analysis *analysis, const devices *d, const char *folder) {
-    char path[1024];
-    output_file file;
-    struct report page = {.run = profile_json(context, profile, analysis, PART_ALL)};
-    json_put(page.run, "devices", devices_json(d));
-    snprintf(path, sizeof path, "%s/report.html", folder);
-    if (output_begin(&file, path) >= 0) {
-        json_free(page.run);
-        return false;
-    }
-    page.file = file.file;
-    const bool whole = report_html(&page) < 0;
-    json_free(page.run);
-    if (whole) return output_end(&file) < 0;
-    output_abort(&file);
-    return false;
+static bool write_report(const eg_profile *profile, const eg_analysis *analysis, const devices *d,
+                         const char *path, eg_error *error) {
+    eg_report *page = NULL;
+    const eg_report_options how = {
+        .size = sizeof how, .digits = 17, .device_count = d->count, .devices = d->list};
+    const bool fine = eg_report_of_profile(profile, analysis, &how, &page, error) == EG_OK &&
+                      eg_report_write(page, path, error) == EG_OK;
+    eg_report_destroy(page);
+    return fine;
 }
 
-static bool profile_policy(eg_context *context, eg_model *model, const char *folder,
-                           eg_error *error) {
+/* False with a message in `error`, or with an empty one when it was printed. */
+static bool profile_policy(eg_model *model, const char *folder, eg_error *error) {
     eg_profile *profile = NULL;
     eg_analysis *analysis = NULL;
     const eg_profile_options how = {.runs = 1000};
@@ -278,7 +270,7 @@ static bool profile_policy(eg_context *context, eg_model *model, const char *fol
         print_wrapped(eg_analysis_verdict(analysis));
         devices_print(d, false); /* none is asked of a network this small */
         snprintf(path, sizeof path, "%s/report.html", folder);
-        if (json_usable()) fine = write_report(context, profile, analysis, d, folder);
+        if (json_usable()) fine = write_report(profile, analysis, d, path, error);
         if (fine && json_usable()) print_row("report", path, "");
     }
     eg_analysis_destroy(analysis);
@@ -320,7 +312,7 @@ static int run(eg_context *context, const char *folder, int steps, uint64_t seed
         const trials done[] = {try_policy(&with), try_policy(&without)};
         if ((fine = save_all(context, &with, folder, &info, &error)))
             print_report(&with, done, losses, seconds, folder, &info);
-        fine = fine && profile_policy(context, with.model, folder, &error);
+        fine = fine && profile_policy(with.model, folder, &error);
     }
     policy *const both[] = {&with, &without};
     for (int i = 0; i < 2; i++) {

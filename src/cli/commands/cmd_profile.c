@@ -66,15 +66,25 @@ static int check_sort(const char *sort) {
                 eg_did_you_mean(meant, sort, column_at, (void *)(uintptr_t)keys));
 }
 
-static json *whole_json(eg_context *context, const eg_profile *profile, const eg_analysis *analysis,
-                        const devices *d, unsigned parts) {
-    json *document = profile_json(context, profile, analysis, parts);
-    if (d->count) json_put(document, "devices", devices_json(d));
-    return document;
+/* Into an open file: -1 to go on, or the code of a message. */
+static int write_document(const eg_profile *profile, const eg_analysis *analysis, const devices *d,
+                          unsigned parts, bool indented, FILE *file) {
+    eg_report *report;
+    eg_error error;
+    const eg_report_options how = {.size = sizeof how,
+                                   .format = EG_REPORT_JSON,
+                                   .indented = indented,
+                                   .digits = 10,
+                                   .parts = parts,
+                                   .device_count = d->count,
+                                   .devices = d->list};
+    if (eg_report_of_profile(profile, analysis, &how, &report, &error))
+        return fail(EXIT_FAILED, "cannot write JSON: %s", error.message);
+    return output_document(report, file);
 }
 
-static int write_files(eg_context *context, const eg_profile *profile, const eg_analysis *analysis,
-                       const devices *d, const profile_wish *w) {
+static int write_files(const eg_profile *profile, const eg_analysis *analysis, const devices *d,
+                       const profile_wish *w) {
     eg_error error;
     if (w->trace && eg_profile_trace(profile, w->trace, &error))
         return fail(EXIT_FAILED, "%s", error.message);
@@ -84,7 +94,7 @@ static int write_files(eg_context *context, const eg_profile *profile, const eg_
     output_file file;
     int code = output_begin(&file, w->output);
     if (code >= 0) return code;
-    code = json_write_line(whole_json(context, profile, analysis, d, PART_ALL), file.file);
+    code = write_document(profile, analysis, d, PART_ALL, false, file.file);
     if (code < 0) return output_end(&file);
     output_abort(&file);
     return code;
@@ -212,14 +222,16 @@ static int run(eg_context *context, const profile_wish *w, const eg_profile_opti
         code = fail(EXIT_FAILED, "%s", error.message);
     devices *d = take_memory(1, sizeof *d);
     if (code < 0 && w->device) code = devices_project(model, options, w->device, d);
-    if (code < 0 && w->json) code = json_print(whole_json(context, profile, analysis, d, w->parts));
-    else if (code < 0) {
+    if (code < 0 && w->json) {
+        code = write_document(profile, analysis, d, w->parts, true, stdout);
+        if (code < 0) code = EXIT_DONE;
+    } else if (code < 0) {
         code = profile_print(profile, analysis, w);
         if (d->count) devices_print(d, true);
     }
     /* last, so that a file that cannot be written does not take the rest along */
     if (code == EXIT_DONE) {
-        int written = write_files(context, profile, analysis, d, w);
+        int written = write_files(profile, analysis, d, w);
         if (written < 0) written = keep(context, profile, analysis, w, options);
         if (written >= 0) code = written;
     }

@@ -1,7 +1,39 @@
 /* elegans report: a profile as one page. */
-#include "cli/report/report.h"
+#include "cli/cli.h"
+#include "cli/commands/bytes.h"
 
-#include <math.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A pipe is fine, too. */
+static int make(eg_context *context, const char *path, const eg_report_options *how,
+                eg_report **out) {
+    bytes document = {0};
+    eg_error error;
+    if (access(path, R_OK))
+        return fail(EXIT_FAILED, "%s: unable to open %s: %s", path, path, strerror(errno));
+    int code = bytes_read_file(path, &document);
+    if (code < 0 && eg_report_of_text(context, document.at, document.count, how, out, &error))
+        code = fail(EXIT_FAILED, "%s: %s", path, error.message);
+    free(document.at);
+    return code;
+}
+
+static int write_report(eg_report *report, const char *path, bool as_json) {
+    output_file file;
+    int code = output_begin(&file, path);
+    if (code >= 0) {
+        eg_report_destroy(report);
+        return code;
+    }
+    if (as_json) code = output_document(report, file.file);
+    else output_report(report, file.file);
+    if (code < 0) return output_end(&file);
+    output_abort(&file);
+    return code;
+}
 
 int cmd_report(int argc, char **argv) {
     const char *output = NULL;
@@ -22,26 +54,22 @@ int cmd_report(int argc, char **argv) {
         "  elegans report run.json -o report.html\n"
         "  elegans report run.json --markdown\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    char message[256];
     if (code >= 0) return code;
     if (rest != 1) return fail(EXIT_USAGE, "report needs one profile: RUN.json");
     if (markdown && as_json) return fail(EXIT_USAGE, "--markdown or --json, not both");
-    report r = {.run = json_read_file(argv[0], message), .basic = basic};
-    if (!r.run) return fail(EXIT_FAILED, "%s: %s", argv[0], message);
-    if (json_number(r.run, "elegans_profile") != 1) {
-        json_free(r.run);
-        return fail(EXIT_FAILED, "%s: no profile of version 1", argv[0]);
-    }
-    output_file file;
-    code = output_begin(&file, output);
-    if (code < 0) {
-        r.file = file.file;
-        if (as_json) code = json_write_line(r.run, r.file), r.run = NULL;
-        else if (markdown) report_markdown(&r);
-        else code = report_html(&r);
-        if (code < 0) code = output_end(&file);
-        else output_abort(&file);
-    }
-    json_free(r.run);
+    eg_context *context;
+    eg_report *report;
+    const context_flags flags = {.threads = 1};
+    const eg_report_options how = {.size = sizeof how,
+                                   .format = as_json    ? EG_REPORT_JSON
+                                             : markdown ? EG_REPORT_MARKDOWN
+                                                        : EG_REPORT_HTML,
+                                   .basic = basic,
+                                   .digits = as_json ? 10 : 17};
+    code = context_open(&flags, &context);
+    if (code >= 0) return code;
+    code = make(context, argv[0], &how, &report);
+    if (code < 0) code = write_report(report, output, as_json);
+    eg_context_destroy(context);
     return code < 0 ? EXIT_DONE : code;
 }

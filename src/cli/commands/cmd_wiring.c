@@ -1,6 +1,6 @@
 /* elegans wiring: a neural circuit as text, statistics, Graphviz, JSON or a picture. */
 #include "cli/cli.h"
-#include "cli/commands/wiring_svg.h"
+#include "cli/cli.h"
 
 #include <errno.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 /* ---- text */
 
 static const char *column_name(const eg_wiring_info *info, uint32_t column) {
-    return column ? wiring_layer_name(info, column - 1) : "sensory";
+    return column ? eg_wiring_layer_name(info, column - 1) : "sensory";
 }
 
 static uint32_t column_size(const eg_wiring_info *info, uint32_t column) {
@@ -115,7 +115,7 @@ static void print_statistics(const eg_wiring_info *info, const eg_wiring_statist
     print_row("path", s->pairs ? value : "none", "counted");
     print_section("layers", "units");
     for (uint32_t l = 0; l < info->layers; l++)
-        print_count(wiring_layer_name(info, l), info->layer_sizes[l]);
+        print_count(eg_wiring_layer_name(info, l), info->layer_sizes[l]);
 }
 
 /* ---- Graphviz */
@@ -152,6 +152,20 @@ typedef struct wish {
     bool statistics, dot;
 } wish;
 
+static int draw(const eg_wiring *wiring, const char *title, const char *path) {
+    output_file file;
+    eg_report *picture;
+    eg_error error;
+    const int code = output_begin(&file, path);
+    if (code >= 0) return code;
+    if (eg_report_of_wiring(wiring, title, &picture, &error)) {
+        output_abort(&file);
+        return fail(EXIT_FAILED, "%s", error.message);
+    }
+    output_report(picture, file.file);
+    return output_end(&file);
+}
+
 static int show(const eg_wiring *wiring, const char *title, const wish *w) {
     eg_wiring_info info = {.size = sizeof info};
     eg_wiring_statistics statistics;
@@ -160,7 +174,7 @@ static int show(const eg_wiring *wiring, const char *title, const wish *w) {
     if (w->save && eg_wiring_save(wiring, w->save, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     if (w->svg) {
-        const int code = wiring_svg_write(wiring, title, w->svg);
+        const int code = draw(wiring, title, w->svg);
         if (code >= 0) return code;
     }
     if (w->dot) print_dot(wiring, &info);

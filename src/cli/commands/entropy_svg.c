@@ -1,6 +1,5 @@
 /* Entropy along an input, and the sizes of its patches below, as an SVG legible in light and dark. */
 #include "cli/commands/entropy.h"
-#include "cli/report/report.h"
 
 #include <math.h>
 #include <string.h>
@@ -140,7 +139,7 @@ static void draw_head(FILE *file, int height, const char *title, uint64_t window
             ".mean{stroke:#6baed6}.sizes{stroke:#fdae61}.patch{fill:#fdae61;stroke:#fdae61}"
             ".threshold{stroke:#999}}</style>\n<text class=\"title\" x=\"%d\" y=\"24\">",
             WIDTH, height, LEFT);
-    report_text(file, title);
+    output_escaped(file, title);
     fprintf(
         file,
         "</text><text x=\"%d\" y=\"24\" text-anchor=\"end\">%llu bytes, window of %llu%s</text>\n",

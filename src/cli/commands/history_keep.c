@@ -1,6 +1,5 @@
 /* A profile goes into the history, with all that a later comparison wants to know. */
 #include "cli/commands/baseline.h"
-#include "cli/commands/profile.h"
 #include "cli/program_path.h"
 
 #include <stdarg.h>
@@ -81,9 +80,12 @@ int history_keep(eg_context *context, eg_history *history, const baseline_wish *
     if (program_path(program, sizeof program)) eg_file_hash(program, hash, NULL);
     eg_file_hash(w->model, model_hash, NULL); /* "" for a spec */
     options_text(context, w, options);
-    json *document = profile_json(context, profile, analysis, PART_ALL);
+    eg_report *document = NULL;
+    const eg_report_options how = {.size = sizeof how, .format = EG_REPORT_JSON, .digits = 17};
+    if (eg_report_of_profile(profile, analysis, &how, &document, &error))
+        return fail(EXIT_FAILED, "cannot write JSON: %s", error.message);
     json *about = environment_json(environment);
-    char *text = json_dump_text(document), *facts = json_dump_text(about);
+    char *facts = json_dump_text(about);
     const eg_history_entry entry = {.name = w->name,
                                     .model = w->model,
                                     .model_hash = model_hash,
@@ -95,15 +97,14 @@ int history_keep(eg_context *context, eg_history *history, const baseline_wish *
                                     .program_version = eg_version(),
                                     .sample_count = count,
                                     .samples = seconds,
-                                    .json = text,
+                                    .json = eg_report_text(document, NULL),
                                     .configuration = configuration,
                                     .note = w->note};
-    if (!text || !facts) code = EXIT_FAILED; /* said before */
+    if (!facts) code = EXIT_FAILED; /* said before */
     else if (eg_history_add(history, &entry, w->replace, NULL, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
-    free(text);
     free(facts);
-    json_free(document);
+    eg_report_destroy(document);
     json_free(about);
     return code;
 }

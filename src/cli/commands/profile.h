@@ -4,7 +4,12 @@
 
 #include "cli/cli.h"
 
-enum { PART_COMPUTE = 1, PART_MEMORY = 2, PART_HARDWARE = 4, PART_ALL = 7 };
+enum {
+    PART_COMPUTE = EG_REPORT_COMPUTE,
+    PART_MEMORY = EG_REPORT_MEMORY,
+    PART_HARDWARE = EG_REPORT_HARDWARE,
+    PART_ALL = PART_COMPUTE | PART_MEMORY | PART_HARDWARE
+};
 
 typedef struct profile_wish {
     const char *batch, *preset; /* a number or "auto"; a chip */
@@ -24,25 +29,13 @@ int profile_print(const eg_profile *profile, const eg_analysis *analysis, const 
 void profile_print_figure(const char *name, const eg_metric *metric);
 /* ---- profile_quick.c: returns the exit code */
 int profile_quick(eg_model *model, const profile_wish *wish, const eg_profile_options *options);
-/* ---- profile_json.c */
-json *times_json(const eg_statistics *s);
-json *profile_json(eg_context *context, const eg_profile *profile, const eg_analysis *analysis,
-                   unsigned parts);
-
 /* ---- profile_memory.c: memory over time */
 void memory_print(const eg_profile *profile);
-json *memory_phases_json(const eg_profile *profile);
-json *memory_arena_json(const eg_profile *profile);
 
 /* ---- profile_devices.c: the same program on other chips; -1 to go on, or the exit code */
 enum { DEVICES_MOST = 64 };
-typedef struct device {
-    char name[64];
-    eg_projection projection;
-    eg_requirement_result compute, bandwidth;
-} device;
 typedef struct devices {
-    device list[DEVICES_MOST];
+    eg_report_device list[DEVICES_MOST];
     size_t count;
 } devices;
 /* Calls `each` for every chip of "M1,M4 Max" or "all" until it returns something else than -1, which is
@@ -52,7 +45,6 @@ int devices_project(eg_model *model, const eg_profile_options *options, const ch
                     devices *out);
 int devices_check(const char *which); /* -1, or the code of a message: a name that no chip has */
 void devices_print(const devices *d, bool requirements);
-json *devices_json(const devices *d);
 
 /* ---- profile_grid.c: batches, lengths and types, here or on other chips; returns the exit code */
 int profile_grid(eg_model *model, const profile_wish *wish, const eg_profile_options *options);

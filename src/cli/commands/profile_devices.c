@@ -16,7 +16,7 @@ static void check(const eg_metric *value, const eg_chip_row *row, eg_tier tier, 
 }
 
 static int project_one(const eg_projector *projector, uint64_t batch, const eg_chip_row *row,
-                       device *out) {
+                       eg_report_device *out) {
     eg_error error;
     eg_preset preset;
     const eg_projection *p = &out->projection;
@@ -105,7 +105,7 @@ void devices_print(const devices *d, bool requirements) {
     print_section("on other chips",
                   "modelled; in brackets what is likely; GB/s to and from the DRAM");
     for (size_t i = 0; i < d->count; i++) {
-        const device *v = &d->list[i];
+        const eg_report_device *v = &d->list[i];
         const eg_unit_projection *u = &v->projection.unit[v->projection.best];
         printf("  %-10s %-7.7s %9s [%s to %s]  %.3g TFLOP/s, %.3g GB/s\n", v->name,
                eg_unit_name(v->projection.best), format_seconds(time, u->seconds.value),
@@ -115,33 +115,4 @@ void devices_print(const devices *d, bool requirements) {
         print_check("compute", &v->compute);
         print_check("bandwidth", &v->bandwidth);
     }
-}
-
-json *devices_json(const devices *d) {
-    json *list = json_new_list();
-    for (size_t i = 0; i < d->count; i++) {
-        const device *v = &d->list[i];
-        const eg_unit_projection *u = &v->projection.unit[v->projection.best];
-        json *object = json_new_object();
-        json_put_text(object, "name", v->name);
-        json_put_text(object, "best_unit", eg_unit_name(v->projection.best));
-        json_put_number(object, "seconds", u->seconds.value);
-        json_put_number(object, "low", u->low);
-        json_put_number(object, "high", u->high);
-        json_put_number(object, "tflops", u->tflops.value);
-        json_put_number(object, "gbps", u->bandwidth.value);
-        json_put_number(object, "memory_gbps", u->memory_bandwidth.value);
-        json_put_number(object, "utilization", u->utilization.value);
-        json_put_number(object, "compute_share", u->compute);
-        json_put_number(object, "memory_share", u->memory);
-        json_put_number(object, "overhead_share", u->overhead);
-        json_put_text(object, "condition", u->condition);
-        json_put_text(object, "provenance", eg_provenance_name(EG_MODELLED));
-        json_put_text(object, "compute_check", eg_check_name(v->compute.check));
-        json_put_text(object, "compute_text", v->compute.text);
-        json_put_text(object, "bandwidth_check", eg_check_name(v->bandwidth.check));
-        json_put_text(object, "bandwidth_text", v->bandwidth.text);
-        json_append(list, object);
-    }
-    return list;
 }

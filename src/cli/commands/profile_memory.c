@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-/* ---- text */
 /* What changed most since the moment before: "graph +65.1 KiB, arena +3 KiB". */
 static void changes(char out[64], const eg_profile_moment *now, const eg_profile_moment *before) {
     bool used[EG_TAG_COUNT] = {false};
@@ -93,53 +92,4 @@ static void print_arena(const eg_profile *profile) {
 void memory_print(const eg_profile *profile) {
     print_phases(profile);
     print_arena(profile);
-}
-
-/* ---- JSON */
-json *memory_phases_json(const eg_profile *profile) {
-    json *object = json_new_object(), *list = json_new_list();
-    const eg_profile_moment *m;
-    for (size_t i = 0; (m = eg_profile_memory(profile, i)); i++) {
-        json *moment = json_new_object(), *tags = json_new_object();
-        json_put_text(moment, "phase", eg_profile_phase_name(m->phase));
-        json_put_text(moment, "does", eg_profile_phase_text(m->phase));
-        json_put_number(moment, "seconds", m->seconds);
-        json_put_count(moment, "held", m->held);
-        json_put_count(moment, "peak", m->peak);
-        json_put_count(moment, "resident", m->resident);
-        for (int tag = 0; tag < EG_TAG_COUNT; tag++)
-            json_put_count(tags, eg_tag_name((eg_tag)tag), m->by_tag[tag]);
-        json_put(moment, "by_tag", tags);
-        json_append(list, moment);
-    }
-    json_put_text(object, "unit", "B");
-    json_put_text(object, "provenance", eg_provenance_name(EG_COUNTED));
-    json_put_text(object, "seconds_provenance", eg_provenance_name(EG_MEASURED));
-    json_put(object, "moments", list);
-    return object;
-}
-
-json *memory_arena_json(const eg_profile *profile) {
-    json *object = json_new_object(), *list = json_new_list();
-    const eg_profile_row *row;
-    eg_program_info info = {.size = sizeof info};
-    eg_program_info_get(eg_profile_program(profile), &info);
-    for (size_t i = 0; (row = eg_profile_in_run(profile, i)); i++) {
-        json *step = json_new_object();
-        json_put_count(step, "step", row->step);
-        json_put_text(step, "operation", row->operation);
-        json_put_text(step, "kernel", row->kernel);
-        json_put_text(step, "shape", row->shape);
-        json_put_flag(step, "in_scan", row->inside);
-        json_put_count(step, "calls", row->calls);
-        json_put_count(step, "live", row->live);
-        json_append(list, step);
-    }
-    json_put_text(object, "unit", "B");
-    json_put_text(object, "provenance", eg_provenance_name(EG_COUNTED));
-    json_put_text(object, "source", "lifetimes of values in the plan");
-    json_put_count(object, "planned", info.arena_bytes);
-    json_put_count(object, "most", info.arena_bound_bytes);
-    json_put(object, "steps", list);
-    return object;
 }

@@ -24,6 +24,34 @@ static void figures_of(const eg_quick_result *r, figure out[FIGURES]) {
     for (int i = 0; i < FIGURES; i++) out[i] = all[i];
 }
 
+static void put_interval(json *object, const char *key, const eg_interval *interval) {
+    json *value = json_new_object();
+    json_put_number(value, "value", interval->value);
+    json_put_number(value, "low", interval->low);
+    json_put_number(value, "high", interval->high);
+    json_put(object, key, value);
+}
+
+/* As a whole profile has it, without the samples. */
+static json *times_json(const eg_statistics *s) {
+    char noise[EG_NOISE_TEXT];
+    json *object = json_new_object();
+    json_put_text(object, "unit", "s");
+    json_put_text(object, "provenance", eg_provenance_name(EG_MEASURED));
+    json_put_count(object, "runs", s->count);
+    put_interval(object, "mean", &s->mean);
+    put_interval(object, "p50", &s->p50);
+    put_interval(object, "p90", &s->p90);
+    put_interval(object, "p99", &s->p99);
+    json_put_number(object, "min", s->least);
+    json_put_number(object, "max", s->most);
+    json_put_number(object, "std", s->deviation);
+    json_put_flag(object, "noisy", eg_statistics_noise(s, noise) != EG_NOISE_NONE);
+    json_put_text(object, "noise", noise);
+    json_put_text(object, "rates_are_over", "p50");
+    return object;
+}
+
 static json *quick_json(const profile_wish *w, const eg_profile_options *o,
                         const eg_quick_result *r) {
     json *document = json_new_object(), *metrics = json_new_object();

@@ -40,17 +40,8 @@ static void refuse(eg__json *json, const char *what, const char *text) {
 }
 
 /* Escaped as little as JSON allows, as serde_json does it for safetensors. */
-static void put_quoted(eg__json *json, const char *text) {
+static void put_escaped(eg__json *json, const char *text) {
     static const char special[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
-    if (!text) {
-        eg__json_fail(json, EG_ERR_ARGUMENT, "no text in '%.60s'", json->key ? json->key : "");
-        return;
-    }
-    if (!eg__utf8_valid(text)) {
-        refuse(json, "text that is not UTF-8", text);
-        return;
-    }
-    put_word(json, "\"");
     while (*text) {
         size_t plain = 0;
         while ((unsigned char)text[plain] >= ' ' && text[plain] != '"' && text[plain] != '\\')
@@ -65,7 +56,26 @@ static void put_quoted(eg__json *json, const char *text) {
         put_word(json, escape);
         text++;
     }
+}
+
+static void put_quoted(eg__json *json, const char *text) {
+    if (!text) {
+        eg__json_fail(json, EG_ERR_ARGUMENT, "no text in '%.60s'", json->key ? json->key : "");
+        return;
+    }
+    if (!eg__utf8_valid(text)) {
+        refuse(json, "text that is not UTF-8", text);
+        return;
+    }
     put_word(json, "\"");
+    put_escaped(json, text);
+    put_word(json, "\"");
+}
+
+static void put_line(eg__json *json) {
+    if (!json->indented) return;
+    put_word(json, "\n");
+    for (unsigned i = 0; i < json->depth; i++) put_word(json, "  ");
 }
 
 /* What stands before every value. */
@@ -74,10 +84,11 @@ static void put_key(eg__json *json, const char *key) {
     assert(!member == !key);
     if (json->follows) put_word(json, ",");
     json->follows = true;
+    if (json->depth) put_line(json);
     if (!member) return;
     json->key = key;
     put_quoted(json, key);
-    put_word(json, ":");
+    put_word(json, json->indented ? ": " : ":");
 }
 
 static void open_with(eg__json *json, const char *key, const char *opener, char closer) {
@@ -93,7 +104,9 @@ void eg__json_open_list(eg__json *json, const char *key) { open_with(json, key, 
 
 void eg__json_close(eg__json *json) {
     assert(json->depth);
-    put(json, &json->closers[--json->depth], 1);
+    const char closer = json->closers[--json->depth];
+    if (json->follows) put_line(json);
+    put(json, &closer, 1);
     json->follows = true;
 }
 
@@ -116,9 +129,23 @@ void eg__json_put_count(eg__json *json, const char *key, uint64_t value) {
     eg__json_put_integer(json, key, (int64_t)value);
 }
 
+/* The exponent as short as it can be: "1e20", "1e-5". */
+static void format_digits(char out[EG_NUMBER_SIZE], double value, unsigned digits) {
+    snprintf(out, EG_NUMBER_SIZE, "%.*g", (int)eg__min(digits, 17), value);
+    eg__number_dot(out);
+    char *from = strchr(out, 'e');
+    if (!from) return;
+    char *to = ++from;
+    if (*from == '-') to++;
+    from++;
+    from += strspn(from, "0");
+    memmove(to, from, strlen(from) + 1);
+}
+
 void eg__json_put_number(eg__json *json, const char *key, double value) {
     char digits[EG_NUMBER_SIZE + 2];
-    eg_number_format(digits, value);
+    if (json->digits && isfinite(value)) format_digits(digits, value, json->digits);
+    else eg_number_format(digits, value);
     put_key(json, key);
     if (!isfinite(value)) refuse(json, "a number that is not finite", digits);
     /* without these it would read back as an integer */
@@ -129,6 +156,29 @@ void eg__json_put_number(eg__json *json, const char *key, double value) {
 void eg__json_put_flag(eg__json *json, const char *key, bool value) {
     put_key(json, key);
     put_word(json, value ? "true" : "false");
+}
+
+void eg__json_put_null(eg__json *json, const char *key) {
+    put_key(json, key);
+    put_word(json, "null");
+}
+
+void eg__json_put_shown(eg__json *json, const char *key, const char *text) {
+    if (!text || eg__utf8_valid(text)) {
+        eg__json_put_text(json, key, text);
+        return;
+    }
+    put_key(json, key);
+    put_word(json, "\"");
+    while (*text) {
+        char one[8] = "";
+        const size_t size = eg_utf8_length(text);
+        if (size) memcpy(one, text, size);
+        else snprintf(one, sizeof one, "\\x%02x", (unsigned)(unsigned char)*text);
+        put_escaped(json, one);
+        text += size ? size : 1;
+    }
+    put_word(json, "\"");
 }
 
 void eg__json_begin(eg__json *json, eg__memory *memory) { *json = (eg__json){.memory = memory}; }

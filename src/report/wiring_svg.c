@@ -1,6 +1,6 @@
 /* A wiring as SVG: columns from the senses to the muscles, arrows that excite, bars that inhibit. Light or dark as the
  * viewer prefers; in a browser, the synapses of the unit under the pointer stand out. */
-#include "cli/commands/wiring_svg.h"
+#include "report/report.h"
 
 #include <math.h>
 
@@ -26,7 +26,7 @@ typedef struct point {
 } point;
 
 typedef struct picture {
-    FILE *file;
+    eg__page *page;
     const eg_wiring *wiring;
     eg_wiring_info info;
     double step;   /* between units of the fullest column */
@@ -40,12 +40,6 @@ typedef struct picture {
 /* Unit-sized things shrink as a column fills, and lose their numbers before they touch. */
 static double step_for(uint32_t count) { return count <= 80 ? 28 : count <= 200 ? 15 : 7; }
 static bool numbered(const picture *p) { return p->step > 10; }
-
-const char *wiring_layer_name(const eg_wiring_info *info, uint32_t layer) {
-    static const char *const circuit[] = {"inter", "command", "motor"};
-    static const char *const two[] = {"hidden", "motor"};
-    return info->layers == 1 ? "units" : info->layers == 2 ? two[layer] : circuit[layer];
-}
 
 /* ---- where things are. Column 0 holds the inputs, column 1 the first layer. */
 
@@ -89,8 +83,8 @@ static void measure(picture *p) {
 /* ---- synapses */
 
 static void curve(const picture *p, point from, point a, point b, point to) {
-    fprintf(p->file, " d=\"M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f\"/>\n", from.x, from.y, a.x,
-            a.y, b.x, b.y, to.x, to.y);
+    eg__page_put(p->page, " d=\"M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f\"/>\n", from.x, from.y,
+                 a.x, a.y, b.x, b.y, to.x, to.y);
 }
 
 /* The point at a distance from `from` on the way to `to`. */
@@ -161,7 +155,7 @@ static void walk(const picture *p, uint32_t column, uint32_t i, uint64_t count[2
             if (!sign) continue;
             count[sign < 0]++;
             if (!draw) continue;
-            fprintf(p->file, "<path class=\"%c\"", sign < 0 ? 'i' : 'e');
+            eg__page_put(p->page, "<path class=\"%c\"", sign < 0 ? 'i' : 'e');
             synapse(p, column, i, to, k);
         }
 }
@@ -175,30 +169,30 @@ static void count_synapses(picture *p) {
 static void draw_synapses(const picture *p) {
     const uint64_t all = p->synapses[0] + p->synapses[1];
     const double opacity = all < 120 ? 0.85 : all < 500 ? 0.7 : all < 2000 ? 0.5 : 0.25;
-    fprintf(p->file, "<g stroke-width=\"%s\" stroke-opacity=\"%g\">\n",
-            all < 120   ? "1.3"
-            : all < 500 ? "1.1"
-                        : "0.9",
-            opacity);
+    eg__page_put(p->page, "<g stroke-width=\"%s\" stroke-opacity=\"%g\">\n",
+                 all < 120   ? "1.3"
+                 : all < 500 ? "1.1"
+                             : "0.9",
+                 opacity);
     for (uint32_t column = 0; column <= p->info.layers; column++)
         for (uint32_t i = 0; i < column_size(p, column); i++) {
             uint64_t count[2] = {0};
             const uint32_t id = column ? eg_wiring_layer_unit(p->wiring, column - 1, i) : i;
-            fprintf(p->file, "<g class=\"from\"><title>from %s %u</title>\n",
-                    column ? wiring_layer_name(&p->info, column - 1) : "sensory", id);
+            eg__page_put(p->page, "<g class=\"from\"><title>from %s %u</title>\n",
+                         column ? eg_wiring_layer_name(&p->info, column - 1) : "sensory", id);
             walk(p, column, i, count, true);
-            fputs("</g>\n", p->file);
+            eg__page_add(p->page, "</g>\n");
         }
-    fputs("</g>\n", p->file);
+    eg__page_add(p->page, "</g>\n");
 }
 
 /* ---- units and words */
 
-static void write_text(FILE *file, const char *text) {
+static void write_text(eg__page *page, const char *text) {
     for (; *text; text++)
-        if (*text == '<') fputs("&lt;", file);
-        else if (*text == '&') fputs("&amp;", file);
-        else fputc((unsigned char)*text < ' ' ? ' ' : *text, file);
+        if (*text == '<') eg__page_add(page, "&lt;");
+        else if (*text == '&') eg__page_add(page, "&amp;");
+        else eg__page_put(page, "%c", (unsigned char)*text < ' ' ? ' ' : *text);
 }
 
 static void draw_column(const picture *p, uint32_t column) {
@@ -208,72 +202,69 @@ static void draw_column(const picture *p, uint32_t column) {
         const bool output =
             column && (p->info.layers == 1 ? id < p->info.outputs : column == p->info.layers);
         const int style = output ? 3 : (int)column;
-        fprintf(p->file, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" class=\"c%d\"/>\n", at.x, at.y,
-                p->radius, style);
+        eg__page_put(p->page, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" class=\"c%d\"/>\n", at.x,
+                     at.y, p->radius, style);
         if (numbered(p))
-            fprintf(p->file, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%.1f\">%u</text>\n", at.x,
-                    at.y + 0.36 * p->radius, p->radius, id);
+            eg__page_put(p->page, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%.1f\">%u</text>\n",
+                         at.x, at.y + 0.36 * p->radius, p->radius, id);
     }
 }
 
 static void draw_head(const picture *p, uint32_t column) {
     const double x = column && p->ring > 0 ? p->width - SIDE - p->ring : SIDE + p->column * column;
-    fprintf(p->file, "<text x=\"%.1f\" y=\"58\" font-size=\"13\" font-weight=\"bold\">%s</text>\n",
-            x, column ? wiring_layer_name(&p->info, column - 1) : "sensory");
-    fprintf(p->file, "<text x=\"%.1f\" y=\"74\" font-size=\"11\" class=\"dim\">%u</text>\n", x,
-            column_size(p, column));
+    eg__page_put(p->page,
+                 "<text x=\"%.1f\" y=\"58\" font-size=\"13\" font-weight=\"bold\">%s</text>\n", x,
+                 column ? eg_wiring_layer_name(&p->info, column - 1) : "sensory");
+    eg__page_put(p->page, "<text x=\"%.1f\" y=\"74\" font-size=\"11\" class=\"dim\">%u</text>\n", x,
+                 column_size(p, column));
 }
 
 static void draw_legend(const picture *p) {
     static const char *const names[] = {"excitatory", "inhibitory"};
     for (int i = 0; i < 2; i++) {
         const double x = p->width / 2 - 150 + 170 * i, y = p->height - 26;
-        fprintf(p->file, "<path class=\"%c\" d=\"M%.1f %.1fH%.1f\" stroke-width=\"1.6\"/>\n",
-                "ei"[i], x, y, x + 32);
-        fprintf(p->file,
-                "<text x=\"%.1f\" y=\"%.1f\" font-size=\"11\" "
-                "text-anchor=\"start\">%s (%llu)</text>\n",
-                x + 42, y + 4, names[i], (unsigned long long)p->synapses[i]);
+        eg__page_put(p->page, "<path class=\"%c\" d=\"M%.1f %.1fH%.1f\" stroke-width=\"1.6\"/>\n",
+                     "ei"[i], x, y, x + 32);
+        eg__page_put(p->page,
+                     "<text x=\"%.1f\" y=\"%.1f\" font-size=\"11\" "
+                     "text-anchor=\"start\">%s (%llu)</text>\n",
+                     x + 42, y + 4, names[i], (unsigned long long)p->synapses[i]);
     }
 }
 
 static void draw(const picture *p, const char *title) {
-    fprintf(p->file,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
-            "viewBox=\"0 0 %.0f %.0f\" font-family=\"Helvetica, Arial, sans-serif\" "
-            "text-anchor=\"middle\">\n<title>",
-            p->width, p->height, p->width, p->height);
-    write_text(p->file, title);
+    eg__page_put(p->page,
+                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
+                 "viewBox=\"0 0 %.0f %.0f\" font-family=\"Helvetica, Arial, sans-serif\" "
+                 "text-anchor=\"middle\">\n<title>",
+                 p->width, p->height, p->width, p->height);
+    write_text(p->page, title);
     /* sizes in user units: a marker must not grow with the width of its line */
-    fputs("</title>\n<defs>\n"
-          "<marker id=\"excites\" viewBox=\"0 0 6 6\" refX=\"5.5\" refY=\"3\" markerWidth=\"6\" "
-          "markerHeight=\"6\" markerUnits=\"userSpaceOnUse\" orient=\"auto\">"
-          "<path d=\"M0 0.4L6 3L0 5.6z\"/></marker>\n"
-          "<marker id=\"inhibits\" viewBox=\"0 0 6 6\" refX=\"3\" refY=\"3\" markerWidth=\"6\" "
-          "markerHeight=\"6\" markerUnits=\"userSpaceOnUse\" orient=\"auto\">"
-          "<path d=\"M3 0V6\" stroke-width=\"1.6\"/></marker>\n"
-          "</defs>\n",
-          p->file);
-    fputs(STYLE, p->file);
-    fprintf(p->file, "<text x=\"%.1f\" y=\"28\" font-size=\"14\">", p->width / 2);
-    write_text(p->file, title);
-    fputs("</text>\n", p->file);
+    eg__page_add(
+        p->page,
+        "</title>\n<defs>\n"
+        "<marker id=\"excites\" viewBox=\"0 0 6 6\" refX=\"5.5\" refY=\"3\" markerWidth=\"6\" "
+        "markerHeight=\"6\" markerUnits=\"userSpaceOnUse\" orient=\"auto\">"
+        "<path d=\"M0 0.4L6 3L0 5.6z\"/></marker>\n"
+        "<marker id=\"inhibits\" viewBox=\"0 0 6 6\" refX=\"3\" refY=\"3\" markerWidth=\"6\" "
+        "markerHeight=\"6\" markerUnits=\"userSpaceOnUse\" orient=\"auto\">"
+        "<path d=\"M3 0V6\" stroke-width=\"1.6\"/></marker>\n"
+        "</defs>\n");
+    eg__page_add(p->page, STYLE);
+    eg__page_put(p->page, "<text x=\"%.1f\" y=\"28\" font-size=\"14\">", p->width / 2);
+    write_text(p->page, title);
+    eg__page_add(p->page, "</text>\n");
     draw_synapses(p);
     for (uint32_t column = 0; column <= p->info.layers; column++) draw_column(p, column);
     for (uint32_t column = 0; column <= p->info.layers; column++) draw_head(p, column);
     draw_legend(p);
-    fputs("</svg>\n", p->file);
+    eg__page_add(p->page, "</svg>\n");
 }
 
-int wiring_svg_write(const eg_wiring *wiring, const char *title, const char *path) {
-    picture p = {.wiring = wiring};
-    output_file file;
-    int code = output_begin(&file, path);
-    if (code >= 0) return code;
+void eg__report_wiring(eg__page *page, const eg_wiring *wiring, const char *title) {
+    picture p = {.page = page, .wiring = wiring};
     eg_wiring_info_get(wiring, &p.info);
     measure(&p);
     count_synapses(&p);
-    p.file = file.file;
     draw(&p, title);
-    return output_end(&file);
 }

@@ -1,0 +1,80 @@
+/* Reports: a profile as JSON, and as one page of HTML or Markdown; a wiring as a picture.
+ * Experimental. */
+#ifndef ELEGANS_REPORT_H
+#define ELEGANS_REPORT_H
+
+#include "elegans/context.h"
+#include "elegans/preset.h"
+#include "elegans/profile.h"
+#include "elegans/project.h"
+#include "elegans/wiring.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A finished text. It never changes, so any thread may read it; its memory is the context's (EG_TAG_FILE), so it must
+ * go before the context. */
+typedef struct eg_report eg_report; /* opaque */
+
+typedef enum eg_report_format {
+    EG_REPORT_HTML, /* one page that needs no other file and no network; the document is in it, too */
+    EG_REPORT_MARKDOWN, /* tables for issues and reviews */
+    EG_REPORT_JSON      /* the document that the other two are made of: "elegans_profile": 1 */
+} eg_report_format;
+
+/* Parts of the document of a profile, besides verdict, findings, machine, figures, times and ceilings. */
+enum {
+    EG_REPORT_COMPUTE = 1, /* operations, steps */
+    EG_REPORT_MEMORY = 2,  /* by tag, over time, the arena in a run */
+    EG_REPORT_HARDWARE = 4 /* what the system counted */
+};
+
+/* The same program on another chip. A result that is all zero was not checked. */
+typedef struct eg_report_device {
+    char name[64];                            /* "M1 Max" */
+    eg_projection projection;                 /* eg_projector_project */
+    eg_requirement_result compute, bandwidth; /* eg_requirement_check_run */
+} eg_report_device;
+
+typedef struct eg_report_options { /* all zero = defaults */
+    size_t size;                   /* sizeof(eg_report_options); 0 = the fields of version 0.1 */
+    eg_report_format format;       /* 0 = EG_REPORT_HTML */
+    int basic;                     /* pages without ratios, bottlenecks and advice */
+    int indented;                  /* JSON in lines, indented by two; 0 = one line */
+    unsigned
+        digits; /* significant, of numbers in JSON, 17 at most; 0 = as many as read back as the same */
+    /* Of eg_report_of_profile alone: */
+    unsigned parts;                  /* of the document, joined with |; 0 = all */
+    size_t device_count;             /* other chips; 0 = none */
+    const eg_report_device *devices; /* read during the call */
+} eg_report_options;
+
+/* What a profile says. `analysis` is that of this profile (after eg_analysis_try, if you like); NULL = eg_analyse is
+ * called. EG_ERR_UNSUPPORTED: pages, in a build without jansson. On failure *out is NULL; you own *out. */
+EG_API eg_status eg_report_of_profile(const eg_profile *profile, const eg_analysis *analysis,
+                                      const eg_report_options *options, eg_report **out,
+                                      eg_error *error);
+/* The same of the document of a profile, from memory or from a regular file. EG_ERR_FORMAT: it is no JSON (the message
+ * names byte and line), or no profile of version 1. Whatever is missing in it is missing in the report; all text of it
+ * is escaped. EG_ERR_UNSUPPORTED in a build without jansson. */
+EG_API eg_status eg_report_of_text(eg_context *context, const char *json, size_t length,
+                                   const eg_report_options *options, eg_report **out,
+                                   eg_error *error);
+EG_API eg_status eg_report_of_file(eg_context *context, const char *path,
+                                   const eg_report_options *options, eg_report **out,
+                                   eg_error *error);
+/* SVG: columns of inputs and layers (a ring when there is one layer), synapses between them, a legend. */
+EG_API eg_status eg_report_of_wiring(const eg_wiring *wiring, const char *title, eg_report **out,
+                                     eg_error *error);
+
+/* Terminated, without a newline at the end of JSON; it lives as long as the report. `length` may be NULL. */
+EG_API const char *eg_report_text(const eg_report *report, size_t *length);
+/* Into a file that is written beside and renamed (elegans/file.h), with a newline at its end. */
+EG_API eg_status eg_report_write(const eg_report *report, const char *path, eg_error *error);
+EG_API void eg_report_destroy(eg_report *report); /* NULL is fine */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

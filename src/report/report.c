@@ -1,0 +1,178 @@
+/* Reports as objects: made of a profile, of its document or of a wiring; read, written, destroyed. */
+#include "base/abi.h"
+#include "report/report.h"
+#include "engine/context.h"
+#include "formats/files/file.h"
+#include "nn/wiring.h"
+#include "profile/profile.h"
+
+#include <string.h>
+
+struct eg_report {
+    eg__memory *memory;
+    char *text;
+    size_t length;
+};
+
+/* A profile of some minutes has megabytes of samples; what has more is none. */
+enum { DOCUMENT_MOST = 1 << 30 };
+
+static eg_status options_of(const eg_report_options *from, eg_report_options *to, eg_error *error) {
+    const eg_status status = EG__OPTIONS(eg_report_options, to, from, error);
+    if (status) return status;
+    if ((unsigned)to->format > EG_REPORT_JSON)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no format '%d' of a report", (int)to->format);
+    if (to->device_count && !to->devices)
+        return eg__fail(error, EG_ERR_ARGUMENT, "%zu devices, and no list of them",
+                        to->device_count);
+    return EG_OK;
+}
+
+/* Takes the text over, whatever comes of it. */
+static eg_status finish(eg__memory *memory, char *text, size_t length, eg_report **out,
+                        eg_error *error) {
+    eg_report *report = NULL;
+    const eg_status status =
+        eg__file_take(memory, EG_TAG_FILE, sizeof *report, (void **)&report, error);
+    if (status) eg__memory_give(memory, text);
+    else *report = (eg_report){memory, text, length};
+    *out = report;
+    return status;
+}
+
+static eg_status finish_json(eg__json *json, eg_report **out, eg_error *error) {
+    char *text;
+    size_t length;
+    const eg_status status = eg__json_end(json, &text, &length, error);
+    return status ? status : finish(json->memory, text, length, out, error);
+}
+
+static eg_status finish_page(eg__page *page, eg_report **out, eg_error *error) {
+    if (!page->fault.status) return finish(page->memory, page->text, page->length, out, error);
+    eg__memory_give(page->memory, page->text);
+    return eg__fail(error, page->fault.status, "%s", page->fault.message);
+}
+
+static eg_status make(eg__memory *memory, const eg__json_value *run,
+                      const eg_report_options *options, eg_report **out, eg_error *error) {
+    if (eg__json_number(run, "elegans_profile") != 1)
+        return eg__fail(error, EG_ERR_FORMAT, "no profile of version 1");
+    if (options->format == EG_REPORT_JSON) {
+        eg__json json;
+        eg__json_begin(&json, memory);
+        json.digits = options->digits;
+        json.indented = options->indented;
+        eg__json_put_value(&json, NULL, run);
+        return finish_json(&json, out, error);
+    }
+    eg__page page = {.memory = memory};
+    const eg__sheet sheet = {&page, run, options};
+    if (options->format == EG_REPORT_MARKDOWN) eg__report_markdown(&sheet);
+    else eg__report_html(&sheet);
+    return finish_page(&page, out, error);
+}
+
+static eg_status make_of_text(eg__memory *memory, const char *json, size_t length,
+                              const eg_report_options *options, eg_report **out, eg_error *error) {
+    eg__json_value *run;
+    eg_status status = eg__json_value_read(memory, json, length, &run, error);
+    if (!status) status = make(memory, run, options, out, error);
+    eg__json_value_free(run);
+    return status;
+}
+
+eg_status eg_report_of_text(eg_context *context, const char *json, size_t length,
+                            const eg_report_options *options, eg_report **out, eg_error *error) {
+    eg_report_options o;
+    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no place for the report");
+    *out = NULL;
+    if (!context || !json) return eg__fail(error, EG_ERR_ARGUMENT, "no context or no document");
+    const eg_status status = options_of(options, &o, error);
+    return status ? status
+                  : make_of_text(eg__context_memory(context), json, length, &o, out, error);
+}
+
+eg_status eg_report_of_file(eg_context *context, const char *path, const eg_report_options *options,
+                            eg_report **out, eg_error *error) {
+    void *json;
+    size_t length;
+    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no place for the report");
+    *out = NULL;
+    if (!context || !path) return eg__fail(error, EG_ERR_ARGUMENT, "no context or no path");
+    eg__memory *memory = eg__context_memory(context);
+    eg_status status = eg__file_read(memory, path, DOCUMENT_MOST, &json, &length, error);
+    if (status) return status;
+    status = eg_report_of_text(context, json, length, options, out, error);
+    eg__memory_give(memory, json);
+    return status ? eg__file_blame(error, status, "", path) : EG_OK;
+}
+
+/* Pages are made of the document, as they are of one that was stored: so both are the same. */
+static eg_status make_of_profile(const eg_profile *profile, const eg_analysis *analysis,
+                                 const eg_report_options *options, eg_report **out,
+                                 eg_error *error) {
+    eg__json json;
+    char *text;
+    size_t length;
+    const bool wanted = options->format == EG_REPORT_JSON;
+    eg_report_options whole = *options;
+    if (!wanted) whole.parts = 0;
+    eg__json_begin(&json, profile->memory);
+    json.digits = wanted ? options->digits : 0;
+    json.indented = wanted && options->indented;
+    eg__report_document(&json, profile, analysis, &whole);
+    if (wanted) return finish_json(&json, out, error);
+    eg_status status = eg__json_end(&json, &text, &length, error);
+    if (status) return status;
+    status = make_of_text(profile->memory, text, length, options, out, error);
+    eg__memory_give(profile->memory, text);
+    return status;
+}
+
+eg_status eg_report_of_profile(const eg_profile *profile, const eg_analysis *analysis,
+                               const eg_report_options *options, eg_report **out, eg_error *error) {
+    eg_report_options o;
+    eg_analysis *own = NULL;
+    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no place for the report");
+    *out = NULL;
+    if (!profile) return eg__fail(error, EG_ERR_ARGUMENT, "no profile");
+    eg_status status = options_of(options, &o, error);
+    if (!status && !analysis) status = eg_analyse(profile, &own, error);
+    if (!status) status = make_of_profile(profile, analysis ? analysis : own, &o, out, error);
+    eg_analysis_destroy(own);
+    return status;
+}
+
+eg_status eg_report_of_wiring(const eg_wiring *wiring, const char *title, eg_report **out,
+                              eg_error *error) {
+    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no place for the report");
+    *out = NULL;
+    if (!wiring || !title) return eg__fail(error, EG_ERR_ARGUMENT, "no wiring or no title");
+    eg__page page = {.memory = wiring->memory};
+    eg__report_wiring(&page, wiring, title);
+    return finish_page(&page, out, error);
+}
+
+/* ---- finished ones */
+const char *eg_report_text(const eg_report *report, size_t *length) {
+    if (length) *length = report->length;
+    return report->text;
+}
+
+eg_status eg_report_write(const eg_report *report, const char *path, eg_error *error) {
+    eg__writer writer;
+    if (!report || !path) return eg__fail(error, EG_ERR_ARGUMENT, "no report or no path");
+    eg_status status = eg__writer_begin(&writer, path, error);
+    if (status) return status;
+    status = eg__writer_append(&writer, report->text, report->length, error);
+    if (!status && report->text[report->length - 1] != '\n')
+        status = eg__writer_append(&writer, "\n", 1, error);
+    return eg__writer_end(&writer, status, error);
+}
+
+void eg_report_destroy(eg_report *report) {
+    if (!report) return;
+    eg__memory *memory = report->memory;
+    eg__memory_give(memory, report->text);
+    eg__memory_give(memory, report);
+}

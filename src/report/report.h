@@ -1,0 +1,72 @@
+/* What the makers of reports share: a page of text that grows, and the document it is made of. */
+#ifndef EG__REPORT_H
+#define EG__REPORT_H
+
+#include "elegans/report.h"
+#include "formats/files/json_value.h"
+
+/* ---- page.c: text in tracked memory, with a failure that stays */
+typedef struct eg__page {
+    eg__memory *memory;
+    char *text;
+    size_t length, room;
+    eg_error fault; /* EG_OK = none yet */
+} eg__page;
+/* As printf, with a point in numbers whatever the locale. Knows %s, %.Ns, %c, %d, %u, %zu, %llu, %x, %f, %g and %%. */
+void eg__page_put(eg__page *page, const char *format, ...) EG_PRINTF(2, 3);
+void eg__page_add(eg__page *page, const char *text);
+/* Text with what HTML would take for marks turned into names. */
+void eg__page_escape(eg__page *page, const char *text);
+/* The same as snprintf; returns the length of what it wrote. */
+size_t eg__report_print(char *out, size_t size, const char *format, ...) EG_PRINTF(3, 4);
+
+/* ---- report_values.c: figures as people read them */
+const char *eg__report_bytes(char out[32], double bytes);     /* "64 KiB"; "0 B" when not known */
+const char *eg__report_seconds(char out[32], double seconds); /* "12.3 us" */
+/* "1.20 ms", "49.0 %", "unavailable" */
+const char *eg__report_value(char out[64], const eg__json_value *metric);
+
+/* ---- what is made of a document */
+typedef struct eg__sheet {
+    eg__page *page;
+    const eg__json_value *run; /* the document of the profile */
+    const eg_report_options *options;
+} eg__sheet;
+/* ---- report_profile.c: the document itself */
+void eg__report_document(eg__json *json, const eg_profile *profile, const eg_analysis *analysis,
+                         const eg_report_options *options);
+
+/* ---- report_html.c, report_markdown.c: the page */
+void eg__report_html(const eg__sheet *s);
+void eg__report_markdown(const eg__sheet *s);
+/* A row of a table of Markdown. Every cell is escaped, whatever it was made of: any text of a profile may come from
+ * anywhere, units of figures too. */
+void eg__report_row(const eg__sheet *s, size_t count, const char *const cells[]);
+
+/* ---- report_bars.c: what pictures are made of, SVG inside of the page. Places and lengths of bars are
+ * shares of the width, 0 to 1; what goes beyond is cut off. */
+void eg__report_picture(const eg__sheet *s, double height,
+                        const char *what);                               /* end it with </svg> */
+void eg__report_bars(const eg__sheet *s, size_t rows, const char *what); /* the same */
+void eg__report_bar_text(const eg__sheet *s, size_t row, const char *name, const char *value);
+void eg__report_bar_part(const eg__sheet *s, size_t row, double from, double to, const char *class,
+                         const char *title);
+void eg__report_bar_range(const eg__sheet *s, size_t row, double from, double to); /* a thin line */
+void eg__report_legend(const eg__sheet *s, const char *class, const char *name);
+
+/* ---- report_roofline.c, report_charts.c, report_memory.c, report_devices.c */
+void eg__report_roofline(const eg__sheet *s);
+void eg__report_breakdown(const eg__sheet *s); /* time by operation */
+void eg__report_histogram(const eg__sheet *s); /* times of runs */
+void eg__report_phases(const eg__sheet *s);    /* what the library held over time */
+void eg__report_arena(const eg__sheet *s);     /* what a run needs over time */
+void eg__report_devices(const eg__sheet *s);   /* projections to other chips, where there are any */
+
+/* ---- report_ratios.c: figures beside what is asked of the chip; nothing where a profile has none */
+void eg__report_ratios_html(const eg__sheet *s);
+void eg__report_ratios_markdown(const eg__sheet *s);
+
+/* ---- wiring_svg.c */
+void eg__report_wiring(eg__page *page, const eg_wiring *wiring, const char *title);
+
+#endif
