@@ -46,6 +46,41 @@ TEST(json, text) {
     eg__memory_destroy(memory);
 }
 
+/* For people: a line for each value, fewer digits, exponents as short as they can be; what is no text is shown. */
+TEST(json, indented) {
+    static const char wanted[] =
+        "{\n  \"a\": [],\n  \"b\": [\n    null,\n    {},\n    0.333,\n    1e20,\n    1e-5,\n"
+        "    -2.5e-100,\n    3.0\n  ],\n  \"c\": {\n    \"d\": \"caf\\\\xe9 \\\"\xc3\xa4\\n\",\n"
+        "    \"e\": \"plain\"\n  }\n}";
+    static const double numbers[] = {1.0 / 3, 1e20, 1e-5, -2.5e-100, 3};
+    eg__memory *memory;
+    eg_error error = {0};
+    CHECK_OK(eg__memory_create(&memory, NULL, &error), error);
+    eg__json json;
+    char *text = NULL;
+    eg__json_begin(&json, memory);
+    json.indented = true;
+    json.digits = 3;
+    eg__json_open_object(&json, NULL);
+    eg__json_open_list(&json, "a");
+    eg__json_close(&json);
+    eg__json_open_list(&json, "b");
+    eg__json_put_null(&json, NULL);
+    eg__json_open_object(&json, NULL);
+    eg__json_close(&json);
+    for (size_t i = 0; i < 5; i++) eg__json_put_number(&json, NULL, numbers[i]);
+    eg__json_close(&json);
+    eg__json_open_object(&json, "c");
+    eg__json_put_shown(&json, "d", "caf\xe9 \"\xc3\xa4\n");
+    eg__json_put_shown(&json, "e", "plain");
+    eg__json_close(&json);
+    eg__json_close(&json);
+    CHECK_OK(eg__json_end(&json, &text, NULL, &error), error);
+    CHECK(text && strcmp(text, wanted) == 0, "got %s", text);
+    eg__memory_give(memory, text);
+    eg__memory_destroy(memory);
+}
+
 /* One bad value amid good ones: which one, and what is said of it. */
 enum { NO_TEXT, NOT_UTF8, BAD_KEY, NOT_A_NUMBER, TOO_FAR, TOO_LARGE, OWN, BAD_COUNT };
 

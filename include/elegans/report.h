@@ -42,10 +42,9 @@ typedef struct eg_report_options { /* all zero = defaults */
     eg_report_format format;       /* 0 = EG_REPORT_HTML */
     int basic;                     /* pages without ratios, bottlenecks and advice */
     int indented;                  /* JSON in lines, indented by two; 0 = one line */
-    unsigned
-        digits; /* significant, of numbers in JSON, 17 at most; 0 = as many as read back as the same */
+    unsigned digits;               /* of numbers in JSON, at most 17; 0 = all that matter */
     /* Of eg_report_of_profile alone: */
-    unsigned parts;                  /* of the document, joined with |; 0 = all */
+    unsigned parts;                  /* of JSON, joined with |; 0 = all; pages have all */
     size_t device_count;             /* other chips; 0 = none */
     const eg_report_device *devices; /* read during the call */
 } eg_report_options;
