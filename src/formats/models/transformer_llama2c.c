@@ -53,7 +53,7 @@ static eg_status read_head(checkpoint *c, eg__transformer *t, eg_error *error) {
                             words[i]);
     }
     const bool tied = c->version ? at[HEAD_SIZE] != 0 : words[5] > 0;
-    *t = (eg__transformer){.family = EG__LLAMA,
+    *t = (eg__transformer){.family = EG__FAMILY_LLAMA,
                            .width = (uint32_t)words[0],
                            .hidden = (uint32_t)words[1],
                            .layers = (uint32_t)words[2],
