@@ -47,9 +47,8 @@ enum {
 typedef struct eg__traits {
     const char *name; /* "llama": in specs, in our files, in reports */
     eg__norm norm;
-    bool norm_bias; /* norms add something, too */
-    bool
-        norm_last; /* after each part, unless a model says otherwise; else before, and at the end */
+    bool norm_bias;      /* norms add something, too */
+    bool norm_last;      /* after each part, unless a model says otherwise; else before */
     bool norm_embedding; /* one after the embedding */
     double epsilon;      /* of the norms, where nobody says it */
     unsigned bias;       /* EG__BIAS_ */
@@ -57,14 +56,12 @@ typedef struct eg__traits {
     bool gated; /* the feed-forward part: activation(gate) * up, else activation(up) */
     bool fused; /* q, k and v are one matrix: as many heads of keys as of queries */
     unsigned positions;
-    bool causal; /* tokens look back only */
-    bool
-        logits; /* a number for each token of the vocabulary comes out; else the last layer's rows */
-    bool
-        grouped; /* files may have fewer heads of keys, and heads that are not width / heads wide */
-    bool window; /* files may say how far it looks back */
-    bool tied;   /* a new one's output is its embedding */
-    bool types;  /* tokens have kinds, which are embedded, too */
+    bool causal;        /* tokens look back only */
+    bool logits;        /* out comes a number for each token there is; else the last layer's rows */
+    bool grouped;       /* files may have fewer heads of keys, and heads of any width */
+    bool window;        /* files may say how far it looks back */
+    bool tied;          /* a new one's output is its embedding */
+    bool types;         /* tokens have kinds, which are embedded, too */
     eg_pooling pooling; /* of a text's rows, where nobody says it */
 } eg__traits;
 

@@ -8,10 +8,9 @@
 enum { NAMES_MAX = 16 };
 
 typedef struct family_names {
-    const char *prefix,
-        *layers; /* what may stand before all, what stands before the number of a layer */
-    const char
-        *head; /* without this tensor the output is the embedding; NULL = config.json tells */
+    const char *prefix; /* may stand before all names */
+    const char *layers; /* stands before the number of a layer */
+    const char *head;   /* without it the output is the embedding; NULL = config.json tells */
     struct {
         const char *ours, *theirs; /* what stands before ".weight" and ".bias" */
         bool transposed;           /* inputs by outputs */
