@@ -2,7 +2,7 @@
 #include "test.h"
 #include "test_formats.h"
 #include "elegans/elegans.h"
-#include "formats/files/foreign.h"
+#include "formats/models/readers.h"
 
 AREA(foreign, "files of other programs given as a model are told what they are")
 
@@ -62,9 +62,13 @@ TEST(foreign, kinds) {
             CHECK_FAILS(eg_model_open(context, path, &model, &error), error, EG_ERR_UNSUPPORTED,
                         cases[i].part);
         CHECK(!cases[i].part || !strstr(error.message, "..."), "cut: '%s'", error.message);
-        if (!cases[i].part) CHECK_OK(eg__foreign_check(path, &error), error);
+        eg__head head;
+        eg__head_read(&head, path);
+        if (!cases[i].part) CHECK_OK(eg__reader_check(eg__reader_find(&head), path, &error), error);
         remove(path);
     }
-    CHECK_OK(eg__foreign_check("/nowhere/m.pt", &error), error); /* who opens it says so better */
+    eg_model *model = NULL;
+    CHECK_FAILS(eg_model_open(context, "/nowhere/m.pt", &model, &error), error, EG_ERR_FILE,
+                "cannot open '/nowhere/m.pt'");
     eg_context_destroy(context);
 }

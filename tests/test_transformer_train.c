@@ -106,7 +106,7 @@ static void check_slopes(const char *name, const eg__transformer *t) {
     eg_context_destroy(context);
 }
 
-static const eg__transformer tiny = {.family = EG__LLAMA,
+static const eg__transformer tiny = {.family = EG__FAMILY_LLAMA,
                                      .layers = 2,
                                      .width = 8,
                                      .heads = 2,
@@ -125,11 +125,11 @@ TEST(transformer_train, slopes) {
     t.interleaved = t.tied = true;
     t.window = 3;
     check_slopes("llama, tied, window 3", &t);
-    t.family = EG__GPT2;
+    t.family = EG__FAMILY_GPT2;
     t.kv_heads = 2;
     t.window = 0;
     check_slopes("gpt2", &t);
-    t.family = EG__BERT;
+    t.family = EG__FAMILY_BERT;
     t.exact_gelu = true;
     check_slopes("bert", &t);
 }

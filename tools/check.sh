@@ -58,6 +58,11 @@ check_layers() {
     echo "no folder uses one below it, no memory is taken around src/memory, no JSON made around its helper"
 }
 
+check_howto() {
+    sh tools/howto.sh "$checks/howto"
+    echo "the patches of docs/adding-a-*.md apply, and what they add passes its tests"
+}
+
 check_headers() {
     for header in include/elegans/*.h; do
         name=elegans/${header##*/}

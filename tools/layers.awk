@@ -1,6 +1,7 @@
 # Finds what reaches down the layers (a folder of src/ may use only those before it), public headers
 # that use private ones, memory taken around src/memory, JSON made around its helpers, and commands that write
-# files past output_file.c, which makes them whole, and questions for kinds of steps: awk -f tools/layers.awk FILES
+# files past output_file.c, which makes them whole, and questions for kinds of steps and families of transformers:
+# awk -f tools/layers.awk FILES
 BEGIN {
     count = split("base memory chip kernels graph engine signal nn generate formats export text train profile report cli", order, " ")
     for (i = 1; i <= count; i++) level[order[i]] = i
@@ -69,6 +70,10 @@ FNR == 1 {
     if (FILENAME !~ /^src\/(graph\/steps\/[a-z_]+\.[ch]|export\/c_[a-z]+\.c|profile\/cache\/cache_[a-z]+\.c)$/ &&
         code ~ /(==|!=) *EG__STEP_|(==|!=) *eg__run_/)
         complain("the kind of a step, asked outside of its files: a column of graph/steps/steps.def tells it")
+    # what a family of transformers is made of, its row of families.def says
+    if (FILENAME !~ /^src\/nn\/families\.[ch]$/ &&
+        code ~ /(==|!=) *EG__FAMILY_|EG__FAMILY_[A-Z0-9_]+ *(==|!=)|case +EG__FAMILY_|[.>]family *(==|!=)|switch *\([^)]*[.>]family|str[a-z]*cmp *\([^,]*family/)
+        complain("the family of a transformer, compared: a column of nn/families.def tells what differs")
     # modes are strings, so the line is read as it is
     if (folder == "cli" && FILENAME !~ /\/output_file\.c$/ &&
         ($0 ~ /(^|[^a-z_])fopen *\(.*"[wa]/ || code ~ /(^|[^a-z_])(creat|open) *\(.*O_CREAT/))

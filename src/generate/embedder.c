@@ -24,10 +24,9 @@ static eg_status build(void *user, eg_graph *graph, const uint64_t *dimensions, 
     const eg_embedder *e = user;
     (void)count, (void)room;
     /* decoders look back only, so that what fills a text up is never seen */
-    const eg_model_options how = {.time = dimensions[0],
-                                  .hidden = 1,
-                                  .in_place = e->model->transformer->family != EG__BERT,
-                                  .lengths = e->model->transformer->family == EG__BERT};
+    const bool causal = eg__transformer_traits(e->model->transformer)->causal;
+    const eg_model_options how = {
+        .time = dimensions[0], .hidden = 1, .in_place = causal, .lengths = !causal};
     eg_model_nodes nodes;
     eg_status status = eg_model_build(e->model, graph, &how, &nodes, error);
     outputs[0] = (eg_output){"y", nodes.y};
@@ -91,7 +90,7 @@ static eg_status prepare(eg_embedder *e, uint64_t time, eg_instance **out, eg_te
     const eg_tensor lengths = {EG_F32, 1, {1}, &e->length};
     if (!status) status = eg_model_bind(e->model, *out, error);
     if (!status) status = eg_instance_bind(*out, "tokens", &tokens, error);
-    if (!status && e->model->transformer->family == EG__BERT)
+    if (!status && !eg__transformer_traits(e->model->transformer)->causal)
         status = eg_instance_bind(*out, "lengths", &lengths, error);
     return status ? status : eg_instance_output(*out, "y", y, error);
 }

@@ -135,7 +135,7 @@ static void release(shared *s) {
 }
 
 static eg_status check(const eg_model *model, eg_generator_options *how, eg_error *error) {
-    if (!model->transformer || model->transformer->family == EG__BERT)
+    if (!model->transformer || !eg__transformer_traits(model->transformer)->logits)
         return eg__fail(error, EG_ERR_ARGUMENT, "%s makes no text: a decoder does",
                         model->transformer ? "an encoder" : "a liquid network");
     /* rotary positions have no end, others have */

@@ -77,7 +77,8 @@ static void tell(const sums *s, eg_surprise *out) {
 eg_status eg_perplexity(eg_model *model, const uint32_t *tokens, size_t count, uint64_t piece,
                         int64_t begin, int (*stop)(void *user, const eg_surprise *now), void *user,
                         eg_surprise *out, eg_error *error) {
-    if (!model || !tokens || !out || !model->transformer || model->transformer->family == EG__BERT)
+    if (!model || !tokens || !out || !model->transformer ||
+        !eg__transformer_traits(model->transformer)->logits)
         return eg__fail(error, EG_ERR_ARGUMENT, "no decoder, tokens or place");
     const eg__transformer *t = model->transformer;
     if (!piece) piece = t->context < LONGEST ? t->context : LONGEST;

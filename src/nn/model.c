@@ -208,7 +208,7 @@ const eg__parameter *eg__model_parameter(const eg_model *model, const char *name
 
 static void transformer_info(const eg_model *model, eg_model_info *out) {
     const eg__transformer *t = model->transformer;
-    const bool encodes = t->family == EG__BERT;
+    const bool encodes = !eg__transformer_traits(t)->logits;
     *out = (eg_model_info){.kind = encodes ? EG_MODEL_ENCODER : EG_MODEL_DECODER,
                            .inputs = 1,
                            .outputs = encodes ? t->width : t->vocabulary,

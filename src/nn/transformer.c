@@ -5,16 +5,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-const char *eg__family_name(unsigned family) {
-    static const char *const names[] = {"llama", "gpt2", "bert"};
-    return family < EG__FAMILIES ? names[family] : NULL;
-}
-
-const char *eg__positions_name(unsigned positions) {
-    static const char *const names[] = {"own", "learned", "rotary", "sinusoidal"};
-    return positions < sizeof names / sizeof *names ? names[positions] : NULL;
-}
-
 /* ---- checks */
 static eg_status check_size(const char *what, uint32_t value, uint32_t most, eg_error *error) {
     if (value >= 1 && value <= most) return EG_OK;
@@ -23,6 +13,7 @@ static eg_status check_size(const char *what, uint32_t value, uint32_t most, eg_
 }
 
 static eg_status check(const eg__transformer *t, eg_error *error) {
+    const eg__traits *traits = eg__transformer_traits(t);
     const struct {
         const char *what;
         uint32_t value, most;
@@ -41,7 +32,10 @@ static eg_status check(const eg__transformer *t, eg_error *error) {
     if (t->heads % t->kv_heads)
         return eg__fail(error, EG_ERR_FORMAT, "%u heads cannot share %u heads of keys", t->heads,
                         t->kv_heads);
-    if (t->family != EG__LLAMA && (uint64_t)t->heads * t->head != t->width)
+    if (traits->fused && t->heads != t->kv_heads)
+        return eg__fail(error, EG_ERR_FORMAT, "%u heads of keys, a %s has as many as heads: %u",
+                        t->kv_heads, traits->name, t->heads);
+    if (!traits->grouped && (uint64_t)t->heads * t->head != t->width)
         return eg__fail(error, EG_ERR_FORMAT, "%u heads of %u columns are not a width of %u",
                         t->heads, t->head, t->width);
     const bool rotary = eg__transformer_positions(t) == EG__POSITIONS_ROTARY;
@@ -62,14 +56,14 @@ static eg_status check(const eg__transformer *t, eg_error *error) {
         if (t->row_step[i].outputs > EG__TRANSFORMER_WIDTH_MAX)
             return check_size("outputs of a dense layer", t->row_step[i].outputs,
                               EG__TRANSFORMER_WIDTH_MAX, error);
-    if (t->family == EG__BERT) return check_size("token types", t->types, 65536, error);
+    if (traits->types) return check_size("token types", t->types, 65536, error);
     return EG_OK;
 }
 
 /* ---- parameters */
 typedef struct listing {
     eg_model *model;
-    bool bias;
+    const eg__traits *traits;
     eg_status status;
     eg_error *error;
 } listing;
@@ -86,16 +80,12 @@ static void add_part(listing *l, unsigned rank, uint64_t rows, uint64_t columns,
     add(l, rank, rows, columns, full);
 }
 
-static void add_linear(listing *l, uint64_t rows, uint64_t columns, const char *format, ...)
-    EG_PRINTF(4, 5);
-static void add_linear(listing *l, uint64_t rows, uint64_t columns, const char *format, ...) {
+static void add_matrix(listing *l, unsigned layer, eg__matrix matrix, uint64_t rows,
+                       uint64_t columns) {
     char name[64];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(name, sizeof name, format, arguments);
-    va_end(arguments);
+    snprintf(name, sizeof name, "blk.%u.%s", layer, eg__matrix_name(matrix));
     add_part(l, 2, rows, columns, name, "weight");
-    if (l->bias) add_part(l, 1, rows, 0, name, "bias");
+    if (eg__traits_bias(l->traits, matrix)) add_part(l, 1, rows, 0, name, "bias");
 }
 
 static void add_norm(listing *l, uint64_t width, const char *format, ...) EG_PRINTF(3, 4);
@@ -106,25 +96,25 @@ static void add_norm(listing *l, uint64_t width, const char *format, ...) {
     vsnprintf(name, sizeof name, format, arguments);
     va_end(arguments);
     add_part(l, 1, width, 0, name, "weight");
-    if (l->bias) add_part(l, 1, width, 0, name, "bias");
+    if (l->traits->norm_bias) add_part(l, 1, width, 0, name, "bias");
 }
 
 static void add_layer(listing *l, const eg__transformer *t, unsigned i) {
     const uint64_t w = t->width, q = (uint64_t)t->heads * t->head;
     const uint64_t kv = (uint64_t)t->kv_heads * t->head;
     if (eg__transformer_pre(t)) add_norm(l, w, "blk.%u.attn_norm", i);
-    if (t->family == EG__GPT2) add_linear(l, 3 * w, w, "blk.%u.attn_qkv", i);
+    if (l->traits->fused) add_matrix(l, i, EG__MATRIX_QKV, 3 * w, w);
     else {
-        add_linear(l, q, w, "blk.%u.attn_q", i);
-        add_linear(l, kv, w, "blk.%u.attn_k", i);
-        add_linear(l, kv, w, "blk.%u.attn_v", i);
+        add_matrix(l, i, EG__MATRIX_Q, q, w);
+        add_matrix(l, i, EG__MATRIX_K, kv, w);
+        add_matrix(l, i, EG__MATRIX_V, kv, w);
     }
-    add_linear(l, w, q, "blk.%u.attn_output", i);
+    add_matrix(l, i, EG__MATRIX_O, w, q);
     if (eg__transformer_pre(t)) add_norm(l, w, "blk.%u.ffn_norm", i);
     else add_norm(l, w, "blk.%u.attn_output_norm", i);
-    if (t->family == EG__LLAMA) add_linear(l, t->hidden, w, "blk.%u.ffn_gate", i);
-    add_linear(l, t->hidden, w, "blk.%u.ffn_up", i);
-    add_linear(l, w, t->hidden, "blk.%u.ffn_down", i);
+    if (l->traits->gated) add_matrix(l, i, EG__MATRIX_GATE, t->hidden, w);
+    add_matrix(l, i, EG__MATRIX_UP, t->hidden, w);
+    add_matrix(l, i, EG__MATRIX_DOWN, w, t->hidden);
     if (!eg__transformer_pre(t)) add_norm(l, w, "blk.%u.layer_output_norm", i);
 }
 
@@ -133,25 +123,26 @@ static void list_rows(listing *l, const eg__transformer *t) {
     for (uint32_t i = 0; i < t->row_steps; i++) {
         const eg__row_step *step = &t->row_step[i];
         if (!step->outputs) continue;
-        l->bias = step->bias;
-        add_linear(l, step->outputs, width, "dense.%u", number++);
+        char name[64];
+        snprintf(name, sizeof name, "dense.%u", number++);
+        add_part(l, 2, step->outputs, width, name, "weight");
+        if (step->bias) add_part(l, 1, step->outputs, 0, name, "bias");
         width = step->outputs;
     }
 }
 
 static eg_status list(eg_model *model, eg_error *error) {
     const eg__transformer *t = model->transformer;
-    listing l = {model, t->family != EG__LLAMA, EG_OK, error};
+    const eg__traits *traits = eg__transformer_traits(t);
+    listing l = {model, traits, EG_OK, error};
     add(&l, 2, t->vocabulary, t->width, "token_embd.weight");
     if (eg__transformer_positions(t) == EG__POSITIONS_LEARNED)
         add(&l, 2, t->context, t->width, "position_embd.weight");
-    if (t->family == EG__BERT) {
-        add(&l, 2, t->types, t->width, "token_types.weight");
-        add_norm(&l, t->width, "token_embd_norm");
-    }
+    if (traits->types) add(&l, 2, t->types, t->width, "token_types.weight");
+    if (traits->norm_embedding) add_norm(&l, t->width, "token_embd_norm");
     for (unsigned i = 0; i < t->layers; i++) add_layer(&l, t, i);
     if (eg__transformer_pre(t)) add_norm(&l, t->width, "output_norm");
-    if (t->family != EG__BERT && !t->tied) add(&l, 2, t->vocabulary, t->width, "output.weight");
+    if (traits->logits && !t->tied) add(&l, 2, t->vocabulary, t->width, "output.weight");
     list_rows(&l, t);
     return l.status;
 }

@@ -1,16 +1,10 @@
 /* Transformers: encoders (BERT) and decoders (GPT-2, Llama), their parameters, and the graphs they
- * become. */
+ * become. What families differ in is in families.def. */
 #ifndef EG__TRANSFORMER_H
 #define EG__TRANSFORMER_H
 
+#include "nn/families.h"
 #include "nn/model.h"
-
-typedef enum eg__family { EG__LLAMA, EG__GPT2, EG__BERT, EG__FAMILIES } eg__family;
-const char *eg__family_name(unsigned family);       /* "llama"; NULL past the last */
-const char *eg__positions_name(unsigned positions); /* "own", "learned" ...; the same */
-
-/* Where a token stands: 0 = as its family has it, rotary for a Llama, learned for others. */
-enum { EG__POSITIONS_OWN, EG__POSITIONS_LEARNED, EG__POSITIONS_ROTARY, EG__POSITIONS_SINUSOIDAL };
 
 /* What becomes of the pooled row of a text: a dense layer, or L2 normalization. */
 typedef enum eg__row_activation {
@@ -36,13 +30,13 @@ struct eg__transformer {
     uint32_t layers, width, heads, kv_heads, head; /* head: columns of one */
     uint32_t hidden;                               /* of the feed-forward part */
     uint32_t vocabulary, context;                  /* tokens, and how many it can look at */
-    uint32_t types;                                /* BERT: kinds of a token */
+    uint32_t types;                                /* kinds of a token, where the family has them */
     double epsilon;                                /* of the norms */
     double rope_base, dropout;
     double attention_scale; /* of the scores; 0 = 1 / sqrt(head) */
     uint32_t window;        /* tokens back that it looks at; 0 = all */
     uint32_t positions;
-    bool pre_norm;       /* BERT: norms before each part and at the end, not after each */
+    bool pre_norm;       /* where the family has norms after each part: this one has them before */
     bool interleaved;    /* rotary pairs are neighbours */
     bool tied;           /* the output is the embedding */
     bool exact_gelu;     /* by erf, else by tanh */
@@ -53,13 +47,22 @@ struct eg__transformer {
     eg__row_step row_step[EG__ROW_STEPS_MAX];
 };
 
+static inline const eg__traits *eg__transformer_traits(const eg__transformer *t) {
+    return eg__family_traits(t->family);
+}
 static inline uint32_t eg__transformer_positions(const eg__transformer *t) {
-    if (t->positions) return t->positions;
-    return t->family == EG__LLAMA ? EG__POSITIONS_ROTARY : EG__POSITIONS_LEARNED;
+    return t->positions ? t->positions : eg__transformer_traits(t)->positions;
 }
 /* Norms come first: all decoders do so. */
 static inline bool eg__transformer_pre(const eg__transformer *t) {
-    return t->family != EG__BERT || t->pre_norm;
+    return !eg__transformer_traits(t)->norm_last || t->pre_norm;
+}
+/* One of the family, before anybody has said its sizes. */
+static inline eg__transformer eg__transformer_begin(eg__family family) {
+    const eg__traits *traits = eg__family_traits(family);
+    return (eg__transformer){.family = family,
+                             .exact_gelu = traits->activation == EG__FFN_GELU,
+                             .pooling = traits->pooling};
 }
 
 /* ---- rows.c */

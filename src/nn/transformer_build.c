@@ -9,6 +9,7 @@
 typedef struct builder {
     const eg_model *model;
     const eg__transformer *t;
+    const eg__traits *traits;
     eg_graph *graph;
     const eg__transformer_wish *wish;
     eg_node *nodes; /* per parameter; made when they are asked for first */
@@ -50,19 +51,20 @@ static void make_parameters(builder *b) {
 }
 
 /* ---- parts. Values are [batch * time, columns] between them. */
-static eg_node linear(builder *b, eg_node x, const char *name) {
+static eg_node linear(builder *b, eg_node x, eg__matrix matrix) {
     eg_graph *g = b->graph;
+    const char *name = eg__matrix_name(matrix);
     eg_node y = eg_matmul_transposed(g, x, 0, parameter(b, "blk.%u.%s.weight", b->layer, name), 1);
-    if (b->t->family == EG__LLAMA) return y;
+    if (!eg__traits_bias(b->traits, matrix)) return y;
     return eg_add(g, y, parameter(b, "blk.%u.%s.bias", b->layer, name));
 }
 
 static eg_node scale(builder *b, eg_node x, const char *name) {
     eg_graph *g = b->graph;
-    if (b->t->family == EG__LLAMA)
-        return eg_mul(g, eg_rms_norm(g, x, b->t->epsilon), parameter(b, "%s.weight", name));
-    eg_node y = eg_mul(g, eg_layer_norm(g, x, b->t->epsilon), parameter(b, "%s.weight", name));
-    return eg_add(g, y, parameter(b, "%s.bias", name));
+    eg_node y = b->traits->norm == EG__NORM_RMS ? eg_rms_norm(g, x, b->t->epsilon)
+                                                : eg_layer_norm(g, x, b->t->epsilon);
+    y = eg_mul(g, y, parameter(b, "%s.weight", name));
+    return b->traits->norm_bias ? eg_add(g, y, parameter(b, "%s.bias", name)) : y;
 }
 
 static eg_node norm(builder *b, eg_node x, const char *name) {
@@ -83,6 +85,10 @@ static eg_node gelu(const builder *b, eg_node x) {
     eg_node inner = eg_add(g, eg_mul(g, eg_scalar(g, 2 * 0.7978845608028654 * 0.044715), square),
                            eg_scalar(g, 2 * 0.7978845608028654));
     return eg_mul(g, x, eg_sigmoid(g, eg_mul(g, x, inner)));
+}
+
+static eg_node activate(const builder *b, eg_node x) {
+    return b->traits->activation == EG__FFN_SILU ? eg_silu(b->graph, x) : gelu(b, x);
 }
 
 static eg_node rows(const builder *b, eg_node x, uint64_t columns) {
@@ -120,7 +126,7 @@ static eg_node attend(const builder *b, eg_node q, eg_node k, eg_node v) {
     const eg_attention_options how = {.heads = t->heads,
                                       .kv_heads = t->kv_heads,
                                       .scale = score_scale(b),
-                                      .causal = t->family != EG__BERT,
+                                      .causal = b->traits->causal,
                                       .window = t->window,
                                       .dropout = t->dropout};
     const uint64_t wide = (uint64_t)t->heads * t->head, narrow = (uint64_t)t->kv_heads * t->head;
@@ -139,25 +145,24 @@ static eg_node attend(const builder *b, eg_node q, eg_node k, eg_node v) {
 static eg_node attention(builder *b, eg_node x) {
     const eg__transformer *t = b->t;
     eg_node q, k, v;
-    if (t->family == EG__GPT2) {
-        eg_node all = linear(b, x, "attn_qkv");
+    if (b->traits->fused) {
+        eg_node all = linear(b, x, EG__MATRIX_QKV);
         q = eg_slice(b->graph, all, 1, 0, t->width);
         k = eg_slice(b->graph, all, 1, t->width, t->width);
         v = eg_slice(b->graph, all, 1, 2 * (uint64_t)t->width, t->width);
     } else {
-        q = linear(b, x, "attn_q");
-        k = linear(b, x, "attn_k");
-        v = linear(b, x, "attn_v");
+        q = linear(b, x, EG__MATRIX_Q);
+        k = linear(b, x, EG__MATRIX_K);
+        v = linear(b, x, EG__MATRIX_V);
     }
-    return drop(b, linear(b, attend(b, q, k, v), "attn_output"));
+    return drop(b, linear(b, attend(b, q, k, v), EG__MATRIX_O));
 }
 
 static eg_node forward(builder *b, eg_node x) {
-    eg_node up = linear(b, x, "ffn_up");
-    if (b->t->family == EG__LLAMA)
-        up = eg_mul(b->graph, eg_silu(b->graph, linear(b, x, "ffn_gate")), up);
-    else up = gelu(b, up);
-    return drop(b, linear(b, up, "ffn_down"));
+    eg_node up = linear(b, x, EG__MATRIX_UP);
+    if (b->traits->gated) up = eg_mul(b->graph, activate(b, linear(b, x, EG__MATRIX_GATE)), up);
+    else up = activate(b, up);
+    return drop(b, linear(b, up, EG__MATRIX_DOWN));
 }
 
 static eg_node layer(builder *b, eg_node x) {
@@ -225,14 +230,14 @@ static eg_node embed(builder *b, eg_node tokens) {
     eg_node x = eg_gather(g, parameter(b, "token_embd.weight"), tokens);
     const eg_node where = places(b);
     if (where.id) x = eg_add(g, x, where);
-    if (t->family == EG__BERT) {
+    if (b->traits->types) {
         const int32_t zero = 0;
         eg_node first = eg_constant(g, &(eg_tensor){EG_I32, 1, {1}, (void *)&zero});
         x = eg_add(g, x, eg_gather(g, parameter(b, "token_types.weight"), first));
     }
     const uint64_t flat[] = {b->wish->batch * b->wish->time, t->width};
     x = eg_reshape(g, x, 2, flat);
-    if (t->family == EG__BERT) x = scale(b, x, "token_embd_norm");
+    if (b->traits->norm_embedding) x = scale(b, x, "token_embd_norm");
     return drop(b, x);
 }
 
@@ -250,7 +255,7 @@ static eg_node output(builder *b, eg_node x) {
     }
     uint64_t columns = t->width;
     if (eg__transformer_pre(t)) x = scale(b, x, "output_norm");
-    if (t->family != EG__BERT && !w->hidden) {
+    if (b->traits->logits && !w->hidden) {
         const char *name = t->tied ? "token_embd.weight" : "output.weight";
         x = eg_matmul_transposed(g, x, 0, parameter(b, "%s", name), 1);
         columns = t->vocabulary;
@@ -282,7 +287,8 @@ eg_status eg__transformer_build(const eg_model *model, eg_graph *graph,
         return eg__fail(error, EG_ERR_ARGUMENT, "%llu tokens, the model has positions for %u",
                         (unsigned long long)wish->time, t->context);
     eg_error reason = {EG_ERR_MEMORY, ""};
-    builder b = {.model = model, .t = t, .graph = graph, .wish = wish};
+    builder b = {
+        .model = model, .t = t, .traits = eg__transformer_traits(t), .graph = graph, .wish = wish};
     b.nodes = eg__memory_take_array(model->memory, EG_TAG_GRAPH, model->parameter_count + 1,
                                     sizeof *b.nodes, &reason);
     if (!b.nodes) return eg__fail(error, reason.status, "%s", reason.message);

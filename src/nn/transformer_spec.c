@@ -42,7 +42,7 @@ static eg_status option(eg__transformer *t, uint64_t *seed, const char *key, con
             t->positions = i;
             return EG_OK;
         }
-    if (strcmp(key, "norm") == 0 && t->family == EG__BERT &&
+    if (strcmp(key, "norm") == 0 && eg__transformer_traits(t)->norm_last &&
         (strcmp(value, "pre") == 0 || strcmp(value, "post") == 0)) {
         t->pre_norm = strcmp(value, "pre") == 0;
         return EG_OK;
@@ -63,32 +63,33 @@ static eg_status option(eg__transformer *t, uint64_t *seed, const char *key, con
 }
 
 /* What was not said: heads of 64 columns, as many of keys, and a feed-forward part four times as wide, or
- * for the three matrices of a Llama so that it has as many numbers. */
+ * where it is gated, and has three matrices, so that it has as many numbers. */
 static void complete(eg__transformer *t) {
     t->width = (uint32_t)eg__round_up(t->width, WIDE);
     if (!t->heads) t->heads = t->width / WIDE;
     if (!t->kv_heads) t->kv_heads = t->heads;
-    if (!t->hidden) t->hidden = t->family == EG__LLAMA ? t->width * 8 / 3 : 4 * t->width;
+    if (!t->hidden) t->hidden = eg__transformer_traits(t)->gated ? t->width * 8 / 3 : 4 * t->width;
     t->hidden = (uint32_t)eg__round_up(t->hidden, WIDE);
     t->head = t->width / t->heads;
 }
 
 static eg_status parse(char *copy, eg__transformer *t, uint64_t *seed, eg_error *error) {
     char *rest = copy, *head = strsep(&rest, ",");
-    const char *family = strsep(&head, ":");
-    unsigned index = 0;
-    while (eg__family_name(index) && strcmp(eg__family_name(index), family) != 0) index++;
-    *t = (eg__transformer){.family = (eg__family)index,
-                           .vocabulary = 256,
-                           .context = 1024,
-                           .types = 2,
-                           .epsilon = index == EG__BERT ? 1e-12 : 1e-5,
-                           .rope_base = 10000,
-                           .exact_gelu = index == EG__BERT,
-                           .tied = index == EG__GPT2};
+    const char *name = strsep(&head, ":");
+    eg__family family;
+    if (!eg__family_find(name, &family))
+        return eg__fail(error, EG_ERR_ARGUMENT, "no family of transformers '%.60s'", name);
+    const eg__traits *traits = eg__family_traits(family);
+    *t = eg__transformer_begin(family);
+    t->vocabulary = 256;
+    t->context = 1024;
+    t->types = 2;
+    t->epsilon = traits->epsilon;
+    t->rope_base = 10000;
+    t->tied = traits->tied;
     const char *layers = strsep(&head, ":"), *width = strsep(&head, ":");
     if (!layers || !width || head)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a spec is '%s:LAYERS:WIDTH,vocab=N'", family);
+        return eg__fail(error, EG_ERR_ARGUMENT, "a spec is '%s:LAYERS:WIDTH,vocab=N'", name);
     eg_status status = read_count("layers", layers, &t->layers, error);
     if (!status) status = read_count("width", width, &t->width, error);
     for (char *part; !status && (part = strsep(&rest, ","));) {

@@ -133,7 +133,7 @@ eg_status eg__tokenizer_index(eg_tokenizer *t, eg_error *error);
 /* After the special ids: they must be within the vocabulary. */
 eg_status eg__tokenizer_check(const eg_tokenizer *t, eg_error *error);
 
-/* ---- load_gguf.c, load_llama2c.c, load_json_jansson.c; tokenizer.c picks one by the first bytes */
+/* ---- load_gguf.c, load_llama2c.c, load_json_jansson.c; load.c picks one by the first bytes */
 eg_status eg__tokenizer_from_gguf(eg__memory *memory, const eg_gguf *file, eg_tokenizer **out,
                                   eg_error *error);
 eg_status eg__tokenizer_from_llama2c(eg__memory *memory, const void *bytes, size_t length,

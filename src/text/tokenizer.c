@@ -1,7 +1,4 @@
 /* Tokenizers: made empty, indexed when their tokens are there, asked, destroyed. */
-#include "engine/context.h"
-#include "formats/files/file.h"
-#include "formats/files/gguf.h"
 #include "text/text.h"
 
 #include <stdlib.h>
@@ -161,49 +158,4 @@ int eg_tokenizer_is_special(const eg_tokenizer *tokenizer, uint32_t id) {
 int64_t eg_tokenizer_special(const eg_tokenizer *tokenizer, eg_special special) {
     return tokenizer && (unsigned)special < EG_SPECIAL_COUNT ? tokenizer->special[special]
                                                              : EG__NO_TOKEN;
-}
-
-/* ---- files */
-static eg_status load_gguf(eg__memory *memory, const eg__mapping *mapping, eg_tokenizer **out,
-                           eg_error *error) {
-    eg_gguf *file;
-    eg_status status = eg__gguf_parse(memory, mapping->bytes, mapping->size, &file, error);
-    if (!status) status = eg__tokenizer_from_gguf(memory, file, out, error);
-    eg_gguf_close(file);
-    return status;
-}
-
-eg_status eg__tokenizer_load(eg__memory *memory, const char *path, eg_tokenizer **out,
-                             eg_error *error) {
-    eg__mapping mapping;
-    *out = NULL;
-    eg_status status = eg__mapping_open(&mapping, memory, path, true, error);
-    if (status) return status;
-    size_t blank = 0;
-    while (blank < mapping.size && strchr(" \t\r\n", mapping.bytes[blank]) && mapping.bytes[blank])
-        blank++;
-    if (mapping.size >= 4 && memcmp(mapping.bytes, "GGUF", 4) == 0)
-        status = load_gguf(memory, &mapping, out, error);
-    else if (blank < mapping.size && mapping.bytes[blank] == '{')
-        status =
-            eg__tokenizer_from_json(memory, (const char *)mapping.bytes, mapping.size, out, error);
-    else status = eg__tokenizer_from_llama2c(memory, mapping.bytes, mapping.size, out, error);
-    eg__mapping_close(&mapping, memory);
-    return status ? eg__file_blame(error, status, "", path) : EG_OK;
-}
-
-eg_status eg_tokenizer_open(eg_context *context, const char *path, eg_tokenizer **out,
-                            eg_error *error) {
-    if (out) *out = NULL;
-    if (!context || !path || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no context, no path or no place for the result");
-    return eg__tokenizer_load(eg__context_memory(context), path, out, error);
-}
-
-eg_status eg_tokenizer_from_gguf(eg_context *context, const eg_gguf *file, eg_tokenizer **out,
-                                 eg_error *error) {
-    if (out) *out = NULL;
-    if (!context || !file || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no context, no file or no place for the result");
-    return eg__tokenizer_from_gguf(eg__context_memory(context), file, out, error);
 }

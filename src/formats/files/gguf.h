@@ -4,6 +4,9 @@
 
 #include "elegans/gguf.h"
 #include "formats/files/file.h"
+#include "formats/files/head.h"
+
+bool eg__gguf_is(const eg__head *head); /* by its first bytes */
 
 enum { EG__GGUF_NAME_SIZE = 64 }; /* of a tensor, with a terminator */
 

@@ -8,6 +8,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "tensors are read as t
 
 enum { HEAD_SIZE = 24, VERSION_MIN = 2, VERSION_MAX = 3 };
 
+bool eg__gguf_is(const eg__head *head) { return eg__head_has(head, 0, "GGUF", 4); }
+
 const unsigned char *eg__gguf_take(eg__gguf_cursor *cursor, uint64_t size) {
     if (size > cursor->size - cursor->at) return NULL;
     const unsigned char *at = cursor->bytes + cursor->at;

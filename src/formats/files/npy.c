@@ -8,6 +8,9 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "arrays are read as th
 
 /* More than anybody needs for one type and six extents; numpy itself stops at 10000. */
 enum { HEADER_MAX = 65535, MAGIC_SIZE = 6 };
+static const char magic[] = "\x93NUMPY";
+
+bool eg__npy_is(const eg__head *head) { return eg__head_has(head, 0, magic, MAGIC_SIZE); }
 
 /* The length of the header's text and where it starts, from magic and version. */
 static eg_status read_prefix(const eg__stream *stream, size_t *start, size_t *length,
@@ -16,7 +19,7 @@ static eg_status read_prefix(const eg__stream *stream, size_t *start, size_t *le
     if (stream->size < 8) return eg__fail(error, EG_ERR_FORMAT, "too short for an .npy header");
     eg_status status = stream->read(stream->user, prefix, 8, error);
     if (status) return status;
-    if (memcmp(prefix, "\x93NUMPY", MAGIC_SIZE) != 0)
+    if (memcmp(prefix, magic, MAGIC_SIZE) != 0)
         return eg__fail(error, EG_ERR_FORMAT,
                         "not an .npy array: it does not start with its magic");
     if (prefix[6] < 1 || prefix[6] > 3 || prefix[7] != 0)

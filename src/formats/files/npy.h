@@ -4,6 +4,9 @@
 
 #include "elegans/tensor.h"
 #include "formats/files/file.h"
+#include "formats/files/head.h"
+
+bool eg__npy_is(const eg__head *head); /* by its first bytes */
 
 /* Bytes in order, `size` of them. `read` fills exactly what is asked for or fails. */
 typedef struct eg__stream {

@@ -5,6 +5,7 @@
 #include "elegans/tensor.h"
 #include "formats/files/npy.h"
 
+bool eg__npz_is(const eg__head *head); /* by the name of its first member */
 eg_status eg__npz_open(eg__memory *memory, const char *path, eg_npz **out, eg_error *error);
 /* The same on bytes that outlive the archive. */
 eg_status eg__npz_open_bytes(eg__memory *memory, const void *bytes, size_t length, eg_npz **out,

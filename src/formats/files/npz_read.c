@@ -1,4 +1,5 @@
 /* Reads .npz archives: the directory when it is opened, an array when it is asked for. */
+#include "formats/files/bytes.h"
 #include "formats/files/npy.h"
 #include "formats/files/npz.h"
 #include "formats/files/utf8.h"
@@ -30,6 +31,15 @@ static bool is_array(const eg__zip_entry *entry) {
     return entry->name_length >= EXTENSION_LENGTH &&
            memcmp(entry->name + entry->name_length - EXTENSION_LENGTH, extension,
                   EXTENSION_LENGTH) == 0;
+}
+
+/* A zip archive begins with the header of its first member: 30 bytes, then its name. */
+bool eg__npz_is(const eg__head *head) {
+    enum { LENGTH_AT = 26, NAME_AT = 30 };
+    if (!eg__head_has(head, 0, "PK\3\4", 4) || head->size < NAME_AT) return false;
+    const size_t length = eg__get16(head->bytes + LENGTH_AT);
+    return length >= EXTENSION_LENGTH &&
+           eg__head_has(head, NAME_AT + length - EXTENSION_LENGTH, extension, EXTENSION_LENGTH);
 }
 
 static int compare_names(const void *a, const void *b) {

@@ -4,11 +4,14 @@
 
 #include "elegans/safetensors.h"
 #include "formats/files/file.h"
+#include "formats/files/head.h"
 
 enum {
     EG__SAFETENSORS_HEADER_MAX = 100000000, /* bytes of JSON; the format's own limit */
     EG__SAFETENSORS_RANK_MAX = 64           /* numpy and PyTorch make no more */
 };
+
+bool eg__safetensors_is(const eg__head *head); /* by its first bytes */
 
 /* ---- types: all that the format has, with ours where there is one */
 typedef struct eg__safetensors_dtype {

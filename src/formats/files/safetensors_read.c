@@ -9,6 +9,13 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "tensors are read as t
 
 enum { LENGTH_SIZE = 8 }; /* of the number before the header */
 
+/* The length can be anything that is not too long, then there is JSON; a file of that name may be cut off before it. */
+bool eg__safetensors_is(const eg__head *head) {
+    return eg__head_has(head, 5, "\0\0\0{", 4) ||
+           (head->size == LENGTH_SIZE && eg__head_has(head, 5, "\0\0\0", 3) &&
+            eg__head_named(head, ".safetensors"));
+}
+
 static int compare_offsets(const void *a, const void *b) {
     const eg__safetensor *left = *(eg__safetensor *const *)a, *right = *(eg__safetensor *const *)b;
     if (left->begin != right->begin) return left->begin < right->begin ? -1 : 1;

@@ -1,9 +1,8 @@
 /* Models in files: safetensors with the architecture in the metadata, and what ncps users have. */
 #include "formats/models/model_config.h"
 #include "formats/files/file.h"
-#include "formats/files/foreign.h"
 #include "formats/files/safetensors.h"
-#include "formats/models/transformer.h"
+#include "formats/models/readers.h"
 
 #include <float.h>
 #include <stdio.h>
@@ -18,13 +17,6 @@ typedef struct tensor_source {
     eg_safetensors *file;
     eg_npz *archive;
 } tensor_source;
-
-static eg_status open_tensors(tensor_source *from, eg_context *context, const char *path,
-                              eg_error *error) {
-    *from = (tensor_source){.context = context};
-    return eg__file_ends(path, ".npz") ? eg_npz_open(context, path, &from->archive, error)
-                                       : eg_safetensors_open(context, path, &from->file, error);
-}
 
 /* The smallest numbers take half a byte; an archive may be compressed. */
 static uint64_t most_numbers(const tensor_source *from, const char *path) {
@@ -259,82 +251,43 @@ static eg_status keep_file(eg_model *model, tensor_source *from, eg_error *error
     return EG_OK;
 }
 
-eg_status eg_model_load(eg_context *context, const char *path, const char *config, eg_model **out,
-                        eg_error *error) {
-    if (!context || !path || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no context, path or place");
-    *out = NULL;
-    tensor_source from;
-    eg_status status = open_tensors(&from, context, path, error);
-    if (status) return status;
+/* Closes the source, or leaves it to the model. */
+static eg_status load(tensor_source *from, const char *path, const char *config, eg_model **out,
+                      eg_error *error) {
     const char *text = config;
-    if (!text && from.file) text = eg_safetensors_metadata(from.file, "elegans");
-    if (!text && from.file) text = eg_safetensors_metadata(from.file, "config");
+    if (!text && from->file) text = eg_safetensors_metadata(from->file, "elegans");
+    if (!text && from->file) text = eg_safetensors_metadata(from->file, "config");
     eg_model *model = NULL;
+    eg_status status;
     if (!text)
         status = eg__fail(error, EG_ERR_FORMAT,
                           "'%.150s' does not say its architecture: give a config", path);
     else
-        status = eg__model_config_read(context, text, strlen(text), most_numbers(&from, path),
+        status = eg__model_config_read(from->context, text, strlen(text), most_numbers(from, path),
                                        &model, error);
     if (status && text && !config) eg__file_blame(error, status, "", path); /* it says so itself */
-    if (!status) status = take_values(model, &from, path, error);
-    if (!status && from.file) status = keep_file(model, &from, error);
-    close_tensors(&from);
+    if (!status) status = take_values(model, from, path, error);
+    if (!status && from->file) status = keep_file(model, from, error);
+    close_tensors(from);
     if (status) eg_model_destroy(model);
     else *out = model;
     return status;
 }
 
-static bool is_file(const char *path) {
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
-}
-static bool is_folder(const char *path) {
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-/* GGUF says what it is; a checkpoint of llama2.c does not. */
-static eg_status open_file(eg_context *context, const char *path, eg_model **out, eg_error *error) {
-    unsigned char head[4] = {0};
-    eg__source source;
-    if (eg__source_open(&source, path, NULL) == EG_OK) {
-        if (source.size >= sizeof head) eg__source_read(&source, 0, head, sizeof head, NULL);
-        eg__source_close(&source);
-    }
-    if (memcmp(head, "GGUF", sizeof head) == 0 || eg__file_ends(path, ".gguf"))
-        return eg__transformer_from_gguf(context, path, out, error);
-    const eg_status foreign = eg__file_ends(path, ".npz") ? EG_OK : eg__foreign_check(path, error);
-    if (foreign) return foreign;
-    if (eg__file_ends(path, ".bin")) return eg__transformer_from_llama2c(context, path, out, error);
-    return eg_model_load(context, path, NULL, out, error);
-}
-
-static eg_status open_any(eg_context *context, const char *file_or_spec, bool outline,
-                          eg_model **out, eg_error *error) {
-    if (!context || !file_or_spec || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no context, model or place");
-    const bool spec =
-        strncmp(file_or_spec, "cfc:", 4) == 0 || strncmp(file_or_spec, "ltc:", 4) == 0;
-    const bool transformer = eg__transformer_is_spec(file_or_spec);
+eg_status eg__model_from_safetensors(eg_context *context, const char *path, const char *config,
+                                     eg_model **out, eg_error *error) {
+    tensor_source from = {.context = context};
     *out = NULL;
-    if (is_folder(file_or_spec))
-        return eg__transformer_from_folder(context, file_or_spec, out, error);
-    if (is_file(file_or_spec) || (!spec && !transformer && strchr(file_or_spec, '.')))
-        return open_file(context, file_or_spec, out, error);
-    if (transformer) return eg__transformer_from_spec(context, file_or_spec, outline, out, error);
-    return eg__model_from_spec(context, file_or_spec, outline, out, error);
+    eg_status status = eg_safetensors_open(context, path, &from.file, error);
+    return status ? status : load(&from, path, config, out, error);
 }
 
-eg_status eg_model_open(eg_context *context, const char *file_or_spec, eg_model **out,
-                        eg_error *error) {
-    return open_any(context, file_or_spec, false, out, error);
-}
-
-eg_status eg_model_outline(eg_context *context, const char *file_or_spec, eg_model **out,
-                           eg_error *error) {
-    return open_any(context, file_or_spec, true, out, error);
+eg_status eg__model_from_npz(eg_context *context, const char *path, const char *config,
+                             eg_model **out, eg_error *error) {
+    tensor_source from = {.context = context};
+    *out = NULL;
+    eg_status status = eg_npz_open(context, path, &from.archive, error);
+    return status ? status : load(&from, path, config, out, error);
 }
 
 /* ---- writing */

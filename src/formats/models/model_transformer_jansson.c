@@ -86,14 +86,11 @@ eg_status eg__model_transformer_read(eg_context *context, const json_t *object, 
     eg__transformer t = {0};
     const char *family = json_string_value(json_object_get(object, "family"));
     const char *pooling = json_string_value(json_object_get(object, "pooling"));
-    unsigned index = 0;
     eg_status status = check_keys(object, error);
     if (status) return status;
-    while (family && eg__family_name(index) && strcmp(eg__family_name(index), family) != 0) index++;
-    if (!family || !eg__family_name(index))
+    if (!family || !eg__family_find(family, &t.family))
         return eg__fail(error, EG_ERR_FORMAT, "a transformer of family '%.60s'",
                         family ? family : "");
-    t.family = (eg__family)index;
     bool known = !json_object_get(object, "pooling");
     const char *name;
     for (unsigned i = 0; pooling && (name = eg_pooling_name((eg_pooling)i)); i++)

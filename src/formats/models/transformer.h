@@ -1,17 +1,11 @@
-/* Transformers in the files of others: GGUF, checkpoints of llama2.c, folders of Hugging Face. */
+/* Transformers in the files of others: GGUF, checkpoints of llama2.c, folders of Hugging Face. Readers make models
+ * whose numbers stay in the file. */
 #ifndef EG__TRANSFORMER_FILES_H
 #define EG__TRANSFORMER_FILES_H
 
 #include "formats/files/file.h"
+#include "formats/models/readers.h"
 #include "nn/transformer.h"
-
-/* Each opens a file (or folder), checks it, and makes a model whose numbers stay where they are. */
-eg_status eg__transformer_from_gguf(eg_context *context, const char *path, eg_model **out,
-                                    eg_error *error);
-eg_status eg__transformer_from_llama2c(eg_context *context, const char *path, eg_model **out,
-                                       eg_error *error);
-eg_status eg__transformer_from_folder(eg_context *context, const char *path, eg_model **out,
-                                      eg_error *error);
 
 /* Numbers in a file. */
 typedef struct eg__file_tensor {

@@ -48,58 +48,28 @@ static void read_rotary(eg__config *r, eg__transformer *t) {
     refuse_partial(r);
 }
 
-static void read_mistral(eg__config *r, eg__transformer *t) {
-    t->width = eg__config_count(r, "hidden_size");
-    t->hidden = eg__config_count(r, "intermediate_size");
-    t->layers = eg__config_count(r, "num_hidden_layers");
-    t->heads = eg__config_count(r, "num_attention_heads");
-    t->kv_heads = eg__config_count_or(r, "num_key_value_heads", t->heads);
-    t->head = eg__config_count_or(r, "head_dim", t->heads ? t->width / t->heads : 0);
-    t->vocabulary = eg__config_count(r, "vocab_size");
-    t->context = eg__config_count_or(r, "max_position_embeddings", 2048);
-    t->epsilon = number_or(r, "rms_norm_eps", 1e-6);
-    t->window = eg__config_count_or(r, "sliding_window", 0);
-    t->tied = eg__config_flag_or(r, "tie_word_embeddings", false);
-    read_rotary(r, t);
-    const char *act = eg__config_text_or(r, "hidden_act", "silu");
-    if (strcmp(act, "silu") != 0) eg__config_refuse(r, "hidden_act", act);
-}
-
-static void read_gelu(eg__config *r, eg__transformer *t, const char *key, const char *otherwise) {
-    const char *act = eg__config_text_or(r, key, otherwise);
+static void read_gelu(eg__config *r, eg__transformer *t, const char *key, const char *act) {
     t->exact_gelu = strcmp(act, "gelu") == 0;
     if (!t->exact_gelu && strcmp(act, "gelu_new") != 0 && strcmp(act, "gelu_pytorch_tanh") != 0)
         eg__config_refuse(r, key, act);
 }
 
-static void read_gpt2(eg__config *r, eg__transformer *t) {
-    t->width = eg__config_count(r, "n_embd");
-    t->hidden = eg__config_count_or(r, "n_inner", 4 * t->width);
-    t->layers = eg__config_count(r, "n_layer");
-    t->heads = t->kv_heads = eg__config_count(r, "n_head");
-    t->head = t->heads ? t->width / t->heads : 0;
-    t->vocabulary = eg__config_count(r, "vocab_size");
-    t->context = eg__config_count(r, "n_positions");
-    t->epsilon = number_or(r, "layer_norm_epsilon", 1e-5);
-    t->tied = eg__config_flag_or(r, "tie_word_embeddings", true);
-    t->attention_scale = eg__config_flag_or(r, "scale_attn_weights", true) ? 0 : 1;
-    t->scale_by_layer = eg__config_flag_or(r, "scale_attn_by_inverse_layer_idx", false);
-    read_gelu(r, t, "activation_function", "gelu_new");
+static void read_activation(eg__config *r, eg__transformer *t, const char *key,
+                            const char *otherwise) {
+    const char *act = eg__config_text_or(r, key, otherwise);
+    if (eg__transformer_traits(t)->activation != EG__FFN_SILU) read_gelu(r, t, key, act);
+    else if (strcmp(act, "silu") != 0) eg__config_refuse(r, key, act);
 }
 
-static void read_bert(eg__config *r, eg__transformer *t) {
-    t->width = eg__config_count(r, "hidden_size");
-    t->hidden = eg__config_count(r, "intermediate_size");
-    t->layers = eg__config_count(r, "num_hidden_layers");
-    t->heads = t->kv_heads = eg__config_count(r, "num_attention_heads");
-    t->head = t->heads ? t->width / t->heads : 0;
-    t->vocabulary = eg__config_count(r, "vocab_size");
-    t->context = eg__config_count(r, "max_position_embeddings");
-    t->types = eg__config_count_or(r, "type_vocab_size", 2);
-    t->epsilon = number_or(r, "layer_norm_eps", 1e-12);
+static void read_score_scales(eg__config *r, eg__transformer *t) {
+    t->attention_scale = eg__config_flag_or(r, "scale_attn_weights", true) ? 0 : 1;
+    t->scale_by_layer = eg__config_flag_or(r, "scale_attn_by_inverse_layer_idx", false);
+}
+
+static void read_position_kind(eg__config *r, eg__transformer *t) {
+    (void)t;
     const char *kind = eg__config_text_or(r, "position_embedding_type", "absolute");
     if (strcmp(kind, "absolute") != 0) eg__config_refuse(r, "position_embedding_type", kind);
-    read_gelu(r, t, "hidden_act", "gelu");
 }
 
 /* Only Mistral looks back so many tokens: a Llama that says so looks at all, here as in torch, or is refused. */
@@ -156,24 +126,77 @@ static void check_object(eg__config *r, const json_t *object, const char *outer,
 
 static void check_keys(eg__config *r, eg__family family, eg__key_names *unknown) {
     check_object(r, r->object, "", eg__hugging_key, family, unknown);
-    for (unsigned i = 0; family == EG__LLAMA && i < 2; i++)
+    const bool turns = eg__family_traits(family)->positions == EG__POSITIONS_ROTARY;
+    for (unsigned i = 0; turns && i < 2; i++)
         check_object(r, eg__config_get(r, rotary_objects[i]), rotary_objects[i], eg__rotary_key,
                      family, unknown);
 }
 
-static void read_llama(eg__config *r, eg__transformer *t) {
-    read_mistral(r, t);
-    refuse_window(r, t);
+/* ---- families: the keys that say their sizes, and what those are that may be left out */
+enum { TYPES_MAX = 4 };
+
+typedef struct family_config {
+    struct {
+        const char *name; /* "model_type" */
+        bool window;      /* it looks back so many tokens as it says */
+    } types[TYPES_MAX];
+    const char *width, *hidden, *layers, *heads, *context, *epsilon, *activation;
+    uint32_t hidden_otherwise;  /* times the width; 0 = it must be there */
+    uint32_t context_otherwise; /* 0 = it must be there */
+    double epsilon_otherwise;
+    const char *activation_otherwise;
+    const char *tied; /* NULL = there is no output */
+    bool tied_otherwise;
+    void (*more)(eg__config *r, eg__transformer *t); /* what only this family has */
+} family_config;
+
+static const family_config families[EG__FAMILIES] = {
+#define CONFIG(...) \
+    { __VA_ARGS__ }
+#define FAMILY(kind, keys, traits, gguf, hugging, config) [EG__FAMILY_##kind] = config,
+#include "nn/families.def"
+};
+
+static void read_sizes(eg__config *r, const family_config *f, eg__transformer *t) {
+    t->width = eg__config_count(r, f->width);
+    t->hidden = f->hidden_otherwise
+                    ? eg__config_count_or(r, f->hidden, f->hidden_otherwise * t->width)
+                    : eg__config_count(r, f->hidden);
+    t->layers = eg__config_count(r, f->layers);
+    t->heads = t->kv_heads = eg__config_count(r, f->heads);
+    t->head = t->heads ? t->width / t->heads : 0;
+    t->vocabulary = eg__config_count(r, "vocab_size");
+    t->context = f->context_otherwise ? eg__config_count_or(r, f->context, f->context_otherwise)
+                                      : eg__config_count(r, f->context);
+    t->epsilon = number_or(r, f->epsilon, f->epsilon_otherwise);
+    if (f->tied) t->tied = eg__config_flag_or(r, f->tied, f->tied_otherwise);
 }
 
-static const struct {
-    const char *type;
-    eg__family family;
-    void (*read)(eg__config *r, eg__transformer *t);
-} types[] = {{"llama", EG__LLAMA, read_llama},
-             {"mistral", EG__LLAMA, read_mistral},
-             {"gpt2", EG__GPT2, read_gpt2},
-             {"bert", EG__BERT, read_bert}};
+static void read_family(eg__config *r, const family_config *f, bool window, eg__transformer *t) {
+    const eg__traits *traits = eg__transformer_traits(t);
+    read_sizes(r, f, t);
+    if (traits->grouped) {
+        t->kv_heads = eg__config_count_or(r, "num_key_value_heads", t->heads);
+        t->head = eg__config_count_or(r, "head_dim", t->head);
+    }
+    if (traits->types) t->types = eg__config_count_or(r, "type_vocab_size", 2);
+    if (traits->window) t->window = eg__config_count_or(r, "sliding_window", 0);
+    if (traits->positions == EG__POSITIONS_ROTARY) read_rotary(r, t);
+    if (f->more) f->more(r, t);
+    read_activation(r, t, f->activation, f->activation_otherwise);
+    if (traits->window && !window) refuse_window(r, t);
+}
+
+static bool find_type(const char *type, eg__family *family, bool *window) {
+    for (unsigned i = 0; i < EG__FAMILIES; i++)
+        for (unsigned k = 0; k < TYPES_MAX && families[i].types[k].name; k++)
+            if (strcmp(families[i].types[k].name, type) == 0) {
+                *family = (eg__family)i;
+                *window = families[i].types[k].window;
+                return true;
+            }
+    return false;
+}
 
 eg_status eg__folder_shape(const eg__folder *f, eg__transformer *t, eg__key_names *unknown,
                            eg_error *error) {
@@ -183,15 +206,14 @@ eg_status eg__folder_shape(const eg__folder *f, eg__transformer *t, eg__key_name
     eg__config r = {.object = config, .error = error};
     const json_t *named = eg__config_get(&r, "model_type");
     const char *type = json_is_string(named) ? json_string_value(named) : "";
-    const size_t count = sizeof types / sizeof *types;
-    size_t at = 0;
+    eg__family family;
+    bool window;
     *t = (eg__transformer){0};
-    while (at < count && strcmp(types[at].type, type) != 0) at++;
-    if (at == count) eg__config_refuse(&r, "model_type", type);
+    if (!find_type(type, &family, &window)) eg__config_refuse(&r, "model_type", type);
     else {
-        t->family = types[at].family;
-        types[at].read(&r, t);
-        check_keys(&r, t->family, unknown);
+        *t = eg__transformer_begin(family);
+        read_family(&r, &families[family], window, t);
+        check_keys(&r, family, unknown);
     }
     json_decref(config);
     return r.status;

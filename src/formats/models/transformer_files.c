@@ -1,6 +1,8 @@
 /* What all files of transformers have in common. */
 #include "formats/models/transformer.h"
 
+bool eg__hugging_is(const eg__head *head) { return eg__head_holds(head, "config.json"); }
+
 eg_status eg__transformer_place(eg_model *model, size_t index, const eg__file_tensor *tensor,
                                 eg_error *error) {
     eg__parameter *p = &model->parameters[index];

@@ -212,7 +212,7 @@ static eg_status place_one(eg_model *model, size_t index, const eg_tensor *from,
  * known to be those of the file, so that a wrong number in config.json cannot ask for more. */
 static eg_status turn_all(eg_model *model, eg_error *error) {
     const eg__family family = model->transformer->family;
-    eg_status status = family == EG__GPT2 ? eg__model_fill(model, error) : EG_OK;
+    eg_status status = eg__hugging_transposes(family) ? eg__model_fill(model, error) : EG_OK;
     for (size_t i = 0; !status && i < model->parameter_count; i++) {
         eg__parameter *p = &model->parameters[i];
         eg__hugging_name how;
@@ -255,8 +255,8 @@ eg_status eg__transformer_from_folder(eg_context *context, const char *path, eg_
     if (!status) status = eg__folder_modules(context, f, &t, &unknown, error);
     if (!status) status = open_files(context, f, error);
     eg_tensor head;
-    if (!status && t.family == EG__LLAMA)
-        t.tied = t.tied || find(f, "lm_head.weight", &head, NULL) == EG_ERR_NOT_FOUND;
+    if (!status && eg__hugging_head(t.family))
+        t.tied = t.tied || find(f, eg__hugging_head(t.family), &head, NULL) == EG_ERR_NOT_FOUND;
     if (!status) status = eg__transformer_new(context, &t, &model, error);
     if (!status) status = place_all(model, f, error);
     if (!status) status = turn_all(model, error);

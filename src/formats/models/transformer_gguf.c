@@ -1,4 +1,4 @@
-/* Transformers from GGUF: llama, gpt2 and bert. Everything is checked before a number is used. */
+/* Transformers from GGUF: every family that has an architecture there. Everything is checked before a number is used. */
 #include "formats/files/gguf.h"
 #include "formats/models/transformer.h"
 #include "formats/models/transformer_keys.h"
@@ -6,15 +6,26 @@
 #include <stdio.h>
 #include <string.h>
 
+static const struct family_gguf {
+    const char *architecture; /* as the file says it, and before its keys; NULL = there is none */
+    bool interleaved;         /* rotary pairs are neighbours */
+} families[EG__FAMILIES] = {
+#define GGUF(...) \
+    { __VA_ARGS__ }
+#define FAMILY(kind, keys, traits, gguf, ...) [EG__FAMILY_##kind] = gguf,
+#include "nn/families.def"
+};
+
 typedef struct reader {
     const eg_gguf *file;
-    char family[16];
+    const char *architecture;
+    const eg__traits *traits;
     eg_status status;
     eg_error *error;
 } reader;
 
 static const char *key_of(const reader *r, const char *key, char out[96]) {
-    snprintf(out, 96, "%s.%s", r->family, key);
+    snprintf(out, 96, "%s.%s", r->architecture, key);
     return out;
 }
 
@@ -79,7 +90,7 @@ static void refuse_scaling(reader *r) {
 static void refuse_extras(reader *r) {
     if (!r->status && has(r, "expert_count") && count(r, "expert_count"))
         r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED, "a mixture of experts");
-    if (strcmp(r->family, "llama") == 0) refuse_scaling(r);
+    if (r->traits->positions == EG__POSITIONS_ROTARY) refuse_scaling(r);
 }
 
 /* ---- keys that nobody reads */
@@ -119,7 +130,7 @@ static bool is_other(const char *key) {
 
 static eg_status check_keys(const eg_gguf *file, eg__family family, eg__key_names *unknown,
                             eg_error *error) {
-    const char *name = eg__family_name(family);
+    const char *name = families[family].architecture;
     const size_t length = strlen(name);
     static const eg__key parts = {"split.count", ~0u, EG__KEY_ONLY, "1"};
     eg_gguf_entry entry;
@@ -157,7 +168,7 @@ static eg_pooling pooling(reader *r) {
     const uint32_t type = count_or(r, "pooling_type", 1);
     if (!r->status && type > 3)
         r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED,
-                             "'%s.pooling_type' is %u: 0 to 3 are known", r->family, type);
+                             "'%s.pooling_type' is %u: 0 to 3 are known", r->architecture, type);
     return type == 2 ? EG_POOLING_FIRST : type == 3 ? EG_POOLING_LAST : EG_POOLING_MEAN;
 }
 
@@ -171,38 +182,44 @@ static uint32_t rows_of(reader *r, const char *name) {
     return r->status ? 0 : (uint32_t)tensor.shape[0];
 }
 
-static void read_llama(reader *r, eg__transformer *t) {
+static void read_heads(reader *r, eg__transformer *t) {
     t->kv_heads = count_or(r, "attention.head_count_kv", t->heads);
     if (!r->status && t->heads && t->width % t->heads && !has(r, "attention.key_length"))
         r->status = eg__fail(r->error, EG_ERR_FORMAT, "a width of %u is no multiple of %u heads",
                              t->width, t->heads);
     t->head = count_or(r, "attention.key_length", t->heads ? t->width / t->heads : 0);
-    t->epsilon = number(r, "attention.layer_norm_rms_epsilon");
-    t->rope_base = has(r, "rope.freq_base") ? number(r, "rope.freq_base") : 10000;
-    t->window = count_or(r, "attention.sliding_window", 0);
-    t->interleaved = true;
     const uint32_t values = count_or(r, "attention.value_length", t->head);
     if (!r->status && values != t->head)
         r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED, "values of %u columns, keys of %u",
                              values, t->head);
+}
+
+static void read_rotary(reader *r, eg__transformer *t) {
+    t->rope_base = has(r, "rope.freq_base") ? number(r, "rope.freq_base") : 10000;
+    t->interleaved = families[t->family].interleaved;
     const uint32_t turned = count_or(r, "rope.dimension_count", t->head);
     if (!r->status && turned != t->head)
         r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED,
                              "rotary positions of %u of %u columns of a head", turned, t->head);
 }
 
-static void read_bert(reader *r, eg__transformer *t) {
-    t->types = rows_of(r, "token_types.weight");
-    t->pooling = pooling(r);
+/* What some families have and others do not. */
+static void read_traits(reader *r, eg__transformer *t) {
+    const eg__traits *traits = r->traits;
+    if (traits->grouped) read_heads(r, t);
+    t->epsilon = number(r, traits->norm == EG__NORM_RMS ? "attention.layer_norm_rms_epsilon"
+                                                        : "attention.layer_norm_epsilon");
+    if (traits->positions == EG__POSITIONS_ROTARY) read_rotary(r, t);
+    if (traits->window) t->window = count_or(r, "attention.sliding_window", 0);
 }
 
 /* Encoders look both ways, decoders back. */
-static void read_causal(reader *r, const eg__transformer *t) {
+static void read_causal(reader *r) {
     char full[96];
     int causal = 0;
     if (r->status || !has(r, "attention.causal")) return;
     r->status = eg_gguf_flag(r->file, key_of(r, "attention.causal", full), 0, &causal, r->error);
-    if (!r->status && causal != (t->family != EG__BERT))
+    if (!r->status && causal != r->traits->causal)
         r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED, "'%s' is %s: %s", full,
                              causal ? "true" : "false",
                              causal ? "an encoder looks both ways" : "a decoder looks back");
@@ -217,38 +234,50 @@ static void read_vocabulary(reader *r, eg__transformer *t) {
                              (unsigned long long)tokens.count, t->vocabulary);
 }
 
+static eg_status find_family(const char *text, size_t length, eg__family *out, eg_error *error) {
+    char known[128] = "";
+    size_t used = 0;
+    for (unsigned i = 0; i < EG__FAMILIES; i++) {
+        const char *name = families[i].architecture;
+        if (!name) continue;
+        if (strlen(name) == length && memcmp(name, text, length) == 0) {
+            *out = (eg__family)i;
+            return EG_OK;
+        }
+        if (used < sizeof known)
+            used +=
+                (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", name);
+    }
+    return eg__fail(error, EG_ERR_UNSUPPORTED, "architecture '%.*s' is not known; known: %s",
+                    (int)(length < 60 ? length : 60), text, known);
+}
+
 static eg_status read_shape(const eg_gguf *file, eg__transformer *t, eg__key_names *unknown,
                             eg_error *error) {
     reader r = {.file = file, .error = error};
     const char *text;
     size_t length;
     eg_gguf_tensor tensor;
+    eg__family family = EG__FAMILIES;
     eg_status status = eg_gguf_text(file, "general.architecture", 0, &text, &length, error);
+    if (!status) status = find_family(text, length, &family, error);
     if (status) return status;
-    unsigned family = 0;
-    const char *name;
-    while ((name = eg__family_name(family)) &&
-           !(strlen(name) == length && memcmp(name, text, length) == 0))
-        family++;
-    if (!name)
-        return eg__fail(error, EG_ERR_UNSUPPORTED,
-                        "architecture '%.*s' is not known: llama, gpt2 and bert are",
-                        (int)(length < 60 ? length : 60), text);
-    snprintf(r.family, sizeof r.family, "%s", name);
-    *t = (eg__transformer){.family = (eg__family)family, .exact_gelu = family == EG__BERT};
+    r.architecture = families[family].architecture;
+    r.traits = eg__family_traits(family);
+    *t = eg__transformer_begin(family);
     t->layers = count(&r, "block_count");
     t->width = count(&r, "embedding_length");
     t->hidden = count(&r, "feed_forward_length");
     t->heads = t->kv_heads = count(&r, "attention.head_count");
     t->context = count(&r, "context_length");
     t->head = t->heads ? t->width / t->heads : 0;
-    if (t->family == EG__LLAMA) read_llama(&r, t);
-    else t->epsilon = number(&r, "attention.layer_norm_epsilon");
+    read_traits(&r, t);
     read_vocabulary(&r, t);
-    if (t->family == EG__BERT) read_bert(&r, t);
+    if (r.traits->types) t->types = rows_of(&r, "token_types.weight");
+    if (!r.traits->logits) t->pooling = pooling(&r);
     if (has(&r, "attention.scale")) t->attention_scale = number(&r, "attention.scale");
     t->tied = eg_gguf_tensor_find(file, "output.weight", &tensor, NULL) != EG_OK;
-    read_causal(&r, t);
+    read_causal(&r);
     refuse_extras(&r);
     return r.status ? r.status : check_keys(file, t->family, unknown, error);
 }

@@ -5,16 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { L = 1 << EG__LLAMA, G = 1 << EG__GPT2, B = 1 << EG__BERT, ALL = L | G | B };
+enum { L = EG__KEYS_LLAMA, G = EG__KEYS_GPT2, B = EG__KEYS_BERT, ALL = L | G | B };
 
-#define USED(families, name) \
-    { name, families, EG__KEY_USED, NULL }
-#define HARMLESS(families, name) \
-    { name, families, EG__KEY_HARMLESS, NULL }
-#define NOTHING(families, name) \
-    { name, families, EG__KEY_ONLY, NULL }
-#define ONLY(families, name, text) \
-    { name, families, EG__KEY_ONLY, text }
+#define USED(whose, name) \
+    { name, whose, EG__KEY_USED, NULL }
+#define HARMLESS(whose, name) \
+    { name, whose, EG__KEY_HARMLESS, NULL }
+#define NOTHING(whose, name) \
+    { name, whose, EG__KEY_ONLY, NULL }
+#define ONLY(whose, name, text) \
+    { name, whose, EG__KEY_ONLY, text }
 
 /* ---- config.json */
 static const eg__key hugging[] = {
@@ -140,13 +140,18 @@ static const eg__key gguf[] = {
     HARMLESS(G | B, "attention.key_length"), HARMLESS(G | B, "attention.value_length"),
     HARMLESS(L | G, "pooling_type"), HARMLESS(ALL, "classifier.output_labels")};
 
+static const unsigned families[EG__FAMILIES] = {
+#define FAMILY(kind, keys, ...) [EG__FAMILY_##kind] = EG__KEYS_##keys,
+#include "nn/families.def"
+};
+
 static const eg__key *find(const eg__key *keys, size_t count, eg__family family, const char *name) {
     for (size_t i = 0; i < count; i++) {
         const size_t length = strlen(keys[i].name);
         const bool open = keys[i].name[length - 1] == '*';
         const bool same =
             open ? strncmp(keys[i].name, name, length - 1) == 0 : strcmp(keys[i].name, name) == 0;
-        if (same && keys[i].families & 1u << family) return &keys[i];
+        if (same && keys[i].whose & families[family]) return &keys[i];
     }
     return NULL;
 }

@@ -11,9 +11,12 @@ typedef enum eg__key_rule {
     EG__KEY_ONLY      /* refused unless it says nothing, or what `only` says */
 } eg__key_rule;
 
+/* Whose keys a family has: a column of nn/families.def. */
+enum { EG__KEYS_LLAMA = 1, EG__KEYS_GPT2 = 2, EG__KEYS_BERT = 4 };
+
 typedef struct eg__key {
-    const char *name;  /* with a '*' at its end: all that begin so */
-    unsigned families; /* bits */
+    const char *name; /* with a '*' at its end: all that begin so */
+    unsigned whose;   /* EG__KEYS_, or several */
     eg__key_rule rule;
     const char *only; /* NULL = nothing */
 } eg__key;

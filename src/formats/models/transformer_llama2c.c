@@ -7,6 +7,17 @@
 
 enum { MAGIC = 0x616b3432, WORDS = 7, HEAD_SIZE = 4 * WORDS, HEAD_SIZE_1 = 256 };
 
+/* Its magic or, in a file of that name, numbers below 2^24: all but that of the vocabulary, whose sign says something.
+ * It must pass for what it is, whatever its first bytes look like: a width of 640 begins as pickles do. */
+bool eg__llama2c_is(const eg__head *h) {
+    static const unsigned char tops[] = {3, 7, 11, 15, 19, 27};
+    if (eg__head_has(h, 0, "24ka", 4)) return true;
+    if (!eg__head_named(h, ".bin")) return false;
+    for (size_t i = 0; i < sizeof tops; i++)
+        if (tops[i] >= h->size || h->bytes[tops[i]]) return false;
+    return true;
+}
+
 typedef struct checkpoint {
     eg__memory *memory;
     eg__mapping mapping;
@@ -42,7 +53,7 @@ static eg_status read_head(checkpoint *c, eg__transformer *t, eg_error *error) {
                             words[i]);
     }
     const bool tied = c->version ? at[HEAD_SIZE] != 0 : words[5] > 0;
-    *t = (eg__transformer){.family = EG__LLAMA,
+    *t = (eg__transformer){.family = EG__FAMILY_LLAMA,
                            .width = (uint32_t)words[0],
                            .hidden = (uint32_t)words[1],
                            .layers = (uint32_t)words[2],

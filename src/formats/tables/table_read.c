@@ -1,4 +1,4 @@
-/* Reads tables from files; the end of a file's name says how, or that it begins as arrays do. */
+/* Reads tables from files: a row for each format, found by first bytes or by the end of a name. */
 #include "base/abi.h"
 #include "engine/context.h"
 #include "formats/files/encoding.h"
@@ -28,19 +28,9 @@ eg_status eg__table_load_text(eg__memory *memory, const char *path, const eg_tab
     return status ? eg__file_blame(error, status, "", path) : EG_OK;
 }
 
-/* What was saved under a name of its own is an array all the same. */
-static bool is_array(const char *path) {
-    static const char magic[] = "\x93NUMPY";
-    char head[sizeof magic - 1] = "";
-    eg__source source;
-    if (eg__file_ends(path, ".npy")) return true;
-    if (eg__source_open(&source, path, NULL)) return false;
-    if (source.size >= sizeof head) eg__source_read(&source, 0, head, sizeof head, NULL);
-    eg__source_close(&source);
-    return memcmp(head, magic, sizeof head) == 0;
-}
-
-static eg_status load_array(eg__memory *memory, const char *path, eg_table *out, eg_error *error) {
+static eg_status load_array(eg__memory *memory, const char *path, const eg_table_options *options,
+                            eg_table *out, eg_error *error) {
+    (void)options;
     eg_tensor array;
     eg__npy_layout layout = {.any = true};
     eg_status status = eg__npy_load(memory, path, &layout, &array, error);
@@ -50,14 +40,36 @@ static eg_status load_array(eg__memory *memory, const char *path, eg_table *out,
     return status ? eg__file_blame(error, status, "", path) : EG_OK;
 }
 
-static eg_status load_archive(eg__memory *memory, const char *path, eg_table *out,
-                              eg_error *error) {
+static eg_status load_archive(eg__memory *memory, const char *path, const eg_table_options *options,
+                              eg_table *out, eg_error *error) {
+    (void)options;
     eg_npz *archive;
     eg_status status = eg__npz_open(memory, path, &archive, error);
     if (status) return status;
     status = eg__table_from_archive(memory, archive, path, out, error);
     eg_npz_close(archive);
     return status;
+}
+
+/* What nobody recognises is text. */
+typedef struct format {
+    bool (*is)(const eg__head *head);
+    const char *end;
+    eg_status (*load)(eg__memory *memory, const char *path, const eg_table_options *options,
+                      eg_table *out, eg_error *error);
+} format;
+static const format formats[] = {{eg__npy_is, ".npy", load_array},
+                                 {eg__npz_is, ".npz", load_archive},
+                                 {NULL, "", eg__table_load_text}};
+
+static const format *find(const char *path) {
+    eg__head head;
+    const format *f = formats;
+    eg__head_read(&head, path);
+    while (f->is && !f->is(&head)) f++;
+    if (f->is) return f;
+    for (f = formats; f->is && !eg__head_named(&head, f->end);) f++;
+    return f;
 }
 
 eg_status eg_table_read(eg_context *context, const char *path, const eg_table_options *given,
@@ -76,7 +88,5 @@ eg_status eg_table_read(eg_context *context, const char *path, const eg_table_op
     if (!eg_date_order_name(options->dates))
         return eg__fail(error, EG_ERR_ARGUMENT, "unknown order %d of dates", (int)options->dates);
     eg__memory *memory = eg__context_memory(context);
-    if (is_array(path)) return load_array(memory, path, out, error);
-    if (eg__file_ends(path, ".npz")) return load_archive(memory, path, out, error);
-    return eg__table_load_text(memory, path, options, out, error);
+    return find(path)->load(memory, path, options, out, error);
 }
