@@ -4,12 +4,13 @@
 #include <string.h>
 
 static bool leaves_scan(const eg__node *node) {
-    return node->op == EG__GRAPH_stack || node->op == EG__GRAPH_total || node->op == EG__GRAPH_last;
+    return eg__op_row(node->op)->scan_side == EG__SCAN_LEAVES;
 }
 
 bool eg__is_view(const eg__lowering *l, uint32_t id) {
     const eg__node *node = eg__lower_node(l, id);
-    if (node->op == EG__GRAPH_dropout) return !l->options->training || node->attributes.number == 0;
+    if (node->op == EG__GRAPH_dropout)
+        return !l->options->training || node->attributes.dropout.rate == 0;
     return node->op == EG__GRAPH_step || node->op == EG__GRAPH_update || eg__op_row(node->op)->view;
 }
 
@@ -132,7 +133,7 @@ static bool matmul_keeps_items(const eg__lowering *l, const eg__node *node, uint
     const eg__node *b = eg__node_at(l->graph, eg__node_input(l->graph, node, 1));
     if (!has_items(a, items) || !a->scan) return false;
     if (b->rank > 2) return a->rank == b->rank && has_items(b, items);
-    return !b->scan && (a->rank > 2 || !node->attributes.index[0]);
+    return !b->scan && (a->rank > 2 || !node->attributes.matmul.a_transposed);
 }
 
 /* Values of the body are read item by item only where their first axis is that of the result. */
@@ -146,7 +147,6 @@ static bool is_aligned(const eg__lowering *l, const eg__node *node) {
 
 static bool keeps_items(const eg__lowering *l, uint32_t id, uint64_t items) {
     const eg__node *node = eg__lower_node(l, id);
-    const int64_t *index = node->attributes.index;
     if (node->op == EG__GRAPH_step) return true; /* what it hands in is only read */
     if (!has_items(node, items)) return false;
     const eg__node *x =
@@ -158,11 +158,11 @@ static bool keeps_items(const eg__lowering *l, uint32_t id, uint64_t items) {
     case EG__GRAPH_select:
     case EG__GRAPH_broadcast: return is_aligned(l, node);
     case EG__GRAPH_reshape: return has_items(x, items);
-    case EG__GRAPH_transpose: return index[0] == 0;
-    case EG__GRAPH_slice:
-    case EG__GRAPH_pad:
-    case EG__GRAPH_concat: return index[0] != 0;
-    case EG__GRAPH_reduce: return has_items(x, items) && !(index[0] & 1);
+    case EG__GRAPH_transpose: return node->attributes.transpose.order[0] == 0;
+    case EG__GRAPH_slice: return node->attributes.slice.axis != 0;
+    case EG__GRAPH_pad: return node->attributes.pad.axis != 0;
+    case EG__GRAPH_concat: return node->attributes.concat.axis != 0;
+    case EG__GRAPH_reduce: return has_items(x, items) && !(node->attributes.reduce.axes & 1);
     case EG__GRAPH_softmax:
     case EG__GRAPH_norm:
     case EG__GRAPH_dropout:

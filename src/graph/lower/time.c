@@ -46,13 +46,14 @@ static bool same_until(const eg__node *a, const eg__node *b, int axis) {
 static int through_matmul(clock *c, uint32_t id, unsigned input, int axis) {
     const eg__node *node = eg__lower_node(c->l, id);
     const eg__node *x = eg__lower_node(c->l, eg__lower_input(c->l, id, input));
-    const bool transposed = node->attributes.index[input] != 0;
+    const eg__matmul_attributes *sides = &node->attributes.matmul;
+    const bool transposed = input ? sides->b_transposed : sides->a_transposed;
     if (axis < (int)x->rank - 2) return aligned(node, x, axis);
     const bool is_row = (axis == (int)x->rank - 2) != transposed;
     if (input == 0 && is_row) return (int)node->rank - 2;
     if (input == 1 && !is_row) return (int)node->rank - 1;
     const eg__node *other = eg__lower_node(c->l, eg__lower_input(c->l, id, !input));
-    const bool both = node->attributes.index[0] && !node->attributes.index[1] && x->rank == 2 &&
+    const bool both = sides->a_transposed && !sides->b_transposed && x->rank == 2 &&
                       other->rank == 2 && axis == 0 &&
                       c->axis[eg__lower_input(c->l, id, !input)] == 1;
     if (!both) mix(c, id);
@@ -63,7 +64,6 @@ static int through_matmul(clock *c, uint32_t id, unsigned input, int axis) {
 static int through(clock *c, uint32_t id, unsigned input, int axis) {
     const eg__node *node = eg__lower_node(c->l, id);
     const eg__node *x = eg__lower_node(c->l, eg__lower_input(c->l, id, input));
-    const int64_t *index = node->attributes.index;
     switch (node->op) {
     case EG__GRAPH_unary:
     case EG__GRAPH_binary:
@@ -79,17 +79,22 @@ static int through(clock *c, uint32_t id, unsigned input, int axis) {
         break;
     case EG__GRAPH_transpose:
         for (unsigned i = 0; i < node->rank; i++)
-            if (index[i] == axis) return (int)i;
+            if ((int)node->attributes.transpose.order[i] == axis) return (int)i;
         break;
     case EG__GRAPH_slice:
+        if ((int)node->attributes.slice.axis != axis) return axis;
+        break;
     case EG__GRAPH_pad:
+        if ((int)node->attributes.pad.axis != axis) return axis;
+        break;
     case EG__GRAPH_concat:
-        if (index[0] != axis) return axis;
+        if ((int)node->attributes.concat.axis != axis) return axis;
         break;
     case EG__GRAPH_reduce: {
+        const unsigned axes = node->attributes.reduce.axes;
         int to = axis;
-        for (int i = 0; i < axis; i++) to -= (index[0] >> i & 1) && !index[1];
-        if (!(index[0] >> axis & 1)) return to;
+        for (int i = 0; i < axis; i++) to -= (axes >> i & 1) && !node->attributes.reduce.keep;
+        if (!(axes >> axis & 1)) return to;
         /* a sum is over the steps there are; the gradient of a mean knows how many it was built for */
         if (axis == 0 && node->kind == 0) return -1;
         break;
@@ -144,13 +149,14 @@ static int back(const clock *c, uint32_t id, unsigned input) {
         return x->rank == node->rank && x->shape[0] == node->shape[0] ? 0 : -1;
     case EG__GRAPH_again: return input ? -1 : 0;
     case EG__GRAPH_reshape: return x->shape[0] % c->length == 0 ? 0 : -1;
-    case EG__GRAPH_slice:
-    case EG__GRAPH_pad:
-    case EG__GRAPH_concat: return node->attributes.index[0] != 0 ? 0 : -1;
+    case EG__GRAPH_slice: return node->attributes.slice.axis != 0 ? 0 : -1;
+    case EG__GRAPH_pad: return node->attributes.pad.axis != 0 ? 0 : -1;
+    case EG__GRAPH_concat: return node->attributes.concat.axis != 0 ? 0 : -1;
     case EG__GRAPH_softmax:
     case EG__GRAPH_norm: return x->rank > 1 ? 0 : -1;
     case EG__GRAPH_matmul:
-        if (input == 0 && x->rank == node->rank && (x->rank > 2 || !node->attributes.index[0]))
+        if (input == 0 && x->rank == node->rank &&
+            (x->rank > 2 || !node->attributes.matmul.a_transposed))
             return 0;
         return input == 1 && x->rank > 2 && x->rank == node->rank ? 0 : -1;
     case EG__GRAPH_stored_matmul:
@@ -184,7 +190,7 @@ void eg__lower_time(eg__lowering *l) {
     clock c = {.l = l};
     bool equal = true;
     for (uint32_t r = EG__REGION_BODIES; r < l->region_count; r++) {
-        uint64_t length = (uint64_t)eg__lower_node(l, l->regions[r].scan)->attributes.index[0];
+        uint64_t length = eg__lower_node(l, l->regions[r].scan)->attributes.scan.length;
         equal = equal && (!c.length || c.length == length);
         c.length = length;
     }

@@ -45,6 +45,7 @@ static bool view(const eg_graph *graph, const eg__node *node, const eg__view *in
 }
 
 const eg__op eg__op_again = {.name = "again",
+                             .waited = 1,
                              .infer = infer,
                              .reads = reads,
                              .gradient = gradient,

@@ -72,7 +72,7 @@ bool eg__lift_can(const eg__lift *lift, uint32_t id) {
     case EG__GRAPH_conv: /* the samples of all steps meet the same filters */
         return node->rank < EG_RANK_MAX && !eg__old(lift->r, eg__old_input(lift->r, id, 1))->scan;
     case EG__GRAPH_matmul: /* rows of all steps meet one right side */
-        return node->rank < EG_RANK_MAX && !node->attributes.index[0] &&
+        return node->rank < EG_RANK_MAX && !node->attributes.matmul.a_transposed &&
                !eg__old(lift->r, eg__old_input(lift->r, id, 1))->scan;
     default: return false;
     }
@@ -102,7 +102,7 @@ static eg_node build(eg__lift *l, uint32_t id, eg_node *in) {
     eg_graph *g = l->r->to;
     const eg__node *node = eg__old(l->r, id);
     eg__attributes attributes = node->attributes;
-    uint64_t shape[EG_RANK_MAX] = {(uint64_t)eg__old(l->r, node->scan)->attributes.index[0]};
+    uint64_t shape[EG_RANK_MAX] = {eg__old(l->r, node->scan)->attributes.scan.length};
     for (unsigned i = 0; i < node->rank && i + 1 < EG_RANK_MAX; i++) shape[i + 1] = node->shape[i];
     for (unsigned i = 0; i < node->input_count; i++)
         if (eg__old(l->r, eg__old_input(l->r, id, i))->scan && node->op != EG__GRAPH_reshape &&
@@ -113,14 +113,14 @@ static eg_node build(eg__lift *l, uint32_t id, eg_node *in) {
     case EG__GRAPH_broadcast: return eg_broadcast(g, in[0], node->rank + 1, shape);
     case EG__GRAPH_conv: return build_conv(g, node, in, shape);
     case EG__GRAPH_transpose:
-        attributes.index[0] = 0;
+        attributes.transpose.order[0] = 0;
         for (unsigned i = 0; i < node->rank; i++)
-            attributes.index[i + 1] = node->attributes.index[i] + 1;
+            attributes.transpose.order[i + 1] = node->attributes.transpose.order[i] + 1;
         break;
-    case EG__GRAPH_slice:
-    case EG__GRAPH_concat:
-    case EG__GRAPH_pad: attributes.index[0]++; break;
-    case EG__GRAPH_reduce: attributes.index[0] <<= 1; break;
+    case EG__GRAPH_slice: attributes.slice.axis++; break;
+    case EG__GRAPH_concat: attributes.concat.axis++; break;
+    case EG__GRAPH_pad: attributes.pad.axis++; break;
+    case EG__GRAPH_reduce: attributes.reduce.axes <<= 1; break;
     default: break;
     }
     return eg__graph_add(g, node->op, node->kind, node->input_count, in, &attributes, NULL);
@@ -130,8 +130,7 @@ static eg_node build(eg__lift *l, uint32_t id, eg_node *in) {
 static eg_node repeat(eg__lift *l, uint32_t id, eg_node x) {
     eg_graph *g = l->r->to;
     const eg__node n = *eg__node_at(g, x);
-    uint64_t shape[EG_RANK_MAX] = {
-        (uint64_t)eg__old(l->r, eg__old(l->r, id)->scan)->attributes.index[0]};
+    uint64_t shape[EG_RANK_MAX] = {eg__old(l->r, eg__old(l->r, id)->scan)->attributes.scan.length};
     for (unsigned i = 0; i < n.rank; i++) shape[i + 1] = n.shape[i];
     return eg_broadcast(g, x, n.rank + 1, shape);
 }
