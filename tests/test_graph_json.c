@@ -1,4 +1,5 @@
 /* Graphs as JSON: what is written reads back node for node; damage is refused by name. */
+#include "graph_rules.h"
 #include "test.h"
 #include "formats/models/graph_json.h"
 #include "graph/ops/small.h"
@@ -93,6 +94,45 @@ TEST(graph_json, round_trip) {
     eg__memory_give(memory, again);
     eg_graph_destroy(back);
     eg_graph_destroy(g);
+    eg__memory_destroy(memory);
+}
+
+/* Every rule and its gradient: the same nodes, and no text for what is random or zero is lost. */
+TEST(graph_json, rules) {
+    eg__memory *memory;
+    eg_error error = {0};
+    CHECK_OK(eg__memory_create(&memory, NULL, &error), error);
+    for (size_t i = 0; i < graph_rule_count; i++) {
+        const graph_rule *rule = &graph_rules[i];
+        eg_graph *g, *back = NULL;
+        eg_node leaf[RULE_LEAVES], d[RULE_LEAVES];
+        char name[8], *text = NULL;
+        size_t length = 0;
+        CHECK_OK(eg__graph_new(memory, &g, &error), error);
+        for (unsigned k = 0; k < rule->leaves; k++) {
+            snprintf(name, sizeof name, "x%u", k);
+            leaf[k] = eg_parameter(g, name, rule->leaf[k].rank, rule->leaf[k].shape);
+        }
+        const eg_node loss = weighted_loss(g, rule->build(g, leaf));
+        CHECK_OK(eg_gradient(g, loss, rule->leaves, leaf, d, &error), error);
+        eg_status status = eg__graph_to_json(g, &text, &length, &error);
+        if (!status) status = eg__graph_from_json(memory, text, length, &back, &error);
+        if (status == EG_ERR_UNSUPPORTED) test_skip("%s", error.message);
+        else CHECK_OK(status, error);
+        CHECK(status || back->size == g->size, "%s: %u nodes became %u", rule->name, g->size,
+              back->size);
+        for (uint32_t k = 1; !status && k <= g->size; k++)
+            CHECK(g->nodes[k].op == back->nodes[k].op && g->nodes[k].kind == back->nodes[k].kind &&
+                      g->nodes[k].next == back->nodes[k].next &&
+                      eg__attributes_equal(g->nodes[k].op, &g->nodes[k].attributes,
+                                           &back->nodes[k].attributes),
+                  "%s: node %u, '%s', is another one", rule->name, k,
+                  eg__node_operation(&g->nodes[k]));
+        eg__memory_give(memory, text);
+        eg_graph_destroy(back);
+        eg_graph_destroy(g);
+        if (status) break;
+    }
     eg__memory_destroy(memory);
 }
 

@@ -140,6 +140,13 @@ typedef struct eg__chance {
     bool training; /* else nothing is dropped */
     uint64_t seed, time;
 } eg__chance;
+/* Which nodes outside of scans have time as an axis; see time.c. */
+typedef struct eg__clock {
+    const eg_graph *graph;
+    unsigned char *axis; /* per node: 0 = time is no axis of it, else 1 + the axis */
+    uint64_t length;     /* steps */
+} eg__clock;
+enum { EG__TIME_ENDS = -1, EG__TIME_MIXED = -2 };
 /* What an operation has to do with a scan, which is its first input then. */
 typedef enum eg__scan_side { EG__SCAN_NONE, EG__SCAN_ENTERS, EG__SCAN_LEAVES } eg__scan_side;
 typedef struct eg__op {
@@ -179,6 +186,19 @@ typedef struct eg__op {
     unsigned (*fused)(const eg__node *node);
     /* Anything else: emits its steps. */
     void (*lower)(struct eg__lowering *lowering, uint32_t id);
+    /* What a run with fewer steps may leave out: the axis of a node that has time because input `input` has it as
+     * `axis`, EG__TIME_ENDS = it has none (a sum over the steps there are), EG__TIME_MIXED = steps are mixed in a way
+     * that nobody can follow; NULL = they always are. */
+    int (*time)(const eg__clock *clock, const eg__node *node, unsigned input, int axis);
+    bool time_is_forward; /* time of the value says nothing about the inputs */
+    /* Inside a scan: whether items of the first axis are kept apart, of which the value has `items`; NULL = no. */
+    bool (*keeps_items)(const eg_graph *graph, const eg__node *node, uint64_t items);
+    /* Whether it can be done for all steps of a scan at once, with time as a first axis; NULL = no. */
+    bool (*lifts)(const eg_graph *graph, const eg__node *node);
+    /* And how: `in` have time if they are of the scan, `shape` is that of the result; NULL = by the same operation with
+     * inputs that have as many axes as the result. */
+    eg_node (*lift)(eg_graph *graph, const eg__node *node, eg_node *in, const uint64_t *shape);
+    bool lifts_any_rank; /* of inputs: they get no axes of one element after time */
 } eg__op;
 
 #define OP(name, least, most, attributes) extern const eg__op eg__op_##name;
@@ -194,7 +214,18 @@ eg_status eg__infer_like(const eg_graph *graph, eg__node *node, eg_error *error)
 double eg__flops_per_element(const eg_graph *graph, const eg__node *node); /* one */
 /* Of the first input as many elements as the result has, of the others all: something is picked. */
 double eg__reads_picked(const eg_graph *graph, const eg__node *node, unsigned i);
-bool eg__always_kept(const eg__node *node); /* true */
+bool eg__always_kept(const eg__node *node);               /* true */
+bool eg__has_items(const eg__node *node, uint64_t items); /* along the first axis */
+/* keeps_items: elementwise; and of what works along the last axis. */
+bool eg__keeps_aligned(const eg_graph *graph, const eg__node *node, uint64_t items);
+bool eg__keeps_rows(const eg_graph *graph, const eg__node *node, uint64_t items);
+/* lifts: always; and where only the first input is of the scan. */
+bool eg__lifts_always(const eg_graph *graph, const eg__node *node);
+bool eg__lifts_first(const eg_graph *graph, const eg__node *node);
+/* time: elementwise; of what works along the last axis; and of products with rows of the first input. */
+int eg__time_aligned(const eg__clock *clock, const eg__node *node, unsigned input, int axis);
+int eg__time_rows(const eg__clock *clock, const eg__node *node, unsigned input, int axis);
+int eg__time_first_rows(const eg__clock *clock, const eg__node *node, unsigned input, int axis);
 
 /* ---- elementwise kinds, in the order of the public lists */
 typedef enum eg__unary {

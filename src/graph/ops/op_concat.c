@@ -76,5 +76,29 @@ static void lower(eg__lowering *l, uint32_t id) {
     }
 }
 
-const eg__op eg__op_concat = {
-    .name = "concat", .infer = infer, .gradient = gradient, .evaluate = evaluate, .lower = lower};
+/* Other axes than its own stay what they are. */
+static int time_axis(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    (void)clock, (void)input;
+    return (int)node->attributes.concat.axis != axis ? axis : EG__TIME_MIXED;
+}
+
+static bool keeps_items(const eg_graph *graph, const eg__node *node, uint64_t items) {
+    (void)graph, (void)items;
+    return node->attributes.concat.axis != 0;
+}
+
+static eg_node lift(eg_graph *graph, const eg__node *node, eg_node *in, const uint64_t *shape) {
+    const eg__concat_attributes *of = &node->attributes.concat;
+    (void)shape;
+    return eg_concat(graph, of->axis + 1, node->input_count, in);
+}
+
+const eg__op eg__op_concat = {.name = "concat",
+                              .infer = infer,
+                              .gradient = gradient,
+                              .evaluate = evaluate,
+                              .lower = lower,
+                              .time = time_axis,
+                              .keeps_items = keeps_items,
+                              .lifts = eg__lifts_always,
+                              .lift = lift};

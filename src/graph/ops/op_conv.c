@@ -201,6 +201,22 @@ static void lower_any(eg__lowering *l, uint32_t id, eg__step_id kind) {
 static void lower(eg__lowering *l, uint32_t id) { lower_any(l, id, EG__STEP_conv); }
 static void lower_dw(eg__lowering *l, uint32_t id) { lower_any(l, id, EG__STEP_conv_dw); }
 
+/* Samples are apart. */
+static int time_axis(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    (void)clock, (void)node;
+    return input == 0 && axis == 0 ? 0 : EG__TIME_MIXED;
+}
+
+/* The samples of all steps meet the same filters: [T, B, ..] as [T B, ..], and back. */
+static eg_node lift(eg_graph *graph, const eg__node *node, eg_node *in, const uint64_t *shape) {
+    const eg__node x = *eg__node_at(graph, in[0]);
+    uint64_t samples[EG_RANK_MAX] = {x.shape[0] * x.shape[1]};
+    for (unsigned i = 1; i + 1 < x.rank; i++) samples[i] = x.shape[i + 1];
+    in[0] = eg_reshape(graph, in[0], x.rank - 1, samples);
+    const eg_node y = eg__graph_add(graph, node->op, node->kind, 2, in, &node->attributes, NULL);
+    return eg_reshape(graph, y, node->rank + 1, shape);
+}
+
 const eg__op eg__op_conv = {.name = "conv",
                             .is_kept = eg__always_kept,
                             .from_index = eg__conv_from_index,
@@ -208,7 +224,10 @@ const eg__op eg__op_conv = {.name = "conv",
                             .flops = flops,
                             .gradient = gradient,
                             .evaluate = evaluate,
-                            .lower = lower};
+                            .lower = lower,
+                            .time = time_axis,
+                            .lifts = eg__lifts_first,
+                            .lift = lift};
 const eg__op eg__op_conv_dw = {.name = "conv_dw",
                                .from_index = eg__conv_from_index,
                                .infer = infer,

@@ -54,9 +54,16 @@ static void lower(eg__lowering *l, uint32_t id) {
     eg__lower_emit(l, l->region[id], &step, 2, operands);
 }
 
+static int time_axis(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    (void)clock, (void)node, (void)input;
+    return axis == 0 ? 0 : EG__TIME_MIXED; /* it counts the elements */
+}
+
 const eg__op eg__op_dropout = {.name = "dropout",
                                .infer = infer,
                                .flops = eg__flops_per_element,
                                .gradient = gradient,
                                .draw = draw,
-                               .lower = lower};
+                               .lower = lower,
+                               .time = time_axis,
+                               .keeps_items = eg__keeps_rows};

@@ -478,10 +478,44 @@ static void lower(eg__lowering *l, uint32_t id) {
     eg__lower_matmul(l, id, &home, NULL, 0, NULL);
 }
 
+/* ---- time among the leading axes or the rows of a stays; a contraction over it is one sum over fewer rows, where
+ * both sides have it first */
+static int time_axis(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    const eg_graph *graph = clock->graph;
+    const eg_node other_id = eg__node_input(graph, node, !input);
+    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, input));
+    const eg__node *other = eg__node_at(graph, other_id);
+    const eg__matmul_attributes *sides = &node->attributes.matmul;
+    const bool transposed = input ? sides->b_transposed : sides->a_transposed;
+    if (axis < (int)x->rank - 2) return eg__time_aligned(clock, node, input, axis);
+    const bool is_row = (axis == (int)x->rank - 2) != transposed;
+    if (input == 0 && is_row) return (int)node->rank - 2;
+    if (input == 1 && !is_row) return (int)node->rank - 1;
+    const bool both = sides->a_transposed && !sides->b_transposed && x->rank == 2 &&
+                      other->rank == 2 && axis == 0 && clock->axis[other_id.id] == 1;
+    return both ? EG__TIME_ENDS : EG__TIME_MIXED;
+}
+
+static bool keeps_items(const eg_graph *graph, const eg__node *node, uint64_t items) {
+    const eg__node *a = eg__node_at(graph, eg__node_input(graph, node, 0));
+    const eg__node *b = eg__node_at(graph, eg__node_input(graph, node, 1));
+    if (!eg__has_items(a, items) || !a->scan) return false;
+    if (b->rank > 2) return a->rank == b->rank && eg__has_items(b, items);
+    return !b->scan && (a->rank > 2 || !node->attributes.matmul.a_transposed);
+}
+
+/* Rows of all steps meet one right side. */
+static bool lifts(const eg_graph *graph, const eg__node *node) {
+    return !node->attributes.matmul.a_transposed && eg__lifts_first(graph, node);
+}
+
 const eg__op eg__op_matmul = {.name = "matmul",
                               .is_kept = eg__always_kept,
                               .infer = infer,
                               .flops = flops,
                               .gradient = gradient,
                               .evaluate = evaluate,
-                              .lower = lower};
+                              .lower = lower,
+                              .time = time_axis,
+                              .keeps_items = keeps_items,
+                              .lifts = lifts};

@@ -235,6 +235,28 @@ static void lower_argmax(eg__lowering *l, uint32_t id) {
     eg__lower_emit(l, l->region[id], &step, 2, operands);
 }
 
+static int time_axis(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    const unsigned axes = node->attributes.reduce.axes;
+    int to = axis;
+    (void)clock, (void)input;
+    for (int i = 0; i < axis; i++) to -= (axes >> i & 1) && !node->attributes.reduce.keep;
+    if (!(axes >> axis & 1)) return to;
+    /* a sum is over the steps there are; the gradient of a mean knows how many it was built for */
+    return axis == 0 && node->kind == SUM ? EG__TIME_ENDS : EG__TIME_MIXED;
+}
+
+static bool keeps_items(const eg_graph *graph, const eg__node *node, uint64_t items) {
+    return eg__has_items(eg__node_at(graph, eg__node_input(graph, node, 0)), items) &&
+           !(node->attributes.reduce.axes & 1);
+}
+
+static eg_node lift(eg_graph *graph, const eg__node *node, eg_node *in, const uint64_t *shape) {
+    eg__attributes attributes = node->attributes;
+    (void)shape;
+    attributes.reduce.axes <<= 1;
+    return eg__graph_add1(graph, EG__GRAPH_reduce, node->kind, in[0], &attributes);
+}
+
 const eg__op eg__op_reduce = {.name = "reduce",
                               .kinds = REDUCTIONS,
                               .kind_name = kind_name,
@@ -243,9 +265,18 @@ const eg__op eg__op_reduce = {.name = "reduce",
                               .flops = flops,
                               .gradient = gradient,
                               .evaluate = evaluate,
-                              .lower = lower};
+                              .lower = lower,
+                              .time = time_axis,
+                              .time_is_forward = true,
+                              .keeps_items = keeps_items,
+                              .lifts = eg__lifts_always,
+                              .lift = lift,
+                              .lifts_any_rank = true};
 const eg__op eg__op_argmax = {.name = "argmax",
                               .infer = infer_argmax,
                               .flops = flops,
                               .evaluate = evaluate_argmax,
-                              .lower = lower_argmax};
+                              .lower = lower_argmax,
+                              .time = eg__time_rows,
+                              .time_is_forward = true,
+                              .keeps_items = eg__keeps_rows};

@@ -190,15 +190,32 @@ static double reads_total(const eg_graph *graph, const eg__node *node, unsigned 
     return i ? flops_total(graph, node) : 0;
 }
 
+static int time_step(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    (void)clock, (void)node, (void)input;
+    return axis == 0 ? EG__TIME_ENDS : EG__TIME_MIXED; /* it ends here */
+}
+static int time_last(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    (void)clock, (void)node, (void)input, (void)axis;
+    return EG__TIME_ENDS;
+}
+static bool keeps_always(const eg_graph *graph, const eg__node *node, uint64_t items) {
+    (void)graph, (void)node, (void)items;
+    return true;
+}
+
 const eg__op eg__op_scan = {.name = "scan", .is_unique = true, .make = make};
 const eg__op eg__op_carry = {.name = "carry",
                              .scan_side = EG__SCAN_ENTERS,
                              .is_unique = true,
                              .is_kept = eg__always_kept,
                              .infer = infer_carry,
-                             .reads = reads};
-const eg__op eg__op_step = {
-    .name = "step", .scan_side = EG__SCAN_ENTERS, .infer = infer_step, .reads = reads};
+                             .reads = reads,
+                             .keeps_items = keeps_always};
+const eg__op eg__op_step = {.name = "step",
+                            .scan_side = EG__SCAN_ENTERS,
+                            .infer = infer_step,
+                            .reads = reads,
+                            .time = time_step};
 const eg__op eg__op_stack = {
     .name = "stack", .scan_side = EG__SCAN_LEAVES, .infer = infer_stack, .reads = reads};
 const eg__op eg__op_total = {.name = "total",
@@ -206,5 +223,8 @@ const eg__op eg__op_total = {.name = "total",
                              .infer = infer_total,
                              .flops = flops_total,
                              .reads = reads_total};
-const eg__op eg__op_last = {
-    .name = "last", .scan_side = EG__SCAN_LEAVES, .infer = infer_last, .reads = reads};
+const eg__op eg__op_last = {.name = "last",
+                            .scan_side = EG__SCAN_LEAVES,
+                            .infer = infer_last,
+                            .reads = reads,
+                            .time = time_last};

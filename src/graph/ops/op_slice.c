@@ -125,14 +125,57 @@ static void lower_pad(eg__lowering *l, uint32_t id) {
     eg__lower_copy(l, l->region[id], id, eg__lower_node(l, input), &x, &part);
 }
 
+/* Other axes than its own stay what they are. */
+static int time_slice(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    (void)clock, (void)input;
+    return (int)node->attributes.slice.axis != axis ? axis : EG__TIME_MIXED;
+}
+
+static bool keeps_slice(const eg_graph *graph, const eg__node *node, uint64_t items) {
+    (void)graph, (void)items;
+    return node->attributes.slice.axis != 0;
+}
+
+static eg_node lift_slice(eg_graph *graph, const eg__node *node, eg_node *in,
+                          const uint64_t *shape) {
+    const eg__slice_attributes *of = &node->attributes.slice;
+    (void)shape;
+    return eg_slice(graph, in[0], of->axis + 1, of->start, of->size);
+}
+
+/* Other axes than its own stay what they are. */
+static int time_pad(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    (void)clock, (void)input;
+    return (int)node->attributes.pad.axis != axis ? axis : EG__TIME_MIXED;
+}
+
+static bool keeps_pad(const eg_graph *graph, const eg__node *node, uint64_t items) {
+    (void)graph, (void)items;
+    return node->attributes.pad.axis != 0;
+}
+
+static eg_node lift_pad(eg_graph *graph, const eg__node *node, eg_node *in, const uint64_t *shape) {
+    const eg__pad_attributes *of = &node->attributes.pad;
+    (void)shape;
+    return eg_pad(graph, in[0], of->axis + 1, of->before, of->after, of->value);
+}
+
 const eg__op eg__op_slice = {.name = "slice",
                              .infer = infer_slice,
                              .reads = eg__reads_picked,
                              .gradient = gradient_slice,
                              .evaluate = evaluate_slice,
-                             .view = view_slice};
+                             .view = view_slice,
+                             .time = time_slice,
+                             .keeps_items = keeps_slice,
+                             .lifts = eg__lifts_always,
+                             .lift = lift_slice};
 const eg__op eg__op_pad = {.name = "pad",
                            .infer = infer_pad,
                            .gradient = gradient_pad,
                            .evaluate = evaluate_pad,
-                           .lower = lower_pad};
+                           .lower = lower_pad,
+                           .time = time_pad,
+                           .keeps_items = keeps_pad,
+                           .lifts = eg__lifts_always,
+                           .lift = lift_pad};

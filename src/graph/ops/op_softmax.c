@@ -65,4 +65,7 @@ const eg__op eg__op_softmax = {.name = "softmax",
                                .flops = flops,
                                .gradient = gradient,
                                .evaluate = evaluate,
-                               .lower = lower};
+                               .lower = lower,
+                               .time = eg__time_rows,
+                               .keeps_items = eg__keeps_rows,
+                               .lifts = eg__lifts_always};

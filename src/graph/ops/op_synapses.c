@@ -255,20 +255,52 @@ static void lower_dv(eg__lowering *l, uint32_t id) {
 }
 static void lower_dp(eg__lowering *l, uint32_t id) { lower_any(l, id, EG__STEP_synapses_dp, true); }
 
+static int time_axis(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    return input == V || input == D ? eg__time_rows(clock, node, input, axis) : EG__TIME_MIXED;
+}
+
+/* A sum over the steps there are. */
+static int time_dp(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    const eg_graph *graph = clock->graph;
+    const uint32_t other = eg__node_input(graph, node, input == V ? D : V).id;
+    const bool both = (input == V || input == D) && axis == 0 && clock->axis[other] == 1 &&
+                      eg__node_at(graph, eg__node_input(graph, node, input))->rank > 1;
+    return both ? EG__TIME_ENDS : EG__TIME_MIXED;
+}
+
+static bool keeps_items(const eg_graph *graph, const eg__node *node, uint64_t items) {
+    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, V));
+    return x->rank > 1 && eg__has_items(x, items);
+}
+
+/* Parameters are the same in all steps. */
+static bool lifts(const eg_graph *graph, const eg__node *node) {
+    for (unsigned i = V + 1; i < D; i++)
+        if (eg__node_at(graph, eg__node_input(graph, node, i))->scan) return false;
+    return true;
+}
+
 const eg__op eg__op_synapses = {.name = "synapses",
                                 .is_kept = eg__always_kept,
                                 .infer = infer,
                                 .flops = flops,
                                 .gradient = gradient,
                                 .evaluate = evaluate,
-                                .lower = lower};
+                                .lower = lower,
+                                .time = time_axis,
+                                .keeps_items = keeps_items,
+                                .lifts = lifts};
 const eg__op eg__op_synapses_dv = {.name = "synapses_dv",
                                    .infer = infer_dv,
                                    .flops = flops,
                                    .evaluate = evaluate_dv,
-                                   .lower = lower_dv};
+                                   .lower = lower_dv,
+                                   .time = time_axis,
+                                   .keeps_items = keeps_items,
+                                   .lifts = lifts};
 const eg__op eg__op_synapses_dp = {.name = "synapses_dp",
                                    .infer = infer_dp,
                                    .flops = flops,
                                    .evaluate = evaluate_dp,
-                                   .lower = lower_dp};
+                                   .lower = lower_dp,
+                                   .time = time_dp};

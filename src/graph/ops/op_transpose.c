@@ -56,5 +56,33 @@ static bool view(const eg_graph *graph, const eg__node *node, const eg__view *in
     return true;
 }
 
-const eg__op eg__op_transpose = {
-    .name = "transpose", .infer = infer, .gradient = gradient, .evaluate = evaluate, .view = view};
+static int time_axis(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    (void)clock, (void)input;
+    for (unsigned i = 0; i < node->rank; i++)
+        if ((int)node->attributes.transpose.order[i] == axis) return (int)i;
+    return EG__TIME_MIXED;
+}
+
+static bool keeps_items(const eg_graph *graph, const eg__node *node, uint64_t items) {
+    (void)graph, (void)items;
+    return node->attributes.transpose.order[0] == 0;
+}
+
+static eg_node lift(eg_graph *graph, const eg__node *node, eg_node *in, const uint64_t *shape) {
+    eg__attributes attributes = {.transpose = {{0}}};
+    (void)shape;
+    for (unsigned i = 0; i < node->rank; i++)
+        attributes.transpose.order[i + 1] = node->attributes.transpose.order[i] + 1;
+    return eg__graph_add1(graph, EG__GRAPH_transpose, 0, in[0], &attributes);
+}
+
+const eg__op eg__op_transpose = {.name = "transpose",
+                                 .infer = infer,
+                                 .gradient = gradient,
+                                 .evaluate = evaluate,
+                                 .view = view,
+                                 .time = time_axis,
+                                 .time_is_forward = true,
+                                 .keeps_items = keeps_items,
+                                 .lifts = eg__lifts_always,
+                                 .lift = lift};
