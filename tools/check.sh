@@ -142,6 +142,27 @@ check_export() {
     echo "the same numbers by qemu-arm; cfc on a Cortex-M4: $sizes"
 }
 
+# the patch of docs/adding-an-operation.md on a copy of the tree. What it does not touch is taken from the build of gcc:
+# objects keep their times, and the rules in their .d files name the new folder.
+check_howto() {
+    to=$checks/howto patch=docs/patches/adding-an-operation.patch
+    rm -rf "$to" && mkdir -p "$to/tree" "$to/build"
+    build gcc CC=gcc "$checks/gcc/libelegans.a"
+    tar -cf - Makefile data include src tests docs/patches | tar -xf - -C "$to/tree"
+    (cd "$checks/gcc" && tar -cf - obj) | tar -xf - -C "$to/build"
+    find "$to/build" -name '*.d' -exec sed -i "s|$checks/gcc/|$to/build/|g" {} +
+    (cd "$to/tree" && patch -p1 --fuzz=0 <"$patch")
+    # the files of these tests and what they share; -O1 is compiled faster, and warns where -O2 sees more
+    tests="cumsum graph graph_json gradient compile compile_random counts cache_steps export"
+    sources=$(printf 'tests/test_%s.c ' $tests models)
+    (cd "$to/tree" && timeout 600 $make -j2 B="$to/build" CC=gcc WERROR=1 CFLAGS="-O1 -g0 -Wno-maybe-uninitialized" \
+        TEST_SRC="tests/main.c tests/graph_rules.c tests/random_graph.c tests/export_run.c $sources" "$to/build/tests")
+    for test in cumsum graph gradient compile counts cache_steps.bytes export.operations export.random_graphs; do
+        timeout 600 "$to/build/tests" "$test"
+    done
+    echo "$(grep -c '^+++ ' "$patch") files; $(grep -E '^[0-9]+ passed, ' "$log" | awk '{ n += $1 } END { print n }') tests passed"
+}
+
 # what a trained model gives, whichever command asks
 check_agree() {
     build gcc CC=gcc "$checks/gcc/elegans"
