@@ -240,7 +240,7 @@ uninstall:
 
 # ---- the longer checks, each alone as `make check-<name>`; tools/check.sh says what each one proves;
 # first what is over soon and finds most, then the longest, two at a time
-CHECKS := format layers headers gcc asan penryn arm64 coverage tsan clang fuzz abi macos cache export agree installed browser malloc howto
+CHECKS := format layers headers gcc asan penryn arm64 coverage tsan clang fuzz abi macos cache export howto agree installed browser malloc
 .PHONY: $(CHECKS:%=check-%)
 check-all:
 	@B="$(B)" MAKE="$(MAKE)" sh tools/check.sh $(CHECKS)

@@ -189,7 +189,7 @@ static eg_node make_conv(eg_graph *g, const leaves *x) {
 static eg_node make_conv_dw(eg_graph *g, const leaves *x) {
     const eg_node y = make_conv(g, x), inputs[] = {x->sequence, y};
     eg__attributes attributes = eg__node_at(g, y)->attributes;
-    attributes.index[5] = 1 | (int64_t)2 << 32; /* taps */
+    attributes.conv.taps[0] = 1, attributes.conv.taps[1] = 2;
     return eg__graph_add(g, EG__GRAPH_conv_dw, 0, 2, inputs, &attributes, NULL);
 }
 static eg_node make_depthwise(eg_graph *g, const leaves *x) {

@@ -1,4 +1,5 @@
 /* Graphs as JSON: what is written reads back node for node; damage is refused by name. */
+#include "graph_rules.h"
 #include "test.h"
 #include "formats/models/graph_json.h"
 #include "graph/ops/small.h"
@@ -96,13 +97,98 @@ TEST(graph_json, round_trip) {
     eg__memory_destroy(memory);
 }
 
+/* Every rule and its gradient: the same nodes, and no text for what is random or zero is lost. */
+TEST(graph_json, rules) {
+    eg__memory *memory;
+    eg_error error = {0};
+    CHECK_OK(eg__memory_create(&memory, NULL, &error), error);
+    for (size_t i = 0; i < graph_rule_count; i++) {
+        const graph_rule *rule = &graph_rules[i];
+        eg_graph *g, *back = NULL;
+        eg_node leaf[RULE_LEAVES], d[RULE_LEAVES];
+        char name[8], *text = NULL;
+        size_t length = 0;
+        CHECK_OK(eg__graph_new(memory, &g, &error), error);
+        for (unsigned k = 0; k < rule->leaves; k++) {
+            snprintf(name, sizeof name, "x%u", k);
+            leaf[k] = eg_parameter(g, name, rule->leaf[k].rank, rule->leaf[k].shape);
+        }
+        const eg_node loss = weighted_loss(g, rule->build(g, leaf));
+        CHECK_OK(eg_gradient(g, loss, rule->leaves, leaf, d, &error), error);
+        eg_status status = eg__graph_to_json(g, &text, &length, &error);
+        if (!status) status = eg__graph_from_json(memory, text, length, &back, &error);
+        if (status == EG_ERR_UNSUPPORTED) test_skip("%s", error.message);
+        else CHECK_OK(status, error);
+        CHECK(status || back->size == g->size, "%s: %u nodes became %u", rule->name, g->size,
+              back->size);
+        for (uint32_t k = 1; !status && k <= g->size; k++)
+            CHECK(g->nodes[k].op == back->nodes[k].op && g->nodes[k].kind == back->nodes[k].kind &&
+                      g->nodes[k].next == back->nodes[k].next &&
+                      eg__attributes_equal(g->nodes[k].op, &g->nodes[k].attributes,
+                                           &back->nodes[k].attributes),
+                  "%s: node %u, '%s', is another one", rule->name, k,
+                  eg__node_operation(&g->nodes[k]));
+        eg__memory_give(memory, text);
+        eg_graph_destroy(back);
+        eg_graph_destroy(g);
+        if (status) break;
+    }
+    eg__memory_destroy(memory);
+}
+
+/* Attributes of the first version have no names; those of some operations were packed. */
+TEST(graph_json, version_1) {
+    static const char text[] =
+        "{\"elegans_graph\": 1, \"nodes\": [{\"op\": \"input\", \"name\": \"x\", \"type\": \"f32\", "
+        "\"shape\": [2, 3, 4]}, {\"op\": \"input\", \"name\": \"w\", \"type\": \"f32\", \"shape\": "
+        "[2, 3, 2]}, {\"op\": \"conv\", \"type\": \"f32\", \"shape\": [2, 2, 3], \"inputs\": [1, 2], "
+        "\"index\": [2, 1099512676353, 1099513724930, 0, 4294967299]}, "
+        "{\"op\": \"attention\", \"type\": \"f32\", \"shape\": [2, 3, 6], \"inputs\": [1, 1, 1], "
+        "\"index\": [2, 2, 1, 3, 5, 7], \"number\": 0.5}, "
+        "{\"op\": \"pad\", \"type\": \"f32\", \"shape\": [2, 4, 4], \"inputs\": [1], \"index\": [1, 0, "
+        "1], \"number\": \"-inf\"}, "
+        "{\"op\": \"transpose\", \"type\": \"f32\", \"shape\": [4, 2, 3], \"inputs\": [1], \"index\": "
+        "[2, 0, 1]}]}";
+    eg__memory *memory;
+    eg_graph *g;
+    eg_error error = {0};
+    CHECK_OK(eg__memory_create(&memory, NULL, &error), error);
+    const eg_status status = eg__graph_from_json(memory, text, sizeof text - 1, &g, &error);
+    if (status == EG_ERR_UNSUPPORTED) test_skip("%s", error.message);
+    else CHECK_OK(status, error);
+    if (!status) {
+        const eg__conv_attributes *conv = &g->nodes[3].attributes.conv;
+        CHECK(conv->groups == 1 && !conv->flipped && conv->stride[0] == 1 && conv->stride[1] == 2 &&
+                  conv->dilation[1] == 2 && conv->spread[1] == 1 && conv->before[1] == 3 &&
+                  conv->after[1] == 1 && !conv->taps[1],
+              "conv");
+        const eg__attention_attributes *attention = &g->nodes[4].attributes.attention;
+        CHECK(attention->heads == 2 && attention->kv_heads == 2 && attention->causal &&
+                  !attention->has_mask && !attention->has_lengths && attention->window == 3 &&
+                  attention->dropout_key == 5 && attention->dropout_limit == 7 &&
+                  attention->scale == 0.5,
+              "attention");
+        const eg__pad_attributes *pad = &g->nodes[5].attributes.pad;
+        CHECK(pad->axis == 1 && !pad->before && pad->after == 1 && pad->value == -INFINITY, "pad");
+        const unsigned *order = g->nodes[6].attributes.transpose.order;
+        CHECK(order[0] == 2 && order[1] == 0 && order[2] == 1, "transpose");
+    }
+    eg_graph_destroy(g);
+    eg__memory_destroy(memory);
+}
+
+#define REDUCE(attributes)                                                                        \
+    "{\"elegans_graph\": 2, \"nodes\": [{\"op\": \"input\", \"name\": \"x\", \"type\": \"f32\", " \
+    "\"shape\": [3]}, {\"op\": \"sum\", \"type\": \"f32\", \"shape\": [], \"inputs\": [1], "      \
+    "\"attributes\": " attributes "}]}"
+
 TEST(graph_json, damage) {
     static const struct {
         const char *text, *part;
     } rows[] = {
         {"", "line"},
         {"{}", "no graph of version 1"},
-        {"{\"elegans_graph\": 2, \"nodes\": []}", "no graph of version 1"},
+        {"{\"elegans_graph\": 3, \"nodes\": []}", "no graph of version 1 to 2"},
         {"{\"elegans_graph\": 1, \"nodes\": [{}]}", "node 1: unknown operation"},
         {"{\"elegans_graph\": 1, \"nodes\": [{\"op\": \"fly\"}]}", "unknown operation"},
         {"{\"elegans_graph\": 1, \"nodes\": [{\"op\": \"unary\"}]}", "unknown operation"},
@@ -127,6 +213,12 @@ TEST(graph_json, damage) {
          "[], \"data\": [1]}, {\"op\": \"tanh\", \"type\": \"f32\", \"shape\": [3], \"inputs\": "
          "[1]}]}",
          "does not follow"},
+        {REDUCE("{\"axes\": 1, \"keep\": 1}"), "attribute 'keep'"},
+        {REDUCE("{\"axes\": -1}"), "attribute 'axes'"},
+        {REDUCE("{\"axes\": 4294967296}"), "attribute 'axes'"},
+        {REDUCE("{\"axis\": 1}"), "attributes that its operation does not have"},
+        {REDUCE("[1]"), "attributes that its operation does not have"},
+        {REDUCE("{\"axes\": 2}"), "not all in"},
     };
     eg__memory *memory;
     eg_error error = {0};

@@ -58,11 +58,6 @@ check_layers() {
     echo "no folder uses one below it, no memory is taken around src/memory, no JSON made around its helper"
 }
 
-check_howto() {
-    sh tools/howto.sh "$checks/howto"
-    echo "the patches of docs/adding-a-*.md apply, and what they add passes its tests"
-}
-
 check_headers() {
     for header in include/elegans/*.h; do
         name=elegans/${header##*/}
@@ -168,6 +163,38 @@ check_export() {
     sizes=$(arm-none-eabi-size "$to/cfc_f32.o" "$to/cfc_int8.o" |
         awk 'NR > 1 { printf "%s%d bytes of flash, %d of data", and, $1, $2 + $3; and = "; in int8: " }')
     echo "the same numbers by qemu-arm; cfc on a Cortex-M4: $sizes"
+}
+
+# the patch of docs/adding-an-operation.md on a copy of the tree. What it does not touch is taken from the build of gcc:
+# objects keep their times, and the rules in their .d files name the new folder.
+check_howto() {
+    to=$checks/howto
+    rm -rf "$to" && mkdir -p "$to/tree" "$to/build"
+    build gcc CC=gcc "$checks/gcc/libelegans.a"
+    tar -cf - Makefile data include src tests | tar -xf - -C "$to/tree"
+    (cd "$checks/gcc" && tar -cf - obj) | tar -xf - -C "$to/build"
+    find "$to/build" -name '*.d' -exec sed -i "s|$checks/gcc/|$to/build/|g" {} +
+    touched=
+    for page in docs/adding-a*.md; do
+        patch=docs/patches/$(basename "$page" .md).patch
+        if [ ! -f "$patch" ]; then # it stands in the page
+            patch=$to/$(basename "$page" .md).patch
+            awk '/^```diff$/ { on = 1; next } /^```/ { on = 0 } on' "$page" >"$patch"
+        fi
+        [ -s "$patch" ] || continue
+        patch -p1 --fuzz=0 -d "$to/tree" <"$patch"
+        touched="$touched$(basename "$page" .md): $(grep -c '^+++ ' "$patch") files; "
+    done
+    # the files of these tests and what they share; -O1 is compiled faster, and warns where -O2 sees more
+    tests="cumsum graph graph_json gradient compile compile_random counts cache_steps export readers families"
+    sources=$(printf 'tests/test_%s.c ' $tests models)
+    (cd "$to/tree" && timeout 900 $make -j2 B="$to/build" CC=gcc WERROR=1 CFLAGS="-O1 -g0 -Wno-maybe-uninitialized" \
+        TEST_SRC="tests/main.c tests/graph_rules.c tests/random_graph.c tests/export_run.c $sources" "$to/build/tests")
+    for test in cumsum graph gradient compile counts cache_steps.bytes export.operations export.random_graphs readers. \
+        families.rows families.from_specs families.grouped families.hugging_names; do
+        (cd "$to/tree" && timeout 600 "$to/build/tests" "$test")
+    done
+    echo "$touched$(grep -E '^[0-9]+ passed, ' "$log" | awk '{ n += $1 } END { print n }') tests passed"
 }
 
 # what a trained model gives, whichever command asks

@@ -81,8 +81,14 @@ typedef struct eg__c_writing {
     size_t rows;
 } eg__c_writing;
 
+/* A function of the source. */
+typedef struct eg__c_function {
+    const char *name, *text;
+} eg__c_function;
+
 typedef struct eg__c_step {
-    const char *function; /* of the source that it calls; NULL = none, or it depends on the step: */
+    /* What it calls, without a text where a list of functions has that; no name = none, or it depends on the step: */
+    eg__c_function function;
     const char *(*function_of)(const eg__step *step);
     /* Floats of an operand that a step touches, from where it begins at one step of a scan. */
     size_t (*span)(const eg__c_export *x, const eg__step *step, const eg__c_frame *frame,
@@ -147,9 +153,6 @@ void eg__c_small_arguments(const eg__c_export *x, const eg__c_range *range, char
 const char *eg__c_small_function(const eg__step *step); /* "product_i8" */
 
 /* ---- parts of the source */
-typedef struct eg__c_function {
-    const char *name, *text;
-} eg__c_function;
 typedef struct eg__c_functions {
     const eg__c_function *list;
     size_t count;

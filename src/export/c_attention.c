@@ -72,16 +72,18 @@ static bool is_positions(const eg__c_export *x, const eg__step *step, unsigned i
     return i == 3;
 }
 
-const eg__c_step eg__c_step_attention = {.function = "attention",
+const eg__c_step eg__c_step_attention = {.function = {.name = "attention"},
                                          .span = span_attention,
                                          .write = write_attention,
                                          .is_index = is_lengths};
-const eg__c_step eg__c_step_attention_back = {.function = "attention_back",
+const eg__c_step eg__c_step_attention_back = {.function = {.name = "attention_back"},
                                               .span = span_attention,
                                               .write = write_attention,
                                               .is_index = is_lengths};
-const eg__c_step eg__c_step_rotary = {
-    .function = "rotary", .span = span_rotary, .write = write_rotary, .is_index = is_positions};
+const eg__c_step eg__c_step_rotary = {.function = {.name = "rotary"},
+                                      .span = span_rotary,
+                                      .write = write_rotary,
+                                      .is_index = is_positions};
 
 /* ---- functions */
 static const eg__c_function functions[] = {

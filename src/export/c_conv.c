@@ -26,7 +26,8 @@ static void write_step(eg__c_writing *w) {
     eg__c_line(w->x, "     %s, %s, %s, %s);", across, w->at[0], w->at[1], w->at[2]);
 }
 
-const eg__c_step eg__c_step_conv = {.function = "conv", .span = span, .write = write_step};
+const eg__c_step eg__c_step_conv = {
+    .function = {.name = "conv"}, .span = span, .write = write_step};
 
 /* ---- functions */
 static const eg__c_function functions[] = {

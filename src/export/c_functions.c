@@ -43,11 +43,22 @@ static const eg__c_functions *const lists[] = {
 };
 enum { LISTS = sizeof lists / sizeof *lists, MOST = 64 }; /* one bit each */
 
+/* Behind the lists: functions that kinds of steps bring themselves. */
+static const eg__c_step *const kinds[EG__STEP_COUNT] = {
+#define STEP(kind, label, work, one, traits, cut, scratch, shape, cost, c, ...) &eg__c_step_##c,
+#include "graph/steps/steps.def"
+};
+static const eg__c_function *function_of_kinds(unsigned i) {
+    for (unsigned kind = 0; kind < EG__STEP_COUNT; kind++)
+        if (kinds[kind]->function.text && i-- == 0) return &kinds[kind]->function;
+    return NULL;
+}
+
 /* NULL past the last. */
 static const eg__c_function *function(unsigned i) {
     unsigned list = 0;
     while (list < LISTS && i >= lists[list]->count) i -= (unsigned)lists[list++]->count;
-    return list < LISTS ? &lists[list]->list[i] : NULL;
+    return list < LISTS ? &lists[list]->list[i] : function_of_kinds(i);
 }
 
 bool eg__c_is_function(const char *name) {
@@ -89,7 +100,7 @@ static void need_fused(eg__c_export *x, const eg__fused_program *program) {
 
 const char *eg__c_function_of(const eg__step *step) {
     const eg__c_step *row = eg__c_row(step);
-    return row->function_of ? row->function_of(step) : row->function;
+    return row->function_of ? row->function_of(step) : row->function.name;
 }
 
 void eg__c_need_functions(eg__c_export *x, const eg__step *step) {

@@ -104,14 +104,18 @@ static bool is_second(const eg__c_export *x, const eg__step *step, unsigned i) {
 
 const eg__c_step eg__c_step_copy = {
     .span = span_copy, .write = write_copy, .is_index = copies_integers};
-const eg__c_step eg__c_step_gather = {
-    .function = "gather", .span = span_gather, .write = write_gather, .is_index = is_second};
-const eg__c_step eg__c_step_scatter = {
-    .function = "scatter", .span = span_scatter, .write = write_gather, .is_index = is_second};
+const eg__c_step eg__c_step_gather = {.function = {.name = "gather"},
+                                      .span = span_gather,
+                                      .write = write_gather,
+                                      .is_index = is_second};
+const eg__c_step eg__c_step_scatter = {.function = {.name = "scatter"},
+                                       .span = span_scatter,
+                                       .write = write_gather,
+                                       .is_index = is_second};
 const eg__c_step eg__c_step_place = {
-    .function = "place", .span = span_place, .write = write_place, .is_index = is_second};
+    .function = {.name = "place"}, .span = span_place, .write = write_place, .is_index = is_second};
 const eg__c_step eg__c_step_take = {
-    .function = "take", .span = span_take, .write = write_place, .is_index = is_second};
+    .function = {.name = "take"}, .span = span_take, .write = write_place, .is_index = is_second};
 
 /* ---- functions */
 static const eg__c_function functions[] = {

@@ -115,18 +115,23 @@ static bool always(const eg__step *step) {
 }
 static bool widens_in_place(const eg__step *step) { return step->u.widen.from.in_place; }
 
-const eg__c_step eg__c_step_gemm = {
-    .function = "product", .span = span_gemm, .write = write_gemm, .chain = 3, .packed_side = true};
+const eg__c_step eg__c_step_gemm = {.function = {.name = "product"},
+                                    .span = span_gemm,
+                                    .write = write_gemm,
+                                    .chain = 3,
+                                    .packed_side = true};
 const eg__c_step eg__c_step_gemm_turned = {
-    .function = "turned_product", .span = span_turned, .write = write_turned, .chain = 3};
+    .function = {.name = "turned_product"}, .span = span_turned, .write = write_turned, .chain = 3};
 const eg__c_step eg__c_step_gemm_small = {.function_of = eg__c_small_function,
                                           .span = span_gemm,
                                           .write = write_gemm_small,
                                           .collect = eg__c_small_collect,
                                           .chain = 3,
                                           .packed_side = true};
-const eg__c_step eg__c_step_pack = {
-    .function = "matrix", .span = span_pack, .write = write_pack, .packed = packed_matrix};
+const eg__c_step eg__c_step_pack = {.function = {.name = "matrix"},
+                                    .span = span_pack,
+                                    .write = write_pack,
+                                    .packed = packed_matrix};
 /* steps of the prologue: what they made is written as data */
 const eg__c_step eg__c_step_pack_small = {.packed = packed_small};
 const eg__c_step eg__c_step_widen = {.reads_stored = widens_in_place};

@@ -63,15 +63,15 @@ static void write_norm(eg__c_writing *w) {
 const eg__c_step eg__c_step_reduce = {
     .function_of = reduce_function, .span = span_reduce, .write = write_reduce};
 const eg__c_step eg__c_step_argmax = {
-    .function = "argmax", .span = span_reduce, .write = write_reduce};
+    .function = {.name = "argmax"}, .span = span_reduce, .write = write_reduce};
 const eg__c_step eg__c_step_column_sum = {
     .function_of = column_function, .span = span_column_sum, .write = write_column_sum};
 const eg__c_step eg__c_step_softmax = {
     .function_of = softmax_function, .span = span_rows, .write = write_softmax};
 const eg__c_step eg__c_step_layer_norm = {
-    .function = "norm", .span = span_rows, .write = write_norm};
+    .function = {.name = "norm"}, .span = span_rows, .write = write_norm};
 const eg__c_step eg__c_step_rms_norm = {
-    .function = "rms_norm", .span = span_rows, .write = write_norm};
+    .function = {.name = "rms_norm"}, .span = span_rows, .write = write_norm};
 
 /* ---- functions */
 #define ROWS(x, y) \

@@ -41,11 +41,11 @@ static bool is_end(const eg__c_export *x, const eg__step *step, unsigned i) {
 }
 
 const eg__c_step eg__c_step_synapses = {
-    .function = "synapses", .span = span, .write = write_step, .is_index = is_end};
+    .function = {.name = "synapses"}, .span = span, .write = write_step, .is_index = is_end};
 const eg__c_step eg__c_step_synapses_dv = {
-    .function = "synapses_dv", .span = span, .write = write_step, .is_index = is_end};
+    .function = {.name = "synapses_dv"}, .span = span, .write = write_step, .is_index = is_end};
 const eg__c_step eg__c_step_synapses_dp = {
-    .function = "synapses_dp", .span = span, .write = write_step, .is_index = is_end};
+    .function = {.name = "synapses_dp"}, .span = span, .write = write_step, .is_index = is_end};
 
 /* ---- functions */
 static const eg__c_function functions[] = {

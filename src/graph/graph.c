@@ -8,12 +8,23 @@
 #include <string.h>
 
 static const eg__op *const table[EG__GRAPH_COUNT] = {
-#define OP(name) &eg__op_##name,
+#define OP(name, least, most, attributes) &eg__op_##name,
 #include "graph/ops/ops.def"
-#undef OP
 };
 
 const eg__op *eg__op_row(eg__op_id op) { return table[op]; }
+
+bool eg__op_takes(eg__op_id op, size_t inputs) {
+    static const unsigned limits[EG__GRAPH_COUNT][2] = {
+#define OP(name, least, most, attributes) {least, most},
+#include "graph/ops/ops.def"
+    };
+    return inputs >= limits[op][0] && inputs <= limits[op][1];
+}
+
+unsigned eg__read_count(const eg__node *node) {
+    return node->input_count - table[node->op]->waited;
+}
 
 /* ---- the data of constants: a count of who has it stands in front */
 enum { COUNTED = 64 };
@@ -112,22 +123,16 @@ static bool reserve(eg_graph *graph, size_t inputs) {
     return fits;
 }
 
-/* carry, step, stack, total and last name their scan first. */
-static bool takes_scan(eg__op_id op) {
-    return op == EG__GRAPH_carry || op == EG__GRAPH_step || op == EG__GRAPH_stack ||
-           op == EG__GRAPH_total || op == EG__GRAPH_last;
-}
-
 /* The scan that the inputs are inside; false for inputs of two scans. What leaves a scan is outside,
  * what enters is inside. */
 static bool find_scan(const eg_graph *graph, eg__op_id op, size_t count, const eg_node *inputs,
                       uint32_t *scan) {
     *scan = 0;
-    if (op == EG__GRAPH_carry || op == EG__GRAPH_step) {
+    if (table[op]->scan_side == EG__SCAN_ENTERS) {
         *scan = inputs[0].id;
         return graph->nodes[inputs[1].id].scan == 0;
     }
-    if (takes_scan(op)) return true;
+    if (table[op]->scan_side == EG__SCAN_LEAVES) return true;
     for (size_t i = 0; i < count; i++) {
         uint32_t inside = graph->nodes[inputs[i].id].scan;
         if (inside && *scan && inside != *scan) return false;
@@ -151,7 +156,7 @@ eg_node eg__graph_add(eg_graph *graph, eg__op_id op, unsigned kind, size_t count
         if (inputs[i].id > graph->size)
             return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "%s: node %u is not of this graph",
                                      table[op]->name, inputs[i].id);
-        if (graph->nodes[inputs[i].id].op == EG__GRAPH_scan && (i || !takes_scan(op)))
+        if (graph->nodes[inputs[i].id].op == EG__GRAPH_scan && (i || !table[op]->scan_side))
             return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "%s: a scan has no value",
                                      table[op]->name);
         const uint32_t cache = eg__kv_of(graph, inputs[i].id);
@@ -187,12 +192,8 @@ eg_node eg__graph_add(eg_graph *graph, eg__op_id op, unsigned kind, size_t count
 }
 
 const char *eg__node_operation(const eg__node *node) {
-    if (node->op == EG__GRAPH_unary) return eg__unary_name(node->kind);
-    if (node->op == EG__GRAPH_binary) return eg__binary_name(node->kind);
-    if (node->op == EG__GRAPH_reduce) return eg__reduce_name(node->kind);
-    if (node->op == EG__GRAPH_softmax) return node->kind ? "log_softmax" : "softmax";
-    if (node->op == EG__GRAPH_norm) return node->kind ? "rms_norm" : "layer_norm";
-    return table[node->op]->name;
+    const eg__op *op = table[node->op];
+    return op->kind_name ? op->kind_name(node->kind) : op->name;
 }
 
 size_t eg_graph_size(const eg_graph *graph) { return graph ? graph->size : 0; }

@@ -9,16 +9,52 @@
 
 /* ---- operations: one table row and one file each */
 typedef enum eg__op_id {
-#define OP(name) EG__GRAPH_##name,
+#define OP(name, least, most, attributes) EG__GRAPH_##name,
 #include "graph/ops/ops.def"
-#undef OP
     EG__GRAPH_COUNT
 } eg__op_id;
 
-typedef struct eg__attributes {
-    int64_t index[EG_RANK_MAX]; /* axis, order, start ...; the operation's file says which */
-    double number;              /* rate, epsilon, value */
+/* ---- attributes: what a node has beside its inputs, as the row of its operation lists it. A node of slice has
+ * node->attributes.slice, an eg__slice_attributes. */
+#define FLAG(name)             bool name;
+#define UNSIGNED(name)         unsigned name;
+#define UNSIGNEDS(name, count) unsigned name[count];
+#define COUNT(name)            uint64_t name;
+#define INTEGER(name)          int64_t name;
+#define INTEGERS(name, count)  int64_t name[count];
+#define NUMBER(name)           double name;
+#define NONE                   char none;
+#define OP(name, least, most, attributes)    \
+    typedef struct eg__##name##_attributes { \
+        attributes                           \
+    } eg__##name##_attributes;
+#include "graph/ops/ops.def"
+
+typedef union eg__attributes {
+#define OP(name, least, most, attributes) eg__##name##_attributes name;
+#include "graph/ops/ops.def"
 } eg__attributes;
+
+/* The same list for what goes over all attributes: files, comparison. */
+typedef enum eg__attribute_kind {
+    EG__ATTRIBUTE_FLAG,
+    EG__ATTRIBUTE_UNSIGNED,
+    EG__ATTRIBUTE_COUNT,
+    EG__ATTRIBUTE_INTEGER,
+    EG__ATTRIBUTE_NUMBER
+} eg__attribute_kind;
+typedef struct eg__attribute {
+    const char *name;
+    eg__attribute_kind kind;
+    unsigned count; /* 1, or as many as a list has */
+    size_t offset;  /* in eg__attributes */
+} eg__attribute;
+const eg__attribute *eg__op_attributes(eg__op_id op); /* ends with one that has no name */
+bool eg__attributes_equal(eg__op_id op, const eg__attributes *a, const eg__attributes *b);
+/* Element i of any kind but NUMBER. Setting is false for what the kind cannot hold. */
+int64_t eg__attribute_integer(const eg__attributes *from, const eg__attribute *which, unsigned i);
+bool eg__attribute_set(eg__attributes *to, const eg__attribute *which, unsigned i, int64_t value);
+double *eg__attribute_number(eg__attributes *of, const eg__attribute *which);
 
 /* The kind of a parameter: given as it is, or zero where the model that gives it has a mask. */
 enum { EG__PARAMETER_PLAIN, EG__PARAMETER_MASKED };
@@ -63,10 +99,7 @@ static inline eg__node *eg__node_at(const eg_graph *graph, eg_node node) {
 static inline eg_node eg__node_input(const eg_graph *graph, const eg__node *node, unsigned i) {
     return graph->inputs[node->first_input + i];
 }
-/* How many of the inputs are read: the second of again is only waited for. */
-static inline unsigned eg__read_count(const eg__node *node) {
-    return node->op == EG__GRAPH_again ? 1 : node->input_count;
-}
+unsigned eg__read_count(const eg__node *node); /* of the inputs; the others are only waited for */
 uint64_t eg__node_elements(const eg__node *node);
 bool eg__same_shape(const eg__node *a, const eg__node *b);
 /* "[3, 4]" for messages; `out` holds 160 bytes. */
@@ -107,8 +140,30 @@ typedef struct eg__chance {
     bool training; /* else nothing is dropped */
     uint64_t seed, time;
 } eg__chance;
+/* Which nodes outside of scans have time as an axis; see time.c. */
+typedef struct eg__clock {
+    const eg_graph *graph;
+    unsigned char *axis; /* per node: 0 = time is no axis of it, else 1 + the axis */
+    uint64_t length;     /* steps */
+} eg__clock;
+enum { EG__TIME_ENDS = -1, EG__TIME_MIXED = -2 };
+/* What an operation has to do with a scan, which is its first input then. */
+typedef enum eg__scan_side { EG__SCAN_NONE, EG__SCAN_ENTERS, EG__SCAN_LEAVES } eg__scan_side;
 typedef struct eg__op {
     const char *name;
+    /* A family: how many kinds node->kind tells apart, and what each is called. */
+    unsigned kinds;
+    const char *(*kind_name)(unsigned kind);
+    eg__scan_side scan_side;
+    unsigned waited; /* inputs at the end that are not read, only computed before */
+    bool is_unique;  /* two nodes that look equal are not one */
+    /* Whether a value costs more to compute again for the gradient than to keep; NULL = it does not. */
+    bool (*is_kept)(const eg__node *node);
+    /* A node that a file describes, where more is to be done than eg__graph_add does: `like` has its type, shape,
+     * attributes and data. */
+    eg_node (*make)(eg_graph *graph, const char *name, const eg__node *like, const eg_node *inputs);
+    /* Attributes of files of version 1, which are without names, where they are not in the order of the row. */
+    void (*from_index)(const int64_t index[EG_RANK_MAX], eg__attributes *out);
     /* Type, rank and shape of `node` from its inputs and attributes; a mistake otherwise. */
     eg_status (*infer)(const eg_graph *graph, eg__node *node, eg_error *error);
     /* Floating-point operations of one evaluation; NULL = none. */
@@ -131,12 +186,25 @@ typedef struct eg__op {
     unsigned (*fused)(const eg__node *node);
     /* Anything else: emits its steps. */
     void (*lower)(struct eg__lowering *lowering, uint32_t id);
+    /* What a run with fewer steps may leave out: the axis of a node that has time because input `input` has it as
+     * `axis`, EG__TIME_ENDS = it has none (a sum over the steps there are), EG__TIME_MIXED = steps are mixed in a way
+     * that nobody can follow; NULL = they always are. */
+    int (*time)(const eg__clock *clock, const eg__node *node, unsigned input, int axis);
+    bool time_is_forward; /* time of the value says nothing about the inputs */
+    /* Inside a scan: whether items of the first axis are kept apart, of which the value has `items`; NULL = no. */
+    bool (*keeps_items)(const eg_graph *graph, const eg__node *node, uint64_t items);
+    /* Whether it can be done for all steps of a scan at once, with time as a first axis; NULL = no. */
+    bool (*lifts)(const eg_graph *graph, const eg__node *node);
+    /* And how: `in` have time if they are of the scan, `shape` is that of the result; NULL = by the same operation with
+     * inputs that have as many axes as the result. */
+    eg_node (*lift)(eg_graph *graph, const eg__node *node, eg_node *in, const uint64_t *shape);
+    bool lifts_any_rank; /* of inputs: they get no axes of one element after time */
 } eg__op;
 
-#define OP(name) extern const eg__op eg__op_##name;
+#define OP(name, least, most, attributes) extern const eg__op eg__op_##name;
 #include "graph/ops/ops.def"
-#undef OP
 const eg__op *eg__op_row(eg__op_id op);
+bool eg__op_takes(eg__op_id op, size_t inputs); /* whether a node from a file may have so many */
 const char *eg__node_operation(const eg__node *node); /* "tanh", where the op is unary; static */
 
 /* ---- rules that many operations share */
@@ -146,6 +214,18 @@ eg_status eg__infer_like(const eg_graph *graph, eg__node *node, eg_error *error)
 double eg__flops_per_element(const eg_graph *graph, const eg__node *node); /* one */
 /* Of the first input as many elements as the result has, of the others all: something is picked. */
 double eg__reads_picked(const eg_graph *graph, const eg__node *node, unsigned i);
+bool eg__always_kept(const eg__node *node);               /* true */
+bool eg__has_items(const eg__node *node, uint64_t items); /* along the first axis */
+/* keeps_items: elementwise; and of what works along the last axis. */
+bool eg__keeps_aligned(const eg_graph *graph, const eg__node *node, uint64_t items);
+bool eg__keeps_rows(const eg_graph *graph, const eg__node *node, uint64_t items);
+/* lifts: always; and where only the first input is of the scan. */
+bool eg__lifts_always(const eg_graph *graph, const eg__node *node);
+bool eg__lifts_first(const eg_graph *graph, const eg__node *node);
+/* time: elementwise; of what works along the last axis; and of products with rows of the first input. */
+int eg__time_aligned(const eg__clock *clock, const eg__node *node, unsigned input, int axis);
+int eg__time_rows(const eg__clock *clock, const eg__node *node, unsigned input, int axis);
+int eg__time_first_rows(const eg__clock *clock, const eg__node *node, unsigned input, int axis);
 
 /* ---- elementwise kinds, in the order of the public lists */
 typedef enum eg__unary {
@@ -160,9 +240,6 @@ typedef enum eg__binary {
 #undef BINARY
         EG__BINARY_COUNT
 } eg__binary;
-const char *eg__unary_name(unsigned kind);
-const char *eg__binary_name(unsigned kind);
-const char *eg__reduce_name(unsigned kind);
 
 /* ---- broadcasting, as numpy has it */
 eg_status eg__broadcast_shape(const eg__node *a, const eg__node *b, eg__node *out, eg_error *error);

@@ -2,13 +2,12 @@
 #include "formats/models/graph_json.h"
 #include "formats/files/json.h"
 #include "formats/files/json_read.h"
-#include "graph/ops/kv.h"
-#include "graph/ops/small.h"
+#include "graph/graph.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { VERSION = 1 };
+enum { VERSION = 2 }; /* the first had attributes without names: "index" and "number" */
 
 /* ---- writing */
 
@@ -30,6 +29,36 @@ static void put_data(eg__json *json, const eg__node *node) {
     eg__json_close(json);
 }
 
+/* Lists of the rank of a node, or as long as they always are. */
+static void put_list(eg__json *json, const eg__node *node, const eg__attribute *a) {
+    unsigned used = a->count;
+    while (used > node->rank && !eg__attribute_integer(&node->attributes, a, used - 1)) used--;
+    eg__json_open_list(json, a->name);
+    for (unsigned i = 0; i < used; i++)
+        eg__json_put_integer(json, NULL, eg__attribute_integer(&node->attributes, a, i));
+    eg__json_close(json);
+}
+
+static void put_attribute(eg__json *json, const eg__node *node, const eg__attribute *a) {
+    eg__attributes attributes = node->attributes;
+    if (a->count > 1) put_list(json, node, a);
+    else if (a->kind == EG__ATTRIBUTE_NUMBER)
+        put_number(json, a->name, *eg__attribute_number(&attributes, a));
+    else if (a->kind == EG__ATTRIBUTE_FLAG)
+        eg__json_put_flag(json, a->name, eg__attribute_integer(&attributes, a, 0) != 0);
+    else eg__json_put_integer(json, a->name, eg__attribute_integer(&attributes, a, 0));
+}
+
+static void put_attributes(eg__json *json, const eg__node *node) {
+    const eg__attribute *list = eg__op_attributes(node->op);
+    eg__attributes none;
+    memset(&none, 0, sizeof none);
+    if (eg__attributes_equal(node->op, &node->attributes, &none)) return;
+    eg__json_open_object(json, "attributes");
+    for (const eg__attribute *a = list; a->name; a++) put_attribute(json, node, a);
+    eg__json_close(json);
+}
+
 static void put_node(eg__json *json, const eg_graph *graph, const eg__node *node) {
     eg__json_open_object(json, NULL);
     eg__json_put_text(json, "op", eg__node_operation(node));
@@ -42,15 +71,7 @@ static void put_node(eg__json *json, const eg_graph *graph, const eg__node *node
     for (unsigned i = 0; i < node->input_count; i++)
         eg__json_put_count(json, NULL, eg__node_input(graph, node, i).id);
     eg__json_close(json);
-    const int64_t *index = node->attributes.index;
-    unsigned used = EG_RANK_MAX;
-    while (used && !index[used - 1]) used--;
-    if (used) {
-        eg__json_open_list(json, "index");
-        for (unsigned i = 0; i < used; i++) eg__json_put_integer(json, NULL, index[i]);
-        eg__json_close(json);
-    }
-    if (node->attributes.number != 0) put_number(json, "number", node->attributes.number);
+    put_attributes(json, node);
     if (node->next && node->op == EG__GRAPH_carry) eg__json_put_count(json, "next", node->next);
     if (node->data) put_data(json, node);
     eg__json_close(json);
@@ -77,20 +98,15 @@ static eg_status bad(eg_error *error, size_t node, const char *what) {
 }
 
 static bool find_operation(const char *name, eg__op_id *op, unsigned *kind) {
-    for (unsigned id = 0; id < EG__GRAPH_COUNT; id++)
-        for (unsigned k = 0; k < 32; k++) {
-            eg__node node = {.op = id, .kind = k};
-            if (strcmp(eg__node_operation(&node), name) != 0) continue;
-            /* "unary" itself, and kinds beyond the last, have the family's name */
-            if ((id == EG__GRAPH_unary && k >= EG__UNARY_COUNT) ||
-                (id == EG__GRAPH_binary && k >= EG__BINARY_COUNT) ||
-                (id == EG__GRAPH_reduce && k >= 3) ||
-                ((id == EG__GRAPH_softmax || id == EG__GRAPH_norm) && k >= 2))
-                continue;
-            *op = id;
-            *kind = k;
-            return true;
-        }
+    for (unsigned id = 0; id < EG__GRAPH_COUNT; id++) {
+        const eg__op *row = eg__op_row(id);
+        for (unsigned k = 0; k < (row->kinds ? row->kinds : 1); k++)
+            if (strcmp(row->kinds ? row->kind_name(k) : row->name, name) == 0) {
+                *op = id;
+                *kind = k;
+                return true;
+            }
+    }
     return false;
 }
 
@@ -113,21 +129,72 @@ static eg_status read_shape(const json_t *list, eg__node *node, size_t at, eg_er
     return EG_OK;
 }
 
-static eg_status read_attributes(const json_t *object, eg__attributes *out, size_t at,
-                                 eg_error *error) {
-    const json_t *index = json_object_get(object, "index"), *number;
-    memset(out, 0, sizeof *out);
-    if (index && (!json_is_array(index) || json_array_size(index) > EG_RANK_MAX))
-        return bad(error, at, "index is no list of at most 6 integers");
-    for (size_t i = 0; i < json_array_size(index); i++) {
-        if (!json_is_integer(json_array_get(index, i)))
-            return bad(error, at, "index holds something else than integers");
-        out->index[i] = json_integer_value(json_array_get(index, i));
-        if (out->index[i] < 0) return bad(error, at, "index holds a negative number");
+/* ---- attributes of version 1: numbers in the order of the row, and one that may be no integer */
+static eg_status set_by_index(eg__op_id op, const int64_t index[EG_RANK_MAX], double number,
+                              eg__attributes *out) {
+    unsigned next = 0;
+    if (eg__op_row(op)->from_index) eg__op_row(op)->from_index(index, out);
+    for (const eg__attribute *a = eg__op_attributes(op); a->name; a++) {
+        if (a->kind == EG__ATTRIBUTE_NUMBER) *eg__attribute_number(out, a) = number;
+        else if (!eg__op_row(op)->from_index)
+            for (unsigned i = 0; i < a->count && next < EG_RANK_MAX; i++, next++)
+                if (!eg__attribute_set(out, a, i, index[next])) return EG_ERR_FORMAT;
     }
-    number = json_object_get(object, "number");
-    if (number && !number_from_json(number, &out->number))
-        return bad(error, at, "number is no number");
+    return EG_OK;
+}
+
+static eg_status read_by_index(const json_t *object, eg__op_id op, eg__attributes *out, size_t at,
+                               eg_error *error) {
+    const json_t *list = json_object_get(object, "index"), *word;
+    int64_t index[EG_RANK_MAX] = {0};
+    double number = 0;
+    if (list && (!json_is_array(list) || json_array_size(list) > EG_RANK_MAX))
+        return bad(error, at, "index is no list of at most 6 integers");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        if (!json_is_integer(json_array_get(list, i)))
+            return bad(error, at, "index holds something else than integers");
+        index[i] = json_integer_value(json_array_get(list, i));
+        if (index[i] < 0) return bad(error, at, "index holds a negative number");
+    }
+    word = json_object_get(object, "number");
+    if (word && !number_from_json(word, &number)) return bad(error, at, "number is no number");
+    return set_by_index(op, index, number, out) ? bad(error, at, "index holds a number too large")
+                                                : EG_OK;
+}
+
+/* ---- attributes by name; those that are not there are zero */
+static bool set_element(const eg__attribute *a, unsigned i, const json_t *value,
+                        eg__attributes *out) {
+    if (a->kind == EG__ATTRIBUTE_NUMBER)
+        return number_from_json(value, eg__attribute_number(out, a));
+    if (a->kind == EG__ATTRIBUTE_FLAG)
+        return json_is_boolean(value) && eg__attribute_set(out, a, i, json_is_true(value));
+    return json_is_integer(value) && eg__attribute_set(out, a, i, json_integer_value(value));
+}
+
+static bool set_attribute(const eg__attribute *a, const json_t *value, eg__attributes *out) {
+    if (a->count == 1) return set_element(a, 0, value, out);
+    bool fits = json_is_array(value) && json_array_size(value) <= a->count;
+    for (unsigned i = 0; fits && i < json_array_size(value); i++)
+        fits = set_element(a, i, json_array_get(value, i), out);
+    return fits;
+}
+
+static eg_status read_attributes(const json_t *object, eg__op_id op, eg__attributes *out, size_t at,
+                                 eg_error *error) {
+    const json_t *all = json_object_get(object, "attributes");
+    memset(out, 0, sizeof *out);
+    if (!all) return read_by_index(object, op, out, at, error);
+    size_t found = 0;
+    for (const eg__attribute *a = eg__op_attributes(op); a->name; a++) {
+        const json_t *value = json_object_get(all, a->name);
+        if (value && !set_attribute(a, value, out))
+            return eg__fail(error, EG_ERR_FORMAT, "node %zu: attribute '%s' has no such value", at,
+                            a->name);
+        found += value != NULL;
+    }
+    if (!json_is_object(all) || found != json_object_size(all))
+        return bad(error, at, "attributes that its operation does not have");
     return EG_OK;
 }
 
@@ -158,38 +225,6 @@ static eg_status read_data(eg_graph *graph, const json_t *list, eg__node *node, 
     return EG_OK;
 }
 
-static eg_node read_cache(eg_graph *graph, const char *name, const eg__node *like) {
-    const int64_t *index = like->attributes.index;
-    eg__kv_rows rows;
-    if (!eg__kv_layout(like, &rows))
-        return eg__graph_mistake(graph, EG_ERR_FORMAT, "cache: %lld heads of %lld, %lld bits",
-                                 (long long)index[0], (long long)index[1], (long long)index[2]);
-    return eg_cache(graph, name, rows.type, rows.slots, (uint32_t)rows.heads, (uint32_t)rows.d);
-}
-
-static eg_status read_leaf(eg_graph *graph, const json_t *object, eg__op_id op, eg__node *like,
-                           size_t at, eg_node *out, eg_error *error) {
-    const char *name = json_string_value(json_object_get(object, "name"));
-    eg_status status = EG_OK;
-    if (op == EG__GRAPH_constant) {
-        if (like->type != EG_F32 && like->type != EG_I32)
-            return bad(error, at, "a constant is f32 or i32");
-        status = read_data(graph, json_object_get(object, "data"), like, at, error);
-        eg_tensor tensor = {.type = like->type, .rank = like->rank, .data = like->data};
-        memcpy(tensor.shape, like->shape, sizeof tensor.shape);
-        if (!status) *out = eg_constant(graph, &tensor);
-        eg__memory_give(graph->memory, like->data);
-    } else if (eg__is_small(like->type) && (op == EG__GRAPH_input || op == EG__GRAPH_parameter)) {
-        const eg_quantization how = eg__small_described(like->type, &like->attributes);
-        *out = eg__small_leaf(graph, op, name, &how, like->rank, like->shape);
-    } else if (op == EG__GRAPH_input)
-        *out = eg_input(graph, name, like->type, like->rank, like->shape);
-    else if (op == EG__GRAPH_parameter) *out = eg_parameter(graph, name, like->rank, like->shape);
-    else if (op == EG__GRAPH_cache) *out = read_cache(graph, name, like);
-    else *out = eg_state(graph, name, like->rank, like->shape);
-    return status;
-}
-
 static eg_status read_inputs(const json_t *list, eg_node *inputs, size_t most, size_t at,
                              size_t *count, eg_error *error) {
     *count = json_array_size(list);
@@ -205,75 +240,43 @@ static eg_status read_inputs(const json_t *list, eg_node *inputs, size_t most, s
     return EG_OK;
 }
 
-/* How many inputs an operation has; concat takes any number. */
-static bool count_fits(eg__op_id op, size_t count) {
-    switch (op) {
-    case EG__GRAPH_input:
-    case EG__GRAPH_parameter:
-    case EG__GRAPH_constant:
-    case EG__GRAPH_state:
-    case EG__GRAPH_cache:
-    case EG__GRAPH_scan: return count == 0;
-    case EG__GRAPH_place:
-    case EG__GRAPH_append:
-    case EG__GRAPH_select: return count == 3;
-    case EG__GRAPH_synapses: return count == 7;
-    case EG__GRAPH_synapses_dv:
-    case EG__GRAPH_synapses_dp: return count == 8;
-    case EG__GRAPH_attention:
-    case EG__GRAPH_attention_dq:
-    case EG__GRAPH_attention_dkv: return count >= 3 && count <= 7; /* it looks itself */
-    case EG__GRAPH_attention_cached: return count == 5;
-    case EG__GRAPH_rotary: return count == 2 || count == 3;
-    case EG__GRAPH_concat: return count > 0;
-    case EG__GRAPH_small_matmul: return false; /* its table is made by a pass alone */
-    case EG__GRAPH_stored_matmul:
-    case EG__GRAPH_stored_gather:
-    case EG__GRAPH_update:
-    case EG__GRAPH_gather:
-    case EG__GRAPH_take:
-    case EG__GRAPH_again:
-    case EG__GRAPH_scatter:
-    case EG__GRAPH_binary:
-    case EG__GRAPH_matmul:
-    case EG__GRAPH_conv:
-    case EG__GRAPH_conv_dw:
-    case EG__GRAPH_carry:
-    case EG__GRAPH_step:
-    case EG__GRAPH_stack:
-    case EG__GRAPH_total:
-    case EG__GRAPH_last: return count == 2;
-    default: return count == 1;
+static eg_status make_node(eg_graph *graph, const json_t *object, unsigned kind, size_t count,
+                           const eg_node *inputs, eg__node *like, size_t at, eg_node *made,
+                           eg_error *error) {
+    const eg__op *row = eg__op_row(like->op);
+    const char *name = json_string_value(json_object_get(object, "name"));
+    eg_status status = EG_OK;
+    if (like->op == EG__GRAPH_constant) {
+        if (like->type != EG_F32 && like->type != EG_I32)
+            return bad(error, at, "a constant is f32 or i32");
+        status = read_data(graph, json_object_get(object, "data"), like, at, error);
     }
+    if (!status)
+        *made = row->make
+                    ? row->make(graph, name, like, inputs)
+                    : eg__graph_add(graph, like->op, kind, count, inputs, &like->attributes,
+                                    like); /* reshape and broadcast take their shape from it */
+    eg__memory_give(graph->memory, like->data);
+    return status;
 }
 
 static eg_status read_node(eg_graph *graph, const json_t *object, size_t at, eg_error *error) {
     enum { MOST = 64 };
-    eg__op_id op;
     unsigned kind;
-    eg__node like = {0};
-    eg__attributes attributes;
+    eg__node like = {.rank = 0};
     eg_node inputs[MOST], made = {0};
     size_t count;
     const char *name = json_string_value(json_object_get(object, "op"));
     const char *type = json_string_value(json_object_get(object, "type"));
-    if (!name || !find_operation(name, &op, &kind)) return bad(error, at, "unknown operation");
+    if (!name || !find_operation(name, &like.op, &kind)) return bad(error, at, "unknown operation");
     if (!type || eg_type_find(type, &like.type, NULL)) return bad(error, at, "unknown type");
     eg_status status = read_shape(json_object_get(object, "shape"), &like, at, error);
     if (!status)
         status = read_inputs(json_object_get(object, "inputs"), inputs, MOST, at, &count, error);
-    if (!status) status = read_attributes(object, &attributes, at, error);
+    if (!status) status = read_attributes(object, like.op, &like.attributes, at, error);
     if (status) return status;
-    like.attributes = attributes;
-    if (!count_fits(op, count)) return bad(error, at, "wrong number of inputs");
-    if (op <= EG__GRAPH_cache) status = read_leaf(graph, object, op, &like, at, &made, error);
-    else if (op == EG__GRAPH_scan)
-        made = eg_scan(graph, (uint64_t)attributes.index[0], attributes.index[1] != 0);
-    else if (op == EG__GRAPH_update) made = eg_update(graph, inputs[0], inputs[1]);
-    else {
-        eg__node shape = like; /* reshape and broadcast take their shape from it */
-        made = eg__graph_add(graph, op, kind, count, inputs, &attributes, &shape);
-    }
+    if (!eg__op_takes(like.op, count)) return bad(error, at, "wrong number of inputs");
+    status = make_node(graph, object, kind, count, inputs, &like, at, &made, error);
     if (status) return status;
     if (!made.id) return eg_graph_check(graph, error);
     const eg__node *node = eg__node_at(graph, made);
@@ -301,10 +304,10 @@ eg_status eg__graph_from_json(eg__memory *memory, const char *text, size_t lengt
     eg_status status = eg__json_read(memory, text, length, &document, error);
     if (status) return status;
     const json_t *nodes = json_object_get(document, "nodes");
+    const json_int_t version = json_integer_value(json_object_get(document, "elegans_graph"));
     eg_graph *graph = NULL;
-    if (json_integer_value(json_object_get(document, "elegans_graph")) != VERSION ||
-        !json_is_array(nodes))
-        status = eg__fail(error, EG_ERR_FORMAT, "no graph of version %d", VERSION);
+    if (version < 1 || version > VERSION || !json_is_array(nodes))
+        status = eg__fail(error, EG_ERR_FORMAT, "no graph of version 1 to %d", VERSION);
     if (!status) status = eg__graph_new(memory, &graph, error);
     for (size_t i = 0; !status && i < json_array_size(nodes); i++)
         status = read_node(graph, json_array_get(nodes, i), i + 1, error);

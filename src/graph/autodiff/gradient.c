@@ -50,39 +50,11 @@ void eg__backward_give(eg__backward *backward, eg_node node, eg_node d) {
     *sum = sum->id ? eg_add(graph, *sum, d) : d;
 }
 
-/* Functions that take some twenty operations: writing a value and reading it back takes two. */
-static bool is_dear(unsigned unary) {
-    switch ((eg__unary)unary) {
-    case EG__UNARY_exp:
-    case EG__UNARY_log:
-    case EG__UNARY_tanh:
-    case EG__UNARY_sigmoid:
-    case EG__UNARY_softplus:
-    case EG__UNARY_erf:
-    case EG__UNARY_gelu:
-    case EG__UNARY_silu:
-    case EG__UNARY_sin:
-    case EG__UNARY_cos: return true;
-    default: return false;
-    }
-}
-
 /* Products and dear functions are kept from the forward pass; what else is elementwise is computed again,
  * which is cheaper than writing it to memory and reading it back. */
 static bool is_kept(const eg__node *node) {
-    switch (node->op) {
-    case EG__GRAPH_unary: return is_dear(node->kind);
-    case EG__GRAPH_carry:
-    case EG__GRAPH_matmul:
-    case EG__GRAPH_softmax:
-    case EG__GRAPH_norm:
-    case EG__GRAPH_reduce:
-    case EG__GRAPH_synapses:
-    case EG__GRAPH_attention:
-    case EG__GRAPH_conv:
-    case EG__GRAPH_scatter: return true;
-    default: return false;
-    }
+    const eg__op *op = eg__op_row(node->op);
+    return op->is_kept && op->is_kept(node);
 }
 
 /* The steps of a sequence that belong to the part. */
@@ -142,10 +114,10 @@ static void enter(eg__backward *outer, eg__backward *inner) {
         if (n.op != EG__GRAPH_stack && n.op != EG__GRAPH_total) continue;
         if (eg__node_input(graph, &n, 0).id != inner->scan.id || !outer->d[i].id) continue;
         eg_node d = outer->d[i];
-        if (n.op == EG__GRAPH_stack && n.attributes.index[0])
+        if (n.op == EG__GRAPH_stack && n.attributes.stack.every)
             d = eg__graph_mistake(graph, EG_ERR_UNSUPPORTED,
                                   "gradient of a stack of every %lld steps",
-                                  (long long)n.attributes.index[0]);
+                                  (long long)n.attributes.stack.every);
         else if (n.op == EG__GRAPH_stack)
             d = eg_scan_step(graph, inner->reverse, steps_of(graph, inner->part, d));
         eg__backward_give(inner, eg__node_input(graph, &n, 1), d);
@@ -201,10 +173,10 @@ static void reverse_part(eg__backward *outer, uint32_t scan, const scratch *s, c
                           .part = p,
                           .value = s->value};
     for (uint32_t i = 0; i <= outer->limit; i++) s->d[i] = s->value[i] = (eg_node){0};
-    inner.reverse = eg_scan(graph, p->length, !forward.attributes.index[1]);
+    inner.reverse = eg_scan(graph, p->length, !forward.attributes.scan.reverse);
     if (inner.reverse.id)
-        eg__node_at(graph, inner.reverse)->attributes.index[2] =
-            forward.attributes.index[2] + (int64_t)p->start;
+        eg__node_at(graph, inner.reverse)->attributes.scan.first =
+            forward.attributes.scan.first + p->start;
     for (uint32_t i = 1; i <= outer->limit; i++) {
         if (!is_wanted_carry(outer, scan, i)) continue;
         s->carried[i] = eg_scan_carry(graph, inner.reverse, s->after[i]);
@@ -225,7 +197,7 @@ static void reverse_part(eg__backward *outer, uint32_t scan, const scratch *s, c
         } else if (n.scan == scan && n.op == EG__GRAPH_step && d.id) {
             eg_node more = eg_scan_stack(graph, inner.reverse, d), old = s->sequence[i];
             eg_node both[] = {more, old};
-            if (forward.attributes.index[1]) both[0] = old, both[1] = more;
+            if (forward.attributes.scan.reverse) both[0] = old, both[1] = more;
             s->sequence[i] = old.id ? eg_concat(graph, 0, 2, both) : more;
         } else if (!n.scan && d.id) /* taken from outside: every step adds to it */
             eg__backward_give(outer, (eg_node){i}, eg_scan_sum(graph, inner.reverse, d));
@@ -238,10 +210,10 @@ static void clone_part(eg__backward *outer, uint32_t scan, const scratch *s, par
     eg_graph *graph = outer->graph;
     const eg__node forward = graph->nodes[scan];
     p->clone = s->clone;
-    p->forward = eg_scan(graph, p->length, (int)forward.attributes.index[1]);
+    p->forward = eg_scan(graph, p->length, forward.attributes.scan.reverse);
     if (!p->forward.id) return;
-    eg__node_at(graph, p->forward)->attributes.index[2] =
-        forward.attributes.index[2] + (int64_t)p->start;
+    eg__node_at(graph, p->forward)->attributes.scan.first =
+        forward.attributes.scan.first + p->start;
     for (uint32_t i = 1; i <= outer->limit && !graph->mistake.status; i++) {
         const eg__node n = graph->nodes[i];
         if (n.scan != scan) continue;
@@ -292,7 +264,7 @@ static void kept_bytes(const eg__backward *outer, uint32_t scan, double *step, d
 
 /* How many steps a part has; the length = no checkpoints. */
 static uint64_t part_length(eg__backward *outer, uint32_t scan) {
-    const uint64_t length = (uint64_t)outer->graph->nodes[scan].attributes.index[0];
+    const uint64_t length = outer->graph->nodes[scan].attributes.scan.length;
     const eg_gradient_options *options = outer->options;
     if (!options) return length;
     if (options->every) return options->every < length ? options->every : length;
@@ -314,7 +286,7 @@ static uint64_t part_length(eg__backward *outer, uint32_t scan) {
 static void reverse_scan(eg__backward *outer, uint32_t scan, eg_node *room) {
     eg_graph *graph = outer->graph;
     const eg__node forward = graph->nodes[scan];
-    const uint64_t length = (uint64_t)forward.attributes.index[0];
+    const uint64_t length = forward.attributes.scan.length;
     const uint64_t every = part_length(outer, scan);
     const scratch s = scratch_at(room, outer->limit + 1);
     for (uint32_t i = 1; i <= outer->limit; i++) {
@@ -329,7 +301,7 @@ static void reverse_scan(eg__backward *outer, uint32_t scan, eg_node *room) {
     for (uint64_t index = (length + every - 1) / every; index-- > 0 && !graph->mistake.status;) {
         const uint64_t first = index * every, end = first + every < length ? first + every : length;
         part p = {.forward = {scan}, .length = end - first};
-        p.start = forward.attributes.index[1] ? length - end : first;
+        p.start = forward.attributes.scan.reverse ? length - end : first;
         if (every < length) clone_part(outer, scan, &s, &p, index);
         reverse_part(outer, scan, &s, &p);
     }
@@ -353,7 +325,7 @@ static void spread_wants(const eg_graph *graph, unsigned char *wants) {
             unsigned char any = wants[i] || (n->op == EG__GRAPH_carry && wants[n->next]);
             for (unsigned k = 0; k < n->input_count; k++)
                 any |= wants[eg__node_input(graph, n, k).id];
-            if (n->op == EG__GRAPH_argmax || n->type != EG_F32) any = 0;
+            if (n->type != EG_F32) any = 0;
             changed |= any != wants[i];
             wants[i] = any;
         }

@@ -4,12 +4,13 @@
 #include <string.h>
 
 static bool leaves_scan(const eg__node *node) {
-    return node->op == EG__GRAPH_stack || node->op == EG__GRAPH_total || node->op == EG__GRAPH_last;
+    return eg__op_row(node->op)->scan_side == EG__SCAN_LEAVES;
 }
 
 bool eg__is_view(const eg__lowering *l, uint32_t id) {
     const eg__node *node = eg__lower_node(l, id);
-    if (node->op == EG__GRAPH_dropout) return !l->options->training || node->attributes.number == 0;
+    if (node->op == EG__GRAPH_dropout)
+        return !l->options->training || node->attributes.dropout.rate == 0;
     return node->op == EG__GRAPH_step || node->op == EG__GRAPH_update || eg__op_row(node->op)->view;
 }
 
@@ -123,61 +124,11 @@ static void list_carries(eg__lowering *l) {
 }
 
 /* ---- bodies that can be cut along the first axis of everything in them: the batch */
-static bool has_items(const eg__node *node, uint64_t items) {
-    return node->rank && node->shape[0] == items;
-}
-
-static bool matmul_keeps_items(const eg__lowering *l, const eg__node *node, uint64_t items) {
-    const eg__node *a = eg__node_at(l->graph, eg__node_input(l->graph, node, 0));
-    const eg__node *b = eg__node_at(l->graph, eg__node_input(l->graph, node, 1));
-    if (!has_items(a, items) || !a->scan) return false;
-    if (b->rank > 2) return a->rank == b->rank && has_items(b, items);
-    return !b->scan && (a->rank > 2 || !node->attributes.index[0]);
-}
-
-/* Values of the body are read item by item only where their first axis is that of the result. */
-static bool is_aligned(const eg__lowering *l, const eg__node *node) {
-    for (unsigned i = 0; i < node->input_count; i++) {
-        const eg__node *x = eg__node_at(l->graph, eg__node_input(l->graph, node, i));
-        if (x->scan && x->op != EG__GRAPH_step && x->rank != node->rank) return false;
-    }
-    return true;
-}
-
 static bool keeps_items(const eg__lowering *l, uint32_t id, uint64_t items) {
     const eg__node *node = eg__lower_node(l, id);
-    const int64_t *index = node->attributes.index;
+    const eg__op *op = eg__op_row(node->op);
     if (node->op == EG__GRAPH_step) return true; /* what it hands in is only read */
-    if (!has_items(node, items)) return false;
-    const eg__node *x =
-        node->input_count ? eg__node_at(l->graph, eg__node_input(l->graph, node, 0)) : NULL;
-    switch (node->op) {
-    case EG__GRAPH_carry: return true;
-    case EG__GRAPH_unary:
-    case EG__GRAPH_binary:
-    case EG__GRAPH_select:
-    case EG__GRAPH_broadcast: return is_aligned(l, node);
-    case EG__GRAPH_reshape: return has_items(x, items);
-    case EG__GRAPH_transpose: return index[0] == 0;
-    case EG__GRAPH_slice:
-    case EG__GRAPH_pad:
-    case EG__GRAPH_concat: return index[0] != 0;
-    case EG__GRAPH_reduce: return has_items(x, items) && !(index[0] & 1);
-    case EG__GRAPH_softmax:
-    case EG__GRAPH_norm:
-    case EG__GRAPH_dropout:
-    case EG__GRAPH_argmax: return x->rank > 1;
-    case EG__GRAPH_stored_gather:
-    case EG__GRAPH_gather:
-        return !x->scan &&
-               has_items(eg__node_at(l->graph, eg__node_input(l->graph, node, 1)), items);
-    case EG__GRAPH_synapses:
-    case EG__GRAPH_synapses_dv: return x->rank > 1 && has_items(x, items);
-    case EG__GRAPH_stored_matmul:
-    case EG__GRAPH_small_matmul: return has_items(x, items) && x->scan && x->rank > 1;
-    case EG__GRAPH_matmul: return matmul_keeps_items(l, node, items);
-    default: return false;
-    }
+    return eg__has_items(node, items) && op->keeps_items && op->keeps_items(l->graph, node, items);
 }
 
 static void find_cuts(eg__lowering *l) {
@@ -195,8 +146,8 @@ static void find_cuts(eg__lowering *l) {
             const eg__node *out = eg__lower_node(l, l->users[k]);
             if (out->op != EG__GRAPH_stack && out->op != EG__GRAPH_total) continue;
             const eg__node *value = eg__node_at(l->graph, eg__node_input(l->graph, out, 1));
-            cuts =
-                cuts && has_items(value, items) && (out->op == EG__GRAPH_stack || value->rank > 1);
+            cuts = cuts && eg__has_items(value, items) &&
+                   (out->op == EG__GRAPH_stack || value->rank > 1);
         }
         l->regions[r].cut = cuts && items > 1 ? (size_t)items : 0;
     }

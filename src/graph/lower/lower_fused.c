@@ -49,7 +49,7 @@ static bool is_stored(const chain *c, uint32_t id) {
 static bool is_stacked(const eg__lowering *l, uint32_t id) {
     for (uint32_t k = l->user_first[id]; k < l->user_first[id + 1]; k++)
         if (eg__lower_node(l, l->users[k])->op == EG__GRAPH_stack &&
-            !eg__lower_node(l, l->users[k])->attributes.index[0])
+            !eg__lower_node(l, l->users[k])->attributes.stack.every)
             return true;
     return false;
 }
@@ -227,7 +227,7 @@ static void place_stores(chain *c, const eg__node *shape) {
         c->view[c->inputs + c->stored + c->copies++] = place;
         for (uint32_t k = l->user_first[id]; k < l->user_first[id + 1]; k++)
             if (eg__lower_node(l, l->users[k])->op == EG__GRAPH_stack &&
-                !eg__lower_node(l, l->users[k])->attributes.index[0]) {
+                !eg__lower_node(l, l->users[k])->attributes.stack.every) {
                 l->placed[l->users[k]] = 1;
                 break;
             }

@@ -12,7 +12,7 @@ static eg__view find_home(eg__lowering *l, uint32_t id, uint32_t reuse, bool ear
 /* The first part of a concat that is `id`. */
 static eg__view concat_part(eg__lowering *l, uint32_t concat, uint32_t id) {
     const eg__node *node = eg__lower_node(l, concat);
-    const unsigned axis = (unsigned)node->attributes.index[0];
+    const unsigned axis = node->attributes.concat.axis;
     size_t start = 0;
     for (unsigned i = 0; eg__node_input(l->graph, node, i).id != id; i++)
         start += (size_t)eg__node_at(l->graph, eg__node_input(l->graph, node, i))->shape[axis];
@@ -47,7 +47,7 @@ bool eg__lower_stack_place(eg__lowering *l, uint32_t id, eg__view *view) {
     for (uint32_t k = l->user_first[id]; k < l->user_first[id + 1]; k++) {
         const uint32_t user = l->users[k];
         const eg__node *node = eg__lower_node(l, user);
-        if (node->op != EG__GRAPH_stack || node->attributes.index[0] ||
+        if (node->op != EG__GRAPH_stack || node->attributes.stack.every ||
             eg__lower_input(l, user, 0) != eg__lower_node(l, id)->scan)
             continue;
         if (!l->known[user] && follows_history(l, id) && !is_output(l, user, &(size_t){0}))
@@ -102,7 +102,7 @@ static bool home_in_carry(eg__lowering *l, uint32_t id, bool early, eg__view *vi
     *view = l->value[found];
     if (view->time) { /* the history of a carry: the next step's place */
         const bool reverse =
-            eg__lower_node(l, eg__lower_node(l, found)->scan)->attributes.index[1] != 0;
+            eg__lower_node(l, eg__lower_node(l, found)->scan)->attributes.scan.reverse;
         if (reverse) view->offset -= view->time;
         else view->offset += view->time;
         return true;

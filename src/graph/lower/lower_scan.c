@@ -27,7 +27,7 @@ static void each_result(loop *s, eg__op_id op, node_function function) {
 static uint32_t user_of(const eg__lowering *l, uint32_t id, eg__op_id op) {
     for (uint32_t k = l->user_first[id]; k < l->user_first[id + 1]; k++)
         if (eg__lower_node(l, l->users[k])->op == op &&
-            !(op == EG__GRAPH_stack && eg__lower_node(l, l->users[k])->attributes.index[0]))
+            !(op == EG__GRAPH_stack && eg__lower_node(l, l->users[k])->attributes.stack.every))
             return l->users[k];
     return 0;
 }
@@ -95,7 +95,7 @@ static void stack_every(loop *s, uint32_t id, const eg__view *from) {
     eg__lower_copy(l, s->region, value, eg__lower_node(l, value), from, &to);
     if (l->status || l->regions[s->region].count == before) return;
     eg__step_copy *copy = &l->regions[s->region].steps[before].u.copy;
-    copy->every = (size_t)node->attributes.index[0];
+    copy->every = (size_t)node->attributes.stack.every;
     copy->length = s->length;
     copy->place = place;
     copy->reverse = s->reverse;
@@ -107,7 +107,7 @@ static void stack_value(loop *s, uint32_t id) {
     const uint32_t value = eg__lower_input(l, id, 1);
     eg__view from = eg__lower_value(l, value), to = {0};
     if (l->status || l->placed[id]) return;
-    if (node->attributes.index[0]) {
+    if (node->attributes.stack.every) {
         stack_every(s, id, &from);
         return;
     }
@@ -235,8 +235,8 @@ static void emit(loop *s) {
 
 void eg__lower_scan_unit(eg__lowering *l, uint32_t scan) {
     const eg__node *node = eg__lower_node(l, scan);
-    loop s = {l, scan, EG__REGION_BODIES, (size_t)node->attributes.index[0],
-              node->attributes.index[1] != 0};
+    loop s = {l, scan, EG__REGION_BODIES, (size_t)node->attributes.scan.length,
+              node->attributes.scan.reverse};
     while (l->regions[s.region].scan != scan) s.region++;
     each_inside(&s, EG__GRAPH_carry, begin_carry);
     each_result(&s, EG__GRAPH_total, begin_total);

@@ -32,7 +32,7 @@ static void make_units(eg__lowering *l) {
     }
     for (uint32_t i = 1; i <= l->graph->size; i++) { /* what leaves a scan comes with it */
         const eg__op_id op = eg__lower_node(l, i)->op;
-        if (l->live[i] && (op == EG__GRAPH_stack || op == EG__GRAPH_total || op == EG__GRAPH_last))
+        if (l->live[i] && eg__op_row(op)->scan_side == EG__SCAN_LEAVES)
             l->unit[i] = l->unit[eg__lower_input(l, i, 0)];
     }
 }

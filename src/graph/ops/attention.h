@@ -1,14 +1,10 @@
-/* Attention nodes: what their inputs and attributes mean. */
+/* Attention nodes: what their inputs mean; nodes of the gradients have the attributes of attention. */
 #ifndef EG__GRAPH_ATTENTION_H
 #define EG__GRAPH_ATTENTION_H
 
 #include "graph/graph.h"
 #include "kernels/attention/attention.h"
 
-/* Attributes: index[0] heads, [1] heads of keys, [2] flags, [3] window, [4] key of dropout, [5] its limit
- * (the rate, of 2^53); number is the scale, 0 = 1/sqrt(D). Inputs: q, k, v, the mask and the lengths if the
- * flags say so, and for gradients the value and its gradient. */
-enum { EG__ATTENTION_CAUSAL = 1, EG__ATTENTION_MASK = 2, EG__ATTENTION_LENGTHS = 4 };
 enum { EG__ATTENTION_Q, EG__ATTENTION_K, EG__ATTENTION_V };
 
 typedef struct eg__attention_shape {

@@ -107,9 +107,10 @@ void eg__attention_draw(const eg_graph *graph, const eg__node *node, const doubl
     x.d = x.s.d < 0 ? NULL : in[x.s.d];
     x.drops = chance->training && eg__attention_is_random(node);
     x.columns = (uint64_t)a->heads * (a->dv + 1);
-    x.scale = node->attributes.number == 0 ? 1 / sqrt((double)a->d) : node->attributes.number;
-    a->dropout = (eg__attention_dropout){(uint64_t)node->attributes.index[5], chance->seed,
-                                         (uint64_t)node->attributes.index[4], chance->time};
+    x.scale = node->attributes.attention.scale == 0 ? 1 / sqrt((double)a->d)
+                                                    : node->attributes.attention.scale;
+    a->dropout = (eg__attention_dropout){node->attributes.attention.dropout_limit, chance->seed,
+                                         node->attributes.attention.dropout_key, chance->time};
     memset(out, 0, (size_t)eg__node_elements(node) * sizeof *out);
     for (uint64_t b = 0; b < x.s.samples; b++)
         for (uint64_t h = 0; h < a->heads; h++)

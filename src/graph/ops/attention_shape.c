@@ -8,30 +8,27 @@ static const eg__node *at(const eg_graph *graph, const eg__node *node, int i) {
 }
 
 static eg_status check_attributes(const eg__node *node, eg__attention_shape *s, eg_error *error) {
-    const int64_t *index = node->attributes.index;
+    const eg__attention_attributes *of = &node->attributes.attention;
     const bool back = node->op != EG__GRAPH_attention;
-    if (index[0] < 1 || index[0] > INT32_MAX || index[1] < 1 || index[0] % index[1])
-        return eg__fail(error, EG_ERR_ARGUMENT, "%lld heads with %lld heads of keys",
-                        (long long)index[0], (long long)index[1]);
-    if (index[2] < 0 || index[2] > 7 || index[3] < 0)
-        return eg__fail(error, EG_ERR_ARGUMENT, "flags %lld, a window of %lld", (long long)index[2],
-                        (long long)index[3]);
-    if (index[5] < 0 || index[5] >= (int64_t)1 << 53)
+    if (of->heads < 1 || of->heads > INT32_MAX || of->kv_heads < 1 || of->heads % of->kv_heads)
+        return eg__fail(error, EG_ERR_ARGUMENT, "%llu heads with %llu heads of keys",
+                        (unsigned long long)of->heads, (unsigned long long)of->kv_heads);
+    if (of->dropout_limit >= (uint64_t)1 << 53)
         return eg__fail(error, EG_ERR_ARGUMENT, "dropout %g is not within [0, 1)",
-                        (double)index[5] * 0x1p-53);
-    if (!isfinite(node->attributes.number))
-        return eg__fail(error, EG_ERR_ARGUMENT, "a scale of %g", node->attributes.number);
+                        (double)of->dropout_limit * 0x1p-53);
+    if (!isfinite(node->attributes.attention.scale))
+        return eg__fail(error, EG_ERR_ARGUMENT, "a scale of %g", node->attributes.attention.scale);
     int inputs = 3;
-    s->mask = index[2] & EG__ATTENTION_MASK ? inputs++ : -1;
-    s->lengths = index[2] & EG__ATTENTION_LENGTHS ? inputs++ : -1;
+    s->mask = of->has_mask ? inputs++ : -1;
+    s->lengths = of->has_lengths ? inputs++ : -1;
     s->y = back ? inputs++ : -1;
     s->d = back ? inputs++ : -1;
     if (node->input_count != (uint32_t)inputs)
         return eg__fail(error, EG_ERR_ARGUMENT, "%u inputs, not %d", node->input_count, inputs);
-    s->args.heads = (size_t)index[0];
-    s->args.kv_heads = (size_t)index[1];
-    s->args.causal = (index[2] & EG__ATTENTION_CAUSAL) != 0;
-    s->args.window = (size_t)index[3];
+    s->args.heads = (size_t)of->heads;
+    s->args.kv_heads = (size_t)of->kv_heads;
+    s->args.causal = of->causal;
+    s->args.window = (size_t)of->window;
     return EG_OK;
 }
 
@@ -62,8 +59,8 @@ static eg_status check_main(const eg_graph *graph, const eg__node *node, eg__att
         return eg__fail(error, EG_ERR_ARGUMENT, "%s, %s and %s with %zu and %zu heads",
                         eg__shape_text(q, a), eg__shape_text(k, b), eg__shape_text(v, c),
                         s->args.heads, s->args.kv_heads);
-    s->args.scale = node->attributes.number == 0 ? (float)(1 / sqrt((double)s->args.d))
-                                                 : (float)node->attributes.number;
+    s->args.scale = node->attributes.attention.scale == 0 ? (float)(1 / sqrt((double)s->args.d))
+                                                          : (float)node->attributes.attention.scale;
     return EG_OK;
 }
 

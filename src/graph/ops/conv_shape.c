@@ -6,28 +6,23 @@ enum { SMALL = 20, HALF = 32 }; /* bits */
 /* ---- attributes */
 static bool fits(int64_t value) { return value >= 1 && value < (int64_t)1 << SMALL; }
 static bool is_half(int64_t value) { return value >= INT32_MIN && value <= INT32_MAX; }
-static int64_t halves(int64_t a, int64_t b) {
-    return (int64_t)((uint64_t)(uint32_t)a | (uint64_t)(uint32_t)b << HALF);
-}
 static int64_t low(int64_t x) { return (int32_t)(uint32_t)((uint64_t)x & UINT32_MAX); }
 static int64_t high(int64_t x) { return (int32_t)(uint32_t)((uint64_t)x >> HALF); }
 
-bool eg__conv_pack(const eg__conv_numbers *n, eg__attributes *out) {
-    *out = (eg__attributes){{2 * n->groups + n->flipped}, 0};
-    for (int a = 0; a < 2; a++) {
+bool eg__conv_fits(const eg__conv_attributes *n) {
+    for (int a = 0; a < 2; a++)
         if (!fits(n->stride[a]) || !fits(n->dilation[a]) || !fits(n->spread[a]) ||
             !is_half(n->before[a]) || !is_half(n->after[a]) || !is_half(n->taps[a]))
             return false;
-        out->index[1 + a] = n->stride[a] | n->dilation[a] << SMALL | n->spread[a] << (2 * SMALL);
-        out->index[3 + a] = halves(n->before[a], n->after[a]);
-    }
-    out->index[5] = halves(n->taps[0], n->taps[1]);
     return true;
 }
 
-void eg__conv_unpack(const eg__attributes *from, eg__conv_numbers *out) {
-    const int64_t mask = ((int64_t)1 << SMALL) - 1, *index = from->index;
-    *out = (eg__conv_numbers){.groups = index[0] / 2, .flipped = index[0] & 1};
+/* index[0] = 2*groups + flipped; per axis index[1], [2] = stride, dilation and spread in 20 bits each, index[3], [4] =
+ * padding before and after in 32 bits each, with a sign; index[5] = the taps of both axes. */
+void eg__conv_from_index(const int64_t index[EG_RANK_MAX], eg__attributes *to) {
+    const int64_t mask = ((int64_t)1 << SMALL) - 1;
+    eg__conv_attributes *out = &to->conv;
+    *out = (eg__conv_attributes){.groups = index[0] / 2, .flipped = index[0] & 1};
     for (int a = 0; a < 2; a++) {
         out->stride[a] = index[1 + a] & mask;
         out->dilation[a] = index[1 + a] >> SMALL & mask;
@@ -52,18 +47,18 @@ static bool extents(const eg__node *x, int64_t out[2]) {
 }
 
 /* How many results there are; 0 = the filter is longer than x, or all of it is too long. */
-static int64_t results(const eg__conv_numbers *n, int axis, int64_t in, int64_t taps) {
+static int64_t results(const eg__conv_attributes *n, int axis, int64_t in, int64_t taps) {
     const int64_t all = (in - 1) * n->spread[axis] + 1 + n->before[axis] + n->after[axis];
     const int64_t left = all - (taps - 1) * n->dilation[axis] - 1;
     return left < 0 || all > INT32_MAX ? 0 : left / n->stride[axis] + 1;
 }
 
-static eg_status check_numbers(const eg__conv_numbers *n, bool sequence, eg_error *error) {
-    for (int a = 0; a < 2; a++)
-        if (!n->stride[a] || !n->dilation[a] || !n->spread[a])
-            return eg__fail(error, EG_ERR_ARGUMENT, "stride %lld, dilation %lld, spread %lld",
-                            (long long)n->stride[a], (long long)n->dilation[a],
-                            (long long)n->spread[a]);
+static eg_status check_numbers(const eg__conv_attributes *n, bool sequence, eg_error *error) {
+    if (!eg__conv_fits(n))
+        return eg__fail(
+            error, EG_ERR_ARGUMENT, "stride %lld %lld, dilation %lld %lld, spread %lld %lld",
+            (long long)n->stride[0], (long long)n->stride[1], (long long)n->dilation[0],
+            (long long)n->dilation[1], (long long)n->spread[0], (long long)n->spread[1]);
     if (sequence && (n->stride[0] > 1 || n->dilation[0] > 1 || n->spread[0] > 1 || n->before[0] ||
                      n->after[0] || n->taps[0] > 1))
         return eg__fail(error, EG_ERR_ARGUMENT,
@@ -72,7 +67,7 @@ static eg_status check_numbers(const eg__conv_numbers *n, bool sequence, eg_erro
     return EG_OK;
 }
 
-static eg_status set_axes(const eg__conv_numbers *n, const int64_t in[2], const int64_t taps[2],
+static eg_status set_axes(const eg__conv_attributes *n, const int64_t in[2], const int64_t taps[2],
                           eg__conv_shape *out) {
     for (int a = 0; a < 2; a++) {
         const int64_t count = results(n, a, in[a], taps[a]);
@@ -89,7 +84,7 @@ static eg_status set_axes(const eg__conv_numbers *n, const int64_t in[2], const 
     return EG_OK;
 }
 
-static eg_status describe(const eg__node *x, const eg__node *w, const eg__conv_numbers *n,
+static eg_status describe(const eg__node *x, const eg__node *w, const eg__conv_attributes *n,
                           const char *what, eg_error *error) {
     char a[160], b[160];
     return eg__fail(error, EG_ERR_ARGUMENT,
@@ -118,9 +113,8 @@ eg_status eg__conv_shape_of(const eg_graph *graph, const eg__node *node, eg__con
     const eg__node *w = eg__node_at(graph, eg__node_input(graph, node, 1)); /* or dy */
     const bool back = node->op == EG__GRAPH_conv_dw;
     const char *what = back ? "a gradient" : "filters";
-    eg__conv_numbers n;
+    const eg__conv_attributes n = node->attributes.conv;
     int64_t in[2], taps[2];
-    eg__conv_unpack(&node->attributes, &n);
     *out = (eg__conv_shape){.groups = (size_t)n.groups};
     if (x->type != EG_F32 || w->type != EG_F32)
         return eg__fail(error, EG_ERR_ARGUMENT, "needs f32, got '%s' and '%s'",

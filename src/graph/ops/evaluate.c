@@ -34,16 +34,7 @@ static double *room_for(evaluation *e, uint32_t id) {
 
 /* The step that random bits are a function of. */
 static uint64_t time_of(const evaluation *e, const eg__node *node) {
-    return node->scan ? e->time + (uint64_t)e->graph->nodes[node->scan].attributes.index[2] : 0;
-}
-
-static void drop(const evaluation *e, const eg__node *node, const double *x, double *out) {
-    const double rate = e->training ? node->attributes.number : 0;
-    const uint64_t time = time_of(e, node);
-    for (uint64_t i = 0; i < eg__node_elements(node); i++) {
-        uint64_t bits = eg__dropout_bits(e->seed, (uint64_t)node->attributes.index[0], time, i);
-        out[i] = (double)(bits >> 11) * 0x1p-53 < rate ? 0 : x[i] / (1 - rate);
-    }
+    return node->scan ? e->time + e->graph->nodes[node->scan].attributes.scan.first : 0;
 }
 
 static bool compute(evaluation *e, uint32_t id) {
@@ -54,8 +45,7 @@ static bool compute(evaluation *e, uint32_t id) {
     if (!out || node->input_count > MANY) return false;
     for (unsigned i = 0; i < node->input_count; i++)
         in[i] = e->value[eg__node_input(e->graph, node, i).id];
-    if (node->op == EG__GRAPH_dropout) drop(e, node, in[0], out);
-    else if (eg__op_row(node->op)->draw) {
+    if (eg__op_row(node->op)->draw) {
         const eg__chance chance = {e->training, e->seed, time_of(e, node)};
         eg__op_row(node->op)->draw(e->graph, node, in, out, &chance);
     } else if (eg__op_row(node->op)->evaluate)
@@ -66,8 +56,7 @@ static bool compute(evaluation *e, uint32_t id) {
 
 /* ---- scans */
 static bool is_output_of(const eg_graph *graph, const eg__node *node, uint32_t scan) {
-    return (node->op == EG__GRAPH_stack || node->op == EG__GRAPH_total ||
-            node->op == EG__GRAPH_last) &&
+    return eg__op_row(node->op)->scan_side == EG__SCAN_LEAVES &&
            eg__node_input(graph, node, 0).id == scan;
 }
 
@@ -88,11 +77,11 @@ static bool begin(evaluation *e, uint32_t scan) {
 
 /* Where a stack keeps the step of now. */
 static uint64_t place(const evaluation *e, const eg__node *stack) {
-    const int64_t every = stack->attributes.index[0];
+    const uint64_t every = stack->attributes.stack.every;
     const eg__node *scan = &e->graph->nodes[eg__node_input(e->graph, stack, 0).id];
     if (!every) return e->time;
-    const uint64_t length = (uint64_t)scan->attributes.index[0];
-    return (scan->attributes.index[1] ? length - 1 - e->time : e->time) / (uint64_t)every;
+    const uint64_t length = scan->attributes.scan.length;
+    return (scan->attributes.scan.reverse ? length - 1 - e->time : e->time) / every;
 }
 
 static bool step(evaluation *e, uint32_t scan) {
@@ -140,10 +129,10 @@ static bool advance(evaluation *e, uint32_t scan) {
 
 static bool run_scan(evaluation *e, uint32_t scan) {
     const eg__node *node = &e->graph->nodes[scan];
-    const uint64_t length = (uint64_t)node->attributes.index[0];
+    const uint64_t length = node->attributes.scan.length;
     bool fits = begin(e, scan);
     for (uint64_t t = 0; fits && t < length; t++) {
-        e->time = node->attributes.index[1] ? length - 1 - t : t;
+        e->time = node->attributes.scan.reverse ? length - 1 - t : t;
         fits = step(e, scan) && advance(e, scan);
     }
     e->time = 0;
@@ -175,9 +164,7 @@ static eg_status run(evaluation *e, const uint32_t *order, size_t size, size_t b
                 memcpy(e->value[order[i]], from, (size_t)eg__node_elements(node) * sizeof(double));
             if (fits) watch(e, order[i]);
         } else if (node->op == EG__GRAPH_scan) fits = run_scan(e, order[i]);
-        else if (node->op != EG__GRAPH_stack && node->op != EG__GRAPH_total &&
-                 node->op != EG__GRAPH_last)
-            fits = compute(e, order[i]);
+        else if (eg__op_row(node->op)->scan_side != EG__SCAN_LEAVES) fits = compute(e, order[i]);
         if (!fits) return eg__fail(error, EG_ERR_MEMORY, "no memory to evaluate node %u", order[i]);
     }
     return EG_OK;

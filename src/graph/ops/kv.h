@@ -1,6 +1,6 @@
-/* Cache nodes: what their attributes mean, and which nodes stand for a cache.
+/* Cache nodes: how they lie, and which nodes stand for a cache.
  *
- * A cache (index[0] heads, [1] columns of each, [2] bits of a number) is a leaf. append gives what it becomes, in
+ * A cache (of `heads` heads of `d` columns each, in numbers of `bits` bits) is a leaf. append gives what it becomes, in
  * the same memory; update says that it does. All of them have the type f32 and the shape [slots,
  * heads d], which is what the numbers mean; only append and attention_cached know how they lie. */
 #ifndef EG__GRAPH_KV_H

@@ -44,9 +44,16 @@ static bool view(const eg_graph *graph, const eg__node *node, const eg__view *in
     return true;
 }
 
+static int time_axis(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    (void)clock, (void)node;
+    return input == X ? axis : EG__TIME_ENDS;
+}
+
 const eg__op eg__op_again = {.name = "again",
+                             .waited = 1,
                              .infer = infer,
                              .reads = reads,
                              .gradient = gradient,
                              .evaluate = evaluate,
-                             .view = view};
+                             .view = view,
+                             .time = time_axis};

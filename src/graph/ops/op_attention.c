@@ -1,5 +1,4 @@
-/* attention, and its gradients by the queries and by keys and values (see attention.h for inputs and
- * attributes). The value of attention has the log-sum-exp of every head behind its columns, from which
+/* attention, and its gradients by the queries and by keys and values (see attention.h for inputs). The value of attention has the log-sum-exp of every head behind its columns, from which
  * the gradients find the weights again; attention_dkv has the columns of k, then those of v. */
 #include "graph/ops/attention.h"
 #include "graph/lower/lower.h"
@@ -20,20 +19,20 @@ eg_node eg_attention(eg_graph *graph, const eg_attention_options *o, eg_node q, 
     if (o->window > INT64_MAX) return mistake(graph, "a window of", (double)o->window);
     const uint32_t kv_heads = o->kv_heads ? o->kv_heads : o->heads;
     const double limit = ceil(o->dropout * 0x1p53);
-    eg__attributes attributes = {{o->heads, kv_heads, o->causal ? EG__ATTENTION_CAUSAL : 0,
-                                  (int64_t)o->window, limit > 0 ? (int64_t)graph->size + 1 : 0,
-                                  (int64_t)limit},
-                                 o->scale};
+    const eg__attributes attributes = {
+        .attention = {.heads = o->heads,
+                      .kv_heads = kv_heads,
+                      .causal = o->causal != 0,
+                      .has_mask = mask.id != 0,
+                      .has_lengths = lengths.id != 0,
+                      .window = o->window,
+                      .dropout_key = limit > 0 ? (uint64_t)graph->size + 1 : 0,
+                      .dropout_limit = (uint64_t)limit,
+                      .scale = o->scale}};
     eg_node inputs[MOST] = {q, k, v};
     size_t count = 3;
-    if (mask.id) {
-        inputs[count++] = mask;
-        attributes.index[2] |= EG__ATTENTION_MASK;
-    }
-    if (lengths.id) {
-        inputs[count++] = lengths;
-        attributes.index[2] |= EG__ATTENTION_LENGTHS;
-    }
+    if (mask.id) inputs[count++] = mask;
+    if (lengths.id) inputs[count++] = lengths;
     eg_node all = eg__graph_add(graph, EG__GRAPH_attention, 0, count, inputs, &attributes, NULL);
     if (!all.id) return all;
     const uint64_t columns = eg__node_at(graph, all)->shape[2];
@@ -43,7 +42,19 @@ eg_node eg_attention(eg_graph *graph, const eg_attention_options *o, eg_node q, 
 bool eg__attention_is_random(const eg__node *node) {
     return (node->op == EG__GRAPH_attention || node->op == EG__GRAPH_attention_dq ||
             node->op == EG__GRAPH_attention_dkv) &&
-           node->attributes.index[5] > 0;
+           node->attributes.attention.dropout_limit > 0;
+}
+
+/* index[2] was a bit each for causal, mask and lengths */
+static void from_index(const int64_t index[EG_RANK_MAX], eg__attributes *out) {
+    out->attention = (eg__attention_attributes){.heads = (uint64_t)index[0],
+                                                .kv_heads = (uint64_t)index[1],
+                                                .causal = index[2] & 1,
+                                                .has_mask = index[2] >> 1 & 1,
+                                                .has_lengths = index[2] >> 2 & 1,
+                                                .window = (uint64_t)index[3],
+                                                .dropout_key = (uint64_t)index[4],
+                                                .dropout_limit = (uint64_t)index[5]};
 }
 
 static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
@@ -126,15 +137,14 @@ static void lower_any(eg__lowering *l, uint32_t id, eg__step_id kind) {
     step.columns = (size_t)node->shape[2];
     step.items = (size_t)s.samples * s.args.kv_heads *
                  eg__attention_blocks(&s.args, node->op == EG__GRAPH_attention_dkv);
-    s.args.dropout.limit = l->options->training ? (uint64_t)node->attributes.index[5] : 0;
-    s.args.dropout.key = (uint64_t)node->attributes.index[4];
+    s.args.dropout.limit = l->options->training ? node->attributes.attention.dropout_limit : 0;
+    s.args.dropout.key = node->attributes.attention.dropout_key;
     step.u.attention = (eg__step_attention){.args = s.args,
                                             .samples = (size_t)s.samples,
                                             .has_mask = s.mask >= 0,
                                             .has_lengths = s.lengths >= 0,
                                             .in_scan = node->scan != 0};
-    if (node->scan)
-        step.u.attention.first = (uint64_t)eg__lower_node(l, node->scan)->attributes.index[2];
+    if (node->scan) step.u.attention.first = eg__lower_node(l, node->scan)->attributes.scan.first;
     eg__operand operands[MOST + 1];
     size_t count = 0;
     for (int i = EG__ATTENTION_Q; i <= EG__ATTENTION_V; i++)
@@ -161,6 +171,8 @@ static void lower_dq(eg__lowering *l, uint32_t id) { lower_any(l, id, EG__STEP_a
 static void lower_dkv(eg__lowering *l, uint32_t id) { lower_any(l, id, EG__STEP_attention_dkv); }
 
 const eg__op eg__op_attention = {.name = "attention",
+                                 .is_kept = eg__always_kept,
+                                 .from_index = from_index,
                                  .infer = infer,
                                  .flops = flops,
                                  .gradient = gradient,
@@ -168,12 +180,14 @@ const eg__op eg__op_attention = {.name = "attention",
                                  .draw = eg__attention_draw,
                                  .lower = lower};
 const eg__op eg__op_attention_dq = {.name = "attention_dq",
+                                    .from_index = from_index,
                                     .infer = infer,
                                     .flops = flops,
                                     .evaluate = evaluate,
                                     .draw = eg__attention_draw,
                                     .lower = lower_dq};
 const eg__op eg__op_attention_dkv = {.name = "attention_dkv",
+                                     .from_index = from_index,
                                      .infer = infer,
                                      .flops = flops,
                                      .evaluate = evaluate,

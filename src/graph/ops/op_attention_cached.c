@@ -1,5 +1,5 @@
-/* attention_cached: attention whose keys and values lie in pages of caches. index[0] heads, [1] heads of keys, [2]
- * flags as attention has them, [3] window, [4] slots of a page; number is the scale, 0 = 1/sqrt(D). */
+/* attention_cached: attention whose keys and values lie in pages of caches. A page has
+ * `page` slots; a scale of 0 stands for 1/sqrt(D). */
 #include "graph/ops/attention.h"
 #include "graph/ops/kv.h"
 #include "graph/lower/lower.h"
@@ -23,10 +23,13 @@ eg_node eg_attention_cached(eg_graph *graph, const eg_attention_options *o, eg_n
     if (o->window > INT64_MAX || page > INT32_MAX)
         return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "attention_cached: window %llu, page %llu",
                                  (unsigned long long)o->window, (unsigned long long)page);
-    const eg__attributes attributes = {{o->heads, o->kv_heads ? o->kv_heads : o->heads,
-                                        o->causal ? EG__ATTENTION_CAUSAL : 0, (int64_t)o->window,
-                                        (int64_t)page},
-                                       o->scale};
+    const eg__attributes attributes = {
+        .attention_cached = {.heads = o->heads,
+                             .kv_heads = o->kv_heads ? o->kv_heads : o->heads,
+                             .causal = o->causal != 0,
+                             .window = o->window,
+                             .page = page,
+                             .scale = o->scale}};
     const eg_node inputs[INPUTS] = {q, k, v, pages, lengths};
     return eg__graph_add(graph, EG__GRAPH_attention_cached, 0, INPUTS, inputs, &attributes, NULL);
 }
@@ -37,22 +40,21 @@ static const eg__node *at(const eg_graph *graph, const eg__node *node, unsigned 
 
 /* ---- shapes */
 static eg_status check_attributes(const eg__node *node, shape *s, eg_error *error) {
-    const int64_t *index = node->attributes.index;
-    if (index[0] < 1 || index[0] > INT32_MAX || index[1] < 1 || index[0] % index[1])
-        return eg__fail(error, EG_ERR_ARGUMENT, "%lld heads with %lld heads of keys",
-                        (long long)index[0], (long long)index[1]);
-    if (index[2] < 0 || index[2] > EG__ATTENTION_CAUSAL || index[3] < 0 || index[4] < 1 ||
-        index[4] > INT32_MAX)
-        return eg__fail(error, EG_ERR_ARGUMENT, "flags %lld, a window of %lld, pages of %lld",
-                        (long long)index[2], (long long)index[3], (long long)index[4]);
-    if (!isfinite(node->attributes.number))
-        return eg__fail(error, EG_ERR_ARGUMENT, "a scale of %g", node->attributes.number);
-    s->args.f32 = (eg__attention_f32_args){.heads = (size_t)index[0],
-                                           .kv_heads = (size_t)index[1],
-                                           .causal = index[2] != 0,
-                                           .window = (size_t)index[3],
+    const eg__attention_cached_attributes *of = &node->attributes.attention_cached;
+    if (of->heads < 1 || of->heads > INT32_MAX || of->kv_heads < 1 || of->heads % of->kv_heads)
+        return eg__fail(error, EG_ERR_ARGUMENT, "%llu heads with %llu heads of keys",
+                        (unsigned long long)of->heads, (unsigned long long)of->kv_heads);
+    if (of->page < 1 || of->page > INT32_MAX)
+        return eg__fail(error, EG_ERR_ARGUMENT, "pages of %llu", (unsigned long long)of->page);
+    if (!isfinite(node->attributes.attention_cached.scale))
+        return eg__fail(error, EG_ERR_ARGUMENT, "a scale of %g",
+                        node->attributes.attention_cached.scale);
+    s->args.f32 = (eg__attention_f32_args){.heads = (size_t)of->heads,
+                                           .kv_heads = (size_t)of->kv_heads,
+                                           .causal = of->causal,
+                                           .window = (size_t)of->window,
                                            .lengths_are_i32 = true};
-    s->args.page = (size_t)index[4];
+    s->args.page = (size_t)of->page;
     return EG_OK;
 }
 
@@ -99,8 +101,9 @@ static eg_status check_others(const eg_graph *graph, const eg__node *node, shape
     if (!eg__size_mul(s->args.pages_row, s->args.page, &a->keys))
         return eg__fail(error, EG_ERR_OVERFLOW, "%zu pages of %zu", s->args.pages_row,
                         s->args.page);
-    a->scale = node->attributes.number == 0 ? (float)(1 / sqrt((double)a->d))
-                                            : (float)node->attributes.number;
+    a->scale = node->attributes.attention_cached.scale == 0
+                   ? (float)(1 / sqrt((double)a->d))
+                   : (float)node->attributes.attention_cached.scale;
     return EG_OK;
 }
 
@@ -210,7 +213,9 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
     if (shape_of(graph, node, &s, &error)) return; /* checked when it was made */
     const eg__attention_f32_args *a = &s.args.f32;
     definition x = {.s = &s, .in = in};
-    x.scale = node->attributes.number == 0 ? 1 / sqrt((double)a->d) : node->attributes.number;
+    x.scale = node->attributes.attention_cached.scale == 0
+                  ? 1 / sqrt((double)a->d)
+                  : node->attributes.attention_cached.scale;
     if (!eg__node_elements(node)) return;
     for (x.sample = 0; x.sample < s.samples; x.sample++) {
         const double n = in[LENGTHS][x.sample];

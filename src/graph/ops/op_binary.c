@@ -9,7 +9,7 @@ static const char *const names[EG__BINARY_COUNT] = {
 #undef NAME
 };
 
-const char *eg__binary_name(unsigned kind) {
+static const char *kind_name(unsigned kind) {
     return kind < EG__BINARY_COUNT ? names[kind] : "binary";
 }
 
@@ -119,8 +119,13 @@ static unsigned fused(const eg__node *node) {
 }
 
 const eg__op eg__op_binary = {.name = "binary",
+                              .kinds = EG__BINARY_COUNT,
+                              .kind_name = kind_name,
                               .infer = infer,
                               .flops = eg__flops_per_element,
                               .gradient = gradient,
                               .evaluate = evaluate,
-                              .fused = fused};
+                              .fused = fused,
+                              .time = eg__time_aligned,
+                              .keeps_items = eg__keeps_aligned,
+                              .lifts = eg__lifts_always};

@@ -43,5 +43,16 @@ static bool view(const eg_graph *graph, const eg__node *node, const eg__view *in
     return true;
 }
 
-const eg__op eg__op_broadcast = {
-    .name = "broadcast", .infer = infer, .gradient = gradient, .evaluate = evaluate, .view = view};
+static eg_node lift(eg_graph *graph, const eg__node *node, eg_node *in, const uint64_t *shape) {
+    return eg_broadcast(graph, in[0], node->rank + 1, shape);
+}
+
+const eg__op eg__op_broadcast = {.name = "broadcast",
+                                 .infer = infer,
+                                 .gradient = gradient,
+                                 .evaluate = evaluate,
+                                 .view = view,
+                                 .time = eg__time_aligned,
+                                 .keeps_items = eg__keeps_aligned,
+                                 .lifts = eg__lifts_always,
+                                 .lift = lift};

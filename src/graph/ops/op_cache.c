@@ -18,13 +18,13 @@ uint32_t eg__kv_of(const eg_graph *graph, uint32_t id) {
 }
 
 bool eg__kv_layout(const eg__node *cache, eg__kv_rows *out) {
-    const int64_t *index = cache->attributes.index;
-    const eg_type type = index[2] == 32   ? EG_F32
-                         : index[2] == 16 ? EG_F16
-                         : index[2] == 8  ? EG_I8
+    const eg__cache_attributes *of = &cache->attributes.cache;
+    const eg_type type = of->bits == 32   ? EG_F32
+                         : of->bits == 16 ? EG_F16
+                         : of->bits == 8  ? EG_I8
                                           : EG_TYPE_COUNT;
-    return cache->rank == 2 && index[0] > 0 && index[1] > 0 && type != EG_TYPE_COUNT &&
-           eg__kv_rows_make(type, cache->shape[0], (uint64_t)index[0], (uint64_t)index[1], out) &&
+    return cache->rank == 2 && of->heads && of->d && type != EG_TYPE_COUNT &&
+           eg__kv_rows_make(type, cache->shape[0], of->heads, of->d, out) &&
            cache->shape[1] == (uint64_t)out->heads * out->d;
 }
 
@@ -46,11 +46,9 @@ eg_node eg_cache(eg_graph *graph, const char *name, eg_type type, uint64_t slots
                                  name ? name : "", (unsigned long long)slots, heads, d);
     const uint64_t shape[] = {slots, (uint64_t)heads * d};
     const eg_node node = eg__graph_leaf(graph, EG__GRAPH_cache, name, EG_F32, 2, shape);
-    if (!node.id) return node;
-    int64_t *index = eg__node_at(graph, node)->attributes.index;
-    index[0] = heads;
-    index[1] = d;
-    index[2] = eg_type_bits(type);
+    if (node.id)
+        eg__node_at(graph, node)->attributes.cache =
+            (eg__cache_attributes){.heads = heads, .d = d, .bits = eg_type_bits(type)};
     return node;
 }
 
@@ -183,6 +181,18 @@ static void lower(eg__lowering *l, uint32_t id) {
     eg__lower_emit(l, l->region[id], &step, 3, operands);
 }
 
-const eg__op eg__op_cache = {.name = "cache"};
+static eg_node make(eg_graph *graph, const char *name, const eg__node *like,
+                    const eg_node *inputs) {
+    const eg__cache_attributes *of = &like->attributes.cache;
+    eg__kv_rows rows;
+    (void)inputs;
+    if (!eg__kv_layout(like, &rows))
+        return eg__graph_mistake(graph, EG_ERR_FORMAT, "cache: %llu heads of %llu, %llu bits",
+                                 (unsigned long long)of->heads, (unsigned long long)of->d,
+                                 (unsigned long long)of->bits);
+    return eg_cache(graph, name, rows.type, rows.slots, (uint32_t)rows.heads, (uint32_t)rows.d);
+}
+
+const eg__op eg__op_cache = {.name = "cache", .is_unique = true, .make = make};
 const eg__op eg__op_append = {
     .name = "append", .infer = infer, .reads = reads, .evaluate = evaluate, .lower = lower};

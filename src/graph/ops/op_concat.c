@@ -1,4 +1,4 @@
-/* concat: tensors one after the other along an axis. index[0] is the axis. */
+/* concat: tensors one after the other along an axis. */
 #include "graph/lower/lower.h"
 
 #include <string.h>
@@ -6,13 +6,13 @@
 eg_node eg_concat(eg_graph *graph, unsigned axis, size_t count, const eg_node *parts) {
     if (!count || !parts)
         return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "concat: there are no parts");
-    eg__attributes attributes = {{axis}, 0};
+    eg__attributes attributes = {.concat = {axis}};
     return eg__graph_add(graph, EG__GRAPH_concat, 0, count, parts, &attributes, NULL);
 }
 
 static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     const eg__node *first = eg__node_at(graph, eg__node_input(graph, node, 0));
-    unsigned axis = (unsigned)node->attributes.index[0];
+    unsigned axis = node->attributes.concat.axis;
     char a[160], b[160];
     if (axis >= first->rank)
         return eg__fail(error, EG_ERR_ARGUMENT, "no axis %u in %s", axis, eg__shape_text(first, a));
@@ -34,7 +34,7 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
 static void gradient(eg__backward *backward, eg_node node, eg_node d) {
     eg_graph *graph = eg__backward_graph(backward);
     const eg__node n = *eg__node_at(graph, node);
-    unsigned axis = (unsigned)n.attributes.index[0];
+    unsigned axis = n.attributes.concat.axis;
     uint64_t start = 0;
     for (unsigned i = 0; i < n.input_count; i++) {
         eg_node part = eg__node_input(graph, &n, i);
@@ -47,7 +47,7 @@ static void gradient(eg__backward *backward, eg_node node, eg_node d) {
 
 static void evaluate(const eg_graph *graph, const eg__node *node, const double *const *in,
                      double *out) {
-    unsigned axis = (unsigned)node->attributes.index[0];
+    unsigned axis = node->attributes.concat.axis;
     uint64_t outer = 1, inner = 1;
     for (unsigned i = 0; i < axis; i++) outer *= node->shape[i];
     for (unsigned i = axis + 1; i < node->rank; i++) inner *= node->shape[i];
@@ -62,7 +62,7 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
 /* Parts that were computed for it are there already. */
 static void lower(eg__lowering *l, uint32_t id) {
     const eg__node *node = eg__lower_node(l, id);
-    const unsigned axis = (unsigned)node->attributes.index[0];
+    const unsigned axis = node->attributes.concat.axis;
     if (eg__lower_packs_parts(l, id)) return;
     const eg__view home = eg__lower_home(l, id, 0);
     size_t start = 0;
@@ -76,5 +76,29 @@ static void lower(eg__lowering *l, uint32_t id) {
     }
 }
 
-const eg__op eg__op_concat = {
-    .name = "concat", .infer = infer, .gradient = gradient, .evaluate = evaluate, .lower = lower};
+/* Other axes than its own stay what they are. */
+static int time_axis(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    (void)clock, (void)input;
+    return (int)node->attributes.concat.axis != axis ? axis : EG__TIME_MIXED;
+}
+
+static bool keeps_items(const eg_graph *graph, const eg__node *node, uint64_t items) {
+    (void)graph, (void)items;
+    return node->attributes.concat.axis != 0;
+}
+
+static eg_node lift(eg_graph *graph, const eg__node *node, eg_node *in, const uint64_t *shape) {
+    const eg__concat_attributes *of = &node->attributes.concat;
+    (void)shape;
+    return eg_concat(graph, of->axis + 1, node->input_count, in);
+}
+
+const eg__op eg__op_concat = {.name = "concat",
+                              .infer = infer,
+                              .gradient = gradient,
+                              .evaluate = evaluate,
+                              .lower = lower,
+                              .time = time_axis,
+                              .keeps_items = keeps_items,
+                              .lifts = eg__lifts_always,
+                              .lift = lift};

@@ -1,4 +1,4 @@
-/* conv, and its gradient by the filters (see conv.h for attributes). Inputs: x and the filters; x and the
+/* conv, and its gradient by the filters (see conv.h). Inputs: x and the filters; x and the
  * gradient of the result. The gradient by x is a conv, too: of the gradient of the result, spread by the
  * stride, with the filters turned. */
 #include "graph/ops/conv.h"
@@ -12,17 +12,18 @@ eg_node eg_conv(eg_graph *graph, const eg_conv_options *options, eg_node x, eg_n
     if (!graph || !x.id || !w.id) return (eg_node){0};
     const bool sequence = x.id <= graph->size && eg__node_at(graph, x)->rank == 3;
     const unsigned axes = sequence ? 1 : 2;
-    eg__conv_numbers n = {
-        .groups = or_one(o->groups), .stride = {1, 1}, .dilation = {1, 1}, .spread = {1, 1}};
+    eg__attributes attributes = {
+        .conv = {
+            .groups = or_one(o->groups), .stride = {1, 1}, .dilation = {1, 1}, .spread = {1, 1}}};
+    eg__conv_attributes *n = &attributes.conv;
     for (unsigned i = 0; i < axes; i++) {
         const unsigned a = i + 2 - axes;
-        n.stride[a] = or_one(o->stride[i]);
-        n.dilation[a] = or_one(o->dilation[i]);
-        n.before[a] = o->before[i];
-        n.after[a] = o->after[i];
+        n->stride[a] = or_one(o->stride[i]);
+        n->dilation[a] = or_one(o->dilation[i]);
+        n->before[a] = o->before[i];
+        n->after[a] = o->after[i];
     }
-    eg__attributes attributes;
-    if (!eg__conv_pack(&n, &attributes))
+    if (!eg__conv_fits(n))
         return eg__graph_mistake(graph, EG_ERR_ARGUMENT,
                                  "conv: stride %u %u, dilation %u %u, padding %u %u, %u %u",
                                  o->stride[0], o->stride[1], o->dilation[0], o->dilation[1],
@@ -73,22 +74,21 @@ static eg_node turn_filters(eg_graph *g, eg_node w, uint64_t groups) {
 static void give_x(eg__backward *backward, const eg__node *n, const eg__conv_shape *s, eg_node x,
                    eg_node w, eg_node d) {
     eg_graph *g = eg__backward_graph(backward);
-    eg__conv_numbers numbers;
-    eg__conv_unpack(&n->attributes, &numbers);
+    eg__attributes attributes = n->attributes;
+    eg__conv_attributes *numbers = &attributes.conv;
     for (int a = 0; a < 2; a++) {
         const eg__conv_axis *axis = &s->axis[a];
         const int64_t reach = (int64_t)((axis->taps - 1) * axis->dilation);
-        numbers.stride[a] = (int64_t)axis->spread;
-        numbers.spread[a] = (int64_t)axis->stride;
-        numbers.before[a] = reach - (int64_t)axis->before;
-        numbers.after[a] = (int64_t)((axis->in - 1) * axis->spread) + reach -
-                           (int64_t)((axis->out - 1) * axis->stride) - numbers.before[a];
+        numbers->stride[a] = (int64_t)axis->spread;
+        numbers->spread[a] = (int64_t)axis->stride;
+        numbers->before[a] = reach - (int64_t)axis->before;
+        numbers->after[a] = (int64_t)((axis->in - 1) * axis->spread) + reach -
+                            (int64_t)((axis->out - 1) * axis->stride) - numbers->before[a];
     }
-    numbers.flipped = !numbers.flipped;
-    eg__attributes attributes;
-    if (!eg__conv_pack(&numbers, &attributes)) {
+    numbers->flipped = !numbers->flipped;
+    if (!eg__conv_fits(numbers)) {
         eg__graph_mistake(g, EG_ERR_OVERFLOW, "conv: a gradient with padding of %lld and %lld",
-                          (long long)numbers.before[0], (long long)numbers.before[1]);
+                          (long long)numbers->before[0], (long long)numbers->before[1]);
         return;
     }
     const eg_node turned = turn_filters(g, eg__backward_value(backward, w), s->groups);
@@ -98,11 +98,8 @@ static void give_x(eg__backward *backward, const eg__node *n, const eg__conv_sha
 static void give_w(eg__backward *backward, const eg__node *n, const eg__conv_shape *s, eg_node x,
                    eg_node w, eg_node d) {
     eg_graph *g = eg__backward_graph(backward);
-    eg__conv_numbers numbers;
-    eg__attributes attributes;
-    eg__conv_unpack(&n->attributes, &numbers);
-    for (int a = 0; a < 2; a++) numbers.taps[a] = (int64_t)s->axis[a].taps;
-    eg__conv_pack(&numbers, &attributes); /* taps have been checked */
+    eg__attributes attributes = n->attributes;
+    for (int a = 0; a < 2; a++) attributes.conv.taps[a] = (int64_t)s->axis[a].taps;
     eg__backward_give(
         backward, w,
         eg__graph_add2(g, EG__GRAPH_conv_dw, 0, eg__backward_value(backward, x), d, &attributes));
@@ -204,11 +201,36 @@ static void lower_any(eg__lowering *l, uint32_t id, eg__step_id kind) {
 static void lower(eg__lowering *l, uint32_t id) { lower_any(l, id, EG__STEP_conv); }
 static void lower_dw(eg__lowering *l, uint32_t id) { lower_any(l, id, EG__STEP_conv_dw); }
 
+/* Samples are apart. */
+static int time_axis(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    (void)clock, (void)node;
+    return input == 0 && axis == 0 ? 0 : EG__TIME_MIXED;
+}
+
+/* The samples of all steps meet the same filters: [T, B, ..] as [T B, ..], and back. */
+static eg_node lift(eg_graph *graph, const eg__node *node, eg_node *in, const uint64_t *shape) {
+    const eg__node x = *eg__node_at(graph, in[0]);
+    uint64_t samples[EG_RANK_MAX] = {x.shape[0] * x.shape[1]};
+    for (unsigned i = 1; i + 1 < x.rank; i++) samples[i] = x.shape[i + 1];
+    in[0] = eg_reshape(graph, in[0], x.rank - 1, samples);
+    const eg_node y = eg__graph_add(graph, node->op, node->kind, 2, in, &node->attributes, NULL);
+    return eg_reshape(graph, y, node->rank + 1, shape);
+}
+
 const eg__op eg__op_conv = {.name = "conv",
+                            .is_kept = eg__always_kept,
+                            .from_index = eg__conv_from_index,
                             .infer = infer,
                             .flops = flops,
                             .gradient = gradient,
                             .evaluate = evaluate,
-                            .lower = lower};
-const eg__op eg__op_conv_dw = {
-    .name = "conv_dw", .infer = infer, .flops = flops, .evaluate = evaluate, .lower = lower_dw};
+                            .lower = lower,
+                            .time = time_axis,
+                            .lifts = eg__lifts_first,
+                            .lift = lift};
+const eg__op eg__op_conv_dw = {.name = "conv_dw",
+                               .from_index = eg__conv_from_index,
+                               .infer = infer,
+                               .flops = flops,
+                               .evaluate = evaluate,
+                               .lower = lower_dw};

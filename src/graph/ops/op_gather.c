@@ -59,11 +59,11 @@ static void evaluate_gather(const eg_graph *graph, const eg__node *node, const d
     }
 }
 
-/* ---- scatter: index[0] is the number of rows */
+/* ---- scatter */
 eg_node eg_scatter_add(eg_graph *graph, eg_node x, eg_node index, uint64_t rows) {
     if (rows > INT64_MAX)
         return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scatter: rows overflow");
-    eg__attributes attributes = {{(int64_t)rows}, 0};
+    eg__attributes attributes = {.scatter = {rows}};
     return eg__graph_add2(graph, EG__GRAPH_scatter, 0, x, index, &attributes);
 }
 
@@ -81,7 +81,7 @@ static eg_status infer_scatter(const eg_graph *graph, eg__node *node, eg_error *
                         eg_type_name(x->type), eg_type_name(index->type));
     node->type = EG_F32;
     node->rank = rank;
-    node->shape[0] = (uint64_t)node->attributes.index[0];
+    node->shape[0] = node->attributes.scatter.rows;
     memcpy(node->shape + 1, x->shape + index->rank, (rank - 1) * sizeof *node->shape);
     return EG_OK;
 }
@@ -161,13 +161,26 @@ static void lower_scatter(eg__lowering *l, uint32_t id) {
     eg__lower_emit(l, l->region[id], &step, 3, operands);
 }
 
+static int time_gather(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    (void)clock, (void)node;
+    return input == 1 ? axis : EG__TIME_MIXED;
+}
+
+static bool keeps_gather(const eg_graph *graph, const eg__node *node, uint64_t items) {
+    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
+    return !x->scan && eg__has_items(eg__node_at(graph, eg__node_input(graph, node, 1)), items);
+}
+
 const eg__op eg__op_gather = {.name = "gather",
                               .infer = infer_gather,
                               .reads = eg__reads_picked,
                               .gradient = gradient_gather,
                               .evaluate = evaluate_gather,
-                              .lower = lower_gather};
+                              .lower = lower_gather,
+                              .time = time_gather,
+                              .keeps_items = keeps_gather};
 const eg__op eg__op_scatter = {.name = "scatter",
+                               .is_kept = eg__always_kept,
                                .infer = infer_scatter,
                                .flops = flops_scatter,
                                .gradient = gradient_scatter,

@@ -1,5 +1,6 @@
 /* Leaves: inputs, parameters, constants, states and their update. */
 #include "graph/ops/kv.h"
+#include "graph/ops/small.h"
 
 #include <string.h>
 
@@ -134,11 +135,49 @@ static double reads_update(const eg_graph *graph, const eg__node *node, unsigned
     return i ? (double)eg__node_elements(node) : 0;
 }
 
-const eg__op eg__op_input = {.name = "input"};
-const eg__op eg__op_parameter = {.name = "parameter"};
-const eg__op eg__op_state = {.name = "state"};
-const eg__op eg__op_constant = {.name = "constant", .evaluate = evaluate_constant};
+/* ---- from files */
+static eg_node make_small(eg_graph *graph, eg__op_id op, const char *name, const eg__node *like) {
+    const eg_quantization how = eg__small_quantization(like);
+    return eg__small_leaf(graph, op, name, &how, like->rank, like->shape);
+}
+static eg_node make_input(eg_graph *graph, const char *name, const eg__node *like,
+                          const eg_node *inputs) {
+    (void)inputs;
+    return eg__is_small(like->type) ? make_small(graph, EG__GRAPH_input, name, like)
+                                    : eg_input(graph, name, like->type, like->rank, like->shape);
+}
+static eg_node make_parameter(eg_graph *graph, const char *name, const eg__node *like,
+                              const eg_node *inputs) {
+    (void)inputs;
+    return eg__is_small(like->type) ? make_small(graph, EG__GRAPH_parameter, name, like)
+                                    : eg_parameter(graph, name, like->rank, like->shape);
+}
+static eg_node make_state(eg_graph *graph, const char *name, const eg__node *like,
+                          const eg_node *inputs) {
+    (void)inputs;
+    return eg_state(graph, name, like->rank, like->shape);
+}
+static eg_node make_constant(eg_graph *graph, const char *name, const eg__node *like,
+                             const eg_node *inputs) {
+    (void)name, (void)inputs;
+    eg_tensor tensor = {.type = like->type, .rank = like->rank, .data = like->data};
+    memcpy(tensor.shape, like->shape, sizeof tensor.shape);
+    return eg_constant(graph, &tensor);
+}
+static eg_node make_update(eg_graph *graph, const char *name, const eg__node *like,
+                           const eg_node *inputs) {
+    (void)name, (void)like;
+    return eg_update(graph, inputs[0], inputs[1]);
+}
+
+const eg__op eg__op_input = {.name = "input", .is_unique = true, .make = make_input};
+const eg__op eg__op_parameter = {.name = "parameter", .is_unique = true, .make = make_parameter};
+const eg__op eg__op_state = {.name = "state", .is_unique = true, .make = make_state};
+const eg__op eg__op_constant = {
+    .name = "constant", .make = make_constant, .evaluate = evaluate_constant};
 const eg__op eg__op_update = {.name = "update",
+                              .is_unique = true,
+                              .make = make_update,
                               .infer = infer_update,
                               .reads = reads_update,
                               .gradient = gradient_update,

@@ -1,9 +1,9 @@
-/* matmul: products of the last two axes; the others broadcast. index: a and b transposed. */
+/* matmul: products of the last two axes; the others broadcast. */
 #include "graph/lower/lower.h"
 
 eg_node eg_matmul_transposed(eg_graph *graph, eg_node a, int a_transposed, eg_node b,
                              int b_transposed) {
-    eg__attributes attributes = {{a_transposed != 0, b_transposed != 0}, 0};
+    eg__attributes attributes = {.matmul = {a_transposed != 0, b_transposed != 0}};
     return eg__graph_add2(graph, EG__GRAPH_matmul, 0, a, b, &attributes);
 }
 eg_node eg_matmul(eg_graph *graph, eg_node a, eg_node b) {
@@ -19,7 +19,7 @@ static uint64_t columns(const eg__node *x, bool transposed) { return rows(x, !tr
 static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     const eg__node *a = eg__node_at(graph, eg__node_input(graph, node, 0));
     const eg__node *b = eg__node_at(graph, eg__node_input(graph, node, 1));
-    const bool ta = node->attributes.index[0], tb = node->attributes.index[1];
+    const bool ta = node->attributes.matmul.a_transposed, tb = node->attributes.matmul.b_transposed;
     char first[160], second[160];
     if (a->type != EG_F32 || b->type != EG_F32)
         return eg__fail(error, EG_ERR_ARGUMENT, "needs f32, got '%s' and '%s'",
@@ -42,14 +42,14 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
 static double flops(const eg_graph *graph, const eg__node *node) {
     const eg__node *a = eg__node_at(graph, eg__node_input(graph, node, 0));
     return 2.0 * (double)eg__node_elements(node) *
-           (double)columns(a, node->attributes.index[0] != 0);
+           (double)columns(a, node->attributes.matmul.a_transposed);
 }
 
 static void gradient(eg__backward *backward, eg_node node, eg_node d) {
     eg_graph *g = eg__backward_graph(backward);
     const eg__node n = *eg__node_at(g, node);
     const eg_node a = eg__node_input(g, &n, 0), b = eg__node_input(g, &n, 1);
-    const int ta = n.attributes.index[0] != 0, tb = n.attributes.index[1] != 0;
+    const int ta = n.attributes.matmul.a_transposed, tb = n.attributes.matmul.b_transposed;
     if (eg__backward_wants(backward, a)) { /* dA = D B', or its transpose */
         eg_node value = eg__backward_value(backward, b);
         eg__backward_give(backward, a,
@@ -68,7 +68,7 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
                      double *out) {
     const eg__node *a = eg__node_at(graph, eg__node_input(graph, node, 0));
     const eg__node *b = eg__node_at(graph, eg__node_input(graph, node, 1));
-    const bool ta = node->attributes.index[0], tb = node->attributes.index[1];
+    const bool ta = node->attributes.matmul.a_transposed, tb = node->attributes.matmul.b_transposed;
     const uint64_t m = rows(a, ta), k = columns(a, ta), n = columns(b, tb);
     eg__node batch = *node, left = *a, right = *b;
     batch.rank -= 2;
@@ -187,7 +187,7 @@ static eg__view pack(eg__lowering *l, uint32_t b, bool transposed) {
 /* Whether `id` is the right side of that product, and packed for it whatever the left side is. */
 static bool is_packed_for(const eg__lowering *l, uint32_t id, uint32_t user) {
     const eg__node *product = eg__lower_node(l, user);
-    return product->op == EG__GRAPH_matmul && !product->attributes.index[0] &&
+    return product->op == EG__GRAPH_matmul && !product->attributes.matmul.a_transposed &&
            eg__lower_input(l, user, 0) != id && eg__lower_node(l, id)->rank == 2 &&
            eg__node_elements(product);
 }
@@ -199,10 +199,10 @@ bool eg__lower_packs_parts(const eg__lowering *l, uint32_t id) {
     for (size_t i = 0; i < l->output_count; i++)
         if (l->outputs[i].id == id) return false;
     const bool transposed =
-        node->attributes.index[0] == 0; /* parts are columns of the right side */
+        node->attributes.concat.axis == 0; /* parts are columns of the right side */
     for (uint32_t k = l->user_first[id]; k < l->user_first[id + 1]; k++)
         if (!is_packed_for(l, id, l->users[k]) ||
-            (eg__lower_node(l, l->users[k])->attributes.index[1] != 0) != transposed)
+            eg__lower_node(l, l->users[k])->attributes.matmul.b_transposed != transposed)
             return false;
     return l->user_first[id] < l->user_first[id + 1];
 }
@@ -210,7 +210,7 @@ bool eg__lower_packs_parts(const eg__lowering *l, uint32_t id) {
 void eg__lower_pack_early(eg__lowering *l, uint32_t id) {
     for (uint32_t k = l->user_first[id]; k < l->user_first[id + 1] && !l->status; k++)
         if (is_packed_for(l, id, l->users[k]))
-            pack(l, id, eg__lower_node(l, l->users[k])->attributes.index[1] != 0);
+            pack(l, id, eg__lower_node(l, l->users[k])->attributes.matmul.b_transposed);
 }
 
 /* The rows of the left side, which may be all its leading axes together. */
@@ -345,7 +345,8 @@ static bool is_turned(eg__lowering *l, uint32_t id) {
     enum { LONGEST = 256 };
     const eg__node *node = eg__lower_node(l, id);
     const uint32_t a = eg__lower_input(l, id, 0), b = eg__lower_input(l, id, 1);
-    if (!node->attributes.index[0] || node->attributes.index[1] || l->regions[l->region[id]].cut)
+    if (!node->attributes.matmul.a_transposed || node->attributes.matmul.b_transposed ||
+        l->regions[l->region[id]].cut)
         return false;
     const eg__view left = eg__lower_value(l, a), right = eg__lower_value(l, b);
     return left.stride[1] == 1 && left.stride[0] <= LONGEST && right.stride[1] == 1 &&
@@ -385,7 +386,7 @@ static void lower_product(eg__lowering *l, uint32_t id, const eg__view *home,
                           const eg__fused_program *epilogue, size_t count, eg__operand *more) {
     const eg__node *node = eg__lower_node(l, id);
     const uint32_t a = eg__lower_input(l, id, 0), b = eg__lower_input(l, id, 1);
-    const bool ta = node->attributes.index[0] != 0, tb = node->attributes.index[1] != 0;
+    const bool ta = node->attributes.matmul.a_transposed, tb = node->attributes.matmul.b_transposed;
     const eg__matrix left = left_rows(l, a, ta);
     const eg__view right = pack(l, b, tb);
     eg__matrix out = {{0}, 1, 1, 1};
@@ -407,7 +408,7 @@ static void lower_product(eg__lowering *l, uint32_t id, const eg__view *home,
 static void lower_products(eg__lowering *l, uint32_t id, const eg__view *home) {
     const eg__node *node = eg__lower_node(l, id);
     const uint32_t a = eg__lower_input(l, id, 0), b = eg__lower_input(l, id, 1);
-    const bool ta = node->attributes.index[0] != 0, tb = node->attributes.index[1] != 0;
+    const bool ta = node->attributes.matmul.a_transposed, tb = node->attributes.matmul.b_transposed;
     const size_t m = (size_t)rows(eg__lower_node(l, a), ta);
     const size_t k = (size_t)columns(eg__lower_node(l, a), ta);
     const size_t n = (size_t)columns(eg__lower_node(l, b), tb), batch = (size_t)leading(node);
@@ -449,7 +450,7 @@ static void lower_products(eg__lowering *l, uint32_t id, const eg__view *home) {
 static bool is_plain(const eg__lowering *l, uint32_t id) {
     const eg__node *a = eg__lower_node(l, eg__lower_input(l, id, 0));
     const eg__node *b = eg__lower_node(l, eg__lower_input(l, id, 1));
-    return b->rank == 2 && (a->rank == 2 || !eg__lower_node(l, id)->attributes.index[0]);
+    return b->rank == 2 && (a->rank == 2 || !eg__lower_node(l, id)->attributes.matmul.a_transposed);
 }
 
 void eg__lower_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
@@ -477,9 +478,44 @@ static void lower(eg__lowering *l, uint32_t id) {
     eg__lower_matmul(l, id, &home, NULL, 0, NULL);
 }
 
+/* ---- time among the leading axes or the rows of a stays; a contraction over it is one sum over fewer rows, where
+ * both sides have it first */
+static int time_axis(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    const eg_graph *graph = clock->graph;
+    const eg_node other_id = eg__node_input(graph, node, !input);
+    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, input));
+    const eg__node *other = eg__node_at(graph, other_id);
+    const eg__matmul_attributes *sides = &node->attributes.matmul;
+    const bool transposed = input ? sides->b_transposed : sides->a_transposed;
+    if (axis < (int)x->rank - 2) return eg__time_aligned(clock, node, input, axis);
+    const bool is_row = (axis == (int)x->rank - 2) != transposed;
+    if (input == 0 && is_row) return (int)node->rank - 2;
+    if (input == 1 && !is_row) return (int)node->rank - 1;
+    const bool both = sides->a_transposed && !sides->b_transposed && x->rank == 2 &&
+                      other->rank == 2 && axis == 0 && clock->axis[other_id.id] == 1;
+    return both ? EG__TIME_ENDS : EG__TIME_MIXED;
+}
+
+static bool keeps_items(const eg_graph *graph, const eg__node *node, uint64_t items) {
+    const eg__node *a = eg__node_at(graph, eg__node_input(graph, node, 0));
+    const eg__node *b = eg__node_at(graph, eg__node_input(graph, node, 1));
+    if (!eg__has_items(a, items) || !a->scan) return false;
+    if (b->rank > 2) return a->rank == b->rank && eg__has_items(b, items);
+    return !b->scan && (a->rank > 2 || !node->attributes.matmul.a_transposed);
+}
+
+/* Rows of all steps meet one right side. */
+static bool lifts(const eg_graph *graph, const eg__node *node) {
+    return !node->attributes.matmul.a_transposed && eg__lifts_first(graph, node);
+}
+
 const eg__op eg__op_matmul = {.name = "matmul",
+                              .is_kept = eg__always_kept,
                               .infer = infer,
                               .flops = flops,
                               .gradient = gradient,
                               .evaluate = evaluate,
-                              .lower = lower};
+                              .lower = lower,
+                              .time = time_axis,
+                              .keeps_items = keeps_items,
+                              .lifts = lifts};

@@ -6,7 +6,7 @@
 enum { LAYER, RMS };
 
 static eg_node norm(eg_graph *graph, unsigned kind, eg_node x, double epsilon) {
-    eg__attributes attributes = {{0}, epsilon};
+    eg__attributes attributes = {.norm = {epsilon}};
     return eg__graph_add1(graph, EG__GRAPH_norm, kind, x, &attributes);
 }
 eg_node eg_layer_norm(eg_graph *graph, eg_node x, double epsilon) {
@@ -22,8 +22,8 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     if (x->type != EG_F32 || !x->rank || !x->shape[x->rank - 1])
         return eg__fail(error, EG_ERR_ARGUMENT, "'%s' %s has no last axis to work on",
                         eg_type_name(x->type), eg__shape_text(x, text));
-    if (!(node->attributes.number >= 0) || !isfinite(node->attributes.number))
-        return eg__fail(error, EG_ERR_ARGUMENT, "epsilon %g", node->attributes.number);
+    if (!(node->attributes.norm.epsilon >= 0) || !isfinite(node->attributes.norm.epsilon))
+        return eg__fail(error, EG_ERR_ARGUMENT, "epsilon %g", node->attributes.norm.epsilon);
     eg__shape_copy(node, x);
     return EG_OK;
 }
@@ -43,7 +43,7 @@ static void gradient(eg__backward *backward, eg_node node, eg_node d) {
     eg_node x = eg__backward_value(backward, input), y = eg__backward_value(backward, node);
     eg_node centred = n.kind == LAYER ? eg_sub(g, x, eg_mean(g, x, last, 1)) : x;
     eg_node variance = eg_mean(g, eg_mul(g, centred, centred), last, 1);
-    eg_node scale = eg_rsqrt(g, eg_add(g, variance, eg_scalar(g, n.attributes.number)));
+    eg_node scale = eg_rsqrt(g, eg_add(g, variance, eg_scalar(g, n.attributes.norm.epsilon)));
     eg_node dx = eg_sub(g, d, eg_mul(g, y, eg_mean(g, eg_mul(g, d, y), last, 1)));
     if (n.kind == LAYER) dx = eg_sub(g, dx, eg_mean(g, d, last, 1));
     eg__backward_give(backward, input, eg_mul(g, scale, dx));
@@ -58,22 +58,30 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
         double mean = 0, square = 0;
         for (uint64_t i = 0; node->kind == LAYER && i < n; i++) mean += x[i] / (double)n;
         for (uint64_t i = 0; i < n; i++) square += (x[i] - mean) * (x[i] - mean);
-        double scale = 1 / sqrt(square / (double)n + node->attributes.number);
+        double scale = 1 / sqrt(square / (double)n + node->attributes.norm.epsilon);
         for (uint64_t i = 0; i < n; i++) out[r * n + i] = (x[i] - mean) * scale;
     }
 }
 
 static void lower(eg__lowering *l, uint32_t id) {
     const eg__node *node = eg__lower_node(l, id);
-    eg__step_rows rows = {.number = (float)node->attributes.number};
+    eg__step_rows rows = {.number = (float)node->attributes.norm.epsilon};
     const bool layer = node->kind == LAYER;
     eg__lower_rows_step(l, id, layer ? EG__STEP_layer_norm : EG__STEP_rms_norm, &rows,
                         flops(l->graph, node));
 }
 
+static const char *kind_name(unsigned kind) { return kind ? "rms_norm" : "layer_norm"; }
+
 const eg__op eg__op_norm = {.name = "norm",
+                            .kinds = 2,
+                            .kind_name = kind_name,
+                            .is_kept = eg__always_kept,
                             .infer = infer,
                             .flops = flops,
                             .gradient = gradient,
                             .evaluate = evaluate,
-                            .lower = lower};
+                            .lower = lower,
+                            .time = eg__time_rows,
+                            .keeps_items = eg__keeps_rows,
+                            .lifts = eg__lifts_always};

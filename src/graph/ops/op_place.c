@@ -12,7 +12,7 @@ eg_node eg_place(eg_graph *graph, eg_node x, eg_node at, eg_node value) {
 }
 eg_node eg_take(eg_graph *graph, eg_node x, eg_node at, uint64_t rows) {
     if (rows > INT64_MAX) return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "take: rows overflow");
-    eg__attributes attributes = {{(int64_t)rows}, 0};
+    eg__attributes attributes = {.take = {rows}};
     return eg__graph_add2(graph, EG__GRAPH_take, 0, x, at, &attributes);
 }
 
@@ -47,7 +47,7 @@ static eg_status infer_place(const eg_graph *graph, eg__node *node, eg_error *er
 
 static eg_status infer_take(const eg_graph *graph, eg__node *node, eg_error *error) {
     const eg__node *x = input_at(graph, node, X);
-    const uint64_t rows = (uint64_t)node->attributes.index[0];
+    const uint64_t rows = node->attributes.take.rows;
     eg__shape_copy(node, x);
     node->shape[0] = rows;
     return check(x, input_at(graph, node, AT), rows, error);

@@ -6,7 +6,7 @@
 
 typedef enum reduction { SUM, MEAN, LARGEST, REDUCTIONS } reduction;
 
-const char *eg__reduce_name(unsigned kind) {
+static const char *kind_name(unsigned kind) {
     static const char *const names[REDUCTIONS] = {"sum", "mean", "largest"};
     return kind < REDUCTIONS ? names[kind] : "reduce";
 }
@@ -14,7 +14,7 @@ const char *eg__reduce_name(unsigned kind) {
 static eg_node reduce(eg_graph *graph, reduction kind, eg_node x, unsigned axes, int keep) {
     if (!graph || !x.id || x.id > graph->size) return (eg_node){0};
     if (axes == EG_ALL_AXES) axes = (1u << eg__node_at(graph, x)->rank) - 1;
-    eg__attributes attributes = {{axes, keep != 0}, 0};
+    eg__attributes attributes = {.reduce = {axes, keep != 0}};
     return eg__graph_add1(graph, EG__GRAPH_reduce, kind, x, &attributes);
 }
 eg_node eg_sum(eg_graph *graph, eg_node x, unsigned axes, int keep) {
@@ -29,7 +29,7 @@ eg_node eg_largest(eg_graph *graph, eg_node x, unsigned axes, int keep) {
 
 static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
-    unsigned axes = (unsigned)node->attributes.index[0];
+    unsigned axes = node->attributes.reduce.axes;
     char text[160];
     if (x->type != EG_F32)
         return eg__fail(error, EG_ERR_ARGUMENT, "needs f32, got '%s'", eg_type_name(x->type));
@@ -43,7 +43,7 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
         if (reduced && node->kind == LARGEST && !x->shape[i])
             return eg__fail(error, EG_ERR_ARGUMENT, "nothing is largest in axis %u of %s", i,
                             eg__shape_text(x, text));
-        if (!reduced || node->attributes.index[1])
+        if (!reduced || node->attributes.reduce.keep)
             node->shape[node->rank++] = reduced ? 1 : x->shape[i];
     }
     return EG_OK;
@@ -65,7 +65,7 @@ static void gradient(eg__backward *backward, eg_node node, eg_node d) {
     const eg__node n = *eg__node_at(g, node);
     const eg_node x = eg__node_input(g, &n, 0);
     const eg__node from = *eg__node_at(g, x);
-    const unsigned axes = (unsigned)n.attributes.index[0];
+    const unsigned axes = n.attributes.reduce.axes;
     const eg__node kept = kept_shape(&from, axes);
     eg_node spread = eg_reshape(g, d, kept.rank, kept.shape);
     if (n.kind == MEAN) {
@@ -86,7 +86,7 @@ static void gradient(eg__backward *backward, eg_node node, eg_node d) {
 static void evaluate(const eg_graph *graph, const eg__node *node, const double *const *in,
                      double *out) {
     const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
-    const eg__node kept = kept_shape(x, (unsigned)node->attributes.index[0]);
+    const eg__node kept = kept_shape(x, node->attributes.reduce.axes);
     const uint64_t from = eg__node_elements(x), to = eg__node_elements(node);
     for (uint64_t i = 0; i < to; i++) out[i] = node->kind == LARGEST ? -INFINITY : 0;
     for (uint64_t i = 0; i < from; i++) {
@@ -152,7 +152,7 @@ static void lower(eg__lowering *l, uint32_t id) {
     const eg__node *node = eg__lower_node(l, id);
     const uint32_t input = eg__lower_input(l, id, 0);
     const eg__node *x = eg__lower_node(l, input);
-    const unsigned axes = (unsigned)node->attributes.index[0];
+    const unsigned axes = node->attributes.reduce.axes;
     eg__fused_kind kind;
     size_t stride = 0;
     block b;
@@ -235,14 +235,48 @@ static void lower_argmax(eg__lowering *l, uint32_t id) {
     eg__lower_emit(l, l->region[id], &step, 2, operands);
 }
 
+static int time_axis(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    const unsigned axes = node->attributes.reduce.axes;
+    int to = axis;
+    (void)clock, (void)input;
+    for (int i = 0; i < axis; i++) to -= (axes >> i & 1) && !node->attributes.reduce.keep;
+    if (!(axes >> axis & 1)) return to;
+    /* a sum is over the steps there are; the gradient of a mean knows how many it was built for */
+    return axis == 0 && node->kind == SUM ? EG__TIME_ENDS : EG__TIME_MIXED;
+}
+
+static bool keeps_items(const eg_graph *graph, const eg__node *node, uint64_t items) {
+    return eg__has_items(eg__node_at(graph, eg__node_input(graph, node, 0)), items) &&
+           !(node->attributes.reduce.axes & 1);
+}
+
+static eg_node lift(eg_graph *graph, const eg__node *node, eg_node *in, const uint64_t *shape) {
+    eg__attributes attributes = node->attributes;
+    (void)shape;
+    attributes.reduce.axes <<= 1;
+    return eg__graph_add1(graph, EG__GRAPH_reduce, node->kind, in[0], &attributes);
+}
+
 const eg__op eg__op_reduce = {.name = "reduce",
+                              .kinds = REDUCTIONS,
+                              .kind_name = kind_name,
+                              .is_kept = eg__always_kept,
                               .infer = infer,
                               .flops = flops,
                               .gradient = gradient,
                               .evaluate = evaluate,
-                              .lower = lower};
+                              .lower = lower,
+                              .time = time_axis,
+                              .time_is_forward = true,
+                              .keeps_items = keeps_items,
+                              .lifts = eg__lifts_always,
+                              .lift = lift,
+                              .lifts_any_rank = true};
 const eg__op eg__op_argmax = {.name = "argmax",
                               .infer = infer_argmax,
                               .flops = flops,
                               .evaluate = evaluate_argmax,
-                              .lower = lower_argmax};
+                              .lower = lower_argmax,
+                              .time = eg__time_rows,
+                              .time_is_forward = true,
+                              .keeps_items = eg__keeps_rows};

@@ -76,5 +76,34 @@ static bool view(const eg_graph *graph, const eg__node *node, const eg__view *in
     return true;
 }
 
-const eg__op eg__op_reshape = {
-    .name = "reshape", .infer = infer, .gradient = gradient, .evaluate = evaluate, .view = view};
+static bool same_until(const eg__node *a, const eg__node *b, int axis) {
+    for (int i = 0; i <= axis; i++)
+        if ((unsigned)i >= a->rank || (unsigned)i >= b->rank || a->shape[i] != b->shape[i])
+            return false;
+    return true;
+}
+
+static int time_axis(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    const eg__node *x = eg__node_at(clock->graph, eg__node_input(clock->graph, node, input));
+    if (axis == 0 && node->rank && node->shape[0] % clock->length == 0) return 0;
+    return same_until(node, x, axis) ? axis : EG__TIME_MIXED;
+}
+
+static bool keeps_items(const eg_graph *graph, const eg__node *node, uint64_t items) {
+    return eg__has_items(eg__node_at(graph, eg__node_input(graph, node, 0)), items);
+}
+
+static eg_node lift(eg_graph *graph, const eg__node *node, eg_node *in, const uint64_t *shape) {
+    return eg_reshape(graph, in[0], node->rank + 1, shape);
+}
+
+const eg__op eg__op_reshape = {.name = "reshape",
+                               .infer = infer,
+                               .gradient = gradient,
+                               .evaluate = evaluate,
+                               .view = view,
+                               .time = time_axis,
+                               .keeps_items = keeps_items,
+                               .lifts = eg__lifts_always,
+                               .lift = lift,
+                               .lifts_any_rank = true};

@@ -1,6 +1,6 @@
 /* rotary: pairs of columns turned by their position. Inputs: x [B, T, heads D], frequencies [D/2] and, if
- * there, positions (i32: [T], [B, T], or the first one). index[0] is D, index[1] whether pairs are
- * interleaved, index[2] whether they are turned back, which is the gradient. */
+ * there, positions (i32: [T], [B, T], or the first one). Turned back,
+ * which is the gradient, are those of nodes with `back`. */
 #include "graph/lower/lower.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ eg_node eg_rotary(eg_graph *graph, const eg_rotary_options *o, eg_node x, eg_nod
     if (!(base > 0 && base < INFINITY) || !o->d || o->d % 2 || o->d > INT32_MAX)
         return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "rotary: heads of %llu columns, base %g",
                                  (unsigned long long)o->d, base);
-    const eg__attributes attributes = {{(int64_t)o->d, o->interleaved != 0}, 0};
+    const eg__attributes attributes = {.rotary = {.d = o->d, .interleaved = o->interleaved != 0}};
     const eg_node inputs[] = {x, frequencies(graph, o->d / 2, base), positions};
     return eg__graph_add(graph, EG__GRAPH_rotary, 0, positions.id ? 3 : 2, inputs, &attributes,
                          NULL);
@@ -37,12 +37,12 @@ static const eg__node *at(const eg_graph *graph, const eg__node *node, unsigned 
 
 static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     const eg__node *x = at(graph, node, X), *f = at(graph, node, FREQUENCY);
-    const int64_t d = node->attributes.index[0];
+    const uint64_t d = node->attributes.rotary.d;
     char a[160], b[160];
-    if (x->type != EG_F32 || x->rank != 3 || d < 2 || d % 2 || x->shape[2] % (uint64_t)d)
+    if (x->type != EG_F32 || x->rank != 3 || d < 2 || d % 2 || x->shape[2] % d)
         return eg__fail(error, EG_ERR_ARGUMENT, "%s %s is not made of heads of %lld columns",
                         eg_type_name(x->type), eg__shape_text(x, a), (long long)d);
-    if (f->type != EG_F32 || f->rank != 1 || f->shape[0] != (uint64_t)d / 2)
+    if (f->type != EG_F32 || f->rank != 1 || f->shape[0] != d / 2)
         return eg__fail(error, EG_ERR_ARGUMENT, "frequencies %s for %lld columns",
                         eg__shape_text(f, a), (long long)d);
     if (node->input_count > POSITIONS) {
@@ -68,7 +68,7 @@ static void gradient(eg__backward *backward, eg_node node, eg_node d) {
     eg_graph *g = eg__backward_graph(backward);
     const eg__node n = *eg__node_at(g, node);
     eg__attributes attributes = n.attributes;
-    attributes.index[2] = !attributes.index[2];
+    attributes.rotary.back = !attributes.rotary.back;
     eg_node inputs[POSITIONS + 1] = {d};
     for (unsigned i = FREQUENCY; i < n.input_count; i++)
         inputs[i] = eg__backward_value(backward, eg__node_input(g, &n, i));
@@ -81,8 +81,9 @@ static void gradient(eg__backward *backward, eg_node node, eg_node d) {
 
 static void evaluate(const eg_graph *graph, const eg__node *node, const double *const *in,
                      double *out) {
-    const uint64_t d = (uint64_t)node->attributes.index[0], half = d / 2;
-    const bool interleaved = node->attributes.index[1] != 0, has = node->input_count > POSITIONS;
+    const uint64_t d = node->attributes.rotary.d, half = d / 2;
+    const bool interleaved = node->attributes.rotary.interleaved,
+               has = node->input_count > POSITIONS;
     const unsigned rank = has ? at(graph, node, POSITIONS)->rank : 0;
     if (!eg__node_elements(node)) return;
     const uint64_t rows = node->shape[0] * node->shape[1], heads = node->shape[2] / d;
@@ -96,7 +97,8 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
             const uint64_t i = pair % half, step = interleaved ? 1 : half;
             const uint64_t first = (r * heads + pair / half) * d + (interleaved ? 2 * i : i);
             const double angle = position * in[FREQUENCY][i];
-            const double c = cos(angle), s = node->attributes.index[2] ? -sin(angle) : sin(angle);
+            const double c = cos(angle),
+                         s = node->attributes.rotary.back ? -sin(angle) : sin(angle);
             out[first] = in[X][first] * c - in[X][first + step] * s;
             out[first + step] = in[X][first + step] * c + in[X][first] * s;
         }
@@ -114,13 +116,13 @@ static void lower(eg__lowering *l, uint32_t id) {
     step.items = x.rows;
     step.columns = x.columns;
     step.u.rotary =
-        (eg__step_rotary){.heads = (size_t)node->shape[2] / (size_t)node->attributes.index[0],
-                          .d = (size_t)node->attributes.index[0],
+        (eg__step_rotary){.heads = (size_t)node->shape[2] / (size_t)node->attributes.rotary.d,
+                          .d = (size_t)node->attributes.rotary.d,
                           .period = p && p->rank == 2 ? x.rows : (size_t)node->shape[1],
                           .has_list = p && p->rank > 0,
                           .has_offset = p && p->rank == 0,
-                          .interleaved = node->attributes.index[1] != 0,
-                          .back = node->attributes.index[2] != 0};
+                          .interleaved = node->attributes.rotary.interleaved,
+                          .back = node->attributes.rotary.back};
     step.flops = flops(l->graph, node);
     step.bytes = (double)eg__node_elements(node);
     for (unsigned i = 0; i < node->input_count; i++)

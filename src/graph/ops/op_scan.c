@@ -1,4 +1,4 @@
-/* scan: a body run many times. The scan node (index: length, reverse, number of its first step) has no
+/* scan: a body run many times. The scan node (first is the number of its first step) has no
  * value of its own; carry and step are values inside, stack, total and last bring values out. While
  * it is being built, its `next` is the lengths of the samples. */
 #include "graph/graph.h"
@@ -10,8 +10,17 @@ eg_node eg_scan(eg_graph *graph, uint64_t length, int reverse) {
     if (!length || length > INT64_MAX)
         return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scan: a length of %llu steps",
                                  (unsigned long long)length);
-    eg__attributes attributes = {{(int64_t)length, reverse != 0}, 0};
+    eg__attributes attributes = {.scan = {.length = length, .reverse = reverse != 0}};
     return eg__graph_add(graph, EG__GRAPH_scan, 0, 0, NULL, &attributes, NULL);
+}
+
+static eg_node make(eg_graph *graph, const char *name, const eg__node *like,
+                    const eg_node *inputs) {
+    (void)name, (void)inputs;
+    const eg__scan_attributes of = like->attributes.scan;
+    const eg_node scan = eg_scan(graph, of.length, of.reverse);
+    if (scan.id) eg__node_at(graph, scan)->attributes.scan.first = of.first;
+    return scan;
 }
 
 static const eg__node *input_of(const eg_graph *graph, const eg__node *node, unsigned i) {
@@ -41,7 +50,7 @@ void eg_scan_lengths(eg_graph *graph, eg_node scan, eg_node lengths) {
 /* `next` while the sample goes on, `carry` from its end on. */
 static eg_node freeze(eg_graph *graph, eg_node scan, eg_node carry, eg_node next) {
     const eg__node s = *eg__node_at(graph, scan), c = *eg__node_at(graph, carry);
-    const uint64_t steps = (uint64_t)s.attributes.index[0];
+    const uint64_t steps = s.attributes.scan.length;
     float *times =
         eg__memory_take_array(graph->memory, EG_TAG_GRAPH, (size_t)steps, sizeof *times, NULL);
     if (!times)
@@ -76,9 +85,9 @@ static eg_status infer_step(const eg_graph *graph, eg__node *node, eg_error *err
     eg_status status = check_scan(scan, error);
     if (status) return status;
     char text[160];
-    if (!sequence->rank || sequence->shape[0] != (uint64_t)scan->attributes.index[0])
+    if (!sequence->rank || sequence->shape[0] != scan->attributes.scan.length)
         return eg__fail(error, EG_ERR_ARGUMENT, "a sequence of %s for a scan of %lld steps",
-                        eg__shape_text(sequence, text), (long long)scan->attributes.index[0]);
+                        eg__shape_text(sequence, text), (long long)scan->attributes.scan.length);
     node->type = sequence->type;
     node->rank = sequence->rank - 1;
     memcpy(node->shape, sequence->shape + 1, node->rank * sizeof *node->shape);
@@ -129,7 +138,7 @@ eg_node eg_scan_stack(eg_graph *graph, eg_node scan, eg_node value) {
     return eg__graph_add2(graph, EG__GRAPH_stack, 0, scan, value, NULL);
 }
 eg_node eg__scan_stack_every(eg_graph *graph, eg_node scan, eg_node value, uint64_t every) {
-    eg__attributes attributes = {{(int64_t)every}, 0};
+    eg__attributes attributes = {.stack = {every}};
     return eg__graph_add2(graph, EG__GRAPH_stack, 0, scan, value, &attributes);
 }
 static eg_status infer_stack(const eg_graph *graph, eg__node *node, eg_error *error) {
@@ -140,11 +149,9 @@ static eg_status infer_stack(const eg_graph *graph, eg__node *node, eg_error *er
         return eg__fail(error, EG_ERR_ARGUMENT, "rank %u has no room for time", value->rank);
     node->type = EG_F32;
     node->rank = value->rank + 1;
-    node->shape[0] = (uint64_t)input_of(graph, node, 0)->attributes.index[0];
-    const int64_t every = node->attributes.index[0];
-    if (every < 0)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a place for every %lld steps", (long long)every);
-    if (every) node->shape[0] = (node->shape[0] + (uint64_t)every - 1) / (uint64_t)every;
+    node->shape[0] = input_of(graph, node, 0)->attributes.scan.length;
+    const uint64_t every = node->attributes.stack.every;
+    if (every) node->shape[0] = (node->shape[0] + every - 1) / every;
     memcpy(node->shape + 1, value->shape, value->rank * sizeof *node->shape);
     return EG_OK;
 }
@@ -176,16 +183,48 @@ static double reads(const eg_graph *graph, const eg__node *node, unsigned i) {
     return i ? (double)eg__node_elements(node) : 0; /* a step of a sequence; values, one by one */
 }
 static double flops_total(const eg_graph *graph, const eg__node *node) {
-    return (double)input_of(graph, node, 0)->attributes.index[0] * (double)eg__node_elements(node);
+    return (double)input_of(graph, node, 0)->attributes.scan.length *
+           (double)eg__node_elements(node);
 }
 static double reads_total(const eg_graph *graph, const eg__node *node, unsigned i) {
     return i ? flops_total(graph, node) : 0;
 }
 
-const eg__op eg__op_scan = {.name = "scan"};
-const eg__op eg__op_carry = {.name = "carry", .infer = infer_carry, .reads = reads};
-const eg__op eg__op_step = {.name = "step", .infer = infer_step, .reads = reads};
-const eg__op eg__op_stack = {.name = "stack", .infer = infer_stack, .reads = reads};
-const eg__op eg__op_total = {
-    .name = "total", .infer = infer_total, .flops = flops_total, .reads = reads_total};
-const eg__op eg__op_last = {.name = "last", .infer = infer_last, .reads = reads};
+static int time_step(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    (void)clock, (void)node, (void)input;
+    return axis == 0 ? EG__TIME_ENDS : EG__TIME_MIXED; /* it ends here */
+}
+static int time_last(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    (void)clock, (void)node, (void)input, (void)axis;
+    return EG__TIME_ENDS;
+}
+static bool keeps_always(const eg_graph *graph, const eg__node *node, uint64_t items) {
+    (void)graph, (void)node, (void)items;
+    return true;
+}
+
+const eg__op eg__op_scan = {.name = "scan", .is_unique = true, .make = make};
+const eg__op eg__op_carry = {.name = "carry",
+                             .scan_side = EG__SCAN_ENTERS,
+                             .is_unique = true,
+                             .is_kept = eg__always_kept,
+                             .infer = infer_carry,
+                             .reads = reads,
+                             .keeps_items = keeps_always};
+const eg__op eg__op_step = {.name = "step",
+                            .scan_side = EG__SCAN_ENTERS,
+                            .infer = infer_step,
+                            .reads = reads,
+                            .time = time_step};
+const eg__op eg__op_stack = {
+    .name = "stack", .scan_side = EG__SCAN_LEAVES, .infer = infer_stack, .reads = reads};
+const eg__op eg__op_total = {.name = "total",
+                             .scan_side = EG__SCAN_LEAVES,
+                             .infer = infer_total,
+                             .flops = flops_total,
+                             .reads = reads_total};
+const eg__op eg__op_last = {.name = "last",
+                            .scan_side = EG__SCAN_LEAVES,
+                            .infer = infer_last,
+                            .reads = reads,
+                            .time = time_last};

@@ -51,4 +51,7 @@ const eg__op eg__op_select = {.name = "select",
                               .flops = eg__flops_per_element,
                               .gradient = gradient,
                               .evaluate = evaluate,
-                              .fused = fused};
+                              .fused = fused,
+                              .time = eg__time_aligned,
+                              .keeps_items = eg__keeps_aligned,
+                              .lifts = eg__lifts_always};

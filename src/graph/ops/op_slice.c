@@ -1,4 +1,4 @@
-/* slice and pad: a part of one axis, and its reverse. index: axis, start (before), size (after). */
+/* slice and pad: a part of one axis, and its reverse. */
 #include "graph/lower/lower.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ static eg_status copy_shape(const eg_graph *graph, eg__node *node, unsigned *axi
     const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
     char text[160];
     eg__shape_copy(node, x);
-    *axis = (unsigned)node->attributes.index[0];
+    *axis = node->op == EG__GRAPH_slice ? node->attributes.slice.axis : node->attributes.pad.axis;
     if (*axis >= x->rank)
         return eg__fail(error, EG_ERR_ARGUMENT, "no axis %u in %s", *axis, eg__shape_text(x, text));
     return EG_OK;
@@ -25,7 +25,7 @@ static eg_status copy_shape(const eg_graph *graph, eg__node *node, unsigned *axi
 eg_node eg_slice(eg_graph *graph, eg_node x, unsigned axis, uint64_t start, uint64_t size) {
     if (start > INT64_MAX || size > INT64_MAX)
         return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "slice: start or size overflows");
-    eg__attributes attributes = {{axis, (int64_t)start, (int64_t)size}, 0};
+    eg__attributes attributes = {.slice = {axis, start, size}};
     return eg__graph_add1(graph, EG__GRAPH_slice, 0, x, &attributes);
 }
 
@@ -33,8 +33,7 @@ static eg_status infer_slice(const eg_graph *graph, eg__node *node, eg_error *er
     unsigned axis;
     eg_status status = copy_shape(graph, node, &axis, error);
     if (status) return status;
-    uint64_t start = (uint64_t)node->attributes.index[1],
-             size = (uint64_t)node->attributes.index[2];
+    uint64_t start = node->attributes.slice.start, size = node->attributes.slice.size;
     char text[160];
     if (start > node->shape[axis] || size > node->shape[axis] - start)
         return eg__fail(error, EG_ERR_ARGUMENT, "%llu elements from %llu are not in axis %u of %s",
@@ -48,8 +47,8 @@ static void gradient_slice(eg__backward *backward, eg_node node, eg_node d) {
     eg_graph *graph = eg__backward_graph(backward);
     const eg__node n = *eg__node_at(graph, node);
     eg_node x = eg__node_input(graph, &n, 0);
-    unsigned axis = (unsigned)n.attributes.index[0];
-    uint64_t before = (uint64_t)n.attributes.index[1];
+    unsigned axis = n.attributes.slice.axis;
+    uint64_t before = n.attributes.slice.start;
     uint64_t after = eg__node_at(graph, x)->shape[axis] - before - n.shape[axis];
     eg__backward_give(backward, x, eg_pad(graph, d, axis, before, after, 0));
 }
@@ -57,8 +56,8 @@ static void gradient_slice(eg__backward *backward, eg_node node, eg_node d) {
 static void evaluate_slice(const eg_graph *graph, const eg__node *node, const double *const *in,
                            double *out) {
     const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
-    unsigned axis = (unsigned)node->attributes.index[0];
-    uint64_t outer, inner, start = (uint64_t)node->attributes.index[1];
+    unsigned axis = node->attributes.slice.axis;
+    uint64_t outer, inner, start = node->attributes.slice.start;
     split_at(node, axis, &outer, &inner);
     for (uint64_t o = 0; o < outer; o++)
         memcpy(out + o * node->shape[axis] * inner, in[0] + (o * x->shape[axis] + start) * inner,
@@ -68,8 +67,7 @@ static void evaluate_slice(const eg_graph *graph, const eg__node *node, const do
 static bool view_slice(const eg_graph *graph, const eg__node *node, const eg__view *in,
                        eg__view *out) {
     (void)graph;
-    *out =
-        eg__view_part(in, (unsigned)node->attributes.index[0], (size_t)node->attributes.index[1]);
+    *out = eg__view_part(in, node->attributes.slice.axis, node->attributes.slice.start);
     return true;
 }
 
@@ -78,7 +76,7 @@ eg_node eg_pad(eg_graph *graph, eg_node x, unsigned axis, uint64_t before, uint6
                double value) {
     if (before > INT64_MAX || after > INT64_MAX)
         return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "pad: before or after overflows");
-    eg__attributes attributes = {{axis, (int64_t)before, (int64_t)after}, value};
+    eg__attributes attributes = {.pad = {axis, before, after, value}};
     return eg__graph_add1(graph, EG__GRAPH_pad, 0, x, &attributes);
 }
 
@@ -87,8 +85,8 @@ static eg_status infer_pad(const eg_graph *graph, eg__node *node, eg_error *erro
     eg_status status = copy_shape(graph, node, &axis, error);
     if (status) return status;
     uint64_t *extent = &node->shape[axis];
-    if (__builtin_add_overflow(*extent, (uint64_t)node->attributes.index[1], extent) ||
-        __builtin_add_overflow(*extent, (uint64_t)node->attributes.index[2], extent))
+    if (__builtin_add_overflow(*extent, node->attributes.pad.before, extent) ||
+        __builtin_add_overflow(*extent, node->attributes.pad.after, extent))
         return eg__fail(error, EG_ERR_OVERFLOW, "axis %u overflows", axis);
     return EG_OK;
 }
@@ -97,19 +95,19 @@ static void gradient_pad(eg__backward *backward, eg_node node, eg_node d) {
     eg_graph *graph = eg__backward_graph(backward);
     const eg__node n = *eg__node_at(graph, node);
     eg_node x = eg__node_input(graph, &n, 0);
-    unsigned axis = (unsigned)n.attributes.index[0];
-    eg__backward_give(backward, x,
-                      eg_slice(graph, d, axis, (uint64_t)n.attributes.index[1],
-                               eg__node_at(graph, x)->shape[axis]));
+    unsigned axis = n.attributes.pad.axis;
+    eg__backward_give(
+        backward, x,
+        eg_slice(graph, d, axis, n.attributes.pad.before, eg__node_at(graph, x)->shape[axis]));
 }
 
 static void evaluate_pad(const eg_graph *graph, const eg__node *node, const double *const *in,
                          double *out) {
     const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
-    unsigned axis = (unsigned)node->attributes.index[0];
-    uint64_t outer, inner, before = (uint64_t)node->attributes.index[1];
+    unsigned axis = node->attributes.pad.axis;
+    uint64_t outer, inner, before = node->attributes.pad.before;
     split_at(node, axis, &outer, &inner);
-    for (uint64_t i = 0; i < eg__node_elements(node); i++) out[i] = node->attributes.number;
+    for (uint64_t i = 0; i < eg__node_elements(node); i++) out[i] = node->attributes.pad.value;
     for (uint64_t o = 0; o < outer; o++)
         memcpy(out + (o * node->shape[axis] + before) * inner, in[0] + o * x->shape[axis] * inner,
                x->shape[axis] * inner * sizeof *out);
@@ -121,10 +119,45 @@ static void lower_pad(eg__lowering *l, uint32_t id) {
     eg__view x = eg__lower_value(l, input), home = eg__lower_home(l, id, 0);
     eg__matrix rows;
     if (!l->status && !eg__view_rows(node, &home, &rows)) home = eg__lower_plain_home(l, id);
-    eg__lower_fill(l, l->region[id], id, node, (float)node->attributes.number, &home);
-    const eg__view part = eg__view_part(&home, (unsigned)node->attributes.index[0],
-                                        (size_t)node->attributes.index[1]);
+    eg__lower_fill(l, l->region[id], id, node, (float)node->attributes.pad.value, &home);
+    const eg__view part =
+        eg__view_part(&home, node->attributes.pad.axis, node->attributes.pad.before);
     eg__lower_copy(l, l->region[id], id, eg__lower_node(l, input), &x, &part);
+}
+
+/* Other axes than its own stay what they are. */
+static int time_slice(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    (void)clock, (void)input;
+    return (int)node->attributes.slice.axis != axis ? axis : EG__TIME_MIXED;
+}
+
+static bool keeps_slice(const eg_graph *graph, const eg__node *node, uint64_t items) {
+    (void)graph, (void)items;
+    return node->attributes.slice.axis != 0;
+}
+
+static eg_node lift_slice(eg_graph *graph, const eg__node *node, eg_node *in,
+                          const uint64_t *shape) {
+    const eg__slice_attributes *of = &node->attributes.slice;
+    (void)shape;
+    return eg_slice(graph, in[0], of->axis + 1, of->start, of->size);
+}
+
+/* Other axes than its own stay what they are. */
+static int time_pad(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    (void)clock, (void)input;
+    return (int)node->attributes.pad.axis != axis ? axis : EG__TIME_MIXED;
+}
+
+static bool keeps_pad(const eg_graph *graph, const eg__node *node, uint64_t items) {
+    (void)graph, (void)items;
+    return node->attributes.pad.axis != 0;
+}
+
+static eg_node lift_pad(eg_graph *graph, const eg__node *node, eg_node *in, const uint64_t *shape) {
+    const eg__pad_attributes *of = &node->attributes.pad;
+    (void)shape;
+    return eg_pad(graph, in[0], of->axis + 1, of->before, of->after, of->value);
 }
 
 const eg__op eg__op_slice = {.name = "slice",
@@ -132,9 +165,17 @@ const eg__op eg__op_slice = {.name = "slice",
                              .reads = eg__reads_picked,
                              .gradient = gradient_slice,
                              .evaluate = evaluate_slice,
-                             .view = view_slice};
+                             .view = view_slice,
+                             .time = time_slice,
+                             .keeps_items = keeps_slice,
+                             .lifts = eg__lifts_always,
+                             .lift = lift_slice};
 const eg__op eg__op_pad = {.name = "pad",
                            .infer = infer_pad,
                            .gradient = gradient_pad,
                            .evaluate = evaluate_pad,
-                           .lower = lower_pad};
+                           .lower = lower_pad,
+                           .time = time_pad,
+                           .keeps_items = keeps_pad,
+                           .lifts = eg__lifts_always,
+                           .lift = lift_pad};

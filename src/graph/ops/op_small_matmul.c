@@ -41,7 +41,7 @@ eg_node eg__small_matmul(eg_graph *graph, eg_node x, eg_node table, size_t count
     if (count > MANY || !table.id) return (eg_node){0};
     memcpy(inputs + 2, parameters, count * sizeof *parameters);
     const int32_t *words = eg__node_at(graph, table)->data;
-    eg__attributes attributes = {{words[1], integers}, 0};
+    eg__attributes attributes = {.small_matmul = {(uint64_t)words[1], integers}};
     return eg__graph_add(graph, EG__GRAPH_small_matmul, 0, 2 + count, inputs, &attributes, NULL);
 }
 
@@ -52,7 +52,7 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
         x->shape[x->rank - 1] != eg__small_side_of(table->data).k)
         return eg__fail(error, EG_ERR_ARGUMENT, "needs rows as long as its table says");
     eg__shape_copy(node, x);
-    node->shape[node->rank - 1] = (uint64_t)node->attributes.index[0];
+    node->shape[node->rank - 1] = node->attributes.small_matmul.columns;
     return EG_OK;
 }
 
@@ -140,7 +140,7 @@ void eg__lower_small_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
     const eg__node *node = eg__lower_node(l, id);
     eg__step_pack_small packed;
     if (l->status || !eg__node_elements(node)) return;
-    const bool integers = node->attributes.index[1] != 0;
+    const bool integers = node->attributes.small_matmul.integers;
     const eg__matrix left = eg__lower_rows(l, eg__lower_input(l, id, 0));
     const eg__view right = pack(l, id, &packed);
     eg__matrix out = {{0}, 1, 1, 1};
@@ -170,5 +170,15 @@ static void lower(eg__lowering *l, uint32_t id) {
     eg__lower_small_matmul(l, id, &home, NULL, 0, NULL);
 }
 
-const eg__op eg__op_small_matmul = {
-    .name = "small_matmul", .infer = infer, .flops = flops, .evaluate = evaluate, .lower = lower};
+static bool keeps_items(const eg_graph *graph, const eg__node *node, uint64_t items) {
+    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
+    return eg__has_items(x, items) && x->scan && x->rank > 1;
+}
+
+const eg__op eg__op_small_matmul = {.name = "small_matmul",
+                                    .infer = infer,
+                                    .flops = flops,
+                                    .evaluate = evaluate,
+                                    .lower = lower,
+                                    .time = eg__time_first_rows,
+                                    .keeps_items = keeps_items};

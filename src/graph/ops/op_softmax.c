@@ -55,9 +55,17 @@ static void lower(eg__lowering *l, uint32_t id) {
     eg__lower_rows_step(l, id, EG__STEP_softmax, &rows, flops(l->graph, eg__lower_node(l, id)));
 }
 
+static const char *kind_name(unsigned kind) { return kind ? "log_softmax" : "softmax"; }
+
 const eg__op eg__op_softmax = {.name = "softmax",
+                               .kinds = 2,
+                               .kind_name = kind_name,
+                               .is_kept = eg__always_kept,
                                .infer = infer,
                                .flops = flops,
                                .gradient = gradient,
                                .evaluate = evaluate,
-                               .lower = lower};
+                               .lower = lower,
+                               .time = eg__time_rows,
+                               .keeps_items = eg__keeps_rows,
+                               .lifts = eg__lifts_always};

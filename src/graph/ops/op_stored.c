@@ -1,22 +1,20 @@
 /* stored_matmul and stored_gather: products with rows of an input that lies as files have it, and such rows
- * picked by an index, of parameters in small numbers, too. Made by pass_rows.c alone. index: the first row, and how
- * many there are. */
+ * picked by an index, of parameters in small numbers, too. Made by pass_rows.c alone. */
 #include "graph/lower/lower.h"
 
 #include <string.h>
 
 /* ---- what both have: a stored input, or a small parameter, and rows of it that are there */
 static eg_status check_rows(const eg__node *node, const eg__node *leaf, eg_error *error) {
-    const int64_t *index = node->attributes.index;
+    const eg__stored_matmul_attributes *of = &node->attributes.stored_matmul; /* or gather */
     const bool is_small = node->op == EG__GRAPH_stored_gather && leaf->op == EG__GRAPH_parameter &&
                           eg__is_small(leaf->type);
     if ((leaf->op != EG__GRAPH_input && !is_small) || leaf->type == EG_I32 || leaf->rank < 1)
         return eg__fail(error, EG_ERR_ARGUMENT, "needs an input in stored form, got %s of '%s'",
                         eg__node_operation(leaf), eg_type_name(leaf->type));
-    if (index[0] < 0 || index[1] < 0 || (uint64_t)index[0] > leaf->shape[0] ||
-        (uint64_t)index[1] > leaf->shape[0] - (uint64_t)index[0])
+    if (of->first > leaf->shape[0] || of->rows > leaf->shape[0] - of->first)
         return eg__fail(error, EG_ERR_ARGUMENT, "rows %lld and %lld after it, of %llu",
-                        (long long)index[0], (long long)index[1],
+                        (long long)of->first, (long long)of->rows,
                         (unsigned long long)leaf->shape[0]);
     return EG_OK;
 }
@@ -29,7 +27,7 @@ static uint64_t row_size(const eg__node *leaf) {
 
 /* ---- stored_matmul */
 eg_node eg__stored_matmul(eg_graph *graph, eg_node x, eg_node leaf, uint64_t first, uint64_t n) {
-    const eg__attributes attributes = {{(int64_t)first, (int64_t)n}, 0};
+    const eg__attributes attributes = {.stored_matmul = {first, n}};
     return eg__graph_add2(graph, EG__GRAPH_stored_matmul, 0, x, leaf, &attributes);
 }
 
@@ -45,7 +43,7 @@ static eg_status infer_matmul(const eg_graph *graph, eg__node *node, eg_error *e
                         eg__shape_text(x, a), eg__shape_text(leaf, b));
     }
     eg__shape_copy(node, x);
-    node->shape[node->rank - 1] = (uint64_t)node->attributes.index[1];
+    node->shape[node->rank - 1] = node->attributes.stored_matmul.rows;
     return EG_OK;
 }
 
@@ -56,7 +54,7 @@ static double flops_matmul(const eg_graph *graph, const eg__node *node) {
 
 static double reads_matmul(const eg_graph *graph, const eg__node *node, unsigned i) {
     const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, i));
-    return i ? (double)node->attributes.index[1] * (double)x->shape[1]
+    return i ? (double)node->attributes.stored_matmul.rows * (double)x->shape[1]
              : (double)eg__node_elements(x);
 }
 
@@ -65,7 +63,7 @@ static void evaluate_matmul(const eg_graph *graph, const eg__node *node, const d
     const uint64_t k = eg__node_at(graph, eg__node_input(graph, node, 1))->shape[1];
     const uint64_t n = node->shape[node->rank - 1];
     const uint64_t rows = n ? eg__node_elements(node) / n : 0;
-    const double *w = in[1] + (uint64_t)node->attributes.index[0] * k;
+    const double *w = in[1] + node->attributes.stored_matmul.first * k;
     for (uint64_t r = 0; r < rows; r++)
         for (uint64_t j = 0; j < n; j++) {
             double sum = 0;
@@ -80,7 +78,7 @@ void eg__lower_stored_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
     const uint32_t from = eg__lower_input(l, id, 1);
     const eg__node *leaf = eg__lower_node(l, from);
     if (l->status || !eg__node_elements(node)) return;
-    const size_t n = (size_t)node->attributes.index[1], k = (size_t)leaf->shape[1];
+    const size_t n = (size_t)node->attributes.stored_matmul.rows, k = (size_t)leaf->shape[1];
     const bool integers = leaf->type != EG_F32 && eg__small_quantization(leaf).integers;
     const eg__matrix left = eg__lower_rows(l, eg__lower_input(l, id, 0));
     const eg__view right = eg__lower_value(l, from);
@@ -96,7 +94,7 @@ void eg__lower_stored_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
                         .stored = {.kernel = kernel,
                                    .type = leaf->type,
                                    .row_bytes = row_bytes,
-                                   .skip = (size_t)node->attributes.index[0] * row_bytes,
+                                   .skip = (size_t)node->attributes.stored_matmul.first * row_bytes,
                                    .integers = integers && eg__stored_is_blocks(leaf->type)}};
     if (step.u.gemm.stored.integers) step.traits |= EG_STEP_INTEGERS;
     if (!step.timed && !l->regions[l->region[id]].cut) { /* all rows meet some of the columns */
@@ -121,7 +119,7 @@ static void lower_matmul(eg__lowering *l, uint32_t id) {
 /* ---- stored_gather */
 eg_node eg__stored_gather(eg_graph *graph, eg_node leaf, eg_node index, uint64_t first,
                           uint64_t rows) {
-    const eg__attributes attributes = {{(int64_t)first, (int64_t)rows}, 0};
+    const eg__attributes attributes = {.stored_gather = {first, rows}};
     return eg__graph_add2(graph, EG__GRAPH_stored_gather, 0, leaf, index, &attributes);
 }
 
@@ -145,12 +143,12 @@ static void evaluate_gather(const eg_graph *graph, const eg__node *node, const d
                             double *out) {
     const uint64_t size = row_size(eg__node_at(graph, eg__node_input(graph, node, 0)));
     const uint64_t rows = size ? eg__node_elements(node) / size : 0;
-    const int64_t *index = node->attributes.index;
+    const eg__stored_gather_attributes *of = &node->attributes.stored_gather;
     for (uint64_t r = 0; r < rows; r++)
         for (uint64_t i = 0; i < size; i++) {
             const double at = in[1][r];
-            const bool there = at >= 0 && at < (double)index[1];
-            out[r * size + i] = there ? in[0][((uint64_t)index[0] + (uint64_t)at) * size + i] : 0;
+            const bool there = at >= 0 && at < (double)of->rows;
+            out[r * size + i] = there ? in[0][(of->first + (uint64_t)at) * size + i] : 0;
         }
 }
 
@@ -170,10 +168,10 @@ static void lower_gather(eg__lowering *l, uint32_t id) {
     const double picked = (double)eg__node_elements(eg__lower_node(l, index));
     eg__step step = eg__lower_step(l, l->region[id], id, EG__STEP_gather_stored,
                                    (size_t)eg__node_elements(eg__lower_node(l, index)), size);
-    step.u.gather = (eg__step_gather){.limit = (size_t)node->attributes.index[1],
+    step.u.gather = (eg__step_gather){.limit = (size_t)node->attributes.stored_gather.rows,
                                       .type = leaf->type,
                                       .row_bytes = row_bytes,
-                                      .first = (size_t)node->attributes.index[0],
+                                      .first = (size_t)node->attributes.stored_gather.first,
                                       .small = small};
     step.flops = small.scales || eg__stored_is_blocks(leaf->type)
                      ? 2.0 * (double)eg__node_elements(node)
@@ -185,14 +183,33 @@ static void lower_gather(eg__lowering *l, uint32_t id) {
     eg__lower_emit(l, l->region[id], &step, 3, operands);
 }
 
+static bool keeps_matmul(const eg_graph *graph, const eg__node *node, uint64_t items) {
+    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
+    return eg__has_items(x, items) && x->scan && x->rank > 1;
+}
+
+static int time_gather(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    (void)clock, (void)node;
+    return input == 1 ? axis : EG__TIME_MIXED;
+}
+
+static bool keeps_gather(const eg_graph *graph, const eg__node *node, uint64_t items) {
+    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
+    return !x->scan && eg__has_items(eg__node_at(graph, eg__node_input(graph, node, 1)), items);
+}
+
 const eg__op eg__op_stored_matmul = {.name = "stored_matmul",
                                      .infer = infer_matmul,
                                      .flops = flops_matmul,
                                      .reads = reads_matmul,
                                      .evaluate = evaluate_matmul,
-                                     .lower = lower_matmul};
+                                     .lower = lower_matmul,
+                                     .time = eg__time_first_rows,
+                                     .keeps_items = keeps_matmul};
 const eg__op eg__op_stored_gather = {.name = "stored_gather",
                                      .infer = infer_gather,
                                      .reads = eg__reads_picked,
                                      .evaluate = evaluate_gather,
-                                     .lower = lower_gather};
+                                     .lower = lower_gather,
+                                     .time = time_gather,
+                                     .keeps_items = keeps_gather};

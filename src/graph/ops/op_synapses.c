@@ -17,7 +17,7 @@ eg_node eg_synapses(eg_graph *graph, const eg_synapse_nodes *n, uint64_t targets
     if (targets > INT32_MAX)
         return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "synapses: %llu targets",
                                  (unsigned long long)targets);
-    eg__attributes attributes = {{(int64_t)targets}, 0};
+    eg__attributes attributes = {.synapses = {targets}};
     return eg__graph_add(graph, EG__GRAPH_synapses, 0, 7, inputs, &attributes, NULL);
 }
 
@@ -45,7 +45,7 @@ static eg_status check(const eg_graph *graph, const eg__node *node, eg_error *er
     const int32_t *from = source->data, *to = target->data;
     for (uint64_t p = 0; p < weight->shape[0]; p++)
         if (from[p] < 0 || (uint64_t)from[p] >= v->shape[v->rank - 1] ||
-            to[p] >= node->attributes.index[0])
+            to[p] >= (int64_t)node->attributes.synapses.targets)
             return eg__fail(error, EG_ERR_ARGUMENT, "synapse %llu goes from %d to %d",
                             (unsigned long long)p, from[p], to[p]);
     return EG_OK;
@@ -54,7 +54,7 @@ static eg_status check(const eg_graph *graph, const eg__node *node, eg_error *er
 static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     eg_status status = check(graph, node, error);
     eg__shape_copy(node, at(graph, node, V));
-    if (!status) node->shape[node->rank - 1] = 2 * (uint64_t)node->attributes.index[0];
+    if (!status) node->shape[node->rank - 1] = 2 * node->attributes.synapses.targets;
     return status;
 }
 
@@ -64,7 +64,7 @@ static eg_status check_d(const eg_graph *graph, const eg__node *node, eg_error *
     char text[160];
     if (status) return status;
     eg__node expected = *v;
-    expected.shape[v->rank - 1] = 2 * (uint64_t)node->attributes.index[0];
+    expected.shape[v->rank - 1] = 2 * node->attributes.synapses.targets;
     if (d->type == EG_F32 && eg__same_shape(d, &expected)) return EG_OK;
     return eg__fail(error, EG_ERR_ARGUMENT, "a gradient of %s", eg__shape_text(d, text));
 }
@@ -143,7 +143,7 @@ static terms terms_at(const double *const *in, const double *v, const double *d,
 static void evaluate(const eg_graph *graph, const eg__node *node, const double *const *in,
                      double *out) {
     const eg__node *v = at(graph, node, V);
-    const uint64_t targets = (uint64_t)node->attributes.index[0], sources = v->shape[v->rank - 1];
+    const uint64_t targets = node->attributes.synapses.targets, sources = v->shape[v->rank - 1];
     memset(out, 0, (size_t)eg__node_elements(node) * sizeof *out);
     for (uint64_t b = 0; b < samples(v); b++)
         for (uint64_t p = 0; p < at(graph, node, WEIGHT)->shape[0]; p++) {
@@ -158,7 +158,7 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
 static void evaluate_dv(const eg_graph *graph, const eg__node *node, const double *const *in,
                         double *out) {
     const eg__node *v = at(graph, node, V);
-    const uint64_t targets = (uint64_t)node->attributes.index[0], sources = v->shape[v->rank - 1];
+    const uint64_t targets = node->attributes.synapses.targets, sources = v->shape[v->rank - 1];
     memset(out, 0, (size_t)eg__node_elements(node) * sizeof *out);
     for (uint64_t b = 0; b < samples(v); b++)
         for (uint64_t p = 0; p < at(graph, node, WEIGHT)->shape[0]; p++) {
@@ -171,7 +171,7 @@ static void evaluate_dv(const eg_graph *graph, const eg__node *node, const doubl
 static void evaluate_dp(const eg_graph *graph, const eg__node *node, const double *const *in,
                         double *out) {
     const eg__node *v = at(graph, node, V);
-    const uint64_t targets = (uint64_t)node->attributes.index[0], sources = v->shape[v->rank - 1];
+    const uint64_t targets = node->attributes.synapses.targets, sources = v->shape[v->rank - 1];
     const uint64_t count = node->shape[1];
     memset(out, 0, (size_t)eg__node_elements(node) * sizeof *out);
     for (uint64_t b = 0; b < samples(v); b++)
@@ -207,7 +207,7 @@ static void lower_any(eg__lowering *l, uint32_t id, eg__step_id kind, bool over_
     const bool back = node->op != EG__GRAPH_synapses;
     const eg__matrix d = back ? eg__lower_rows(l, eg__lower_input(l, id, D)) : v;
     eg__matrix out = eg__lower_rows_home(l, id, 0);
-    const uint64_t targets = (uint64_t)node->attributes.index[0];
+    const uint64_t targets = node->attributes.synapses.targets;
     if (l->status) return;
     if (over_batch && !eg__view_is_contiguous(node, &out.view)) {
         out.view = eg__lower_plain_home(l, id);
@@ -255,19 +255,52 @@ static void lower_dv(eg__lowering *l, uint32_t id) {
 }
 static void lower_dp(eg__lowering *l, uint32_t id) { lower_any(l, id, EG__STEP_synapses_dp, true); }
 
+static int time_axis(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    return input == V || input == D ? eg__time_rows(clock, node, input, axis) : EG__TIME_MIXED;
+}
+
+/* A sum over the steps there are. */
+static int time_dp(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    const eg_graph *graph = clock->graph;
+    const uint32_t other = eg__node_input(graph, node, input == V ? D : V).id;
+    const bool both = (input == V || input == D) && axis == 0 && clock->axis[other] == 1 &&
+                      eg__node_at(graph, eg__node_input(graph, node, input))->rank > 1;
+    return both ? EG__TIME_ENDS : EG__TIME_MIXED;
+}
+
+static bool keeps_items(const eg_graph *graph, const eg__node *node, uint64_t items) {
+    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, V));
+    return x->rank > 1 && eg__has_items(x, items);
+}
+
+/* Parameters are the same in all steps. */
+static bool lifts(const eg_graph *graph, const eg__node *node) {
+    for (unsigned i = V + 1; i < D; i++)
+        if (eg__node_at(graph, eg__node_input(graph, node, i))->scan) return false;
+    return true;
+}
+
 const eg__op eg__op_synapses = {.name = "synapses",
+                                .is_kept = eg__always_kept,
                                 .infer = infer,
                                 .flops = flops,
                                 .gradient = gradient,
                                 .evaluate = evaluate,
-                                .lower = lower};
+                                .lower = lower,
+                                .time = time_axis,
+                                .keeps_items = keeps_items,
+                                .lifts = lifts};
 const eg__op eg__op_synapses_dv = {.name = "synapses_dv",
                                    .infer = infer_dv,
                                    .flops = flops,
                                    .evaluate = evaluate_dv,
-                                   .lower = lower_dv};
+                                   .lower = lower_dv,
+                                   .time = time_axis,
+                                   .keeps_items = keeps_items,
+                                   .lifts = lifts};
 const eg__op eg__op_synapses_dp = {.name = "synapses_dp",
                                    .infer = infer_dp,
                                    .flops = flops,
                                    .evaluate = evaluate_dp,
-                                   .lower = lower_dp};
+                                   .lower = lower_dp,
+                                   .time = time_dp};

@@ -9,7 +9,9 @@ static const char *const names[EG__UNARY_COUNT] = {
 #undef NAME
 };
 
-const char *eg__unary_name(unsigned kind) { return kind < EG__UNARY_COUNT ? names[kind] : "unary"; }
+static const char *kind_name(unsigned kind) {
+    return kind < EG__UNARY_COUNT ? names[kind] : "unary";
+}
 
 #define DEFINE(name)                                                              \
     eg_node eg_##name(eg_graph *graph, eg_node x) {                               \
@@ -115,9 +117,32 @@ static unsigned fused(const eg__node *node) {
     return code[node->kind];
 }
 
+/* Functions that take some twenty operations: writing a value and reading it back takes two. */
+static bool is_kept(const eg__node *node) {
+    switch ((eg__unary)node->kind) {
+    case EG__UNARY_exp:
+    case EG__UNARY_log:
+    case EG__UNARY_tanh:
+    case EG__UNARY_sigmoid:
+    case EG__UNARY_softplus:
+    case EG__UNARY_erf:
+    case EG__UNARY_gelu:
+    case EG__UNARY_silu:
+    case EG__UNARY_sin:
+    case EG__UNARY_cos: return true;
+    default: return false;
+    }
+}
+
 const eg__op eg__op_unary = {.name = "unary",
+                             .kinds = EG__UNARY_COUNT,
+                             .kind_name = kind_name,
+                             .is_kept = is_kept,
                              .infer = eg__infer_like,
                              .flops = eg__flops_per_element,
                              .gradient = gradient,
                              .evaluate = evaluate,
-                             .fused = fused};
+                             .fused = fused,
+                             .time = eg__time_aligned,
+                             .keeps_items = eg__keeps_aligned,
+                             .lifts = eg__lifts_always};

@@ -5,30 +5,25 @@
 
 #include <string.h>
 
-/* ---- leaves. index: granularity, block, symmetric, integers, layout */
-static void describe(eg__attributes *to, const eg_quantization *how) {
-    int64_t *index = to->index;
+/* ---- leaves; an input has the attributes of a parameter */
+static void describe(eg__parameter_attributes *to, const eg_quantization *how) {
     if (how->type == EG_F32) return; /* an input like any other */
-    index[0] = (int64_t)how->per;
-    index[1] = how->block ? how->block : EG_BLOCK_DEFAULT;
-    index[2] = how->symmetric != 0;
-    index[3] = how->integers != 0;
-    index[4] = (int64_t)how->layout;
-}
-
-eg_quantization eg__small_described(eg_type type, const eg__attributes *attributes) {
-    const int64_t *index = attributes->index;
-    /* what is none is left for the check to find */
-    return (eg_quantization){.type = type,
-                             .per = (eg_granularity)(index[0] > 99 ? 99 : index[0]),
-                             .block = (uint32_t)(index[1] > UINT32_MAX ? 0 : index[1]),
-                             .symmetric = index[2] != 0,
-                             .integers = index[3] != 0,
-                             .layout = (eg_layout)(index[4] > 99 ? 99 : index[4])};
+    *to = (eg__parameter_attributes){.per = (uint64_t)how->per,
+                                     .block = how->block ? how->block : EG_BLOCK_DEFAULT,
+                                     .symmetric = how->symmetric != 0,
+                                     .integers = how->integers != 0,
+                                     .layout = (uint64_t)how->layout};
 }
 
 eg_quantization eg__small_quantization(const eg__node *node) {
-    return eg__small_described(node->type, &node->attributes);
+    const eg__parameter_attributes *of = &node->attributes.parameter;
+    /* what is none is left for the check to find */
+    return (eg_quantization){.type = node->type,
+                             .per = (eg_granularity)(of->per > 99 ? 99 : of->per),
+                             .block = (uint32_t)(of->block > UINT32_MAX ? 0 : of->block),
+                             .symmetric = of->symmetric,
+                             .integers = of->integers,
+                             .layout = (eg_layout)(of->layout > 99 ? 99 : of->layout)};
 }
 
 static eg_status check_parameter(const eg_quantization *how, eg_error *error) {
@@ -63,7 +58,7 @@ eg_node eg__small_leaf(eg_graph *graph, eg__op_id op, const char *name, const eg
         return eg__graph_mistake(graph, reason.status, "%s '%.80s': %s", eg__op_row(op)->name,
                                  name ? name : "", reason.message);
     const eg_node node = eg__graph_leaf(graph, op, name, how->type, rank, shape);
-    if (node.id) describe(&eg__node_at(graph, node)->attributes, how);
+    if (node.id) describe(&eg__node_at(graph, node)->attributes.parameter, how);
     return node;
 }
 

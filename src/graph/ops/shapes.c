@@ -55,3 +55,55 @@ uint64_t eg__broadcast_index(const eg__node *out, const eg__node *in, uint64_t a
     }
     return index;
 }
+
+bool eg__always_kept(const eg__node *node) {
+    (void)node;
+    return true;
+}
+
+/* ---- items of the first axis, inside of scans */
+bool eg__has_items(const eg__node *node, uint64_t items) {
+    return node->rank && node->shape[0] == items;
+}
+
+/* Values of the body are read item by item only where their first axis is that of the result. */
+bool eg__keeps_aligned(const eg_graph *graph, const eg__node *node, uint64_t items) {
+    (void)items;
+    for (unsigned i = 0; i < node->input_count; i++) {
+        const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, i));
+        if (x->scan && x->op != EG__GRAPH_step && x->rank != node->rank) return false;
+    }
+    return true;
+}
+
+bool eg__keeps_rows(const eg_graph *graph, const eg__node *node, uint64_t items) {
+    (void)items;
+    return eg__node_at(graph, eg__node_input(graph, node, 0))->rank > 1;
+}
+
+/* ---- all steps of a scan at once */
+bool eg__lifts_always(const eg_graph *graph, const eg__node *node) {
+    (void)graph, (void)node;
+    return true;
+}
+
+bool eg__lifts_first(const eg_graph *graph, const eg__node *node) {
+    for (unsigned i = 1; i < node->input_count; i++)
+        if (eg__node_at(graph, eg__node_input(graph, node, i))->scan) return false;
+    return true;
+}
+
+/* ---- time as an axis */
+int eg__time_aligned(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    const eg__node *x = eg__node_at(clock->graph, eg__node_input(clock->graph, node, input));
+    return axis + (int)node->rank - (int)x->rank;
+}
+
+int eg__time_rows(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    const eg__node *x = eg__node_at(clock->graph, eg__node_input(clock->graph, node, input));
+    return axis + 1 < (int)x->rank ? axis : EG__TIME_MIXED;
+}
+
+int eg__time_first_rows(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    return input == 0 ? eg__time_rows(clock, node, input, axis) : EG__TIME_MIXED;
+}

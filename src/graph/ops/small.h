@@ -18,7 +18,6 @@ typedef struct eg__small_parameter {
 /* The leaf that eg_parameter_small or eg_input_stored makes, without what stands for its values. */
 eg_node eg__small_leaf(eg_graph *graph, eg__op_id op, const char *name, const eg_quantization *how,
                        unsigned rank, const uint64_t *shape);
-eg_quantization eg__small_described(eg_type type, const eg__attributes *attributes);
 /* Of such a leaf; false = too large. */
 bool eg__small_parameter_of(const eg__node *node, eg__small_parameter *out);
 eg_quantization eg__small_quantization(const eg__node *node);

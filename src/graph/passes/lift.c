@@ -51,31 +51,8 @@ bool eg__lift_can(const eg__lift *lift, uint32_t id) {
     const eg__node *node = eg__old(lift->r, id);
     for (unsigned i = 0; i < node->input_count; i++) /* time needs an axis */
         if (eg__old(lift->r, eg__old_input(lift->r, id, i))->rank == EG_RANK_MAX) return false;
-    switch (node->op) {
-    case EG__GRAPH_reshape:
-    case EG__GRAPH_transpose:
-    case EG__GRAPH_slice:
-    case EG__GRAPH_concat:
-    case EG__GRAPH_broadcast:
-    case EG__GRAPH_pad:
-    case EG__GRAPH_unary:
-    case EG__GRAPH_binary:
-    case EG__GRAPH_select:
-    case EG__GRAPH_reduce:
-    case EG__GRAPH_softmax:
-    case EG__GRAPH_norm: return node->rank < EG_RANK_MAX;
-    case EG__GRAPH_synapses:
-    case EG__GRAPH_synapses_dv: /* parameters are the same in all steps */
-        for (unsigned i = 1; i < 7; i++)
-            if (eg__old(lift->r, eg__old_input(lift->r, id, i))->scan) return false;
-        return node->rank < EG_RANK_MAX;
-    case EG__GRAPH_conv: /* the samples of all steps meet the same filters */
-        return node->rank < EG_RANK_MAX && !eg__old(lift->r, eg__old_input(lift->r, id, 1))->scan;
-    case EG__GRAPH_matmul: /* rows of all steps meet one right side */
-        return node->rank < EG_RANK_MAX && !node->attributes.index[0] &&
-               !eg__old(lift->r, eg__old_input(lift->r, id, 1))->scan;
-    default: return false;
-    }
+    const eg__op *op = eg__op_row(node->op);
+    return node->rank < EG_RANK_MAX && op->lifts && op->lifts(lift->r->from, node);
 }
 
 /* [T, ..] with axes of one element after time, so that it broadcasts as it did without time. */
@@ -88,50 +65,24 @@ static eg_node widen(eg_graph *g, eg_node x, unsigned rank) {
     return eg_reshape(g, x, rank, shape);
 }
 
-/* [T, B, ..] as [T B, ..], and back. */
-static eg_node build_conv(eg_graph *g, const eg__node *node, eg_node *in, const uint64_t *shape) {
-    const eg__node x = *eg__node_at(g, in[0]);
-    uint64_t samples[EG_RANK_MAX] = {x.shape[0] * x.shape[1]};
-    for (unsigned i = 1; i + 1 < x.rank; i++) samples[i] = x.shape[i + 1];
-    in[0] = eg_reshape(g, in[0], x.rank - 1, samples);
-    const eg_node y = eg__graph_add(g, node->op, node->kind, 2, in, &node->attributes, NULL);
-    return eg_reshape(g, y, node->rank + 1, shape);
-}
-
 static eg_node build(eg__lift *l, uint32_t id, eg_node *in) {
     eg_graph *g = l->r->to;
     const eg__node *node = eg__old(l->r, id);
-    eg__attributes attributes = node->attributes;
-    uint64_t shape[EG_RANK_MAX] = {(uint64_t)eg__old(l->r, node->scan)->attributes.index[0]};
+    const eg__op *op = eg__op_row(node->op);
+    uint64_t shape[EG_RANK_MAX] = {eg__old(l->r, node->scan)->attributes.scan.length};
     for (unsigned i = 0; i < node->rank && i + 1 < EG_RANK_MAX; i++) shape[i + 1] = node->shape[i];
-    for (unsigned i = 0; i < node->input_count; i++)
-        if (eg__old(l->r, eg__old_input(l->r, id, i))->scan && node->op != EG__GRAPH_reshape &&
-            node->op != EG__GRAPH_reduce)
+    for (unsigned i = 0; i < node->input_count && !op->lifts_any_rank; i++)
+        if (eg__old(l->r, eg__old_input(l->r, id, i))->scan)
             in[i] = widen(g, in[i], node->rank + 1);
-    switch (node->op) {
-    case EG__GRAPH_reshape: return eg_reshape(g, in[0], node->rank + 1, shape);
-    case EG__GRAPH_broadcast: return eg_broadcast(g, in[0], node->rank + 1, shape);
-    case EG__GRAPH_conv: return build_conv(g, node, in, shape);
-    case EG__GRAPH_transpose:
-        attributes.index[0] = 0;
-        for (unsigned i = 0; i < node->rank; i++)
-            attributes.index[i + 1] = node->attributes.index[i] + 1;
-        break;
-    case EG__GRAPH_slice:
-    case EG__GRAPH_concat:
-    case EG__GRAPH_pad: attributes.index[0]++; break;
-    case EG__GRAPH_reduce: attributes.index[0] <<= 1; break;
-    default: break;
-    }
-    return eg__graph_add(g, node->op, node->kind, node->input_count, in, &attributes, NULL);
+    if (op->lift) return op->lift(g, node, in, shape);
+    return eg__graph_add(g, node->op, node->kind, node->input_count, in, &node->attributes, NULL);
 }
 
 /* A part of a concat that does not change in time is repeated. */
 static eg_node repeat(eg__lift *l, uint32_t id, eg_node x) {
     eg_graph *g = l->r->to;
     const eg__node n = *eg__node_at(g, x);
-    uint64_t shape[EG_RANK_MAX] = {
-        (uint64_t)eg__old(l->r, eg__old(l->r, id)->scan)->attributes.index[0]};
+    uint64_t shape[EG_RANK_MAX] = {eg__old(l->r, eg__old(l->r, id)->scan)->attributes.scan.length};
     for (unsigned i = 0; i < n.rank; i++) shape[i + 1] = n.shape[i];
     return eg_broadcast(g, x, n.rank + 1, shape);
 }

@@ -21,8 +21,9 @@ static size_t data_bytes(const eg__node *node) {
 static uint64_t hash_of(const eg_graph *g, const eg__node *node) {
     uint64_t hash = mix(node->op, node->kind);
     for (unsigned i = 0; i < node->rank; i++) hash = mix(hash, node->shape[i]);
-    for (unsigned i = 0; i < EG_RANK_MAX; i++)
-        hash = mix(hash, (uint64_t)node->attributes.index[i]);
+    for (const eg__attribute *a = eg__op_attributes(node->op); a->name; a++)
+        for (unsigned i = 0; i < a->count && a->kind != EG__ATTRIBUTE_NUMBER; i++)
+            hash = mix(hash, (uint64_t)eg__attribute_integer(&node->attributes, a, i));
     for (unsigned i = 0; i < node->input_count; i++)
         hash = mix(hash, eg__node_input(g, node, i).id);
     const unsigned char *data = node->data;
@@ -33,19 +34,11 @@ static uint64_t hash_of(const eg_graph *g, const eg__node *node) {
 static bool same(const eg_graph *g, const eg__node *a, const eg__node *b) {
     if (a->op != b->op || a->kind != b->kind || a->type != b->type || a->scan != b->scan ||
         !eg__same_shape(a, b) || a->input_count != b->input_count ||
-        memcmp(a->attributes.index, b->attributes.index, sizeof a->attributes.index) != 0 ||
-        memcmp(&a->attributes.number, &b->attributes.number, sizeof a->attributes.number) != 0)
+        !eg__attributes_equal(a->op, &a->attributes, &b->attributes))
         return false;
     for (unsigned i = 0; i < a->input_count; i++)
         if (eg__node_input(g, a, i).id != eg__node_input(g, b, i).id) return false;
     return !a->data || memcmp(a->data, b->data, data_bytes(a)) == 0;
-}
-
-/* These are what they are, however equal they look. */
-static bool is_unique(eg__op_id op) {
-    return op == EG__GRAPH_input || op == EG__GRAPH_parameter || op == EG__GRAPH_state ||
-           op == EG__GRAPH_cache || op == EG__GRAPH_update || op == EG__GRAPH_scan ||
-           op == EG__GRAPH_carry;
 }
 
 static bool begin(eg__rewrite *r) {
@@ -64,7 +57,7 @@ static void end(eg__rewrite *r) {
 static eg_node rule(eg__rewrite *r, uint32_t id) {
     const table *t = r->user;
     eg_node copy = eg__rewrite_copy(r, id);
-    if (!copy.id || is_unique(eg__old(r, id)->op)) return copy;
+    if (!copy.id || eg__op_row(eg__old(r, id)->op)->is_unique) return copy;
     const eg__node *node = eg__node_at(r->to, copy);
     size_t at = (size_t)hash_of(r->to, node) & (t->size - 1);
     for (; t->slot[at]; at = (at + 1) & (t->size - 1))

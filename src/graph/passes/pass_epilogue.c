@@ -24,7 +24,7 @@ static bool is_plain(const eg__lowering *l, uint32_t id) {
     if (eg__lower_node(l, id)->op != EG__GRAPH_matmul) return false;
     const eg__node *a = eg__lower_node(l, eg__lower_input(l, id, 0));
     const eg__node *b = eg__lower_node(l, eg__lower_input(l, id, 1));
-    return b->rank == 2 && (a->rank == 2 || !eg__lower_node(l, id)->attributes.index[0]);
+    return b->rank == 2 && (a->rank == 2 || !eg__lower_node(l, id)->attributes.matmul.a_transposed);
 }
 
 void eg__lower_epilogues(eg__lowering *l) {

@@ -16,8 +16,9 @@ static bool is_inner_sum(const eg__rewrite *r, uint32_t id) {
 
 static bool is_product(const eg__rewrite *r, uint32_t id) {
     const eg__node *node = eg__old(r, id);
-    return node->op == EG__GRAPH_matmul && !node->attributes.index[0] && !r->settled[id] &&
-           r->settled[eg__old_input(r, id, 1)] && eg__old(r, eg__old_input(r, id, 1))->rank == 2 &&
+    return node->op == EG__GRAPH_matmul && !node->attributes.matmul.a_transposed &&
+           !r->settled[id] && r->settled[eg__old_input(r, id, 1)] &&
+           eg__old(r, eg__old_input(r, id, 1))->rank == 2 &&
            eg__old(r, eg__old_input(r, id, 1))->op != EG__GRAPH_widen && eg__rewrite_in_sum(r, id);
 }
 
@@ -44,7 +45,8 @@ static bool collect(const eg__rewrite *r, uint32_t id, sum *s) {
 
 static bool have_factor(const eg__rewrite *r, uint32_t a, uint32_t b) {
     return eg__old_input(r, a, 0) == eg__old_input(r, b, 0) &&
-           eg__old(r, a)->attributes.index[1] == eg__old(r, b)->attributes.index[1];
+           eg__old(r, a)->attributes.matmul.b_transposed ==
+               eg__old(r, b)->attributes.matmul.b_transposed;
 }
 
 static bool any_factor(const eg__rewrite *r, const sum *s) {
@@ -71,7 +73,7 @@ static eg_node product(eg__rewrite *r, sum *s, unsigned i) {
     }
     s->products = kept;
     return eg_matmul_transposed(r->to, r->map[eg__old_input(r, id, 0)], 0, right,
-                                eg__old(r, id)->attributes.index[1] != 0);
+                                eg__old(r, id)->attributes.matmul.b_transposed);
 }
 
 static eg_node rule(eg__rewrite *r, uint32_t id) {

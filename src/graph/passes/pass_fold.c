@@ -156,8 +156,8 @@ static eg_node fold_transpose(eg__rewrite *r, uint32_t id, eg_node x) {
     unsigned order[EG_RANK_MAX];
     bool same = true, nested = inner->op == EG__GRAPH_transpose;
     for (unsigned i = 0; i < node->rank; i++) {
-        const int64_t axis = node->attributes.index[i];
-        order[i] = (unsigned)(nested ? inner->attributes.index[axis] : axis);
+        const unsigned axis = node->attributes.transpose.order[i];
+        order[i] = nested ? inner->attributes.transpose.order[axis] : axis;
         same = same && order[i] == i;
     }
     if (same) return nested ? input_of(r->to, x, 0) : x;
@@ -168,15 +168,14 @@ static eg_node fold_slice(eg__rewrite *r, uint32_t id, eg_node x) {
     eg_graph *g = r->to;
     const eg__node *node = eg__old(r, id);
     const eg__node inner = *eg__node_at(g, x);
-    const unsigned axis = (unsigned)node->attributes.index[0];
-    uint64_t start = (uint64_t)node->attributes.index[1], size = node->shape[axis];
+    const unsigned axis = node->attributes.slice.axis;
+    uint64_t start = node->attributes.slice.start, size = node->shape[axis];
     if (has_shape(g, x, node)) return x;
     if (inner.op == EG__GRAPH_update) /* is what the state became */
         return eg_slice(g, input_of(g, x, 1), axis, start, size);
-    if (inner.op == EG__GRAPH_slice && inner.attributes.index[0] == axis)
-        return eg_slice(g, input_of(g, x, 0), axis, start + (uint64_t)inner.attributes.index[1],
-                        size);
-    if (inner.op == EG__GRAPH_concat && inner.attributes.index[0] == axis)
+    if (inner.op == EG__GRAPH_slice && inner.attributes.slice.axis == axis)
+        return eg_slice(g, input_of(g, x, 0), axis, start + inner.attributes.slice.start, size);
+    if (inner.op == EG__GRAPH_concat && inner.attributes.concat.axis == axis)
         for (unsigned i = 0; i < inner.input_count; i++) {
             const eg_node part = eg__node_input(g, &inner, i);
             const uint64_t extent = eg__node_at(g, part)->shape[axis];
@@ -190,9 +189,10 @@ static eg_node fold_slice(eg__rewrite *r, uint32_t id, eg_node x) {
     const uint32_t old = eg__old_input(r, id, 0);
     if (inner.op == EG__GRAPH_matmul && axis + 1 == inner.rank && r->uses[old] == 1) {
         const eg_node b = eg__node_input(g, &inner, 1);
-        const bool transposed = inner.attributes.index[1] != 0;
+        const bool transposed = inner.attributes.matmul.b_transposed;
         const unsigned rank = eg__node_at(g, b)->rank;
-        return eg_matmul_transposed(g, eg__node_input(g, &inner, 0), inner.attributes.index[0] != 0,
+        return eg_matmul_transposed(g, eg__node_input(g, &inner, 0),
+                                    inner.attributes.matmul.a_transposed,
                                     eg_slice(g, b, rank - 1 - transposed, start, size), transposed);
     }
     return (eg_node){0};
@@ -202,10 +202,10 @@ static eg_node fold_slice(eg__rewrite *r, uint32_t id, eg_node x) {
 static eg_node fold_stack(eg_graph *g, eg_node scan, eg_node value) {
     const eg__node n = *eg__node_at(g, value);
     if (n.op == EG__GRAPH_step && input_of(g, value, 0).id == scan.id) return input_of(g, value, 1);
-    const unsigned axis = (unsigned)n.attributes.index[0];
-    if (n.op != EG__GRAPH_slice || n.scan != scan.id || axis + 1 != n.rank) return (eg_node){0};
+    const unsigned axis = n.op == EG__GRAPH_slice ? n.attributes.slice.axis : n.rank;
+    if (n.scan != scan.id || axis + 1 != n.rank) return (eg_node){0};
     return eg_slice(g, eg_scan_stack(g, scan, input_of(g, value, 0)), axis + 1,
-                    (uint64_t)n.attributes.index[1], n.shape[axis]);
+                    n.attributes.slice.start, n.shape[axis]);
 }
 
 static eg_node rule(eg__rewrite *r, uint32_t id) {
@@ -214,7 +214,8 @@ static eg_node rule(eg__rewrite *r, uint32_t id) {
     if (can_compute(r, id)) return compute(r, id);
     const eg_node x = node->input_count ? r->map[eg__old_input(r, id, 0)] : (eg_node){0};
     switch (node->op) {
-    case EG__GRAPH_dropout: return r->training && node->attributes.number > 0 ? (eg_node){0} : x;
+    case EG__GRAPH_dropout:
+        return r->training && node->attributes.dropout.rate > 0 ? (eg_node){0} : x;
     case EG__GRAPH_binary: return fold_binary(r, id);
     case EG__GRAPH_unary: return fold_unary(r, id, x);
     case EG__GRAPH_reshape:
@@ -236,8 +237,8 @@ static eg_node rule(eg__rewrite *r, uint32_t id) {
                    ? eg_reshape(g, x, node->rank, node->shape)
                    : (eg_node){0};
     case EG__GRAPH_stack:
-        return node->attributes.index[0] ? (eg_node){0}
-                                         : fold_stack(g, x, r->map[eg__old_input(r, id, 1)]);
+        return node->attributes.stack.every ? (eg_node){0}
+                                            : fold_stack(g, x, r->map[eg__old_input(r, id, 1)]);
     default: return (eg_node){0};
     }
 }

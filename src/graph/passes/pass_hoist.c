@@ -41,7 +41,7 @@ static bool can_split(const eg__lift *l, uint32_t id) {
     if (node->op != EG__GRAPH_matmul || !eg__lift_can(l, id)) return false;
     const uint32_t left = eg__old_input(r, id, 0);
     const eg__node *a = eg__old(r, left), *b = eg__old(r, eg__old_input(r, id, 1));
-    if (a->op != EG__GRAPH_concat || a->attributes.index[0] != a->rank - 1 || b->rank != 2)
+    if (a->op != EG__GRAPH_concat || a->attributes.concat.axis != a->rank - 1 || b->rank != 2)
         return false;
     bool early = false, late = false;
     for (unsigned i = 0; i < a->input_count; i++)
@@ -84,7 +84,7 @@ static eg_node split_half(sum *s, bool early) {
     eg_graph *g = r->to;
     const uint32_t left = eg__old_input(r, s->split, 0);
     const eg__node *a = eg__old(r, left), *node = eg__old(r, s->split);
-    const bool transposed = node->attributes.index[1] != 0;
+    const bool transposed = node->attributes.matmul.b_transposed;
     eg_node parts[64], rows[64];
     unsigned count = 0;
     uint64_t start = 0;
@@ -96,7 +96,7 @@ static eg_node split_half(sum *s, bool early) {
             rows[count++] =
                 eg_slice(g, r->map[eg__old_input(r, s->split, 1)], transposed, start, size);
             if (early && !eg__old(r, part)->scan) { /* the same for all steps */
-                uint64_t shape[EG_RANK_MAX] = {(uint64_t)eg__old(r, s->scan)->attributes.index[0]};
+                uint64_t shape[EG_RANK_MAX] = {eg__old(r, s->scan)->attributes.scan.length};
                 for (unsigned k = 0; k < eg__old(r, part)->rank; k++)
                     shape[k + 1] = eg__old(r, part)->shape[k];
                 parts[count - 1] =

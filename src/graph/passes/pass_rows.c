@@ -18,8 +18,8 @@ static bool find_rows(const eg__rewrite *r, uint32_t id, rows *out) {
     out->first = 0;
     out->count = eg__old(r, id)->rank ? eg__old(r, id)->shape[0] : 0;
     const eg__node *node = eg__old(r, id);
-    for (; node->op == EG__GRAPH_slice && node->attributes.index[0] == 0; node = eg__old(r, id)) {
-        out->first += (uint64_t)node->attributes.index[1];
+    for (; node->op == EG__GRAPH_slice && node->attributes.slice.axis == 0; node = eg__old(r, id)) {
+        out->first += node->attributes.slice.start;
         id = eg__old_input(r, id, 0);
     }
     if (node->op != EG__GRAPH_widen || node->scan) return false;
@@ -35,7 +35,7 @@ static bool is_input(const eg__rewrite *r, const rows *found) {
 static bool find_right(const eg__rewrite *r, uint32_t id, bool turned, rows *out) {
     const eg__node *node = eg__old(r, id);
     if (node->rank != 2) return false;
-    if (!turned && node->op == EG__GRAPH_transpose && node->attributes.index[0] == 1)
+    if (!turned && node->op == EG__GRAPH_transpose && node->attributes.transpose.order[0] == 1)
         return find_rows(r, eg__old_input(r, id, 0), out);
     return turned && find_rows(r, id, out);
 }
@@ -43,8 +43,8 @@ static bool find_right(const eg__rewrite *r, uint32_t id, bool turned, rows *out
 static eg_node rule(eg__rewrite *r, uint32_t id) {
     const eg__node *node = eg__old(r, id);
     rows found;
-    if (node->op == EG__GRAPH_matmul && !node->attributes.index[0] &&
-        find_right(r, eg__old_input(r, id, 1), node->attributes.index[1] != 0, &found) &&
+    if (node->op == EG__GRAPH_matmul && !node->attributes.matmul.a_transposed &&
+        find_right(r, eg__old_input(r, id, 1), node->attributes.matmul.b_transposed, &found) &&
         is_input(r, &found))
         return eg__stored_matmul(r->to, r->map[eg__old_input(r, id, 0)], r->map[found.leaf],
                                  found.first, found.count);

@@ -12,12 +12,13 @@ static bool is_candidate(const eg__rewrite *r, uint32_t id) {
     const eg__node *node = eg__old(r, id);
     return r->live[id] && node->op == EG__GRAPH_matmul && !r->settled[id] &&
            r->settled[eg__old_input(r, id, 1)] && eg__old(r, eg__old_input(r, id, 1))->rank == 2 &&
-           !node->attributes.index[0];
+           !node->attributes.matmul.a_transposed;
 }
 
 static bool are_siblings(const eg__rewrite *r, uint32_t a, uint32_t b) {
     return eg__old_input(r, a, 0) == eg__old_input(r, b, 0) &&
-           eg__old(r, a)->attributes.index[1] == eg__old(r, b)->attributes.index[1];
+           eg__old(r, a)->attributes.matmul.b_transposed ==
+               eg__old(r, b)->attributes.matmul.b_transposed;
 }
 
 static void find(eg__rewrite *r, family *f) {
@@ -52,7 +53,7 @@ static bool all_have_bias(const eg__rewrite *r, const family *f, uint32_t eldest
 enum { MANY = 64 };
 static eg_node merge(eg__rewrite *r, family *f, uint32_t eldest, bool biased) {
     eg_graph *g = r->to;
-    const unsigned axis = eg__old(r, eldest)->attributes.index[1] ? 0 : 1;
+    const unsigned axis = eg__old(r, eldest)->attributes.matmul.b_transposed ? 0 : 1;
     eg_node parts[MANY], biases[MANY];
     unsigned count = 0;
     for (uint32_t i = eldest; i <= r->from->size && count < MANY; i++) {
@@ -118,11 +119,11 @@ static eg_node join_sum(eg__rewrite *r, const family *f, uint32_t id) {
     eg_node left[MANY], right[MANY];
     eg_graph *g = r->to;
     if (is_inner_sum(r, id) || !collect(r, f, id, &s) || s.products < 2) return (eg_node){0};
-    const bool transposed = eg__old(r, s.product[0])->attributes.index[1] != 0;
+    const bool transposed = eg__old(r, s.product[0])->attributes.matmul.b_transposed;
     const unsigned rank = eg__old(r, s.product[0])->rank;
     for (unsigned i = 0; i < s.products; i++) {
         const uint32_t a = eg__old_input(r, s.product[i], 0);
-        if ((eg__old(r, s.product[i])->attributes.index[1] != 0) != transposed ||
+        if (eg__old(r, s.product[i])->attributes.matmul.b_transposed != transposed ||
             eg__old(r, a)->rank != rank)
             return (eg_node){0};
         left[i] = r->map[a];

@@ -29,7 +29,7 @@ static eg_node join_time(eg_graph *g, eg_node x) {
 static eg_node product(eg_graph *g, eg_node a, eg_node d) {
     const eg__node left = *eg__node_at(g, a);
     enum { MANY = 64 };
-    if (left.op == EG__GRAPH_concat && left.attributes.index[0] == left.rank - 1 &&
+    if (left.op == EG__GRAPH_concat && left.attributes.concat.axis == left.rank - 1 &&
         left.input_count <= MANY) {
         eg_node parts[MANY];
         for (unsigned i = 0; i < left.input_count; i++)
@@ -64,9 +64,9 @@ static eg_node total_of(eg__lift *l, uint32_t id) {
         return a.id && b.id ? eg_add(g, a, b) : (eg_node){0};
     }
     const uint32_t x = node->input_count ? eg__old_input(r, id, 0) : 0;
-    if (node->op == EG__GRAPH_slice && node->attributes.index[0] == 0) {
+    if (node->op == EG__GRAPH_slice && node->attributes.slice.axis == 0) {
         eg_node inner = total_of(l, x);
-        return inner.id ? eg_slice(g, inner, 0, (uint64_t)node->attributes.index[1], node->shape[0])
+        return inner.id ? eg_slice(g, inner, 0, node->attributes.slice.start, node->shape[0])
                         : inner;
     }
     if (node->op == EG__GRAPH_synapses_dp) return synapses_of(l, id);
@@ -74,13 +74,14 @@ static eg_node total_of(eg__lift *l, uint32_t id) {
         eg_node inner = total_of(l, x);
         return inner.id ? eg_reshape(g, inner, node->rank, node->shape) : inner;
     }
-    if (node->op == EG__GRAPH_reduce && node->kind == 0 && node->attributes.index[0] & 1) {
-        const unsigned axes = (unsigned)node->attributes.index[0] << 1 | 1;
+    if (node->op == EG__GRAPH_reduce && node->kind == 0 && node->attributes.reduce.axes & 1) {
+        const unsigned axes = node->attributes.reduce.axes << 1 | 1;
         return eg__old(r, x)->scan && eg__old(r, x)->rank < EG_RANK_MAX
                    ? eg_reshape(g, eg_sum(g, eg__lift_node(l, x), axes, 0), node->rank, node->shape)
                    : (eg_node){0};
     }
-    if (node->op != EG__GRAPH_matmul || !node->attributes.index[0] || node->attributes.index[1])
+    if (node->op != EG__GRAPH_matmul || !node->attributes.matmul.a_transposed ||
+        node->attributes.matmul.b_transposed)
         return (eg_node){0};
     const uint32_t d = eg__old_input(r, id, 1);
     if (eg__old(r, x)->rank != 2 || eg__old(r, d)->rank != 2 || !eg__old(r, x)->scan ||
@@ -92,7 +93,7 @@ static eg_node total_of(eg__lift *l, uint32_t id) {
 static eg_node rule(eg__rewrite *r, uint32_t id) {
     eg__lift *l = r->user;
     const eg__node *node = eg__old(r, id);
-    if (node->op == EG__GRAPH_stack && !node->attributes.index[0] &&
+    if (node->op == EG__GRAPH_stack && !node->attributes.stack.every &&
         has_free_product(l, eg__old_input(r, id, 1)))
         return eg__lift_node(l, eg__old_input(r, id, 1));
     if (node->op == EG__GRAPH_total) return total_of(l, eg__old_input(r, id, 1));

@@ -55,7 +55,7 @@ static bool resolve(const eg__rewrite *r, side *s, part p);
 /* The parts of a concat that lie within p. */
 static bool resolve_concat(const eg__rewrite *r, side *s, const part *p) {
     const eg__node *node = eg__old(r, p->node);
-    const bool by_row = node->attributes.index[0] == 0;
+    const bool by_row = node->attributes.concat.axis == 0;
     const uint64_t first = by_row ? p->row : p->column;
     const uint64_t end = first + (by_row ? p->rows : p->columns);
     uint64_t at = 0;
@@ -82,8 +82,7 @@ static bool resolve(const eg__rewrite *r, side *s, part p) {
     case EG__GRAPH_widen: return add_piece(r, s, &p);
     case EG__GRAPH_concat: return resolve_concat(r, s, &p);
     case EG__GRAPH_slice:
-        *(node->attributes.index[0] == 0 ? &p.row : &p.column) +=
-            (uint64_t)node->attributes.index[1];
+        *(node->attributes.slice.axis == 0 ? &p.row : &p.column) += node->attributes.slice.start;
         p.node = eg__old_input(r, p.node, 0);
         return resolve(r, s, p);
     case EG__GRAPH_transpose: {
@@ -95,7 +94,7 @@ static bool resolve(const eg__rewrite *r, side *s, part p) {
                              p.k_to,
                              p.n_to,
                              !p.turned};
-        return resolve(r, s, node->attributes.index[0] == 0 ? p : turned);
+        return resolve(r, s, node->attributes.transpose.order[0] == 0 ? p : turned);
     }
     default: return false;
     }
@@ -162,11 +161,11 @@ static eg_node build(eg__rewrite *r, uint32_t id, const side *s, uint64_t k, uin
 
 static eg_node rule(eg__rewrite *r, uint32_t id) {
     const eg__node *node = eg__old(r, id);
-    if (node->op != EG__GRAPH_matmul || node->attributes.index[0] || r->settled[id])
+    if (node->op != EG__GRAPH_matmul || node->attributes.matmul.a_transposed || r->settled[id])
         return (eg_node){0};
     const uint32_t b = eg__old_input(r, id, 1);
     const eg__node *right = eg__old(r, b);
-    const bool turned = node->attributes.index[1] != 0;
+    const bool turned = node->attributes.matmul.b_transposed;
     if (right->rank != 2 || right->shape[0] > INT32_MAX || right->shape[1] > INT32_MAX ||
         !right->shape[0] || !right->shape[1])
         return (eg_node){0};

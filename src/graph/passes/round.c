@@ -16,8 +16,8 @@ static eg_node product(eg__rewrite *r, uint32_t id, eg__unary kind) {
     const eg__node *node = eg__old(r, id);
     if (node->op != EG__GRAPH_matmul) return (eg_node){0};
     return eg_matmul_transposed(
-        r->to, side(r, eg__old_input(r, id, 0), kind), node->attributes.index[0] != 0,
-        side(r, eg__old_input(r, id, 1), kind), node->attributes.index[1] != 0);
+        r->to, side(r, eg__old_input(r, id, 0), kind), node->attributes.matmul.a_transposed,
+        side(r, eg__old_input(r, id, 1), kind), node->attributes.matmul.b_transposed);
 }
 static eg_node product_f16(eg__rewrite *r, uint32_t id) {
     return product(r, id, EG__UNARY_round_f16);

@@ -146,14 +146,6 @@ typedef struct eg__step_rows {
     bool height_timed;
 } eg__step_rows;
 
-/* operands: x, y */
-typedef struct eg__step_dropout {
-    uint64_t key;
-    double rate;
-    uint64_t first; /* number of the first step of its scan */
-    bool in_scan;   /* time counts only there */
-} eg__step_dropout;
-
 /* operands: x, index, y */
 typedef struct eg__step_gather {
     size_t limit; /* rows of x (gather) or y (scatter) */
@@ -162,13 +154,6 @@ typedef struct eg__step_gather {
     size_t row_bytes, first;
     eg__small_parameter small; /* no rows = an input */
 } eg__step_gather;
-
-/* operands: v, weight, middle, slope, reversal, source, target, out, d */
-typedef struct eg__step_synapses {
-    size_t sources, targets, count;
-    size_t batch; /* of the gradient by parameters, which takes all samples */
-    bool batch_timed, laned;
-} eg__step_synapses;
 
 /* operands: q, k, v, out, for gradients y and d, the mask, the lengths; the frame's items are kernel
  * items */
@@ -190,28 +175,32 @@ typedef struct eg__step_append {
     eg__kv_rows rows;
 } eg__step_append;
 
-/* operands: x, y, frequencies, the positions (i32) or the first of them */
-typedef struct eg__step_rotary {
-    size_t heads, d, period;
-    bool has_list, has_offset, interleaved, back;
-} eg__step_rotary;
-
 /* operands: x, the filters (or the gradient of the result), out; the frame's items are those of the kernels */
 typedef struct eg__step_conv {
     eg__conv_shape shape;
     size_t samples;
 } eg__step_conv;
 
-/* operands: from, the row (i32) that counts in what is written (place) or read (take), to */
-typedef struct eg__step_place {
-    size_t limit; /* the last row that it may begin at */
-} eg__step_place;
-
 typedef struct eg__step_scan {
     uint32_t region, first, count; /* steps of the body */
     size_t length;                 /* 0 = that of the run */
     bool reverse;
 } eg__step_scan;
+
+/* those that are nothing but numbers: a row of steps.def each */
+#define FLAG(name)   bool name;
+#define SIZE(name)   size_t name;
+#define COUNT(name)  uint64_t name;
+#define NUMBER(name) double name;
+#define PARAMETERS(kind, fields)     \
+    typedef struct eg__step_##kind { \
+        fields                       \
+    } eg__step_##kind;
+#include "graph/steps/steps.def"
+#undef FLAG
+#undef SIZE
+#undef COUNT
+#undef NUMBER
 
 struct eg__step {
     uint8_t kind; /* EG__STEP_... */
@@ -235,16 +224,14 @@ struct eg__step {
         eg__step_pack_small pack_small;
         eg__step_copy copy;
         eg__step_rows rows_;
-        eg__step_dropout dropout;
         eg__step_gather gather;
-        eg__step_synapses synapses;
         eg__step_attention attention;
         eg__step_attention_cached attention_cached;
         eg__step_append append;
-        eg__step_rotary rotary;
         eg__step_conv conv;
-        eg__step_place place;
         eg__step_scan scan;
+#define PARAMETERS(kind, fields) eg__step_##kind kind;
+#include "graph/steps/steps.def"
     } u;
 };
 

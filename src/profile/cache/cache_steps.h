@@ -79,12 +79,8 @@ void eg__cache_column_sum(const eg__cache_walk *w, size_t rows, size_t columns, 
                           size_t stride, uint64_t y);
 
 typedef void eg__cache_step(const eg__cache_walk *w, const eg__step *step);
-eg__cache_step eg__cache_step_fused, eg__cache_step_gemm, eg__cache_step_gemm_turned,
-    eg__cache_step_pack, eg__cache_step_copy, eg__cache_step_reduce, eg__cache_step_column_sum,
-    eg__cache_step_softmax, eg__cache_step_norm, eg__cache_step_gather, eg__cache_step_scatter,
-    eg__cache_step_dropout, eg__cache_step_synapses, eg__cache_step_place,
-    eg__cache_step_gemm_small, eg__cache_step_attention, eg__cache_step_attention_cached,
-    eg__cache_step_append, eg__cache_step_rotary, eg__cache_step_widen, eg__cache_step_gemm_stored,
-    eg__cache_step_gather_stored, eg__cache_step_conv, eg__cache_step_conv_dw;
+#define STEP(kind, label, work, one, traits, cut, scratch, shape, cost, c, accesses) \
+    eg__cache_step eg__cache_step_##accesses; /* `none` is not defined anywhere */
+#include "graph/steps/steps.def"
 
 #endif
