@@ -1,5 +1,6 @@
 /* attention, and its gradients by the queries and by keys and values (see attention.h for inputs). The value of attention has the log-sum-exp of every head behind its columns, from which
  * the gradients find the weights again; attention_dkv has the columns of k, then those of v. */
+#include "base/abi.h"
 #include "graph/ops/attention.h"
 #include "graph/lower/lower.h"
 
@@ -11,9 +12,13 @@ static eg_node mistake(eg_graph *graph, const char *what, double value) {
     return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "attention: %s %g", what, value);
 }
 
-eg_node eg_attention(eg_graph *graph, const eg_attention_options *o, eg_node q, eg_node k,
+eg_node eg_attention(eg_graph *graph, const eg_attention_options *options, eg_node q, eg_node k,
                      eg_node v, eg_node mask, eg_node lengths) {
-    if (!graph || !o) return (eg_node){0};
+    eg_attention_options kept, *const o = &kept;
+    eg_error reason;
+    if (!graph || !options) return (eg_node){0};
+    if (EG__OPTIONS(eg_attention_options, &kept, options, &reason))
+        return eg__graph_mistake(graph, reason.status, "attention: %s", reason.message);
     if (!(o->dropout >= 0 && o->dropout < 1))
         return mistake(graph, "dropout is not within [0, 1):", o->dropout);
     if (o->window > INT64_MAX) return mistake(graph, "a window of", (double)o->window);

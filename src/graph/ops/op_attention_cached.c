@@ -1,5 +1,6 @@
 /* attention_cached: attention whose keys and values lie in pages of caches. A page has
  * `page` slots; a scale of 0 stands for 1/sqrt(D). */
+#include "base/abi.h"
 #include "graph/ops/attention.h"
 #include "graph/ops/kv.h"
 #include "graph/lower/lower.h"
@@ -14,9 +15,13 @@ typedef struct shape {
     eg__attention_cached_f32_args args; /* no pointers */
 } shape;
 
-eg_node eg_attention_cached(eg_graph *graph, const eg_attention_options *o, eg_node q, eg_node k,
-                            eg_node v, eg_node pages, eg_node lengths, uint64_t page) {
-    if (!graph || !o) return (eg_node){0};
+eg_node eg_attention_cached(eg_graph *graph, const eg_attention_options *options, eg_node q,
+                            eg_node k, eg_node v, eg_node pages, eg_node lengths, uint64_t page) {
+    eg_attention_options kept, *const o = &kept;
+    eg_error reason;
+    if (!graph || !options) return (eg_node){0};
+    if (EG__OPTIONS(eg_attention_options, &kept, options, &reason))
+        return eg__graph_mistake(graph, reason.status, "attention_cached: %s", reason.message);
     if (o->dropout != 0)
         return eg__graph_mistake(graph, EG_ERR_UNSUPPORTED, "attention_cached: dropout %g",
                                  o->dropout);

@@ -1,15 +1,18 @@
 /* conv, and its gradient by the filters (see conv.h). Inputs: x and the filters; x and the
  * gradient of the result. The gradient by x is a conv, too: of the gradient of the result, spread by the
  * stride, with the filters turned. */
+#include "base/abi.h"
 #include "graph/ops/conv.h"
 #include "graph/lower/lower.h"
 
 static int64_t or_one(uint32_t x) { return x ? x : 1; }
 
 eg_node eg_conv(eg_graph *graph, const eg_conv_options *options, eg_node x, eg_node w) {
-    static const eg_conv_options defaults = {0};
-    const eg_conv_options *o = options ? options : &defaults;
+    eg_conv_options kept, *const o = &kept;
+    eg_error reason;
     if (!graph || !x.id || !w.id) return (eg_node){0};
+    if (EG__OPTIONS(eg_conv_options, &kept, options, &reason))
+        return eg__graph_mistake(graph, reason.status, "conv: %s", reason.message);
     const bool sequence = x.id <= graph->size && eg__node_at(graph, x)->rank == 3;
     const unsigned axes = sequence ? 1 : 2;
     eg__attributes attributes = {

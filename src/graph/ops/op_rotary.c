@@ -1,6 +1,7 @@
 /* rotary: pairs of columns turned by their position. Inputs: x [B, T, heads D], frequencies [D/2] and, if
  * there, positions (i32: [T], [B, T], or the first one). Turned back,
  * which is the gradient, are those of nodes with `back`. */
+#include "base/abi.h"
 #include "graph/lower/lower.h"
 
 #include <math.h>
@@ -19,8 +20,12 @@ static eg_node frequencies(eg_graph *graph, uint64_t half, double base) {
     return node;
 }
 
-eg_node eg_rotary(eg_graph *graph, const eg_rotary_options *o, eg_node x, eg_node positions) {
-    if (!graph || !o) return (eg_node){0};
+eg_node eg_rotary(eg_graph *graph, const eg_rotary_options *options, eg_node x, eg_node positions) {
+    eg_rotary_options kept, *const o = &kept;
+    eg_error reason;
+    if (!graph || !options) return (eg_node){0};
+    if (EG__OPTIONS(eg_rotary_options, &kept, options, &reason))
+        return eg__graph_mistake(graph, reason.status, "rotary: %s", reason.message);
     const double base = o->base == 0 ? 10000 : o->base;
     if (!(base > 0 && base < INFINITY) || !o->d || o->d % 2 || o->d > INT32_MAX)
         return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "rotary: heads of %llu columns, base %g",
