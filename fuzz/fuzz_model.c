@@ -11,7 +11,7 @@ static void read_all(const eg_model *model) {
         uint64_t count = 0;
         require(eg_tensor_measure(&tensor, &count, NULL, NULL) == EG_OK);
         for (uint64_t k = 0; k < count; k++) sum = sum + ((const float *)tensor.data)[k];
-        const eg_quantized *small = eg_model_small(model, i);
+        const eg_quantized *small = eg_model_quantized(model, i);
         for (uint64_t k = 0; small && k < small->scales; k++) require(small->scale[k] >= 0);
     }
 }

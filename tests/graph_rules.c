@@ -52,7 +52,7 @@ static eg_node build_mean(eg_graph *g, const eg_node *x) {
     return eg_exp(g, eg_mean(g, x[0], EG_ALL_AXES, 0));
 }
 static eg_node build_largest(eg_graph *g, const eg_node *x) {
-    return eg_exp(g, eg_largest(g, x[0], 4, 0));
+    return eg_exp(g, eg_reduce_max(g, x[0], 4, 0));
 }
 static eg_node build_matmul(eg_graph *g, const eg_node *x) { return eg_matmul(g, x[0], x[1]); }
 static eg_node build_matmul_ta(eg_graph *g, const eg_node *x) {
@@ -80,8 +80,8 @@ static eg_node build_update(eg_graph *g, const eg_node *x) {
 static eg_node build_place(eg_graph *g, const eg_node *x) {
     const int32_t row = 2;
     eg_node at = eg_constant(g, &(eg_tensor){EG_I32, 0, {0}, (void *)&row});
-    eg_node placed = eg_place(g, eg_sin(g, x[0]), at, x[1]);
-    return eg_mul(g, eg_take(g, placed, at, 3), eg_take(g, x[0], at, 3));
+    eg_node placed = eg_slice_update(g, eg_sin(g, x[0]), at, x[1]);
+    return eg_mul(g, eg_slice_at(g, placed, at, 3), eg_slice_at(g, x[0], at, 3));
 }
 /* three targets, seven synapses of which one is padding, as a plain list */
 static eg_node build_synapses(eg_graph *g, const eg_node *x) {
@@ -150,15 +150,15 @@ static eg_node build_rotary_pairs(eg_graph *g, const eg_node *x) {
 }
 static eg_node build_again(eg_graph *g, const eg_node *x) {
     eg_node y = eg_tanh(g, x[0]);
-    return eg_mul(g, y, eg_tanh(g, eg__again(g, x[0], eg_exp(g, y))));
+    return eg_mul(g, y, eg_tanh(g, eg__barrier(g, x[0], eg_exp(g, y))));
 }
 /* inside a scan, of what is inside and of what is outside */
 static eg_node scan_again(eg_graph *g, const eg_node *x) {
     eg_node scan = eg_scan(g, 5, 0), h = eg_scan_carry(g, scan, x[1]);
     eg_node in = eg_scan_step(g, scan, x[0]), late = eg_sin(g, in);
-    eg_node y = eg_mul(g, eg__again(g, h, late), eg__again(g, x[1], in));
-    eg_scan_update(g, h, eg__again(g, eg_tanh(g, eg_add(g, y, late)), h));
-    return eg_add(g, eg_scan_stack(g, scan, eg__again(g, late, y)), eg_scan_last(g, h));
+    eg_node y = eg_mul(g, eg__barrier(g, h, late), eg__barrier(g, x[1], in));
+    eg_scan_update(g, h, eg__barrier(g, eg_tanh(g, eg_add(g, y, late)), h));
+    return eg_add(g, eg_scan_stack(g, scan, eg__barrier(g, late, y)), eg_scan_last(g, h));
 }
 
 /* ---- convolutions: of sequences and images, strided, padded, dilated, in groups, of single channels */

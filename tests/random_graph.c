@@ -290,7 +290,9 @@ void random_over_axes(maker *m) {
     else if (kind == 4) random_keep(m, eg_rms_norm(m->g, x.node, 0.1), 4);
     else if (kind == 5)
         random_keep(m, eg_mean(m->g, x.node, (unsigned)axes, (int)random_draw(m, 2)), x.bound);
-    else random_keep(m, eg_largest(m->g, x.node, (unsigned)axes, (int)random_draw(m, 2)), x.bound);
+    else
+        random_keep(m, eg_reduce_max(m->g, x.node, (unsigned)axes, (int)random_draw(m, 2)),
+                    x.bound);
 }
 void random_state(maker *m) {
     item x = random_tame(m, m->pool[random_draw(m, m->count)], 4);

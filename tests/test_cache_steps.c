@@ -51,7 +51,7 @@ static eg_node build_sliced_sum(eg_graph *g) {
     return eg_sum(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){600, 29}), 1u << 0, 0);
 }
 static eg_node build_largest(eg_graph *g) {
-    return eg_largest(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){40, 50}), 1u << 1, 0);
+    return eg_reduce_max(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){40, 50}), 1u << 1, 0);
 }
 static eg_node build_argmax(eg_graph *g) {
     return eg_argmax(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){40, 50}));
@@ -70,8 +70,8 @@ static eg_node build_known_gather(eg_graph *g) { /* two rows of those are beyond
     return eg_gather(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){100, 24}), eg_constant(g, &list));
 }
 static eg_node build_take(eg_graph *g) {
-    return eg_take(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){100, 24}),
-                   eg_input(g, "at", EG_I32, 0, NULL), 7);
+    return eg_slice_at(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){100, 24}),
+                       eg_input(g, "at", EG_I32, 0, NULL), 7);
 }
 static eg_node stored_halves(eg_graph *g) {
     const eg_quantization half = {.type = EG_F16};

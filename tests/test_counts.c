@@ -23,7 +23,7 @@ static eg_node make_parameter(eg_graph *g, const leaves *x) {
 static eg_node make_widen(eg_graph *g, const leaves *x) {
     const eg_quantization half = {.type = EG_F16};
     (void)x;
-    return eg_parameter_small(g, "w", &half, 2, (uint64_t[]){4, 6});
+    return eg_parameter_quantized(g, "w", &half, 2, (uint64_t[]){4, 6});
 }
 static eg_node make_constant(eg_graph *g, const leaves *x) {
     (void)x;
@@ -55,9 +55,9 @@ static eg_node make_scatter(eg_graph *g, const leaves *x) {
     return eg_scatter_add(g, x->three, x->index, 4);
 }
 static eg_node make_place(eg_graph *g, const leaves *x) {
-    return eg_place(g, x->a, x->at, x->three);
+    return eg_slice_update(g, x->a, x->at, x->three);
 }
-static eg_node make_take(eg_graph *g, const leaves *x) { return eg_take(g, x->a, x->at, 3); }
+static eg_node make_take(eg_graph *g, const leaves *x) { return eg_slice_at(g, x->a, x->at, 3); }
 static eg_node make_unary(eg_graph *g, const leaves *x) { return eg_tanh(g, x->a); }
 static eg_node make_binary(eg_graph *g, const leaves *x) { return eg_mul(g, x->a, x->row); }
 static eg_node make_select(eg_graph *g, const leaves *x) {
@@ -67,7 +67,7 @@ static eg_node make_dropout(eg_graph *g, const leaves *x) { return eg_dropout(g,
 static eg_node make_reduce(eg_graph *g, const leaves *x) { return eg_sum(g, x->a, 2, 0); }
 static eg_node make_columns(eg_graph *g, const leaves *x) { return eg_mean(g, x->a, 1, 0); }
 static eg_node make_largest(eg_graph *g, const leaves *x) {
-    return eg_largest(g, x->a, EG_ALL_AXES, 0);
+    return eg_reduce_max(g, x->a, EG_ALL_AXES, 0);
 }
 static eg_node make_argmax(eg_graph *g, const leaves *x) { return eg_argmax(g, x->a); }
 static eg_node make_matmul(eg_graph *g, const leaves *x) { return eg_matmul(g, x->a, x->b); }
@@ -178,7 +178,7 @@ static eg_node make_rotary(eg_graph *g, const leaves *x) {
     return eg_rotary(g, &o, eg_reshape(g, x->a, 3, (uint64_t[]){2, 2, 6}), (eg_node){0});
 }
 
-static eg_node make_again(eg_graph *g, const leaves *x) { return eg__again(g, x->a, x->b); }
+static eg_node make_again(eg_graph *g, const leaves *x) { return eg__barrier(g, x->a, x->b); }
 /* T sequences of two channels and three elements, a zero before and after, and a filter of two taps: four
  * results. Depthwise: six channels of four elements with filters of three taps: two results each. */
 static eg_node make_conv(eg_graph *g, const leaves *x) {
@@ -220,7 +220,7 @@ static const count_case cases[] = {
     {ROW(update), 0, 24 + 24, 0, 2 * (24 + 24), NULL}, /* to the state, and to the output */
     /* movement */
     {ROW(reshape), 0, 24 + 24, 0, 24 + 24, NULL},
-    {ROW(again), 0, 24 + 24, 0, 24 + 24, NULL},
+    {AS(barrier, again), 0, 24 + 24, 0, 24 + 24, NULL},
     {ROW(transpose), 0, 24 + 24, 0, 24 + 24, NULL},
     {ROW(slice), 0, 12 + 12, 0, 12 + 12, NULL},
     {ROW(concat), 0, 24 + 24 + 48, 0, 24 + 24 + 48, NULL},
@@ -230,8 +230,8 @@ static const count_case cases[] = {
     /* rows are zeroed; each row of x is read, added to what is read, and written */
     {ROW(scatter), 18, 18 + 3 + 24, 18, 24 + 18 + 3 + 2 * 18, NULL},
     /* of 24 rows' numbers 6 stay; compiled, all are copied and 18 of them written over */
-    {ROW(place), 0, 6 + 18 + 1 + 24, 0, (24 + 24) + (18 + 1 + 18), NULL},
-    {ROW(take), 0, 18 + 1 + 18, 0, 18 + 1 + 18, NULL},
+    {AS(slice_update, place), 0, 6 + 18 + 1 + 24, 0, (24 + 24) + (18 + 1 + 18), NULL},
+    {AS(slice_at, take), 0, 18 + 1 + 18, 0, 18 + 1 + 18, NULL},
     /* elementwise: one each */
     {ROW(unary), 24, 24 + 24, 24, 24 + 24, NULL},
     {ROW(binary), 24, 24 + 6 + 24, 24, 24 + 6 + 24, NULL},
@@ -356,7 +356,7 @@ TEST(counts, operations) {
         eg_graph_destroy(g);
     }
     /* which passes make: below */
-    seen[EG__GRAPH_small_matmul] = seen[EG__GRAPH_stored_matmul] = true;
+    seen[EG__GRAPH_quantized_matmul] = seen[EG__GRAPH_stored_matmul] = true;
     seen[EG__GRAPH_stored_gather] = true;
     for (int op = 0; op < EG__GRAPH_COUNT; op++)
         CHECK(seen[op], "nobody counted '%s' by hand", eg__op_row((eg__op_id)op)->name);
@@ -364,7 +364,7 @@ TEST(counts, operations) {
 }
 
 /* A product with numbers of 2 bytes: its right side is one panel of 16 columns. */
-TEST(counts, small_matmul) {
+TEST(counts, quantized_matmul) {
     eg_context *context;
     eg_graph *g;
     eg_program *program;
@@ -374,11 +374,11 @@ TEST(counts, small_matmul) {
     CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_graph_create(context, &g, &error), error);
     const leaves x = make_leaves(g);
-    const eg_node w = eg_parameter_small(g, "w", &half, 2, (uint64_t[]){6, 5});
+    const eg_node w = eg_parameter_quantized(g, "w", &half, 2, (uint64_t[]){6, 5});
     const eg_output output = {"y", eg_matmul(g, x.a, w)};
     CHECK_OK(eg_compile(context, g, 1, &output, NULL, &program, &error), error);
     CHECK_OK(eg_program_step(program, 0, &step, &error), error);
-    CHECK(strcmp(step.operation, "small_matmul") == 0 && step.flops == 2 * 4 * 5 * 6 &&
+    CHECK(strcmp(step.operation, "quantized_matmul") == 0 && step.flops == 2 * 4 * 5 * 6 &&
               step.bytes == 4 * (24 + 20) + 2 * 6 * 16,
           "%s %s: %g FLOPs, %g bytes", step.operation, step.kernel, step.flops, step.bytes);
     eg_program_release(program);

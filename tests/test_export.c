@@ -80,7 +80,7 @@ static size_t build_mixed(eg_graph *g, eg_output *out) {
     out[0] = (eg_output){"self", where};
     out[1] = (eg_output){"arena", eg_argmax(g, where)};
     out[2] = (eg_output){"v0", eg_mean(g, eg_mul(g, eg_log_softmax(g, y), n), 1, 0)};
-    out[3] = (eg_output){"r", eg_largest(g, rows, 2, 1)};
+    out[3] = (eg_output){"r", eg_reduce_max(g, rows, 2, 1)};
     out[4] = (eg_output){"i", eg_transpose(g, eg_rms_norm(g, x, 1e-6), (unsigned[]){1, 0})};
     out[5] = (eg_output){"indices", index};
     out[6] = (eg_output){"t", eg_gather(g, table, eg_argmax(g, eg_slice(g, x, 1, 2, 4)))};

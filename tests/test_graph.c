@@ -216,7 +216,7 @@ static eg_node random_operation(eg_graph *g, uint64_t *state, const eg_node *poo
     case 7: return eg_pad(g, a, axis, pick(state, 2), pick(state, 2), 1);
     case 8: return eg_concat(g, axis, 2, (eg_node[]){a, b});
     case 9: return eg_sum(g, a, pick(state, 8), (int)pick(state, 2));
-    case 10: return eg_largest(g, a, pick(state, 8), 0);
+    case 10: return eg_reduce_max(g, a, pick(state, 8), 0);
     case 11: return eg_argmax(g, a);
     case 12: return eg_gather(g, a, b);
     case 13: return eg_scatter_add(g, a, b, 4);

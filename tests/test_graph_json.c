@@ -2,7 +2,7 @@
 #include "graph_rules.h"
 #include "test.h"
 #include "formats/models/graph_json.h"
-#include "graph/ops/small.h"
+#include "graph/ops/quantized.h"
 
 #include <math.h>
 
@@ -30,7 +30,7 @@ static eg_graph *build(eg__memory *memory) {
     y = eg_concat(g, 1, 2, (eg_node[]){y, eg_gather(g, x, eg_constant(g, &index))});
     y = eg_pad(g, eg_slice(g, y, 1, 1, 3), 2, 1, 0, 0.5);
     y = eg_add(g, eg_softmax(g, y), eg_log_softmax(g, y));
-    y = eg_select(g, eg_lt(g, y, eg_largest(g, y, 4, 1)), y, eg_scalar(g, 2));
+    y = eg_select(g, eg_lt(g, y, eg_reduce_max(g, y, 4, 1)), y, eg_scalar(g, 2));
     y = eg_transpose(g, eg_broadcast(g, y, 4, S(2, 2, 3, 5)), (unsigned[]){3, 0, 1, 2});
     y = eg_scatter_add(g, eg_reshape(g, y, 2, S(2, 30)), eg_constant(g, &index), 3);
     eg_node loss =
@@ -59,7 +59,7 @@ static eg_graph *build(eg__memory *memory) {
                                     .symmetric = 1,
                                     .integers = 1,
                                     .layout = EG_LAYOUT_BLOCKS};
-    eg_parameter_small(g, "small", &half, 2, S(3, 4));
+    eg_parameter_quantized(g, "small", &half, 2, S(3, 4));
     eg_input_stored(g, "wide", &wide, 2, S(3, 4));
     eg_node stored = eg_input_stored(g, "stored", &blocks, 2, S(3, 64));
     eg_node picked = eg__stored_gather(g, (eg_node){stored.id - 1}, eg_constant(g, &index), 1, 2);

@@ -260,7 +260,7 @@ TEST(passes, epilogue) {
                    "gemm:add+tanh,exp,mul,sigmoid softmax");
 }
 TEST(passes, place) {
-    check_lowering("place", build_chain, "gemm:add+tanh,exp,mul,sigmoid softmax copy copy copy",
+    check_lowering("in_place", build_chain, "gemm:add+tanh,exp,mul,sigmoid softmax copy copy copy",
                    "gemm:add+tanh,exp,mul,sigmoid softmax");
 }
 /* A state that is an output, too, and a value that is part of two concats. */
@@ -273,7 +273,7 @@ static eg_node build_second(eg_graph *g) {
     return eg_update(g, h, eg_add(g, y, eg_add(g, sum, other)));
 }
 TEST(passes, second_places) {
-    check_lowering("place", build_second,
+    check_lowering("in_place", build_second,
                    "softmax fused:add+tanh copy copy softmax reduce copy copy softmax reduce "
                    "fused:add fused:add copy copy",
                    "softmax fused:add+tanh,copy softmax reduce copy softmax reduce "

@@ -422,7 +422,7 @@ TEST(program, state_that_grows) {
     eg_node valid = eg_input(g, "valid", EG_I32, 0, NULL);
     eg_node before = eg_input(g, "before", EG_F32, 0, NULL); /* the same, as a number */
     eg_node cache = eg_state(g, "cache", 2, (uint64_t[]){MOST, N});
-    eg_node all = eg_update(g, cache, eg_place(g, cache, valid, row));
+    eg_node all = eg_update(g, cache, eg_slice_update(g, cache, valid, row));
     /* the mean of the valid rows */
     float numbers[MOST];
     for (int i = 0; i < MOST; i++) numbers[i] = (float)i;

@@ -508,12 +508,12 @@ TEST(project, kinds_of_steps) {
         if (rows[i].what == RELU) y = eg_relu(g, x);
         if (rows[i].what == GATHER)
             y = eg_gather(g, x, eg_input(g, "index", EG_I32, 1, (uint64_t[]){3}));
-        if (rows[i].what == TAKE) y = eg_take(g, x, eg_input(g, "at", EG_I32, 0, NULL), 2);
+        if (rows[i].what == TAKE) y = eg_slice_at(g, x, eg_input(g, "at", EG_I32, 0, NULL), 2);
         if (rows[i].what == INTEGERS)
             y = eg_matmul_transposed(
                 g, x, 0,
-                eg_parameter_small(g, "w", &(eg_quantization){.type = EG_I8, .integers = 1}, 2,
-                                   (uint64_t[]){20, 20}),
+                eg_parameter_quantized(g, "w", &(eg_quantization){.type = EG_I8, .integers = 1}, 2,
+                                       (uint64_t[]){20, 20}),
                 1);
         const size_t count = costs_of(context, g, y, 0, costs, &info);
         const eg_step_cost *c = &costs[0];

@@ -250,7 +250,7 @@ TEST(recompute, waits) {
         CHECK_OK(eg_graph_create(context, &g, &error), error);
         eg_node x = eg_input(g, "x", EG_F32, 2, (uint64_t[]){4, 4});
         eg_node w = eg_parameter(g, "w", 2, (uint64_t[]){4, 4}), late = eg_exp(g, x);
-        eg_node product = eg_matmul(g, waits ? eg__again(g, x, late) : x, w);
+        eg_node product = eg_matmul(g, waits ? eg__barrier(g, x, late) : x, w);
         const eg_output outputs[] = {{"chain", eg_sin(g, late)}, {"product", product}};
         CHECK_OK(eg_compile(context, g, 2, outputs, NULL, &program, &error), error);
         CHECK_OK(eg_program_step(program, 0, &step, &error), error);
@@ -308,10 +308,10 @@ TEST(recompute, mistakes) {
     const eg_gradient_options leaves = {.keep_count = 1, .keep = &x};
     CHECK_OK(eg_gradient_with(g, &leaves, loss, 1, &x, &d, &error), error);
     for (uint32_t i = size + 1; i <= g->size; i++)
-        CHECK(g->nodes[i].op != EG__GRAPH_again, "node %u is again", i);
+        CHECK(g->nodes[i].op != EG__GRAPH_barrier, "node %u is again", i);
     const eg__node small = {.type = EG_F16, .rank = 1, .shape = {2}};
     eg_node half = eg__graph_leaf(g, EG__GRAPH_parameter, "half", small.type, 1, small.shape);
-    eg__again(g, half, x);
+    eg__barrier(g, half, x);
     CHECK_FAILS(eg_graph_check(g, &error), error, EG_ERR_ARGUMENT, "'f16'");
     eg_graph_destroy(g);
     eg__memory_destroy(memory);

@@ -2,7 +2,7 @@
 #include "elegans/elegans.h"
 #include "test.h"
 
-#include "graph/ops/small.h"
+#include "graph/ops/quantized.h"
 #include "kernels/kernels.h"
 
 #include <math.h>
@@ -352,7 +352,7 @@ TEST(stored_products, mistakes) {
     CHECK_FAILS(eg_quantize(context, &(eg_tensor){EG_F32, 1, {64}, x}, &ways[3], &none, &error),
                 error, EG_ERR_UNSUPPORTED, "layout 'blocks'");
     CHECK_OK(eg_graph_create(context, &graph, &error), error);
-    CHECK(!eg_parameter_small(graph, "p", &ways[3], 2, shape).id, "a parameter in blocks");
+    CHECK(!eg_parameter_quantized(graph, "p", &ways[3], 2, shape).id, "a parameter in blocks");
     CHECK_FAILS(eg_graph_check(graph, &error), error, EG_ERR_UNSUPPORTED, "which only inputs have");
     eg_graph_destroy(graph);
     CHECK_OK(eg_stored_bytes(&ways[4], 2, shape, &bytes, &error), error);

@@ -115,8 +115,8 @@ check_asan() {
 
 # areas whose tests work on one thread; among the others are all that share anything
 one_thread="-attention_kernels -cache -cache_steps -cached_kernels -cli -convert -csv -date -entropy -export \
--export_small -fused -fused_code -gemm -gemm_parts -gemm_turned -gguf -gguf_damage -gradient -graph \
--graph_json -norms -npy -npz -npz_damage -round -rows -safetensors -safetensors_damage -sampler -small \
+-export_quantized -fused -fused_code -gemm -gemm_parts -gemm_tn -gguf -gguf_damage -gradient -graph \
+-graph_json -norms -npy -npz -npz_damage -round -rows -safetensors -safetensors_damage -sampler -quantized \
 -statistics -stored -table -tokenizer -tokenizer_json -tokenizer_vocabularies -tour -vmath -wiring \
 -wiring_files"
 
@@ -130,7 +130,7 @@ check_arm64() {
     export PKG_CONFIG_LIBDIR=/usr/lib/aarch64-linux-gnu/pkgconfig ELEGANS_QUICK=emulated
     # C that is exported is the same on every processor, and most of its tests is the compiler
     build_and_test arm64 PEERS= CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar \
-        RUN="qemu-aarch64 -cpu max" FILTER="-export -export_small"
+        RUN="qemu-aarch64 -cpu max" FILTER="-export -export_quantized"
     file -b "$checks/arm64/tests" | grep 'ARM aarch64'
     echo "cross built -Werror, run by qemu-aarch64, $(tests_counted)"
 }
@@ -142,14 +142,14 @@ check_export() {
     build gcc CC=gcc "$checks/gcc/tests"
     export ELEGANS_EXPORT_CC="arm-linux-gnueabihf-gcc -mcpu=cortex-a9 -mfpu=neon -static"
     export ELEGANS_EXPORT_RUN=qemu-arm
-    for test in export.scans export.operations export.random_graphs export_small.products \
-        export_small.models export_small.sequences; do
+    for test in export.scans export.operations export.random_graphs export_quantized.products \
+        export_quantized.models export_quantized.sequences; do
         timeout 600 "$checks/gcc/tests" "$test"
     done
     # the models, whose files stay
     models="mlp stream gru cfc mixed cfc_f32 cfc_f16 cfc_int8 cfc_int8_integers cfc_int4"
     ELEGANS_EXPORT_FOLDER=$to timeout 600 "$checks/gcc/tests" export.cells
-    ELEGANS_EXPORT_FOLDER=$to timeout 600 "$checks/gcc/tests" export_small.cfc
+    ELEGANS_EXPORT_FOLDER=$to timeout 600 "$checks/gcc/tests" export_quantized.cfc
     file -b "$to/run" | grep 'ELF 32-bit LSB executable, ARM'
     for model in $models; do
         arm-none-eabi-gcc -std=c99 -Wall -Wextra -Wdouble-promotion -Werror -O2 -mcpu=cortex-m4 \
@@ -234,7 +234,7 @@ no_kernels="-cache -cache_steps -entropy -gguf_damage -graph_json -measure -npz_
 check_penryn() {
     export ELEGANS_QUICK=emulated
     old="qemu-x86_64 -cpu Penryn"
-    build_and_test gcc CC=gcc RUN="$old" FILTER="-cli -export -export_small $no_kernels"
+    build_and_test gcc CC=gcc RUN="$old" FILTER="-cli -export -export_quantized $no_kernels"
     counted=$(tests_counted)
     # AVX and what came after it: all their names begin with a v
     find "$checks/gcc/obj/src" -name '*.o' ! -name '*_avx2.o' ! -name '*_avx512.o' -exec objdump -d --no-show-raw-insn {} + |

@@ -35,8 +35,8 @@ EG_API eg_node eg_parameter(eg_graph *graph, const char *name, unsigned rank,
                             const uint64_t *shape);
 /* A quantized parameter; the node stands for what they mean, in f32. Products with it
  * widen them on the way and never as a whole; it has no gradient. */
-EG_API eg_node eg_parameter_small(eg_graph *graph, const char *name, const eg_quantization *how,
-                                  unsigned rank, const uint64_t *shape);
+EG_API eg_node eg_parameter_quantized(eg_graph *graph, const char *name, const eg_quantization *how,
+                                      unsigned rank, const uint64_t *shape);
 /* An input that lies in memory as files have it and is never copied, such as a weight in a mapped file: f32,
  * f16, bf16, or int8 and int4 in blocks (EG_LAYOUT_BLOCKS); the node stands for what it means, in f32. The
  * last axis of blocks is a multiple of 32. It is bound by eg_instance_bind: a tensor of how->type and this
@@ -76,8 +76,8 @@ EG_API eg_node eg_scatter_add(eg_graph *graph, eg_node x, eg_node index, uint64_
 /* x with the rows from `at` on replaced by those of value, and the reverse: rows of x from `at` on. `at` is
  * one i32 that is known when the program runs; rows that would reach beyond the end are moved back. A
  * state that becomes place(state, at, rows) grows without being copied: its valid length is an input. */
-EG_API eg_node eg_place(eg_graph *graph, eg_node x, eg_node at, eg_node value);
-EG_API eg_node eg_take(eg_graph *graph, eg_node x, eg_node at, uint64_t rows);
+EG_API eg_node eg_slice_update(eg_graph *graph, eg_node x, eg_node at, eg_node value);
+EG_API eg_node eg_slice_at(eg_graph *graph, eg_node x, eg_node at, uint64_t rows);
 
 /* ---- elementwise. Two inputs broadcast as in numpy; comparisons give 1 or 0. round_f16 and round_bf16 give
  * the nearest value of that type, ties to even, as f32 again; their gradient is that of a copy. */
@@ -106,7 +106,7 @@ EG_API eg_node eg_dropout(eg_graph *graph, eg_node x, double rate);
 /* ---- reductions over the axes whose bits are set in `axes`; `keep` leaves them as extents of 1 */
 EG_API eg_node eg_sum(eg_graph *graph, eg_node x, unsigned axes, int keep);
 EG_API eg_node eg_mean(eg_graph *graph, eg_node x, unsigned axes, int keep);
-EG_API eg_node eg_largest(eg_graph *graph, eg_node x, unsigned axes, int keep);
+EG_API eg_node eg_reduce_max(eg_graph *graph, eg_node x, unsigned axes, int keep);
 /* Index of the first largest element along the last axis, as i32. */
 EG_API eg_node eg_argmax(eg_graph *graph, eg_node x);
 #define EG_ALL_AXES 0x3fu

@@ -124,7 +124,7 @@ typedef struct eg_model_quantization {
 EG_API eg_status eg_model_quantize(eg_model *model, const eg_model_quantization *how,
                                    eg_error *error);
 /* The quantized numbers of a tensor; NULL = it is f32. */
-EG_API const eg_quantized *eg_model_small(const eg_model *model, size_t index);
+EG_API const eg_quantized *eg_model_quantized(const eg_model *model, size_t index);
 
 /* ---- units: what a model takes and gives may be in other units than those it computes in. Without
  * them, both are the same. */

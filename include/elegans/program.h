@@ -180,8 +180,8 @@ EG_API void eg_weights_end(eg_weights *weights);
 EG_API eg_status eg_weights_set(eg_weights *weights, const char *name, const eg_tensor *tensor,
                                 eg_error *error);
 /* The same for a quantized parameter, quantized as the graph says. */
-EG_API eg_status eg_weights_set_small(eg_weights *weights, const char *name,
-                                      const eg_quantized *quantized, eg_error *error);
+EG_API eg_status eg_weights_set_quantized(eg_weights *weights, const char *name,
+                                          const eg_quantized *quantized, eg_error *error);
 
 /* ---- instances */
 

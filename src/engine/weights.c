@@ -156,7 +156,8 @@ eg_status eg_weights_set(eg_weights *weights, const char *name, const eg_tensor 
     if (!leaf) return eg__fail(error, EG_ERR_NOT_FOUND, "no parameter '%s'", name ? name : "");
     eg_status status = eg__leaf_check(leaf, tensor, false, error);
     if (!status && leaf->type != EG_F32)
-        status = eg__fail(error, EG_ERR_ARGUMENT, "'%s' is quantized: eg_weights_set_small", name);
+        status =
+            eg__fail(error, EG_ERR_ARGUMENT, "'%s' is quantized: eg_weights_set_quantized", name);
     if (!status) status = eg_weights_begin(weights, 0, error);
     if (status) return status;
     if (leaf->elements)
@@ -195,8 +196,8 @@ static eg_status fill_small(const eg__leaf *leaf, const eg_quantized *quantized,
     return status;
 }
 
-eg_status eg_weights_set_small(eg_weights *weights, const char *name, const eg_quantized *quantized,
-                               eg_error *error) {
+eg_status eg_weights_set_quantized(eg_weights *weights, const char *name,
+                                   const eg_quantized *quantized, eg_error *error) {
     if (!weights || !quantized) return eg__fail(error, EG_ERR_ARGUMENT, "no weights or no numbers");
     const eg__leaf *leaf = eg__leaf_find(&weights->program->parameters, name, NULL);
     if (!leaf) return eg__fail(error, EG_ERR_NOT_FOUND, "no parameter '%s'", name ? name : "");
@@ -221,7 +222,7 @@ static eg_status check_same(const eg_program *a, const eg_program *b, eg_error *
         const eg_tensor tensor = eg__leaf_tensor(x, (void *)x);
         eg_status status = eg__leaf_check(y, &tensor, false, error);
         if (status) return status;
-        if (eg__is_small(x->type) && !same_quantization(&x->how, &y->how))
+        if (eg__is_quantized(x->type) && !same_quantization(&x->how, &y->how))
             return eg__fail(error, EG_ERR_ARGUMENT, "parameter '%.80s' is quantized in another way",
                             x->name);
     }

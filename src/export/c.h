@@ -144,13 +144,14 @@ const eg__c_range *eg__c_array(const eg__c_export *x, const eg__step *step,
                                const eg__c_frame *frame, unsigned operand);
 
 /* ---- quantized right sides: one row per column of the product */
-void eg__c_small_collect(eg__c_export *x, const eg__step *step); /* what is not supported */
-void eg__c_small_name(eg__c_export *x, eg__c_range *range, const char *wanted);
-size_t eg__c_small_bytes(const eg__c_export *x, const eg__c_range *range);
-void eg__c_small_write(eg__c_export *x, const eg__c_range *range);
+void eg__c_quantized_collect(eg__c_export *x, const eg__step *step); /* what is not supported */
+void eg__c_quantized_name(eg__c_export *x, eg__c_range *range, const char *wanted);
+size_t eg__c_quantized_bytes(const eg__c_export *x, const eg__c_range *range);
+void eg__c_quantized_write(eg__c_export *x, const eg__c_range *range);
 /* "w_a, scale_a, NULL, 1": what the function takes of it, in order. */
-void eg__c_small_arguments(const eg__c_export *x, const eg__c_range *range, char out[EG__C_TEXT]);
-const char *eg__c_small_function(const eg__step *step); /* "product_i8" */
+void eg__c_quantized_arguments(const eg__c_export *x, const eg__c_range *range,
+                               char out[EG__C_TEXT]);
+const char *eg__c_quantized_function(const eg__step *step); /* "product_i8" */
 
 /* ---- parts of the source */
 typedef struct eg__c_functions {

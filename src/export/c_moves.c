@@ -29,7 +29,7 @@ static size_t span_scatter(const eg__c_export *x, const eg__step *step, const eg
 
 /* The operand whose row is known when it runs may be touched anywhere. */
 static size_t span_place_or_take(const eg__step *step, unsigned i, unsigned anywhere) {
-    const size_t more = i == anywhere ? step->u.place.limit : 0;
+    const size_t more = i == anywhere ? step->u.slice_update.limit : 0;
     return i == 1 ? 1 : (step->rows + more) * step->columns;
 }
 static size_t span_place(const eg__c_export *x, const eg__step *step, const eg__c_frame *frame,
@@ -90,7 +90,7 @@ static void write_gather(eg__c_writing *w) {
 
 static void write_place(eg__c_writing *w) {
     eg__c_line(w->x, "%s(%zu, %zu, %zu, %s, %s, %s);", eg__c_function_of(w->step), w->step->rows,
-               w->step->columns, w->step->u.place.limit, w->at[0], w->at[1], w->at[2]);
+               w->step->columns, w->step->u.slice_update.limit, w->at[0], w->at[1], w->at[2]);
 }
 
 static bool copies_integers(const eg__c_export *x, const eg__step *step, unsigned i) {
@@ -112,9 +112,9 @@ const eg__c_step eg__c_step_scatter = {.function = {.name = "scatter"},
                                        .span = span_scatter,
                                        .write = write_gather,
                                        .is_index = is_second};
-const eg__c_step eg__c_step_place = {
+const eg__c_step eg__c_step_slice_update = {
     .function = {.name = "place"}, .span = span_place, .write = write_place, .is_index = is_second};
-const eg__c_step eg__c_step_take = {
+const eg__c_step eg__c_step_slice_at = {
     .function = {.name = "take"}, .span = span_take, .write = write_place, .is_index = is_second};
 
 /* ---- functions */

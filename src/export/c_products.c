@@ -17,8 +17,8 @@ static size_t span_gemm(const eg__c_export *x, const eg__step *step, const eg__c
     }
 }
 
-static size_t span_turned(const eg__c_export *x, const eg__step *step, const eg__c_frame *frame,
-                          unsigned i) {
+static size_t span_transposed(const eg__c_export *x, const eg__step *step, const eg__c_frame *frame,
+                              unsigned i) {
     const eg__step_gemm *g = &step->u.gemm;
     const size_t k = eg__c_timed(x, g->k, g->k_timed), stride = step->operand[i].stride,
                  rows = frame->count * step->rows;
@@ -56,17 +56,17 @@ static void write_gemm(eg__c_writing *w) {
                g->c_step, c_stride);
 }
 
-static void write_turned(eg__c_writing *w) {
+static void write_transposed(eg__c_writing *w) {
     const eg__step_gemm *g = &w->step->u.gemm;
     const eg__operand *o = w->step->operand;
-    eg__c_line(w->x, "turned_product(%zu, %zu, %zu, %s, %zu, %s, %zu, %s, %zu);", w->rows, g->n,
+    eg__c_line(w->x, "transposed_product(%zu, %zu, %zu, %s, %zu, %s, %zu, %s, %zu);", w->rows, g->n,
                eg__c_timed(w->x, g->k, g->k_timed), w->at[0], o[0].stride, w->at[1], o[1].stride,
                w->at[2], o[2].stride);
     if (g->has_epilogue) eg__c_write_fused(w->x, w->step, w->frame, &g->epilogue, 3, w->rows, g->n);
 }
 
 /* The right side is an array; a row that becomes int8 lies at the end of the arena. */
-static void write_gemm_small(eg__c_writing *w) {
+static void write_gemm_quantized(eg__c_writing *w) {
     const eg__step_gemm *g = &w->step->u.gemm;
     eg__c_export *x = w->x;
     const eg__c_range *range = eg__c_array(x, w->step, w->frame, 1);
@@ -77,7 +77,7 @@ static void write_gemm_small(eg__c_writing *w) {
     }
     if (g->small.groups > 1) eg__c_add(groups, "%u, %s, ", g->small.groups, range->more[2]);
     if (g->small.integers) eg__c_add(row, "(int8_t *)(arena + %zu), ", x->row);
-    eg__c_small_arguments(x, range, side);
+    eg__c_quantized_arguments(x, range, side);
     eg__c_line(x, "%s(%zu, %zu, %zu, %s%s, %zu,", eg__c_function_of(w->step), w->rows, g->n, g->k,
                groups, w->at[0], w->step->operand[0].stride);
     eg__c_line(x, "    %s, %s%s, %zu);", side, row, w->at[2], w->step->operand[2].stride);
@@ -104,7 +104,7 @@ static const char *packed_matrix(const eg__c_export *x, const eg__step *step, si
     return step->operand[1].offset == offset ? x->program->graph->nodes[step->node].name : NULL;
 }
 static const char *packed_small(const eg__c_export *x, const eg__step *step, size_t offset) {
-    if (step->operand[0].offset != offset || step->u.pack_small.parameters != 1) return NULL;
+    if (step->operand[0].offset != offset || step->u.pack_quantized.parameters != 1) return NULL;
     const eg__leaf *leaf = eg__c_leaf(&x->program->parameters, step->operand[2].offset, NULL);
     return leaf ? leaf->name : NULL;
 }
@@ -120,20 +120,22 @@ const eg__c_step eg__c_step_gemm = {.function = {.name = "product"},
                                     .write = write_gemm,
                                     .chain = 3,
                                     .packed_side = true};
-const eg__c_step eg__c_step_gemm_turned = {
-    .function = {.name = "turned_product"}, .span = span_turned, .write = write_turned, .chain = 3};
-const eg__c_step eg__c_step_gemm_small = {.function_of = eg__c_small_function,
-                                          .span = span_gemm,
-                                          .write = write_gemm_small,
-                                          .collect = eg__c_small_collect,
-                                          .chain = 3,
-                                          .packed_side = true};
+const eg__c_step eg__c_step_gemm_tn = {.function = {.name = "transposed_product"},
+                                       .span = span_transposed,
+                                       .write = write_transposed,
+                                       .chain = 3};
+const eg__c_step eg__c_step_gemm_quantized = {.function_of = eg__c_quantized_function,
+                                              .span = span_gemm,
+                                              .write = write_gemm_quantized,
+                                              .collect = eg__c_quantized_collect,
+                                              .chain = 3,
+                                              .packed_side = true};
 const eg__c_step eg__c_step_pack = {.function = {.name = "matrix"},
                                     .span = span_pack,
                                     .write = write_pack,
                                     .packed = packed_matrix};
 /* steps of the prologue: what they made is written as data */
-const eg__c_step eg__c_step_pack_small = {.packed = packed_small};
+const eg__c_step eg__c_step_pack_quantized = {.packed = packed_small};
 const eg__c_step eg__c_step_widen = {.reads_stored = widens_in_place};
 const eg__c_step eg__c_step_stored = {.reads_stored = always};
 
@@ -168,9 +170,9 @@ static const eg__c_function functions[] = {
      "        }\n"
      "    }\n"
      "}\n"},
-    {"turned_product",
+    {"transposed_product",
      "/* c = a' * b, a being k x rows and b k x n, row by row */\n"
-     "static void turned_product(int rows, int n, int k, const float *a, int a_stride,\n"
+     "static void transposed_product(int rows, int n, int k, const float *a, int a_stride,\n"
      "                           const float *b, int b_stride, float *c, int c_stride) {\n"
      "    for (int r = 0; r < rows; r++)\n"
      "        for (int j = 0; j < n; j++) {\n"

@@ -105,8 +105,8 @@ static void merge(eg__c_export *x) {
 const eg__leaf *eg__c_leaf(const eg__leaves *leaves, size_t offset, size_t *index) {
     for (size_t i = 0; i < leaves->count; i++) {
         const eg__leaf *leaf = &leaves->list[i];
-        const size_t size =
-            eg__is_small(leaf->type) ? leaf->small.layout.bytes / sizeof(float) : leaf->elements;
+        const size_t size = eg__is_quantized(leaf->type) ? leaf->small.layout.bytes / sizeof(float)
+                                                         : leaf->elements;
         if (offset < leaf->offset || offset - leaf->offset >= size) continue;
         if (index) *index = i;
         return leaf;
@@ -133,7 +133,7 @@ static void name_range(eg__c_export *x, eg__c_range *range) {
     const char *name = leaf ? leaf->name : range->k ? packed_name(x, range->from) : NULL;
     char wanted[EG__C_NAME];
     if (range->small) {
-        eg__c_small_name(x, range, name ? name : "weights");
+        eg__c_quantized_name(x, range, name ? name : "weights");
         return;
     }
     if (name) snprintf(wanted, sizeof wanted, "w_%.40s", name);
@@ -170,7 +170,7 @@ void eg__c_collect(eg__c_export *x) {
         if (range->k && !range->small) range->size = range->k * range->n;
         weights += range->small ? range->k * range->n : range->size;
         x->info.weight_bytes +=
-            range->small ? eg__c_small_bytes(x, range) : range->size * sizeof(float);
+            range->small ? eg__c_quantized_bytes(x, range) : range->size * sizeof(float);
     }
     x->row = arena;
     arena += row;

@@ -11,13 +11,13 @@ static size_t span_reduce(const eg__c_export *x, const eg__step *step, const eg_
     const size_t rows = frame->count * step->rows;
     if (i) return rows;
     return eg__c_rows(rows, step->operand[0].stride,
-                      eg__c_timed(x, step->columns, step->u.rows_.height_timed));
+                      eg__c_timed(x, step->columns, step->u.row.height_timed));
 }
 static size_t span_column_sum(const eg__c_export *x, const eg__step *step, const eg__c_frame *frame,
                               unsigned i) {
     const size_t rows = frame->count * step->rows;
     if (i) return rows * step->columns;
-    return eg__c_rows(rows * eg__c_timed(x, step->u.rows_.height, step->u.rows_.height_timed),
+    return eg__c_rows(rows * eg__c_timed(x, step->u.row.height, step->u.row.height_timed),
                       step->operand[0].stride, step->columns);
 }
 
@@ -26,23 +26,23 @@ static const char *reduce_function(const eg__step *step) {
                                              [EG__REDUCE_MEAN] = "row_mean",
                                              [EG__REDUCE_MAX] = "row_largest",
                                              [EG__REDUCE_MIN] = "row_least"};
-    return reductions[step->u.rows_.reduction];
+    return reductions[step->u.row.reduction];
 }
 static const char *column_function(const eg__step *step) {
-    return step->u.rows_.reduction == EG__REDUCE_MEAN ? "column_mean" : "column_sum";
+    return step->u.row.reduction == EG__REDUCE_MEAN ? "column_mean" : "column_sum";
 }
 static const char *softmax_function(const eg__step *step) {
-    return step->u.rows_.logarithm ? "log_softmax" : "softmax";
+    return step->u.row.logarithm ? "log_softmax" : "softmax";
 }
 
 static void write_reduce(eg__c_writing *w) {
     const eg__step *step = w->step;
     eg__c_line(w->x, "%s(%zu, %zu, %s, %zu, %s);", eg__c_function_of(step), w->rows,
-               eg__c_timed(w->x, step->columns, step->u.rows_.height_timed), w->at[0],
+               eg__c_timed(w->x, step->columns, step->u.row.height_timed), w->at[0],
                step->operand[0].stride, w->at[1]);
 }
 static void write_column_sum(eg__c_writing *w) {
-    const eg__step_rows *r = &w->step->u.rows_;
+    const eg__step_rows *r = &w->step->u.row;
     eg__c_line(w->x, "%s(%zu, %zu, %zu, %s, %zu, %s);", eg__c_function_of(w->step), w->rows,
                eg__c_timed(w->x, r->height, r->height_timed), w->step->columns, w->at[0],
                w->step->operand[0].stride, w->at[1]);
@@ -56,8 +56,8 @@ static void write_norm(eg__c_writing *w) {
     const eg__operand *o = w->step->operand;
     char number[32];
     eg__c_line(w->x, "%s(%zu, %zu, %s, %s, %zu, %s, %zu);", eg__c_function_of(w->step), w->rows,
-               w->step->columns, eg__c_number(w->step->u.rows_.number, number), w->at[0],
-               o[0].stride, w->at[1], o[1].stride);
+               w->step->columns, eg__c_number(w->step->u.row.number, number), w->at[0], o[0].stride,
+               w->at[1], o[1].stride);
 }
 
 const eg__c_step eg__c_step_reduce = {

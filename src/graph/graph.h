@@ -106,7 +106,7 @@ bool eg__same_shape(const eg__node *a, const eg__node *b);
 const char *eg__shape_text(const eg__node *node, char out[160]);
 
 /* Types that only parameters and inputs are kept in; see op_widen.c. */
-static inline bool eg__is_small(eg_type type) {
+static inline bool eg__is_quantized(eg_type type) {
     return type == EG_F16 || type == EG_BF16 || type == EG_I8 || type == EG_I4;
 }
 eg_node eg__graph_leaf(eg_graph *graph, eg__op_id op, const char *name, eg_type type, unsigned rank,
@@ -246,8 +246,8 @@ eg_status eg__broadcast_shape(const eg__node *a, const eg__node *b, eg__node *ou
 /* Where element `at` (in the order of `out`) of a broadcast input lies in the input. */
 uint64_t eg__broadcast_index(const eg__node *out, const eg__node *in, uint64_t at);
 
-/* x, for what is computed a second time after `after`; see op_again.c. */
-eg_node eg__again(eg_graph *graph, eg_node x, eg_node after);
+/* x, for what is computed a second time after `after`; see op_barrier.c. */
+eg_node eg__barrier(eg_graph *graph, eg_node x, eg_node after);
 
 /* A stack with one place for so many steps, which keeps the last of them. */
 eg_node eg__scan_stack_every(eg_graph *graph, eg_node scan, eg_node value, uint64_t every);

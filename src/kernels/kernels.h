@@ -10,13 +10,13 @@
 #include "kernels/fused/fused.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/rows/rows.h"
-#include "kernels/quantized/small.h"
+#include "kernels/quantized/quantized.h"
 #include "kernels/quantized/stored.h"
 #include "kernels/liquid/synapses.h"
 
 /* ---- what a kernel of each operation looks like */
 typedef void eg__gemm_f32_function(const eg__gemm_f32_args *args);
-typedef void eg__gemm_turned_f32_function(const eg__gemm_turned_f32_args *args);
+typedef void eg__gemm_tn_f32_function(const eg__gemm_tn_f32_args *args);
 typedef void eg__gemv_f32_function(const eg__gemv_f32_args *args);
 typedef void eg__fused_f32_function(const eg__fused_f32_args *args);
 typedef void eg__cfc_gate_f32_function(const eg__fused_f32_args *args); /* see eg__fused_pick */
@@ -41,9 +41,9 @@ typedef void eg__rotary_f32_function(const eg__rotary_f32_args *args);
 typedef void eg__unfold_f32_function(const eg__unfold_f32_args *args);
 typedef void eg__depthwise_f32_function(const eg__depthwise_f32_args *args);
 typedef void eg__depthwise_dw_f32_function(const eg__depthwise_dw_f32_args *args);
-typedef void eg__gemm_small_function(const eg__gemm_small_args *args);
-typedef eg__gemm_small_function eg__gemm_f16_function, eg__gemm_bf16_function, eg__gemm_i8_function,
-    eg__gemm_i4_function, eg__gemm_i8i8_function, eg__gemm_i4i8_function;
+typedef void eg__gemm_quantized_function(const eg__gemm_quantized_args *args);
+typedef eg__gemm_quantized_function eg__gemm_f16_function, eg__gemm_bf16_function,
+    eg__gemm_i8_function, eg__gemm_i4_function, eg__gemm_i8i8_function, eg__gemm_i4i8_function;
 typedef void eg__stored_function(const eg__stored_args *args);
 typedef eg__stored_function eg__stored_f32_function, eg__stored_f16_function,
     eg__stored_bf16_function, eg__stored_q8_function, eg__stored_q4_function,
@@ -117,7 +117,8 @@ eg__fused_f32_function *eg__fused_pick(const eg__kernels *kernels,
                                        const eg__fused_program *program);
 
 /* The kernel for a right side of this type; with `integers`, the rows of the left side become int8. */
-eg__gemm_small_function *eg__small_kernel(const eg__kernels *kernels, eg_type type, bool integers);
+eg__gemm_quantized_function *eg__quantized_kernel(const eg__kernels *kernels, eg_type type,
+                                                  bool integers);
 
 /* The kernel for a right side that lies as files have it, and what it is called; `name` may be NULL. */
 eg__stored_function *eg__stored_kernel(const eg__kernels *kernels, eg_type type, bool integers,

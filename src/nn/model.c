@@ -50,7 +50,7 @@ void eg_model_destroy(eg_model *model) {
         eg__memory_give(model->memory, layer->sensory);
     }
     for (size_t i = 0; i < model->parameter_count; i++) {
-        eg__parameter_small_drop(model, &model->parameters[i]);
+        eg__parameter_quantized_drop(model, &model->parameters[i]);
         eg__memory_give(model->memory, model->parameters[i].own);
     }
     eg__memory_give(model->memory, model->parameters);
@@ -305,7 +305,7 @@ static eg_status fill(void *user, const eg__leaf *leaf, size_t first, size_t cou
     const eg_status status = eg__model_check_values(model, error);
     if (status) return status;
     if (!p) return EG_OK; /* what the model does not have is zero */
-    if (eg__parameter_is_small(p)) return copy_small(model, p, leaf, to, error);
+    if (eg__parameter_is_quantized(p)) return copy_small(model, p, leaf, to, error);
     if (p->file.data) /* a part is whole rows, and so whole blocks */
         eg__stored_widen(&model->context->kernels, p->file.type, count,
                          (const char *)p->file.data + eg__stored_bytes(p->file.type, first), to);

@@ -145,7 +145,7 @@ static inline float *eg__parameter_values(const eg_model *model, const eg__param
 /* Memory of its own, if it has none: values of quantized numbers widened, masks as the wiring has them, others zero. */
 eg_status eg__parameter_own(const eg_model *model, const eg__parameter *p, eg_error *error);
 /* The quantized numbers away, and their memory unless it is the backing's. */
-void eg__parameter_small_drop(eg_model *model, eg__parameter *p);
+void eg__parameter_quantized_drop(eg_model *model, eg__parameter *p);
 size_t eg__parameter_size(const eg__parameter *p);
 /* ---- numbers.c: all parameters, with or without masks, as they are held. Nothing is widened for it. */
 typedef struct eg__numbers {
@@ -163,7 +163,7 @@ void eg__parameter_floats(const eg_model *model, const eg__parameter *p, float *
 eg_quantization eg__file_quantization(eg_type type);
 /* Where it lies in a file as it can be multiplied there, and as what; NULL = it must be a parameter. */
 const void *eg__parameter_stored(const eg__parameter *p, eg_type *type);
-static inline bool eg__parameter_is_small(const eg__parameter *p) {
+static inline bool eg__parameter_is_quantized(const eg__parameter *p) {
     return p->borrowed || p->small.values.data != NULL;
 }
 /* The values of a small parameter from its numbers. */

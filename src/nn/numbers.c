@@ -32,7 +32,7 @@ eg_status eg__parameter_own(const eg_model *model, const eg__parameter *p, eg_er
     float *own = eg__memory_take_array(model->memory, EG_TAG_WEIGHTS, eg__parameter_size(p),
                                        sizeof *own, &reason);
     if (!own) return eg__fail(error, reason.status, "%s", reason.message);
-    if (eg__parameter_is_small(p)) eg__parameter_widen(model, p, own, NULL);
+    if (eg__parameter_is_quantized(p)) eg__parameter_widen(model, p, own, NULL);
     else if (p->is_mask) eg__mask_floats(model, p, own);
     float *none = NULL; /* two threads may ask at once */
     if (!__atomic_compare_exchange_n(&((eg__parameter *)(uintptr_t)p)->own, &none, own, false,
@@ -47,7 +47,7 @@ const void *eg__parameter_stored(const eg__parameter *p, eg_type *type) {
     *type = p->small.how.type;
     if (p->borrowed && (*type == EG_F16 || *type == EG_BF16)) return p->small.values.data;
     *type = EG_F32;
-    return eg__parameter_is_small(p) || p->own ? NULL : p->view;
+    return eg__parameter_is_quantized(p) || p->own ? NULL : p->view;
 }
 
 const char *eg_model_numbers(const eg_model *model, size_t index, uint64_t *bytes) {
@@ -58,7 +58,7 @@ const char *eg_model_numbers(const eg_model *model, size_t index, uint64_t *byte
     if (p->file.data) {
         size = eg__stored_bytes(p->file.type, eg__parameter_size(p));
         name = eg__stored_name(p->file.type);
-    } else if (eg__parameter_is_small(p)) {
+    } else if (eg__parameter_is_quantized(p)) {
         size = eg_quantized_bytes(&p->small);
         name = eg_type_name(p->small.how.type);
     }

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-const eg_quantized *eg_model_small(const eg_model *model, size_t index) {
+const eg_quantized *eg_model_quantized(const eg_model *model, size_t index) {
     if (index >= model->parameter_count) return NULL;
     const eg__parameter *p = &model->parameters[index];
-    return eg__parameter_is_small(p) ? &p->small : NULL;
+    return eg__parameter_is_quantized(p) ? &p->small : NULL;
 }
 
 eg_status eg__parameter_widen(const eg_model *model, const eg__parameter *p, float *out,
@@ -15,7 +15,7 @@ eg_status eg__parameter_widen(const eg_model *model, const eg__parameter *p, flo
     return eg_dequantize(model->context, &p->small, &to, error);
 }
 
-void eg__parameter_small_drop(eg_model *model, eg__parameter *p) {
+void eg__parameter_quantized_drop(eg_model *model, eg__parameter *p) {
     if (p->borrowed) memset(&p->small, 0, sizeof p->small);
     else eg_quantized_release(model->context, &p->small);
     p->borrowed = false;
@@ -24,7 +24,7 @@ void eg__parameter_small_drop(eg_model *model, eg__parameter *p) {
 eg_status eg__parameter_shrink(eg_model *model, eg__parameter *p, const eg_quantization *how,
                                eg_error *error) {
     if (p->is_mask) return eg__fail(error, EG_ERR_ARGUMENT, "'%s' is a mask", p->name);
-    eg__parameter_small_drop(model, p);
+    eg__parameter_quantized_drop(model, p);
     p->borrowed = true;
     return eg__quantized_like(p->rank, p->shape, how, &p->small, error);
 }
@@ -73,7 +73,7 @@ static eg_status quantize_one(eg_model *model, const eg__parameter *p, const eg_
 static void adopt(eg_model *model, eg_quantized *all) {
     for (size_t i = 0; i < model->parameter_count; i++) {
         eg__parameter *p = &model->parameters[i];
-        eg__parameter_small_drop(model, p);
+        eg__parameter_quantized_drop(model, p);
         if (!all[i].values.data) continue;
         p->small = all[i];
         memset(&all[i], 0, sizeof all[i]);
@@ -97,7 +97,7 @@ eg_status eg_model_quantize(eg_model *model, const eg_model_quantization *how, e
         if (is_wanted(&model->parameters[i], how))
             status = quantize_one(model, &model->parameters[i], &how->how, &all[i], error);
     for (size_t i = 0; !status && i < model->parameter_count; i++) /* those that become f32 again */
-        if (eg__parameter_is_small(&model->parameters[i]) && !all[i].values.data)
+        if (eg__parameter_is_quantized(&model->parameters[i]) && !all[i].values.data)
             status = eg__parameter_own(model, &model->parameters[i], error);
     if (!status) adopt(model, all);
     for (size_t i = 0; i < model->parameter_count; i++)

@@ -10,8 +10,8 @@
 /* ---- parameters */
 static eg_node make_parameter(const eg__builder *b, const eg__parameter *p) {
     eg_graph *g = b->graph;
-    if (eg__parameter_is_small(p))
-        return eg_parameter_small(g, p->name, &p->small.how, p->rank, p->shape);
+    if (eg__parameter_is_quantized(p))
+        return eg_parameter_quantized(g, p->name, &p->small.how, p->rank, p->shape);
     const eg_node node = eg_parameter(g, p->name, p->rank, p->shape);
     if (node.id && b->lent && eg__parameter_mask(b->model, p).values)
         eg__node_at(g, node)->kind = EG__PARAMETER_MASKED;
@@ -67,7 +67,7 @@ eg_node eg__builder_masked(eg__builder *b, const char *format, ...) {
     if (!p) return (eg_node){0};
     const eg_node node = node_of(b, p);
     const eg__mask mask = eg__parameter_mask(b->model, p);
-    if (!mask.values || b->lent || eg__parameter_is_small(p)) return node;
+    if (!mask.values || b->lent || eg__parameter_is_quantized(p)) return node;
     return eg_mul(b->graph, node, mask_node(b, &mask, p));
 }
 

@@ -24,8 +24,8 @@ static eg_node make(const builder *b, const eg__parameter *p) {
         const eg_quantization how = eg__file_quantization(type);
         return eg_input_stored(b->graph, p->name, &how, p->rank, p->shape);
     }
-    if (eg__parameter_is_small(p))
-        return eg_parameter_small(b->graph, p->name, &p->small.how, p->rank, p->shape);
+    if (eg__parameter_is_quantized(p))
+        return eg_parameter_quantized(b->graph, p->name, &p->small.how, p->rank, p->shape);
     return eg_parameter(b->graph, p->name, p->rank, p->shape);
 }
 

@@ -63,7 +63,7 @@ static eg_status compile_gradient(eg_trainer *t, eg_error *error) {
         if (g->nodes[i].op != EG__GRAPH_parameter) continue;
         if (count == PARAMETERS)
             status = eg__fail(error, EG_ERR_UNSUPPORTED, "more than %d parameters", PARAMETERS);
-        else if (eg__is_small(g->nodes[i].type))
+        else if (eg__is_quantized(g->nodes[i].type))
             status = eg__fail(error, EG_ERR_UNSUPPORTED,
                               "'%s' is %s: train the model that this one was quantized from",
                               g->nodes[i].name, eg_type_name(g->nodes[i].type));

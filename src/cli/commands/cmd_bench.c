@@ -96,10 +96,11 @@ static int bench_gemm(eg_context *context, const bench_flags *flags) {
                                  .symmetric = flags->symmetric,
                                  .integers = flags->integers};
     eg_bench_result result;
-    eg_status status = type == EG_F32 ? eg_bench_gemm(context, type, shape[0], shape[1], shape[2],
-                                                      flags->iterations, &result, &error)
-                                      : eg_bench_small(context, &how, shape[0], shape[1], shape[2],
-                                                       flags->iterations, &result, &error);
+    eg_status status = type == EG_F32
+                           ? eg_bench_gemm(context, type, shape[0], shape[1], shape[2],
+                                           flags->iterations, &result, &error)
+                           : eg_bench_quantized(context, &how, shape[0], shape[1], shape[2],
+                                                flags->iterations, &result, &error);
     if (status) return fail(EXIT_FAILED, "%s", error.message);
     char size[100], block[32] = "";
     if (flags->block) snprintf(block, sizeof block, "/%llu", (unsigned long long)flags->block);

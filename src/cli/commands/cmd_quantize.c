@@ -112,7 +112,7 @@ static int compare_tensors(eg_context *context, const eg_model *wide, const eg_m
     for (size_t i = 0; i < eg_model_count(wide); i++) {
         row *r = &out->rows[out->count];
         r->name = eg_model_shape(wide, i, &a, &trainable);
-        const eg_quantized *q = eg_model_small(small, i);
+        const eg_quantized *q = eg_model_quantized(small, i);
         if (!trainable) continue;
         shape_text(&a, r->shape);
         eg_model_numbers(wide, i, &r->before);

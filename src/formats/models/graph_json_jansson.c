@@ -97,6 +97,18 @@ static eg_status bad(eg_error *error, size_t node, const char *what) {
     return eg__fail(error, EG_ERR_FORMAT, "node %zu: %s", node, what);
 }
 
+/* Names that operations had in older files. */
+static const char *name_now(const char *name) {
+    static const char *const names[][2] = {{"place", "slice_update"},
+                                           {"take", "slice_at"},
+                                           {"again", "barrier"},
+                                           {"largest", "reduce_max"},
+                                           {"small_matmul", "quantized_matmul"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i][0], name) == 0) return names[i][1];
+    return name;
+}
+
 static bool find_operation(const char *name, eg__op_id *op, unsigned *kind) {
     for (unsigned id = 0; id < EG__GRAPH_COUNT; id++) {
         const eg__op *row = eg__op_row(id);
@@ -268,7 +280,8 @@ static eg_status read_node(eg_graph *graph, const json_t *object, size_t at, eg_
     size_t count;
     const char *name = json_string_value(json_object_get(object, "op"));
     const char *type = json_string_value(json_object_get(object, "type"));
-    if (!name || !find_operation(name, &like.op, &kind)) return bad(error, at, "unknown operation");
+    if (!name || !find_operation(name_now(name), &like.op, &kind))
+        return bad(error, at, "unknown operation");
     if (!type || eg_type_find(type, &like.type, NULL)) return bad(error, at, "unknown type");
     eg_status status = read_shape(json_object_get(object, "shape"), &like, at, error);
     if (!status)

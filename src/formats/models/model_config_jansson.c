@@ -322,7 +322,7 @@ eg_status eg__model_config_read(eg_context *context, const char *text, size_t le
     if (!status && version)
         status = eg__model_link_read(model, json_object_get(document, "link"), error);
     if (!status && version)
-        status = eg__model_small_read(model, json_object_get(document, "quantization"), error);
+        status = eg__model_quantized_read(model, json_object_get(document, "quantization"), error);
     json_decref(document);
     if (status) eg_model_destroy(model);
     else *out = model;

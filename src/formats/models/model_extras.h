@@ -12,7 +12,7 @@ eg_status eg__model_notes_read(eg_model *model, const json_t *object, eg_error *
 /* After units and notes: a file that does not say its link has the one of the loss in its notes. */
 eg_status eg__model_link_read(eg_model *model, const json_t *name, eg_error *error);
 /* How parameters are quantized: their numbers are memory that is still to be filled. */
-eg_status eg__model_small_read(eg_model *model, const json_t *object, eg_error *error);
+eg_status eg__model_quantized_read(eg_model *model, const json_t *object, eg_error *error);
 /* Members of the object that is open, when the model has such: "units", "notes", "quantization". */
 void eg__model_units_put(eg__json *json, const eg_model *model);
 void eg__model_notes_put(eg__json *json, const eg_model *model);

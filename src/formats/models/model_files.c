@@ -143,7 +143,7 @@ static eg_status take_small(eg_model *model, const tensor_source *from, eg__para
     q.zero = zero;
     status = check_scales(&q, name, error);
     if (status) return status;
-    eg__parameter_small_drop(model, p);
+    eg__parameter_quantized_drop(model, p);
     p->small = q;
     p->borrowed = true;
     return EG_OK;
@@ -152,7 +152,7 @@ static eg_status take_small(eg_model *model, const tensor_source *from, eg__para
 static eg_status take_one(eg_model *model, const tensor_source *from, eg__parameter *p,
                           const char *name, eg_error *error) {
     eg_tensor tensor;
-    if (eg__parameter_is_small(p)) return take_small(model, from, p, name, error);
+    if (eg__parameter_is_quantized(p)) return take_small(model, from, p, name, error);
     eg_status status = from->archive ? eg_npz_read(from->archive, name, &tensor, error)
                                      : eg_safetensors_tensor(from->file, name, &tensor, error);
     if (status) return status;
@@ -171,7 +171,7 @@ static bool is_used(const eg_model *model, const char *name, size_t *from) {
         const eg__parameter *p = &model->parameters[index];
         const size_t length = strlen(p->name);
         if (strcmp(p->name, name) != 0 &&
-            !(part && eg__parameter_is_small(p) && length == (size_t)(end - name) &&
+            !(part && eg__parameter_is_quantized(p) && length == (size_t)(end - name) &&
               strncmp(p->name, name, length) == 0))
             continue;
         *from = index;
@@ -327,11 +327,11 @@ static eg_status list_tensors(const eg_model *model, tensor_list *list, eg_error
     bool small = false;
     eg_status status = EG_OK;
     for (size_t i = 0; i < model->parameter_count; i++)
-        small = small || eg__parameter_is_small(&model->parameters[i]);
+        small = small || eg__parameter_is_quantized(&model->parameters[i]);
     for (size_t i = 0; !status && i < model->parameter_count; i++) {
         const eg__parameter *p = &model->parameters[i];
         eg_tensor values = {EG_F32, p->rank, {p->shape[0], p->shape[1]}, NULL};
-        if (eg__parameter_is_small(p)) add_small(list, p);
+        if (eg__parameter_is_quantized(p)) add_small(list, p);
         else if (!small || !p->is_mask || !model->layers[p->layer].wiring) {
             status = eg__parameter_own(model, p, error);
             values.data = eg__parameter_values(model, p);

@@ -116,7 +116,7 @@ eg_node eg__recompute_value(eg__recompute *r, eg_node node, eg_node after) {
             continue;
         }
         r->value[id] = r->fate[id] == AGAIN  ? copy(r, id)
-                       : r->fate[id] == KEPT ? eg__again(r->graph, (eg_node){id}, after)
+                       : r->fate[id] == KEPT ? eg__barrier(r->graph, (eg_node){id}, after)
                                              : (eg_node){id};
         depth--;
     }

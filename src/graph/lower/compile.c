@@ -37,9 +37,9 @@ static void add_leaf(eg__lowering *l, eg__leaves *leaves, const char *name, cons
     leaf->elements = (size_t)eg__node_elements(node);
     size_t floats = eg__round_up(leaf->elements, 16);
     bool fits = true;
-    if (eg__is_small(node->type)) {
-        leaf->how = eg__small_quantization(node);
-        fits = eg__small_parameter_of(node, &leaf->small);
+    if (eg__is_quantized(node->type)) {
+        leaf->how = eg__leaf_quantization(node);
+        fits = eg__quantized_parameter_of(node, &leaf->small);
         floats = leaf->small.layout.bytes / sizeof(float);
     }
     if (node->op == EG__GRAPH_cache) fits = lay_out_cache(node, leaf, &floats);
@@ -277,7 +277,7 @@ static eg_status check(const eg_graph *graph, size_t count, const eg__output *ou
             graph->nodes[id].op == EG__GRAPH_scan)
             return eg__fail(error, EG_ERR_ARGUMENT, "output '%s' is no value outside of scans",
                             outputs[i].name);
-        if (eg__is_small(graph->nodes[id].type))
+        if (eg__is_quantized(graph->nodes[id].type))
             return eg__fail(error, EG_ERR_UNSUPPORTED, "output '%s' is of type '%s'",
                             outputs[i].name, eg_type_name(graph->nodes[id].type));
         if (eg__kv_of(graph, id))

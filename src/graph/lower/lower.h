@@ -47,7 +47,7 @@ typedef struct eg__unit {
     bool is_fused;
 } eg__unit;
 
-typedef enum eg__layout { EG__PACKED, EG__PACKED_TRANSPOSED, EG__TURNED } eg__layout;
+typedef enum eg__layout { EG__PACKED, EG__PACKED_TRANSPOSED, EG__TRANSPOSED } eg__layout;
 typedef struct eg__packed {
     uint32_t node;
     eg__layout layout;
@@ -137,7 +137,7 @@ void eg__view_set_dense(const eg__node *shape, eg__view *view); /* row-major str
 bool eg__view_same(const eg__node *shape, const eg__view *a, const eg__view *b);
 /* Where the step that computes `id` writes; from now on this is its value. With `reuse`, the memory
  * of that input may be taken where nobody needs it any more. */
-eg__view eg__lower_home(eg__lowering *l, uint32_t id, uint32_t reuse);
+eg__view eg__lower_storage(eg__lowering *l, uint32_t id, uint32_t reuse);
 /* Whether the step of `id` may write where its input lies, which nobody needs afterwards. */
 bool eg__lower_reusable(const eg__lowering *l, uint32_t id, uint32_t input);
 /* The slice of the stack that `id` goes to, if its scan stacks it. */
@@ -146,8 +146,8 @@ bool eg__lower_stack_place(eg__lowering *l, uint32_t id, eg__view *view);
  * a state became. False when that user takes nothing, or takes it from the home. */
 bool eg__lower_second_place(eg__lowering *l, uint32_t id, uint32_t user, eg__view *view);
 /* A home in one piece, in memory of its own: always, or where it would not be otherwise. */
-eg__view eg__lower_plain_home(eg__lowering *l, uint32_t id);
-eg__view eg__lower_dense_home(eg__lowering *l, uint32_t id, uint32_t reuse);
+eg__view eg__lower_plain_storage(eg__lowering *l, uint32_t id);
+eg__view eg__lower_dense_storage(eg__lowering *l, uint32_t id, uint32_t reuse);
 eg__view eg__lower_new(eg__lowering *l, uint32_t region, const eg__node *shape);
 uint32_t eg__lower_buffer(eg__lowering *l, uint32_t region, size_t size);
 /* A buffer outside of the arena: a leaf, an output, the constants. */
@@ -168,7 +168,7 @@ typedef struct eg__matrix {
 } eg__matrix;
 eg__matrix eg__lower_rows(eg__lowering *l, uint32_t id);
 /* The home of a value as dense rows. */
-eg__matrix eg__lower_rows_home(eg__lowering *l, uint32_t id, uint32_t reuse);
+eg__matrix eg__lower_rows_storage(eg__lowering *l, uint32_t id, uint32_t reuse);
 bool eg__view_rows(const eg__node *shape, const eg__view *view, eg__matrix *out);
 
 /* A step of that kind for node `id`; its items are still to be told. */

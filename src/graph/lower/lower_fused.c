@@ -211,7 +211,7 @@ static void place_stores(chain *c, const eg__node *shape) {
     c->copies = 0;
     for (unsigned s = 0; s < c->stored; s++) {
         const uint32_t id = c->member[c->store[s]];
-        const eg__view home = eg__lower_home(l, id, input_to_reuse(c, c->store[s]));
+        const eg__view home = eg__lower_storage(l, id, input_to_reuse(c, c->store[s]));
         c->view[c->inputs + s] = home;
         for (unsigned i = 0; i < c->inputs; i++)
             if (c->view[i].buffer == home.buffer && c->last_input[i] > c->store[s])
@@ -258,7 +258,7 @@ static unsigned split_force(chain *c, const eg__node *shape, uint32_t region) {
             const uint32_t id = c->member[c->store[i - c->inputs]];
             if (i >= c->inputs + c->stored)
                 eg__lower_fail(l, EG_ERR_UNSUPPORTED, "node %u: a stack without dense rows", id);
-            else dense = eg__lower_plain_home(l, id);
+            else dense = eg__lower_plain_storage(l, id);
         }
         c->view[i] = dense;
         eg__view_split(shape, &dense, split, &c->kind[i], &c->stride[i]);
@@ -360,7 +360,7 @@ void eg__lower_fused_unit(eg__lowering *l, uint32_t unit) {
         eg__lower_fail(l, EG_ERR_UNSUPPORTED, "a chain of %u nodes", c.members);
         return;
     }
-    if (host) product = eg__lower_plain_home(l, host);
+    if (host) product = eg__lower_plain_storage(l, host);
     place_inputs(&c, shape);
     place_stores(&c, shape);
     if (l->status) return;
@@ -377,7 +377,7 @@ void eg__lower_fused_unit(eg__lowering *l, uint32_t unit) {
         }
         for (unsigned s = 0; s < c.stored; s++) {
             if (!c.deferred[s]) continue;
-            c.view[c.inputs + s] = eg__lower_plain_home(l, c.member[c.store[s]]);
+            c.view[c.inputs + s] = eg__lower_plain_storage(l, c.member[c.store[s]]);
             c.deferred[s] = false;
         }
     }

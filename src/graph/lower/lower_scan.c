@@ -49,7 +49,7 @@ static void begin_carry(loop *s, uint32_t id) {
     const uint32_t initial = eg__lower_input(l, id, 1), last = user_of(l, id, EG__GRAPH_last);
     const size_t size = (size_t)eg__node_elements(node);
     const bool history =
-        user_of(l, id, EG__GRAPH_stack) && eg__pass_is_on(l->options, EG__PASS_place) && size;
+        user_of(l, id, EG__GRAPH_stack) && eg__pass_is_on(l->options, EG__PASS_in_place) && size;
     eg__view view = {0}, start;
     if (history) {
         view = eg__lower_new(l, EG__REGION_MAIN, node);
@@ -59,7 +59,7 @@ static void begin_carry(loop *s, uint32_t id) {
         view.time = size;
         view.offset = s->reverse ? size : 0;
     } else {
-        if (last && !l->known[last]) view = eg__lower_home(l, last, 0);
+        if (last && !l->known[last]) view = eg__lower_storage(l, last, 0);
         if (!view.buffer || !eg__view_is_contiguous(node, &view)) {
             view = eg__lower_new(l, EG__REGION_MAIN, node);
             if (last) l->value[last] = view;
@@ -76,9 +76,9 @@ static void begin_carry(loop *s, uint32_t id) {
 static void begin_total(loop *s, uint32_t id) {
     eg__lowering *l = s->l;
     eg__matrix rows;
-    eg__view view = eg__lower_home(l, id, 0);
+    eg__view view = eg__lower_storage(l, id, 0);
     if (!l->status && !eg__view_rows(eg__lower_node(l, id), &view, &rows))
-        view = eg__lower_plain_home(l, id);
+        view = eg__lower_plain_storage(l, id);
     if (!l->status) eg__lower_fill(l, EG__REGION_MAIN, id, eg__lower_node(l, id), 0, &view);
 }
 
@@ -88,7 +88,7 @@ static void stack_every(loop *s, uint32_t id, const eg__view *from) {
     eg__lowering *l = s->l;
     const eg__node *node = eg__lower_node(l, id);
     const uint32_t value = eg__lower_input(l, id, 1);
-    eg__view to = eg__lower_home(l, id, 0);
+    eg__view to = eg__lower_storage(l, id, 0);
     const size_t place = to.stride[0];
     for (unsigned i = 0; i + 1 < node->rank; i++) to.stride[i] = to.stride[i + 1];
     const size_t before = l->regions[s->region].count;
@@ -123,7 +123,7 @@ static void stack_value(loop *s, uint32_t id) {
         l->known[id] = 1;
         return;
     }
-    to = eg__lower_home(l, id, 0);
+    to = eg__lower_storage(l, id, 0);
     to.time = to.stride[0];
     for (unsigned i = 0; i + 1 < node->rank; i++) to.stride[i] = to.stride[i + 1];
     const eg__node *shape = eg__lower_node(l, value);
@@ -178,7 +178,7 @@ static void finish_last(loop *s, uint32_t id) {
         l->known[id] = 1;
         return;
     }
-    eg__view from = history_end(s, carry, true), to = eg__lower_home(l, id, 0);
+    eg__view from = history_end(s, carry, true), to = eg__lower_storage(l, id, 0);
     eg__lower_copy(l, EG__REGION_MAIN, id, eg__lower_node(l, id), &from, &to);
 }
 

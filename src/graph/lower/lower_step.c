@@ -178,10 +178,10 @@ void eg__lower_add(eg__lowering *l, uint32_t region, uint32_t id, const eg__node
 void eg__lower_rows_step(eg__lowering *l, uint32_t id, eg__step_id kind, const eg__step_rows *rows,
                          double flops) {
     const uint32_t input = eg__lower_input(l, id, 0);
-    const eg__matrix x = eg__lower_rows(l, input), y = eg__lower_rows_home(l, id, input);
+    const eg__matrix x = eg__lower_rows(l, input), y = eg__lower_rows_storage(l, id, input);
     if (l->status || !x.rows || !x.columns) return;
     eg__step step = eg__lower_step(l, l->region[id], id, kind, x.rows, x.columns);
-    step.u.rows_ = *rows;
+    step.u.row = *rows;
     step.flops = flops;
     step.bytes = 8.0 * (double)x.rows * (double)x.columns;
     eg__operand operands[] = {eg__lower_operand(&step, &x.view, x.stride, true),

@@ -49,7 +49,7 @@ static void visit_node(eg__lowering *l, uint32_t unit, uint32_t id, eg__visit vi
     /* what is seen through `again` waits for something more */
     while (eg__lower_node(l, id)->op != EG__GRAPH_step && eg__is_view(l, id)) {
         const eg__node *node = eg__lower_node(l, id);
-        if (node->op == EG__GRAPH_again)
+        if (node->op == EG__GRAPH_barrier)
             visit_origin(l, unit, eg__lower_input(l, id, 1), visit, user);
         id = eg__lower_input(l, id, node->op == EG__GRAPH_update);
     }

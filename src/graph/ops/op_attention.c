@@ -160,7 +160,7 @@ static void lower_any(eg__lowering *l, uint32_t id, eg__step_id kind) {
         const eg__view view = eg__lower_contiguous(l, eg__lower_input(l, id, (unsigned)i));
         operands[count++] = eg__lower_operand(&step, &view, 1, false);
     }
-    const eg__matrix out = eg__lower_rows_home(l, id, 0);
+    const eg__matrix out = eg__lower_rows_storage(l, id, 0);
     operands[out_at] = eg__lower_operand(&step, &out.view, out.stride, false);
     if (l->status || !step.items) return;
     step.flops = flops(l->graph, node);

@@ -248,7 +248,7 @@ static void lower(eg__lowering *l, uint32_t id) {
                    v = eg__lower_value(l, eg__lower_input(l, id, V)),
                    pages = eg__lower_contiguous(l, eg__lower_input(l, id, PAGES)),
                    lengths = eg__lower_contiguous(l, eg__lower_input(l, id, LENGTHS));
-    const eg__matrix out = eg__lower_rows_home(l, id, 0);
+    const eg__matrix out = eg__lower_rows_storage(l, id, 0);
     if (l->status || !step.items) return;
     const size_t k_row = s.args.k.rows.size, v_row = s.args.v.rows.size;
     step.flops = flops_of(&s);

@@ -64,7 +64,7 @@ static void lower(eg__lowering *l, uint32_t id) {
     const eg__node *node = eg__lower_node(l, id);
     const unsigned axis = node->attributes.concat.axis;
     if (eg__lower_packs_parts(l, id)) return;
-    const eg__view home = eg__lower_home(l, id, 0);
+    const eg__view home = eg__lower_storage(l, id, 0);
     size_t start = 0;
     for (unsigned i = 0; i < node->input_count && !l->status; i++) {
         const uint32_t input = eg__lower_input(l, id, i);

@@ -184,7 +184,7 @@ static void lower_any(eg__lowering *l, uint32_t id, eg__step_id kind) {
     if (l->status) return;
     flatten(s);
     const eg__view x = eg__lower_contiguous(l, inputs[0]), w = eg__lower_contiguous(l, inputs[1]),
-                   y = eg__lower_dense_home(l, id, 0);
+                   y = eg__lower_dense_storage(l, id, 0);
     if (l->status || !eg__node_elements(node)) return;
     step.columns = back ? eg__conv_depth(s) : eg__conv_positions(s);
     step.items = back ? eg__conv_dw_items(s) : (size_t)samples * eg__conv_items(s);

@@ -41,7 +41,7 @@ static void draw(const eg_graph *graph, const eg__node *node, const double *cons
 static void lower(eg__lowering *l, uint32_t id) {
     const eg__node *node = eg__lower_node(l, id);
     const eg__matrix x = eg__lower_rows(l, eg__lower_input(l, id, 0));
-    const eg__matrix y = eg__lower_rows_home(l, id, eg__lower_input(l, id, 0));
+    const eg__matrix y = eg__lower_rows_storage(l, id, eg__lower_input(l, id, 0));
     eg__step step = eg__lower_step(l, l->region[id], id, EG__STEP_dropout, x.rows, x.columns);
     step.u.dropout = (eg__step_dropout){.key = node->attributes.dropout.key,
                                         .rate = node->attributes.dropout.rate,

@@ -128,7 +128,7 @@ static void lower_gather(eg__lowering *l, uint32_t id) {
     const unsigned axes = eg__lower_node(l, index)->rank;
     const size_t size = (size_t)row_size(eg__lower_node(l, x), 1);
     const eg__view at = eg__lower_contiguous(l, index), from = eg__lower_value(l, x);
-    const eg__view to = eg__lower_dense_home(l, id, 0);
+    const eg__view to = eg__lower_dense_storage(l, id, 0);
     if (l->status || !eg__node_elements(node)) return;
     eg__step step = eg__lower_step(l, l->region[id], id, EG__STEP_gather,
                                    (size_t)eg__node_elements(eg__lower_node(l, index)), size);
@@ -146,7 +146,7 @@ static void lower_scatter(eg__lowering *l, uint32_t id) {
     const uint32_t x = eg__lower_input(l, id, 0), index = eg__lower_input(l, id, 1);
     const size_t size = (size_t)row_size(node, 1);
     const eg__view from = eg__lower_contiguous(l, x), at = eg__lower_contiguous(l, index);
-    const eg__view to = eg__lower_dense_home(l, id, 0);
+    const eg__view to = eg__lower_dense_storage(l, id, 0);
     if (l->status || !eg__node_elements(node)) return;
     eg__step step = eg__lower_step(l, l->region[id], id, EG__STEP_scatter,
                                    (size_t)eg__node_elements(eg__lower_node(l, index)), size);

@@ -1,6 +1,6 @@
 /* Leaves: inputs, parameters, constants, states and their update. */
 #include "graph/ops/kv.h"
-#include "graph/ops/small.h"
+#include "graph/ops/quantized.h"
 
 #include <string.h>
 
@@ -13,8 +13,9 @@ eg_node eg__graph_leaf(eg_graph *graph, eg__op_id op, const char *name, eg_type 
     if (rank > EG_RANK_MAX || (rank && !shape))
         return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "%s '%s': rank %u is not within 0..%d",
                                  eg__op_row(op)->name, name, rank, EG_RANK_MAX);
-    const bool fits = type == EG_F32 || (type == EG_I32 && op == EG__GRAPH_input) ||
-                      ((op == EG__GRAPH_parameter || op == EG__GRAPH_input) && eg__is_small(type));
+    const bool fits =
+        type == EG_F32 || (type == EG_I32 && op == EG__GRAPH_input) ||
+        ((op == EG__GRAPH_parameter || op == EG__GRAPH_input) && eg__is_quantized(type));
     if (!fits)
         return eg__graph_mistake(graph, EG_ERR_UNSUPPORTED, "%s '%s': type '%s'",
                                  eg__op_row(op)->name, name, eg_type_name(type));
@@ -38,7 +39,7 @@ eg_node eg__graph_leaf(eg_graph *graph, eg__op_id op, const char *name, eg_type 
 
 eg_node eg_input(eg_graph *graph, const char *name, eg_type type, unsigned rank,
                  const uint64_t *shape) {
-    if (graph && eg__is_small(type)) /* of which the layout must be known: eg_input_stored */
+    if (graph && eg__is_quantized(type)) /* of which the layout must be known: eg_input_stored */
         return eg__graph_mistake(graph, EG_ERR_UNSUPPORTED, "input '%.80s': type '%s'",
                                  name ? name : "", eg_type_name(type));
     return eg__graph_leaf(graph, EG__GRAPH_input, name, type, rank, shape);
@@ -137,20 +138,21 @@ static double reads_update(const eg_graph *graph, const eg__node *node, unsigned
 
 /* ---- from files */
 static eg_node make_small(eg_graph *graph, eg__op_id op, const char *name, const eg__node *like) {
-    const eg_quantization how = eg__small_quantization(like);
-    return eg__small_leaf(graph, op, name, &how, like->rank, like->shape);
+    const eg_quantization how = eg__leaf_quantization(like);
+    return eg__quantized_leaf(graph, op, name, &how, like->rank, like->shape);
 }
 static eg_node make_input(eg_graph *graph, const char *name, const eg__node *like,
                           const eg_node *inputs) {
     (void)inputs;
-    return eg__is_small(like->type) ? make_small(graph, EG__GRAPH_input, name, like)
-                                    : eg_input(graph, name, like->type, like->rank, like->shape);
+    return eg__is_quantized(like->type)
+               ? make_small(graph, EG__GRAPH_input, name, like)
+               : eg_input(graph, name, like->type, like->rank, like->shape);
 }
 static eg_node make_parameter(eg_graph *graph, const char *name, const eg__node *like,
                               const eg_node *inputs) {
     (void)inputs;
-    return eg__is_small(like->type) ? make_small(graph, EG__GRAPH_parameter, name, like)
-                                    : eg_parameter(graph, name, like->rank, like->shape);
+    return eg__is_quantized(like->type) ? make_small(graph, EG__GRAPH_parameter, name, like)
+                                        : eg_parameter(graph, name, like->rank, like->shape);
 }
 static eg_node make_state(eg_graph *graph, const char *name, const eg__node *like,
                           const eg_node *inputs) {

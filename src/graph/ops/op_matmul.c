@@ -220,11 +220,11 @@ static eg__matrix left_rows(eg__lowering *l, uint32_t a, bool transposed) {
     const size_t k = (size_t)node->shape[0], m = (size_t)node->shape[1];
     const eg__view from = eg__lower_value(l, a);
     eg__view to = {0};
-    if (!find_packed(l, a, EG__TURNED, &to)) {
+    if (!find_packed(l, a, EG__TRANSPOSED, &to)) {
         const uint32_t region = l->region[a];
         to = (eg__view){.buffer = eg__lower_buffer(l, region, k * m), .stride = {1, k}};
         eg__lower_copy(l, region, a, node, &from, &to);
-        keep_packed(l, a, EG__TURNED, to);
+        keep_packed(l, a, EG__TRANSPOSED, to);
     }
     return (eg__matrix){to, m, k, k};
 }
@@ -341,7 +341,7 @@ void eg__lower_product(eg__lowering *l, uint32_t id, eg__step *step,
 
 /* A' B, both sides as they lie: nothing is turned or packed for a product that is needed once. Rows that are
  * longer lie on too many pages; of such the packed sides are worth their time. */
-static bool is_turned(eg__lowering *l, uint32_t id) {
+static bool is_transposed(eg__lowering *l, uint32_t id) {
     enum { LONGEST = 256 };
     const eg__node *node = eg__lower_node(l, id);
     const uint32_t a = eg__lower_input(l, id, 0), b = eg__lower_input(l, id, 1);
@@ -353,15 +353,16 @@ static bool is_turned(eg__lowering *l, uint32_t id) {
            right.stride[0] <= LONGEST;
 }
 
-static void lower_turned(eg__lowering *l, uint32_t id, const eg__view *home,
-                         const eg__fused_program *epilogue, size_t count, const eg__operand *more) {
+static void lower_transposed(eg__lowering *l, uint32_t id, const eg__view *home,
+                             const eg__fused_program *epilogue, size_t count,
+                             const eg__operand *more) {
     const eg__node *node = eg__lower_node(l, id);
     const uint32_t a = eg__lower_input(l, id, 0), b = eg__lower_input(l, id, 1);
     const size_t m = (size_t)node->shape[0], n = (size_t)node->shape[1];
     const size_t k = (size_t)eg__lower_node(l, a)->shape[0];
     const eg__view left = eg__lower_value(l, a), right = eg__lower_value(l, b);
     if (l->status) return;
-    eg__step step = eg__lower_step(l, l->region[id], id, EG__STEP_gemm_turned, m, n);
+    eg__step step = eg__lower_step(l, l->region[id], id, EG__STEP_gemm_tn, m, n);
     const bool k_timed = l->timed[a] && l->length;
     step.u.gemm = (eg__step_gemm){.n = n,
                                   .k = k_timed ? k / l->length : k,
@@ -457,12 +458,12 @@ void eg__lower_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
                       const eg__fused_program *epilogue, size_t count, eg__operand *operands) {
     const eg__node *node = eg__lower_node(l, id);
     if (l->status || !eg__node_elements(node)) return;
-    if (node->op == EG__GRAPH_small_matmul)
+    if (node->op == EG__GRAPH_quantized_matmul)
         eg__lower_small_matmul(l, id, home, epilogue, count, operands);
     else if (node->op == EG__GRAPH_stored_matmul)
         eg__lower_stored_matmul(l, id, home, epilogue, count, operands);
-    else if (is_plain(l, id) && is_turned(l, id))
-        lower_turned(l, id, home, epilogue, count, operands);
+    else if (is_plain(l, id) && is_transposed(l, id))
+        lower_transposed(l, id, home, epilogue, count, operands);
     else if (is_plain(l, id)) lower_product(l, id, home, epilogue, count, operands);
     else lower_products(l, id, home);
 }
@@ -470,11 +471,11 @@ void eg__lower_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
 static void lower(eg__lowering *l, uint32_t id) {
     const eg__node *node = eg__lower_node(l, id);
     const bool plain = is_plain(l, id);
-    eg__view home = eg__lower_home(l, id, 0);
+    eg__view home = eg__lower_storage(l, id, 0);
     eg__matrix out;
     if (!l->status &&
         (plain ? !eg__view_rows(node, &home, &out) : !eg__view_is_contiguous(node, &home)))
-        home = eg__lower_plain_home(l, id);
+        home = eg__lower_plain_storage(l, id);
     eg__lower_matmul(l, id, &home, NULL, 0, NULL);
 }
 

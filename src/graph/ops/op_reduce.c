@@ -7,7 +7,7 @@
 typedef enum reduction { SUM, MEAN, LARGEST, REDUCTIONS } reduction;
 
 static const char *kind_name(unsigned kind) {
-    static const char *const names[REDUCTIONS] = {"sum", "mean", "largest"};
+    static const char *const names[REDUCTIONS] = {"sum", "mean", "reduce_max"};
     return kind < REDUCTIONS ? names[kind] : "reduce";
 }
 
@@ -23,7 +23,7 @@ eg_node eg_sum(eg_graph *graph, eg_node x, unsigned axes, int keep) {
 eg_node eg_mean(eg_graph *graph, eg_node x, unsigned axes, int keep) {
     return reduce(graph, MEAN, x, axes, keep);
 }
-eg_node eg_largest(eg_graph *graph, eg_node x, unsigned axes, int keep) {
+eg_node eg_reduce_max(eg_graph *graph, eg_node x, unsigned axes, int keep) {
     return reduce(graph, LARGEST, x, axes, keep);
 }
 
@@ -170,16 +170,16 @@ static void lower(eg__lowering *l, uint32_t id) {
         view = move_axes(l, id, axes, &b);
         stride = (size_t)b.reduced;
     }
-    const eg__view home = eg__lower_dense_home(l, id, 0);
+    const eg__view home = eg__lower_dense_storage(l, id, 0);
     if (l->status || !eg__node_elements(node)) return;
     const bool rows = b.inner == 1;
     eg__step step =
         eg__lower_step(l, l->region[id], id, rows ? EG__STEP_reduce : EG__STEP_column_sum,
                        (size_t)b.outer, (size_t)(rows ? b.reduced : b.inner));
-    step.u.rows_ = (eg__step_rows){.reduction = kinds[node->kind], .height = (size_t)b.reduced};
+    step.u.row = (eg__step_rows){.reduction = kinds[node->kind], .height = (size_t)b.reduced};
     if (l->timed[input] && axes & 1 && l->region[id] == EG__REGION_MAIN) {
-        step.u.rows_.height_timed = true;
-        step.u.rows_.height /= l->length;
+        step.u.row.height_timed = true;
+        step.u.row.height /= l->length;
         if (rows) step.columns /= l->length;
     }
     step.flops = (double)eg__node_elements(x);
@@ -225,7 +225,7 @@ static void evaluate_argmax(const eg_graph *graph, const eg__node *node, const d
 
 static void lower_argmax(eg__lowering *l, uint32_t id) {
     const eg__matrix x = eg__lower_rows(l, eg__lower_input(l, id, 0));
-    const eg__view home = eg__lower_dense_home(l, id, 0);
+    const eg__view home = eg__lower_dense_storage(l, id, 0);
     if (l->status || !x.rows) return;
     eg__step step = eg__lower_step(l, l->region[id], id, EG__STEP_argmax, x.rows, x.columns);
     step.flops = (double)x.rows * (double)x.columns;

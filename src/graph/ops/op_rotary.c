@@ -115,7 +115,7 @@ static void lower(eg__lowering *l, uint32_t id) {
     const bool has = node->input_count > POSITIONS;
     const eg__node *p = has ? at(l->graph, node, POSITIONS) : NULL;
     const eg__matrix x = eg__lower_rows(l, eg__lower_input(l, id, X));
-    const eg__matrix y = eg__lower_rows_home(l, id, eg__lower_input(l, id, X));
+    const eg__matrix y = eg__lower_rows_storage(l, id, eg__lower_input(l, id, X));
     const eg__view f = eg__lower_contiguous(l, eg__lower_input(l, id, FREQUENCY));
     eg__step step = eg__lower_begin(id, EG__STEP_rotary);
     step.items = x.rows;

@@ -116,9 +116,9 @@ static void evaluate_pad(const eg_graph *graph, const eg__node *node, const doub
 static void lower_pad(eg__lowering *l, uint32_t id) {
     const eg__node *node = eg__lower_node(l, id);
     const uint32_t input = eg__lower_input(l, id, 0);
-    eg__view x = eg__lower_value(l, input), home = eg__lower_home(l, id, 0);
+    eg__view x = eg__lower_value(l, input), home = eg__lower_storage(l, id, 0);
     eg__matrix rows;
-    if (!l->status && !eg__view_rows(node, &home, &rows)) home = eg__lower_plain_home(l, id);
+    if (!l->status && !eg__view_rows(node, &home, &rows)) home = eg__lower_plain_storage(l, id);
     eg__lower_fill(l, l->region[id], id, node, (float)node->attributes.pad.value, &home);
     const eg__view part =
         eg__view_part(&home, node->attributes.pad.axis, node->attributes.pad.before);

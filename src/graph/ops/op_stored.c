@@ -8,7 +8,7 @@
 static eg_status check_rows(const eg__node *node, const eg__node *leaf, eg_error *error) {
     const eg__stored_matmul_attributes *of = &node->attributes.stored_matmul; /* or gather */
     const bool is_small = node->op == EG__GRAPH_stored_gather && leaf->op == EG__GRAPH_parameter &&
-                          eg__is_small(leaf->type);
+                          eg__is_quantized(leaf->type);
     if ((leaf->op != EG__GRAPH_input && !is_small) || leaf->type == EG_I32 || leaf->rank < 1)
         return eg__fail(error, EG_ERR_ARGUMENT, "needs an input in stored form, got %s of '%s'",
                         eg__node_operation(leaf), eg_type_name(leaf->type));
@@ -79,7 +79,7 @@ void eg__lower_stored_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
     const eg__node *leaf = eg__lower_node(l, from);
     if (l->status || !eg__node_elements(node)) return;
     const size_t n = (size_t)node->attributes.stored_matmul.rows, k = (size_t)leaf->shape[1];
-    const bool integers = leaf->type != EG_F32 && eg__small_quantization(leaf).integers;
+    const bool integers = leaf->type != EG_F32 && eg__leaf_quantization(leaf).integers;
     const eg__matrix left = eg__lower_rows(l, eg__lower_input(l, id, 0));
     const eg__view right = eg__lower_value(l, from);
     eg__matrix out = {{0}, 1, 1, 1};
@@ -110,9 +110,9 @@ void eg__lower_stored_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
 
 static void lower_matmul(eg__lowering *l, uint32_t id) {
     const eg__node *node = eg__lower_node(l, id);
-    eg__view home = eg__lower_home(l, id, 0);
+    eg__view home = eg__lower_storage(l, id, 0);
     eg__matrix out;
-    if (!l->status && !eg__view_rows(node, &home, &out)) home = eg__lower_plain_home(l, id);
+    if (!l->status && !eg__view_rows(node, &home, &out)) home = eg__lower_plain_storage(l, id);
     eg__lower_stored_matmul(l, id, &home, NULL, 0, NULL);
 }
 
@@ -158,10 +158,10 @@ static void lower_gather(eg__lowering *l, uint32_t id) {
     const eg__node *leaf = eg__lower_node(l, x);
     const size_t size = (size_t)row_size(leaf), row_bytes = eg__stored_bytes(leaf->type, size);
     const eg__view at = eg__lower_contiguous(l, index), from = eg__lower_value(l, x);
-    const eg__view to = eg__lower_dense_home(l, id, 0);
+    const eg__view to = eg__lower_dense_storage(l, id, 0);
     if (l->status || !eg__node_elements(node)) return;
-    eg__small_parameter small = {.rows = 0};
-    if (leaf->op == EG__GRAPH_parameter && !eg__small_parameter_of(leaf, &small)) {
+    eg__quantized_parameter small = {.rows = 0};
+    if (leaf->op == EG__GRAPH_parameter && !eg__quantized_parameter_of(leaf, &small)) {
         eg__lower_fail(l, EG_ERR_OVERFLOW, "'%s' is too large", leaf->name);
         return;
     }

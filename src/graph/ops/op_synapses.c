@@ -206,11 +206,11 @@ static void lower_any(eg__lowering *l, uint32_t id, eg__step_id kind, bool over_
     const eg__matrix v = eg__lower_rows(l, eg__lower_input(l, id, V));
     const bool back = node->op != EG__GRAPH_synapses;
     const eg__matrix d = back ? eg__lower_rows(l, eg__lower_input(l, id, D)) : v;
-    eg__matrix out = eg__lower_rows_home(l, id, 0);
+    eg__matrix out = eg__lower_rows_storage(l, id, 0);
     const uint64_t targets = node->attributes.synapses.targets;
     if (l->status) return;
     if (over_batch && !eg__view_is_contiguous(node, &out.view)) {
-        out.view = eg__lower_plain_home(l, id);
+        out.view = eg__lower_plain_storage(l, id);
         eg__view_rows(node, &out.view, &out);
     }
     const eg__node *target = at(l->graph, node, TARGET);

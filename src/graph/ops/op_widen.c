@@ -1,5 +1,5 @@
 /* widen: what a parameter or an input in small numbers stands for, in f32. Products take the small numbers
- * themselves (pass_small.c, pass_rows.c); for everything else parameters are widened once, in the
+ * themselves (pass_quantized.c, pass_rows.c); for everything else parameters are widened once, in the
  * prologue, and inputs by every run. */
 #include "graph/lower/lower.h"
 
@@ -15,7 +15,7 @@ static void describe(eg__parameter_attributes *to, const eg_quantization *how) {
                                      .layout = (uint64_t)how->layout};
 }
 
-eg_quantization eg__small_quantization(const eg__node *node) {
+eg_quantization eg__leaf_quantization(const eg__node *node) {
     const eg__parameter_attributes *of = &node->attributes.parameter;
     /* what is none is left for the check to find */
     return (eg_quantization){.type = node->type,
@@ -49,8 +49,8 @@ static eg_status check_input(const eg_quantization *how, unsigned rank, const ui
     return EG_OK;
 }
 
-eg_node eg__small_leaf(eg_graph *graph, eg__op_id op, const char *name, const eg_quantization *how,
-                       unsigned rank, const uint64_t *shape) {
+eg_node eg__quantized_leaf(eg_graph *graph, eg__op_id op, const char *name,
+                           const eg_quantization *how, unsigned rank, const uint64_t *shape) {
     eg_error reason = {EG_OK, ""};
     if (!graph) return (eg_node){0};
     if (op == EG__GRAPH_input ? check_input(how, rank, shape, &reason)
@@ -62,15 +62,15 @@ eg_node eg__small_leaf(eg_graph *graph, eg__op_id op, const char *name, const eg
     return node;
 }
 
-eg_node eg_parameter_small(eg_graph *graph, const char *name, const eg_quantization *how,
-                           unsigned rank, const uint64_t *shape) {
-    const eg_node leaf = eg__small_leaf(graph, EG__GRAPH_parameter, name, how, rank, shape);
+eg_node eg_parameter_quantized(eg_graph *graph, const char *name, const eg_quantization *how,
+                               unsigned rank, const uint64_t *shape) {
+    const eg_node leaf = eg__quantized_leaf(graph, EG__GRAPH_parameter, name, how, rank, shape);
     return leaf.id ? eg__graph_add1(graph, EG__GRAPH_widen, 0, leaf, NULL) : leaf;
 }
 
 eg_node eg_input_stored(eg_graph *graph, const char *name, const eg_quantization *how,
                         unsigned rank, const uint64_t *shape) {
-    const eg_node leaf = eg__small_leaf(graph, EG__GRAPH_input, name, how, rank, shape);
+    const eg_node leaf = eg__quantized_leaf(graph, EG__GRAPH_input, name, how, rank, shape);
     return leaf.id ? eg__graph_add1(graph, EG__GRAPH_widen, 0, leaf, NULL) : leaf;
 }
 
@@ -89,13 +89,13 @@ eg_status eg_stored_bytes(const eg_quantization *how, unsigned rank, const uint6
 }
 
 /* ---- where they lie */
-static size_t count_scales(const eg__small_parameter *p) {
+static size_t count_scales(const eg__quantized_parameter *p) {
     if (p->type == EG_F16 || p->type == EG_BF16) return 0;
     return p->one_scale ? 1 : p->block ? p->rows * eg__ceil_div(p->columns, p->block) : 0;
 }
 
-bool eg__small_parameter_of(const eg__node *node, eg__small_parameter *out) {
-    const eg_quantization how = eg__small_quantization(node);
+bool eg__quantized_parameter_of(const eg__node *node, eg__quantized_parameter *out) {
+    const eg_quantization how = eg__leaf_quantization(node);
     const size_t elements = (size_t)eg__node_elements(node);
     memset(out, 0, sizeof *out); /* also what lies between the fields: steps are compared */
     out->type = node->type;
@@ -115,7 +115,7 @@ bool eg__small_parameter_of(const eg__node *node, eg__small_parameter *out) {
                               &out->layout);
 }
 
-eg__stored eg__small_stored(const eg__small_parameter *p, const void *memory) {
+eg__stored eg__quantized_stored(const eg__quantized_parameter *p, const void *memory) {
     const char *at = memory;
     return (eg__stored){.type = p->type,
                         .rows = p->rows,
@@ -130,7 +130,7 @@ eg__stored eg__small_stored(const eg__small_parameter *p, const void *memory) {
 static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
     const bool stored = x->op == EG__GRAPH_input && x->type != EG_I32;
-    if (!stored && (x->op != EG__GRAPH_parameter || !eg__is_small(x->type)))
+    if (!stored && (x->op != EG__GRAPH_parameter || !eg__is_quantized(x->type)))
         return eg__fail(error, EG_ERR_ARGUMENT,
                         "needs a parameter in small numbers, got %s of '%s'", eg__node_operation(x),
                         eg_type_name(x->type));
@@ -148,10 +148,10 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
 
 static void lower(eg__lowering *l, uint32_t id) {
     const uint32_t x = eg__lower_input(l, id, 0);
-    const eg__view from = eg__lower_value(l, x), to = eg__lower_dense_home(l, id, 0);
-    eg__small_parameter parameter;
+    const eg__view from = eg__lower_value(l, x), to = eg__lower_dense_storage(l, id, 0);
+    eg__quantized_parameter parameter;
     if (l->status || !eg__node_elements(eg__lower_node(l, id))) return;
-    if (!eg__small_parameter_of(eg__lower_node(l, x), &parameter)) {
+    if (!eg__quantized_parameter_of(eg__lower_node(l, x), &parameter)) {
         eg__lower_fail(l, EG_ERR_OVERFLOW, "'%s' is too large", eg__lower_node(l, x)->name);
         return;
     }

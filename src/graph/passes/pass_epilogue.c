@@ -18,7 +18,7 @@ static uint32_t only_user(const eg__lowering *l, uint32_t id) {
 
 /* One product, whose rows all meet the same right side. */
 static bool is_plain(const eg__lowering *l, uint32_t id) {
-    if (eg__lower_node(l, id)->op == EG__GRAPH_small_matmul ||
+    if (eg__lower_node(l, id)->op == EG__GRAPH_quantized_matmul ||
         eg__lower_node(l, id)->op == EG__GRAPH_stored_matmul)
         return true;
     if (eg__lower_node(l, id)->op != EG__GRAPH_matmul) return false;

@@ -3,7 +3,7 @@
  * numbers: a table of words would be four times as large in f32. */
 #include "graph/passes/passes.h"
 #include "graph/passes/rewrite.h"
-#include "graph/ops/small.h"
+#include "graph/ops/quantized.h"
 
 typedef struct rows {
     uint32_t leaf; /* old node */

@@ -15,7 +15,7 @@ eg_node eg__rewrite_copy(eg__rewrite *r, uint32_t id) {
                                      node->input_count);
     }
     for (unsigned i = 0; i < node->input_count; i++) inputs[i] = r->map[eg__old_input(r, id, i)];
-    if (node->op == EG__GRAPH_again && !inputs[1].id) inputs[1] = inputs[0]; /* nobody needs it */
+    if (node->op == EG__GRAPH_barrier && !inputs[1].id) inputs[1] = inputs[0]; /* nobody needs it */
     eg__node like = *node;
     like.name = NULL;
     like.data = NULL;

@@ -6,7 +6,7 @@
 #include "graph/steps/record.h"
 #include "base/threads.h"
 #include "graph/graph.h"
-#include "graph/ops/small.h"
+#include "graph/ops/quantized.h"
 #include "kernels/kernels.h"
 
 /* ---- memory a step reads and writes: every operand lies in a space, whose address is known when
@@ -81,8 +81,8 @@ typedef struct eg__step_gemm {
     size_t a_step, b_step, c_step; /* from product to product */
     /* quantized right sides: how they are packed, and the kernel for them */
     struct eg__step_small_side {
-        eg__gemm_small_function *kernel; /* NULL = f32 */
-        eg__small_layout layout;
+        eg__gemm_quantized_function *kernel; /* NULL = f32 */
+        eg__quantized_layout layout;
         eg_type type;
         uint32_t groups;
         bool has_offsets, integers;
@@ -113,19 +113,19 @@ typedef struct eg__step_pack {
 
 /* operands: from, to */
 typedef struct eg__step_widen {
-    eg__small_parameter from;
+    eg__quantized_parameter from;
 } eg__step_widen;
 
 /* operands: to, the table (see small_table.h), a parameter. A side has a step for each of its parameters, one after the
  * other; the first one clears what is not written. */
-typedef struct eg__step_pack_small {
+typedef struct eg__step_pack_quantized {
     size_t k, n;
-    eg__small_layout layout;
+    eg__quantized_layout layout;
     eg_type type;
     uint32_t groups, pieces;
     uint32_t parameter, parameters; /* which, of how many */
     bool has_offsets;
-} eg__step_pack_small;
+} eg__step_pack_quantized;
 
 /* operands: from, to. A copy between strided places of the same shape; axis 0 is the items. */
 typedef struct eg__step_copy {
@@ -152,7 +152,7 @@ typedef struct eg__step_gather {
     /* of a stored input or a small parameter: its type, the bytes of a row, and the first row */
     eg_type type;
     size_t row_bytes, first;
-    eg__small_parameter small; /* no rows = an input */
+    eg__quantized_parameter small; /* no rows = an input */
 } eg__step_gather;
 
 /* operands: q, k, v, out, for gradients y and d, the mask, the lengths; the frame's items are kernel
@@ -221,9 +221,9 @@ struct eg__step {
         eg__step_gemm gemm;
         eg__step_pack pack;
         eg__step_widen widen;
-        eg__step_pack_small pack_small;
+        eg__step_pack_quantized pack_quantized;
         eg__step_copy copy;
-        eg__step_rows rows_;
+        eg__step_rows row;
         eg__step_gather gather;
         eg__step_attention attention;
         eg__step_attention_cached attention_cached;
@@ -281,7 +281,7 @@ extern const eg__step_kind eg__step_kinds[EG__STEP_COUNT];
     eg__step_cost_function eg__cost_##cost; /* cost.c */
 #include "graph/steps/steps.def"
 /* beside what their steps do: */
-eg__step_scratch_function eg__scratch_gemm_small, eg__scratch_gemm_stored, eg__scratch_slices;
+eg__step_scratch_function eg__scratch_gemm_quantized, eg__scratch_gemm_stored, eg__scratch_slices;
 
 static inline const eg__step_kind *eg__step_kind_of(const eg__step *step) {
     return &eg__step_kinds[step->kind];
@@ -342,15 +342,15 @@ typedef struct eg__leaf {
     bool masked; /* who gives it makes it zero where it is masked (EG__PARAMETER_MASKED) */
     /* quantized parameters */
     eg_quantization how;
-    eg__small_parameter small;
+    eg__quantized_parameter small;
 } eg__leaf;
 
 enum { EG__NO_STEP = UINT32_MAX };
 
 /* Floats of its memory. */
 static inline size_t eg__leaf_floats(const eg__leaf *leaf) {
-    return eg__is_small(leaf->type) ? eg__ceil_div(leaf->small.layout.bytes, sizeof(float))
-                                    : leaf->elements;
+    return eg__is_quantized(leaf->type) ? eg__ceil_div(leaf->small.layout.bytes, sizeof(float))
+                                        : leaf->elements;
 }
 
 typedef struct eg__leaves {

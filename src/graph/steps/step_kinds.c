@@ -2,10 +2,10 @@
 #include "graph/steps/program.h"
 
 /* ---- scratch, in floats of one thread */
-#define scratch_none        NULL
-#define scratch_gemm_small  eg__scratch_gemm_small
-#define scratch_gemm_stored eg__scratch_gemm_stored
-#define scratch_slices      eg__scratch_slices
+#define scratch_none           NULL
+#define scratch_gemm_quantized eg__scratch_gemm_quantized
+#define scratch_gemm_stored    eg__scratch_gemm_stored
+#define scratch_slices         eg__scratch_slices
 
 static size_t scratch_gemm(const eg__step *step, size_t length) {
     const eg__step_gemm *g = &step->u.gemm;

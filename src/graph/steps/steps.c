@@ -267,13 +267,13 @@ void eg__run_scatter(const eg__step *step, const eg__frame *frame) {
 static size_t place_of(const eg__step *step, const eg__frame *frame) {
     int32_t at;
     memcpy(&at, eg__operand_at(frame, &step->operand[1]), sizeof at);
-    return (at < 0 ? 0 : eg__min((size_t)at, step->u.place.limit)) * step->columns;
+    return (at < 0 ? 0 : eg__min((size_t)at, step->u.slice_update.limit)) * step->columns;
 }
-void eg__run_place(const eg__step *step, const eg__frame *frame) {
+void eg__run_slice_update(const eg__step *step, const eg__frame *frame) {
     float *to = eg__operand_at(frame, &step->operand[2]) + place_of(step, frame);
     memcpy(to, eg__operand_at(frame, &step->operand[0]), step->rows * step->columns * sizeof *to);
 }
-void eg__run_take(const eg__step *step, const eg__frame *frame) {
+void eg__run_slice_at(const eg__step *step, const eg__frame *frame) {
     float *to = eg__operand_at(frame, &step->operand[2]);
     const float *from = eg__operand_at(frame, &step->operand[0]) + place_of(step, frame);
     memcpy(to, from, step->rows * step->columns * sizeof *to);
@@ -285,7 +285,7 @@ static size_t timed(const eg__frame *frame, size_t n, bool per_step) {
 }
 
 void eg__run_reduce(const eg__step *step, const eg__frame *frame) {
-    const eg__step_rows *r = &step->u.rows_;
+    const eg__step_rows *r = &step->u.row;
     const eg__reduce_f32_args args = {r->reduction,
                                       frame->count * step->rows,
                                       timed(frame, step->columns, r->height_timed),
@@ -314,7 +314,7 @@ void eg__run_softmax(const eg__step *step, const eg__frame *frame) {
                                        step->operand[0].stride,
                                        eg__operand_at(frame, &step->operand[1]),
                                        step->operand[1].stride,
-                                       step->u.rows_.logarithm};
+                                       step->u.row.logarithm};
     frame->run->kernels->softmax_f32(&args);
 }
 
@@ -327,7 +327,7 @@ static eg__norm_f32_args norm_args(const eg__step *step, const eg__frame *frame)
                                step->operand[1].stride,
                                NULL,
                                NULL,
-                               step->u.rows_.number};
+                               step->u.row.number};
 }
 void eg__run_layer_norm(const eg__step *step, const eg__frame *frame) {
     const eg__norm_f32_args args = norm_args(step, frame);

@@ -29,57 +29,57 @@ static void slices_add(const eg__frame *frame, size_t slices, size_t rows, size_
 /* ---- products */
 
 /* `m` rows of C from `row` on, over all that is slice `slice` of the depth. */
-static void turned_slice(const eg__step *step, const eg__frame *frame, size_t slice, size_t row,
-                         size_t m) {
+static void transposed_slice(const eg__step *step, const eg__frame *frame, size_t slice, size_t row,
+                             size_t m) {
     const eg__step_gemm *g = &step->u.gemm;
     const eg__operand *o = step->operand;
     const depth d = depth_of(frame, g->k, g->k_timed);
     const size_t slices = step->slices, from = d.rows * slice / slices;
     const eg__frame at = {
         .run = frame->run, .base = frame->base, .time = frame->time, .first = row};
-    eg__gemm_turned_f32_args args = {.m = m,
-                                     .n = g->n,
-                                     .k = d.rows * (slice + 1) / slices - from,
-                                     .a_stride = o[0].stride,
-                                     .b_stride = o[1].stride,
-                                     .c = frame->run->scratch + (slice * step->items + row) * g->n,
-                                     .c_stride = g->n};
+    eg__gemm_tn_f32_args args = {.m = m,
+                                 .n = g->n,
+                                 .k = d.rows * (slice + 1) / slices - from,
+                                 .a_stride = o[0].stride,
+                                 .b_stride = o[1].stride,
+                                 .c = frame->run->scratch + (slice * step->items + row) * g->n,
+                                 .c_stride = g->n};
     for (size_t t = 0; t < d.times; t++) {
         args.a = eg__operand_at(&at, &o[0]) + (t * d.rows + from) * args.a_stride;
         args.b = eg__operand_at(&at, &o[1]) + (t * d.rows + from) * args.b_stride;
         args.add = t > 0;
-        frame->run->kernels->gemm_turned_f32(&args);
+        frame->run->kernels->gemm_tn_f32(&args);
     }
 }
 
-static void turned_slices(const eg__step *step, const eg__frame *frame) {
+static void transposed_slices(const eg__step *step, const eg__frame *frame) {
     const size_t end =
         frame->phase == EG__PHASE_SLICES ? frame->first + frame->count : step->items * step->slices;
     for (size_t i = frame->first, m; i < end; i += m) {
         const size_t row = i % step->items;
         m = eg__min(step->items - row, end - i);
-        turned_slice(step, frame, i / step->items, row, m);
+        transposed_slice(step, frame, i / step->items, row, m);
     }
 }
 
-void eg__run_gemm_turned(const eg__step *step, const eg__frame *frame) {
+void eg__run_gemm_tn(const eg__step *step, const eg__frame *frame) {
     const eg__step_gemm *g = &step->u.gemm;
     const eg__operand *o = step->operand;
     const size_t m = frame->count * step->rows;
     if (!step->slices) {
         const depth d = depth_of(frame, g->k, g->k_timed);
-        const eg__gemm_turned_f32_args args = {.m = m,
-                                               .n = g->n,
-                                               .k = d.times * d.rows,
-                                               .a = eg__operand_at(frame, &o[0]),
-                                               .a_stride = o[0].stride,
-                                               .b = eg__operand_at(frame, &o[1]),
-                                               .b_stride = o[1].stride,
-                                               .c = eg__operand_at(frame, &o[2]),
-                                               .c_stride = o[2].stride};
-        frame->run->kernels->gemm_turned_f32(&args);
+        const eg__gemm_tn_f32_args args = {.m = m,
+                                           .n = g->n,
+                                           .k = d.times * d.rows,
+                                           .a = eg__operand_at(frame, &o[0]),
+                                           .a_stride = o[0].stride,
+                                           .b = eg__operand_at(frame, &o[1]),
+                                           .b_stride = o[1].stride,
+                                           .c = eg__operand_at(frame, &o[2]),
+                                           .c_stride = o[2].stride};
+        frame->run->kernels->gemm_tn_f32(&args);
     } else {
-        if (frame->phase != EG__PHASE_SUM) turned_slices(step, frame);
+        if (frame->phase != EG__PHASE_SUM) transposed_slices(step, frame);
         if (frame->phase == EG__PHASE_SLICES) return;
         slices_add(frame, step->slices, m, g->n, eg__operand_at(frame, &o[2]), o[2].stride);
     }
@@ -94,7 +94,7 @@ void eg__run_gemm_turned(const eg__step *step, const eg__frame *frame) {
 /* One row of sums for every slice and time step. */
 static void column_slices(const eg__step *step, const eg__frame *frame) {
     const eg__operand *o = &step->operand[0];
-    const depth d = depth_of(frame, step->u.rows_.height, step->u.rows_.height_timed);
+    const depth d = depth_of(frame, step->u.row.height, step->u.row.height_timed);
     const float *x = frame->base[o->space] + o->offset + frame->time * o->time;
     const bool some = frame->phase == EG__PHASE_SLICES;
     const size_t first = some ? frame->first : 0, end = some ? first + frame->count : step->slices;
@@ -113,7 +113,7 @@ static void column_slices(const eg__step *step, const eg__frame *frame) {
 }
 
 void eg__run_column_sum(const eg__step *step, const eg__frame *frame) {
-    const eg__step_rows *r = &step->u.rows_;
+    const eg__step_rows *r = &step->u.row;
     const depth d = depth_of(frame, r->height, r->height_timed);
     const size_t height = d.times * d.rows;
     if (step->slices) {
@@ -139,17 +139,17 @@ void eg__run_column_sum(const eg__step *step, const eg__frame *frame) {
 /* ---- whether it is worth it, and what it takes */
 void eg__step_slice(eg__step *step, size_t all) {
     enum { SLICES = 2, LEAST_ROWS = 64, LEAST_DEPTH = 512, LARGEST = 32768 };
-    const bool product = step->kind == EG__STEP_gemm_turned;
-    const size_t rows = product ? step->u.gemm.k : step->u.rows_.height; /* of a time step */
+    const bool product = step->kind == EG__STEP_gemm_tn;
+    const size_t rows = product ? step->u.gemm.k : step->u.row.height; /* of a time step */
     if (step->timed || step->rows != 1 || rows < LEAST_ROWS || all < LEAST_DEPTH) return;
     if (product ? step->items * step->columns > LARGEST
-                : step->items != 1 || step->u.rows_.reduction != EG__REDUCE_SUM)
+                : step->items != 1 || step->u.row.reduction != EG__REDUCE_SUM)
         return;
     step->slices = SLICES;
 }
 
 size_t eg__scratch_slices(const eg__step *step, size_t length) {
     const bool columns = step->kind == EG__STEP_column_sum;
-    const size_t times = columns && step->u.rows_.height_timed ? length : 1;
+    const size_t times = columns && step->u.row.height_timed ? length : 1;
     return step->slices * times * step->items * step->columns;
 }

@@ -49,7 +49,7 @@ static void widen_row(const eg__kernels *kernels, const eg__step_gather *g, cons
         eg__stored_widen(kernels, g->type, columns, x + row * g->row_bytes, to);
         return;
     }
-    const eg__stored from = eg__small_stored(&g->small, x);
+    const eg__stored from = eg__quantized_stored(&g->small, x);
     for (size_t c = 0; c < columns; c++) to[c] = eg__stored_value(&from, row, c);
 }
 

@@ -79,7 +79,7 @@ static void pack(size_t n, size_t columns, const float *x, size_t stride, float 
         }
     }
 }
-static void pack_turned(size_t n, size_t columns, const float *x, size_t stride, float *to) {
+static void pack_transposed(size_t n, size_t columns, const float *x, size_t stride, float *to) {
     for (size_t i = 0; i < n; i += EG__PANEL, to += EG__PANEL * columns) {
         const size_t width = eg__min(EG__PANEL, n - i);
         const eg__move_f32_args turn = {width, columns, x + i * stride, stride, to, EG__PANEL};

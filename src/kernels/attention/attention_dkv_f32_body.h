@@ -7,9 +7,9 @@ typedef struct work {
     block b;
     size_t start, n; /* keys of the item */
     size_t d_wide, dv_wide;
-    float *rows;                          /* of q, then of d */
-    float *q_turned, *q, *dy_turned, *dy; /* packed */
-    float *s, *dp, *extra, *dk, *dv;      /* [KEYS][..]; extra: the mask, or what is dropped */
+    float *rows;                                  /* of q, then of d */
+    float *q_transposed, *q, *dy_transposed, *dy; /* packed */
+    float *s, *dp, *extra, *dk, *dv; /* [KEYS][..]; extra: the mask, or what is dropped */
     float lse[ROWS], delta[ROWS], from[ROWS], to[ROWS]; /* of the columns */
 } work;
 
@@ -18,10 +18,10 @@ static void work_open(const eg__attention_f32_args *a, work *w) {
     w->d_wide = eg__round_up(a->d, EG__PANEL);
     w->dv_wide = eg__round_up(a->dv, EG__PANEL);
     w->rows = a->scratch;
-    w->q_turned = w->rows + ROWS * eg__max(w->d_wide, w->dv_wide);
-    w->q = w->q_turned + ROWS * w->d_wide;
-    w->dy_turned = w->q + ROWS * w->d_wide;
-    w->dy = w->dy_turned + ROWS * w->dv_wide;
+    w->q_transposed = w->rows + ROWS * eg__max(w->d_wide, w->dv_wide);
+    w->q = w->q_transposed + ROWS * w->d_wide;
+    w->dy_transposed = w->q + ROWS * w->d_wide;
+    w->dy = w->dy_transposed + ROWS * w->dv_wide;
     w->dk = w->dy + ROWS * w->dv_wide;
     w->dv = w->dk + KEYS * w->d_wide;
     w->s = w->dv + KEYS * w->dv_wide;
@@ -34,10 +34,10 @@ static void block_pack(work *w) {
     const eg__attention_f32_args *a = w->a;
     const size_t m = w->b.rows;
     rows_load(a, &w->b, a->q, a->q_stride, a->d, a->scale, w->rows, w->d_wide);
-    pack_turned(m, a->d, w->rows, w->d_wide, w->q_turned);
+    pack_transposed(m, a->d, w->rows, w->d_wide, w->q_transposed);
     pack(m, a->d, w->rows, w->d_wide, w->q);
     rows_load(a, &w->b, a->dy, a->dy_stride, a->dv, 1, w->rows, w->dv_wide);
-    pack_turned(m, a->dv, w->rows, w->dv_wide, w->dy_turned);
+    pack_transposed(m, a->dv, w->rows, w->dv_wide, w->dy_transposed);
     pack(m, a->dv, w->rows, w->dv_wide, w->dy);
     rows_sums(a, &w->b, w->lse, w->delta);
     for (size_t r = 0; r < ROWS; r++) { /* counted from the first key of the item */
@@ -89,10 +89,10 @@ static void block_run(work *w) {
     const size_t wide = eg__round_up(m, EG__PANEL);
     const bool drops = a->dropout.limit != 0;
     block_pack(w);
-    product(n, wide, a->d, a->k + at * a->k_stride + w->b.kv * a->d, a->k_stride, w->q_turned, w->s,
-            ROWS, false);
-    product(n, wide, a->dv, a->v + at * a->v_stride + w->b.kv * a->dv, a->v_stride, w->dy_turned,
-            w->dp, ROWS, false);
+    product(n, wide, a->d, a->k + at * a->k_stride + w->b.kv * a->d, a->k_stride, w->q_transposed,
+            w->s, ROWS, false);
+    product(n, wide, a->dv, a->v + at * a->v_stride + w->b.kv * a->dv, a->v_stride,
+            w->dy_transposed, w->dp, ROWS, false);
     if (a->mask) mask_turn(w, wide);
     if (drops) drop_fill(w);
     for (size_t key = 0; key < n; key++) {

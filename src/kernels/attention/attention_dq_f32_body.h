@@ -6,8 +6,8 @@ typedef struct work {
     const eg__attention_f32_args *a;
     block b;
     size_t d_wide, dv_wide;
-    float *q, *dy, *sums;           /* rows */
-    float *k_turned, *k, *v_turned; /* packed */
+    float *q, *dy, *sums;                   /* rows */
+    float *k_transposed, *k, *v_transposed; /* packed */
     float *s, *dp;
     float lse[ROWS], delta[ROWS];
 } work;
@@ -19,10 +19,10 @@ static void work_open(const eg__attention_f32_args *a, work *w) {
     w->q = a->scratch;
     w->sums = w->q + ROWS * w->d_wide;
     w->dy = w->sums + ROWS * w->d_wide;
-    w->k_turned = w->dy + ROWS * w->dv_wide;
-    w->k = w->k_turned + KEYS * w->d_wide;
-    w->v_turned = w->k + KEYS * w->d_wide;
-    w->s = w->v_turned + KEYS * w->dv_wide;
+    w->k_transposed = w->dy + ROWS * w->dv_wide;
+    w->k = w->k_transposed + KEYS * w->d_wide;
+    w->v_transposed = w->k + KEYS * w->d_wide;
+    w->s = w->v_transposed + KEYS * w->dv_wide;
     w->dp = w->s + ROWS * KEYS;
 }
 
@@ -58,12 +58,13 @@ static void keys_run(work *w, size_t start, size_t n) {
     const float *k = a->k + at * a->k_stride + w->b.kv * a->d;
     const rows see = rows_seeing(&w->b, start, start + n);
     const size_t m = see.end - see.first, first = see.first;
-    pack_turned(n, a->d, k, a->k_stride, w->k_turned);
-    pack_turned(n, a->dv, a->v + at * a->v_stride + w->b.kv * a->dv, a->v_stride, w->v_turned);
+    pack_transposed(n, a->d, k, a->k_stride, w->k_transposed);
+    pack_transposed(n, a->dv, a->v + at * a->v_stride + w->b.kv * a->dv, a->v_stride,
+                    w->v_transposed);
     pack(n, a->d, k, a->k_stride, w->k);
-    product(m, wide, a->d, w->q + first * w->d_wide, w->d_wide, w->k_turned, w->s + first * KEYS,
-            KEYS, false);
-    product(m, wide, a->dv, w->dy + first * w->dv_wide, w->dv_wide, w->v_turned,
+    product(m, wide, a->d, w->q + first * w->d_wide, w->d_wide, w->k_transposed,
+            w->s + first * KEYS, KEYS, false);
+    product(m, wide, a->dv, w->dy + first * w->dv_wide, w->dv_wide, w->v_transposed,
             w->dp + first * KEYS, KEYS, false);
     for (size_t r = first; r < see.end; r++) row_run(w, r, start, n, wide);
     product(m, a->d, n, w->s + first * KEYS, KEYS, w->k, w->sums + first * w->d_wide, w->d_wide,

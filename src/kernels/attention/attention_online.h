@@ -142,7 +142,7 @@ static void row_drop(const work *w, size_t r, size_t start, size_t n) {
 /* Many rows: keys and values are packed, and products do the rest. */
 static void keys_pack(const work *w, size_t n, const float *k, size_t k_stride, const float *v,
                       size_t v_stride) {
-    pack_turned(n, w->a->d, k, k_stride, w->k);
+    pack_transposed(n, w->a->d, k, k_stride, w->k);
     pack(n, w->a->dv, v, v_stride, w->v);
 }
 static void keys_many(work *w, size_t start, size_t n) {

@@ -114,8 +114,8 @@ static void depthwise_dw(const eg__kernels *kernels, const eg__conv_f32_args *ar
 }
 
 /* Sixteen filters of dy to a panel, a result to a row. */
-static void pack_turned(const eg__kernels *kernels, size_t filters, size_t count, const float *dy,
-                        size_t stride, float *to) {
+static void pack_transposed(const eg__kernels *kernels, size_t filters, size_t count,
+                            const float *dy, size_t stride, float *to) {
     for (size_t i = 0; i < filters; i += EG__PANEL, to += EG__PANEL * count) {
         const size_t some = eg__min(EG__PANEL, filters - i);
         if (some < EG__PANEL) memset(to, 0, EG__PANEL * count * sizeof *to);
@@ -144,9 +144,9 @@ static void add_block(const eg__kernels *kernels, const eg__conv_f32_args *args,
                                         cut->row_stride,
                                         EG__PANEL};
     kernels->unfold_f32(&unfold);
-    pack_turned(kernels, p->filters, count,
-                args->dy + (sample * s->filters + p->filter) * positions + first, positions,
-                p->packed);
+    pack_transposed(kernels, p->filters, count,
+                    args->dy + (sample * s->filters + p->filter) * positions + first, positions,
+                    p->packed);
     const eg__gemm_f32_args product = {.m = p->channels * eg__conv_taps(s),
                                        .n = p->filters,
                                        .k = count,

@@ -54,7 +54,7 @@ static inline size_t eg__gemm_scratch(size_t m, size_t n, size_t k) {
 }
 
 /* C = A'*B, or C + A'*B, for A (k x m) and B (k x n) as they lie, row by row: what a weight gradient is. */
-typedef struct eg__gemm_turned_f32_args {
+typedef struct eg__gemm_tn_f32_args {
     size_t m, n, k;
     const float *a;
     size_t a_stride;
@@ -63,9 +63,9 @@ typedef struct eg__gemm_turned_f32_args {
     float *c;
     size_t c_stride;
     bool add; /* to what is in C */
-} eg__gemm_turned_f32_args;
+} eg__gemm_tn_f32_args;
 /* Of a tile, and of a block of A and B that stays in the second cache while tiles go over it. */
-enum { EG__TURNED_ROWS = 6, EG__TURNED_DEPTH = 128 };
+enum { EG__GEMM_TN_ROWS = 6, EG__GEMM_TN_DEPTH = 128 };
 
 /* y = x*B + add for one row x of k floats, B packed (k x n). */
 typedef struct eg__gemv_f32_args {

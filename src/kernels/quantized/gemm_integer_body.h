@@ -1,5 +1,5 @@
 /* gemm_i8i8 and gemm_i4i8 for any vector width: included by gemm_integer_<isa>.c after its simd header and
- *   MAX_ROWS, MAX_PANELS, TILE_PANELS(rows, n), TILES(X, type)   as for gemm_small_body.h
+ *   MAX_ROWS, MAX_PANELS, TILE_PANELS(rows, n), TILES(X, type)   as for gemm_quantized_body.h
  *   DOT_I8(sum, a, w)     adds to every lane the products of its four bytes of w with those of a
  *   DOT_I4(sum, a, b, w)  the same for eight half bytes: a with the low ones, b with the high ones
  *   BIAS_A, BIAS_W        what DOT_I8 wants added to the bytes of A, and what DOT_I4 adds to those of w,
@@ -34,7 +34,7 @@ enum { IN_PARTS = 1 };
 enum { IN_PARTS = 0 }; /* it may set the sums instead of adding to them */
 #endif
 
-/* ---- rows as integers: the same ones as eg__small_quantize_row makes */
+/* ---- rows as integers: the same ones as eg__quantize_row makes */
 /* The largest absolute value; as integers, of which those of NaN are above those of infinity. */
 static float row_most(const float *x, size_t n) {
     vi most = vi_set(0), other = most; /* two, or each waits for the one before */
@@ -87,9 +87,9 @@ static int32_t numbers_quantize(const float *x, size_t n, size_t unit, vf invers
     return lanes_sum(sum);
 }
 
-static void row_quantize(const eg__small *b, const float *x, const eg__small_rows *to, size_t row,
-                         int bias, size_t ahead) {
-    const size_t unit = eg__small_unit(b->type);
+static void row_quantize(const eg__packed_quantized *b, const float *x,
+                         const eg__quantized_rows *to, size_t row, int bias, size_t ahead) {
+    const size_t unit = eg__quantized_unit(b->type);
     const float most = row_most(x, b->k);
     const bool finite = most <= FLT_MAX, tiny = most < 0x1p-100f;
     int8_t *out = to->values + row * to->depth;
@@ -103,15 +103,15 @@ static void row_quantize(const eg__small *b, const float *x, const eg__small_row
     for (size_t g = 0, from = 0; g < b->groups; from = b->end[g++]) {
         to->sum[row * b->groups + g] =
             numbers_quantize(x + from, b->end[g] - from, unit, inverse, bias, ahead, out);
-        out += eg__small_units(b, g) * unit;
+        out += eg__quantized_units(b, g) * unit;
     }
 }
 
 /* ---- tiles */
 /* What is the same for all tiles of some rows. */
 typedef struct walk {
-    const eg__small *b;
-    eg__small_rows a; /* from the first of these rows on */
+    const eg__packed_quantized *b;
+    eg__quantized_rows a; /* from the first of these rows on */
     size_t c_stride;
     const float *add;
 } walk;
@@ -205,7 +205,7 @@ INLINE void target_prefetch(const walk *w, const int rows, const int vectors, co
 INLINE void tile(const int type, const int rows, const int panels, const walk *w, size_t row,
                  size_t panel, float *c, size_t width) {
     const int vectors = panels * PANEL_VECTORS, unit = type == i8 ? 4 : 8;
-    const eg__small *b = w->b;
+    const eg__packed_quantized *b = w->b;
     /* tall tiles have no registers for a second set of sums */
     const bool held = rows <= HELD_ROWS;
     const size_t groups = held ? b->groups : 1;
@@ -310,7 +310,7 @@ typedef void tile_function(size_t rows, size_t panels, const walk *w, size_t row
                            float *c, size_t width);
 
 /* All columns of m rows from `row` on, which are integers already. */
-static void rows_run(const eg__gemm_small_args *g, const walk *all, size_t row, size_t m,
+static void rows_run(const eg__gemm_quantized_args *g, const walk *all, size_t row, size_t m,
                      tile_function *run) {
     const size_t panels = eg__gemm_panels(g->b.n);
     const size_t parts = eg__ceil_div(m, g->b.groups > 1 ? HELD_ROWS : MAX_ROWS);
@@ -331,17 +331,17 @@ static void rows_run(const eg__gemm_small_args *g, const walk *all, size_t row, 
     }
 }
 
-static bool fits(const eg__small *b) {
+static bool fits(const eg__packed_quantized *b) {
     for (size_t g = 0, from = 0; g < b->groups; from = b->end[g++])
         if (b->end[g] - from > MAX_GROUP) return false;
     return true;
 }
 
-static void product(const eg__gemm_small_args *g, tile_function *run, int bias) {
-    const size_t blocks = eg__ceil_div(g->m, EG__SMALL_ROWS);
+static void product(const eg__gemm_quantized_args *g, tile_function *run, int bias) {
+    const size_t blocks = eg__ceil_div(g->m, EG__QUANTIZED_ROWS);
     const size_t height =
-        eg__min(eg__round_up(eg__ceil_div(g->m, blocks), MAX_ROWS), EG__SMALL_ROWS);
-    const walk w = {&g->b, eg__small_rows_at(g), g->c_stride, g->add};
+        eg__min(eg__round_up(eg__ceil_div(g->m, blocks), MAX_ROWS), EG__QUANTIZED_ROWS);
+    const walk w = {&g->b, eg__quantized_rows_at(g), g->c_stride, g->add};
     for (size_t row = 0; row < g->m; row += height) {
         const size_t m = eg__min(height, g->m - row);
         for (size_t i = 0; i < m; i++)
@@ -351,12 +351,12 @@ static void product(const eg__gemm_small_args *g, tile_function *run, int bias) 
     }
 }
 
-#define DEFINE_PRODUCT(type, bias)                                 \
-    DEFINE_TILES(type)                                             \
-    void SIMD(eg__gemm_##type##i8)(const eg__gemm_small_args *g) { \
-        if (!g->m || !g->b.n) return;                              \
-        if (fits(&g->b)) product(g, type##_tile, bias);            \
-        else eg__gemm_##type##i8_ref(g);                           \
+#define DEFINE_PRODUCT(type, bias)                                     \
+    DEFINE_TILES(type)                                                 \
+    void SIMD(eg__gemm_##type##i8)(const eg__gemm_quantized_args *g) { \
+        if (!g->m || !g->b.n) return;                                  \
+        if (fits(&g->b)) product(g, type##_tile, bias);                \
+        else eg__gemm_##type##i8_ref(g);                               \
     }
 DEFINE_PRODUCT(i8, BIAS_A)
 DEFINE_PRODUCT(i4, 0)

@@ -74,8 +74,8 @@ static void pack(const attention *x, size_t n, size_t columns, uint64_t from, si
             eg__cache_write_row(x->w, to, EG__PANEL, x->lanes);
         }
 }
-static void pack_turned(const attention *x, size_t n, size_t columns, uint64_t from, size_t stride,
-                        uint64_t to) {
+static void pack_transposed(const attention *x, size_t n, size_t columns, uint64_t from,
+                            size_t stride, uint64_t to) {
     for (size_t i = 0; i < n; i += EG__PANEL, to += floats(EG__PANEL * columns)) {
         const eg__cache_move move = {
             eg__min(EG__PANEL, n - i), columns, from + floats(i * stride), to, stride, EG__PANEL};
@@ -135,7 +135,7 @@ static void item_few(const attention *x, size_t key, size_t n) {
 
 static void keys_pack(const attention *x, size_t key, size_t n) {
     const eg__attention_f32_args *a = x->a;
-    pack_turned(x, n, a->d, key_at(x, K, key, a->d), x->step->operand[K].stride, x->part[0]);
+    pack_transposed(x, n, a->d, key_at(x, K, key, a->d), x->step->operand[K].stride, x->part[0]);
     pack(x, n, a->dv, key_at(x, V, key, a->dv), x->step->operand[V].stride, x->part[1]);
 }
 static void item_forward(const attention *x, size_t key, size_t n) {
@@ -157,8 +157,8 @@ static void item_dq(const attention *x, size_t key, size_t n) {
     const uint64_t s = x->part[6] + floats(see.first * KEYS),
                    dp = x->part[7] + floats(see.first * KEYS);
     const uint64_t k = key_at(x, K, key, a->d);
-    pack_turned(x, n, a->d, k, x->step->operand[K].stride, x->part[3]);
-    pack_turned(x, n, a->dv, key_at(x, V, key, a->dv), x->step->operand[V].stride, x->part[5]);
+    pack_transposed(x, n, a->d, k, x->step->operand[K].stride, x->part[3]);
+    pack_transposed(x, n, a->dv, key_at(x, V, key, a->dv), x->step->operand[V].stride, x->part[5]);
     pack(x, n, a->d, k, x->step->operand[K].stride, x->part[4]);
     product(x, m, wide, a->d, x->part[0] + floats(see.first * x->wide), x->wide, x->part[3], s,
             KEYS, false);
@@ -176,10 +176,10 @@ static void item_dkv(const attention *x, size_t key, size_t n) {
     const uint64_t *p = x->part;
     const size_t m = x->rows, wide = eg__round_up(m, EG__PANEL);
     rows_load(x, Q, a->d, p[0], x->wide);
-    pack_turned(x, m, a->d, p[0], x->wide, p[1]);
+    pack_transposed(x, m, a->d, p[0], x->wide, p[1]);
     pack(x, m, a->d, p[0], x->wide, p[2]);
     rows_load(x, D, a->dv, p[0], x->v_wide);
-    pack_turned(x, m, a->dv, p[0], x->v_wide, p[3]);
+    pack_transposed(x, m, a->dv, p[0], x->v_wide, p[3]);
     pack(x, m, a->dv, p[0], x->v_wide, p[4]);
     rows_sums(x);
     product(x, n, wide, a->d, key_at(x, K, key, a->d), x->step->operand[K].stride, p[1], p[7], ROWS,

@@ -129,7 +129,7 @@ void eg__cache_step_scatter(const eg__cache_walk *w, const eg__step *step) {
 }
 
 /* The row that an input would tell is taken to be the first. */
-void eg__cache_step_place(const eg__cache_walk *w, const eg__step *step) {
+void eg__cache_step_slice_update(const eg__cache_walk *w, const eg__step *step) {
     eg__cache_read(w, eg__cache_at(w, &step->operand[1]), 1);
     eg__cache_copy_row(w, eg__cache_at(w, &step->operand[0]), eg__cache_at(w, &step->operand[2]),
                        step->rows * step->columns, eg__cache_copy_lanes(w));

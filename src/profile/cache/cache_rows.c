@@ -8,7 +8,7 @@ static uint64_t row_at(uint64_t at, size_t row, size_t stride) {
 /* Largest and smallest look for a NaN first. argmax then goes number by number to the place it found,
  * which is taken to be the middle. */
 void eg__cache_step_reduce(const eg__cache_walk *w, const eg__step *step) {
-    const eg__step_rows *rows = &step->u.rows_;
+    const eg__step_rows *rows = &step->u.row;
     const size_t lanes = eg__cache_lanes(w, EG__OP_reduce_f32);
     const size_t columns = eg__cache_timed(w, step->columns, rows->height_timed);
     const bool argmax = step->kind == EG__STEP_argmax;
@@ -38,7 +38,7 @@ void eg__cache_column_sum(const eg__cache_walk *w, size_t rows, size_t columns, 
 }
 
 void eg__cache_step_column_sum(const eg__cache_walk *w, const eg__step *step) {
-    const eg__step_rows *r = &step->u.rows_;
+    const eg__step_rows *r = &step->u.row;
     const size_t height = eg__cache_timed(w, r->height, r->height_timed);
     const size_t slices = step->slices, stride = step->operand[0].stride;
     const uint64_t x = eg__cache_at(w, &step->operand[0]), y = eg__cache_at(w, &step->operand[1]);
@@ -64,7 +64,7 @@ void eg__cache_step_column_sum(const eg__cache_walk *w, const eg__step *step) {
 void eg__cache_step_softmax(const eg__cache_walk *w, const eg__step *step) {
     enum { TOGETHER = 4 }; /* vectors of a row that stays in registers */
     const size_t lanes = eg__cache_lanes(w, EG__OP_softmax_f32), n = step->columns;
-    const bool logarithm = step->u.rows_.logarithm;
+    const bool logarithm = step->u.row.logarithm;
     for (size_t r = 0; r < w->count * step->rows; r++) {
         const uint64_t x = row_at(eg__cache_at(w, &step->operand[0]), r, step->operand[0].stride);
         const uint64_t y = row_at(eg__cache_at(w, &step->operand[1]), r, step->operand[1].stride);

@@ -12,7 +12,7 @@ typedef struct bench {
     float *in, *out;
     union {
         eg__gemm_f32_args gemm;
-        eg__gemm_turned_f32_args turned;
+        eg__gemm_tn_f32_args turned;
         eg__gemv_f32_args gemv;
         eg__fused_f32_args fused;
         eg__reduce_f32_args reduce;
@@ -29,7 +29,7 @@ typedef struct bench {
         eg__unfold_f32_args unfold;
         eg__depthwise_f32_args depthwise;
         eg__depthwise_dw_f32_args depthwise_dw;
-        eg__gemm_small_args small;
+        eg__gemm_quantized_args small;
         eg__stored_args stored;
     } args;
     eg__fused_program program; /* of cfc_gate_back_f32 */
@@ -183,20 +183,21 @@ static void prepare_small(bench *b) {
     enum { M = 128, N = 256, K = 256, GROUP = 128 };
     static const uint32_t ends[] = {GROUP, K};
     const eg_type type = small_type(b->row->operation);
-    const bool half = eg__small_unit(type) == 1;
+    const bool half = eg__quantized_unit(type) == 1;
     const uint32_t *end = half ? ends + 1 : ends;
     float *right = b->in + M * K, *scratch = b->out + M * N;
-    eg__small_layout layout;
-    if (!eg__small_measure(type, K, N, half ? 1 : 2, end, false, &layout)) return;
-    const eg__small packed = eg__small_at(type, K, N, half ? 1 : 2, right, &layout, false);
-    eg__small_begin(&packed, end);
-    b->args.small = (eg__gemm_small_args){.m = M,
-                                          .a = b->in,
-                                          .a_stride = K,
-                                          .b = packed,
-                                          .c = b->out,
-                                          .c_stride = N,
-                                          .scratch = scratch};
+    eg__quantized_layout layout;
+    if (!eg__quantized_measure(type, K, N, half ? 1 : 2, end, false, &layout)) return;
+    const eg__packed_quantized packed =
+        eg__quantized_at(type, K, N, half ? 1 : 2, right, &layout, false);
+    eg__quantized_begin(&packed, end);
+    b->args.small = (eg__gemm_quantized_args){.m = M,
+                                              .a = b->in,
+                                              .a_stride = K,
+                                              .b = packed,
+                                              .c = b->out,
+                                              .c_stride = N,
+                                              .scratch = scratch};
     b->shape = "128x256x256";
     b->flops = 2.0 * M * N * K;
     b->bytes = 4.0 * (M * K + M * N) + (double)layout.bytes;
@@ -246,8 +247,8 @@ static void prepare(bench *b) {
         b->flops = 2.0 * M * N * K;
         b->bytes = 4.0 * (M * K + K * N + M * N);
         break;
-    case EG__OP_gemm_turned_f32:
-        b->args.turned = (eg__gemm_turned_f32_args){M, N, K, in, M, in + M * K, N, out, N, false};
+    case EG__OP_gemm_tn_f32:
+        b->args.turned = (eg__gemm_tn_f32_args){M, N, K, in, M, in + M * K, N, out, N, false};
         b->shape = "128x256x256";
         b->flops = 2.0 * M * N * K;
         b->bytes = 4.0 * (M * K + K * N + M * N);
@@ -409,7 +410,7 @@ static void run(void *job) {
     const eg__kernel_function *f = &b->row->function;
     switch (b->row->operation) {
     case EG__OP_gemm_f32: f->gemm_f32(&b->args.gemm); break;
-    case EG__OP_gemm_turned_f32: f->gemm_turned_f32(&b->args.turned); break;
+    case EG__OP_gemm_tn_f32: f->gemm_tn_f32(&b->args.turned); break;
     case EG__OP_gemv_f32: f->gemv_f32(&b->args.gemv); break;
     case EG__OP_fused_f32: f->fused_f32(&b->args.fused); break;
     case EG__OP_cfc_gate_f32: f->cfc_gate_f32(&b->args.fused); break;

@@ -1,0 +1,73 @@
+/* The steps of quantized parameters: widened, packed, multiplied. */
+#include "graph/steps/program.h"
+
+void eg__run_widen(const eg__step *step, const eg__frame *frame) {
+    const eg__quantized_parameter *p = &step->u.widen.from;
+    if (p->in_place) {
+        eg__stored_widen(frame->run->kernels, p->type, step->columns,
+                         eg__operand_at(frame, &step->operand[0]),
+                         eg__operand_at(frame, &step->operand[1]));
+        return;
+    }
+    const eg__stored stored = eg__quantized_stored(p, eg__operand_at(frame, &step->operand[0]));
+    const eg__kernels *kernels = frame->run->kernels;
+    float *to = eg__operand_at(frame, &step->operand[1]);
+    if (p->type == EG_F16) kernels->f16_to_f32(step->columns, stored.values, to);
+    else if (p->type == EG_BF16) kernels->bf16_to_f32(step->columns, stored.values, to);
+    else
+        for (size_t r = 0; r < p->rows; r++)
+            for (size_t c = 0; c < p->columns; c++)
+                to[r * p->columns + c] = eg__stored_value(&stored, r, c);
+}
+
+void eg__run_pack_quantized(const eg__step *step, const eg__frame *frame) {
+    const eg__step_pack_quantized *p = &step->u.pack_quantized;
+    const eg__packed_quantized to =
+        eg__quantized_at(p->type, p->k, p->n, p->groups, eg__operand_at(frame, &step->operand[0]),
+                         &p->layout, p->has_offsets);
+    const eg__quantized_side side =
+        eg__quantized_side_of((const int32_t *)eg__operand_at(frame, &step->operand[1]));
+    if (!p->parameter) eg__quantized_begin(&to, (const uint32_t *)side.ends);
+    for (uint32_t i = 0; i < p->pieces; i++) {
+        eg__quantized_piece piece;
+        eg__stored from;
+        if (eg__quantized_side_piece(&side, i, &piece) != p->parameter) continue;
+        eg__quantized_side_stored(&side, i, p->type, eg__operand_at(frame, &step->operand[2]),
+                                  &from);
+        eg__quantized_pack(&to, &piece, &from);
+    }
+}
+
+void eg__run_gemm_quantized(const eg__step *step, const eg__frame *frame) {
+    const eg__step_gemm *g = &step->u.gemm;
+    const size_t m = frame->count * step->rows;
+    /* these kernels add the same to every row */
+    const bool adds = g->add && (m == 1 || !step->operand[g->add].stride);
+    const eg__operand *sum = &step->operand[adds ? g->sum : 2];
+    const eg__fused_program *program = adds ? &g->rest : &g->epilogue;
+    const bool has_epilogue = g->has_epilogue && program->length;
+    eg__fused_epilogue fused;
+    if (has_epilogue) eg__epilogue_fill(step, frame, m, program, &fused);
+    const eg__epilogue epilogue = eg__fused_epilogue_use(&fused);
+    const eg__gemm_quantized_args args = {
+        .m = m,
+        .a = eg__operand_at(frame, &step->operand[0]),
+        .a_stride = step->operand[0].stride,
+        .b = eg__quantized_at(g->small.type, g->k, g->n, g->small.groups,
+                              eg__operand_at(frame, &step->operand[1]), &g->small.layout,
+                              g->small.has_offsets),
+        .c = eg__operand_at(frame, sum),
+        .c_stride = sum->stride,
+        .add = adds ? eg__operand_at(frame, &step->operand[g->add]) : NULL,
+        .epilogue = has_epilogue ? &epilogue : NULL,
+        .scratch = frame->scratch};
+    g->small.kernel(&args);
+}
+
+size_t eg__scratch_gemm_quantized(const eg__step *step, size_t length) {
+    const eg__step_gemm *g = &step->u.gemm;
+    if (!g->small.integers) return 0;
+    const size_t bytes = eg__quantized_scratch(eg__step_items(step, length) * step->rows, g->k,
+                                               g->small.groups, g->small.type);
+    return eg__ceil_div(bytes, sizeof(float));
+}
