@@ -1,4 +1,4 @@
-/* cache: a state that is kept in small numbers; append: rows written to slots of it. */
+/* cache: a state that is kept as f32, f16 or int8; append: rows written to slots of it. */
 #include "graph/ops/kv.h"
 #include "graph/lower/lower.h"
 

@@ -1,4 +1,4 @@
-/* quantized_matmul: a product whose right side is put together of parameters in small numbers. Made by
+/* quantized_matmul: a product whose right side is put together of quantized parameters. Made by
  * pass_quantized.c alone. inputs: x, the table, the parameters; index: columns, integers. */
 #include "graph/lower/lower.h"
 

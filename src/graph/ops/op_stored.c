@@ -1,5 +1,5 @@
 /* stored_matmul and stored_gather: products with rows of an input that lies as files have it, and such rows
- * picked by an index, of parameters in small numbers, too. Made by pass_rows.c alone. */
+ * picked by an index, of quantized parameters, too. Made by pass_rows.c alone. */
 #include "graph/lower/lower.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* widen: what a parameter or an input in small numbers stands for, in f32. Products take the small numbers
+/* widen: what a quantized parameter or input stands for, in f32. Products take the quantized numbers
  * themselves (pass_quantized.c, pass_rows.c); for everything else parameters are widened once, in the
  * prologue, and inputs by every run. */
 #include "graph/lower/lower.h"
@@ -131,9 +131,8 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
     const bool stored = x->op == EG__GRAPH_input && x->type != EG_I32;
     if (!stored && (x->op != EG__GRAPH_parameter || !eg__is_quantized(x->type)))
-        return eg__fail(error, EG_ERR_ARGUMENT,
-                        "needs a parameter in small numbers, got %s of '%s'", eg__node_operation(x),
-                        eg_type_name(x->type));
+        return eg__fail(error, EG_ERR_ARGUMENT, "needs a quantized parameter, got %s of '%s'",
+                        eg__node_operation(x), eg_type_name(x->type));
     eg__shape_copy(node, x);
     node->type = EG_F32;
     return EG_OK;

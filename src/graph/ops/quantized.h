@@ -1,4 +1,4 @@
-/* Parameters in small numbers, and products with them. */
+/* Quantized parameters, and products with them. */
 #ifndef EG__GRAPH_SMALL_H
 #define EG__GRAPH_SMALL_H
 
@@ -6,7 +6,7 @@
 #include "kernels/quantized/quantized.h"
 #include "kernels/quantized/stored.h"
 
-/* How a parameter in small numbers lies in the memory of the weights: values, scales, zero points. Or an
+/* How a quantized parameter lies in the memory of the weights: values, scales, zero points. Or an
  * input as files have it: see kernels/quantized/stored.h. */
 typedef struct eg__quantized_parameter {
     eg_type type;
