@@ -358,8 +358,8 @@ TEST(nn, bytes_of_wirings) {
         const char *spec;
         uint64_t model, runs; /* bytes; what a program has beside them */
     } rows[] = {{"cfc:5,in=3", 0, 0},
-                {"cfc:full:5,in=3", BOTH + 5 * 8, 0},
-                {"cfc:random:5,in=3,sparsity=0.5", BOTH + DRAWN + 5 * 8, 0},
+                {"cfc:full:5,in=3", BOTH + 5, 0},
+                {"cfc:random:5,in=3,sparsity=0.5", BOTH + DRAWN + 5, 0},
                 {"ltc:5,in=3", 2 * BOTH, BOTH * SYNAPSE},
                 {"ltc:full:5,in=3,self=0", 2 * BOTH, (BOTH - 5) * SYNAPSE},
                 {"ltc:random:5,in=3,sparsity=0.5", 2 * BOTH + DRAWN, BOTH / 2 * SYNAPSE}};

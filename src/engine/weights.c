@@ -295,7 +295,7 @@ static bool reads(const eg__step *step, const eg__leaf *leaf) {
     for (unsigned i = 0; i < step->operands; i++) {
         const eg__operand *o = &step->operand[i];
         if (o->space == EG__SPACE_PARAMETERS && o->offset >= leaf->offset &&
-            o->offset < leaf->offset + leaf->elements)
+            o->offset < leaf->offset + eg__leaf_floats(leaf))
             return true;
     }
     return false;
@@ -349,10 +349,12 @@ static eg_status prepare_step(eg_weights *w, const eg__derived *d, uint32_t s, e
     if (packed) return pack_pieces(w, d, packed, step, error);
     eg_status status = EG_OK;
     for (size_t i = 0; i < leaves->count && !status; i++)
-        if (leaves->list[i].first_read == s) status = fetch(w, i, EG__PASSING, error);
+        if (reads(step, &leaves->list[i])) status = fetch(w, i, EG__PASSING, error);
     if (!status) run_steps(w, d, step, 1);
+    /* a large one is fetched again by the next step that reads it: there may be many of them in between */
     for (size_t i = 0; i < leaves->count; i++)
-        if (leaves->list[i].last_read == s) drop_passing(w, i);
+        if (leaves->list[i].last_read == s || leaf_bytes(&leaves->list[i]) >= 4 * PIECE)
+            drop_passing(w, i);
     return status;
 }
 

@@ -17,7 +17,8 @@ static void look_at_cfc(const eg__layer *layer, eg_layer_info *out) {
         const eg__wired *wired = &layer->wired[k];
         const uint64_t possible = (uint64_t)wired->units * (wired->inputs + wired->units);
         out->possible += possible;
-        for (uint64_t i = 0; i < possible; i++) out->synapses += wired->mask[i] != 0;
+        const eg__mask mask = {wired->mask, (size_t)possible};
+        for (size_t i = 0; i < possible; i++) out->synapses += eg__mask_has(&mask, i);
     }
 }
 

@@ -34,7 +34,8 @@ static bool is_sensory(const eg__parameter *p) { return strstr(p->name, "sensory
 /* Element i of a mask, as the wiring has it. */
 static float expected(const eg_model *model, const eg__parameter *p, size_t i) {
     const eg__layer *layer = &model->layers[p->layer];
-    if (layer->cell == EG__CFC) return wired_of(model, p)->mask[i];
+    if (layer->cell == EG__CFC)
+        return eg__mask_has(&(eg__mask){wired_of(model, p)->mask, eg__parameter_size(p)}, i);
     return (is_sensory(p) ? layer->sensory : layer->recurrent)[i] != 0;
 }
 

@@ -294,8 +294,8 @@ static void copy_values(const eg_model *model, const eg__parameter *p, bool mask
     const float *values = eg__parameter_values(model, p);
     if (values != p->view || p->own) memcpy(to, values + first, count * sizeof *to);
     else copy_from_file(model, values + first, count * sizeof *to, to);
-    for (size_t i = 0; masked && mask.values && i < count; i++)
-        if (!mask.values[(first + i) % mask.count]) to[i] = 0;
+    for (size_t i = 0; masked && mask.bits && i < count; i++)
+        if (!eg__mask_has(&mask, first + i)) to[i] = 0;
 }
 
 static eg_status fill(void *user, const eg__leaf *leaf, size_t first, size_t count, void *to,

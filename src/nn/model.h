@@ -32,8 +32,8 @@ enum { EG__BACKBONE_MAX = 8, EG__WIRED_MAX = 3, EG__LAYERS_MAX = 16, EG__NAME_MA
  * behind a backbone, which ncps does not have here, they say which sources its first matrix sees. */
 typedef struct eg__wired {
     uint32_t inputs, units;
-    uint8_t *mask; /* [units][inputs + units]: 1 or 0 */
-    uint8_t *seen; /* [inputs + units], 0 = no synapse into the layer; NULL = all are seen */
+    uint8_t *mask; /* [units][inputs + units] bits */
+    uint8_t *seen; /* [inputs + units] bits, 0 = no synapse into the layer; NULL = all are seen */
 } eg__wired;
 
 typedef struct eg__layer {
@@ -192,12 +192,18 @@ uint64_t eg__layer_bytes(const eg__layer *layer, bool runs);
 eg_status eg__layer_wire(eg_model *model, eg__layer *layer, eg_error *error); /* once */
 
 /* ---- masks.c */
-/* Where there are no synapses: element i of a weight is absent where mask.values[i % mask.count] is 0.
- * values NULL = it is dense. */
+/* Where there are synapses; bits NULL = everywhere, the weight is dense. */
 typedef struct eg__mask {
-    const uint8_t *values;
-    size_t count;
+    const uint8_t *bits;
+    size_t count; /* bits; element i of a weight has bit i % count */
 } eg__mask;
+static inline bool eg__mask_has(const eg__mask *mask, size_t i) {
+    const size_t bit = i % mask->count;
+    return mask->bits[bit / 8] >> bit % 8 & 1;
+}
+static inline void eg__mask_set(uint8_t *bits, size_t bit) {
+    bits[bit / 8] |= (uint8_t)(1u << bit % 8);
+}
 eg__mask eg__parameter_mask(const eg_model *model, const eg__parameter *p);
 /* The values of masks, as the wirings have them: of one, and of all that have memory. */
 void eg__mask_floats(const eg_model *model, const eg__parameter *p, float *out);

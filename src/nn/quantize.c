@@ -60,8 +60,8 @@ static eg_status quantize_one(eg_model *model, const eg__parameter *p, const eg_
     const eg__mask mask = eg__parameter_mask(model, p);
     float *values = wide.data;
     eg__parameter_floats(model, p, values);
-    for (size_t i = 0; mask.values && i < eg__parameter_size(p); i++)
-        if (mask.values[i % mask.count] == 0) values[i] = 0;
+    for (size_t i = 0; mask.bits && i < eg__parameter_size(p); i++)
+        if (!eg__mask_has(&mask, i)) values[i] = 0;
     status = eg_quantize(model->context, &wide, how, out, error);
     if (!status && out->odd)
         status = eg__fail(error, EG_ERR_ARGUMENT, "'%s' has %llu numbers that are not finite",

@@ -13,7 +13,7 @@ static eg_node make_parameter(const eg__builder *b, const eg__parameter *p) {
     if (eg__parameter_is_quantized(p))
         return eg_parameter_quantized(g, p->name, &p->small.how, p->rank, p->shape);
     const eg_node node = eg_parameter(g, p->name, p->rank, p->shape);
-    if (node.id && b->lent && eg__parameter_mask(b->model, p).values)
+    if (node.id && b->lent && eg__parameter_mask(b->model, p).bits)
         eg__node_at(g, node)->kind = EG__PARAMETER_MASKED;
     return node;
 }
@@ -44,12 +44,12 @@ eg_node eg__builder_parameter(eg__builder *b, const char *format, ...) {
 /* Both heads of a layer have the same mask. */
 static eg_node mask_node(eg__builder *b, const eg__mask *mask, const eg__parameter *p) {
     eg_graph *g = b->graph;
-    if (b->mask_node.id && b->mask.values == mask->values) return b->mask_node;
+    if (b->mask_node.id && b->mask.bits == mask->bits) return b->mask_node;
     eg_error reason = {EG_ERR_MEMORY, ""};
     float *values =
         eg__memory_take_array(b->model->memory, EG_TAG_GRAPH, mask->count, sizeof *values, &reason);
     if (!values) return eg__graph_mistake(g, reason.status, "%s", reason.message);
-    for (size_t i = 0; i < mask->count; i++) values[i] = mask->values[i];
+    for (size_t i = 0; i < mask->count; i++) values[i] = eg__mask_has(mask, i);
     const bool whole = mask->count == eg__parameter_size(p);
     eg_tensor tensor = {EG_F32, whole ? p->rank : 1, {mask->count}, values};
     if (whole) memcpy(tensor.shape, p->shape, sizeof p->shape);
@@ -67,7 +67,7 @@ eg_node eg__builder_masked(eg__builder *b, const char *format, ...) {
     if (!p) return (eg_node){0};
     const eg_node node = node_of(b, p);
     const eg__mask mask = eg__parameter_mask(b->model, p);
-    if (!mask.values || b->lent || eg__parameter_is_quantized(p)) return node;
+    if (!mask.bits || b->lent || eg__parameter_is_quantized(p)) return node;
     return eg_mul(b->graph, node, mask_node(b, &mask, p));
 }
 

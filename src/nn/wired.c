@@ -38,7 +38,7 @@ uint64_t eg__layer_bytes(const eg__layer *layer, bool runs) {
         bytes += known_synapses(w, inner + outer) * (3 * sizeof(int32_t) + 4 * sizeof(float));
     for (unsigned i = 0; i < layer->wired_count; i++) {
         const eg__wired *wired = &layer->wired[i];
-        bytes += wired->units * ((uint64_t)wired->inputs + wired->units);
+        bytes += eg__ceil_div(wired->units * ((uint64_t)wired->inputs + wired->units), 8);
     }
     return bytes;
 }
@@ -55,12 +55,15 @@ static void *take(eg_model *model, size_t count, size_t size, eg_status *status,
 static eg_status find_seen(eg_model *model, eg__wired *wired, eg_error *error) {
     const size_t sources = (size_t)wired->inputs + wired->units;
     eg_status status = EG_OK;
-    uint8_t *seen = take(model, sources, sizeof *seen, &status, error);
+    const eg__mask mask = {wired->mask, wired->units * sources};
+    uint8_t *seen = take(model, sources / 8 + 1, sizeof *seen, &status, error);
     size_t count = 0;
     for (size_t k = 0; !status && k < sources; k++) {
-        for (size_t j = 0; j < wired->units && !seen[k]; j++)
-            seen[k] = wired->mask[j * sources + k];
-        count += seen[k] != 0;
+        size_t j = 0;
+        while (j < wired->units && !eg__mask_has(&mask, j * sources + k)) j++;
+        if (j == wired->units) continue;
+        eg__mask_set(seen, k);
+        count++;
     }
     if (count < sources) wired->seen = seen;
     else eg__memory_give(model->memory, seen); /* all: it is a dense matrix */
@@ -76,15 +79,16 @@ static eg_status wire_cfc(eg_model *model, eg__layer *layer, eg_error *error) {
         const uint32_t *ids = w->layer_ids + w->layer_first[i];
         const uint32_t *before = i ? w->layer_ids + w->layer_first[i - 1] : NULL;
         const size_t width = (size_t)wired->inputs + wired->units;
-        wired->mask = take(model, wired->units * width + 1, sizeof *wired->mask, &status, error);
+        wired->mask =
+            take(model, wired->units * width / 8 + 1, sizeof *wired->mask, &status, error);
         for (uint32_t j = 0; !status && j < wired->units; j++) {
             for (uint32_t k = 0; k < wired->inputs; k++) {
                 const int8_t synapse = before ? w->adjacency[before[k] * w->units + ids[j]]
                                               : w->sensory[k * w->units + ids[j]];
-                wired->mask[j * width + k] = synapse != 0;
+                if (synapse) eg__mask_set(wired->mask, j * width + k);
             }
             for (uint32_t k = 0; k < wired->units; k++)
-                wired->mask[j * width + wired->inputs + k] = 1;
+                eg__mask_set(wired->mask, j * width + wired->inputs + k);
         }
         if (!status && layer->backbone_count) status = find_seen(model, wired, error);
     }
