@@ -1,4 +1,5 @@
 /* What a profile says: the operations that lose most, what bounds the whole, what to try. */
+#include "base/locale.h"
 #include "profile/analysis.h"
 #include "elegans/kernels.h"
 
@@ -218,6 +219,7 @@ eg_status eg_analyse(const eg_profile *p, eg_analysis **out, eg_error *error) {
     eg_analysis *a = eg__memory_take_zeroed(p->memory, EG_TAG_MEASURE, sizeof *a, &reason);
     if (!a) return eg__fail(error, reason.status, "%s", reason.message);
     a->memory = p->memory;
+    const locale_t before = eg__point_begin(); /* the same words in every locale */
     eg__facts facts;
     eg__facts_of(p, &facts);
     find_bottlenecks(&facts, &a->kinds[EG_BOTTLENECK]);
@@ -227,6 +229,7 @@ eg_status eg_analyse(const eg_profile *p, eg_analysis **out, eg_error *error) {
     find_opportunities(&facts, a->ratios, &a->kinds[EG_OPPORTUNITY]);
     if (p->subject.program) find_recommendations(&facts, &a->kinds[EG_RECOMMENDATION]);
     eg__conclude(&facts, a);
+    eg__point_end(before);
     *out = a;
     return EG_OK;
 }

@@ -1,4 +1,5 @@
 /* Advice that is tried: the change in turns with the present way of running, and what it saved. */
+#include "base/locale.h"
 #include "base/abi.h"
 #include "nn/model.h"
 #include "profile/analysis.h"
@@ -185,8 +186,8 @@ static void keep(eg__findings *to, const eg_finding *f) {
     if (to->count < EG__FINDINGS) to->list[to->count++] = *f;
 }
 
-eg_status eg_analysis_try(eg_analysis *a, eg_model *model, const eg_profile *p,
-                          const eg_try_options *options, eg_error *error) {
+static eg_status try_all(eg_analysis *a, eg_model *model, const eg_profile *p,
+                         const eg_try_options *options, eg_error *error) {
     trial t = {.profile = p, .model = model};
     if (!a || !model || !p || !p->subject.program)
         return eg__fail(error, EG_ERR_ARGUMENT, "no analysis, no model, or a profile of none");
@@ -218,4 +219,12 @@ eg_status eg_analysis_try(eg_analysis *a, eg_model *model, const eg_profile *p,
     eg__findings_sort(advice);
     eg__conclude(&facts, a);
     return EG_OK;
+}
+
+eg_status eg_analysis_try(eg_analysis *a, eg_model *model, const eg_profile *p,
+                          const eg_try_options *options, eg_error *error) {
+    const locale_t before = eg__point_begin();
+    const eg_status status = try_all(a, model, p, options, error);
+    eg__point_end(before);
+    return status;
 }

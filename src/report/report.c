@@ -1,4 +1,5 @@
 /* Reports as objects: made of a profile, of its document or of a wiring; read, written, destroyed. */
+#include "base/locale.h"
 #include "base/abi.h"
 #include "report/report.h"
 #include "engine/context.h"
@@ -136,10 +137,12 @@ eg_status eg_report_of_profile(const eg_profile *profile, const eg_analysis *ana
     if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no place for the report");
     *out = NULL;
     if (!profile) return eg__fail(error, EG_ERR_ARGUMENT, "no profile");
+    const locale_t before = eg__point_begin(); /* words of the profile have numbers, too */
     eg_status status = options_of(options, &o, error);
     if (!status && !analysis) status = eg_analyse(profile, &own, error);
     if (!status) status = make_of_profile(profile, analysis ? analysis : own, &o, out, error);
     eg_analysis_destroy(own);
+    eg__point_end(before);
     return status;
 }
 
