@@ -106,7 +106,7 @@ TEST(graph_json, rules) {
         const graph_rule *rule = &graph_rules[i];
         eg_graph *g, *back = NULL;
         eg_node leaf[RULE_LEAVES], d[RULE_LEAVES];
-        char name[8], *text = NULL;
+        char name[16], *text = NULL;
         size_t length = 0;
         CHECK_OK(eg__graph_new(memory, &g, &error), error);
         for (unsigned k = 0; k < rule->leaves; k++) {
