@@ -3,7 +3,7 @@
 #include "text/text.h"
 
 static void encode(const eg_tokenizer *t, const char *text, size_t length) {
-    const eg_encode_options options = {1, 1};
+    const eg_encode_options options = {.ends = 1, .special = 1};
     eg_tokens tokens;
     eg_error error = {0};
     eg_decoder decoder = {.special = 1};

@@ -49,7 +49,7 @@ static size_t count_of(const char *text, const char *part) {
 
 TEST(report, document) {
     static const char *const always[] = {
-        "{\"elegans_profile\":1,\"model\":\"cfc:autoncp:8:2,in=3\",\"batch\":2,\"seq\":3,"
+        "{\"elegans_profile\":1,\"model\":\"cfc:autoncp:8:2,in=3\",\"batch\":2,\"seq\":3,",
         "\"compiled\":true,\"verdict\":\"",
         "\"ratios\":[{\"name\":\"compute\"",
         "\"machine\":{\"chip\":",
