@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     if (!v.memory) load(&v);
     if (length < 2) return 0;
     const size_t which = bytes[0] % FILES;
-    const eg_encode_options options = {bytes[1] & 1, bytes[1] >> 1 & 1};
+    const eg_encode_options options = {.ends = bytes[1] & 1, .special = bytes[1] >> 1 & 1};
     if (v.all[which])
         check(v.all[which], files[which].exact && !options.special, &options,
               (const char *)bytes + 2, length - 2);
