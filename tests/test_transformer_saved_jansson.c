@@ -28,7 +28,7 @@ static double spread(const float *a, const float *b, size_t count) {
 static void check_same(eg_context *context, eg_model *model, const char *name) {
     eg_error error;
     eg_model *again = NULL;
-    eg_transformer_info before, after = {0};
+    eg_transformer_info before = {.size = sizeof before}, after = {.size = sizeof after};
     char path[600];
     size_t count, other = 0;
     snprintf(path, sizeof path, "%s/model.safetensors", test_folder());
