@@ -7,27 +7,20 @@
 
 size_t eg_kernel_count(void) { return eg__kernel_count(); }
 
-static eg_status fill_kernel_list(const eg_context *context, size_t index, eg_kernel_info *out,
-                                  eg_error *error) {
+eg_status eg_kernel_list(const eg_context *context, size_t index, eg_kernel_info *out,
+                         eg_error *error) {
     if (!context || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no context or no place");
     const eg__kernel *row = eg__kernel_row(index);
     if (!row)
         return eg__fail(error, EG_ERR_ARGUMENT, "kernel %zu of %zu", index, eg__kernel_count());
-    out->operation = eg__operation_name(row->operation);
-    out->text = eg__operation_text(row->operation);
-    out->isa = row->isa;
-    out->features = row->features;
-    out->usable = (row->features & ~context->features) == 0;
-    out->selected = context->kernels.row[row->operation] == row;
+    const eg_kernel_info info = {.operation = eg__operation_name(row->operation),
+                                 .text = eg__operation_text(row->operation),
+                                 .isa = row->isa,
+                                 .features = row->features,
+                                 .usable = (row->features & ~context->features) == 0,
+                                 .selected = context->kernels.row[row->operation] == row};
+    EG__INFO(eg_kernel_info, out, &info);
     return EG_OK;
-}
-
-eg_status eg_kernel_list(const eg_context *context, size_t index, eg_kernel_info *out,
-                         eg_error *error) {
-    eg_kernel_info info = {.size = sizeof info};
-    const eg_status status = fill_kernel_list(context, index, out ? &info : NULL, error);
-    if (!status) EG__INFO(eg_kernel_info, out, &info);
-    return status;
 }
 
 static int is_usable(const eg_context *context, const char *isa) {
@@ -38,22 +31,15 @@ static int is_usable(const eg_context *context, const char *isa) {
     return 0;
 }
 
-static eg_status fill_isa_list(const eg_context *context, size_t index, eg_isa_info *out,
-                               eg_error *error) {
+eg_status eg_isa_list(const eg_context *context, size_t index, eg_isa_info *out, eg_error *error) {
     if (!context || !out)
         return eg__fail(error, EG_ERR_ARGUMENT, "no context or nowhere to put it");
     const eg__isa *row = eg__isa_row(index);
     if (!row) return eg__fail(error, EG_ERR_ARGUMENT, "no instruction set %zu", index);
-    *out = (eg_isa_info){.name = row->name,
-                         .lanes = row->lanes,
-                         .features = row->features,
-                         .usable = is_usable(context, row->name)};
+    eg_isa_info info = {.name = row->name,
+                        .lanes = row->lanes,
+                        .features = row->features,
+                        .usable = is_usable(context, row->name)};
+    EG__INFO(eg_isa_info, out, &info);
     return EG_OK;
-}
-
-eg_status eg_isa_list(const eg_context *context, size_t index, eg_isa_info *out, eg_error *error) {
-    eg_isa_info info = {.size = sizeof info};
-    const eg_status status = fill_isa_list(context, index, out ? &info : NULL, error);
-    if (!status) EG__INFO(eg_isa_info, out, &info);
-    return status;
 }

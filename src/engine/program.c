@@ -58,34 +58,29 @@ static size_t held_bytes(const eg_program *p) {
     return all < EG__SPACE_LEAST ? all : floats * sizeof(float);
 }
 
-static void fill_program_info_get(const eg_program *p, eg_program_info *out) {
-    *out = (eg_program_info){.steps = p->step_count,
-                             .run_steps = p->main_count,
-                             .prologue_steps = p->prologue_count,
-                             .inputs = p->inputs.count,
-                             .outputs = p->outputs.count,
-                             .parameters = p->parameters.count,
-                             .states = p->states.count,
-                             .arena_bytes = p->arena_size * sizeof(float),
-                             .arena_bound_bytes = p->arena_bound * sizeof(float),
-                             .scratch_bytes = p->scratch_size * sizeof(float),
-                             .parameter_bytes = p->parameters_size * sizeof(float),
-                             .derived_bytes = p->derived_size * sizeof(float),
-                             .held_bytes = held_bytes(p),
-                             .state_bytes = p->states_size * sizeof(float),
-                             .cache_bytes = p->caches_size * sizeof(float),
-                             .constant_bytes = p->constants_size * sizeof(float),
-                             .length = p->length,
-                             .compile_seconds = p->compile_seconds};
-    for (size_t i = 0; i < p->main_count; i++) {
-        out->flops += p->steps[i].flops;
-        out->bytes += p->steps[i].bytes;
-    }
-}
-
 void eg_program_info_get(const eg_program *p, eg_program_info *out) {
-    eg_program_info info = {.size = sizeof info};
-    fill_program_info_get(p, &info);
+    eg_program_info info = {.steps = p->step_count,
+                            .run_steps = p->main_count,
+                            .prologue_steps = p->prologue_count,
+                            .inputs = p->inputs.count,
+                            .outputs = p->outputs.count,
+                            .parameters = p->parameters.count,
+                            .states = p->states.count,
+                            .arena_bytes = p->arena_size * sizeof(float),
+                            .arena_bound_bytes = p->arena_bound * sizeof(float),
+                            .scratch_bytes = p->scratch_size * sizeof(float),
+                            .parameter_bytes = p->parameters_size * sizeof(float),
+                            .derived_bytes = p->derived_size * sizeof(float),
+                            .held_bytes = held_bytes(p),
+                            .state_bytes = p->states_size * sizeof(float),
+                            .cache_bytes = p->caches_size * sizeof(float),
+                            .constant_bytes = p->constants_size * sizeof(float),
+                            .length = p->length,
+                            .compile_seconds = p->compile_seconds};
+    for (size_t i = 0; i < p->main_count; i++) {
+        info.flops += p->steps[i].flops;
+        info.bytes += p->steps[i].bytes;
+    }
     EG__INFO(eg_program_info, out, &info);
 }
 
@@ -167,44 +162,37 @@ static void step_part(const eg_program *p, size_t index, eg_step_info *out) {
     }
 }
 
-static eg_status fill_program_step(const eg_program *p, size_t index, eg_step_info *out,
-                                   eg_error *error) {
+eg_status eg_program_step(const eg_program *p, size_t index, eg_step_info *out, eg_error *error) {
     if (!p || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no program or no place");
     if (index >= p->step_count)
         return eg__fail(error, EG_ERR_ARGUMENT, "no step %zu in a program of %zu", index,
                         p->step_count);
     const eg__step *step = &p->steps[index];
     const eg__step_shape shape = eg__step_shape_of(step, eg__max(p->length, 1));
-    *out = (eg_step_info){.kernel = step->name,
-                          .operation = eg__node_operation(&p->graph->nodes[step->node]),
-                          .rows = shape.rows,
-                          .columns = shape.columns,
-                          .depth = shape.depth,
-                          .operands = step->operands,
-                          .flops = step->flops,
-                          .bytes = step->bytes,
-                          .live_bytes = step->live * sizeof(float),
-                          .work = eg__step_work(step, &shape),
-                          .traits = step->traits};
-    step_part(p, index, out);
-    if (shape.program) fused_text(shape.program, out->text, sizeof out->text);
+    eg_step_info info = {.kernel = step->name,
+                         .operation = eg__node_operation(&p->graph->nodes[step->node]),
+                         .rows = shape.rows,
+                         .columns = shape.columns,
+                         .depth = shape.depth,
+                         .operands = step->operands,
+                         .flops = step->flops,
+                         .bytes = step->bytes,
+                         .live_bytes = step->live * sizeof(float),
+                         .work = eg__step_work(step, &shape),
+                         .traits = step->traits};
+    step_part(p, index, &info);
+    if (shape.program) fused_text(shape.program, info.text, sizeof info.text);
     const eg__step_scan *scan = eg__step_body(step);
     if (scan) {
-        out->body = scan->first;
-        out->body_steps = scan->count;
+        info.body = scan->first;
+        info.body_steps = scan->count;
     }
+    EG__INFO(eg_step_info, out, &info);
     return EG_OK;
 }
 
-eg_status eg_program_step(const eg_program *p, size_t index, eg_step_info *out, eg_error *error) {
-    eg_step_info info = {.size = sizeof info};
-    const eg_status status = fill_program_step(p, index, out ? &info : NULL, error);
-    if (!status) EG__INFO(eg_step_info, out, &info);
-    return status;
-}
-
-static eg_status fill_program_operand(const eg_program *p, size_t index, size_t operand,
-                                      eg_operand_info *out, eg_error *error) {
+eg_status eg_program_operand(const eg_program *p, size_t index, size_t operand,
+                             eg_operand_info *out, eg_error *error) {
     static const char *const spaces[] = {"arena",     "parameters", "derived",
                                          "constants", "states",     "caches"};
     if (!p || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no program or no place");
@@ -212,20 +200,13 @@ static eg_status fill_program_operand(const eg_program *p, size_t index, size_t 
         return eg__fail(error, EG_ERR_ARGUMENT, "no operand %zu in step %zu", operand, index);
     const eg__operand *o = &p->steps[index].operand[operand];
     const size_t bound = o->space - EG__SPACE_BOUND;
-    *out = (eg_operand_info){.space = o->space < EG__SPACE_BOUND ? spaces[o->space]
-                                      : bound < p->inputs.count
-                                          ? p->inputs.list[bound].name
-                                          : p->outputs.list[bound - p->inputs.count].name,
-                             .offset = (o->offset + o->scale) * sizeof(float),
-                             .row_stride = o->stride * sizeof(float),
-                             .time_stride = o->time * sizeof(float)};
+    eg_operand_info info = {.space = o->space < EG__SPACE_BOUND ? spaces[o->space]
+                                     : bound < p->inputs.count
+                                         ? p->inputs.list[bound].name
+                                         : p->outputs.list[bound - p->inputs.count].name,
+                            .offset = (o->offset + o->scale) * sizeof(float),
+                            .row_stride = o->stride * sizeof(float),
+                            .time_stride = o->time * sizeof(float)};
+    EG__INFO(eg_operand_info, out, &info);
     return EG_OK;
-}
-
-eg_status eg_program_operand(const eg_program *p, size_t index, size_t operand,
-                             eg_operand_info *out, eg_error *error) {
-    eg_operand_info info = {0};
-    const eg_status status = fill_program_operand(p, index, operand, out ? &info : NULL, error);
-    if (!status) EG__INFO(eg_operand_info, out, &info);
-    return status;
 }

@@ -335,18 +335,13 @@ eg_status eg_generator_rewind(eg_generator *g, uint64_t length, eg_error *error)
     return status ? status : copy_slots(g->shared, &copy, error);
 }
 
-static void fill_generator_info_get(const eg_generator *g, eg_generator_info *out) {
-    const shared *s = g->shared;
-    *out = (eg_generator_info){.length = eg_sequence_length(g->sequence),
-                               .context = s->how.context,
-                               .vocabulary = s->model->transformer->vocabulary,
-                               .cache_bytes = s->cache_bytes,
-                               .weight_bytes = s->weight_bytes,
-                               .token_bytes = s->token_bytes};
-}
-
 void eg_generator_info_get(const eg_generator *g, eg_generator_info *out) {
-    eg_generator_info info = {.size = sizeof info};
-    fill_generator_info_get(g, &info);
+    const shared *s = g->shared;
+    eg_generator_info info = {.length = eg_sequence_length(g->sequence),
+                              .context = s->how.context,
+                              .vocabulary = s->model->transformer->vocabulary,
+                              .cache_bytes = s->cache_bytes,
+                              .weight_bytes = s->weight_bytes,
+                              .token_bytes = s->token_bytes};
     EG__INFO(eg_generator_info, out, &info);
 }

@@ -216,29 +216,22 @@ static double node_bytes(const eg_graph *graph, const eg__node *node) {
     return bytes;
 }
 
-static eg_status fill_graph_node(const eg_graph *graph, eg_node node, eg_node_info *out,
-                                 eg_error *error) {
+eg_status eg_graph_node(const eg_graph *graph, eg_node node, eg_node_info *out, eg_error *error) {
     if (!graph || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no graph or no place");
     if (!node.id || node.id > graph->size)
         return eg__fail(error, EG_ERR_ARGUMENT, "no node %u in a graph of %u", node.id,
                         graph->size);
     const eg__node *n = eg__node_at(graph, node);
-    *out = (eg_node_info){.operation = eg__node_operation(n),
-                          .name = n->name,
-                          .type = n->type,
-                          .rank = n->rank,
-                          .scan = n->scan,
-                          .input_count = n->input_count,
-                          .inputs = graph->inputs + n->first_input,
-                          .flops = table[n->op]->flops ? table[n->op]->flops(graph, n) : 0,
-                          .bytes = n->input_count ? node_bytes(graph, n) : 0};
-    memcpy(out->shape, n->shape, sizeof out->shape);
+    eg_node_info info = {.operation = eg__node_operation(n),
+                         .name = n->name,
+                         .type = n->type,
+                         .rank = n->rank,
+                         .scan = n->scan,
+                         .input_count = n->input_count,
+                         .inputs = graph->inputs + n->first_input,
+                         .flops = table[n->op]->flops ? table[n->op]->flops(graph, n) : 0,
+                         .bytes = n->input_count ? node_bytes(graph, n) : 0};
+    memcpy(info.shape, n->shape, sizeof info.shape);
+    EG__INFO(eg_node_info, out, &info);
     return EG_OK;
-}
-
-eg_status eg_graph_node(const eg_graph *graph, eg_node node, eg_node_info *out, eg_error *error) {
-    eg_node_info info = {.size = sizeof info};
-    const eg_status status = fill_graph_node(graph, node, out ? &info : NULL, error);
-    if (!status) EG__INFO(eg_node_info, out, &info);
-    return status;
 }

@@ -33,32 +33,25 @@ static void look_at_ltc(const eg__layer *layer, eg_layer_info *out) {
 
 _Static_assert((int)EG_LAYER_BACKBONE_MAX >= (int)EG__BACKBONE_MAX, "every backbone fits");
 
-static eg_status fill_model_layer(const eg_model *model, size_t index, eg_layer_info *out,
-                                  eg_error *error) {
+eg_status eg_model_layer(const eg_model *model, size_t index, eg_layer_info *out, eg_error *error) {
     if (!model || !out || index >= model->layer_count)
         return eg__fail(error, EG_ERR_ARGUMENT, "no layer %zu", index);
     const eg__layer *layer = &model->layers[index];
-    *out =
-        (eg_layer_info){.cell = layer->cell == EG__CFC ? "cfc" : "ltc",
-                        .inputs = layer->inputs,
-                        .units = layer->units,
-                        .outputs = eg__layer_width(layer),
-                        .projection = layer->projection,
-                        .mixed = layer->mixed,
-                        .merge = layer->merge == EG__ONE_WAY ? NULL : eg__merge_name(layer->merge)};
+    eg_layer_info info = {.cell = layer->cell == EG__CFC ? "cfc" : "ltc",
+                          .inputs = layer->inputs,
+                          .units = layer->units,
+                          .outputs = eg__layer_width(layer),
+                          .projection = layer->projection,
+                          .mixed = layer->mixed,
+                          .merge =
+                              layer->merge == EG__ONE_WAY ? NULL : eg__merge_name(layer->merge)};
     if (layer->wiring) {
         eg_wiring_info wiring = {.size = sizeof wiring};
         eg_wiring_info_get(layer->wiring, &wiring);
-        out->wiring = wiring.kind;
+        info.wiring = wiring.kind;
     }
-    if (layer->cell == EG__CFC) look_at_cfc(layer, out);
-    else look_at_ltc(layer, out);
+    if (layer->cell == EG__CFC) look_at_cfc(layer, &info);
+    else look_at_ltc(layer, &info);
+    EG__INFO(eg_layer_info, out, &info);
     return EG_OK;
-}
-
-eg_status eg_model_layer(const eg_model *model, size_t index, eg_layer_info *out, eg_error *error) {
-    eg_layer_info info = {.size = sizeof info};
-    const eg_status status = fill_model_layer(model, index, out ? &info : NULL, error);
-    if (!status) EG__INFO(eg_layer_info, out, &info);
-    return status;
 }

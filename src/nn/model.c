@@ -216,11 +216,7 @@ static void transformer_info(const eg_model *model, eg_model_info *out) {
     out->parameters = count_values(model);
 }
 
-static void fill_model_info_get(const eg_model *model, eg_model_info *out) {
-    if (model->transformer) {
-        transformer_info(model, out);
-        return;
-    }
+static void network_info(const eg_model *model, eg_model_info *out) {
     const eg__layer *last = &model->layers[model->layer_count - 1];
     *out = (eg_model_info){.inputs = model->layers[0].inputs,
                            .outputs = eg__layer_width(last),
@@ -235,8 +231,9 @@ static void fill_model_info_get(const eg_model *model, eg_model_info *out) {
 }
 
 void eg_model_info_get(const eg_model *model, eg_model_info *out) {
-    eg_model_info info = {.size = sizeof info};
-    fill_model_info_get(model, &info);
+    eg_model_info info;
+    if (model->transformer) transformer_info(model, &info);
+    else network_info(model, &info);
     EG__INFO(eg_model_info, out, &info);
 }
 

@@ -133,41 +133,34 @@ eg__numbers eg__model_numbers(const eg_model *model, bool masks) {
     return sum;
 }
 
-static eg_status fill_model_transformer(const eg_model *model, eg_transformer_info *out,
-                                        eg_error *error) {
+eg_status eg_model_transformer(const eg_model *model, eg_transformer_info *out, eg_error *error) {
     if (!model || !out || !model->transformer)
         return eg__fail(error, EG_ERR_ARGUMENT, "not a transformer, but a liquid network");
     const eg__transformer *t = model->transformer;
     const uint32_t positions = eg__transformer_positions(t);
-    *out = (eg_transformer_info){.family = eg__family_name(t->family),
-                                 .layers = t->layers,
-                                 .width = t->width,
-                                 .heads = t->heads,
-                                 .kv_heads = t->kv_heads,
-                                 .head = t->head,
-                                 .hidden = t->hidden,
-                                 .vocabulary = t->vocabulary,
-                                 .context = t->context,
-                                 .epsilon = t->epsilon,
-                                 .positions = eg__positions_name(positions),
-                                 .rope_base = positions == EG__POSITIONS_ROTARY ? t->rope_base : 0,
-                                 .tied = t->tied,
-                                 .pooling = t->pooling,
-                                 .row_width = eg__row_width(t),
-                                 .row_scaled = !t->rows_told};
+    eg_transformer_info info = {.family = eg__family_name(t->family),
+                                .layers = t->layers,
+                                .width = t->width,
+                                .heads = t->heads,
+                                .kv_heads = t->kv_heads,
+                                .head = t->head,
+                                .hidden = t->hidden,
+                                .vocabulary = t->vocabulary,
+                                .context = t->context,
+                                .epsilon = t->epsilon,
+                                .positions = eg__positions_name(positions),
+                                .rope_base = positions == EG__POSITIONS_ROTARY ? t->rope_base : 0,
+                                .tied = t->tied,
+                                .pooling = t->pooling,
+                                .row_width = eg__row_width(t),
+                                .row_scaled = !t->rows_told};
     for (uint32_t i = 0; i < t->row_steps; i++) {
-        if (t->row_step[i].outputs) out->row_dense++;
-        out->row_scaled = !t->row_step[i].outputs;
+        if (t->row_step[i].outputs) info.row_dense++;
+        info.row_scaled = !t->row_step[i].outputs;
     }
     const eg__numbers numbers = eg__model_numbers(model, true);
-    out->bytes = numbers.bytes;
-    out->numbers = numbers.most;
+    info.bytes = numbers.bytes;
+    info.numbers = numbers.most;
+    EG__INFO(eg_transformer_info, out, &info);
     return EG_OK;
-}
-
-eg_status eg_model_transformer(const eg_model *model, eg_transformer_info *out, eg_error *error) {
-    eg_transformer_info info = {.size = sizeof info};
-    const eg_status status = fill_model_transformer(model, out ? &info : NULL, error);
-    if (!status) EG__INFO(eg_transformer_info, out, &info);
-    return status;
 }

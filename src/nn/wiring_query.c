@@ -4,21 +4,16 @@
 
 void eg_wiring_destroy(eg_wiring *wiring) { eg__wiring_destroy(wiring); }
 
-static void fill_wiring_info_get(const eg_wiring *wiring, eg_wiring_info *out) {
-    *out = (eg_wiring_info){.kind = eg__wiring_kind_name(wiring->options.kind),
-                            .seed =
-                                wiring->options.kind == EG__WIRING_EDGES ? 0 : wiring->options.seed,
-                            .units = wiring->units,
-                            .inputs = wiring->inputs,
-                            .outputs = wiring->outputs,
-                            .layers = wiring->layer_count};
-    for (uint32_t l = 0; l < wiring->layer_count; l++)
-        out->layer_sizes[l] = wiring->layer_first[l + 1] - wiring->layer_first[l];
-}
-
 void eg_wiring_info_get(const eg_wiring *wiring, eg_wiring_info *out) {
-    eg_wiring_info info = {.size = sizeof info};
-    fill_wiring_info_get(wiring, &info);
+    eg_wiring_info info = {.kind = eg__wiring_kind_name(wiring->options.kind),
+                           .seed =
+                               wiring->options.kind == EG__WIRING_EDGES ? 0 : wiring->options.seed,
+                           .units = wiring->units,
+                           .inputs = wiring->inputs,
+                           .outputs = wiring->outputs,
+                           .layers = wiring->layer_count};
+    for (uint32_t l = 0; l < wiring->layer_count; l++)
+        info.layer_sizes[l] = wiring->layer_first[l + 1] - wiring->layer_first[l];
     EG__INFO(eg_wiring_info, out, &info);
 }
 

@@ -189,30 +189,25 @@ eg_status eg_data_create(eg_context *context, size_t table_count, const eg_table
 }
 
 /* ---- questions */
-static void fill_data_info_get(const eg_data *data, eg_data_info *out) {
-    const eg__store *s = data->store;
-    *out = (eg_data_info){.rows = s->rows,
-                          .covered = data->covered,
-                          .recordings = s->recordings,
-                          .windows = data->count,
-                          .steps = data->steps,
-                          .inputs = s->inputs,
-                          .targets = s->targets,
-                          .classes = s->classes,
-                          .missing = data->missing,
-                          .dropped = data->dropped,
-                          .missing_targets = data->missing_targets,
-                          .without_target = data->without_target,
-                          .spans = s->spans != NULL,
-                          .span = s->span,
-                          .dates = s->dates,
-                          .lengths = data->lengths,
-                          .last = s->last};
-}
-
 void eg_data_info_get(const eg_data *data, eg_data_info *out) {
-    eg_data_info info = {.size = sizeof info};
-    fill_data_info_get(data, &info);
+    const eg__store *s = data->store;
+    eg_data_info info = {.rows = s->rows,
+                         .covered = data->covered,
+                         .recordings = s->recordings,
+                         .windows = data->count,
+                         .steps = data->steps,
+                         .inputs = s->inputs,
+                         .targets = s->targets,
+                         .classes = s->classes,
+                         .missing = data->missing,
+                         .dropped = data->dropped,
+                         .missing_targets = data->missing_targets,
+                         .without_target = data->without_target,
+                         .spans = s->spans != NULL,
+                         .span = s->span,
+                         .dates = s->dates,
+                         .lengths = data->lengths,
+                         .last = s->last};
     EG__INFO(eg_data_info, out, &info);
 }
 

@@ -155,19 +155,12 @@ static void look(const eg_data *data, asked *a) {
     if (!a->store->last) each_row(data->count, data->windows, look_at, a);
 }
 
-static void fill_data_target_info(const eg_data *data, size_t index, eg_target_info *out) {
+void eg_data_target_info(const eg_data *data, size_t index, eg_target_info *out) {
     /* NaN, which fmin and fmax pass over */
     asked a = {.store = data->store, .index = index, .info = {.least = NAN, .most = NAN}};
-    *out = (eg_target_info){0};
-    if (index >= data->store->targets) return;
-    look(data, &a);
-    *out = a.info;
-}
-
-void eg_data_target_info(const eg_data *data, size_t index, eg_target_info *out) {
-    eg_target_info info = {.size = sizeof info};
-    fill_data_target_info(data, index, &info);
-    EG__INFO(eg_target_info, out, &info);
+    const bool there = index < data->store->targets;
+    if (there) look(data, &a);
+    EG__INFO(eg_target_info, out, there ? &a.info : &(const eg_target_info){0});
 }
 
 uint64_t eg_data_class_rows(const eg_data *data, size_t index) {
