@@ -255,6 +255,43 @@ TEST(lend, models) {
     eg_context_destroy(context);
 }
 
+/* A program whose graph has no masks takes only weights that the model masks. */
+TEST(lend, masks_are_applied_once) {
+    eg_context *context = open_context(0);
+    eg_error error;
+    eg_model *model;
+    eg_program *program[2];
+    CHECK_OK(eg_model_open(context, "cfc:autoncp:12:2,in=3", &model, &error), error);
+    for (int lent = 0; lent < 2; lent++) {
+        const eg_model_options options = {.lent = lent};
+        eg_graph *g;
+        eg_model_nodes nodes;
+        CHECK_OK(eg_graph_create(context, &g, &error), error);
+        CHECK_OK(eg_model_build(model, g, &options, &nodes, &error), error);
+        const eg_output output = {"y", nodes.y};
+        CHECK_OK(eg_compile(context, g, 1, &output, NULL, &program[lent], &error), error);
+        eg_graph_destroy(g);
+    }
+    for (int lent = 0; lent < 2; lent++) {
+        eg_weights *weights;
+        eg_instance *instance = NULL;
+        CHECK_OK(eg_weights_create(program[lent], &weights, &error), error);
+        CHECK_OK(eg_model_weights(model, weights, &error), error);
+        CHECK_FAILS(eg_instance_create(program[!lent], weights, &instance, &error), error,
+                    EG_ERR_ARGUMENT, "'rnn_cell.layer_0.ff1.weight' is masked by the model");
+        eg_tensor w;
+        CHECK_OK(eg_weights_tensor(weights, "rnn_cell.layer_0.ff1.weight", &w, &error), error);
+        if (lent)
+            CHECK_FAILS(eg_weights_set(weights, "rnn_cell.layer_0.ff1.weight", &w, &error), error,
+                        EG_ERR_ARGUMENT, "is masked by its model");
+        else CHECK_OK(eg_weights_set(weights, "rnn_cell.layer_0.ff1.weight", &w, &error), error);
+        eg_weights_destroy(weights);
+    }
+    for (int lent = 0; lent < 2; lent++) eg_program_release(program[lent]);
+    eg_model_destroy(model);
+    eg_context_destroy(context);
+}
+
 /* Matrices so large that they are packed by pieces, some of which begin inside a panel; masks that the model applies, and
  * those that the graph does. */
 TEST(lend, large_and_masked) {

@@ -185,7 +185,8 @@ typedef struct eg_model_options { /* all zero = one sample, one step, no elapsed
     int as_parameters; /* inputs become parameters, so that gradients reach them */
     int standard;      /* units that the model computes in, and no link: logits */
     int lent; /* for weights that the model gives (eg_model_lend, eg_model_weights), which are then zero where a wiring has
-                 no synapse: the program needs no masks. Not for training, nor for eg_weights_set. */
+                 no synapse: the program needs no masks. Not for training; eg_weights_set
+                 refuses them. */
     /* transformers, whose input is "tokens": i32 [batch, time], the batch always first */
     int hidden;   /* what the last layer gives, no logits */
     int in_place; /* matrices that lie in a file are inputs: eg_model_bind */

@@ -158,6 +158,9 @@ eg_status eg_weights_set(eg_weights *weights, const char *name, const eg_tensor 
     if (!status && leaf->type != EG_F32)
         status =
             eg__fail(error, EG_ERR_ARGUMENT, "'%s' is quantized: eg_weights_set_quantized", name);
+    if (!status && leaf->masked)
+        status =
+            eg__fail(error, EG_ERR_ARGUMENT, "'%s' is masked by its model: eg_model_weights", name);
     if (!status) status = eg_weights_begin(weights, 0, error);
     if (status) return status;
     if (leaf->elements)
@@ -187,8 +190,8 @@ eg_status eg__leaf_fill_scales(const eg__leaf *leaf, const eg_quantized *quantiz
     return EG_OK;
 }
 
-static eg_status fill_small(const eg__leaf *leaf, const eg_quantized *quantized, void *to,
-                            eg_error *error) {
+static eg_status fill_quantized(const eg__leaf *leaf, const eg_quantized *quantized, void *to,
+                                eg_error *error) {
     uint64_t bytes = 0;
     eg_status status = eg__leaf_fill_scales(leaf, quantized, to, error);
     eg_tensor_measure(&quantized->values, NULL, &bytes, NULL);
@@ -203,7 +206,7 @@ eg_status eg_weights_set_quantized(eg_weights *weights, const char *name,
     if (!leaf) return eg__fail(error, EG_ERR_NOT_FOUND, "no parameter '%s'", name ? name : "");
     eg_status status = eg_weights_begin(weights, 0, error);
     if (status) return status;
-    status = fill_small(leaf, quantized, weights->data + leaf->offset, error);
+    status = fill_quantized(leaf, quantized, weights->data + leaf->offset, error);
     eg_weights_end(weights);
     return status;
 }
@@ -222,6 +225,12 @@ static eg_status check_same(const eg_program *a, const eg_program *b, eg_error *
         const eg_tensor tensor = eg__leaf_tensor(x, (void *)x);
         eg_status status = eg__leaf_check(y, &tensor, false, error);
         if (status) return status;
+        if (x->masked != y->masked)
+            return eg__fail(
+                error, EG_ERR_ARGUMENT,
+                "parameter '%.80s' is masked by the model for one program, by the graph "
+                "of the other (eg_model_options.lent)",
+                x->name);
         if (eg__is_quantized(x->type) && !same_quantization(&x->how, &y->how))
             return eg__fail(error, EG_ERR_ARGUMENT, "parameter '%.80s' is quantized in another way",
                             x->name);
