@@ -204,9 +204,13 @@ EG_API eg_status eg_instance_bind(eg_instance *instance, const char *name, const
  * call, so ask before the first run. */
 EG_API eg_status eg_instance_output(eg_instance *instance, const char *name, eg_tensor *out,
                                     eg_error *error);
-/* The memory of a state: read and write it between runs. */
+/* The memory of a state. Read and write it between eg_instance_state_begin, which brings back what a device has, and
+ * eg_instance_state_end. */
 EG_API eg_status eg_instance_state(eg_instance *instance, const char *name, eg_tensor *out,
                                    eg_error *error);
+/* While this lasts, runs of all instances that share the states are refused (EG_ERR_BUSY). No memory moves. */
+EG_API eg_status eg_instance_state_begin(eg_instance *instance, eg_error *error);
+EG_API void eg_instance_state_end(eg_instance *instance); /* NULL is fine */
 EG_API void eg_instance_reset(eg_instance *instance); /* all states to zero */
 
 typedef struct eg_run_options { /* all zero = defaults */

@@ -100,6 +100,34 @@ eg_status eg_context_create(const eg_context_options *given, eg_context **out, e
     return EG_OK;
 }
 
+/* ---- devices beside the cores */
+
+/* What one core does at most of what the table or the clock says; of unknown chips, what most have. */
+static eg__host_rates host_rates(const eg_context *context) {
+    const eg_chip *chip = &context->chip;
+    const double threads = eg__threads_count(context->threads);
+    const double clock = chip->kinds[0].max_mhz > 0 ? chip->kinds[0].max_mhz * 1e6 : 2.5e9;
+    const double lanes = eg__isa_named(context->kernels.isa)->lanes;
+    const bool known = chip->in_table && chip->row.fast_core_gflops > 0;
+    const double core = known ? chip->row.fast_core_gflops * 1e9 : clock * lanes * 4;
+    const double memory = chip->in_table && chip->row.memory_gbs > 0 ? chip->row.memory_gbs : 20;
+    return (eg__host_rates){core * threads / 2, memory * 1e9 / 2, 50e-9};
+}
+
+eg_status eg__context_device_add(eg_context *context, eg__device *device, eg_error *error) {
+    eg__placement *to = &context->placement;
+    if (to->count == EG__DEVICES_MAX)
+        return eg__fail(error, EG_ERR_BUDGET, "more than %d devices", EG__DEVICES_MAX);
+    to->host = host_rates(context);
+    to->devices[to->count++] = device;
+    return EG_OK;
+}
+
+void eg__context_costs_set(eg_context *context, eg__measured_cost *cost, void *user) {
+    context->placement.measured = cost;
+    context->placement.measured_user = user;
+}
+
 void eg_context_destroy(eg_context *context) {
     if (!context) return;
     eg__memory *memory = context->memory;

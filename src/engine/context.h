@@ -5,10 +5,11 @@
 #include "base/threads.h"
 #include "chip/chip.h"
 #include "elegans/context.h"
+#include "graph/device.h"
 #include "kernels/kernels.h"
 #include "memory/memory.h"
 
-/* Nothing here changes after creation; the memory and the threads guard themselves. */
+/* Nothing here but the list of devices changes after creation; the memory and the threads guard themselves. */
 struct eg_context {
     eg__memory *memory;
     eg__log log;
@@ -17,11 +18,18 @@ struct eg_context {
     eg__kernels kernels;
     eg__threads *threads;
     bool maps_weights; /* files of weights are mapped, not read */
+    eg__placement placement; /* devices beside the cores */
 };
 
 static inline eg__memory *eg__context_memory(const eg_context *context) { return context->memory; }
 static inline bool eg__context_maps_weights(const eg_context *context) {
     return context->maps_weights;
 }
+
+/* From now on programs may have parts on that device, which lives as long as the context. Before the first program is
+ * compiled. */
+eg_status eg__context_device_add(eg_context *context, eg__device *device, eg_error *error);
+/* Costs that were measured, instead of modelled ones. */
+void eg__context_costs_set(eg_context *context, eg__measured_cost *measured, void *user);
 
 #endif

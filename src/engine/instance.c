@@ -1,6 +1,6 @@
 /* One user of a program: memory, states, bindings; and the run. */
 #include "base/abi.h"
-#include "engine/program.h"
+#include "engine/parts.h"
 
 #include <string.h>
 
@@ -14,6 +14,9 @@ typedef struct binding {
 typedef struct states {
     int64_t references; /* atomic */
     float *plain, *caches;
+    /* The instance whose devices have those that its parts hold, newer than here; NULL = all are here. */
+    eg_instance *holder;
+    bool is_open; /* somebody reads or changes them */
 } states;
 
 struct eg_instance {
@@ -27,6 +30,8 @@ struct eg_instance {
     size_t missing;  /* inputs and outputs without memory */
     size_t shortest; /* rows of what is bound and has time first */
     eg__record *record;
+    eg__part_instance *parts;
+    bool has_states; /* its parts do */
 };
 
 static eg_status states_create(const eg_program *p, states **out, eg_error *error) {
@@ -49,6 +54,28 @@ static void states_release(eg__memory *memory, states *s) {
     eg__memory_give(memory, s->plain);
     eg__memory_give(memory, s->caches);
     eg__memory_give(memory, s);
+}
+
+/* To the host's memory what a device has. */
+static eg_status states_fetch(states *s, eg_error *error) {
+    eg_instance *holder = s->holder;
+    if (!holder) return EG_OK;
+    s->holder = NULL;
+    return eg__parts_sync(holder->program, holder->parts, s->plain, s->caches, EG__TO_HOST, error);
+}
+
+/* Before a run: what its parts hold is with its devices, all else here. */
+static eg_status states_place(eg_instance *in, eg_error *error) {
+    states *s = in->states;
+    if (s->is_open) return eg__fail(error, EG_ERR_BUSY, "the states are being read or changed");
+    if (s->holder == in) return EG_OK;
+    eg_status status = states_fetch(s, error);
+    if (!status && in->has_states) {
+        status =
+            eg__parts_sync(in->program, in->parts, s->plain, s->caches, EG__TO_DEVICE, error);
+        s->holder = status ? NULL : in;
+    }
+    return status;
 }
 
 /* The same states in the same order lie at the same places. */
@@ -105,13 +132,14 @@ static eg_status create(eg_instance *in, eg_error *error) {
         if (status) return status;
         in->weights = in->own_weights;
     }
-    if (!in->weights) return EG_OK;
+    in->has_states = eg__parts_have_states(p);
+    if (!in->weights) return eg__parts_create(p, NULL, &in->parts, error);
     const eg__derived *derived;
     eg_status status = eg__weights_attach(in->weights, in->program, &derived, error);
     if (status) return status;
     in->base[EG__SPACE_PARAMETERS] = in->weights->data;
     in->base[EG__SPACE_DERIVED] = derived->data;
-    return EG_OK;
+    return eg__parts_create(p, derived->parts, &in->parts, error);
 }
 
 eg_status eg_instance_create(eg_program *program, eg_weights *weights, eg_instance **out,
@@ -145,6 +173,8 @@ eg_status eg_instance_create_with(eg_program *program, eg_weights *weights, cons
 void eg_instance_destroy(eg_instance *in) {
     if (!in) return;
     eg__memory *memory = in->program->memory;
+    if (in->states && in->states->holder == in) (void)states_fetch(in->states, NULL);
+    eg__parts_release(in->program, in->parts);
     for (size_t i = 0; in->bindings && i < in->program->inputs.count + in->program->outputs.count;
          i++)
         eg__memory_give(memory, in->bindings[i].own);
@@ -225,9 +255,23 @@ eg_status eg_instance_state(eg_instance *in, const char *name, eg_tensor *out, e
     return EG_OK;
 }
 
+eg_status eg_instance_state_begin(eg_instance *in, eg_error *error) {
+    if (!in) return eg__fail(error, EG_ERR_ARGUMENT, "no instance");
+    if (in->states->is_open)
+        return eg__fail(error, EG_ERR_BUSY, "the states are being read or changed already");
+    eg_status status = states_fetch(in->states, error);
+    in->states->is_open = !status;
+    return status;
+}
+
+void eg_instance_state_end(eg_instance *in) {
+    if (in) in->states->is_open = false;
+}
+
 void eg_instance_reset(eg_instance *in) {
     if (!in) return;
     const eg_program *p = in->program;
+    in->states->holder = NULL; /* whatever a device has is old now */
     memset(in->states->plain, 0, p->states_size * sizeof(float));
     if (p->caches_size) memset(in->states->caches, 0, p->caches_size * sizeof(float));
 }
@@ -285,6 +329,10 @@ eg_status eg_run(eg_instance *in, const eg_run_options *options, eg_error *error
         eg_status status = check_run(in, length, error);
         if (status) return status;
     }
+    if (in->has_states || in->states->holder || in->states->is_open) {
+        eg_status status = states_place(in, error);
+        if (status) return status;
+    }
     if (in->weights && __atomic_add_fetch(&in->weights->users, 1, __ATOMIC_ACQUIRE) <= 0) {
         __atomic_sub_fetch(&in->weights->users, 1, __ATOMIC_RELAXED);
         return eg__fail(error, EG_ERR_BUSY, "the weights are being changed");
@@ -296,9 +344,14 @@ eg_status eg_run(eg_instance *in, const eg_run_options *options, eg_error *error
                          .scratch = in->scratch,
                          .scratch_size = p->scratch_size,
                          .length = length ? (size_t)length : p->length,
-                         .seed = options ? options->seed : 0};
+                         .seed = options ? options->seed : 0,
+                         .parts = in->parts};
     if (in->record && eg__record_wants(in->record)) run_recorded(in, run);
     else eg__steps_run(&run, p->steps, p->main_count);
+    eg_status status = EG_OK;
+    for (size_t i = 0; i < p->part_count && !status; i++)
+        if (in->parts[i].error.status)
+            status = eg__fail(error, in->parts[i].error.status, "%s", in->parts[i].error.message);
     if (in->weights) __atomic_sub_fetch(&in->weights->users, 1, __ATOMIC_RELEASE);
-    return EG_OK;
+    return status;
 }

@@ -14,7 +14,9 @@ eg_status eg_compile(eg_context *context, const eg_graph *graph, size_t count,
     *out = NULL;
     eg_compile_options options;
     eg_status status = EG__OPTIONS(eg_compile_options, &options, given, error);
-    eg__compile_options inner = {.training = options.training, .products = options.products};
+    eg__compile_options inner = {.training = options.training,
+                                 .products = options.products,
+                                 .placement = &context->placement};
     if (!status) status = eg__passes_parse(options.passes, &inner.passes, error);
     if (status) return status;
     if (inner.products != EG_F32 && inner.products != EG_F16 && inner.products != EG_BF16)

@@ -18,6 +18,7 @@ typedef struct eg__derived {
     eg_program *program;
     float *data; /* the memory of `kept` */
     eg__space kept, work;
+    eg__device_weights **parts; /* what devices have; NULL = the program has no parts */
     struct eg__derived *next;
 } eg__derived;
 
@@ -43,6 +44,7 @@ struct eg_weights {
     int64_t users;     /* runs going on, or negative: somebody changes them; atomic */
     eg__derived *derived;
     bool listing; /* somebody reads or changes the list of derived values; atomic */
+    eg_error failure; /* a device did not take them: no run of a program with parts until it does */
 };
 
 /* Weights without a copy of what only the prologues of programs read: these ask the lender for it, piece by piece. The

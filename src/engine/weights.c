@@ -1,4 +1,5 @@
 /* Parameters in one piece of memory, and what prologues make of them. */
+#include "engine/parts.h"
 #include "engine/program.h"
 
 #include <sched.h>
@@ -80,6 +81,7 @@ eg_status eg__weights_lend(eg_program *program, const eg__lender *lender, eg_wei
 
 static void free_derived(eg__memory *memory, eg__derived *d) {
     if (!d) return;
+    eg__part_weights_release(d->program, d->parts);
     eg_program_release(d->program);
     eg__space_close(memory, &d->kept);
     eg__space_close(memory, &d->work);
@@ -141,10 +143,17 @@ eg_status eg_weights_begin(eg_weights *weights, int wait, eg_error *error) {
     }
 }
 
+/* To the devices: all parameters that parts of the program read. */
+static eg_status upload(eg_weights *w, const eg__derived *d, eg_error *error);
+
 void eg_weights_end(eg_weights *weights) {
     if (!weights) return;
     list_lock(weights);
-    for (const eg__derived *d = weights->derived; d; d = d->next) run_prologue(weights, d);
+    weights->failure.status = EG_OK;
+    for (const eg__derived *d = weights->derived; d; d = d->next) {
+        run_prologue(weights, d);
+        if (upload(weights, d, &weights->failure)) break;
+    }
     list_unlock(weights);
     __atomic_sub_fetch(&weights->users, CHANGING, __ATOMIC_RELEASE);
 }
@@ -247,6 +256,7 @@ static bool same_constants(const eg_program *a, const eg_program *b) {
 /* Two programs that make the same of the parameters share it. */
 static bool same_prologue(const eg_program *a, const eg_program *b) {
     if (a == b) return true;
+    if (a->part_count || b->part_count) return false; /* devices derive for one program each */
     if (a->prologue_count != b->prologue_count || a->derived_size != b->derived_size) return false;
     for (size_t i = 0; i < a->prologue_count; i++) {
         const eg__step *x = &a->steps[a->main_count + i], *y = &b->steps[b->main_count + i];
@@ -376,6 +386,20 @@ static eg_status prepare_lent(eg_weights *w, const eg__derived *d, eg_error *err
     return status;
 }
 
+static eg_status upload(eg_weights *w, const eg__derived *d, eg_error *error) {
+    const eg_program *p = d->program;
+    eg_status status = EG_OK;
+    for (size_t i = 0; d->parts && i < p->parameters.count && !status; i++) {
+        if (!eg__part_weights_reads(p, i)) continue;
+        if (w->is_lent) status = fetch(w, i, EG__PASSING, error);
+        if (!status)
+            status = eg__part_weights_write(p, d->parts, i, w->data + p->parameters.list[i].offset,
+                                            error);
+        if (w->is_lent) drop_passing(w, i);
+    }
+    return status ? status : eg__part_weights_end(p, d->parts, error);
+}
+
 static eg_status open_derived(eg_weights *weights, eg__derived *d, eg_error *error) {
     const eg_program *p = d->program;
     eg__memory *memory = weights->program->memory;
@@ -411,6 +435,8 @@ static eg_status attach(eg_weights *weights, eg_program *program, const eg__deri
         status = prepare_lent(weights, d, error);
         eg__space_close(memory, &d->work); /* it never runs again */
     } else if (!status) run_prologue(weights, d);
+    if (!status) status = eg__part_weights_create(program, &d->parts, error);
+    if (!status) status = upload(weights, d, error);
     if (status) {
         free_derived(memory, d);
         return status;

@@ -58,6 +58,8 @@ double *eg__attribute_number(eg__attributes *of, const eg__attribute *which);
 
 /* The kind of a parameter: given as it is, or zero where the model that gives it has a mask. */
 enum { EG__PARAMETER_PLAIN, EG__PARAMETER_MASKED };
+/* The kind of an input: with time steps along its first axis, where its graph does not tell (see eg__device_task). */
+enum { EG__INPUT_PLAIN, EG__INPUT_TIMED };
 
 typedef struct eg__node {
     eg__op_id op;

@@ -92,7 +92,9 @@ static void finish_states(eg__lowering *l) {
     for (int writing = 0; writing < 2; writing++)
         for (uint32_t i = 1; i <= l->graph->size && !l->status; i++) {
             const eg__node *node = eg__lower_node(l, i);
-            if (!l->live[i] || node->op != EG__GRAPH_update) continue;
+            if (!l->live[i] || node->op != EG__GRAPH_update ||
+                eg__lower_part_of(l, eg__lower_input(l, i, 0)))
+                continue;
             const eg__view from = eg__lower_value(l, i);
             const eg__view to = eg__lower_value(l, eg__lower_input(l, i, 0));
             if (l->status || eg__view_same(node, &from, &to)) continue;
@@ -228,13 +230,25 @@ static void release(eg__lowering *l) {
                          l->users,   l->live,   l->timed,       l->known,
                          l->placed,  l->value,  l->buffers,     l->inside_first,
                          l->inside,  l->units,  l->becomes,     l->becomes_too,
-                         l->part_of, l->packed, l->operands,    l->constants};
+                         l->part_of, l->packed, l->operands,    l->constants,
+                         l->part_of_unit, l->part_of_state};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) eg__memory_give(l->memory, all[i]);
+    for (size_t i = 0; i < l->part_count; i++) eg__memory_give(l->memory, l->parts[i].values);
+    eg__memory_give(l->memory, l->parts);
     for (size_t r = 0; l->regions && r < l->region_count; r++) {
         eg__memory_give(l->memory, l->regions[r].steps);
         eg__memory_give(l->memory, l->regions[r].units);
     }
     eg__memory_give(l->memory, l->regions);
+}
+
+static void lower_prologue(eg__lowering *l) {
+    const eg__region *prologue = &l->regions[EG__REGION_PROLOGUE];
+    unsigned char *needed = l->part_count ? eg__lower_array(l, l->unit_count, 1) : NULL;
+    if (needed) eg__lower_prologue_needs(l, needed);
+    for (size_t i = 0; i < prologue->unit_count && !l->status; i++)
+        if (!needed || needed[prologue->units[i]]) eg__lower_unit(l, prologue->units[i]);
+    eg__memory_give(l->memory, needed);
 }
 
 static void lower_all(eg__lowering *l) {
@@ -244,10 +258,14 @@ static void lower_all(eg__lowering *l) {
     if (!l->status) eg__lower_constants_reserve(l);
     if (l->status) return;
     l->buffers[0].space = EG__SPACE_CONSTANTS;
-    static const uint32_t order[] = {EG__REGION_PROLOGUE, EG__REGION_MAIN};
-    for (unsigned r = 0; r < 2; r++)
-        for (size_t i = 0; i < l->regions[order[r]].unit_count && !l->status; i++)
-            eg__lower_unit(l, l->regions[order[r]].units[i]);
+    lower_prologue(l);
+    const eg__region *main = &l->regions[EG__REGION_MAIN];
+    for (size_t i = 0; i < main->unit_count && !l->status;) {
+        const size_t next = eg__lower_parts(l, i);
+        if (next == i) eg__lower_unit(l, main->units[i++]);
+        else i = next;
+    }
+    if (!l->status) eg__lower_parts_end(l);
     if (!l->status) finish_outputs(l);
     if (!l->status) finish_states(l);
     if (!l->status) link(l);
@@ -347,6 +365,8 @@ void eg__program_free(struct eg_program *p) {
             eg__memory_give(p->memory, lists[i]->list[k].name);
         eg__memory_give(p->memory, lists[i]->list);
     }
+    for (size_t i = 0; i < p->part_count; i++) eg__part_free(p->memory, &p->parts[i]);
+    eg__memory_give(p->memory, p->parts);
     eg__memory_give(p->memory, p->steps);
     eg__memory_give(p->memory, p->operands);
     eg__memory_give(p->memory, p->constants);

@@ -2,6 +2,7 @@
 #ifndef EG__LOWER_H
 #define EG__LOWER_H
 
+#include "graph/device.h"
 #include "graph/passes/passes.h"
 
 /* ---- where a value lies: element (i, j, ..) at offset + time*t + i*stride[0] + j*stride[1] ...,
@@ -54,6 +55,16 @@ typedef struct eg__packed {
     eg__view view;
 } eg__packed;
 
+/* Units of the main region that follow each other and run on one device: one part of the program. */
+typedef struct eg__lower_part {
+    eg__device *device;
+    size_t first, end;  /* positions */
+    uint32_t *values;   /* nodes: what comes from elsewhere, then what goes elsewhere */
+    size_t inputs, outputs;
+    size_t step;        /* that submits it */
+    bool is_open;       /* nobody has waited for it yet */
+} eg__lower_part;
+
 typedef struct eg__lowering {
     const eg_graph *graph;
     eg__memory *memory;
@@ -87,6 +98,10 @@ typedef struct eg__lowering {
     size_t length; /* of the scans when it may vary, else 0 */
     float *constants;
     size_t constants_count, constants_room;
+    eg__lower_part *parts; /* in the order they run */
+    size_t part_count;
+    uint32_t *part_of_unit; /* 1 + index; 0 = the cores. NULL = there are no parts */
+    uint32_t *part_of_state; /* per node, the same: the part that holds the state */
 
     eg_status status; /* the first failure; everything after it does nothing */
     eg_error *error;
@@ -121,6 +136,24 @@ void eg__lower_needs(eg__lowering *l, uint32_t unit, eg__visit visit, void *user
 /* The step of `region` (a position) that is the last to read the value of `id`; EG__NEVER when it
  * outlives the region. */
 uint32_t eg__lower_last_use(const eg__lowering *l, uint32_t id, uint32_t region);
+
+/* Calls visit(user, node) for each value that the nodes of a unit read; some twice. */
+void eg__lower_reads(const eg__lowering *l, uint32_t unit, eg__visit visit, void *user);
+/* And for each node that it computes: all of a scan's. */
+void eg__lower_members(const eg__lowering *l, uint32_t unit, eg__visit visit, void *user);
+
+/* ---- partition.c: which units run where, after those of a chain have become one */
+void eg__lower_partition(eg__lowering *l);
+/* The part that computes a node of the program, or holds a state: 1 + index; 0 = the cores. */
+uint32_t eg__lower_part_of(const eg__lowering *l, uint32_t id);
+/* ---- lower_part.c */
+/* All units from position `at` of the main region on that are of one part: returns the next position. `at` where no part
+ * begins waits for the parts whose results its unit needs. */
+size_t eg__lower_parts(eg__lowering *l, size_t at);
+void eg__lower_parts_end(eg__lowering *l); /* waits for all */
+void eg__part_free(eg__memory *memory, eg__part *part); /* what it holds */
+/* Whether something outside of parts needs what the unit of the prologue computes. */
+void eg__lower_prologue_needs(eg__lowering *l, unsigned char *needed);
 
 /* ---- pass_fuse.c, pass_epilogue.c */
 void eg__lower_fuse(eg__lowering *l);

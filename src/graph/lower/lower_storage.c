@@ -116,7 +116,7 @@ static bool storage_in_state(eg__lowering *l, uint32_t id, eg__view *view) {
         if (eg__lower_node(l, user)->op != EG__GRAPH_update || eg__lower_input(l, user, 1) != id)
             continue;
         const uint32_t state = eg__lower_input(l, user, 0);
-        if (l->live[state] && !may_replace(l, state, id)) continue;
+        if (eg__lower_part_of(l, state) || (l->live[state] && !may_replace(l, state, id))) continue;
         *view = eg__lower_value(l, state);
         return true;
     }

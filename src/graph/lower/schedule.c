@@ -196,5 +196,6 @@ void eg__lower_schedule(eg__lowering *l) {
     make_units(l);
     if (!l->status && eg__pass_is_on(l->options, EG__PASS_fuse)) eg__lower_fuse(l);
     if (!l->status) order_units(l);
+    if (!l->status) eg__lower_partition(l);
     if (!l->status && eg__pass_is_on(l->options, EG__PASS_epilogue)) eg__lower_epilogues(l);
 }

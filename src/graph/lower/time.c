@@ -61,6 +61,7 @@ static void spread(clock *c, uint32_t id) {
     }
     if (node->op == EG__GRAPH_carry && c->known.axis[node->next]) mix(c, id);
     if (node->op == EG__GRAPH_stack) set(c, id, 0);
+    if (node->op == EG__GRAPH_input && node->kind == EG__INPUT_TIMED) set(c, id, 0);
 }
 
 void eg__lower_time(eg__lowering *l) {
@@ -70,6 +71,10 @@ void eg__lower_time(eg__lowering *l) {
         uint64_t length = eg__lower_node(l, l->regions[r].scan)->attributes.scan.length;
         equal = equal && (!c.known.length || c.known.length == length);
         c.known.length = length;
+    }
+    if (l->options->length) {
+        equal = equal && (!c.known.length || c.known.length == l->options->length);
+        c.known.length = l->options->length;
     }
     if (!c.known.length || !equal || c.known.length == 1) return;
     c.known.axis = eg__lower_array(l, l->graph->size + 1, 1);

@@ -189,7 +189,7 @@ static bool is_packed_for(const eg__lowering *l, uint32_t id, uint32_t user) {
     const eg__node *product = eg__lower_node(l, user);
     return product->op == EG__GRAPH_matmul && !product->attributes.matmul.a_transposed &&
            eg__lower_input(l, user, 0) != id && eg__lower_node(l, id)->rank == 2 &&
-           eg__node_elements(product);
+           eg__node_elements(product) && !eg__lower_part_of(l, user);
 }
 
 bool eg__lower_packs_parts(const eg__lowering *l, uint32_t id) {

@@ -68,6 +68,7 @@ static eg_node rule(eg__rewrite *r, uint32_t id) {
 
 eg_status eg__pass_cse(const eg_graph *graph, size_t count, eg_node *outputs, bool training,
                        eg_graph **to, eg_error *error) {
-    static const eg__rewriter rewriter = {rule, begin, end, sizeof(table)};
+    static const eg__rewriter rewriter = {
+        .rule = rule, .begin = begin, .end = end, .size = sizeof(table)};
     return eg__graph_rewrite(graph, count, outputs, training, &rewriter, to, error);
 }

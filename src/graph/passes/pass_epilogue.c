@@ -31,7 +31,9 @@ void eg__lower_epilogues(eg__lowering *l) {
     for (uint32_t id = 1; id <= l->graph->size; id++) {
         if (!l->live[id] || !is_plain(l, id)) continue;
         const uint32_t user = only_user(l, id);
-        if (!user || !l->units[user].is_fused || l->units[user].host) continue;
+        if (!user || !l->units[user].is_fused || l->units[user].host ||
+            eg__lower_part_of(l, id) || eg__lower_part_of(l, l->units[user].first))
+            continue;
         if (!eg__same_shape(eg__lower_node(l, l->units[user].first), eg__lower_node(l, id)))
             continue;
         if (eg__lower_last_use(l, id, l->region[id]) == EG__NEVER) continue;

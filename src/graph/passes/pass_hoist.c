@@ -151,6 +151,7 @@ static eg_node rule(eg__rewrite *r, uint32_t id) {
 
 eg_status eg__pass_hoist(const eg_graph *graph, size_t count, eg_node *outputs, bool training,
                          eg_graph **to, eg_error *error) {
-    static const eg__rewriter rewriter = {rule, eg__lift_open, eg__lift_close, sizeof(eg__lift)};
+    static const eg__rewriter rewriter = {
+        .rule = rule, .begin = eg__lift_open, .end = eg__lift_close, .size = sizeof(eg__lift)};
     return eg__graph_rewrite(graph, count, outputs, training, &rewriter, to, error);
 }

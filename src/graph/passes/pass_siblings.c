@@ -174,6 +174,7 @@ static void end(eg__rewrite *r) {
 
 eg_status eg__pass_siblings(const eg_graph *graph, size_t count, eg_node *outputs, bool training,
                             eg_graph **to, eg_error *error) {
-    static const eg__rewriter rewriter = {rule, begin, end, sizeof(family)};
+    static const eg__rewriter rewriter = {
+        .rule = rule, .begin = begin, .end = end, .size = sizeof(family)};
     return eg__graph_rewrite(graph, count, outputs, training, &rewriter, to, error);
 }

@@ -64,9 +64,12 @@ static void mark(eg__rewrite *r, uint32_t *stack) {
     size_t depth = 0;
     for (size_t i = 0; i < r->output_count; i++) use(r, stack, &depth, 0, r->outputs[i].id);
     for (uint32_t i = 1; i <= r->from->size; i++)
-        if (eg__old(r, i)->op == EG__GRAPH_update) use(r, stack, &depth, 0, i);
+        if (eg__old(r, i)->op == EG__GRAPH_update &&
+            (!r->rewriter->updates || r->rewriter->updates(r, i)))
+            use(r, stack, &depth, 0, i);
     while (depth) {
         const uint32_t id = stack[--depth];
+        if (r->rewriter->ends && r->rewriter->ends(r, id)) continue;
         for (unsigned i = 0; i < eg__read_count(eg__old(r, id)); i++)
             use(r, stack, &depth, id, eg__old_input(r, id, i));
         if (eg__old(r, id)->op == EG__GRAPH_carry && eg__old(r, id)->next)

@@ -14,6 +14,11 @@ typedef struct eg__rewriter {
     bool (*begin)(eg__rewrite *); /* before the first node; false = a mistake of the new graph */
     void (*end)(eg__rewrite *);   /* after the last, even when it did not begin */
     size_t size;                  /* bytes for the rewriter's own use, zeroed: rewrite->user */
+    /* A part of the graph: whether the rule puts something in the place of node `id` that needs none of its inputs, and
+     * whether that update of a state is needed; NULL = none does, all are. */
+    bool (*ends)(const eg__rewrite *rewrite, uint32_t id);
+    bool (*updates)(const eg__rewrite *rewrite, uint32_t id);
+    void *given; /* for all of these */
 } eg__rewriter;
 
 struct eg__rewrite {
@@ -31,7 +36,7 @@ struct eg__rewrite {
     void *user;
 };
 
-/* The new graph, and the outputs in it. Updates of states are needed, always. */
+/* The new graph, and the outputs in it. Updates of states are needed unless the rewriter says otherwise. */
 eg_status eg__graph_rewrite(const eg_graph *from, size_t count, eg_node *outputs, bool training,
                             const eg__rewriter *rewriter, eg_graph **to, eg_error *error);
 

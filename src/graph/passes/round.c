@@ -39,8 +39,10 @@ static void end(eg__rewrite *r) { eg__memory_give(r->from->memory, ((sides *)r->
 
 eg_status eg__round_products(eg_graph **graph, size_t count, eg_node *outputs,
                              const eg__compile_options *options, eg_error *error) {
-    static const eg__rewriter f16 = {product_f16, begin, end, sizeof(sides)};
-    static const eg__rewriter bf16 = {product_bf16, begin, end, sizeof(sides)};
+    static const eg__rewriter f16 = {
+        .rule = product_f16, .begin = begin, .end = end, .size = sizeof(sides)};
+    static const eg__rewriter bf16 = {
+        .rule = product_bf16, .begin = begin, .end = end, .size = sizeof(sides)};
     eg_graph *next;
     if (options->products != EG_F16 && options->products != EG_BF16) return EG_OK;
     eg_status status = eg__graph_rewrite(*graph, count, outputs, options->training,

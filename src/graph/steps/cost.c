@@ -39,6 +39,11 @@ void eg__cost_plain(const eg__step *step, const eg__step_shape *s, eg_step_cost 
     (void)step, (void)s;
     cost->simple = cost->flops;
 }
+/* What the cores do: they copy. */
+void eg__cost_device(const eg__step *step, const eg__step_shape *s, eg_step_cost *cost) {
+    (void)step, (void)s;
+    cost->flops = 0;
+}
 void eg__cost_rows(const eg__step *step, const eg__step_shape *s, eg_step_cost *cost) {
     eg__cost_plain(step, s, cost);
     fill_rows(s, cost);

@@ -5,6 +5,7 @@
 #include "elegans/program.h"
 #include "graph/steps/record.h"
 #include "base/threads.h"
+#include "graph/device.h"
 #include "graph/graph.h"
 #include "graph/ops/quantized.h"
 #include "kernels/kernels.h"
@@ -54,6 +55,7 @@ typedef struct eg__run {
     size_t length;       /* steps of its scans */
     uint64_t seed;       /* of dropout */
     eg__record *record;  /* NULL = nothing is recorded */
+    struct eg__part_instance *parts; /* of the program's */
 } eg__run;
 
 static inline float *eg__operand_at(const eg__frame *frame, const eg__operand *operand) {
@@ -358,6 +360,36 @@ typedef struct eg__leaves {
     size_t count;
 } eg__leaves;
 
+/* A part of a program that runs on a device: a step that submits it, and one that waits for it. The operands of both are
+ * `values`: inputs first, then outputs. */
+typedef struct eg__part_value {
+    size_t bytes;
+    bool timed; /* of a shorter run, fewer */
+} eg__part_value;
+enum { EG__NOT_HELD = UINT32_MAX };
+typedef struct eg__part {
+    eg__device *device;
+    eg__device_program *program;
+    size_t inputs, outputs, parameter_count, state_count;
+    eg__part_value *values;
+    uint32_t *parameters; /* which of the program's, in the order the device counts them */
+    uint32_t *states;     /* the same; EG__NOT_HELD = the device has it and nobody looks at it */
+} eg__part;
+
+/* What an instance has for a part. */
+typedef struct eg__part_bound {
+    eg__device_buffer *buffer;
+    void *host; /* what it was imported from; NULL = it is copied */
+    size_t bytes;
+} eg__part_bound;
+typedef struct eg__part_instance {
+    const eg__part *part;
+    eg__device_instance *instance;
+    eg__part_bound *bound; /* per value */
+    eg__device_fence fence;
+    eg_error error; /* of the run that failed; EG_OK = none did */
+} eg__part_instance;
+
 struct eg_program {
     eg__memory *memory;
     const eg__kernels *kernels;
@@ -378,6 +410,8 @@ struct eg_program {
     bool length_fixed;              /* something mixes what a shorter run would not compute */
     uint32_t length_node;           /* and which node that is */
     bool training;
+    eg__part *parts;
+    size_t part_count;
     double compile_seconds;
     eg_graph *graph; /* as the passes left it */
 };
@@ -386,6 +420,8 @@ typedef struct eg__compile_options {
     bool training;
     uint32_t passes;  /* bits, in the order of passes.def */
     eg_type products; /* what both sides of products are rounded to; EG_F32 = nothing */
+    size_t length;    /* of inputs that are EG__INPUT_TIMED; 0 = scans tell it */
+    const eg__placement *placement; /* NULL = all on the cores */
 } eg__compile_options;
 
 typedef struct eg__output {

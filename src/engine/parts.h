@@ -1,0 +1,27 @@
+/* Parts of programs that run on devices: their instances, weights and states. */
+#ifndef EG__PARTS_H
+#define EG__PARTS_H
+
+#include "engine/program.h"
+
+/* ---- what a device derives of the parameters, for each part; NULL = the program has no parts */
+eg_status eg__part_weights_create(const eg_program *program, eg__device_weights ***out,
+                                  eg_error *error);
+/* Parameter `index` of the program is at `data`. */
+eg_status eg__part_weights_write(const eg_program *program, eg__device_weights *const *weights,
+                                 size_t index, const void *data, eg_error *error);
+eg_status eg__part_weights_end(const eg_program *program, eg__device_weights *const *weights,
+                               eg_error *error);
+void eg__part_weights_release(const eg_program *program, eg__device_weights **weights);
+bool eg__part_weights_reads(const eg_program *program, size_t index); /* whether a part does */
+
+/* ---- instances; `weights` are what was made for the same program. NULL = it has no parts. */
+eg_status eg__parts_create(const eg_program *program, eg__device_weights *const *weights,
+                           eg__part_instance **out, eg_error *error);
+void eg__parts_release(const eg_program *program, eg__part_instance *parts);
+bool eg__parts_have_states(const eg_program *program);
+/* The states that parts hold, from or to the host's memory. */
+eg_status eg__parts_sync(const eg_program *program, eg__part_instance *parts, float *plain,
+                         float *caches, eg__device_way way, eg_error *error);
+
+#endif
