@@ -1,5 +1,6 @@
 /* One user of a program: memory, states, bindings; and the run. */
 #include "base/abi.h"
+#include "engine/loop.h"
 #include "engine/program.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* Parameters in one piece of memory, and what prologues make of them. */
+#include "engine/loop.h"
 #include "engine/program.h"
 
 #include <sched.h>

@@ -61,6 +61,11 @@ static inline float *eg__operand_at(const eg__frame *frame, const eg__operand *o
            frame->first * operand->item + frame->count * operand->scale;
 }
 
+/* `n`, or as many for every time step of the run. */
+static inline size_t eg__frame_timed(const eg__frame *frame, size_t n, bool per_step) {
+    return per_step ? n * frame->run->length : n;
+}
+
 /* ---- steps */
 typedef struct eg__step eg__step;
 typedef void eg__step_function(const eg__step *step, const eg__frame *frame);
@@ -291,9 +296,7 @@ static inline const eg__step_scan *eg__step_body(const eg__step *step) {
     return step->kind == EG__STEP_scan ? &step->u.scan : NULL;
 }
 
-/* Runs a list of steps, each over all its items, on the threads of the run. */
-void eg__steps_run(const eg__run *run, const eg__step *steps, size_t count);
-/* The same in one thread, for the items of `frame` (the body of a scan). */
+/* What a step does, in one thread, for the items of `frame`. */
 static inline void eg__step_one(const eg__step *step, const eg__frame *frame) {
     /* a direct call to what most steps are; an indirect one costs as much as a small kernel */
     if (step->kind == EG__STEP_fused) eg__run_fused(step, frame);
