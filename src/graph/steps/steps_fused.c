@@ -1,7 +1,7 @@
 /* What chains of elementwise operations do when they run, and dropout. */
 #include "graph/steps/program.h"
 
-void eg__run_fused(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_fused(const eg__step *step, const eg__frame *frame) {
     const eg__step_fused *fused = &step->u.fused;
     eg__fused_f32_args args;
     args.program = &fused->program;
@@ -18,9 +18,10 @@ void eg__run_fused(const eg__step *step, const eg__frame *frame) {
         args.operand[i].stride = step->operand[i].stride;
     }
     fused->kernel(&args);
+    return EG_OK;
 }
 
-void eg__run_dropout(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_dropout(const eg__step *step, const eg__frame *frame) {
     const eg__step_dropout *r = &step->u.dropout;
     const float *x = eg__operand_at(frame, &step->operand[0]);
     float *y = eg__operand_at(frame, &step->operand[1]);
@@ -35,4 +36,5 @@ void eg__run_dropout(const eg__step *step, const eg__frame *frame) {
             y[row * step->operand[1].stride + i] = drops ? 0 : value * scale;
         }
     }
+    return EG_OK;
 }

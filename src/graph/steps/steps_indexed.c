@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-void eg__run_gather(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_gather(const eg__step *step, const eg__frame *frame) {
     const float *x = eg__operand_at(frame, &step->operand[0]);
     const float *index = eg__operand_at(frame, &step->operand[1]); /* i32, of the same size */
     float *y = eg__operand_at(frame, &step->operand[2]);
@@ -16,10 +16,11 @@ void eg__run_gather(const eg__step *step, const eg__frame *frame) {
             memcpy(to, x + (size_t)at * step->operand[0].stride, bytes);
         else memset(to, 0, bytes);
     }
+    return EG_OK;
 }
 
 /* In the order the rows come, so that the sum is always the same; never cut. */
-void eg__run_scatter(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_scatter(const eg__step *step, const eg__frame *frame) {
     const float *x = eg__operand_at(frame, &step->operand[0]);
     const float *index = eg__operand_at(frame, &step->operand[1]);
     float *y = eg__operand_at(frame, &step->operand[2]);
@@ -33,6 +34,7 @@ void eg__run_scatter(const eg__step *step, const eg__frame *frame) {
         float *to = y + (size_t)at * stride;
         for (size_t i = 0; i < step->columns; i++) to[i] += from[i];
     }
+    return EG_OK;
 }
 
 /* Floats before the row that operand 1 says. */
@@ -41,12 +43,14 @@ static size_t place_of(const eg__step *step, const eg__frame *frame) {
     memcpy(&at, eg__operand_at(frame, &step->operand[1]), sizeof at);
     return (at < 0 ? 0 : eg__min((size_t)at, step->u.slice_update.limit)) * step->columns;
 }
-void eg__run_slice_update(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_slice_update(const eg__step *step, const eg__frame *frame) {
     float *to = eg__operand_at(frame, &step->operand[2]) + place_of(step, frame);
     memcpy(to, eg__operand_at(frame, &step->operand[0]), step->rows * step->columns * sizeof *to);
+    return EG_OK;
 }
-void eg__run_slice_at(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_slice_at(const eg__step *step, const eg__frame *frame) {
     float *to = eg__operand_at(frame, &step->operand[2]);
     const float *from = eg__operand_at(frame, &step->operand[0]) + place_of(step, frame);
     memcpy(to, from, step->rows * step->columns * sizeof *to);
+    return EG_OK;
 }

@@ -38,7 +38,7 @@ static void move(const mover *m, unsigned axis, size_t extent, const float *from
         move(m, axis + 1, c->shape[axis + 1], from + i * c->from[axis], to + i * c->to[axis]);
 }
 
-void eg__run_copy(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_copy(const eg__step *step, const eg__frame *frame) {
     const eg__step_copy *copy = &step->u.copy;
     const float *from = eg__operand_at(frame, &step->operand[0]);
     float *to = eg__operand_at(frame, &step->operand[1]);
@@ -47,8 +47,9 @@ void eg__run_copy(const eg__step *step, const eg__frame *frame) {
               copy->place;
     if (copy->is_row && frame->count == 1) {
         memcpy(to, from, step->columns * sizeof *to);
-        return;
+        return EG_OK;
     }
     const mover m = {copy, frame->run->kernels};
     move(&m, 0, frame->count, from, to);
+    return EG_OK;
 }

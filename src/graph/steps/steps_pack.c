@@ -42,7 +42,7 @@ static void pack_between(const eg__kernels *kernels, const eg__step_pack *p, siz
     }
 }
 
-void eg__run_pack(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_pack(const eg__step *step, const eg__frame *frame) {
     const eg__step_pack *p = &step->u.pack;
     const eg__kernels *kernels = frame->run->kernels;
     const size_t k = p->k_timed ? p->k * frame->run->length : p->k;
@@ -50,16 +50,17 @@ void eg__run_pack(const eg__step *step, const eg__frame *frame) {
     float *to = eg__operand_at(frame, &step->operand[1]);
     if (p->panels && p->lane) {
         pack_between(kernels, p, k, frame->first, frame->first + frame->count, from, to);
-        return;
+        return EG_OK;
     }
     if (p->panels) {
         const size_t first = frame->first * EG__PANEL;
         pack(kernels, p, k, eg__min(p->n - first, frame->count * EG__PANEL),
              from + first * p->column_stride, to + first * k);
-        return;
+        return EG_OK;
     }
     for (size_t i = 0; i < frame->count * p->products; i++)
         pack(kernels, p, k, p->n, from + i * p->from_step, to + i * eg__gemm_packed_size(k, p->n));
+    return EG_OK;
 }
 
 bool eg__pack_piece(const eg__step *step, size_t first, size_t count, eg__step *piece,

@@ -37,11 +37,11 @@ static void run_products(const eg__step *step, const eg__frame *frame) {
     }
 }
 
-void eg__run_gemm(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_gemm(const eg__step *step, const eg__frame *frame) {
     const eg__step_gemm *g = &step->u.gemm;
     if (g->products) {
         run_products(step, frame);
-        return;
+        return EG_OK;
     }
     const eg__kernels *kernels = frame->run->kernels;
     const size_t k = g->k_timed ? g->k * frame->run->length : g->k, m = frame->count * step->rows;
@@ -59,7 +59,7 @@ void eg__run_gemm(const eg__step *step, const eg__frame *frame) {
         const eg__gemv_f32_args row = {g->n, k, a, b, c, add};
         kernels->gemv_f32(&row);
         if (has_epilogue) kernels->fused_f32(&fused.args);
-        return;
+        return EG_OK;
     }
     const eg__epilogue epilogue = eg__fused_epilogue_use(&fused);
     const eg__gemm_f32_args args = {m,
@@ -76,4 +76,5 @@ void eg__run_gemm(const eg__step *step, const eg__frame *frame) {
                                     add,
                                     g->add ? step->operand[g->add].stride : 0};
     kernels->gemm_f32(&args);
+    return EG_OK;
 }

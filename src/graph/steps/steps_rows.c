@@ -1,7 +1,7 @@
 /* What steps on rows do when they run: reductions, softmax, norms. */
 #include "graph/steps/program.h"
 
-void eg__run_reduce(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_reduce(const eg__step *step, const eg__frame *frame) {
     const eg__step_rows *r = &step->u.row;
     const eg__reduce_f32_args args = {r->reduction,
                                       frame->count * step->rows,
@@ -11,9 +11,10 @@ void eg__run_reduce(const eg__step *step, const eg__frame *frame) {
                                       eg__operand_at(frame, &step->operand[1]),
                                       NULL};
     frame->run->kernels->reduce_f32(&args);
+    return EG_OK;
 }
 
-void eg__run_argmax(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_argmax(const eg__step *step, const eg__frame *frame) {
     const eg__reduce_f32_args args = {EG__REDUCE_ARGMAX,
                                       frame->count * step->rows,
                                       step->columns,
@@ -22,9 +23,10 @@ void eg__run_argmax(const eg__step *step, const eg__frame *frame) {
                                       NULL,
                                       (int32_t *)eg__operand_at(frame, &step->operand[1])};
     frame->run->kernels->reduce_f32(&args);
+    return EG_OK;
 }
 
-void eg__run_softmax(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_softmax(const eg__step *step, const eg__frame *frame) {
     const eg__softmax_f32_args args = {frame->count * step->rows,
                                        step->columns,
                                        eg__operand_at(frame, &step->operand[0]),
@@ -33,6 +35,7 @@ void eg__run_softmax(const eg__step *step, const eg__frame *frame) {
                                        step->operand[1].stride,
                                        step->u.row.logarithm};
     frame->run->kernels->softmax_f32(&args);
+    return EG_OK;
 }
 
 static eg__norm_f32_args norm_args(const eg__step *step, const eg__frame *frame) {
@@ -46,11 +49,13 @@ static eg__norm_f32_args norm_args(const eg__step *step, const eg__frame *frame)
                                NULL,
                                step->u.row.number};
 }
-void eg__run_layer_norm(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_layer_norm(const eg__step *step, const eg__frame *frame) {
     const eg__norm_f32_args args = norm_args(step, frame);
     frame->run->kernels->layernorm_f32(&args);
+    return EG_OK;
 }
-void eg__run_rms_norm(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_rms_norm(const eg__step *step, const eg__frame *frame) {
     const eg__norm_f32_args args = norm_args(step, frame);
     frame->run->kernels->rmsnorm_f32(&args);
+    return EG_OK;
 }

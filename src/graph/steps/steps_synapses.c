@@ -20,9 +20,10 @@ static eg__synapses_f32_args synapse_args(const eg__step *step, const eg__frame 
         .scratch = frame->scratch};
 }
 
-void eg__run_synapses(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_synapses(const eg__step *step, const eg__frame *frame) {
     const eg__synapses_f32_args args = synapse_args(step, frame, frame->count * step->rows);
     frame->run->kernels->synapses_f32(&args);
+    return EG_OK;
 }
 
 static eg__synapses_back_f32_args back_args(const eg__step *step, const eg__frame *frame,
@@ -33,14 +34,16 @@ static eg__synapses_back_f32_args back_args(const eg__step *step, const eg__fram
                                         .result = eg__operand_at(frame, &step->operand[7]),
                                         .result_stride = step->operand[7].stride};
 }
-void eg__run_synapses_dv(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_synapses_dv(const eg__step *step, const eg__frame *frame) {
     const eg__synapses_back_f32_args args = back_args(step, frame, frame->count * step->rows);
     frame->run->kernels->synapses_dv_f32(&args);
+    return EG_OK;
 }
-void eg__run_synapses_dp(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_synapses_dp(const eg__step *step, const eg__frame *frame) {
     const eg__step_synapses *s = &step->u.synapses;
     eg__synapses_back_f32_args args =
         back_args(step, frame, eg__frame_timed(frame, s->batch, s->batch_timed));
     args.forward.list.count = frame->count; /* of the synapses, all samples */
     frame->run->kernels->synapses_dp_f32(&args);
+    return EG_OK;
 }
