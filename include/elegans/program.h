@@ -174,7 +174,8 @@ EG_API eg_tensor eg_weights_all(const eg_weights *weights);
 /* Exclusive access: while it lasts, runs are refused (EG_ERR_BUSY). While something runs, this is
  * refused or, with `wait`, waits. */
 EG_API eg_status eg_weights_begin(eg_weights *weights, int wait, eg_error *error);
-/* Computes what depends on the parameters, for every program that has an instance. */
+/* Computes what depends on the parameters, for every program that has an instance. Should that fail (a device may), runs are
+ * refused with the reason until the parameters are changed again. */
 EG_API void eg_weights_end(eg_weights *weights);
 /* begin, copy, end; refused while something runs. Type and shape must be those of the parameter. */
 EG_API eg_status eg_weights_set(eg_weights *weights, const char *name, const eg_tensor *tensor,
@@ -219,7 +220,8 @@ typedef struct eg_run_options { /* all zero = defaults */
     uint64_t seed;              /* of dropout */
 } eg_run_options;
 /* Runs the program once. EG_ERR_ARGUMENT names an input or output that has no memory; EG_ERR_BUSY:
- * the weights are being changed. Takes no memory. `options` may be NULL. */
+ * the weights are being changed. A step that fails (a device may) ends the run with its status and its number; outputs and
+ * states are then partly those of this run: reset the instance before the next. Takes no memory. `options` may be NULL. */
 EG_API eg_status eg_run(eg_instance *instance, const eg_run_options *options, eg_error *error);
 
 #ifdef __cplusplus

@@ -1,5 +1,6 @@
 /* One user of a program: memory, states, bindings; and the run. */
 #include "base/abi.h"
+#include "engine/loop.h"
 #include "engine/parts.h"
 
 #include <string.h>
@@ -303,16 +304,18 @@ const eg_program *eg__instance_program(const eg_instance *in) { return in->progr
 void eg__instance_record(eg_instance *in, eg__record *record) { in->record = record; }
 
 /* The two clocks are read together at both ends of all that is kept: so one is told in the other. */
-static void run_recorded(eg_instance *in, eg__run run) {
+static eg_status run_recorded(eg_instance *in, eg__run run, eg_error *error) {
     eg__record *record = in->record;
     run.record = record;
     if (!record->began) {
         record->began_ns = eg_clock_ns();
         record->began = eg__ticks();
     }
-    eg__steps_run(&run, in->program->steps, in->program->main_count);
+    const eg_status status =
+        eg__steps_run(&run, in->program->steps, in->program->main_count, error);
     record->ended = eg__ticks();
     record->ended_ns = eg_clock_ns();
+    return status;
 }
 
 eg_status eg_run(eg_instance *in, const eg_run_options *options, eg_error *error) {
@@ -335,7 +338,7 @@ eg_status eg_run(eg_instance *in, const eg_run_options *options, eg_error *error
     }
     if (in->weights && __atomic_add_fetch(&in->weights->users, 1, __ATOMIC_ACQUIRE) <= 0) {
         __atomic_sub_fetch(&in->weights->users, 1, __ATOMIC_RELAXED);
-        return eg__fail(error, EG_ERR_BUSY, "the weights are being changed");
+        return eg__weights_unready(in->weights, error);
     }
     const eg__run run = {.program = p,
                          .kernels = p->kernels,
@@ -346,12 +349,10 @@ eg_status eg_run(eg_instance *in, const eg_run_options *options, eg_error *error
                          .length = length ? (size_t)length : p->length,
                          .seed = options ? options->seed : 0,
                          .parts = in->parts};
-    if (in->record && eg__record_wants(in->record)) run_recorded(in, run);
-    else eg__steps_run(&run, p->steps, p->main_count);
-    eg_status status = EG_OK;
-    for (size_t i = 0; i < p->part_count && !status; i++)
-        if (in->parts[i].error.status)
-            status = eg__fail(error, in->parts[i].error.status, "%s", in->parts[i].error.message);
+    const eg_status status = in->record && eg__record_wants(in->record)
+                                 ? run_recorded(in, run, error)
+                                 : eg__steps_run(&run, p->steps, p->main_count, error);
+    if (status) eg__parts_settle(p, in->parts);
     if (in->weights) __atomic_sub_fetch(&in->weights->users, 1, __ATOMIC_RELEASE);
     return status;
 }

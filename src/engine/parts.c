@@ -108,6 +108,14 @@ void eg__parts_release(const eg_program *program, eg__part_instance *parts) {
     eg__memory_give(program->memory, parts);
 }
 
+void eg__parts_settle(const eg_program *program, eg__part_instance *parts) {
+    for (size_t i = 0; i < program->part_count; i++) {
+        if (parts[i].is_open)
+            (void)parts[i].part->device->wait(parts[i].part->device, parts[i].fence, NULL);
+        parts[i].is_open = false;
+    }
+}
+
 /* ---- states */
 bool eg__parts_have_states(const eg_program *program) {
     for (size_t i = 0; i < program->part_count; i++)

@@ -19,6 +19,8 @@ bool eg__part_weights_reads(const eg_program *program, size_t index); /* whether
 eg_status eg__parts_create(const eg_program *program, eg__device_weights *const *weights,
                            eg__part_instance **out, eg_error *error);
 void eg__parts_release(const eg_program *program, eg__part_instance *parts);
+/* After a run that failed: waits for what was submitted. */
+void eg__parts_settle(const eg_program *program, eg__part_instance *parts);
 bool eg__parts_have_states(const eg_program *program);
 /* The states that parts hold, from or to the host's memory. */
 eg_status eg__parts_sync(const eg_program *program, eg__part_instance *parts, float *plain,

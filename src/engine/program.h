@@ -44,7 +44,9 @@ struct eg_weights {
     int64_t users;     /* runs going on, or negative: somebody changes them; atomic */
     eg__derived *derived;
     bool listing; /* somebody reads or changes the list of derived values; atomic */
-    eg_error failure; /* a device did not take them: no run of a program with parts until it does */
+    /* A prologue failed: `users` stays negative, so that nothing runs, until a change of the parameters succeeds. */
+    bool failed; /* atomic: who clears it may change them */
+    eg_error reason;
 };
 
 /* Weights without a copy of what only the prologues of programs read: these ask the lender for it, piece by piece. The
@@ -55,6 +57,9 @@ eg_status eg__weights_lend(eg_program *program, const eg__lender *lender, eg_wei
 void eg__session_lend(eg_session *session, const eg__lender *lender);
 /* Prepares the program; from now on the lender is needed no more, and nothing else can be prepared. */
 eg_status eg__weights_settle(eg_weights *weights, eg_program *program, eg_error *error);
+
+/* Why no program can run with them at the moment. */
+eg_status eg__weights_unready(eg_weights *weights, eg_error *error);
 
 /* Finds or makes the derived values of `program`. Any thread. */
 eg_status eg__weights_attach(eg_weights *weights, eg_program *program, const eg__derived **out,

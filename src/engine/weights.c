@@ -1,4 +1,5 @@
 /* Parameters in one piece of memory, and what prologues make of them. */
+#include "engine/loop.h"
 #include "engine/parts.h"
 #include "engine/program.h"
 
@@ -15,8 +16,8 @@ static void list_unlock(eg_weights *weights) {
     __atomic_clear(&weights->listing, __ATOMIC_RELEASE);
 }
 
-static void run_steps(const eg_weights *weights, const eg__derived *derived, const eg__step *steps,
-                      size_t count) {
+static eg_status run_steps(const eg_weights *weights, const eg__derived *derived,
+                           const eg__step *steps, size_t count, eg_error *error) {
     eg_program *p = derived->program;
     float *work = derived->work.data;
     float *base[EG__SPACE_BOUND] = {work, weights->data, derived->data, p->constants, NULL};
@@ -26,14 +27,15 @@ static void run_steps(const eg_weights *weights, const eg__derived *derived, con
                          .base = base,
                          .scratch = work + p->prologue_size,
                          .scratch_size = p->scratch_size};
-    eg__steps_run(&run, steps, count);
+    return eg__steps_run(&run, steps, count, error);
 }
 
 static const eg__step *prologue(const eg__derived *derived) {
     return derived->program->steps + derived->program->main_count;
 }
-static void run_prologue(const eg_weights *weights, const eg__derived *derived) {
-    run_steps(weights, derived, prologue(derived), derived->program->prologue_count);
+static eg_status run_prologue(const eg_weights *weights, const eg__derived *derived,
+                              eg_error *error) {
+    return run_steps(weights, derived, prologue(derived), derived->program->prologue_count, error);
 }
 
 /* ---- life */
@@ -135,6 +137,10 @@ eg_status eg_weights_begin(eg_weights *weights, int wait, eg_error *error) {
         if (__atomic_compare_exchange_n(&weights->users, &users, CHANGING, false, __ATOMIC_ACQUIRE,
                                         __ATOMIC_RELAXED))
             return EG_OK;
+        bool failed = true;
+        if (__atomic_compare_exchange_n(&weights->failed, &failed, false, false, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_RELAXED))
+            return EG_OK; /* whoever changed them before left them so */
         if (!wait)
             return users < 0 ? eg__fail(error, EG_ERR_BUSY, "the weights are being changed already")
                              : eg__fail(error, EG_ERR_BUSY, "%lld runs use the weights",
@@ -146,16 +152,33 @@ eg_status eg_weights_begin(eg_weights *weights, int wait, eg_error *error) {
 /* To the devices: all parameters that parts of the program read. */
 static eg_status upload(eg_weights *w, const eg__derived *d, eg_error *error);
 
-void eg_weights_end(eg_weights *weights) {
-    if (!weights) return;
+static eg_status end(eg_weights *weights, eg_error *error) {
+    eg_status status = EG_OK;
     list_lock(weights);
-    weights->failure.status = EG_OK;
-    for (const eg__derived *d = weights->derived; d; d = d->next) {
-        run_prologue(weights, d);
-        if (upload(weights, d, &weights->failure)) break;
-    }
+    for (const eg__derived *d = weights->derived; d && !status; d = d->next)
+        if (!(status = run_prologue(weights, d, &weights->reason)))
+            status = upload(weights, d, &weights->reason);
+    if (status) eg__fail(error, status, "%s", weights->reason.message);
     list_unlock(weights);
-    __atomic_sub_fetch(&weights->users, CHANGING, __ATOMIC_RELEASE);
+    if (!status) {
+        __atomic_sub_fetch(&weights->users, CHANGING, __ATOMIC_RELEASE);
+        return EG_OK;
+    }
+    __atomic_store_n(&weights->failed, true, __ATOMIC_RELEASE);
+    return status;
+}
+
+void eg_weights_end(eg_weights *weights) {
+    if (weights) end(weights, NULL);
+}
+
+eg_status eg__weights_unready(eg_weights *weights, eg_error *error) {
+    list_lock(weights); /* the reason is written under it */
+    const bool failed = __atomic_load_n(&weights->failed, __ATOMIC_ACQUIRE);
+    const eg_error reason = weights->reason;
+    list_unlock(weights);
+    if (!failed) return eg__fail(error, EG_ERR_BUSY, "the weights are being changed");
+    return eg__fail(error, reason.status, "the weights could not be prepared: %s", reason.message);
 }
 
 eg_status eg_weights_set(eg_weights *weights, const char *name, const eg_tensor *tensor,
@@ -174,8 +197,7 @@ eg_status eg_weights_set(eg_weights *weights, const char *name, const eg_tensor 
     if (status) return status;
     if (leaf->elements)
         memcpy(weights->data + leaf->offset, tensor->data, leaf->elements * sizeof(float));
-    eg_weights_end(weights);
-    return EG_OK;
+    return end(weights, error);
 }
 
 static bool same_quantization(const eg_quantization *a, const eg_quantization *b) {
@@ -216,8 +238,8 @@ eg_status eg_weights_set_quantized(eg_weights *weights, const char *name,
     eg_status status = eg_weights_begin(weights, 0, error);
     if (status) return status;
     status = fill_quantized(leaf, quantized, weights->data + leaf->offset, error);
-    eg_weights_end(weights);
-    return status;
+    const eg_status ended = end(weights, status ? NULL : error);
+    return status ? status : ended;
 }
 
 /* ---- other programs of the same model */
@@ -355,7 +377,7 @@ static eg_status pack_pieces(eg_weights *w, const eg__derived *d, const eg__leaf
         if (status) return status;
         status = w->lender.fill(w->lender.user, leaf, from - leaf->offset, end - from,
                                 w->data + from, error);
-        if (!status) run_steps(w, d, &piece, 1);
+        if (!status) status = run_steps(w, d, &piece, 1, error);
         eg__space_drop(memory, &w->space, offset, size);
     }
     return status;
@@ -369,7 +391,7 @@ static eg_status prepare_step(eg_weights *w, const eg__derived *d, uint32_t s, e
     eg_status status = EG_OK;
     for (size_t i = 0; i < leaves->count && !status; i++)
         if (reads(step, &leaves->list[i])) status = fetch(w, i, EG__PASSING, error);
-    if (!status) run_steps(w, d, step, 1);
+    if (!status) status = run_steps(w, d, step, 1, error);
     /* a large one is fetched again by the next step that reads it: there may be many of them in between */
     for (size_t i = 0; i < leaves->count; i++)
         if (leaves->list[i].last_read == s || leaf_bytes(&leaves->list[i]) >= 4 * PIECE)
@@ -434,7 +456,7 @@ static eg_status attach(eg_weights *weights, eg_program *program, const eg__deri
     if (!status && weights->is_lent) {
         status = prepare_lent(weights, d, error);
         eg__space_close(memory, &d->work); /* it never runs again */
-    } else if (!status) run_prologue(weights, d);
+    } else if (!status) status = run_prologue(weights, d, error);
     if (!status) status = eg__part_weights_create(program, &d->parts, error);
     if (!status) status = upload(weights, d, error);
     if (status) {

@@ -207,8 +207,12 @@ bool eg__view_rows(const eg__node *shape, const eg__view *view, eg__matrix *out)
 /* A step of that kind for node `id`; its items are still to be told. */
 static inline eg__step eg__lower_begin(uint32_t id, eg__step_id kind) {
     const eg__step_kind *row = &eg__step_kinds[kind];
-    return (eg__step){
-        .kind = (uint8_t)kind, .node = id, .name = row->label, .traits = row->traits, .rows = 1};
+    return (eg__step){.kind = (uint8_t)kind,
+                      .run = row->run,
+                      .node = id,
+                      .name = row->label,
+                      .traits = row->traits,
+                      .rows = 1};
 }
 /* The same for `rows` rows: sets items, rows and timed as its region wants them. */
 eg__step eg__lower_step(eg__lowering *l, uint32_t region, uint32_t id, eg__step_id kind,

@@ -40,8 +40,9 @@ typedef struct eg__frame {
     const struct eg__run *run;
     float *const *base; /* per space */
     size_t time, first, count;
-    float *scratch; /* of this thread */
-    eg__ring *ring; /* of this thread; NULL = nothing is recorded */
+    float *scratch;  /* of this thread */
+    eg__ring *ring;  /* of this thread; NULL = nothing is recorded */
+    eg_error *error; /* where a step that fails says why; never NULL */
     eg__phase phase;
 } eg__frame;
 
@@ -63,9 +64,15 @@ static inline float *eg__operand_at(const eg__frame *frame, const eg__operand *o
            frame->first * operand->item + frame->count * operand->scale;
 }
 
+/* `n`, or as many for every time step of the run. */
+static inline size_t eg__frame_timed(const eg__frame *frame, size_t n, bool per_step) {
+    return per_step ? n * frame->run->length : n;
+}
+
 /* ---- steps */
 typedef struct eg__step eg__step;
-typedef void eg__step_function(const eg__step *step, const eg__frame *frame);
+/* Kernels cannot fail; a step that does more than call one may: then it says why in frame->error, and the run ends. */
+typedef eg_status eg__step_function(const eg__step *step, const eg__frame *frame);
 
 typedef struct eg__step_fused {
     eg__fused_program program;
@@ -205,7 +212,8 @@ typedef struct eg__step_scan {
 #undef NUMBER
 
 struct eg__step {
-    uint8_t kind; /* EG__STEP_... */
+    uint8_t kind;           /* EG__STEP_... */
+    eg__step_function *run; /* that of its kind */
     const eg__operand *operand;
     uint32_t operands, first_operand;
     size_t items, rows,
@@ -293,16 +301,17 @@ static inline const eg__step_scan *eg__step_body(const eg__step *step) {
     return step->kind == EG__STEP_scan ? &step->u.scan : NULL;
 }
 
-/* Runs a list of steps, each over all its items, on the threads of the run. */
-void eg__steps_run(const eg__run *run, const eg__step *steps, size_t count);
-/* The same in one thread, for the items of `frame` (the body of a scan). */
-static inline void eg__step_one(const eg__step *step, const eg__frame *frame) {
+/* What a step does, in one thread, for the items of `frame`. */
+static inline eg_status eg__step_one(const eg__step *step, const eg__frame *frame) {
     /* a direct call to what most steps are; an indirect one costs as much as a small kernel */
-    if (step->kind == EG__STEP_fused) eg__run_fused(step, frame);
-    else if (step->kind == EG__STEP_gemm) eg__run_gemm(step, frame);
-    else if (step->kind == EG__STEP_copy) eg__run_copy(step, frame);
-    else eg__step_kinds[step->kind].run(step, frame);
+    if (step->kind == EG__STEP_fused) return eg__run_fused(step, frame);
+    if (step->kind == EG__STEP_gemm) return eg__run_gemm(step, frame);
+    if (step->kind == EG__STEP_copy) return eg__run_copy(step, frame);
+    return step->run(step, frame);
 }
+/* Puts which step failed in front of what `error` says. */
+void eg__step_failed(const struct eg_program *program, const eg__step *step, eg_status status,
+                     eg_error *error);
 static inline size_t eg__step_items(const eg__step *step, size_t length) {
     return step->timed ? step->items * length : step->items;
 }
@@ -387,7 +396,7 @@ typedef struct eg__part_instance {
     eg__device_instance *instance;
     eg__part_bound *bound; /* per value */
     eg__device_fence fence;
-    eg_error error; /* of the run that failed; EG_OK = none did */
+    bool is_open; /* submitted, and not waited for */
 } eg__part_instance;
 
 struct eg_program {

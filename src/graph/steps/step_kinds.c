@@ -100,6 +100,17 @@ const eg__step_kind eg__step_kinds[EG__STEP_COUNT] = {
 #include "graph/steps/steps.def"
 };
 
+/* A piece of a step that is made while it runs (eg__pack_piece) is none of the program's. */
+void eg__step_failed(const struct eg_program *program, const eg__step *step, eg_status status,
+                     eg_error *error) {
+    const eg_error reason = *error;
+    const char *text = reason.message[0] ? reason.message : eg_status_text(status);
+    const uintptr_t at = (uintptr_t)step - (uintptr_t)program->steps;
+    if (at < program->step_count * sizeof *step)
+        eg__fail(error, status, "step %zu (%s): %s", (size_t)(at / sizeof *step), step->name, text);
+    else eg__fail(error, status, "step '%s': %s", step->name, text);
+}
+
 size_t eg__step_scratch(const eg__step *step, size_t length) {
     eg__step_scratch_function *scratch = eg__step_kind_of(step)->scratch;
     return scratch ? scratch(step, length) : 0;

@@ -35,20 +35,23 @@ static eg__attention_f32_args args_of(const eg__step *step, const eg__frame *fra
     return args;
 }
 
-void eg__run_attention(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_attention(const eg__step *step, const eg__frame *frame) {
     const eg__attention_f32_args args = args_of(step, frame);
     frame->run->kernels->attention_f32(&args);
+    return EG_OK;
 }
-void eg__run_attention_dq(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_attention_dq(const eg__step *step, const eg__frame *frame) {
     const eg__attention_f32_args args = args_of(step, frame);
     frame->run->kernels->attention_dq_f32(&args);
+    return EG_OK;
 }
-void eg__run_attention_dkv(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_attention_dkv(const eg__step *step, const eg__frame *frame) {
     const eg__attention_f32_args args = args_of(step, frame);
     frame->run->kernels->attention_dkv_f32(&args);
+    return EG_OK;
 }
 
-void eg__run_attention_cached(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_attention_cached(const eg__step *step, const eg__frame *frame) {
     const eg__operand *o = step->operand;
     eg__attention_cached_f32_args args = step->u.attention_cached.args;
     args.f32.q = eg__operand_at(frame, &o[Q]);
@@ -63,10 +66,11 @@ void eg__run_attention_cached(const eg__step *step, const eg__frame *frame) {
     args.f32.count = frame->count;
     args.f32.scratch = frame->scratch;
     frame->run->kernels->attention_cached_f32(&args);
+    return EG_OK;
 }
 
 /* In the order the rows come: the last one stays, of two for the same slot. */
-void eg__run_append(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_append(const eg__step *step, const eg__frame *frame) {
     const eg__kv_rows *rows = &step->u.append.rows;
     const float *from = eg__operand_at(frame, &step->operand[0]);
     const float *slots = eg__operand_at(frame, &step->operand[1]);
@@ -78,9 +82,10 @@ void eg__run_append(const eg__step *step, const eg__frame *frame) {
         eg__kv_write_row(rows, frame->run->kernels->f32_to_f16, from + r * step->operand[0].stride,
                          to + (size_t)slot * rows->size);
     }
+    return EG_OK;
 }
 
-void eg__run_rotary(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_rotary(const eg__step *step, const eg__frame *frame) {
     const eg__step_rotary *r = &step->u.rotary;
     const eg__operand *o = step->operand;
     eg__rotary_f32_args args = {.rows = frame->count * step->rows,
@@ -99,4 +104,5 @@ void eg__run_rotary(const eg__step *step, const eg__frame *frame) {
     if (r->has_list) args.positions = (const int32_t *)eg__operand_at(frame, &o[3]);
     if (r->has_offset) memcpy(&args.offset, eg__operand_at(frame, &o[3]), sizeof args.offset);
     frame->run->kernels->rotary_f32(&args);
+    return EG_OK;
 }

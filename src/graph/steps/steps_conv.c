@@ -11,14 +11,16 @@ static eg__conv_f32_args args_of(const eg__step *step, const eg__frame *frame) {
                                .scratch = frame->scratch};
 }
 
-void eg__run_conv(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_conv(const eg__step *step, const eg__frame *frame) {
     eg__conv_f32_args args = args_of(step, frame);
     args.w = eg__operand_at(frame, &step->operand[1]);
     eg__conv_f32(frame->run->kernels, &args);
+    return EG_OK;
 }
 
-void eg__run_conv_dw(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_conv_dw(const eg__step *step, const eg__frame *frame) {
     eg__conv_f32_args args = args_of(step, frame);
     args.dy = eg__operand_at(frame, &step->operand[1]);
     eg__conv_dw_f32(frame->run->kernels, &args);
+    return EG_OK;
 }

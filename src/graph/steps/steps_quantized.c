@@ -1,13 +1,13 @@
 /* The steps of quantized parameters: widened, packed, multiplied. */
 #include "graph/steps/program.h"
 
-void eg__run_widen(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_widen(const eg__step *step, const eg__frame *frame) {
     const eg__quantized_parameter *p = &step->u.widen.from;
     if (p->in_place) {
         eg__stored_widen(frame->run->kernels, p->type, step->columns,
                          eg__operand_at(frame, &step->operand[0]),
                          eg__operand_at(frame, &step->operand[1]));
-        return;
+        return EG_OK;
     }
     const eg__stored stored = eg__quantized_stored(p, eg__operand_at(frame, &step->operand[0]));
     const eg__kernels *kernels = frame->run->kernels;
@@ -18,9 +18,10 @@ void eg__run_widen(const eg__step *step, const eg__frame *frame) {
         for (size_t r = 0; r < p->rows; r++)
             for (size_t c = 0; c < p->columns; c++)
                 to[r * p->columns + c] = eg__stored_value(&stored, r, c);
+    return EG_OK;
 }
 
-void eg__run_pack_quantized(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_pack_quantized(const eg__step *step, const eg__frame *frame) {
     const eg__step_pack_quantized *p = &step->u.pack_quantized;
     const eg__packed_quantized to =
         eg__quantized_at(p->type, p->k, p->n, p->groups, eg__operand_at(frame, &step->operand[0]),
@@ -36,9 +37,10 @@ void eg__run_pack_quantized(const eg__step *step, const eg__frame *frame) {
                                   &from);
         eg__quantized_pack(&to, &piece, &from);
     }
+    return EG_OK;
 }
 
-void eg__run_gemm_quantized(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_gemm_quantized(const eg__step *step, const eg__frame *frame) {
     const eg__step_gemm *g = &step->u.gemm;
     const size_t m = frame->count * step->rows;
     /* these kernels add the same to every row */
@@ -62,6 +64,7 @@ void eg__run_gemm_quantized(const eg__step *step, const eg__frame *frame) {
         .epilogue = has_epilogue ? &epilogue : NULL,
         .scratch = frame->scratch};
     g->small.kernel(&args);
+    return EG_OK;
 }
 
 size_t eg__scratch_gemm_quantized(const eg__step *step, size_t length) {

@@ -62,7 +62,7 @@ static void transposed_slices(const eg__step *step, const eg__frame *frame) {
     }
 }
 
-void eg__run_gemm_tn(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_gemm_tn(const eg__step *step, const eg__frame *frame) {
     const eg__step_gemm *g = &step->u.gemm;
     const eg__operand *o = step->operand;
     const size_t m = frame->count * step->rows;
@@ -80,13 +80,14 @@ void eg__run_gemm_tn(const eg__step *step, const eg__frame *frame) {
         frame->run->kernels->gemm_tn_f32(&args);
     } else {
         if (frame->phase != EG__PHASE_SUM) transposed_slices(step, frame);
-        if (frame->phase == EG__PHASE_SLICES) return;
+        if (frame->phase == EG__PHASE_SLICES) return EG_OK;
         slices_add(frame, step->slices, m, g->n, eg__operand_at(frame, &o[2]), o[2].stride);
     }
-    if (!g->has_epilogue) return;
+    if (!g->has_epilogue) return EG_OK;
     eg__fused_epilogue fused;
     eg__epilogue_fill(step, frame, m, &g->epilogue, &fused);
     frame->run->kernels->fused_f32(&fused.args);
+    return EG_OK;
 }
 
 /* ---- columns */
@@ -112,16 +113,16 @@ static void column_slices(const eg__step *step, const eg__frame *frame) {
         }
 }
 
-void eg__run_column_sum(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_column_sum(const eg__step *step, const eg__frame *frame) {
     const eg__step_rows *r = &step->u.row;
     const depth d = depth_of(frame, r->height, r->height_timed);
     const size_t height = d.times * d.rows;
     if (step->slices) {
         if (frame->phase != EG__PHASE_SUM) column_slices(step, frame);
-        if (frame->phase == EG__PHASE_SLICES) return;
+        if (frame->phase == EG__PHASE_SLICES) return EG_OK;
         slices_add(frame, step->slices * d.times, 1, step->columns,
                    eg__operand_at(frame, &step->operand[1]), step->columns);
-        return;
+        return EG_OK;
     }
     const float *x = eg__operand_at(frame, &step->operand[0]);
     float *y = eg__operand_at(frame, &step->operand[1]);
@@ -134,6 +135,7 @@ void eg__run_column_sum(const eg__step *step, const eg__frame *frame) {
                                               r->reduction == EG__REDUCE_MEAN};
         frame->run->kernels->column_sum_f32(&args);
     }
+    return EG_OK;
 }
 
 /* ---- whether it is worth it, and what it takes */

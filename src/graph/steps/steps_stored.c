@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Items are rows of the left side or, with a chunk, so many columns of the result. */
-void eg__run_gemm_stored(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_gemm_stored(const eg__step *step, const eg__frame *frame) {
     const eg__step_gemm *g = &step->u.gemm;
     const size_t m = g->chunk ? step->rows : frame->count * step->rows;
     const size_t column = g->chunk * frame->first;
@@ -33,6 +33,7 @@ void eg__run_gemm_stored(const eg__step *step, const eg__frame *frame) {
                                   .epilogue = has_epilogue ? &epilogue : NULL,
                                   .scratch = frame->scratch};
     g->stored.kernel(&args);
+    return EG_OK;
 }
 
 size_t eg__scratch_gemm_stored(const eg__step *step, size_t length) {
@@ -53,7 +54,7 @@ static void widen_row(const eg__kernels *kernels, const eg__step_gather *g, cons
     for (size_t c = 0; c < columns; c++) to[c] = eg__stored_value(&from, row, c);
 }
 
-void eg__run_gather_stored(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_gather_stored(const eg__step *step, const eg__frame *frame) {
     const eg__step_gather *g = &step->u.gather;
     const uint8_t *x = (const uint8_t *)eg__operand_at(frame, &step->operand[0]);
     const float *index = eg__operand_at(frame, &step->operand[1]); /* i32, of the same size */
@@ -66,4 +67,5 @@ void eg__run_gather_stored(const eg__step *step, const eg__frame *frame) {
             widen_row(frame->run->kernels, g, x, g->first + (size_t)at, step->columns, to);
         else memset(to, 0, step->columns * sizeof *to);
     }
+    return EG_OK;
 }

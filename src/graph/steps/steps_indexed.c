@@ -1,0 +1,56 @@
+/* Steps that read an index: rows picked, rows added, a place in a tensor. */
+#include "graph/steps/program.h"
+
+#include <string.h>
+
+eg_status eg__run_gather(const eg__step *step, const eg__frame *frame) {
+    const float *x = eg__operand_at(frame, &step->operand[0]);
+    const float *index = eg__operand_at(frame, &step->operand[1]); /* i32, of the same size */
+    float *y = eg__operand_at(frame, &step->operand[2]);
+    const size_t bytes = step->columns * sizeof *y, rows = frame->count * step->rows;
+    for (size_t r = 0; r < rows; r++) {
+        int32_t at;
+        memcpy(&at, index + r * step->operand[1].stride, sizeof at);
+        float *to = y + r * step->operand[2].stride;
+        if (at >= 0 && (size_t)at < step->u.gather.limit)
+            memcpy(to, x + (size_t)at * step->operand[0].stride, bytes);
+        else memset(to, 0, bytes);
+    }
+    return EG_OK;
+}
+
+/* In the order the rows come, so that the sum is always the same; never cut. */
+eg_status eg__run_scatter(const eg__step *step, const eg__frame *frame) {
+    const float *x = eg__operand_at(frame, &step->operand[0]);
+    const float *index = eg__operand_at(frame, &step->operand[1]);
+    float *y = eg__operand_at(frame, &step->operand[2]);
+    const size_t stride = step->operand[2].stride, limit = step->u.gather.limit;
+    for (size_t r = 0; r < limit; r++) memset(y + r * stride, 0, step->columns * sizeof *y);
+    for (size_t r = 0; r < frame->count * step->rows; r++) {
+        int32_t at;
+        memcpy(&at, index + r * step->operand[1].stride, sizeof at);
+        if (at < 0 || (size_t)at >= limit) continue;
+        const float *from = x + r * step->operand[0].stride;
+        float *to = y + (size_t)at * stride;
+        for (size_t i = 0; i < step->columns; i++) to[i] += from[i];
+    }
+    return EG_OK;
+}
+
+/* Floats before the row that operand 1 says. */
+static size_t place_of(const eg__step *step, const eg__frame *frame) {
+    int32_t at;
+    memcpy(&at, eg__operand_at(frame, &step->operand[1]), sizeof at);
+    return (at < 0 ? 0 : eg__min((size_t)at, step->u.slice_update.limit)) * step->columns;
+}
+eg_status eg__run_slice_update(const eg__step *step, const eg__frame *frame) {
+    float *to = eg__operand_at(frame, &step->operand[2]) + place_of(step, frame);
+    memcpy(to, eg__operand_at(frame, &step->operand[0]), step->rows * step->columns * sizeof *to);
+    return EG_OK;
+}
+eg_status eg__run_slice_at(const eg__step *step, const eg__frame *frame) {
+    float *to = eg__operand_at(frame, &step->operand[2]);
+    const float *from = eg__operand_at(frame, &step->operand[0]) + place_of(step, frame);
+    memcpy(to, from, step->rows * step->columns * sizeof *to);
+    return EG_OK;
+}

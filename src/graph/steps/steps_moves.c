@@ -1,0 +1,55 @@
+/* What copies do when they run. */
+#include "graph/steps/program.h"
+
+#include <string.h>
+
+typedef struct mover {
+    const eg__step_copy *copy;
+    const eg__kernels *kernels;
+} mover;
+
+static void move_plane(const mover *m, unsigned axis, size_t rows, const float *from, float *to) {
+    const eg__step_copy *c = m->copy;
+    const size_t columns = c->shape[axis + 1];
+    const size_t from_row = c->from[axis], from_column = c->from[axis + 1];
+    const size_t to_row = c->to[axis], to_column = c->to[axis + 1];
+    eg__move_f32_args args = {rows, columns, from, from_row, to, to_row};
+    if (from_column == 1 && to_column == 1) m->kernels->copy_f32(&args);
+    else if (from_row == 1 && to_column == 1) {
+        args = (eg__move_f32_args){columns, rows, from, from_column, to, to_row};
+        m->kernels->transpose_f32(&args);
+    } else if (from_column == 1 && to_row == 1) {
+        args.y_stride = to_column;
+        m->kernels->transpose_f32(&args);
+    } else
+        for (size_t r = 0; r < rows; r++)
+            for (size_t i = 0; i < columns; i++)
+                to[r * to_row + i * to_column] = from[r * from_row + i * from_column];
+}
+
+/* Axes from `axis` on; the first of them has `extent` elements. */
+static void move(const mover *m, unsigned axis, size_t extent, const float *from, float *to) {
+    const eg__step_copy *c = m->copy;
+    if (axis + 2 == c->rank) {
+        move_plane(m, axis, extent, from, to);
+        return;
+    }
+    for (size_t i = 0; i < extent; i++)
+        move(m, axis + 1, c->shape[axis + 1], from + i * c->from[axis], to + i * c->to[axis]);
+}
+
+eg_status eg__run_copy(const eg__step *step, const eg__frame *frame) {
+    const eg__step_copy *copy = &step->u.copy;
+    const float *from = eg__operand_at(frame, &step->operand[0]);
+    float *to = eg__operand_at(frame, &step->operand[1]);
+    if (copy->every)
+        to += (copy->reverse ? copy->length - 1 - frame->time : frame->time) / copy->every *
+              copy->place;
+    if (copy->is_row && frame->count == 1) {
+        memcpy(to, from, step->columns * sizeof *to);
+        return EG_OK;
+    }
+    const mover m = {copy, frame->run->kernels};
+    move(&m, 0, frame->count, from, to);
+    return EG_OK;
+}

@@ -1,0 +1,52 @@
+/* A scan: the steps of its body, once for every time step. */
+#include "graph/steps/program.h"
+
+typedef struct body {
+    const eg__step *steps;
+    uint32_t first, count;
+    bool whole; /* a body that is not cut: every step takes all its items */
+} body;
+
+static eg_status failed(const body *b, const eg__frame *inner, uint32_t at, eg_status status) {
+    eg__step_failed(inner->run->program, &b->steps[at], status, inner->error);
+    return status;
+}
+
+static eg_status run_body(const body *b, eg__frame *inner) {
+    for (uint32_t i = 0; i < b->count; i++) {
+        if (b->whole) inner->count = b->steps[i].items;
+        const eg_status status = eg__step_one(&b->steps[i], inner);
+        if (status) return failed(b, inner, i, status);
+    }
+    return EG_OK;
+}
+
+/* The end of a step is the beginning of the next: one reading of the clock for each. */
+static eg_status record_body(const body *b, eg__frame *inner) {
+    eg__ring *ring = inner->ring;
+    const uint64_t run = inner->run->record->run;
+    uint64_t begin = eg__ticks();
+    for (uint32_t i = 0; i < b->count; i++) {
+        if (b->whole) inner->count = b->steps[i].items;
+        const eg_status status = eg__step_one(&b->steps[i], inner);
+        if (status) return failed(b, inner, i, status);
+        const uint64_t end = eg__ticks();
+        eg__ring_add(ring, begin, end, b->first + i, (uint32_t)inner->time, 1, run);
+        begin = end;
+    }
+    return EG_OK;
+}
+
+eg_status eg__run_scan(const eg__step *step, const eg__frame *frame) {
+    const eg__step_scan *scan = &step->u.scan;
+    const body b = {frame->run->program->steps + scan->first, scan->first, scan->count,
+                    step->items == 1};
+    const size_t length = scan->length ? scan->length : frame->run->length;
+    eg__frame inner = *frame;
+    eg_status status = EG_OK;
+    for (size_t t = 0; t < length && !status; t++) {
+        inner.time = scan->reverse ? length - 1 - t : t;
+        status = frame->ring ? record_body(&b, &inner) : run_body(&b, &inner);
+    }
+    return status;
+}
