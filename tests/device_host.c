@@ -38,8 +38,9 @@ static void count(int64_t *what, int64_t n) { __atomic_add_fetch(what, n, __ATOM
 static eg_status called(eg__device *device, const char *what, eg_error *error) {
     host_device *h = self(device);
     const int64_t number = __atomic_add_fetch(&h->calls, 1, __ATOMIC_RELAXED);
-    return number == h->fail_at ? eg__fail(error, EG_ERR_SYSTEM, "%s of '%s' fails", what, device->name)
-                                : EG_OK;
+    return number == h->fail_at
+               ? eg__fail(error, EG_ERR_SYSTEM, "%s of '%s' fails", what, device->name)
+               : EG_OK;
 }
 
 /* ---- what it can, and costs */

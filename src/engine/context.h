@@ -17,7 +17,7 @@ struct eg_context {
     unsigned features; /* of this machine, even when the chip is a recorded one */
     eg__kernels kernels;
     eg__threads *threads;
-    bool maps_weights; /* files of weights are mapped, not read */
+    bool maps_weights;       /* files of weights are mapped, not read */
     eg__placement placement; /* devices beside the cores */
 };
 

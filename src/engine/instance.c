@@ -6,15 +6,16 @@
 #include <string.h>
 
 typedef struct binding {
-    size_t rows;  /* of the first axis, where that is time */
-    bool missing; /* nothing is bound */
-    float *own;   /* memory of the instance, for outputs */
+    size_t rows;   /* of the first axis, where that is time */
+    bool missing;  /* nothing is bound */
+    eg__space own; /* memory of the instance, for outputs */
 } binding;
 
 /* What lasts from run to run; several instances may have the same. */
 typedef struct states {
     int64_t references; /* atomic */
     float *plain, *caches;
+    eg__space plain_space, caches_space; /* that they lie in */
     /* The instance whose devices have those that its parts hold, newer than here; NULL = all are here. */
     eg_instance *holder;
     bool is_open; /* somebody reads or changes them */
@@ -26,7 +27,8 @@ struct eg_instance {
     eg_weights *own_weights; /* of a program without parameters that prepares constants */
     float **base;            /* per space */
     binding *bindings;
-    float *arena, *scratch;
+    eg__space arena;
+    float *scratch;
     states *states;
     size_t missing;  /* inputs and outputs without memory */
     size_t shortest; /* rows of what is bound and has time first */
@@ -35,25 +37,33 @@ struct eg_instance {
     bool has_states; /* its parts do */
 };
 
+/* Whole pages, which devices can import; none for nothing. */
+static eg_status take_floats(const eg_program *p, eg_tag tag, size_t count, eg__space *out,
+                             eg_error *error) {
+    size_t bytes;
+    if (!count) return EG_OK;
+    if (!eg__size_mul(count, sizeof(float), &bytes))
+        return eg__fail(error, EG_ERR_OVERFLOW, "memory of %zu numbers", count);
+    return eg__space_take(p->memory, tag, bytes, out, error);
+}
+
 static eg_status states_create(const eg_program *p, states **out, eg_error *error) {
     eg_error reason = {EG_ERR_MEMORY, ""};
     states *s = *out = eg__memory_take_zeroed(p->memory, EG_TAG_PROGRAM, sizeof *s, &reason);
     if (!s) return eg__fail(error, reason.status, "%s", reason.message);
     s->references = 1;
-    s->plain = eg__memory_take_array(p->memory, EG_TAG_ARENA, p->states_size + 1, sizeof *s->plain,
-                                     &reason);
-    if (s->plain && p->caches_size)
-        s->caches = eg__memory_take_array(p->memory, EG_TAG_CACHE, p->caches_size,
-                                          sizeof *s->caches, &reason);
-    if (!s->plain || (p->caches_size && !s->caches))
-        return eg__fail(error, reason.status, "%s", reason.message);
-    return EG_OK;
+    eg_status status = take_floats(p, EG_TAG_ARENA, p->states_size, &s->plain_space, error);
+    if (!status && p->caches_size)
+        status = take_floats(p, EG_TAG_CACHE, p->caches_size, &s->caches_space, error);
+    s->plain = s->plain_space.data;
+    s->caches = s->caches_space.data;
+    return status;
 }
 
 static void states_release(eg__memory *memory, states *s) {
     if (!s || __atomic_sub_fetch(&s->references, 1, __ATOMIC_ACQ_REL)) return;
-    eg__memory_give(memory, s->plain);
-    eg__memory_give(memory, s->caches);
+    eg__space_close(memory, &s->plain_space);
+    eg__space_close(memory, &s->caches_space);
     eg__memory_give(memory, s);
 }
 
@@ -72,8 +82,7 @@ static eg_status states_place(eg_instance *in, eg_error *error) {
     if (s->holder == in) return EG_OK;
     eg_status status = states_fetch(s, error);
     if (!status && in->has_states) {
-        status =
-            eg__parts_sync(in->program, in->parts, s->plain, s->caches, EG__TO_DEVICE, error);
+        status = eg__parts_sync(in->program, in->parts, s->plain, s->caches, EG__TO_DEVICE, error);
         s->holder = status ? NULL : in;
     }
     return status;
@@ -89,7 +98,7 @@ static eg_status states_share(const eg_instance *with, const eg_program *p, eg_e
             return eg__fail(error, EG_ERR_ARGUMENT, "state %zu is '%s', in the other program '%s'",
                             i, i < a->count ? a->list[i].name : "",
                             i < b->count ? b->list[i].name : "");
-        const eg_tensor other = eg__leaf_tensor(&b->list[i], with->states->plain);
+        const eg_tensor other = eg__leaf_tensor(&b->list[i], with->states);
         eg_error reason;
         if (eg__leaf_check(&a->list[i], &other, false, &reason) ||
             a->list[i].cached != b->list[i].cached)
@@ -115,28 +124,28 @@ static eg_status create(eg_instance *in, eg_error *error) {
                                      sizeof *in->base, &reason);
     in->bindings =
         eg__memory_take_array(memory, EG_TAG_PROGRAM, bound + 1, sizeof *in->bindings, &reason);
-    in->arena =
-        eg__memory_take_array(memory, EG_TAG_ARENA, p->arena_size + 1, sizeof *in->arena, &reason);
     in->scratch =
         eg__memory_take_array(memory, EG_TAG_ARENA, scratch + 1, sizeof *in->scratch, &reason);
-    if (!in->base || !in->bindings || !in->arena || !in->scratch)
+    if (!in->base || !in->bindings || !in->scratch)
         return eg__fail(error, reason.status, "%s", reason.message);
+    eg_status status = take_floats(p, EG_TAG_ARENA, p->arena_size, &in->arena, error);
+    if (status) return status;
     for (size_t i = 0; i < bound; i++) in->bindings[i].missing = true;
     in->missing = bound;
     in->shortest = SIZE_MAX;
-    in->base[EG__SPACE_ARENA] = in->arena;
+    in->base[EG__SPACE_ARENA] = in->arena.data;
     in->base[EG__SPACE_STATES] = in->states->plain;
     in->base[EG__SPACE_CACHES] = in->states->caches;
     in->base[EG__SPACE_CONSTANTS] = p->constants;
     if (!in->weights && p->prologue_count) {
-        eg_status status = eg_weights_create(in->program, &in->own_weights, error);
+        status = eg_weights_create(in->program, &in->own_weights, error);
         if (status) return status;
         in->weights = in->own_weights;
     }
     in->has_states = eg__parts_have_states(p);
     if (!in->weights) return eg__parts_create(p, NULL, &in->parts, error);
     const eg__derived *derived;
-    eg_status status = eg__weights_attach(in->weights, in->program, &derived, error);
+    status = eg__weights_attach(in->weights, in->program, &derived, error);
     if (status) return status;
     in->base[EG__SPACE_PARAMETERS] = in->weights->data;
     in->base[EG__SPACE_DERIVED] = derived->data;
@@ -178,11 +187,11 @@ void eg_instance_destroy(eg_instance *in) {
     eg__parts_release(in->program, in->parts);
     for (size_t i = 0; in->bindings && i < in->program->inputs.count + in->program->outputs.count;
          i++)
-        eg__memory_give(memory, in->bindings[i].own);
+        eg__space_close(memory, &in->bindings[i].own);
     eg_weights_destroy(in->own_weights);
     eg__memory_give(memory, in->base);
     eg__memory_give(memory, in->bindings);
-    eg__memory_give(memory, in->arena);
+    eg__space_close(memory, &in->arena);
     states_release(memory, in->states);
     eg__memory_give(memory, in->scratch);
     eg_program_release(in->program);
@@ -237,11 +246,10 @@ eg_status eg_instance_output(eg_instance *in, const char *name, eg_tensor *out, 
     at += in->program->inputs.count;
     binding *b = &in->bindings[at];
     if (b->missing) {
-        eg_error reason = {EG_ERR_MEMORY, ""};
-        b->own = eg__memory_take_array(in->program->memory, EG_TAG_ARENA, leaf->elements + 1,
-                                       sizeof *b->own, &reason);
-        if (!b->own) return eg__fail(error, reason.status, "%s", reason.message);
-        bind(in, at, b->own, leaf->rank ? (size_t)leaf->shape[0] : 1);
+        eg_status status =
+            take_floats(in->program, EG_TAG_ARENA, leaf->elements + 1, &b->own, error);
+        if (status) return status;
+        bind(in, at, b->own.data, leaf->rank ? (size_t)leaf->shape[0] : 1);
     }
     *out = eg__leaf_tensor(leaf, in->base[EG__SPACE_BOUND + at]);
     return EG_OK;
@@ -273,7 +281,7 @@ void eg_instance_reset(eg_instance *in) {
     if (!in) return;
     const eg_program *p = in->program;
     in->states->holder = NULL; /* whatever a device has is old now */
-    memset(in->states->plain, 0, p->states_size * sizeof(float));
+    if (p->states_size) memset(in->states->plain, 0, p->states_size * sizeof(float));
     if (p->caches_size) memset(in->states->caches, 0, p->caches_size * sizeof(float));
 }
 

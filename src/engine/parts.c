@@ -34,7 +34,8 @@ eg_status eg__part_weights_write(const eg_program *program, eg__device_weights *
         const eg__part *part = &program->parts[i];
         for (size_t k = 0; k < part->parameter_count && !status; k++)
             if (part->parameters[k] == index)
-                status = part->device->weights_write(part->device, weights[i], k, data, bytes, error);
+                status =
+                    part->device->weights_write(part->device, weights[i], k, data, bytes, error);
     }
     return status;
 }
@@ -72,9 +73,9 @@ static eg_status open_values(const eg_program *program, eg__part_instance *p, eg
         const bool is_input = i < part->inputs;
         status = device->take(device, part->values[i].bytes, &p->bound[i].buffer, error);
         if (!status)
-            status = device->bind(device, p->instance,
-                                  is_input ? EG__DEVICE_INPUT : EG__DEVICE_OUTPUT,
-                                  is_input ? i : i - part->inputs, p->bound[i].buffer, error);
+            status =
+                device->bind(device, p->instance, is_input ? EG__DEVICE_INPUT : EG__DEVICE_OUTPUT,
+                             is_input ? i : i - part->inputs, p->bound[i].buffer, error);
     }
     return status;
 }
@@ -87,9 +88,8 @@ eg_status eg__parts_create(const eg_program *program, eg__device_weights *const 
     eg__part_instance *parts = take(program, program->part_count, sizeof *parts, &status, error);
     for (size_t i = 0; i < program->part_count && !status; i++) {
         const eg__part *part = parts[i].part = &program->parts[i];
-        status = part->device->instance_create(part->device, part->program,
-                                               weights ? weights[i] : NULL, &parts[i].instance,
-                                               error);
+        status = part->device->instance_create(
+            part->device, part->program, weights ? weights[i] : NULL, &parts[i].instance, error);
         if (!status) status = open_values(program, &parts[i], error);
     }
     if (status) eg__parts_release(program, parts);
@@ -101,7 +101,8 @@ void eg__parts_release(const eg_program *program, eg__part_instance *parts) {
     for (size_t i = 0; parts && i < program->part_count && parts[i].part; i++) {
         eg__device *device = parts[i].part->device;
         if (parts[i].instance) device->instance_release(device, parts[i].instance);
-        for (size_t k = 0; parts[i].bound && k < parts[i].part->inputs + parts[i].part->outputs; k++)
+        for (size_t k = 0; parts[i].bound && k < parts[i].part->inputs + parts[i].part->outputs;
+             k++)
             if (parts[i].bound[k].buffer) device->give(device, parts[i].bound[k].buffer);
         eg__memory_give(program->memory, parts[i].bound);
     }

@@ -217,16 +217,19 @@ eg_status eg_generator_create(eg_model *model, const eg_generator_options *optio
 static eg_status copy_slots(shared *s, const eg_slots_copy *copy, eg_error *error) {
     const size_t row = (size_t)(s->token_bytes / (2 * (uint64_t)s->model->transformer->layers));
     const char *name;
+    if (!copy->count) return EG_OK;
+    eg_status status = eg_instance_state_begin(s->chunks[0].instance, error);
+    if (status) return status;
     for (size_t i = 0;
-         copy->count && (name = eg_program_leaf(s->chunks[0].program, EG_LEAF_STATE, i, NULL));
-         i++) {
+         !status && (name = eg_program_leaf(s->chunks[0].program, EG_LEAF_STATE, i, NULL)); i++) {
         eg_tensor cache;
-        eg_status status = eg_instance_state(s->chunks[0].instance, name, &cache, error);
-        if (status) return status;
-        memmove((char *)cache.data + (size_t)copy->to * row,
-                (const char *)cache.data + (size_t)copy->from * row, (size_t)copy->count * row);
+        status = eg_instance_state(s->chunks[0].instance, name, &cache, error);
+        if (!status)
+            memmove((char *)cache.data + (size_t)copy->to * row,
+                    (const char *)cache.data + (size_t)copy->from * row, (size_t)copy->count * row);
     }
-    return EG_OK;
+    eg_instance_state_end(s->chunks[0].instance);
+    return status;
 }
 
 eg_status eg_generator_fork(eg_generator *g, eg_generator **out, eg_error *error) {

@@ -42,17 +42,22 @@ char *eg__memory_take_text(eg__memory *memory, eg_tag tag, const char *text, siz
 void eg__memory_give(eg__memory *memory, void *block); /* NULL is fine; any thread */
 
 /* ---- space: zeros in one piece, of which only what is used costs memory and is counted. A small one, or one of a
- * context with an allocator of its own, is memory like any other, all of it used. Any thread, one at a time. */
+ * context with an allocator of its own, is memory like any other, all of it used. It begins with a page and shares none of
+ * its pages, so that devices can import it. Any thread, one at a time. */
 enum {
     EG__SPACE_LEAST = 1 << 20
-}; /* below, what shares pages with its neighbours would stay anyway */
+}; /* below, to take pages from the system costs more than they do */
 typedef struct eg__space {
     void *data; /* NULL = there is none */
     size_t size, used;
     eg_tag tag;
     bool mapped;
+    void *block; /* not mapped: what it lies in */
 } eg__space;
 eg_status eg__space_open(eg__memory *memory, eg_tag tag, size_t size, eg__space *out,
+                         eg_error *error);
+/* The same, all of it used from the beginning: memory that the pool may keep for the next one. */
+eg_status eg__space_take(eg__memory *memory, eg_tag tag, size_t size, eg__space *out,
                          eg_error *error);
 /* From now on that part may be written to. EG_ERR_BUDGET when it does not fit; then it may not. */
 eg_status eg__space_use(eg__memory *memory, eg__space *space, size_t offset, size_t size,

@@ -1,10 +1,14 @@
 /* Zeros of which only those that are used cost memory: pages that the system gives when they are touched and takes
  * back when they are dropped. */
+#include "memory/block.h"
 #include "memory/state.h"
 #include "memory/system.h"
 
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+static size_t page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
 static void *map(void *where, size_t size) {
     const int fixed = where ? MAP_FIXED : 0;
@@ -13,17 +17,30 @@ static void *map(void *where, size_t size) {
     return at == MAP_FAILED ? NULL : at;
 }
 
-eg_status eg__space_open(eg__memory *memory, eg_tag tag, size_t size, eg__space *out,
+eg_status eg__space_take(eg__memory *memory, eg_tag tag, size_t size, eg__space *out,
                          eg_error *error) {
     eg_error reason = {EG_ERR_MEMORY, ""};
+    const size_t page = page_size();
+    size_t bytes;
     *out = (eg__space){.size = size, .tag = tag};
+    if (!eg__size_add(size, 2 * page, &bytes))
+        return eg__fail(error, EG_ERR_OVERFLOW, "memory of %zu bytes", size);
+    bytes = eg__round_up(size, page) + page - EG__ALIGNMENT; /* a block begins aligned to that */
+    out->block = eg__memory_take(memory, tag, bytes, &reason);
+    if (!out->block) return eg__fail(error, reason.status, "%s", reason.message);
+    out->data = (void *)eg__round_up((uintptr_t)out->block, page);
+    memset(out->data, 0, size);
+    return EG_OK;
+}
+
+eg_status eg__space_open(eg__memory *memory, eg_tag tag, size_t size, eg__space *out,
+                         eg_error *error) {
     if (size >= EG__SPACE_LEAST && memory->allocator_opened) {
-        out->data = map(NULL, size);
+        *out = (eg__space){.size = size, .tag = tag, .data = map(NULL, size)};
         out->mapped = out->data != NULL;
         if (out->data) return EG_OK;
     }
-    out->data = eg__memory_take_zeroed(memory, tag, size, &reason);
-    return out->data ? EG_OK : eg__fail(error, reason.status, "%s", reason.message);
+    return eg__space_take(memory, tag, size, out, error);
 }
 
 eg_status eg__space_use(eg__memory *memory, eg__space *space, size_t offset, size_t size,
@@ -38,7 +55,7 @@ eg_status eg__space_use(eg__memory *memory, eg__space *space, size_t offset, siz
 
 void eg__space_drop(eg__memory *memory, eg__space *space, size_t offset, size_t size) {
     if (!space->mapped) return;
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t page = page_size();
     const size_t first = eg__round_up(offset, page), end = (offset + size) / page * page;
     /* new pages in their place: the only way that every system frees them at once */
     if (first < end) (void)map((char *)space->data + first, end - first);
@@ -47,7 +64,7 @@ void eg__space_drop(eg__memory *memory, eg__space *space, size_t offset, size_t 
 }
 
 void eg__space_close(eg__memory *memory, eg__space *space) {
-    if (!space->mapped) eg__memory_give(memory, space->data);
+    if (!space->mapped) eg__memory_give(memory, space->block);
     else {
         munmap(space->data, space->size);
         eg__memory_unbook(memory, space->tag, space->used);

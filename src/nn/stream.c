@@ -180,17 +180,20 @@ eg_status eg_stream_check(const eg_stream *s, const float *x, eg_error *error) {
         return eg__fail(error, EG_ERR_ARGUMENT, "input %zu is %g, not a finite number", at + 1,
                         (double)x[at]);
     }
-    for (size_t i = 0; i < s->states; i++) {
+    eg_status status = eg_instance_state_begin(s->instance, error);
+    if (status) return status;
+    for (size_t i = 0; i < s->states && !status; i++) {
         const float *state = s->state[i].data;
         const size_t count = (size_t)s->state[i].shape[1];
         if (all_finite(state, count)) continue;
         const size_t at = first_bad(state, count);
-        return eg__fail(error, EG_ERR_FORMAT,
-                        "the state of a stream is %g at %zu: an earlier input was not finite; "
-                        "eg_stream_reset begins anew",
-                        (double)state[at], at + 1);
+        status = eg__fail(error, EG_ERR_FORMAT,
+                          "the state of a stream is %g at %zu: an earlier input was not finite; "
+                          "eg_stream_reset begins anew",
+                          (double)state[at], at + 1);
     }
-    return EG_OK;
+    eg_instance_state_end(s->instance);
+    return status;
 }
 
 void eg_stream_reset(eg_stream *s) {
@@ -200,10 +203,15 @@ void eg_stream_reset(eg_stream *s) {
 static size_t size_of(const eg_tensor *state) { return (size_t)state->shape[1]; }
 
 void eg_stream_state_get(const eg_stream *s, float *state) {
+    /* a device that has it may fail: then it is not known, and says so */
+    const bool known = !eg_instance_state_begin(s->instance, NULL);
     for (size_t i = 0; i < s->states; state += size_of(&s->state[i++]))
-        memcpy(state, s->state[i].data, size_of(&s->state[i]) * sizeof *state);
+        for (size_t k = 0; k < size_of(&s->state[i]); k++)
+            state[k] = known ? ((const float *)s->state[i].data)[k] : NAN;
+    eg_instance_state_end(s->instance);
 }
 void eg_stream_state_set(eg_stream *s, const float *state) {
+    eg_instance_reset(s->instance); /* all of it is replaced: what a device has does not matter */
     for (size_t i = 0; i < s->states; state += size_of(&s->state[i++]))
         memcpy(s->state[i].data, state, size_of(&s->state[i]) * sizeof *state);
 }

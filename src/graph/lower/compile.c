@@ -226,12 +226,11 @@ static void link(eg__lowering *l) {
 }
 
 static void release(eg__lowering *l) {
-    void *const all[] = {l->region,  l->unit,   l->next_member, l->user_first,
-                         l->users,   l->live,   l->timed,       l->known,
-                         l->placed,  l->value,  l->buffers,     l->inside_first,
-                         l->inside,  l->units,  l->becomes,     l->becomes_too,
-                         l->part_of, l->packed, l->operands,    l->constants,
-                         l->part_of_unit, l->part_of_state};
+    void *const all[] = {
+        l->region,   l->unit,      l->next_member,  l->user_first,   l->users,   l->live,
+        l->timed,    l->known,     l->placed,       l->value,        l->buffers, l->inside_first,
+        l->inside,   l->units,     l->becomes,      l->becomes_too,  l->part_of, l->packed,
+        l->operands, l->constants, l->part_of_unit, l->part_of_state};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) eg__memory_give(l->memory, all[i]);
     for (size_t i = 0; i < l->part_count; i++) eg__memory_give(l->memory, l->parts[i].values);
     eg__memory_give(l->memory, l->parts);

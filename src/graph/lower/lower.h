@@ -58,11 +58,11 @@ typedef struct eg__packed {
 /* Units of the main region that follow each other and run on one device: one part of the program. */
 typedef struct eg__lower_part {
     eg__device *device;
-    size_t first, end;  /* positions */
-    uint32_t *values;   /* nodes: what comes from elsewhere, then what goes elsewhere */
+    size_t first, end; /* positions */
+    uint32_t *values;  /* nodes: what comes from elsewhere, then what goes elsewhere */
     size_t inputs, outputs;
-    size_t step;        /* that submits it */
-    bool is_open;       /* nobody has waited for it yet */
+    size_t step;  /* that submits it */
+    bool is_open; /* nobody has waited for it yet */
 } eg__lower_part;
 
 typedef struct eg__lowering {
@@ -100,7 +100,7 @@ typedef struct eg__lowering {
     size_t constants_count, constants_room;
     eg__lower_part *parts; /* in the order they run */
     size_t part_count;
-    uint32_t *part_of_unit; /* 1 + index; 0 = the cores. NULL = there are no parts */
+    uint32_t *part_of_unit;  /* 1 + index; 0 = the cores. NULL = there are no parts */
     uint32_t *part_of_state; /* per node, the same: the part that holds the state */
 
     eg_status status; /* the first failure; everything after it does nothing */
@@ -150,7 +150,7 @@ uint32_t eg__lower_part_of(const eg__lowering *l, uint32_t id);
 /* All units from position `at` of the main region on that are of one part: returns the next position. `at` where no part
  * begins waits for the parts whose results its unit needs. */
 size_t eg__lower_parts(eg__lowering *l, size_t at);
-void eg__lower_parts_end(eg__lowering *l); /* waits for all */
+void eg__lower_parts_end(eg__lowering *l);              /* waits for all */
 void eg__part_free(eg__memory *memory, eg__part *part); /* what it holds */
 /* Whether something outside of parts needs what the unit of the prologue computes. */
 void eg__lower_prologue_needs(eg__lowering *l, unsigned char *needed);

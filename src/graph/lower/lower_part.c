@@ -121,7 +121,8 @@ static void list_leaves(border *b, const eg_graph *graph, const uint32_t *made, 
         const eg__node *node = &graph->nodes[i];
         if (made[i]) part->values[inputs++] = made[i];
         else if (node->op == EG__GRAPH_parameter)
-            out->parameters[out->parameter_count++] = leaf_index(&l->program->parameters, node->name);
+            out->parameters[out->parameter_count++] =
+                leaf_index(&l->program->parameters, node->name);
         else if (node->op == EG__GRAPH_state || node->op == EG__GRAPH_cache) {
             const uint32_t state = leaf_index(&l->program->states, node->name);
             bool held = false;
@@ -145,8 +146,7 @@ static void compile_part(border *b, eg__part *out) {
     extraction e = {b, eg__lower_array(l, (size_t)l->graph->size + 2, sizeof *e.made)};
     eg_node *outputs = eg__lower_array(l, part->outputs + 1, sizeof *outputs);
     eg_graph *graph = NULL;
-    const eg__rewriter rewriter = {
-        .rule = extract, .ends = ends, .updates = updates, .given = &e};
+    const eg__rewriter rewriter = {.rule = extract, .ends = ends, .updates = updates, .given = &e};
     for (size_t i = 0; !l->status && i < part->outputs; i++)
         outputs[i].id = part->values[part->inputs + i];
     if (!l->status)
@@ -193,9 +193,8 @@ static void submit(border *b, eg__part *out) {
     eg__lowering *l = b->l;
     eg__lower_part *part = b->part;
     const size_t count = part->inputs + part->outputs;
-    eg__step step =
-        eg__lower_begin(l->units[l->regions[EG__REGION_MAIN].units[part->end - 1]].first,
-                        EG__STEP_submit);
+    eg__step step = eg__lower_begin(
+        l->units[l->regions[EG__REGION_MAIN].units[part->end - 1]].first, EG__STEP_submit);
     step.items = step.columns = 1;
     step.name = part->device->name;
     step.u.submit = (eg__step_submit){.part = b->number - 1};
@@ -203,8 +202,8 @@ static void submit(border *b, eg__part *out) {
     out->values = eg__lower_array(l, count + 1, sizeof *out->values);
     for (size_t i = 0; i < count && !l->status; i++) {
         const uint32_t id = part->values[i];
-        const eg__view view = i < part->inputs ? eg__lower_contiguous(l, id)
-                                               : eg__lower_dense_storage(l, id, 0);
+        const eg__view view =
+            i < part->inputs ? eg__lower_contiguous(l, id) : eg__lower_dense_storage(l, id, 0);
         if (l->status) break;
         /* what the device still reads is not written over */
         if (i < part->inputs) l->buffers[view.buffer].owner = 0;
@@ -257,8 +256,7 @@ size_t eg__lower_parts(eg__lowering *l, size_t at) {
     waiting w = {l, l->part_of_unit[order[at]]};
     border b = {.l = l, .number = w.own, .part = w.own ? &l->parts[w.own - 1] : NULL};
     const size_t end = b.part ? b.part->end : at;
-    for (size_t i = at; i < eg__max(end, at + 1); i++)
-        eg__lower_needs(l, order[i], wait_for, &w);
+    for (size_t i = at; i < eg__max(end, at + 1); i++) eg__lower_needs(l, order[i], wait_for, &w);
     if (!b.part || l->status) return end;
     if (!l->program->parts)
         l->program->parts = eg__lower_array(l, l->part_count, sizeof *l->program->parts);

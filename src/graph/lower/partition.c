@@ -13,16 +13,16 @@
 typedef struct partition {
     eg__lowering *l;
     size_t units, devices;
-    double *host;                 /* seconds per position */
-    double *seconds;              /* per device and position; negative = it cannot */
-    size_t *lowest, *highest;     /* the run of a position must reach from here to there */
-    uint32_t *nodes;              /* of one unit */
+    double *host;             /* seconds per position */
+    double *seconds;          /* per device and position; negative = it cannot */
+    size_t *lowest, *highest; /* the run of a position must reach from here to there */
+    uint32_t *nodes;          /* of one unit */
     size_t node_count;
-    double *expires;              /* per position: bytes that nobody needs from there on */
-    uint32_t *seen;               /* per node: 1 + the first position of the run it was counted for */
-    double *best;                 /* of the first n units */
-    size_t *from;                 /* where the last run of those begins; */
-    uint32_t *on;                 /* its device, 0 = the cores */
+    double *expires; /* per position: bytes that nobody behind it needs */
+    uint32_t *seen;  /* per node: 1 + the first position of the run it was counted for */
+    double *best;    /* of the first n units */
+    size_t *from;    /* where the last run of those begins; */
+    uint32_t *on;    /* its device, 0 = the cores */
 } partition;
 
 /* ---- units */
@@ -195,9 +195,9 @@ static double host_seconds(const partition *p) {
 
 static double measured(const partition *p, const eg__device *device) {
     const eg__placement *where = p->l->options->placement;
-    return where->measured ? where->measured(where->measured_user, device, p->l->graph,
-                                             p->node_count, p->nodes)
-                           : -1;
+    return where->measured
+               ? where->measured(where->measured_user, device, p->l->graph, p->node_count, p->nodes)
+               : -1;
 }
 
 static double device_seconds(const partition *p, const eg__device *device) {
@@ -249,7 +249,7 @@ static void cross_out(void *user, uint32_t id) {
     const uint32_t last = eg__lower_last_use(l, id, EG__REGION_MAIN);
     if (last != EG__NEVER && last <= c->position) return; /* nobody behind this unit */
     c->out += bytes_of(node);
-    if (last != EG__NEVER && last + 1 < c->p->units) c->p->expires[last + 1] += bytes_of(node);
+    if (last != EG__NEVER) c->p->expires[last] += bytes_of(node);
 }
 
 /* All runs that begin at `first`, each one unit longer than the one before. */

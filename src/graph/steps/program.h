@@ -51,11 +51,11 @@ typedef struct eg__run {
     const eg__kernels *kernels;
     eg__threads *threads; /* NULL = this thread alone */
     float *const *base;
-    float *scratch;      /* of all threads */
-    size_t scratch_size; /* of one, in floats */
-    size_t length;       /* steps of its scans */
-    uint64_t seed;       /* of dropout */
-    eg__record *record;  /* NULL = nothing is recorded */
+    float *scratch;                  /* of all threads */
+    size_t scratch_size;             /* of one, in floats */
+    size_t length;                   /* steps of its scans */
+    uint64_t seed;                   /* of dropout */
+    eg__record *record;              /* NULL = nothing is recorded */
     struct eg__part_instance *parts; /* of the program's */
 } eg__run;
 

@@ -6,8 +6,7 @@ static size_t bytes_now(const eg__run *run, const eg__part_value *value) {
 }
 
 /* The buffer of a value that lies at `host`: imported, if the device can, as often as that changes. */
-static eg_status bind(eg__part_instance *p, size_t at, void *host, size_t bytes,
-                      eg_error *error) {
+static eg_status bind(eg__part_instance *p, size_t at, void *host, size_t bytes, eg_error *error) {
     eg__device *device = p->part->device;
     eg__part_bound *bound = &p->bound[at];
     const bool is_input = at < p->part->inputs;
@@ -38,8 +37,8 @@ eg_status eg__run_submit(const eg__step *step, const eg__frame *frame) {
     }
     const size_t length = frame->run->program->length ? frame->run->length : 0;
     if (!status)
-        status = device->submit(device, p->instance, length, frame->run->seed, &p->fence,
-                                frame->error);
+        status =
+            device->submit(device, p->instance, length, frame->run->seed, &p->fence, frame->error);
     p->is_open = !status;
     return status;
 }
@@ -51,8 +50,8 @@ eg_status eg__run_wait(const eg__step *step, const eg__frame *frame) {
     eg_status status = device->wait(device, p->fence, frame->error);
     for (size_t at = p->part->inputs; at < p->part->inputs + p->part->outputs && !status; at++)
         if (!p->bound[at].host)
-            status = device->read(device, p->bound[at].buffer,
-                                  eg__operand_at(frame, &step->operand[at]),
-                                  bytes_now(frame->run, &p->part->values[at]), frame->error);
+            status =
+                device->read(device, p->bound[at].buffer, eg__operand_at(frame, &step->operand[at]),
+                             bytes_now(frame->run, &p->part->values[at]), frame->error);
     return status;
 }
