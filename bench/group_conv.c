@@ -12,11 +12,13 @@ typedef struct conv_state {
 
 static void run_ours(void *state) {
     const conv_state *s = state;
-    eg__conv_f32(s->kernels, &s->args);
+    const eg__conv_kernels kernels = eg__conv_kernels_of(s->kernels);
+    eg__conv_f32(&kernels, &s->args);
 }
 static void run_filters(void *state) {
     const conv_state *s = state;
-    eg__conv_dw_f32(s->kernels, &s->args);
+    const eg__conv_kernels kernels = eg__conv_kernels_of(s->kernels);
+    eg__conv_dw_f32(&kernels, &s->args);
 }
 
 /* What the results need, all of a sample and a group at once. */

@@ -63,7 +63,8 @@ static fused_state *gate_make(bench *b, const gate_problem *p, bool compiled) {
             .columns = n,
             .operand = {{p->a, n}, {p->b, n}, {p->ta, n}, {p->tb, n}, {p->ts, 1}, {p->out, n}}}};
     eg__fused_join(&s->program); /* as the compiler does */
-    s->kernel = compiled ? eg__fused_pick(&b->kernels, &s->program) : b->kernels.fused_f32;
+    s->kernel = compiled ? b->kernels.row[eg__fused_operation(&s->program)]->function.fused_f32
+                         : b->kernels.fused_f32;
     s->args.program = &s->program;
     return s;
 }

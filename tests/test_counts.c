@@ -381,6 +381,8 @@ TEST(counts, quantized_matmul) {
     CHECK(strcmp(step.operation, "quantized_matmul") == 0 && step.flops == 2 * 4 * 5 * 6 &&
               step.bytes == 4 * (24 + 20) + 2 * 6 * 16,
           "%s %s: %g FLOPs, %g bytes", step.operation, step.kernel, step.flops, step.bytes);
+    CHECK(strncmp(step.function, "gemm_f16_", 9) == 0 && strcmp(step.function + 9, step.isa) == 0,
+          "kernel '%s' of '%s'", step.function, step.isa);
     eg_program_release(program);
     eg_graph_destroy(g);
     eg_context_destroy(context);

@@ -348,8 +348,8 @@ static void arranged_check(const eg__kernels *kernels, const eg__fused_program *
     eg__fused_arrange(&arranged);
     CHECK_OK(eg__fused_check(&arranged, &error), error);
     eg__fused_f32_args args = {.program = program, .rows = ROWS, .columns = columns};
-    CHECK(eg__fused_pick(kernels, program) == kernels->fused_f32, "%s: compiled", kernels->isa);
-    CHECK(eg__fused_pick(kernels, &arranged) == kernels->cfc_gate_back_f32, "%s: not compiled",
+    CHECK(eg__fused_operation(program) == EG__OP_fused_f32, "%s: compiled", kernels->isa);
+    CHECK(eg__fused_operation(&arranged) == EG__OP_cfc_gate_back_f32, "%s: not compiled",
           kernels->isa);
     for (unsigned i = 0; i < IN; i++) kernel_random(SIZE, memory[i], state);
     for (unsigned i = IN; i < ALL + OUT; i++) kernel_fill(SIZE, memory[i], KERNEL_GUARD);
@@ -392,7 +392,8 @@ static void compiled_check(const eg__kernels *kernels, const eg__fused_program *
     enum { ROWS = 3, WIDE = 80, SIZE = ROWS * WIDE };
     float memory[IN + 2 * OUT][SIZE];
     eg__fused_f32_args args = {.program = program, .rows = ROWS, .columns = columns};
-    eg__fused_f32_function *compiled = eg__fused_pick(kernels, program);
+    eg__fused_f32_function *compiled =
+        kernels->row[eg__fused_operation(program)]->function.fused_f32;
     CHECK(compiled != kernels->fused_f32, "%s: not compiled", kernels->isa);
     for (unsigned i = 0; i < IN; i++) kernel_random(SIZE, memory[i], state);
     for (unsigned i = IN; i < IN + 2 * OUT; i++) kernel_fill(SIZE, memory[i], KERNEL_GUARD);

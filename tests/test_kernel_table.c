@@ -65,9 +65,9 @@ static void choice_check(unsigned features, const char *isa) {
     }
     CHECK(chosen.isa == chosen.row[EG__OP_gemm_f32]->isa, "isa '%s'", chosen.isa);
     /* the struct of functions says the same as its rows */
-#define OPERATION(name, text) \
+#define OPERATION(name, ...) \
     CHECK(chosen.name == chosen.row[EG__OP_##name]->function.name, "%s", #name);
-#define KERNEL(op, set, needs)
+#define KERNEL(...)
 #include "kernels/kernels.def"
 #undef OPERATION
 #undef KERNEL
@@ -136,5 +136,65 @@ TEST(kernels, impossible_choices) {
         if (!kernel_is_ref(row))
             CHECK_FAILS(eg__kernels_select(0, row->isa, &chosen, &error), error, EG_ERR_UNSUPPORTED,
                         part);
+    }
+}
+
+/* ---- rows for large shapes only, and rows with columns of their own */
+static void no_kernel(const eg__gemm_f32_args *args) { (void)args; }
+static size_t some_scratch(const eg__kernel_shape *shape) { return 64 * shape->m; }
+
+TEST(kernels, pick_by_shape) {
+    enum { FAST = 1, LARGE = 2 }; /* features */
+    const eg__kernel table[] = {
+        {.operation = EG__OP_gemm_f32,
+         .isa = "unit",
+         .features = FAST | LARGE,
+         .least = {32, 48, 64},
+         .scratch = some_scratch,
+         .units = 1,
+         .function = {.gemm_f32 = no_kernel}},
+        {.operation = EG__OP_gemm_f32,
+         .isa = "wide",
+         .features = FAST,
+         .least = {.n = 16},
+         .function = {.gemm_f32 = no_kernel}},
+        {.operation = EG__OP_gemv_f32, .isa = "ref"},
+        {.operation = EG__OP_gemm_f32, .isa = "ref", .function = {.gemm_f32 = no_kernel}},
+    };
+    static const struct {
+        unsigned features;
+        size_t m, n, k, row;
+    } cases[] = {
+        {FAST | LARGE, 32, 48, 64, 0}, {FAST | LARGE, 999, 999, 999, 0},
+        {FAST | LARGE, 31, 48, 64, 1}, {FAST | LARGE, 32, 47, 64, 1},
+        {FAST | LARGE, 32, 48, 63, 1}, {FAST | LARGE, 999, 15, 999, 3},
+        {FAST, 999, 999, 999, 1},      {FAST, 1, 16, 1, 1},
+        {LARGE, 999, 999, 999, 3},     {0, 999, 999, 999, 3},
+        {FAST | LARGE, 0, 0, 0, 3},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const eg__kernels kernels = {.table = table, .rows = 4, .features = cases[i].features};
+        const eg__kernel_shape shape = {.m = cases[i].m, .n = cases[i].n, .k = cases[i].k};
+        const eg__kernel *row = eg__kernels_pick(&kernels, EG__OP_gemm_f32, &shape);
+        CHECK(row == &table[cases[i].row], "case %zu: %s", i, row ? row->isa : "none");
+        CHECK(eg__kernels_pick(&kernels, EG__OP_gemv_f32, &shape) == &table[2], "case %zu", i);
+        CHECK(eg__kernels_pick(&kernels, EG__OP_gemm_f32, NULL) == &table[3],
+              "without a shape, a row for any");
+    }
+    const eg__kernel_shape shape = {.m = 500, .n = 500, .k = 500};
+    CHECK(eg__kernel_scratch(&table[0], &shape) == 64 * 500, "scratch of its own");
+    CHECK(eg__kernel_scratch(&table[1], &shape) == eg__scratch_gemm(&shape) &&
+              eg__scratch_gemm(&shape) > 0,
+          "scratch of its operation");
+    CHECK(!eg__kernel_scratch(&table[2], &shape), "none");
+}
+
+TEST(kernels, rows_have_names_and_lanes) {
+    for (size_t i = 0; i < eg__kernel_count(); i++) {
+        const eg__kernel *row = eg__kernel_row(i);
+        char name[64];
+        snprintf(name, sizeof name, "%s_%s", eg__operation_name(row->operation), row->isa);
+        CHECK(strcmp(row->name, name) == 0, "'%s' is '%s'", name, row->name);
+        CHECK(row->lanes == eg__isa_named(row->isa)->lanes, "%s: %u lanes", name, row->lanes);
     }
 }

@@ -127,6 +127,9 @@ typedef struct eg_step_info {
     uint64_t live_bytes;
     eg_work work;
     uint32_t traits; /* eg_step_trait */
+    const char
+        *function;   /* its kernel: a row of `elegans info`, "gemm_f32_avx2"; "" = none; static */
+    const char *isa; /* and the instruction set of that; "" = none; static */
 } eg_step_info;
 EG_API eg_status eg_program_step(const eg_program *program, size_t index, eg_step_info *out,
                                  eg_error *error);

@@ -349,7 +349,6 @@ eg_status eg_run(eg_instance *in, const eg_run_options *options, eg_error *error
         return eg__weights_unready(in->weights, error);
     }
     const eg__run run = {.program = p,
-                         .kernels = p->kernels,
                          .threads = p->context->threads,
                          .base = in->base,
                          .scratch = in->scratch,

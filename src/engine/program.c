@@ -164,6 +164,13 @@ static void step_part(const eg_program *p, size_t index, eg_step_info *out) {
     }
 }
 
+/* A product of one row has another kernel than one of several. */
+static const eg__kernel *main_kernel(const eg__step *step, const eg__step_shape *shape) {
+    const eg__kernel *other = step->kernel[1];
+    return shape->rows == 1 && other && other->operation == EG__OP_gemv_f32 ? other
+                                                                            : step->kernel[0];
+}
+
 eg_status eg_program_step(const eg_program *p, size_t index, eg_step_info *out, eg_error *error) {
     if (!p || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no program or no place");
     if (index >= p->step_count)
@@ -171,6 +178,7 @@ eg_status eg_program_step(const eg_program *p, size_t index, eg_step_info *out, 
                         p->step_count);
     const eg__step *step = &p->steps[index];
     const eg__step_shape shape = eg__step_shape_of(step, eg__max(p->length, 1));
+    const eg__kernel *kernel = main_kernel(step, &shape);
     eg_step_info info = {.kernel = step->name,
                          .operation = eg__node_operation(&p->graph->nodes[step->node]),
                          .rows = shape.rows,
@@ -181,7 +189,9 @@ eg_status eg_program_step(const eg_program *p, size_t index, eg_step_info *out, 
                          .bytes = step->bytes,
                          .live_bytes = step->live * sizeof(float),
                          .work = eg__step_work(step, &shape),
-                         .traits = step->traits};
+                         .traits = step->traits,
+                         .function = kernel ? kernel->name : "",
+                         .isa = kernel ? kernel->isa : ""};
     step_part(p, index, &info);
     if (shape.program) fused_text(shape.program, info.text, sizeof info.text);
     const eg__step_scan *scan = eg__step_body(step);

@@ -22,7 +22,6 @@ static eg_status run_steps(const eg_weights *weights, const eg__derived *derived
     float *work = derived->work.data;
     float *base[EG__SPACE_BOUND] = {work, weights->data, derived->data, p->constants, NULL};
     const eg__run run = {.program = p,
-                         .kernels = p->kernels,
                          .threads = weights->context->threads,
                          .base = base,
                          .scratch = work + p->prologue_size,

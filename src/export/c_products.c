@@ -11,7 +11,7 @@ static size_t span_gemm(const eg__c_export *x, const eg__step *step, const eg__c
     switch (i) {
     case 0: return eg__c_rows(products, g->a_step, eg__c_rows(rows, stride, k));
     case 1: /* quantized numbers are found by where they begin */
-        return g->small.kernel ? 1 : eg__c_rows(products, g->b_step, k * g->n);
+        return eg__is_quantized(g->small.type) ? 1 : eg__c_rows(products, g->b_step, k * g->n);
     case 2: return eg__c_rows(products, g->c_step, eg__c_rows(rows, stride, g->n));
     default: return eg__c_chain(g->epilogue.kind[i - 3], stride, rows, g->n);
     }

@@ -64,7 +64,7 @@ static void add_range(eg__c_export *x, const eg__step *step, const eg__c_frame *
             eg__c_fail(x, EG_ERR_UNSUPPORTED, "no C for a step 'gemm' with many constant matrices");
         range->k = g->k;
         range->n = g->n;
-        range->small = g->small.kernel ? g : NULL;
+        range->small = eg__is_quantized(g->small.type) ? g : NULL;
         range->size = 1; /* it is found by where it begins */
     }
     x->range_count++;

@@ -3,9 +3,24 @@
 
 #include <string.h>
 
+enum {
+#define ISA(name, lanes, ...) LANES_##name = lanes,
+#define OPERATION(...)
+#define KERNEL(...)
+#include "kernels/kernels.def"
+#undef OPERATION
+#undef KERNEL
+};
+
 static const eg__kernel table[] = {
-#define OPERATION(name, text)
-#define KERNEL(op, isa, features) {EG__OP_##op, #isa, features, {.op = eg__##op##_##isa}},
+#define OPERATION(...)
+#define KERNEL(op, set, ...)               \
+    {.operation = EG__OP_##op,             \
+     .isa = #set,                          \
+     .name = #op "_" #set,                 \
+     .function = {.op = eg__##op##_##set}, \
+     .lanes = LANES_##set,                 \
+     .features = __VA_ARGS__},
 #include "kernels/kernels.def"
 #undef OPERATION
 #undef KERNEL
@@ -14,9 +29,11 @@ enum { ROWS = sizeof table / sizeof *table };
 
 static const struct {
     const char *name, *text;
+    eg__kernel_scratch_function *scratch; /* NULL = none */
 } operations[EG__OP_COUNT] = {
-#define OPERATION(name, text) {#name, text},
-#define KERNEL(op, isa, features)
+#define eg__scratch_none               NULL
+#define OPERATION(name, text, scratch) {#name, text, eg__scratch_##scratch},
+#define KERNEL(...)
 #include "kernels/kernels.def"
 #undef OPERATION
 #undef KERNEL
@@ -24,8 +41,8 @@ static const struct {
 
 static const eg__isa isas[] = {
 #define ISA(name, lanes, bytes, features) {#name, lanes, bytes, features},
-#define OPERATION(name, text)
-#define KERNEL(op, isa, features)
+#define OPERATION(...)
+#define KERNEL(...)
 #include "kernels/kernels.def"
 #undef OPERATION
 #undef KERNEL
@@ -52,6 +69,12 @@ const char *eg__operation_text(eg__operation operation) {
     return (unsigned)operation < EG__OP_COUNT ? operations[operation].text : "unknown";
 }
 
+size_t eg__kernel_scratch(const eg__kernel *kernel, const eg__kernel_shape *shape) {
+    eg__kernel_scratch_function *scratch =
+        kernel->scratch ? kernel->scratch : operations[kernel->operation].scratch;
+    return scratch ? scratch(shape) : 0;
+}
+
 /* Without a row for `isa` nothing would be chosen but ref: better to say so. */
 static eg_status check_isa(unsigned features, const char *isa, eg_error *error) {
     bool known = false;
@@ -67,11 +90,11 @@ static eg_status check_isa(unsigned features, const char *isa, eg_error *error) 
 
 static void take(eg__kernels *out, const eg__kernel *row) {
     switch (row->operation) {
-#define OPERATION(name, text)           \
+#define OPERATION(name, ...)            \
     case EG__OP_##name:                 \
         out->name = row->function.name; \
         break;
-#define KERNEL(op, isa, features)
+#define KERNEL(...)
 #include "kernels/kernels.def"
 #undef OPERATION
 #undef KERNEL
@@ -87,12 +110,23 @@ eg_status eg__kernels_select(unsigned features, const char *isa, eg__kernels *ou
         eg_status status = check_isa(features, isa, error);
         if (status) return status;
     }
-    const unsigned allowed = isa ? features & eg__isa_named(isa)->features : features;
-    for (size_t i = 0; i < ROWS; i++) {
-        const eg__kernel *row = &table[i];
-        if (out->row[row->operation] || (row->features & ~allowed)) continue;
-        take(out, row);
-    }
+    out->table = table;
+    out->rows = ROWS;
+    out->features = isa ? features & eg__isa_named(isa)->features : features;
+    for (unsigned i = 0; i < EG__OP_COUNT; i++) take(out, eg__kernels_pick(out, i, NULL));
     out->isa = out->row[EG__OP_gemm_f32]->isa;
     return EG_OK;
+}
+
+const eg__kernel *eg__kernels_pick(const eg__kernels *kernels, eg__operation operation,
+                                   const eg__kernel_shape *shape) {
+    for (size_t i = 0; i < kernels->rows; i++) {
+        const eg__kernel *row = &kernels->table[i];
+        if (row->operation != operation || (row->features & ~kernels->features)) continue;
+        const bool large = shape && shape->m >= row->least.m && shape->n >= row->least.n &&
+                           shape->k >= row->least.k;
+        const bool any = !row->least.m && !row->least.n && !row->least.k;
+        if (any || large) return row;
+    }
+    return NULL; /* no table: each operation ends with a row for any machine and shape */
 }

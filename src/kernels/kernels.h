@@ -61,23 +61,23 @@ typedef float eg__read_f32_function(size_t n, const float *x);
 
 /* ---- the table */
 typedef enum eg__operation {
-#define OPERATION(name, text) EG__OP_##name,
-#define KERNEL(op, isa, features)
+#define OPERATION(name, ...) EG__OP_##name,
+#define KERNEL(...)
 #include "kernels/kernels.def"
 #undef OPERATION
 #undef KERNEL
     EG__OP_COUNT
 } eg__operation;
 
-#define OPERATION(name, text)
-#define KERNEL(op, isa, features) eg__##op##_function eg__##op##_##isa;
+#define OPERATION(...)
+#define KERNEL(op, isa, ...) eg__##op##_function eg__##op##_##isa;
 #include "kernels/kernels.def"
 #undef OPERATION
 #undef KERNEL
 
 /* The function of a row, or of every operation at once: a union and a struct of the same names. */
-#define OPERATION(name, text) eg__##name##_function *name;
-#define KERNEL(op, isa, features)
+#define OPERATION(name, ...) eg__##name##_function *name;
+#define KERNEL(...)
 typedef union eg__kernel_function {
 #include "kernels/kernels.def"
 } eg__kernel_function;
@@ -85,16 +85,42 @@ typedef struct eg__kernels {
 #include "kernels/kernels.def"
     const struct eg__kernel *row[EG__OP_COUNT]; /* where each came from */
     const char *isa;                            /* of gemm_f32, which stands for all */
+    const struct eg__kernel *table;             /* what they were chosen from, best first */
+    size_t rows;
+    unsigned features; /* that rows may need */
 } eg__kernels;
 #undef OPERATION
 #undef KERNEL
 
+/* What a kernel is to compute: rows, columns and depth of a product or of what it writes. Synapses: n targets, k sources;
+ * attention: n and k columns of a value and of a key; rotary: k columns of a head. */
+typedef struct eg__kernel_shape {
+    size_t m, n, k;
+    eg_type type;               /* of a right side that is quantized or lies as a file has it */
+    size_t groups;              /* of its scales */
+    const eg__conv_shape *conv; /* of a convolution, else NULL */
+} eg__kernel_shape;
+typedef size_t eg__kernel_scratch_function(const eg__kernel_shape *shape);
+
 typedef struct eg__kernel {
     eg__operation operation;
-    const char *isa;
-    unsigned features; /* all of these are needed */
+    const char *isa, *name; /* "avx2", "gemm_f32_avx2" */
     eg__kernel_function function;
+    unsigned lanes;    /* floats of a vector */
+    unsigned features; /* all of these are needed */
+    struct eg__kernel_least {
+        size_t m, n, k;
+    } least;                              /* for less the next row is better; 0 = for any */
+    eg__kernel_scratch_function *scratch; /* NULL = that of the operation */
+    unsigned units; /* of a cluster of cores, which share them; 0 = each core has its own */
 } eg__kernel;
+/* Bytes of scratch memory, aligned to 64, that a call needs. */
+size_t eg__kernel_scratch(const eg__kernel *kernel, const eg__kernel_shape *shape);
+#define OPERATION(name, text, scratch) eg__kernel_scratch_function eg__scratch_##scratch;
+#define KERNEL(...)
+#include "kernels/kernels.def" /* `none` is not defined anywhere */
+#undef OPERATION
+#undef KERNEL
 
 /* An instruction set: a name for the features that kernels may need. */
 typedef struct eg__isa {
@@ -111,24 +137,44 @@ const eg__kernel *eg__kernel_row(size_t index);
 const char *eg__operation_name(eg__operation operation); /* "gemm_f32"; static */
 const char *eg__operation_text(eg__operation operation); /* "matrix product ..."; static */
 
-/* The kernel for a fused program: a compiled one where the program is one of those that have one, else
- * the interpreter. */
-eg__fused_f32_function *eg__fused_pick(const eg__kernels *kernels,
-                                       const eg__fused_program *program);
-
-/* The kernel for a right side of this type; with `integers`, the rows of the left side become int8. */
-eg__gemm_quantized_function *eg__quantized_kernel(const eg__kernels *kernels, eg_type type,
-                                                  bool integers);
-
-/* The kernel for a right side that lies as files have it, and what it is called; `name` may be NULL. */
-eg__stored_function *eg__stored_kernel(const eg__kernels *kernels, eg_type type, bool integers,
-                                       const char **name);
-/* n such numbers (whole blocks) to f32. */
-void eg__stored_widen(const eg__kernels *kernels, eg_type type, size_t n, const void *from,
+/* ---- which operation computes what */
+/* A fused program: a compiled one where the program is one of those that have one, else the interpreter. All of them
+ * are called as fused_f32 is. */
+eg__operation eg__fused_operation(const eg__fused_program *program);
+/* A product with a packed right side of this type; with `integers`, the rows of the left side become int8. All of them are
+ * called as gemm_f16 is. */
+eg__operation eg__quantized_operation(eg_type type, bool integers);
+/* A product with a right side that lies as files have it. All of them are called as stored_f32 is. */
+eg__operation eg__stored_operation(eg_type type, bool integers);
+/* f16 or bf16 to f32, and back; the functions are of the same type. */
+static inline eg__operation eg__widen_operation(eg_type type) {
+    return type == EG_BF16 ? EG__OP_bf16_to_f32 : EG__OP_f16_to_f32;
+}
+static inline eg__operation eg__narrow_operation(eg_type type) {
+    return type == EG_BF16 ? EG__OP_f32_to_bf16 : EG__OP_f32_to_f16;
+}
+/* n numbers (whole blocks) that lie as files have them to f32; `halves` is the kernel for f16 or bf16, if they are such. */
+void eg__stored_widen(eg__f16_to_f32_function *halves, eg_type type, size_t n, const void *from,
                       float *to);
+
+/* The kernels that a convolution is made of. */
+typedef struct eg__conv_kernels {
+    eg__unfold_f32_function *unfold;
+    eg__gemm_f32_function *gemm;
+    eg__depthwise_f32_function *depthwise;
+    eg__depthwise_dw_f32_function *depthwise_dw; /* the gradient by the filters alone */
+    eg__transpose_f32_function *transpose;       /* the same */
+} eg__conv_kernels;
+static inline eg__conv_kernels eg__conv_kernels_of(const eg__kernels *kernels) {
+    return (eg__conv_kernels){kernels->unfold_f32, kernels->gemm_f32, kernels->depthwise_f32,
+                              kernels->depthwise_dw_f32, kernels->transpose_f32};
+}
 
 /* Picks the best row per operation among those whose features are there. With `isa`, only rows that need no more than
  * that instruction set and what it implies; a name that no row has, or that the machine cannot run, is an error. */
 eg_status eg__kernels_select(unsigned features, const char *isa, eg__kernels *out, eg_error *error);
+/* The row for one shape: the first of those that may be chosen and is meant for shapes as large as this. */
+const eg__kernel *eg__kernels_pick(const eg__kernels *kernels, eg__operation operation,
+                                   const eg__kernel_shape *shape);
 
 #endif

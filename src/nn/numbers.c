@@ -18,7 +18,9 @@ void eg__parameter_floats(const eg_model *model, const eg__parameter *p, float *
     const size_t count = eg__parameter_size(p);
     const eg__kernels *kernels = &model->context->kernels;
     const float *values = eg__parameter_values(model, p);
-    if (p->file.data) eg__stored_widen(kernels, p->file.type, count, p->file.data, out);
+    if (p->file.data)
+        eg__stored_widen(kernels->row[eg__widen_operation(p->file.type)]->function.f16_to_f32,
+                         p->file.type, count, p->file.data, out);
     else if (values) memcpy(out, values, count * sizeof *out);
     else if (p->is_mask) eg__mask_floats(model, p, out);
     else eg__parameter_widen(model, p, out, NULL);

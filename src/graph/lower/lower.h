@@ -204,15 +204,18 @@ eg__matrix eg__lower_rows(eg__lowering *l, uint32_t id);
 eg__matrix eg__lower_rows_storage(eg__lowering *l, uint32_t id, uint32_t reuse);
 bool eg__view_rows(const eg__node *shape, const eg__view *view, eg__matrix *out);
 
-/* A step of that kind for node `id`; its items are still to be told. */
+/* A step of that kind for node `id`; its items are still to be told, and which operations its kernels do where that depends on
+ * more than the kind. */
 static inline eg__step eg__lower_begin(uint32_t id, eg__step_id kind) {
     const eg__step_kind *row = &eg__step_kinds[kind];
-    return (eg__step){.kind = (uint8_t)kind,
-                      .run = row->run,
-                      .node = id,
-                      .name = row->label,
-                      .traits = row->traits,
-                      .rows = 1};
+    eg__step step = {.kind = (uint8_t)kind,
+                     .run = row->run,
+                     .node = id,
+                     .name = row->label,
+                     .traits = row->traits,
+                     .rows = 1};
+    for (unsigned i = 0; i < EG__STEP_KERNELS; i++) step.operation[i] = row->kernels[i];
+    return step;
 }
 /* The same for `rows` rows: sets items, rows and timed as its region wants them. */
 eg__step eg__lower_step(eg__lowering *l, uint32_t region, uint32_t id, eg__step_id kind,

@@ -334,7 +334,7 @@ static void emit(chain *c, uint32_t unit, const eg__node *shape, unsigned split)
     }
     if (eg__pass_is_on(l->options, EG__PASS_fuse)) eg__fused_arrange(&c->program);
     step.u.fused.program = c->program;
-    step.u.fused.kernel = eg__fused_pick(l->kernels, &c->program);
+    step.operation[0] = eg__fused_operation(&c->program);
     step.flops = (double)c->members * (double)rows * (double)columns;
     eg__lower_emit(l, region, &step, all, operands);
 }

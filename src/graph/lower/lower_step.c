@@ -62,6 +62,14 @@ static uint32_t traits_of(const eg__step *step) {
     return traits;
 }
 
+static void pick_kernels(const eg__lowering *l, eg__step *step) {
+    const eg__step_shape shape = eg__step_shape_of(step, eg__max(l->length, 1));
+    const eg__kernel_shape sizes = {.m = shape.rows, .n = shape.columns, .k = shape.depth};
+    for (unsigned i = 0; i < EG__STEP_KERNELS; i++)
+        if (step->operation[i] != EG__OP_COUNT)
+            step->kernel[i] = eg__kernels_pick(l->kernels, step->operation[i], &sizes);
+}
+
 void eg__lower_emit(eg__lowering *l, uint32_t region, eg__step *step, size_t count,
                     const eg__operand *operands) {
     eg__region *r = &l->regions[region];
@@ -84,6 +92,7 @@ void eg__lower_emit(eg__lowering *l, uint32_t region, eg__step *step, size_t cou
         (step->timed ? step->items * l->length : step->items) * eg__max(step->slices, 1);
     step->grain = grain_of(step, items);
     step->traits = traits_of(step);
+    pick_kernels(l, step);
     r->steps[r->count++] = *step;
 }
 
@@ -146,7 +155,6 @@ static void emit_simple(eg__lowering *l, uint32_t region, uint32_t id, const eg_
     }
     eg__step step = eg__lower_step(l, region, id, EG__STEP_fused, rows.rows, rows.columns);
     eg__fused_program *program = &step.u.fused.program;
-    step.u.fused.kernel = l->kernels->fused_f32;
     const bool adds = op == EG__FUSED_ADD;
     program->length = 1;
     program->operands = 2;

@@ -85,15 +85,6 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
 }
 
 /* ---- steps */
-static const char *name_for(eg_type type, bool integers) {
-    switch (type) {
-    case EG_F16: return "gemm_f16";
-    case EG_BF16: return "gemm_bf16";
-    case EG_I8: return integers ? "gemm_i8i8" : "gemm_i8";
-    default: return integers ? "gemm_i4i8" : "gemm_i4";
-    }
-}
-
 static bool has_offsets(const eg__quantized_side *side) {
     for (uint32_t i = 0; i < side->pieces; i++)
         if (side->piece[i * EG__PIECE_WORDS + 11] & 2) return true;
@@ -150,13 +141,13 @@ void eg__lower_small_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
     eg__view_rows(node, home, &out);
     eg__step step =
         eg__lower_step(l, l->region[id], id, EG__STEP_gemm_quantized, left.rows, packed.n);
-    step.name = name_for(packed.type, integers);
+    step.operation[0] = eg__quantized_operation(packed.type, integers);
+    step.name = eg__operation_name(step.operation[0]);
     if (integers) step.traits |= EG_STEP_INTEGERS;
-    step.u.gemm = (eg__step_gemm){.n = packed.n,
-                                  .k = packed.k,
-                                  .small = {eg__quantized_kernel(l->kernels, packed.type, integers),
-                                            packed.layout, packed.type, packed.groups,
-                                            packed.has_offsets, integers}};
+    step.u.gemm = (eg__step_gemm){
+        .n = packed.n,
+        .k = packed.k,
+        .small = {packed.layout, packed.type, packed.groups, packed.has_offsets, integers}};
     step.flops = flops(l->graph, node);
     step.bytes = 4.0 * (double)left.rows * (double)(packed.k + packed.n) +
                  (double)(eg__gemm_panels(packed.n) * packed.layout.panel_bytes) +

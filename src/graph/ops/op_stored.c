@@ -86,13 +86,13 @@ void eg__lower_stored_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
     if (l->status) return;
     eg__view_rows(node, home, &out);
     eg__step step = eg__lower_step(l, l->region[id], id, EG__STEP_gemm_stored, left.rows, n);
-    eg__stored_function *kernel = eg__stored_kernel(l->kernels, leaf->type, integers, &step.name);
+    step.operation[0] = eg__stored_operation(leaf->type, integers);
+    step.name = eg__operation_name(step.operation[0]);
     const size_t row_bytes = eg__stored_bytes(leaf->type, k);
     step.u.gemm =
         (eg__step_gemm){.n = n,
                         .k = k,
-                        .stored = {.kernel = kernel,
-                                   .type = leaf->type,
+                        .stored = {.type = leaf->type,
                                    .row_bytes = row_bytes,
                                    .skip = (size_t)node->attributes.stored_matmul.first * row_bytes,
                                    .integers = integers && eg__stored_is_blocks(leaf->type)}};
@@ -168,6 +168,7 @@ static void lower_gather(eg__lowering *l, uint32_t id) {
     const double picked = (double)eg__node_elements(eg__lower_node(l, index));
     eg__step step = eg__lower_step(l, l->region[id], id, EG__STEP_gather_stored,
                                    (size_t)eg__node_elements(eg__lower_node(l, index)), size);
+    step.operation[0] = eg__widen_operation(leaf->type);
     step.u.gather = (eg__step_gather){.limit = (size_t)node->attributes.stored_gather.rows,
                                       .type = leaf->type,
                                       .row_bytes = row_bytes,

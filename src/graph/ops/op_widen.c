@@ -156,6 +156,7 @@ static void lower(eg__lowering *l, uint32_t id) {
     }
     eg__step step =
         eg__lower_step(l, l->region[id], id, EG__STEP_widen, 1, parameter.rows * parameter.columns);
+    step.operation[0] = eg__widen_operation(parameter.type);
     step.u.widen.from = parameter;
     step.flops = parameter.scales || (parameter.in_place && parameter.block)
                      ? 2.0 * (double)step.columns

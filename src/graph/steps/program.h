@@ -48,7 +48,6 @@ typedef struct eg__frame {
 
 typedef struct eg__run {
     const struct eg_program *program;
-    const eg__kernels *kernels;
     eg__threads *threads; /* NULL = this thread alone */
     float *const *base;
     float *scratch;                  /* of all threads */
@@ -76,7 +75,6 @@ typedef eg_status eg__step_function(const eg__step *step, const eg__frame *frame
 
 typedef struct eg__step_fused {
     eg__fused_program program;
-    eg__fused_f32_function *kernel; /* the interpreter, or one compiled for this program */
     size_t flat; /* elements that are cut anywhere, EG__FLAT to an item; 0 = rows */
 } eg__step_fused;
 enum { EG__FLAT = 1024 };
@@ -88,9 +86,8 @@ typedef struct eg__step_gemm {
     size_t products; /* of an item, each of `rows` rows with a right side of its own; 0 = all rows
                         have the same right side */
     size_t a_step, b_step, c_step; /* from product to product */
-    /* quantized right sides: how they are packed, and the kernel for them */
+    /* quantized right sides: how they are packed */
     struct eg__step_small_side {
-        eg__gemm_quantized_function *kernel; /* NULL = f32 */
         eg__quantized_layout layout;
         eg_type type;
         uint32_t groups;
@@ -98,8 +95,7 @@ typedef struct eg__step_gemm {
     } small;
     /* right sides that lie as files have them */
     struct eg__step_stored_side {
-        eg__stored_function *kernel; /* NULL = no such */
-        size_t row_bytes, skip;      /* of a row; and to the first one */
+        size_t row_bytes, skip; /* of a row; and to the first one */
         eg_type type;
         bool integers;
     } stored;
@@ -211,18 +207,23 @@ typedef struct eg__step_scan {
 #undef COUNT
 #undef NUMBER
 
+/* Kernels of a step, at most. */
+enum { EG__STEP_KERNELS = 4 };
+
 struct eg__step {
-    uint8_t kind;           /* EG__STEP_... */
+    uint8_t kind;   /* EG__STEP_... */
+    bool timed;     /* items are per time step */
+    uint8_t slices; /* of a sum over many rows, summed apart; 0 = it is no such */
+    uint8_t operation
+        [EG__STEP_KERNELS]; /* what its kernels do, as its kind or its lowering says; EG__OP_COUNT = none */
+    uint32_t operands, first_operand;
     eg__step_function *run; /* that of its kind */
     const eg__operand *operand;
-    uint32_t operands, first_operand;
-    size_t items, rows,
-        columns;  /* items of `rows` rows each; with `timed`, items are per time step */
-    size_t grain; /* fewest items worth a thread; 0 = not to be cut */
-    bool timed;
-    uint8_t slices;      /* of a sum over many rows, summed apart; 0 = it is no such */
-    uint32_t traits;     /* EG_STEP_... of elegans/program.h */
-    uint32_t node;       /* what it computes, in the optimised graph */
+    size_t items, rows, columns;                /* items of `rows` rows each */
+    const eg__kernel *kernel[EG__STEP_KERNELS]; /* picked for those operations and its shape */
+    size_t grain;                               /* fewest items worth a thread; 0 = not to be cut */
+    uint32_t traits;                            /* EG_STEP_... of elegans/program.h */
+    uint32_t node;                              /* what it computes, in the optimised graph */
     const char *name;    /* the label of its kind, or a more exact one: "gemm_i8"; static */
     double flops, bytes; /* of all items, once */
     size_t live;         /* floats that the plan keeps for values needed now or later */
@@ -285,13 +286,14 @@ typedef struct eg__step_kind {
     eg__step_scratch_function *scratch; /* NULL = none */
     eg__step_shape_function *shape;
     eg__step_cost_function *cost;
+    uint8_t kernels[EG__STEP_KERNELS]; /* operations; EG__OP_COUNT = none */
 } eg__step_kind;
 extern const eg__step_kind eg__step_kinds[EG__STEP_COUNT];
 #define STEP(kind, label, work, one, traits, cut, scratch, shape, cost, ...) \
     eg__step_cost_function eg__cost_##cost; /* cost.c */
 #include "graph/steps/steps.def"
 /* beside what their steps do: */
-eg__step_scratch_function eg__scratch_gemm_quantized, eg__scratch_gemm_stored, eg__scratch_slices;
+eg__step_scratch_function eg__step_scratch_slices;
 
 static inline const eg__step_kind *eg__step_kind_of(const eg__step *step) {
     return &eg__step_kinds[step->kind];
@@ -315,9 +317,9 @@ void eg__step_failed(const struct eg_program *program, const eg__step *step, eg_
 static inline size_t eg__step_items(const eg__step *step, size_t length) {
     return step->timed ? step->items * length : step->items;
 }
-/* The epilogue of a product, for so many rows. */
-void eg__epilogue_fill(const eg__step *step, const eg__frame *frame, size_t rows,
-                       const eg__fused_program *program, eg__fused_epilogue *out);
+/* The epilogue of a product, for so many rows, by that kernel. */
+void eg__epilogue_fill(const eg__step *step, const eg__frame *frame, const eg__kernel *fused,
+                       size_t rows, const eg__fused_program *program, eg__fused_epilogue *out);
 /* Floats of scratch memory that one thread needs for `step`. */
 size_t eg__step_scratch(const eg__step *step, size_t length);
 /* What it computes in a run of `length` steps of its scans. */

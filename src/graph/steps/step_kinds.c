@@ -1,34 +1,57 @@
 /* What is known of each kind of step: steps.def as a table, and the scratch and shapes that it names. */
 #include "graph/steps/program.h"
 
-/* ---- scratch, in floats of one thread */
-#define scratch_none           NULL
-#define scratch_gemm_quantized eg__scratch_gemm_quantized
-#define scratch_gemm_stored    eg__scratch_gemm_stored
-#define scratch_slices         eg__scratch_slices
+_Static_assert(EG__OP_COUNT <= UINT8_MAX, "operations of kernels fit their fields");
 
+/* ---- scratch, in floats of one thread: what its first kernel asks for */
+#define scratch_none   NULL
+#define scratch_slices eg__step_scratch_slices
+
+static size_t floats_of(const eg__step *step, const eg__kernel_shape *shape) {
+    return eg__ceil_div(eg__kernel_scratch(step->kernel[0], shape), sizeof(float));
+}
 static size_t scratch_gemm(const eg__step *step, size_t length) {
     const eg__step_gemm *g = &step->u.gemm;
     const size_t items = g->products ? 1 : eg__step_items(step, length);
-    return eg__gemm_scratch(items * step->rows, g->n, g->k_timed ? g->k * length : g->k);
+    return floats_of(step, &(eg__kernel_shape){.m = items * step->rows,
+                                               .n = g->n,
+                                               .k = g->k_timed ? g->k * length : g->k});
+}
+static size_t scratch_gemm_quantized(const eg__step *step, size_t length) {
+    const eg__step_gemm *g = &step->u.gemm;
+    return floats_of(step, &(eg__kernel_shape){.m = eg__step_items(step, length) * step->rows,
+                                               .n = g->n,
+                                               .k = g->k,
+                                               .type = g->small.type,
+                                               .groups = g->small.groups});
+}
+static size_t scratch_gemm_stored(const eg__step *step, size_t length) {
+    const eg__step_gemm *g = &step->u.gemm;
+    const size_t items = g->chunk ? 1 : eg__step_items(step, length);
+    return floats_of(
+        step,
+        &(eg__kernel_shape){.m = items * step->rows, .n = g->n, .k = g->k, .type = g->stored.type});
 }
 static size_t scratch_synapses(const eg__step *step, size_t length) {
     (void)length;
-    return eg__synapses_scratch(step->u.synapses.sources, step->u.synapses.targets);
+    return floats_of(
+        step, &(eg__kernel_shape){.n = step->u.synapses.targets, .k = step->u.synapses.sources});
 }
 static size_t scratch_attention(const eg__step *step, size_t length) {
+    const eg__attention_f32_args *args = &step->u.attention.args;
     (void)length;
-    return eg__attention_scratch(step->u.attention.args.d, step->u.attention.args.dv);
+    return floats_of(step, &(eg__kernel_shape){.n = args->dv, .k = args->d});
 }
 static size_t scratch_attention_cached(const eg__step *step, size_t length) {
     const eg__attention_f32_args *args = &step->u.attention_cached.args.f32;
     (void)length;
-    return eg__attention_scratch(args->d, args->dv);
+    return floats_of(step, &(eg__kernel_shape){.n = args->dv, .k = args->d});
 }
 static size_t scratch_rotary(const eg__step *step, size_t length) {
     (void)length;
-    return eg__rotary_scratch(step->u.rotary.d);
+    return floats_of(step, &(eg__kernel_shape){.k = step->u.rotary.d});
 }
+/* Several kernels work on what it holds. */
 static size_t scratch_conv(const eg__step *step, size_t length) {
     (void)length;
     return eg__conv_scratch(&step->u.conv.shape);
@@ -94,9 +117,20 @@ static void shape_scan(const eg__step *step, size_t length, eg__step_shape *out)
 
 /* ---- the table */
 const eg__step_kind eg__step_kinds[EG__STEP_COUNT] = {
-#define STEP(kind, label, work, one, traits, cut, scratch, shape, cost, ...)             \
-    {label,         eg__run_##kind,    EG_WORK_##work, EG_WORK_##one,  EG_STEP_##traits, \
-     EG__CUT_##cut, scratch_##scratch, shape_##shape,  eg__cost_##cost},
+#define NO EG__OP_COUNT
+#define KERNELS0 \
+    { NO, NO, NO, NO }
+#define KERNELS1(a) \
+    { EG__OP_##a, NO, NO, NO }
+#define KERNELS2(a, b) \
+    { EG__OP_##a, EG__OP_##b, NO, NO }
+#define KERNELS3(a, b, c) \
+    { EG__OP_##a, EG__OP_##b, EG__OP_##c, NO }
+#define KERNELS4(a, b, c, d) \
+    { EG__OP_##a, EG__OP_##b, EG__OP_##c, EG__OP_##d }
+#define STEP(kind, label, work, one, traits, cut, scratch, shape, cost, c, accesses, kernels) \
+    {label,         eg__run_##kind,    EG_WORK_##work, EG_WORK_##one,   EG_STEP_##traits,     \
+     EG__CUT_##cut, scratch_##scratch, shape_##shape,  eg__cost_##cost, kernels},
 #include "graph/steps/steps.def"
 };
 

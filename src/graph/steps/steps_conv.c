@@ -11,16 +11,26 @@ static eg__conv_f32_args args_of(const eg__step *step, const eg__frame *frame) {
                                .scratch = frame->scratch};
 }
 
+enum { UNFOLD, GEMM, DEPTHWISE, TRANSPOSE }; /* kernels */
+
 eg_status eg__run_conv(const eg__step *step, const eg__frame *frame) {
     eg__conv_f32_args args = args_of(step, frame);
     args.w = eg__operand_at(frame, &step->operand[1]);
-    eg__conv_f32(frame->run->kernels, &args);
+    const eg__conv_kernels kernels = {.unfold = step->kernel[UNFOLD]->function.unfold_f32,
+                                      .gemm = step->kernel[GEMM]->function.gemm_f32,
+                                      .depthwise = step->kernel[DEPTHWISE]->function.depthwise_f32};
+    eg__conv_f32(&kernels, &args);
     return EG_OK;
 }
 
 eg_status eg__run_conv_dw(const eg__step *step, const eg__frame *frame) {
     eg__conv_f32_args args = args_of(step, frame);
     args.dy = eg__operand_at(frame, &step->operand[1]);
-    eg__conv_dw_f32(frame->run->kernels, &args);
+    const eg__conv_kernels kernels = {.unfold = step->kernel[UNFOLD]->function.unfold_f32,
+                                      .gemm = step->kernel[GEMM]->function.gemm_f32,
+                                      .depthwise_dw =
+                                          step->kernel[DEPTHWISE]->function.depthwise_dw_f32,
+                                      .transpose = step->kernel[TRANSPOSE]->function.transpose_f32};
+    eg__conv_dw_f32(&kernels, &args);
     return EG_OK;
 }

@@ -3,9 +3,11 @@
 
 #include <string.h>
 
+enum { COPY, TRANSPOSE }; /* kernels */
+
 typedef struct mover {
     const eg__step_copy *copy;
-    const eg__kernels *kernels;
+    const eg__kernel *const *kernel;
 } mover;
 
 static void move_plane(const mover *m, unsigned axis, size_t rows, const float *from, float *to) {
@@ -14,13 +16,13 @@ static void move_plane(const mover *m, unsigned axis, size_t rows, const float *
     const size_t from_row = c->from[axis], from_column = c->from[axis + 1];
     const size_t to_row = c->to[axis], to_column = c->to[axis + 1];
     eg__move_f32_args args = {rows, columns, from, from_row, to, to_row};
-    if (from_column == 1 && to_column == 1) m->kernels->copy_f32(&args);
+    if (from_column == 1 && to_column == 1) m->kernel[COPY]->function.copy_f32(&args);
     else if (from_row == 1 && to_column == 1) {
         args = (eg__move_f32_args){columns, rows, from, from_column, to, to_row};
-        m->kernels->transpose_f32(&args);
+        m->kernel[TRANSPOSE]->function.transpose_f32(&args);
     } else if (from_column == 1 && to_row == 1) {
         args.y_stride = to_column;
-        m->kernels->transpose_f32(&args);
+        m->kernel[TRANSPOSE]->function.transpose_f32(&args);
     } else
         for (size_t r = 0; r < rows; r++)
             for (size_t i = 0; i < columns; i++)
@@ -49,7 +51,7 @@ eg_status eg__run_copy(const eg__step *step, const eg__frame *frame) {
         memcpy(to, from, step->columns * sizeof *to);
         return EG_OK;
     }
-    const mover m = {copy, frame->run->kernels};
+    const mover m = {copy, step->kernel};
     move(&m, 0, frame->count, from, to);
     return EG_OK;
 }

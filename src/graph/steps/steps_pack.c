@@ -4,12 +4,12 @@
 #include <string.h>
 
 /* Whole panels of a matrix that lies by columns are transposes. */
-static void pack(const eg__kernels *kernels, const eg__step_pack *p, size_t k, size_t n,
+static void pack(eg__transpose_f32_function *transpose, const eg__step_pack *p, size_t k, size_t n,
                  const float *from, float *to) {
     if (p->row_stride == 1 && p->column_stride != 1)
         for (; n >= EG__PANEL; n -= EG__PANEL) {
             const eg__move_f32_args panel = {EG__PANEL, k, from, p->column_stride, to, EG__PANEL};
-            kernels->transpose_f32(&panel);
+            transpose(&panel);
             from += EG__PANEL * p->column_stride;
             to += EG__PANEL * k;
         }
@@ -17,11 +17,11 @@ static void pack(const eg__kernels *kernels, const eg__step_pack *p, size_t k, s
 }
 
 /* Part of a panel, from its lane `lane` on; lanes behind it are cleared, for the next part or for good. */
-static void pack_lanes(const eg__kernels *kernels, const eg__step_pack *p, size_t k, size_t lane,
-                       size_t n, const float *from, float *to) {
+static void pack_lanes(eg__transpose_f32_function *transpose, const eg__step_pack *p, size_t k,
+                       size_t lane, size_t n, const float *from, float *to) {
     if (p->row_stride == 1 && p->column_stride != 1) {
         const eg__move_f32_args lanes = {n, k, from, p->column_stride, to + lane, EG__PANEL};
-        kernels->transpose_f32(&lanes);
+        transpose(&lanes);
     } else
         for (size_t i = 0; i < k; i++)
             for (size_t j = 0; j < n; j++)
@@ -32,11 +32,11 @@ static void pack_lanes(const eg__kernels *kernels, const eg__step_pack *p, size_
 }
 
 /* Panels from `panel` to `end` of a part that begins inside of a panel. */
-static void pack_between(const eg__kernels *kernels, const eg__step_pack *p, size_t k, size_t panel,
-                         size_t end, const float *from, float *to) {
+static void pack_between(eg__transpose_f32_function *transpose, const eg__step_pack *p, size_t k,
+                         size_t panel, size_t end, const float *from, float *to) {
     for (; panel < end; panel++) {
         const size_t begin = panel ? panel * EG__PANEL - p->lane : 0;
-        pack_lanes(kernels, p, k, panel ? 0 : p->lane,
+        pack_lanes(transpose, p, k, panel ? 0 : p->lane,
                    eg__min(p->n, (panel + 1) * EG__PANEL - p->lane) - begin,
                    from + begin * p->column_stride, to + panel * EG__PANEL * k);
     }
@@ -44,22 +44,23 @@ static void pack_between(const eg__kernels *kernels, const eg__step_pack *p, siz
 
 eg_status eg__run_pack(const eg__step *step, const eg__frame *frame) {
     const eg__step_pack *p = &step->u.pack;
-    const eg__kernels *kernels = frame->run->kernels;
+    eg__transpose_f32_function *transpose = step->kernel[0]->function.transpose_f32;
     const size_t k = p->k_timed ? p->k * frame->run->length : p->k;
     const float *from = eg__operand_at(frame, &step->operand[0]);
     float *to = eg__operand_at(frame, &step->operand[1]);
     if (p->panels && p->lane) {
-        pack_between(kernels, p, k, frame->first, frame->first + frame->count, from, to);
+        pack_between(transpose, p, k, frame->first, frame->first + frame->count, from, to);
         return EG_OK;
     }
     if (p->panels) {
         const size_t first = frame->first * EG__PANEL;
-        pack(kernels, p, k, eg__min(p->n - first, frame->count * EG__PANEL),
+        pack(transpose, p, k, eg__min(p->n - first, frame->count * EG__PANEL),
              from + first * p->column_stride, to + first * k);
         return EG_OK;
     }
     for (size_t i = 0; i < frame->count * p->products; i++)
-        pack(kernels, p, k, p->n, from + i * p->from_step, to + i * eg__gemm_packed_size(k, p->n));
+        pack(transpose, p, k, p->n, from + i * p->from_step,
+             to + i * eg__gemm_packed_size(k, p->n));
     return EG_OK;
 }
 

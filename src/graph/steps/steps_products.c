@@ -1,9 +1,11 @@
 /* What products with a packed right side do when they run. */
 #include "graph/steps/program.h"
 
-void eg__epilogue_fill(const eg__step *step, const eg__frame *frame, size_t rows,
-                       const eg__fused_program *program, eg__fused_epilogue *out) {
-    out->kernel = frame->run->kernels->fused_f32;
+enum { GEMM, GEMV, FUSED }; /* kernels */
+
+void eg__epilogue_fill(const eg__step *step, const eg__frame *frame, const eg__kernel *fused,
+                       size_t rows, const eg__fused_program *program, eg__fused_epilogue *out) {
+    out->kernel = fused->function.fused_f32;
     out->args.program = program;
     out->args.rows = rows;
     out->args.columns = step->u.gemm.n;
@@ -33,7 +35,7 @@ static void run_products(const eg__step *step, const eg__frame *frame) {
                                         frame->scratch,
                                         NULL,
                                         0};
-        frame->run->kernels->gemm_f32(&args);
+        step->kernel[GEMM]->function.gemm_f32(&args);
     }
 }
 
@@ -43,7 +45,6 @@ eg_status eg__run_gemm(const eg__step *step, const eg__frame *frame) {
         run_products(step, frame);
         return EG_OK;
     }
-    const eg__kernels *kernels = frame->run->kernels;
     const size_t k = g->k_timed ? g->k * frame->run->length : g->k, m = frame->count * step->rows;
     const float *a = eg__operand_at(frame, &step->operand[0]);
     const float *b = eg__operand_at(frame, &step->operand[1]);
@@ -53,12 +54,12 @@ eg_status eg__run_gemm(const eg__step *step, const eg__frame *frame) {
     const eg__fused_program *program = g->add ? &g->rest : &g->epilogue;
     const bool has_epilogue = g->has_epilogue && program->length;
     eg__fused_epilogue fused;
-    fused.kernel = kernels->fused_f32;
-    if (has_epilogue) eg__epilogue_fill(step, frame, m, program, &fused);
+    fused.kernel = NULL;
+    if (has_epilogue) eg__epilogue_fill(step, frame, step->kernel[FUSED], m, program, &fused);
     if (m == 1) { /* straight to what gemm would call */
         const eg__gemv_f32_args row = {g->n, k, a, b, c, add};
-        kernels->gemv_f32(&row);
-        if (has_epilogue) kernels->fused_f32(&fused.args);
+        step->kernel[GEMV]->function.gemv_f32(&row);
+        if (has_epilogue) fused.kernel(&fused.args);
         return EG_OK;
     }
     const eg__epilogue epilogue = eg__fused_epilogue_use(&fused);
@@ -75,6 +76,6 @@ eg_status eg__run_gemm(const eg__step *step, const eg__frame *frame) {
                                     frame->scratch,
                                     add,
                                     g->add ? step->operand[g->add].stride : 0};
-    kernels->gemm_f32(&args);
+    step->kernel[GEMM]->function.gemm_f32(&args);
     return EG_OK;
 }

@@ -4,16 +4,15 @@
 eg_status eg__run_widen(const eg__step *step, const eg__frame *frame) {
     const eg__quantized_parameter *p = &step->u.widen.from;
     if (p->in_place) {
-        eg__stored_widen(frame->run->kernels, p->type, step->columns,
+        eg__stored_widen(step->kernel[0]->function.f16_to_f32, p->type, step->columns,
                          eg__operand_at(frame, &step->operand[0]),
                          eg__operand_at(frame, &step->operand[1]));
         return EG_OK;
     }
     const eg__stored stored = eg__quantized_stored(p, eg__operand_at(frame, &step->operand[0]));
-    const eg__kernels *kernels = frame->run->kernels;
     float *to = eg__operand_at(frame, &step->operand[1]);
-    if (p->type == EG_F16) kernels->f16_to_f32(step->columns, stored.values, to);
-    else if (p->type == EG_BF16) kernels->bf16_to_f32(step->columns, stored.values, to);
+    if (p->type == EG_F16 || p->type == EG_BF16)
+        step->kernel[0]->function.f16_to_f32(step->columns, stored.values, to);
     else
         for (size_t r = 0; r < p->rows; r++)
             for (size_t c = 0; c < p->columns; c++)
@@ -49,7 +48,7 @@ eg_status eg__run_gemm_quantized(const eg__step *step, const eg__frame *frame) {
     const eg__fused_program *program = adds ? &g->rest : &g->epilogue;
     const bool has_epilogue = g->has_epilogue && program->length;
     eg__fused_epilogue fused;
-    if (has_epilogue) eg__epilogue_fill(step, frame, m, program, &fused);
+    if (has_epilogue) eg__epilogue_fill(step, frame, step->kernel[1], m, program, &fused);
     const eg__epilogue epilogue = eg__fused_epilogue_use(&fused);
     const eg__gemm_quantized_args args = {
         .m = m,
@@ -63,14 +62,6 @@ eg_status eg__run_gemm_quantized(const eg__step *step, const eg__frame *frame) {
         .add = adds ? eg__operand_at(frame, &step->operand[g->add]) : NULL,
         .epilogue = has_epilogue ? &epilogue : NULL,
         .scratch = frame->scratch};
-    g->small.kernel(&args);
+    step->kernel[0]->function.gemm_f16(&args);
     return EG_OK;
-}
-
-size_t eg__scratch_gemm_quantized(const eg__step *step, size_t length) {
-    const eg__step_gemm *g = &step->u.gemm;
-    if (!g->small.integers) return 0;
-    const size_t bytes = eg__quantized_scratch(eg__step_items(step, length) * step->rows, g->k,
-                                               g->small.groups, g->small.type);
-    return eg__ceil_div(bytes, sizeof(float));
 }

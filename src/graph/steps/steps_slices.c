@@ -15,14 +15,14 @@ static depth depth_of(const eg__frame *frame, size_t rows, bool timed) {
 
 /* The sum of the slices, which lie one behind the other in the memory of all threads: only steps of the run itself
  * have any. */
-static void slices_add(const eg__frame *frame, size_t slices, size_t rows, size_t columns,
-                       float *to, size_t stride) {
+static void slices_add(const eg__kernel *sum, const eg__frame *frame, size_t slices, size_t rows,
+                       size_t columns, float *to, size_t stride) {
     const size_t size = rows * columns;
     if (stride == columns) columns = size, rows = 1;
     for (size_t r = 0; r < rows; r++) {
         const eg__column_sum_f32_args args = {
             slices, columns, frame->run->scratch + r * columns, size, to + r * stride, false};
-        frame->run->kernels->column_sum_f32(&args);
+        sum->function.column_sum_f32(&args);
     }
 }
 
@@ -48,7 +48,7 @@ static void transposed_slice(const eg__step *step, const eg__frame *frame, size_
         args.a = eg__operand_at(&at, &o[0]) + (t * d.rows + from) * args.a_stride;
         args.b = eg__operand_at(&at, &o[1]) + (t * d.rows + from) * args.b_stride;
         args.add = t > 0;
-        frame->run->kernels->gemm_tn_f32(&args);
+        step->kernel[0]->function.gemm_tn_f32(&args);
     }
 }
 
@@ -77,16 +77,17 @@ eg_status eg__run_gemm_tn(const eg__step *step, const eg__frame *frame) {
                                            .b_stride = o[1].stride,
                                            .c = eg__operand_at(frame, &o[2]),
                                            .c_stride = o[2].stride};
-        frame->run->kernels->gemm_tn_f32(&args);
+        step->kernel[0]->function.gemm_tn_f32(&args);
     } else {
         if (frame->phase != EG__PHASE_SUM) transposed_slices(step, frame);
         if (frame->phase == EG__PHASE_SLICES) return EG_OK;
-        slices_add(frame, step->slices, m, g->n, eg__operand_at(frame, &o[2]), o[2].stride);
+        slices_add(step->kernel[1], frame, step->slices, m, g->n, eg__operand_at(frame, &o[2]),
+                   o[2].stride);
     }
     if (!g->has_epilogue) return EG_OK;
     eg__fused_epilogue fused;
-    eg__epilogue_fill(step, frame, m, &g->epilogue, &fused);
-    frame->run->kernels->fused_f32(&fused.args);
+    eg__epilogue_fill(step, frame, step->kernel[2], m, &g->epilogue, &fused);
+    fused.kernel(&fused.args);
     return EG_OK;
 }
 
@@ -109,7 +110,7 @@ static void column_slices(const eg__step *step, const eg__frame *frame) {
                                                   frame->run->scratch +
                                                       (s * d.times + t) * step->columns,
                                                   false};
-            frame->run->kernels->column_sum_f32(&args);
+            step->kernel[0]->function.column_sum_f32(&args);
         }
 }
 
@@ -120,7 +121,7 @@ eg_status eg__run_column_sum(const eg__step *step, const eg__frame *frame) {
     if (step->slices) {
         if (frame->phase != EG__PHASE_SUM) column_slices(step, frame);
         if (frame->phase == EG__PHASE_SLICES) return EG_OK;
-        slices_add(frame, step->slices * d.times, 1, step->columns,
+        slices_add(step->kernel[0], frame, step->slices * d.times, 1, step->columns,
                    eg__operand_at(frame, &step->operand[1]), step->columns);
         return EG_OK;
     }
@@ -133,7 +134,7 @@ eg_status eg__run_column_sum(const eg__step *step, const eg__frame *frame) {
                                               step->operand[0].stride,
                                               y + i * step->columns,
                                               r->reduction == EG__REDUCE_MEAN};
-        frame->run->kernels->column_sum_f32(&args);
+        step->kernel[0]->function.column_sum_f32(&args);
     }
     return EG_OK;
 }
@@ -150,7 +151,7 @@ void eg__step_slice(eg__step *step, size_t all) {
     step->slices = SLICES;
 }
 
-size_t eg__scratch_slices(const eg__step *step, size_t length) {
+size_t eg__step_scratch_slices(const eg__step *step, size_t length) {
     const bool columns = step->kind == EG__STEP_column_sum;
     const size_t times = columns && step->u.row.height_timed ? length : 1;
     return step->slices * times * step->items * step->columns;

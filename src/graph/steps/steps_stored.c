@@ -14,7 +14,7 @@ eg_status eg__run_gemm_stored(const eg__step *step, const eg__frame *frame) {
     const bool has_epilogue = g->has_epilogue && program->length;
     eg__fused_epilogue fused;
     if (has_epilogue) {
-        eg__epilogue_fill(step, frame, m, program, &fused);
+        eg__epilogue_fill(step, frame, step->kernel[1], m, program, &fused);
         fused.args.columns = n;
     }
     const eg__epilogue epilogue = eg__fused_epilogue_use(&fused);
@@ -32,22 +32,15 @@ eg_status eg__run_gemm_stored(const eg__step *step, const eg__frame *frame) {
                                   .add_stride = g->add ? step->operand[g->add].stride : 0,
                                   .epilogue = has_epilogue ? &epilogue : NULL,
                                   .scratch = frame->scratch};
-    g->stored.kernel(&args);
+    step->kernel[0]->function.stored_f32(&args);
     return EG_OK;
 }
 
-size_t eg__scratch_gemm_stored(const eg__step *step, size_t length) {
-    const eg__step_gemm *g = &step->u.gemm;
-    const size_t m = g->chunk ? step->rows : eg__step_items(step, length) * step->rows;
-    return eg__ceil_div(eg__stored_scratch(g->stored.type, g->stored.integers, m, g->k),
-                        sizeof(float));
-}
-
-static void widen_row(const eg__kernels *kernels, const eg__step_gather *g, const uint8_t *x,
+static void widen_row(eg__f16_to_f32_function *widen, const eg__step_gather *g, const uint8_t *x,
                       size_t row, size_t columns, float *to) {
     const bool halves = g->type == EG_F16 || g->type == EG_BF16;
     if (!g->small.rows || halves) { /* rows are one after the other, and nothing else */
-        eg__stored_widen(kernels, g->type, columns, x + row * g->row_bytes, to);
+        eg__stored_widen(widen, g->type, columns, x + row * g->row_bytes, to);
         return;
     }
     const eg__stored from = eg__quantized_stored(&g->small, x);
@@ -64,7 +57,8 @@ eg_status eg__run_gather_stored(const eg__step *step, const eg__frame *frame) {
         memcpy(&at, index + r * step->operand[1].stride, sizeof at);
         float *to = y + r * step->operand[2].stride;
         if (at >= 0 && (size_t)at < g->limit)
-            widen_row(frame->run->kernels, g, x, g->first + (size_t)at, step->columns, to);
+            widen_row(step->kernel[0]->function.f16_to_f32, g, x, g->first + (size_t)at,
+                      step->columns, to);
         else memset(to, 0, step->columns * sizeof *to);
     }
     return EG_OK;

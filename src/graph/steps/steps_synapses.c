@@ -22,7 +22,7 @@ static eg__synapses_f32_args synapse_args(const eg__step *step, const eg__frame 
 
 eg_status eg__run_synapses(const eg__step *step, const eg__frame *frame) {
     const eg__synapses_f32_args args = synapse_args(step, frame, frame->count * step->rows);
-    frame->run->kernels->synapses_f32(&args);
+    step->kernel[0]->function.synapses_f32(&args);
     return EG_OK;
 }
 
@@ -36,7 +36,7 @@ static eg__synapses_back_f32_args back_args(const eg__step *step, const eg__fram
 }
 eg_status eg__run_synapses_dv(const eg__step *step, const eg__frame *frame) {
     const eg__synapses_back_f32_args args = back_args(step, frame, frame->count * step->rows);
-    frame->run->kernels->synapses_dv_f32(&args);
+    step->kernel[0]->function.synapses_dv_f32(&args);
     return EG_OK;
 }
 eg_status eg__run_synapses_dp(const eg__step *step, const eg__frame *frame) {
@@ -44,6 +44,6 @@ eg_status eg__run_synapses_dp(const eg__step *step, const eg__frame *frame) {
     eg__synapses_back_f32_args args =
         back_args(step, frame, eg__frame_timed(frame, s->batch, s->batch_timed));
     args.forward.list.count = frame->count; /* of the synapses, all samples */
-    frame->run->kernels->synapses_dp_f32(&args);
+    step->kernel[0]->function.synapses_dp_f32(&args);
     return EG_OK;
 }

@@ -22,7 +22,7 @@ size_t eg__conv_scratch(const eg__conv_shape *s) {
     return eg__conv_block(s) * eg__conv_depth(s);
 }
 
-static void depthwise(const eg__kernels *kernels, const eg__conv_f32_args *args) {
+static void depthwise(const eg__conv_kernels *kernels, const eg__conv_f32_args *args) {
     const eg__conv_shape *s = args->shape;
     for (size_t i = args->first; i < args->first + args->count; i++) {
         const size_t sample = i / s->filters, filter = i % s->filters;
@@ -31,11 +31,11 @@ static void depthwise(const eg__kernels *kernels, const eg__conv_f32_args *args)
             s, args->x + (sample * s->channels + channel) * eg__conv_plane(s),
             args->w + filter * eg__conv_taps(s), args->out + i * eg__conv_positions(s),
             args->scratch};
-        kernels->depthwise_f32(&plane);
+        kernels->depthwise(&plane);
     }
 }
 
-void eg__conv_f32(const eg__kernels *kernels, const eg__conv_f32_args *args) {
+void eg__conv_f32(const eg__conv_kernels *kernels, const eg__conv_f32_args *args) {
     const eg__conv_shape *s = args->shape;
     if (eg__conv_is_depthwise(s)) {
         depthwise(kernels, args);
@@ -52,7 +52,7 @@ void eg__conv_f32(const eg__kernels *kernels, const eg__conv_f32_args *args) {
             channels,  first,
             count,     args->scratch,
             EG__PANEL, EG__PANEL * depth};
-        kernels->unfold_f32(&unfold);
+        kernels->unfold(&unfold);
         const eg__gemm_f32_args product = {
             .m = filters,
             .n = count,
@@ -62,7 +62,7 @@ void eg__conv_f32(const eg__kernels *kernels, const eg__conv_f32_args *args) {
             .b = args->scratch,
             .c = args->out + (sample * s->filters + group * filters) * positions + first,
             .c_stride = positions};
-        kernels->gemm_f32(&product);
+        kernels->gemm(&product);
     }
 }
 
@@ -97,7 +97,7 @@ size_t eg__conv_dw_scratch(const eg__conv_shape *s) {
     return rows * cut.row_stride + cut.block * cut.wide + rows * cut.wide;
 }
 
-static void depthwise_dw(const eg__kernels *kernels, const eg__conv_f32_args *args) {
+static void depthwise_dw(const eg__conv_kernels *kernels, const eg__conv_f32_args *args) {
     const eg__conv_shape *s = args->shape;
     const size_t taps = eg__conv_taps(s);
     for (size_t i = args->first; i < args->first + args->count; i++) {
@@ -108,19 +108,19 @@ static void depthwise_dw(const eg__kernels *kernels, const eg__conv_f32_args *ar
                 s, args->x + (sample * s->channels + channel) * eg__conv_plane(s),
                 args->dy + (sample * s->filters + i) * eg__conv_positions(s), args->out + i * taps,
                 args->scratch};
-            kernels->depthwise_dw_f32(&plane);
+            kernels->depthwise_dw(&plane);
         }
     }
 }
 
 /* Sixteen filters of dy to a panel, a result to a row. */
-static void pack_transposed(const eg__kernels *kernels, size_t filters, size_t count,
+static void pack_transposed(const eg__conv_kernels *kernels, size_t filters, size_t count,
                             const float *dy, size_t stride, float *to) {
     for (size_t i = 0; i < filters; i += EG__PANEL, to += EG__PANEL * count) {
         const size_t some = eg__min(EG__PANEL, filters - i);
         if (some < EG__PANEL) memset(to, 0, EG__PANEL * count * sizeof *to);
         const eg__move_f32_args move = {some, count, dy + i * stride, stride, to, EG__PANEL};
-        kernels->transpose_f32(&move);
+        kernels->transpose(&move);
     }
 }
 
@@ -130,8 +130,8 @@ typedef struct dw_part {
     float *rows, *packed, *sums;
 } dw_part;
 
-static void add_block(const eg__kernels *kernels, const eg__conv_f32_args *args, const dw_part *p,
-                      const eg__conv_dw_cut *cut, size_t sample, size_t first) {
+static void add_block(const eg__conv_kernels *kernels, const eg__conv_f32_args *args,
+                      const dw_part *p, const eg__conv_dw_cut *cut, size_t sample, size_t first) {
     const eg__conv_shape *s = args->shape;
     const size_t positions = eg__conv_positions(s), count = eg__min(cut->block, positions - first);
     const eg__unfold_f32_args unfold = {s,
@@ -143,7 +143,7 @@ static void add_block(const eg__kernels *kernels, const eg__conv_f32_args *args,
                                         p->rows,
                                         cut->row_stride,
                                         EG__PANEL};
-    kernels->unfold_f32(&unfold);
+    kernels->unfold(&unfold);
     pack_transposed(kernels, p->filters, count,
                     args->dy + (sample * s->filters + p->filter) * positions + first, positions,
                     p->packed);
@@ -156,10 +156,10 @@ static void add_block(const eg__kernels *kernels, const eg__conv_f32_args *args,
                                        .c = p->sums,
                                        .c_stride = cut->wide,
                                        .accumulate = sample || first};
-    kernels->gemm_f32(&product);
+    kernels->gemm(&product);
 }
 
-static void dw_item(const eg__kernels *kernels, const eg__conv_f32_args *args,
+static void dw_item(const eg__conv_kernels *kernels, const eg__conv_f32_args *args,
                     const eg__conv_dw_cut *cut, size_t item) {
     const eg__conv_shape *s = args->shape;
     const size_t channels = s->channels / s->groups, filters = s->filters / s->groups;
@@ -184,10 +184,10 @@ static void dw_item(const eg__kernels *kernels, const eg__conv_f32_args *args,
                                     cut->wide,
                                     args->out + (p.filter * channels + c) * taps,
                                     channels * taps};
-    kernels->transpose_f32(&move);
+    kernels->transpose(&move);
 }
 
-void eg__conv_dw_f32(const eg__kernels *kernels, const eg__conv_f32_args *args) {
+void eg__conv_dw_f32(const eg__conv_kernels *kernels, const eg__conv_f32_args *args) {
     if (eg__conv_is_depthwise(args->shape)) {
         depthwise_dw(kernels, args);
         return;

@@ -96,7 +96,7 @@ size_t eg__depthwise_scratch(const eg__conv_shape *shape);
 size_t eg__depthwise_at(const eg__conv_shape *shape, const eg__depthwise_lines *lines, size_t t);
 
 /* ---- everything: on these kernels, for some of the items */
-struct eg__kernels;
+struct eg__conv_kernels; /* of kernels.h */
 typedef struct eg__conv_f32_args {
     const eg__conv_shape *shape;
     const float *x, *w; /* w: forward */
@@ -115,7 +115,7 @@ static inline bool eg__conv_is_depthwise(const eg__conv_shape *s) {
 size_t eg__conv_block(const eg__conv_shape *shape);
 size_t eg__conv_items(const eg__conv_shape *shape); /* of one sample */
 size_t eg__conv_scratch(const eg__conv_shape *shape);
-void eg__conv_f32(const struct eg__kernels *kernels, const eg__conv_f32_args *args);
+void eg__conv_f32(const struct eg__conv_kernels *kernels, const eg__conv_f32_args *args);
 
 /* The gradient by the filters takes some channels and some filters of a group at once, and goes through the
  * results in blocks. */
@@ -128,6 +128,6 @@ typedef struct eg__conv_dw_cut {
 eg__conv_dw_cut eg__conv_dw_cut_of(const eg__conv_shape *shape);
 size_t eg__conv_dw_items(const eg__conv_shape *shape);
 size_t eg__conv_dw_scratch(const eg__conv_shape *shape);
-void eg__conv_dw_f32(const struct eg__kernels *kernels, const eg__conv_f32_args *args);
+void eg__conv_dw_f32(const struct eg__conv_kernels *kernels, const eg__conv_f32_args *args);
 
 #endif

@@ -85,9 +85,8 @@ static bool is_ltc_update(const eg__fused_program *p) {
            tail->b != v && tail->c == v;
 }
 
-eg__fused_f32_function *eg__fused_pick(const eg__kernels *kernels,
-                                       const eg__fused_program *program) {
-    if (is_cfc_gate(program)) return kernels->cfc_gate_f32;
-    if (is_cfc_gate_back(program)) return kernels->cfc_gate_back_f32;
-    return is_ltc_update(program) ? kernels->ltc_update_f32 : kernels->fused_f32;
+eg__operation eg__fused_operation(const eg__fused_program *program) {
+    if (is_cfc_gate(program)) return EG__OP_cfc_gate_f32;
+    if (is_cfc_gate_back(program)) return EG__OP_cfc_gate_back_f32;
+    return is_ltc_update(program) ? EG__OP_ltc_update_f32 : EG__OP_fused_f32;
 }

@@ -219,12 +219,11 @@ void eg__quantize_row(const eg__packed_quantized *b, const float *x, const eg__q
     }
 }
 
-eg__gemm_quantized_function *eg__quantized_kernel(const eg__kernels *kernels, eg_type type,
-                                                  bool integers) {
+eg__operation eg__quantized_operation(eg_type type, bool integers) {
     switch (type) {
-    case EG_F16: return kernels->gemm_f16;
-    case EG_BF16: return kernels->gemm_bf16;
-    case EG_I8: return integers ? kernels->gemm_i8i8 : kernels->gemm_i8;
-    default: return integers ? kernels->gemm_i4i8 : kernels->gemm_i4;
+    case EG_F16: return EG__OP_gemm_f16;
+    case EG_BF16: return EG__OP_gemm_bf16;
+    case EG_I8: return integers ? EG__OP_gemm_i8i8 : EG__OP_gemm_i8;
+    default: return integers ? EG__OP_gemm_i4i8 : EG__OP_gemm_i4;
     }
 }

@@ -71,34 +71,21 @@ void eg__stored_quantize(const float *x, int8_t values[EG__BLOCK], float *scale)
     }
 }
 
-eg__stored_function *eg__stored_kernel(const eg__kernels *kernels, eg_type type, bool integers,
-                                       const char **name) {
-    eg__operation operation;
+eg__operation eg__stored_operation(eg_type type, bool integers) {
     switch (type) {
-    case EG_F32: operation = EG__OP_stored_f32; break;
-    case EG_F16: operation = EG__OP_stored_f16; break;
-    case EG_BF16: operation = EG__OP_stored_bf16; break;
-    case EG_I8: operation = integers ? EG__OP_stored_q8i8 : EG__OP_stored_q8; break;
-    default: operation = integers ? EG__OP_stored_q4i8 : EG__OP_stored_q4; break;
-    }
-    if (name) *name = eg__operation_name(operation);
-    switch (operation) {
-    case EG__OP_stored_f32: return kernels->stored_f32;
-    case EG__OP_stored_f16: return kernels->stored_f16;
-    case EG__OP_stored_bf16: return kernels->stored_bf16;
-    case EG__OP_stored_q8: return kernels->stored_q8;
-    case EG__OP_stored_q4: return kernels->stored_q4;
-    case EG__OP_stored_q8i8: return kernels->stored_q8i8;
-    default: return kernels->stored_q4i8;
+    case EG_F32: return EG__OP_stored_f32;
+    case EG_F16: return EG__OP_stored_f16;
+    case EG_BF16: return EG__OP_stored_bf16;
+    case EG_I8: return integers ? EG__OP_stored_q8i8 : EG__OP_stored_q8;
+    default: return integers ? EG__OP_stored_q4i8 : EG__OP_stored_q4;
     }
 }
 
-void eg__stored_widen(const eg__kernels *kernels, eg_type type, size_t n, const void *from,
+void eg__stored_widen(eg__f16_to_f32_function *halves, eg_type type, size_t n, const void *from,
                       float *to) {
     const uint8_t *at = from;
     if (type == EG_F32) memcpy(to, from, n * sizeof *to);
-    else if (type == EG_F16) kernels->f16_to_f32(n, from, to);
-    else if (type == EG_BF16) kernels->bf16_to_f32(n, from, to);
+    else if (type == EG_F16 || type == EG_BF16) halves(n, from, to);
     else
         for (size_t i = 0; i < n; i += EG__BLOCK, at += eg__stored_block_bytes(type)) {
             const float scale = eg__stored_block_scale(at);

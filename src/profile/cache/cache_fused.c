@@ -199,14 +199,9 @@ void eg__cache_step_fused(const eg__cache_walk *w, const eg__step *step) {
         f.stride[i] = step->operand[i].stride;
     }
     if (!f.rows || !f.columns) return;
-    const eg__kernels *kernels = w->program->kernels;
-    if (fused->kernel == kernels->cfc_gate_f32 && eg__cache_lanes(w, EG__OP_cfc_gate_f32) > 1)
-        gate_run(w, &f);
-    else if (fused->kernel == kernels->cfc_gate_back_f32 &&
-             eg__cache_lanes(w, EG__OP_cfc_gate_back_f32) > 1)
-        gate_back_run(w, &f);
-    else if (fused->kernel == kernels->ltc_update_f32 &&
-             eg__cache_lanes(w, EG__OP_ltc_update_f32) > 1)
-        update_run(w, &f);
-    else eg__cache_fused_run(w, &f);
+    const eg__kernel *kernel = step->kernel[0];
+    if (kernel->operation == EG__OP_fused_f32 || kernel->lanes == 1) eg__cache_fused_run(w, &f);
+    else if (kernel->operation == EG__OP_cfc_gate_f32) gate_run(w, &f);
+    else if (kernel->operation == EG__OP_cfc_gate_back_f32) gate_back_run(w, &f);
+    else update_run(w, &f);
 }

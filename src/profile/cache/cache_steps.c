@@ -4,7 +4,10 @@
 #include <string.h>
 
 size_t eg__cache_lanes(const eg__cache_walk *w, eg__operation operation) {
-    return eg__isa_named(w->program->kernels->row[operation]->isa)->lanes;
+    for (unsigned i = 0; w->step && i < EG__STEP_KERNELS; i++)
+        if (w->step->kernel[i] && w->step->kernel[i]->operation == operation)
+            return w->step->kernel[i]->lanes;
+    return w->program->kernels->row[operation]->lanes;
 }
 
 /* The C library has vectors of 32 bytes where there is AVX, else of 16. */
@@ -43,7 +46,7 @@ int64_t eg__cache_index(const eg__cache_walk *w, const eg__operand *list, size_t
 
 #define eg__cache_step_none NULL
 static eg__cache_step *const accesses[EG__STEP_COUNT] = {
-#define STEP(kind, label, work, one, traits, cut, scratch, shape, cost, c, accesses) \
+#define STEP(kind, label, work, one, traits, cut, scratch, shape, cost, c, accesses, ...) \
     eg__cache_step_##accesses,
 #include "graph/steps/steps.def"
 };
@@ -61,6 +64,7 @@ static void description_read(const eg__cache_walk *w, const eg__step *step) {
 
 static void step_one(eg__cache_walk *w, const eg__step *step) {
     w->cache->counts = &w->counts[step - w->program->steps];
+    w->step = step;
     description_read(w, step);
     if (accesses[step->kind]) accesses[step->kind](w, step);
 }

@@ -15,6 +15,7 @@ typedef struct eg__cache_walk {
     uint64_t steps, operands; /* and of the program's own description */
     size_t length;            /* steps of the scans */
     size_t time, count;       /* as in eg__frame */
+    const eg__step *step;     /* the one that runs */
 } eg__cache_walk;
 
 /* Bytes of stack that eg__cache_walk needs: the buffers of the interpreter. */
@@ -30,7 +31,7 @@ static inline uint64_t eg__cache_at(const eg__cache_walk *w, const eg__operand *
 static inline size_t eg__cache_timed(const eg__cache_walk *w, size_t n, bool per_step) {
     return per_step ? n * w->length : n;
 }
-/* Floats of a vector of the kernel that the program has for an operation: 16, 8, 4, or 1. */
+/* Floats of a vector of the kernel that the step has for an operation, or else the program: 16, 8, 4, or 1. */
 size_t eg__cache_lanes(const eg__cache_walk *w, eg__operation operation);
 size_t eg__cache_copy_lanes(const eg__cache_walk *w); /* of memcpy and memset */
 
@@ -79,7 +80,7 @@ void eg__cache_column_sum(const eg__cache_walk *w, size_t rows, size_t columns, 
                           size_t stride, uint64_t y);
 
 typedef void eg__cache_step(const eg__cache_walk *w, const eg__step *step);
-#define STEP(kind, label, work, one, traits, cut, scratch, shape, cost, c, accesses) \
+#define STEP(kind, label, work, one, traits, cut, scratch, shape, cost, c, accesses, ...) \
     eg__cache_step eg__cache_step_##accesses; /* `none` is not defined anywhere */
 #include "graph/steps/steps.def"
 

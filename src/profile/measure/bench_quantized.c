@@ -82,15 +82,17 @@ eg_status eg_bench_quantized(eg_context *context, const eg_quantization *how, ui
     eg_error reason = {EG_ERR_MEMORY, "no memory for a product"};
     parts p = {0};
     if (take(context->memory, (size_t)m, (size_t)n, (size_t)k, how, &p, &reason)) {
-        small_job job = {eg__quantized_kernel(&context->kernels, how->type, how->integers != 0),
-                         {.m = (size_t)m,
-                          .a = p.a,
-                          .a_stride = (size_t)k,
-                          .b = eg__quantized_at(how->type, (size_t)k, (size_t)n, p.groups, p.packed,
-                                                &p.layout, p.has_offsets),
-                          .c = p.c,
-                          .c_stride = (size_t)n,
-                          .scratch = p.scratch}};
+        small_job job = {
+            context->kernels.row[eg__quantized_operation(how->type, how->integers != 0)]
+                ->function.gemm_f16,
+            {.m = (size_t)m,
+             .a = p.a,
+             .a_stride = (size_t)k,
+             .b = eg__quantized_at(how->type, (size_t)k, (size_t)n, p.groups, p.packed, &p.layout,
+                                   p.has_offsets),
+             .c = p.c,
+             .c_stride = (size_t)n,
+             .scratch = p.scratch}};
         fill(&p, (size_t)m, (size_t)k, &job.args.b);
         const eg__burst_times times = iterations ? eg__burst_repeat(run, &job, iterations)
                                                  : eg__burst_measure(run, &job, 1.0);

@@ -1,0 +1,27 @@
+/* Scratch memory of kernels, in bytes: what the rows of kernels.def name. */
+#include "kernels/kernels.h"
+
+size_t eg__scratch_gemm(const eg__kernel_shape *s) {
+    return eg__gemm_scratch(s->m, s->n, s->k) * sizeof(float);
+}
+size_t eg__scratch_integers(const eg__kernel_shape *s) {
+    return eg__quantized_scratch(s->m, s->k, s->groups, s->type);
+}
+size_t eg__scratch_stored(const eg__kernel_shape *s) {
+    return eg__stored_scratch(s->type, false, s->m, s->k);
+}
+size_t eg__scratch_stored_integers(const eg__kernel_shape *s) {
+    return eg__stored_scratch(s->type, true, s->m, s->k);
+}
+size_t eg__scratch_synapses(const eg__kernel_shape *s) {
+    return eg__synapses_scratch(s->k, s->n) * sizeof(float);
+}
+size_t eg__scratch_attention(const eg__kernel_shape *s) {
+    return eg__attention_scratch(s->k, s->n) * sizeof(float);
+}
+size_t eg__scratch_rotary(const eg__kernel_shape *s) {
+    return eg__rotary_scratch(s->k) * sizeof(float);
+}
+size_t eg__scratch_depthwise(const eg__kernel_shape *s) {
+    return eg__depthwise_scratch(s->conv) * sizeof(float);
+}
