@@ -188,14 +188,15 @@ $(B)/examples/%: examples/%.c $(B)/libelegans.a Makefile
 $(B)/exhaustive: $(B)/obj/tests/exhaustive.o $(B)/libelegans.a
 	$(call say,link,$@)
 	$(Q)$(CC) $^ $(LINK_FLAGS) $(LINK_LIBS) -o $@
-# a parser fed by clang's libFuzzer: CC=clang SAN=fuzzer-no-link,address,undefined
+# a parser fed by clang's libFuzzer: CC=clang SAN=fuzzer-no-link,address,undefined; FUZZ_<name>: what else a target needs
 $(B)/cli.a: $(filter-out %/main.o,$(CLI_OBJ))
 	@rm -f $@
 	$(call say,ar,$@)
 	$(Q)$(AR) rcs $@ $^
+FUZZ_partition := tests/device_host.c tests/random_graph.c tests/random_graph_make.c
 $(B)/fuzz_%: fuzz/fuzz_%.c fuzz/fuzz.h $(B)/cli.a $(B)/libelegans.a Makefile
 	$(call say,link,$@)
-	$(Q)$(CC) $(BASE_CFLAGS) -Ifuzz $(CFLAGS) -fsanitize=fuzzer $< $(B)/cli.a $(B)/libelegans.a $(LINK_FLAGS) $(LINK_LIBS) -o $@
+	$(Q)$(CC) $(BASE_CFLAGS) -Ifuzz -Itests $(CFLAGS) -fsanitize=fuzzer $< $(FUZZ_$*) $(B)/cli.a $(B)/libelegans.a $(LINK_FLAGS) $(LINK_LIBS) -o $@
 -include $(B)/obj/tests/exhaustive.d $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d)
 
 clean:

@@ -4,6 +4,7 @@
 
 #include "elegans/program.h"
 #include "graph/graph.h"
+#include "test_compile.h"
 
 enum { POOL = 400, MOST = 6000 /* elements */ };
 typedef struct item {
@@ -44,6 +45,14 @@ void random_state(maker *m);
 
 /* A whole graph, all of which follows from its number; returns how many outputs it has. */
 enum { RANDOM_OUTPUTS = 12 };
+typedef struct random_case {
+    compiled_case c;
+    char name[32], passes[64];
+    unsigned threads;
+    size_t count;
+    eg_output output[RANDOM_OUTPUTS];
+} random_case;
+void random_case_make(eg_graph *g, uint64_t number, random_case *c);
 size_t random_graph(eg_graph *g, uint64_t number, eg_output outputs[RANDOM_OUTPUTS]);
 
 #endif
