@@ -120,8 +120,7 @@ void eg__parts_settle(const eg_program *program, eg__part_instance *parts) {
 /* ---- states */
 bool eg__parts_have_states(const eg_program *program) {
     for (size_t i = 0; i < program->part_count; i++)
-        for (size_t k = 0; k < program->parts[i].state_count; k++)
-            if (program->parts[i].states[k] != EG__NOT_HELD) return true;
+        if (program->parts[i].state_count) return true;
     return false;
 }
 
@@ -131,7 +130,6 @@ eg_status eg__parts_sync(const eg_program *program, eg__part_instance *parts, fl
     for (size_t i = 0; i < program->part_count; i++) {
         const eg__part *part = &program->parts[i];
         for (size_t k = 0; k < part->state_count && !status; k++) {
-            if (part->states[k] == EG__NOT_HELD) continue;
             const eg__leaf *leaf = &program->states.list[part->states[k]];
             float *host = (leaf->cached ? caches : plain) + leaf->offset;
             const size_t bytes = leaf->elements * eg_type_bits(leaf->type) / 8;

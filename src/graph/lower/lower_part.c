@@ -76,13 +76,15 @@ typedef struct extraction {
     uint32_t *made; /* per node of the new graph: which it is an input for */
 } extraction;
 
-static bool ends(const eg__rewrite *r, uint32_t id) {
-    return ((const extraction *)r->rewriter->given)->border->crosses[id];
-}
-
 static bool updates(const eg__rewrite *r, uint32_t id) {
     const border *b = ((const extraction *)r->rewriter->given)->border;
     return b->l->live[id] && eg__lower_part_of(b->l, eg__old_input(r, id, 0)) == b->number;
+}
+
+static bool needs(const eg__rewrite *r, uint32_t id, unsigned input) {
+    const border *b = ((const extraction *)r->rewriter->given)->border;
+    if (eg__old(r, id)->op == EG__GRAPH_update && !updates(r, id) && input == 0) return false;
+    return !b->crosses[id];
 }
 
 static eg_node extract(eg__rewrite *r, uint32_t id) {
@@ -123,16 +125,8 @@ static void list_leaves(border *b, const eg_graph *graph, const uint32_t *made, 
         else if (node->op == EG__GRAPH_parameter)
             out->parameters[out->parameter_count++] =
                 leaf_index(&l->program->parameters, node->name);
-        else if (node->op == EG__GRAPH_state || node->op == EG__GRAPH_cache) {
-            const uint32_t state = leaf_index(&l->program->states, node->name);
-            bool held = false;
-            for (uint32_t k = 1; k <= l->graph->size; k++) {
-                const eg__node *old = eg__lower_node(l, k);
-                if (old->op == node->op && strcmp(old->name, node->name) == 0)
-                    held = l->part_of_state[k] == b->number;
-            }
-            out->states[out->state_count++] = held ? state : EG__NOT_HELD;
-        }
+        else if (node->op == EG__GRAPH_state || node->op == EG__GRAPH_cache)
+            out->states[out->state_count++] = leaf_index(&l->program->states, node->name);
     }
     /* what crosses and is needed by nothing that is needed does not cross */
     memmove(part->values + inputs, part->values + part->inputs,
@@ -146,7 +140,8 @@ static void compile_part(border *b, eg__part *out) {
     extraction e = {b, eg__lower_array(l, (size_t)l->graph->size + 2, sizeof *e.made)};
     eg_node *outputs = eg__lower_array(l, part->outputs + 1, sizeof *outputs);
     eg_graph *graph = NULL;
-    const eg__rewriter rewriter = {.rule = extract, .ends = ends, .updates = updates, .given = &e};
+    const eg__rewriter rewriter = {
+        .rule = extract, .needs = needs, .updates = updates, .given = &e};
     for (size_t i = 0; !l->status && i < part->outputs; i++)
         outputs[i].id = part->values[part->inputs + i];
     if (!l->status)

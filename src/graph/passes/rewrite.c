@@ -69,9 +69,9 @@ static void mark(eg__rewrite *r, uint32_t *stack) {
             use(r, stack, &depth, 0, i);
     while (depth) {
         const uint32_t id = stack[--depth];
-        if (r->rewriter->ends && r->rewriter->ends(r, id)) continue;
         for (unsigned i = 0; i < eg__read_count(eg__old(r, id)); i++)
-            use(r, stack, &depth, id, eg__old_input(r, id, i));
+            if (!r->rewriter->needs || r->rewriter->needs(r, id, i))
+                use(r, stack, &depth, id, eg__old_input(r, id, i));
         if (eg__old(r, id)->op == EG__GRAPH_carry && eg__old(r, id)->next)
             use(r, stack, &depth, 0, eg__old(r, id)->next);
     }

@@ -14,9 +14,9 @@ typedef struct eg__rewriter {
     bool (*begin)(eg__rewrite *); /* before the first node; false = a mistake of the new graph */
     void (*end)(eg__rewrite *);   /* after the last, even when it did not begin */
     size_t size;                  /* bytes for the rewriter's own use, zeroed: rewrite->user */
-    /* A part of the graph: whether the rule puts something in the place of node `id` that needs none of its inputs, and
-     * whether that update of a state is needed; NULL = none does, all are. */
-    bool (*ends)(const eg__rewrite *rewrite, uint32_t id);
+    /* A part of the graph: whether what the rule puts in the place of node `id` needs that input of it, and whether that
+     * update of a state is needed; NULL = all are. */
+    bool (*needs)(const eg__rewrite *rewrite, uint32_t id, unsigned input);
     bool (*updates)(const eg__rewrite *rewrite, uint32_t id);
     void *given; /* for all of these */
 } eg__rewriter;

@@ -377,14 +377,13 @@ typedef struct eg__part_value {
     size_t bytes;
     bool timed; /* of a shorter run, fewer */
 } eg__part_value;
-enum { EG__NOT_HELD = UINT32_MAX };
 typedef struct eg__part {
     eg__device *device;
     eg__device_program *program;
     size_t inputs, outputs, parameter_count, state_count;
     eg__part_value *values;
     uint32_t *parameters; /* which of the program's, in the order the device counts them */
-    uint32_t *states;     /* the same; EG__NOT_HELD = the device has it and nobody looks at it */
+    uint32_t *states;     /* the same */
 } eg__part;
 
 /* What an instance has for a part. */
