@@ -65,9 +65,12 @@ static uint32_t traits_of(const eg__step *step) {
 static void pick_kernels(const eg__lowering *l, eg__step *step) {
     const eg__step_shape shape = eg__step_shape_of(step, eg__max(l->length, 1));
     const eg__kernel_shape sizes = {.m = shape.rows, .n = shape.columns, .k = shape.depth};
+    step->blocks = &l->kernels->blocks;
     for (unsigned i = 0; i < EG__STEP_KERNELS; i++)
-        if (step->operation[i] != EG__OP_COUNT)
+        if (step->operation[i] != EG__OP_COUNT) {
             step->kernel[i] = eg__kernels_pick(l->kernels, step->operation[i], &sizes);
+            if (step->kernel[i]->blocks.rows) step->blocks = &step->kernel[i]->blocks;
+        }
 }
 
 void eg__lower_emit(eg__lowering *l, uint32_t region, eg__step *step, size_t count,

@@ -219,6 +219,7 @@ struct eg__step {
     const eg__operand *operand;
     size_t items, rows, columns;                /* items of `rows` rows each */
     const eg__kernel *kernel[EG__STEP_KERNELS]; /* picked for those operations and its shape */
+    const eg__gemm_blocks *blocks;              /* of those that make products */
     size_t grain;                               /* fewest items worth a thread; 0 = not to be cut */
     uint32_t traits;                            /* EG_STEP_... of elegans/program.h */
     uint32_t node;                              /* what it computes, in the optimised graph */

@@ -31,7 +31,8 @@ eg_status eg__run_gemm_stored(const eg__step *step, const eg__frame *frame) {
                                       g->add ? eg__operand_at(frame, &step->operand[g->add]) : NULL,
                                   .add_stride = g->add ? step->operand[g->add].stride : 0,
                                   .epilogue = has_epilogue ? &epilogue : NULL,
-                                  .scratch = frame->scratch};
+                                  .scratch = frame->scratch,
+                                  .blocks = step->blocks};
     step->kernel[0]->function.stored_f32(&args);
     return EG_OK;
 }
