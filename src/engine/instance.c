@@ -8,22 +8,25 @@
 typedef struct binding {
     size_t rows;  /* of the first axis, where that is time */
     bool missing; /* nothing is bound */
-    float *own;   /* memory of the instance, for outputs */
+    void *own;    /* memory of the instance, for outputs */
 } binding;
+
+enum { LEAST = sizeof(float) }; /* bytes, where a program has none of a kind */
 
 /* What lasts from run to run; several instances may have the same. */
 typedef struct states {
     int64_t references; /* atomic */
-    float *plain, *caches;
+    char *plain, *caches;
 } states;
 
 struct eg_instance {
     eg_program *program;
     eg_weights *weights;
     eg_weights *own_weights; /* of a program without parameters that prepares constants */
-    float **base;            /* per space */
+    char **base;             /* per space */
     binding *bindings;
-    float *arena, *scratch;
+    char *arena;
+    float *scratch;
     states *states;
     size_t missing;  /* inputs and outputs without memory */
     size_t shortest; /* rows of what is bound and has time first */
@@ -35,11 +38,9 @@ static eg_status states_create(const eg_program *p, states **out, eg_error *erro
     states *s = *out = eg__memory_take_zeroed(p->memory, EG_TAG_PROGRAM, sizeof *s, &reason);
     if (!s) return eg__fail(error, reason.status, "%s", reason.message);
     s->references = 1;
-    s->plain = eg__memory_take_array(p->memory, EG_TAG_ARENA, p->states_size + 1, sizeof *s->plain,
-                                     &reason);
+    s->plain = eg__memory_take_zeroed(p->memory, EG_TAG_ARENA, p->states_size + LEAST, &reason);
     if (s->plain && p->caches_size)
-        s->caches = eg__memory_take_array(p->memory, EG_TAG_CACHE, p->caches_size,
-                                          sizeof *s->caches, &reason);
+        s->caches = eg__memory_take_zeroed(p->memory, EG_TAG_CACHE, p->caches_size, &reason);
     if (!s->plain || (p->caches_size && !s->caches))
         return eg__fail(error, reason.status, "%s", reason.message);
     return EG_OK;
@@ -88,8 +89,7 @@ static eg_status create(eg_instance *in, eg_error *error) {
                                      sizeof *in->base, &reason);
     in->bindings =
         eg__memory_take_array(memory, EG_TAG_PROGRAM, bound + 1, sizeof *in->bindings, &reason);
-    in->arena =
-        eg__memory_take_array(memory, EG_TAG_ARENA, p->arena_size + 1, sizeof *in->arena, &reason);
+    in->arena = eg__memory_take_zeroed(memory, EG_TAG_ARENA, p->arena_size + LEAST, &reason);
     in->scratch =
         eg__memory_take_array(memory, EG_TAG_ARENA, scratch + 1, sizeof *in->scratch, &reason);
     if (!in->base || !in->bindings || !in->arena || !in->scratch)
@@ -209,7 +209,7 @@ eg_status eg_instance_output(eg_instance *in, const char *name, eg_tensor *out, 
     if (b->missing) {
         eg_error reason = {EG_ERR_MEMORY, ""};
         b->own = eg__memory_take_array(in->program->memory, EG_TAG_ARENA, leaf->elements + 1,
-                                       sizeof *b->own, &reason);
+                                       eg__element_size(leaf->type), &reason);
         if (!b->own) return eg__fail(error, reason.status, "%s", reason.message);
         bind(in, at, b->own, leaf->rank ? (size_t)leaf->shape[0] : 1);
     }
@@ -221,7 +221,7 @@ eg_status eg_instance_state(eg_instance *in, const char *name, eg_tensor *out, e
     if (!in || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no instance or no place");
     const eg__leaf *leaf = eg__leaf_find(&in->program->states, name, NULL);
     if (!leaf) return eg__fail(error, EG_ERR_NOT_FOUND, "no state '%s'", name ? name : "");
-    float *data = leaf->cached ? in->states->caches : in->states->plain;
+    char *data = leaf->cached ? in->states->caches : in->states->plain;
     *out = eg__leaf_tensor(leaf, data + leaf->offset);
     return EG_OK;
 }
@@ -229,8 +229,8 @@ eg_status eg_instance_state(eg_instance *in, const char *name, eg_tensor *out, e
 void eg_instance_reset(eg_instance *in) {
     if (!in) return;
     const eg_program *p = in->program;
-    memset(in->states->plain, 0, p->states_size * sizeof(float));
-    if (p->caches_size) memset(in->states->caches, 0, p->caches_size * sizeof(float));
+    memset(in->states->plain, 0, p->states_size);
+    if (p->caches_size) memset(in->states->caches, 0, p->caches_size);
 }
 
 /* ---- running */
