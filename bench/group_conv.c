@@ -91,7 +91,7 @@ static void race_row(bench *b, const conv_row *row) {
         .samples = row->samples,
         .count = row->filters ? eg__conv_dw_items(c) : row->samples * eg__conv_items(c),
         .scratch = bench_floats(b, eg__max(eg__max(eg__conv_scratch(c), eg__conv_dw_scratch(c)),
-                                           eg__gemm_scratch(c->filters, positions, depth)))};
+                                           eg__gemm_scratch(c->filters, positions, depth, NULL)))};
     s.unfolded = bench_floats(b, depth * eg__round_up(positions, EG__PANEL));
     race r = {.out = s.args.out,
               .out_size = row->filters ? w : y,

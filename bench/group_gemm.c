@@ -64,7 +64,7 @@ static gemm_state *state_make(bench *b, const gemm_problem *p) {
                                        .b = packed,
                                        .c = p->c,
                                        .c_stride = p->n};
-    s->gemm_args.scratch = bench_floats(b, eg__gemm_scratch(p->m, p->n, p->k));
+    s->gemm_args.scratch = bench_floats(b, eg__gemm_scratch(p->m, p->n, p->k, NULL));
     s->gemv_args = (eg__gemv_f32_args){.n = p->n, .k = p->k, .x = p->a, .b = packed, .y = p->c};
     return s;
 }

@@ -112,7 +112,7 @@ static eg__gemm_f32_args floats_make(bench *b, size_t m, size_t n, size_t k, flo
                                .b = packed,
                                .c = c,
                                .c_stride = n,
-                               .scratch = bench_floats(b, eg__gemm_scratch(m, n, k))};
+                               .scratch = bench_floats(b, eg__gemm_scratch(m, n, k, NULL))};
 }
 
 static bytes_problem bytes_make(bench *b, size_t m, size_t n, size_t k, float *a, float *c) {

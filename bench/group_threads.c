@@ -63,14 +63,14 @@ static product_state *state_make(bench *b, const gemm_problem *p, eg__threads *t
     s->args.b = packed;
     s->args.c = p->c;
     s->args.scratch =
-        bench_floats(b, eg__max(eg__gemm_scratch(SIDE, SIDE, SIDE),
-                                eg__gemm_parallel_scratch(SIDE, SIDE, SIDE, THREADS)));
+        bench_floats(b, eg__max(eg__gemm_scratch(SIDE, SIDE, SIDE, NULL),
+                                eg__gemm_parallel_scratch(SIDE, SIDE, SIDE, NULL, THREADS)));
     for (size_t i = 0; i < THREADS; i++) {
         s->half[i] = s->args;
         s->half[i].m = rows;
         s->half[i].a += i * rows * SIDE;
         s->half[i].c += i * rows * SIDE;
-        s->half[i].scratch = bench_floats(b, eg__gemm_scratch(rows, SIDE, SIDE));
+        s->half[i].scratch = bench_floats(b, eg__gemm_scratch(rows, SIDE, SIDE, NULL));
     }
     return s;
 }

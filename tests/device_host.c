@@ -114,7 +114,7 @@ static eg_status weights_write(eg__device *device, eg__device_weights *w, size_t
                                const void *data, size_t bytes, eg_error *error) {
     eg_status status = called(device, "weights_write", error);
     const eg__leaf *leaf = &w->weights->program->parameters.list[parameter];
-    CHECK(bytes == eg__leaf_floats(leaf) * sizeof(float), "%zu bytes of '%s'", bytes, leaf->name);
+    CHECK(bytes == eg__leaf_bytes(leaf), "%zu bytes of '%s'", bytes, leaf->name);
     if (!status && !w->is_open) status = eg_weights_begin(w->weights, 0, error);
     if (status) return status;
     w->is_open = true;

@@ -280,13 +280,13 @@ static double distance(const eg_cache_result *a, const eg_cache_result *b, unsig
 /* Everything that is bound is read or written, at every time, and nothing beyond what there is. */
 static void check_lines(const char *name, const eg_program *p, const eg_cache_result *cold) {
     size_t bound = 0, all = p->arena_size + p->states_size + p->parameters_size + p->derived_size +
-                            p->constants_size + p->scratch_size;
-    for (size_t i = 0; i < p->inputs.count; i++) bound += p->inputs.list[i].elements;
-    for (size_t i = 0; i < p->outputs.count; i++) bound += p->outputs.list[i].elements;
+                            p->constants_size + p->scratch_size * sizeof(float);
+    for (size_t i = 0; i < p->inputs.count; i++) bound += eg__leaf_bytes(&p->inputs.list[i]);
+    for (size_t i = 0; i < p->outputs.count; i++) bound += eg__leaf_bytes(&p->outputs.list[i]);
     all += bound;
-    const double least = (double)(bound * sizeof(float));
+    const double least = (double)bound;
     const double most =
-        (double)(all * sizeof(float)) + 65536 + 4096 +
+        (double)all + 65536 + 4096 +
         (double)(p->step_count * sizeof *p->steps + p->operand_count * sizeof *p->operands);
     CHECK(cold->dram_read.value >= least && cold->dram_read.value <= most,
           "%s: %g bytes read, not between %g and %g", name, cold->dram_read.value, least, most);

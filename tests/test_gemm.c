@@ -133,6 +133,73 @@ TEST(gemm, large_shapes) {
     claim();
 }
 
+/* Blocks of any size give the product, and their rows do not change a bit of it. */
+TEST(gemm, blocks_of_any_size) {
+    static const struct {
+        eg__gemm_blocks blocks;
+        int same; /* bits as case .. */
+    } cases[] = {{{168, 512}, 0}, {{24, 512}, 0},  {{480, 512}, 0}, {{24, 64}, 3},
+                 {{96, 64}, 3},   {{72, 1024}, 5}, {{24, 1024}, 5}, {{168, 2048}, 7}};
+    enum { CASES = sizeof cases / sizeof *cases };
+    static const size_t shapes[][3] = {
+        {169, 321, 1200}, {500, 330, 2100}, {12, 40, 1100}, {600, 320, 150}};
+    uint64_t state = 5;
+    for (size_t s = 0; s < (kernel_quick() ? 1 : 4); s++) {
+        const size_t m = shapes[s][0], n = shapes[s][1], k = shapes[s][2];
+        gemm_problem p = gemm_problem_make(m, n, k, &state);
+        gemm_problem_solve(&p);
+        const float *packed = gemm_packed(&p, n);
+        for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_gemm_f32, row));) {
+            float *results[CASES] = {NULL};
+            if (kernel_is_ref(row)) continue;
+            for (int c = 0; c < CASES; c++) {
+                gemm_blocks = &cases[c].blocks;
+                gemm_check(row, &p, m, n, packed, c % 2, false);
+                eg__gemm_f32_args args = gemm_args(&p, m, n, packed, false, false);
+                row->function.gemm_f32(&args);
+                results[c] = test_alloc(m * n * sizeof(float));
+                memcpy(results[c], args.c, m * n * sizeof(float));
+                const size_t at = kernel_difference(m * n, results[c], results[cases[c].same]);
+                CHECK(at == SIZE_MAX, "%s: rows of %zu change C[%zu]", row->name, gemm_blocks->rows,
+                      at);
+            }
+            gemm_blocks = NULL;
+            eg__gemm_f32_args args = gemm_args(&p, m, n, packed, false, false);
+            row->function.gemm_f32(&args);
+            CHECK(kernel_difference(m * n, args.c, results[0]) == SIZE_MAX,
+                  "%s: no blocks are those of unknown caches", row->name);
+            for (int c = 0; c < CASES; c++) free(results[c]);
+        }
+        gemm_problem_free(&p);
+    }
+    gemm_blocks = NULL;
+}
+
+TEST(gemm, blocks_from_caches) {
+    enum { KIB = 1024 };
+    static const struct {
+        uint64_t first, second;
+        size_t rows, depth;
+    } cases[] = {
+        {0, 0, 168, 512},
+        {32 * KIB, 512 * KIB, 168, 512},
+        {48 * KIB, 2048 * KIB, 168, 512},
+        {63 * KIB, 0, 168, 512},
+        {64 * KIB, 1024 * KIB, 168, 512},
+        {128 * KIB, 3072 * KIB, 168, 1024}, /* M1: 12 MB for four cores */
+        {192 * KIB, 3072 * KIB, 168, 2048},
+        {32 * KIB, 256 * KIB, 72, 512},
+        {32 * KIB, 16 * KIB, 24, 512},
+        {0, 128 * KIB, 24, 512},
+        {UINT64_MAX, UINT64_MAX, 168, 2048},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const eg__gemm_blocks b = eg__gemm_blocks_for(cases[i].first, cases[i].second);
+        CHECK(b.rows == cases[i].rows && b.depth == cases[i].depth, "case %zu: %zu x %zu", i,
+              b.rows, b.depth);
+    }
+}
+
 TEST(gemm, one_row) {
     static const size_t wide[] = {63, 64, 65, 79, 80, 81, 97, 112, 113, 127, 128, 129, 200, 257};
     enum { NARROW = 50, WIDE = sizeof wide / sizeof *wide, N = 257 };

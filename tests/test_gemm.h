@@ -20,6 +20,8 @@ const float *gemm_packed(const gemm_problem *p, size_t n);
 /* The first m rows and n columns of the problem, A, C and scratch in walled memory. With `gaps` there
  * is something between the rows: NaN in A, guards in C. C holds NaN or, with `accumulate`, the start.
  * Valid until the next call. */
+/* The blocks of the arguments that gemm_args makes; NULL at first. */
+extern const eg__gemm_blocks *gemm_blocks;
 eg__gemm_f32_args gemm_args(const gemm_problem *p, size_t m, size_t n, const float *packed,
                             bool gaps, bool accumulate);
 

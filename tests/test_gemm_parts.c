@@ -160,7 +160,7 @@ static void rows_apart_check(const eg__kernel *row, const gemm_problem *p, const
         part.m = take;
         part.a += from * args.a_stride;
         part.c += from * args.c_stride;
-        if (!eg__gemm_scratch(take, p->n, p->k)) part.scratch = NULL;
+        if (!eg__gemm_scratch(take, p->n, p->k, args.blocks)) part.scratch = NULL;
         row->function.gemm_f32(&part);
     }
     size_t at = kernel_difference(p->m * p->n, joint, args.c);

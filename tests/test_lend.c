@@ -187,7 +187,7 @@ TEST(lend, lenders_and_budgets_fail) {
         uint64_t stays = 0; /* what runs read is kept: it is needed by the next try */
         for (size_t k = 0; k < PARAMETERS; k++)
             if (lent->holds[k] == EG__STAYING)
-                stays += eg__leaf_floats(&program->parameters.list[k]) * sizeof(float);
+                stays += eg__leaf_bytes(&program->parameters.list[k]);
         CHECK(held(context) - before == stays, "'%s': %llu bytes held", names[i],
               (unsigned long long)(held(context) - before));
         eg_weights_destroy(lent);

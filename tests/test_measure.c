@@ -242,8 +242,9 @@ TEST(measure, parallel_gemm_is_bit_identical) {
             memset(to, 0xff, M * N * sizeof *to);
             memset(seen, 0, M * N * sizeof *seen);
             eg__epilogue epilogue = {count_elements, &seen};
-            eg__gemm_f32_args args = {
-                m, N, K, a, K, b, to, N, false, threads == 1 ? &epilogue : NULL, NULL, NULL, 0};
+            eg__gemm_f32_args args = {m,    N,    K, a,     K,
+                                      b,    to,   N, false, threads == 1 ? &epilogue : NULL,
+                                      NULL, NULL, 0, NULL};
             eg__gemm_parallel(context->threads, context->kernels.gemm_f32, &args);
             CHECK(memcmp(c[0], to, m * N * sizeof *to) == 0, "%zu rows, %u threads differ", m,
                   threads);

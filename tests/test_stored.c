@@ -143,13 +143,15 @@ static void place_add(const void *user, float *c, size_t c_stride, size_t row, s
 /* The first m rows and n columns; every buffer ends at a wall, W wherever that leaves it. */
 static eg__stored_args args_make(const problem *p, size_t m, size_t n, unsigned variant) {
     static const eg__epilogue places = {place_add, NULL};
+    static const eg__gemm_blocks blocks = {24, 64};
     const size_t gap = variant & GAPS ? 3 : 0;
     eg__stored_args g = {.m = m,
                          .n = n,
                          .k = p->k,
                          .a_stride = p->k + gap,
                          .c_stride = n + gap,
-                         .epilogue = variant & EPILOGUE ? &places : NULL};
+                         .epilogue = variant & EPILOGUE ? &places : NULL,
+                         .blocks = variant & GAPS ? &blocks : NULL};
     float *a = kernel_walled(SLOT_A, kernel_extent(m, p->k, g.a_stride) * sizeof *a);
     for (size_t i = 0; i < m; i++) memcpy(a + i * g.a_stride, p->a + i * p->k, p->k * sizeof *a);
     g.a = a;
@@ -163,7 +165,8 @@ static eg__stored_args args_make(const problem *p, size_t m, size_t n, unsigned 
     }
     g.scratch = kernel_walled(
         SLOT_SCRATCH,
-        eg__stored_lines(eg__stored_scratch(p->kind.type, p->kind.integers, m, p->k)) + 64);
+        eg__stored_lines(eg__stored_scratch(p->kind.type, p->kind.integers, m, p->k, g.blocks)) +
+            64);
     g.scratch = (void *)(((uintptr_t)g.scratch + 63) / 64 * 64);
     return g;
 }

@@ -28,14 +28,16 @@ static uint64_t budget_of(const eg_context_options *options, const eg_chip *chip
 /* A recorded machine has its own features; the kernels must run on this one. */
 static eg_status select_kernels(eg_context *context, const eg_context_options *options,
                                 eg_error *error) {
-    context->features = context->chip.features;
-    if (options->system_root) {
-        eg_chip here;
-        eg_status status = eg__chip_detect(NULL, NULL, &here, error);
-        if (status) return status;
-        context->features = here.features;
-    }
-    return eg__kernels_select(context->features, options->isa, &context->kernels, error);
+    eg_chip here = context->chip;
+    eg_status status = EG_OK;
+    if (options->system_root) status = eg__chip_detect(NULL, NULL, &here, error);
+    if (status) return status;
+    context->features = here.features;
+    status = eg__kernels_select(context->features, options->isa, &context->kernels, error);
+    const eg_core_kind *core = &here.kinds[0]; /* the fastest: what threads run on by default */
+    context->kernels.blocks =
+        eg__gemm_blocks_for(core->l1d_bytes, core->l2_bytes / eg__max(core->l2_cores, 1));
+    return status;
 }
 
 static void pin(void *user, unsigned thread) {

@@ -14,8 +14,8 @@ typedef struct job {
 /* Equal bands, so that none is left with a single row, which another kernel would sum. */
 static size_t band_count(size_t m) { return eg__max(1, m / BAND); }
 
-static size_t band_scratch(size_t m, size_t n, size_t k) {
-    return eg__gemm_scratch(eg__ceil_div(m, band_count(m)), n, k);
+static size_t band_scratch(size_t m, size_t n, size_t k, const eg__gemm_blocks *blocks) {
+    return eg__gemm_scratch(eg__ceil_div(m, band_count(m)), n, k, blocks);
 }
 
 /* The epilogue of a band counts rows from the band's start. */
@@ -44,12 +44,14 @@ static void run_band(void *user, size_t band, unsigned thread) {
     j->kernel(&part);
 }
 
-size_t eg__gemm_parallel_scratch(size_t m, size_t n, size_t k, unsigned threads) {
-    return band_scratch(m, n, k) * threads;
+size_t eg__gemm_parallel_scratch(size_t m, size_t n, size_t k, const eg__gemm_blocks *blocks,
+                                 unsigned threads) {
+    return band_scratch(m, n, k, blocks) * threads;
 }
 
 void eg__gemm_parallel(eg__threads *threads, eg__gemm_f32_function *kernel,
                        const eg__gemm_f32_args *args) {
-    job j = {args, kernel, band_count(args->m), band_scratch(args->m, args->n, args->k)};
+    job j = {args, kernel, band_count(args->m),
+             band_scratch(args->m, args->n, args->k, args->blocks)};
     if (args->m && args->n) eg__threads_run(threads, j.bands, run_band, &j);
 }

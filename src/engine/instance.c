@@ -14,7 +14,7 @@ typedef struct binding {
 /* What lasts from run to run; several instances may have the same. */
 typedef struct states {
     int64_t references; /* atomic */
-    float *plain, *caches;
+    char *plain, *caches;
     eg__space plain_space, caches_space; /* that they lie in */
     /* The instance whose devices have those that its parts hold, newer than here; NULL = all are here. */
     eg_instance *holder;
@@ -25,7 +25,7 @@ struct eg_instance {
     eg_program *program;
     eg_weights *weights;
     eg_weights *own_weights; /* of a program without parameters that prepares constants */
-    float **base;            /* per space */
+    char **base;             /* per space */
     binding *bindings;
     eg__space arena;
     float *scratch;
@@ -38,13 +38,9 @@ struct eg_instance {
 };
 
 /* Whole pages, which devices can import; none for nothing. */
-static eg_status take_floats(const eg_program *p, eg_tag tag, size_t count, eg__space *out,
-                             eg_error *error) {
-    size_t bytes;
-    if (!count) return EG_OK;
-    if (!eg__size_mul(count, sizeof(float), &bytes))
-        return eg__fail(error, EG_ERR_OVERFLOW, "memory of %zu numbers", count);
-    return eg__space_take(p->memory, tag, bytes, out, error);
+static eg_status take_pages(const eg_program *p, eg_tag tag, size_t bytes, eg__space *out,
+                            eg_error *error) {
+    return bytes ? eg__space_take(p->memory, tag, bytes, out, error) : EG_OK;
 }
 
 static eg_status states_create(const eg_program *p, states **out, eg_error *error) {
@@ -52,9 +48,9 @@ static eg_status states_create(const eg_program *p, states **out, eg_error *erro
     states *s = *out = eg__memory_take_zeroed(p->memory, EG_TAG_PROGRAM, sizeof *s, &reason);
     if (!s) return eg__fail(error, reason.status, "%s", reason.message);
     s->references = 1;
-    eg_status status = take_floats(p, EG_TAG_ARENA, p->states_size, &s->plain_space, error);
+    eg_status status = take_pages(p, EG_TAG_ARENA, p->states_size, &s->plain_space, error);
     if (!status && p->caches_size)
-        status = take_floats(p, EG_TAG_CACHE, p->caches_size, &s->caches_space, error);
+        status = take_pages(p, EG_TAG_CACHE, p->caches_size, &s->caches_space, error);
     s->plain = s->plain_space.data;
     s->caches = s->caches_space.data;
     return status;
@@ -128,7 +124,7 @@ static eg_status create(eg_instance *in, eg_error *error) {
         eg__memory_take_array(memory, EG_TAG_ARENA, scratch + 1, sizeof *in->scratch, &reason);
     if (!in->base || !in->bindings || !in->scratch)
         return eg__fail(error, reason.status, "%s", reason.message);
-    eg_status status = take_floats(p, EG_TAG_ARENA, p->arena_size, &in->arena, error);
+    eg_status status = take_pages(p, EG_TAG_ARENA, p->arena_size, &in->arena, error);
     if (status) return status;
     for (size_t i = 0; i < bound; i++) in->bindings[i].missing = true;
     in->missing = bound;
@@ -247,7 +243,8 @@ eg_status eg_instance_output(eg_instance *in, const char *name, eg_tensor *out, 
     binding *b = &in->bindings[at];
     if (b->missing) {
         eg_status status =
-            take_floats(in->program, EG_TAG_ARENA, leaf->elements + 1, &b->own, error);
+            take_pages(in->program, EG_TAG_ARENA,
+                       eg__max(leaf->elements, 1) * eg__element_size(leaf->type), &b->own, error);
         if (status) return status;
         bind(in, at, b->own.data, leaf->rank ? (size_t)leaf->shape[0] : 1);
     }
@@ -259,7 +256,7 @@ eg_status eg_instance_state(eg_instance *in, const char *name, eg_tensor *out, e
     if (!in || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no instance or no place");
     const eg__leaf *leaf = eg__leaf_find(&in->program->states, name, NULL);
     if (!leaf) return eg__fail(error, EG_ERR_NOT_FOUND, "no state '%s'", name ? name : "");
-    float *data = leaf->cached ? in->states->caches : in->states->plain;
+    char *data = leaf->cached ? in->states->caches : in->states->plain;
     *out = eg__leaf_tensor(leaf, data + leaf->offset);
     return EG_OK;
 }
@@ -281,8 +278,8 @@ void eg_instance_reset(eg_instance *in) {
     if (!in) return;
     const eg_program *p = in->program;
     in->states->holder = NULL; /* whatever a device has is old now */
-    if (p->states_size) memset(in->states->plain, 0, p->states_size * sizeof(float));
-    if (p->caches_size) memset(in->states->caches, 0, p->caches_size * sizeof(float));
+    if (p->states_size) memset(in->states->plain, 0, p->states_size);
+    if (p->caches_size) memset(in->states->caches, 0, p->caches_size);
 }
 
 /* ---- running */

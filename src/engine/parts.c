@@ -28,7 +28,7 @@ eg_status eg__part_weights_create(const eg_program *program, eg__device_weights 
 
 eg_status eg__part_weights_write(const eg_program *program, eg__device_weights *const *weights,
                                  size_t index, const void *data, eg_error *error) {
-    const size_t bytes = eg__leaf_floats(&program->parameters.list[index]) * sizeof(float);
+    const size_t bytes = eg__leaf_bytes(&program->parameters.list[index]);
     eg_status status = EG_OK;
     for (size_t i = 0; weights && i < program->part_count; i++) {
         const eg__part *part = &program->parts[i];
@@ -124,14 +124,14 @@ bool eg__parts_have_states(const eg_program *program) {
     return false;
 }
 
-eg_status eg__parts_sync(const eg_program *program, eg__part_instance *parts, float *plain,
-                         float *caches, eg__device_way way, eg_error *error) {
+eg_status eg__parts_sync(const eg_program *program, eg__part_instance *parts, char *plain,
+                         char *caches, eg__device_way way, eg_error *error) {
     eg_status status = EG_OK;
     for (size_t i = 0; i < program->part_count; i++) {
         const eg__part *part = &program->parts[i];
         for (size_t k = 0; k < part->state_count && !status; k++) {
             const eg__leaf *leaf = &program->states.list[part->states[k]];
-            float *host = (leaf->cached ? caches : plain) + leaf->offset;
+            char *host = (leaf->cached ? caches : plain) + leaf->offset;
             const size_t bytes = leaf->elements * eg_type_bits(leaf->type) / 8;
             status = part->device->state_copy(part->device, parts[i].instance, k, host, bytes, way,
                                               error);

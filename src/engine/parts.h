@@ -23,7 +23,7 @@ void eg__parts_release(const eg_program *program, eg__part_instance *parts);
 void eg__parts_settle(const eg_program *program, eg__part_instance *parts);
 bool eg__parts_have_states(const eg_program *program);
 /* The states that parts hold, from or to the host's memory. */
-eg_status eg__parts_sync(const eg_program *program, eg__part_instance *parts, float *plain,
-                         float *caches, eg__device_way way, eg_error *error);
+eg_status eg__parts_sync(const eg_program *program, eg__part_instance *parts, char *plain,
+                         char *caches, eg__device_way way, eg_error *error);
 
 #endif

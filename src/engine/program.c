@@ -53,11 +53,11 @@ const eg_graph *eg_program_graph(const eg_program *program) { return program->gr
 
 /* What runs read of the parameters; of few, all: see eg__space_open. */
 static size_t held_bytes(const eg_program *p) {
-    const size_t all = p->parameters_size * sizeof(float);
-    size_t floats = 0;
+    const size_t all = p->parameters_size;
+    size_t bytes = 0;
     for (size_t i = 0; i < p->parameters.count; i++)
-        if (!p->parameters.list[i].settled) floats += eg__leaf_floats(&p->parameters.list[i]);
-    return all < EG__SPACE_LEAST ? all : floats * sizeof(float);
+        if (!p->parameters.list[i].settled) bytes += eg__leaf_bytes(&p->parameters.list[i]);
+    return all < EG__SPACE_LEAST ? all : bytes;
 }
 
 void eg_program_info_get(const eg_program *p, eg_program_info *out) {
@@ -68,15 +68,15 @@ void eg_program_info_get(const eg_program *p, eg_program_info *out) {
                             .outputs = p->outputs.count,
                             .parameters = p->parameters.count,
                             .states = p->states.count,
-                            .arena_bytes = p->arena_size * sizeof(float),
-                            .arena_bound_bytes = p->arena_bound * sizeof(float),
+                            .arena_bytes = p->arena_size,
+                            .arena_bound_bytes = p->arena_bound,
                             .scratch_bytes = p->scratch_size * sizeof(float),
-                            .parameter_bytes = p->parameters_size * sizeof(float),
-                            .derived_bytes = p->derived_size * sizeof(float),
+                            .parameter_bytes = p->parameters_size,
+                            .derived_bytes = p->derived_size,
                             .held_bytes = held_bytes(p),
-                            .state_bytes = p->states_size * sizeof(float),
-                            .cache_bytes = p->caches_size * sizeof(float),
-                            .constant_bytes = p->constants_size * sizeof(float),
+                            .state_bytes = p->states_size,
+                            .cache_bytes = p->caches_size,
+                            .constant_bytes = p->constants_size,
                             .length = p->length,
                             .compile_seconds = p->compile_seconds};
     for (size_t i = 0; i < p->main_count; i++) {
@@ -187,7 +187,7 @@ eg_status eg_program_step(const eg_program *p, size_t index, eg_step_info *out, 
                          .operands = step->operands,
                          .flops = step->flops,
                          .bytes = step->bytes,
-                         .live_bytes = step->live * sizeof(float),
+                         .live_bytes = step->live,
                          .work = eg__step_work(step, &shape),
                          .traits = step->traits,
                          .function = kernel ? kernel->name : "",
@@ -216,9 +216,9 @@ eg_status eg_program_operand(const eg_program *p, size_t index, size_t operand,
                                      : bound < p->inputs.count
                                          ? p->inputs.list[bound].name
                                          : p->outputs.list[bound - p->inputs.count].name,
-                            .offset = (o->offset + o->scale) * sizeof(float),
-                            .row_stride = o->stride * sizeof(float),
-                            .time_stride = o->time * sizeof(float)};
+                            .offset = o->offset + o->scale,
+                            .row_stride = o->stride * eg__element_size(o->type),
+                            .time_stride = o->time};
     EG__INFO(eg_operand_info, out, &info);
     return EG_OK;
 }

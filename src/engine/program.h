@@ -16,7 +16,7 @@ eg_status eg__leaf_check(const eg__leaf *leaf, const eg_tensor *tensor, bool sho
 /* What a program's prologue made of the parameters, and what it needs while it runs. */
 typedef struct eg__derived {
     eg_program *program;
-    float *data; /* the memory of `kept` */
+    char *data; /* the memory of `kept` */
     eg__space kept, work;
     eg__device_weights **parts; /* what devices have; NULL = the program has no parts */
     struct eg__derived *next;
@@ -37,7 +37,7 @@ struct eg_weights {
     eg_context *context;
     eg_program *program; /* whose parameters they are */
     eg__space space;
-    float *data;       /* the memory of `space` */
+    char *data;        /* the memory of `space` */
     bool is_lent;      /* parameters are there while they are needed; nobody may change them */
     eg__lender lender; /* lent: fill NULL = no other program can be prepared */
     uint8_t *holds;    /* lent, per parameter: eg__holding */

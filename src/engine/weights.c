@@ -19,12 +19,12 @@ static void list_unlock(eg_weights *weights) {
 static eg_status run_steps(const eg_weights *weights, const eg__derived *derived,
                            const eg__step *steps, size_t count, eg_error *error) {
     eg_program *p = derived->program;
-    float *work = derived->work.data;
-    float *base[EG__SPACE_BOUND] = {work, weights->data, derived->data, p->constants, NULL};
+    char *work = derived->work.data;
+    char *base[EG__SPACE_BOUND] = {work, weights->data, derived->data, p->constants, NULL};
     const eg__run run = {.program = p,
                          .threads = weights->context->threads,
                          .base = base,
-                         .scratch = work + p->prologue_size,
+                         .scratch = (float *)(void *)(work + p->prologue_size),
                          .scratch_size = p->scratch_size};
     return eg__steps_run(&run, steps, count, error);
 }
@@ -44,8 +44,8 @@ static eg_status create(eg_program *program, bool is_lent, eg_weights **out, eg_
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg_status status = EG_OK;
     size_t bytes = 0;
-    if (!eg__size_mul(program->parameters_size + 1, sizeof(float), &bytes))
-        return eg__fail(error, EG_ERR_OVERFLOW, "weights of %zu numbers", program->parameters_size);
+    if (!eg__size_add(program->parameters_size, sizeof(float), &bytes))
+        return eg__fail(error, EG_ERR_OVERFLOW, "weights of %zu bytes", program->parameters_size);
     eg_weights *weights = eg__memory_take_zeroed(memory, EG_TAG_WEIGHTS, sizeof *weights, &reason);
     if (!weights) return eg__fail(error, reason.status, "%s", reason.message);
     weights->context = program->context;
@@ -125,7 +125,8 @@ eg_status eg_weights_tensor(const eg_weights *weights, const char *name, eg_tens
 
 eg_tensor eg_weights_all(const eg_weights *weights) {
     if (weights->is_lent) return (eg_tensor){EG_F32, 1, {0}, NULL};
-    return (eg_tensor){EG_F32, 1, {weights->program->parameters_size}, weights->data};
+    return (eg_tensor){
+        EG_F32, 1, {weights->program->parameters_size / sizeof(float)}, weights->data};
 }
 
 eg_status eg_weights_begin(eg_weights *weights, int wait, eg_error *error) {
@@ -270,8 +271,7 @@ static eg_status check_same(const eg_program *a, const eg_program *b, eg_error *
 
 static bool same_constants(const eg_program *a, const eg_program *b) {
     return a->constants_size == b->constants_size &&
-           (!a->constants_size ||
-            memcmp(a->constants, b->constants, a->constants_size * sizeof *a->constants) == 0);
+           (!a->constants_size || memcmp(a->constants, b->constants, a->constants_size) == 0);
 }
 
 /* Two programs that make the same of the parameters share it. */
@@ -296,11 +296,9 @@ static bool same_prologue(const eg_program *a, const eg_program *b) {
 }
 
 /* ---- parameters that are lent: there while steps of a prologue read them, or to stay */
-static size_t leaf_bytes(const eg__leaf *leaf) { return eg__leaf_floats(leaf) * sizeof(float); }
-
 static eg_status fetch(eg_weights *w, size_t index, eg__holding as, eg_error *error) {
     const eg__leaf *leaf = &w->program->parameters.list[index];
-    const size_t offset = leaf->offset * sizeof(float), size = leaf_bytes(leaf);
+    const size_t offset = leaf->offset, size = eg__leaf_bytes(leaf);
     if (w->holds[index]) {
         w->holds[index] = eg__max(w->holds[index], as);
         return EG_OK;
@@ -316,7 +314,7 @@ static eg_status fetch(eg_weights *w, size_t index, eg__holding as, eg_error *er
 static void drop_passing(eg_weights *w, size_t index) {
     const eg__leaf *leaf = &w->program->parameters.list[index];
     if (w->holds[index] != EG__PASSING) return;
-    eg__space_drop(w->program->memory, &w->space, leaf->offset * sizeof(float), leaf_bytes(leaf));
+    eg__space_drop(w->program->memory, &w->space, leaf->offset, eg__leaf_bytes(leaf));
     w->holds[index] = EG__ABSENT;
 }
 
@@ -335,7 +333,7 @@ static bool reads(const eg__step *step, const eg__leaf *leaf) {
     for (unsigned i = 0; i < step->operands; i++) {
         const eg__operand *o = &step->operand[i];
         if (o->space == EG__SPACE_PARAMETERS && o->offset >= leaf->offset &&
-            o->offset < leaf->offset + eg__leaf_floats(leaf))
+            o->offset < leaf->offset + eg__leaf_bytes(leaf))
             return true;
     }
     return false;
@@ -355,7 +353,7 @@ static const eg__leaf *in_pieces(const eg_weights *w, const eg__derived *d, cons
     if (!w->space.mapped || !w->lender.fill || !packs_by_pieces(step)) return NULL;
     for (size_t i = 0; i < leaves->count && !leaf; i++)
         if (w->holds[i] == EG__ABSENT && reads(step, &leaves->list[i])) leaf = &leaves->list[i];
-    if (!leaf || leaf->type != EG_F32 || leaf_bytes(leaf) < 4 * PIECE) return NULL;
+    if (!leaf || leaf->type != EG_F32 || eg__leaf_bytes(leaf) < 4 * PIECE) return NULL;
     for (uint32_t s = leaf->first_read; s <= leaf->last_read; s++)
         if (reads(prologue(d) + s, leaf) && !packs_by_pieces(prologue(d) + s)) return NULL;
     return leaf;
@@ -364,20 +362,19 @@ static const eg__leaf *in_pieces(const eg_weights *w, const eg__derived *d, cons
 static eg_status pack_pieces(eg_weights *w, const eg__derived *d, const eg__leaf *leaf,
                              const eg__step *step, eg_error *error) {
     eg__memory *memory = w->program->memory;
-    const size_t panels = eg__max(PIECE / (leaf_bytes(leaf) / step->items + 1), 1);
+    const size_t panels = eg__max(PIECE / (eg__leaf_bytes(leaf) / step->items + 1), 1);
     eg_status status = EG_OK;
     for (size_t at = 0; at < step->items && !status; at += panels) {
         eg__step piece;
         eg__operand operands[2];
         size_t from, end;
         eg__pack_piece(step, at, eg__min(panels, step->items - at), &piece, operands, &from, &end);
-        const size_t offset = from * sizeof(float), size = (end - from) * sizeof(float);
-        status = eg__space_use(memory, &w->space, offset, size, error);
+        status = eg__space_use(memory, &w->space, from, end - from, error);
         if (status) return status;
-        status = w->lender.fill(w->lender.user, leaf, from - leaf->offset, end - from,
-                                w->data + from, error);
+        status = w->lender.fill(w->lender.user, leaf, (from - leaf->offset) / sizeof(float),
+                                (end - from) / sizeof(float), w->data + from, error);
         if (!status) status = run_steps(w, d, &piece, 1, error);
-        eg__space_drop(memory, &w->space, offset, size);
+        eg__space_drop(memory, &w->space, from, end - from);
     }
     return status;
 }
@@ -393,7 +390,7 @@ static eg_status prepare_step(eg_weights *w, const eg__derived *d, uint32_t s, e
     if (!status) status = run_steps(w, d, step, 1, error);
     /* a large one is fetched again by the next step that reads it: there may be many of them in between */
     for (size_t i = 0; i < leaves->count; i++)
-        if (leaves->list[i].last_read == s || leaf_bytes(&leaves->list[i]) >= 4 * PIECE)
+        if (leaves->list[i].last_read == s || eg__leaf_bytes(&leaves->list[i]) >= 4 * PIECE)
             drop_passing(w, i);
     return status;
 }
@@ -425,10 +422,10 @@ static eg_status open_derived(eg_weights *weights, eg__derived *d, eg_error *err
     const eg_program *p = d->program;
     eg__memory *memory = weights->program->memory;
     size_t kept = 0, work = 0;
-    if (!eg__size_mul(p->derived_size + 1, sizeof(float), &kept) ||
+    if (!eg__size_add(p->derived_size, sizeof(float), &kept) ||
         !eg__size_mul(p->scratch_size, eg__threads_count(weights->context->threads), &work) ||
-        !eg__size_add(work, p->prologue_size + 1, &work) ||
-        !eg__size_mul(work, sizeof(float), &work))
+        !eg__size_mul(work, sizeof(float), &work) ||
+        !eg__size_add(work, p->prologue_size + sizeof(float), &work))
         return eg__fail(error, EG_ERR_OVERFLOW, "a program that prepares too much");
     eg_status status = eg__space_open(memory, EG_TAG_WEIGHTS, kept, &d->kept, error);
     if (!status) status = eg__space_use(memory, &d->kept, 0, kept, error);

@@ -171,10 +171,10 @@ static eg_status export_with(eg__c_export *x, eg_weights *weights, const char *d
     if (weights) {
         eg_status status = eg__weights_attach(weights, x->program, &derived, x->error);
         if (status) return status;
-        x->data[EG__SPACE_PARAMETERS] = weights->data;
-        x->data[EG__SPACE_DERIVED] = derived->data;
+        x->data[EG__SPACE_PARAMETERS] = (const float *)(const void *)weights->data;
+        x->data[EG__SPACE_DERIVED] = (const float *)(const void *)derived->data;
     }
-    x->data[EG__SPACE_CONSTANTS] = p->constants;
+    x->data[EG__SPACE_CONSTANTS] = (const float *)(const void *)p->constants;
     const size_t bound = p->inputs.count + p->outputs.count;
     /* an operand is one array, or four of quantized numbers */
     const size_t names = bound + p->states.count + 4 * p->operand_count;

@@ -101,11 +101,15 @@ static void write_pack(eg__c_writing *w) {
 
 /* ---- what packing was for: the names of the arrays */
 static const char *packed_matrix(const eg__c_export *x, const eg__step *step, size_t offset) {
-    return step->operand[1].offset == offset ? x->program->graph->nodes[step->node].name : NULL;
+    return step->operand[1].offset / sizeof(float) == offset
+               ? x->program->graph->nodes[step->node].name
+               : NULL;
 }
 static const char *packed_small(const eg__c_export *x, const eg__step *step, size_t offset) {
-    if (step->operand[0].offset != offset || step->u.pack_quantized.parameters != 1) return NULL;
-    const eg__leaf *leaf = eg__c_leaf(&x->program->parameters, step->operand[2].offset, NULL);
+    if (step->operand[0].offset / sizeof(float) != offset || step->u.pack_quantized.parameters != 1)
+        return NULL;
+    const eg__leaf *leaf =
+        eg__c_leaf(&x->program->parameters, step->operand[2].offset / sizeof(float), NULL);
     return leaf ? leaf->name : NULL;
 }
 

@@ -29,10 +29,12 @@ void eg__c_each(eg__c_export *x, eg__c_visitor *visit) {
 }
 
 /* ---- ranges */
+/* The source counts in floats, all of its elements having four bytes. */
 static size_t start_of(const eg__c_export *x, const eg__operand *operand,
                        const eg__c_frame *frame) {
-    return operand->offset + frame->count * operand->scale +
-           (frame->length ? 0 : x->program->length * operand->time);
+    return (operand->offset + frame->count * operand->scale +
+            (frame->length ? 0 : x->program->length * operand->time)) /
+           sizeof(float);
 }
 
 const float *eg__c_literal(const eg__c_export *x, const eg__step *step, const eg__c_frame *frame,
@@ -57,7 +59,7 @@ static void add_range(eg__c_export *x, const eg__step *step, const eg__c_frame *
         eg__c_fail(x, EG_ERR_UNSUPPORTED, "no C for a step '%s' of nothing", step->name);
         return;
     }
-    if (frame->length) range->size += (frame->length - 1) * operand->time;
+    if (frame->length) range->size += (frame->length - 1) * operand->time / sizeof(float);
     if (row->packed_side && i == 1 && operand->space == EG__SPACE_DERIVED) {
         const eg__step_gemm *g = &step->u.gemm;
         if (g->products || operand->time)
@@ -105,9 +107,8 @@ static void merge(eg__c_export *x) {
 const eg__leaf *eg__c_leaf(const eg__leaves *leaves, size_t offset, size_t *index) {
     for (size_t i = 0; i < leaves->count; i++) {
         const eg__leaf *leaf = &leaves->list[i];
-        const size_t size = eg__is_quantized(leaf->type) ? leaf->small.layout.bytes / sizeof(float)
-                                                         : leaf->elements;
-        if (offset < leaf->offset || offset - leaf->offset >= size) continue;
+        const size_t from = leaf->offset / sizeof(float);
+        if (offset < from || offset - from >= eg__leaf_bytes(leaf) / sizeof(float)) continue;
         if (index) *index = i;
         return leaf;
     }
@@ -218,7 +219,7 @@ void eg__c_place(eg__c_export *x, const eg__step *step, const eg__c_frame *frame
         const eg__leaf *leaf = eg__c_leaf(&x->program->states, start, &index);
         if (leaf) {
             eg__c_add(base, "self->%s", x->names[index]);
-            start -= leaf->offset;
+            start -= leaf->offset / sizeof(float);
         }
     } else {
         const eg__c_range *range = range_at(x, operand->space, start);
@@ -233,7 +234,7 @@ void eg__c_place(eg__c_export *x, const eg__step *step, const eg__c_frame *frame
     if (!base[0]) eg__c_fail(x, EG_ERR_UNSUPPORTED, "no place for a step '%s'", step->name);
     if (start) eg__c_add(terms, "%zu", start);
     if (frame->length && operand->time)
-        eg__c_add(terms, "%st * %zu", terms[0] ? " + " : "", operand->time);
+        eg__c_add(terms, "%st * %zu", terms[0] ? " + " : "", operand->time / sizeof(float));
 }
 
 const char *eg__c_pointer(eg__c_export *x, const eg__step *step, const eg__c_frame *frame,

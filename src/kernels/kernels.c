@@ -111,6 +111,7 @@ eg_status eg__kernels_select(unsigned features, const char *isa, eg__kernels *ou
         if (status) return status;
     }
     out->table = table;
+    out->blocks = EG__GEMM_BLOCKS;
     out->rows = ROWS;
     out->features = isa ? features & eg__isa_named(isa)->features : features;
     for (unsigned i = 0; i < EG__OP_COUNT; i++) take(out, eg__kernels_pick(out, i, NULL));

@@ -87,7 +87,8 @@ typedef struct eg__kernels {
     const char *isa;                            /* of gemm_f32, which stands for all */
     const struct eg__kernel *table;             /* what they were chosen from, best first */
     size_t rows;
-    unsigned features; /* that rows may need */
+    unsigned features;      /* that rows may need */
+    eg__gemm_blocks blocks; /* as the caches want them: whoever knows these sets it */
 } eg__kernels;
 #undef OPERATION
 #undef KERNEL
@@ -96,9 +97,10 @@ typedef struct eg__kernels {
  * attention: n and k columns of a value and of a key; rotary: k columns of a head. */
 typedef struct eg__kernel_shape {
     size_t m, n, k;
-    eg_type type;               /* of a right side that is quantized or lies as a file has it */
-    size_t groups;              /* of its scales */
-    const eg__conv_shape *conv; /* of a convolution, else NULL */
+    eg_type type;                  /* of a right side that is quantized or lies as a file has it */
+    size_t groups;                 /* of its scales */
+    const eg__conv_shape *conv;    /* of a convolution, else NULL */
+    const eg__gemm_blocks *blocks; /* of a product; NULL = EG__GEMM_BLOCKS */
 } eg__kernel_shape;
 typedef size_t eg__kernel_scratch_function(const eg__kernel_shape *shape);
 
@@ -112,6 +114,7 @@ typedef struct eg__kernel {
         size_t m, n, k;
     } least;                              /* for less the next row is better; 0 = for any */
     eg__kernel_scratch_function *scratch; /* NULL = that of the operation */
+    eg__gemm_blocks blocks;               /* of products; 0 = as the caches want them */
     unsigned units; /* of a cluster of cores, which share them; 0 = each core has its own */
 } eg__kernel;
 /* Bytes of scratch memory, aligned to 64, that a call needs. */
@@ -164,10 +167,12 @@ typedef struct eg__conv_kernels {
     eg__depthwise_f32_function *depthwise;
     eg__depthwise_dw_f32_function *depthwise_dw; /* the gradient by the filters alone */
     eg__transpose_f32_function *transpose;       /* the same */
+    const eg__gemm_blocks *blocks;
 } eg__conv_kernels;
 static inline eg__conv_kernels eg__conv_kernels_of(const eg__kernels *kernels) {
-    return (eg__conv_kernels){kernels->unfold_f32, kernels->gemm_f32, kernels->depthwise_f32,
-                              kernels->depthwise_dw_f32, kernels->transpose_f32};
+    return (eg__conv_kernels){kernels->unfold_f32,    kernels->gemm_f32,
+                              kernels->depthwise_f32, kernels->depthwise_dw_f32,
+                              kernels->transpose_f32, &kernels->blocks};
 }
 
 /* Picks the best row per operation among those whose features are there. With `isa`, only rows that need no more than

@@ -2,16 +2,16 @@
 #include "kernels/kernels.h"
 
 size_t eg__scratch_gemm(const eg__kernel_shape *s) {
-    return eg__gemm_scratch(s->m, s->n, s->k) * sizeof(float);
+    return eg__gemm_scratch(s->m, s->n, s->k, s->blocks) * sizeof(float);
 }
 size_t eg__scratch_integers(const eg__kernel_shape *s) {
     return eg__quantized_scratch(s->m, s->k, s->groups, s->type);
 }
 size_t eg__scratch_stored(const eg__kernel_shape *s) {
-    return eg__stored_scratch(s->type, false, s->m, s->k);
+    return eg__stored_scratch(s->type, false, s->m, s->k, s->blocks);
 }
 size_t eg__scratch_stored_integers(const eg__kernel_shape *s) {
-    return eg__stored_scratch(s->type, true, s->m, s->k);
+    return eg__stored_scratch(s->type, true, s->m, s->k, s->blocks);
 }
 size_t eg__scratch_synapses(const eg__kernel_shape *s) {
     return eg__synapses_scratch(s->k, s->n) * sizeof(float);

@@ -85,11 +85,11 @@ eg_status eg__subject_prepare(eg__subject *s, eg_model *model, eg_error *error) 
 
 double eg__subject_stored(const eg__subject *s, const eg_model *model) {
     const eg__leaves *inputs = &s->program->inputs;
-    double floats = 0;
+    double bytes = 0;
     for (size_t i = 0; i < inputs->count; i++)
         if (eg__model_parameter(model, inputs->list[i].name))
-            floats += (double)eg__leaf_floats(&inputs->list[i]);
-    return floats * sizeof(float);
+            bytes += (double)eg__leaf_bytes(&inputs->list[i]);
+    return bytes;
 }
 
 void eg__subject_close(eg__subject *s) {

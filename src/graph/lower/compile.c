@@ -10,14 +10,14 @@
 /* ---- leaves, in the order they were made: the same for every program of a model */
 
 /* The memory of a cache: rows of numbers and, of int8, scales behind them. */
-static bool lay_out_cache(const eg__node *node, eg__leaf *leaf, size_t *floats) {
+static bool lay_out_cache(const eg__node *node, eg__leaf *leaf, size_t *bytes) {
     eg__kv_rows rows;
     if (!eg__kv_layout(node, &rows)) return false;
     leaf->cached = true;
     leaf->type = rows.type;
     leaf->shape[1] = rows.size / rows.number;
     leaf->elements = rows.slots * (size_t)leaf->shape[1];
-    *floats = eg__round_up(rows.slots * (rows.size / sizeof(float)), 16);
+    *bytes = eg__round_up(rows.slots * rows.size, 64);
     return true;
 }
 
@@ -35,17 +35,19 @@ static void add_leaf(eg__lowering *l, eg__leaves *leaves, const char *name, cons
     leaf->rank = node->rank;
     memcpy(leaf->shape, node->shape, sizeof leaf->shape);
     leaf->elements = (size_t)eg__node_elements(node);
-    size_t floats = eg__round_up(leaf->elements, 16);
-    bool fits = true;
+    size_t bytes = 0;
+    bool fits = eg__size_mul(leaf->elements, eg__element_size(node->type), &bytes) &&
+                eg__size_add(bytes, 64, &(size_t){0});
+    bytes = eg__round_up(bytes, 64);
     if (eg__is_quantized(node->type)) {
         leaf->how = eg__leaf_quantization(node);
         fits = eg__quantized_parameter_of(node, &leaf->small);
-        floats = leaf->small.layout.bytes / sizeof(float);
+        bytes = leaf->small.layout.bytes;
     }
-    if (node->op == EG__GRAPH_cache) fits = lay_out_cache(node, leaf, &floats);
+    if (node->op == EG__GRAPH_cache) fits = lay_out_cache(node, leaf, &bytes);
     if (offset) {
         leaf->offset = *offset;
-        fits = fits && eg__size_add(*offset, floats, offset);
+        fits = fits && eg__size_add(*offset, bytes, offset);
     }
     if (!fits) eg__lower_fail(l, EG_ERR_OVERFLOW, "'%s' is too large", name);
     leaves->count++;
@@ -213,7 +215,7 @@ static void link(eg__lowering *l) {
     p->operand_count = l->operand_count;
     l->operands = NULL;
     p->constants = l->constants;
-    p->constants_size = l->constants_count;
+    p->constants_size = l->constants_size;
     l->constants = NULL;
     for (size_t i = 0; i < count; i++) {
         eg__step *step = &p->steps[i];

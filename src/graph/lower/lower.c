@@ -31,7 +31,9 @@ bool eg__lower_grow(eg__lowering *l, void **array, size_t used, size_t *room, si
 }
 
 /* ---- buffers */
-uint32_t eg__lower_buffer(eg__lowering *l, uint32_t region, size_t size) {
+enum { LINE = 64 }; /* what memory is aligned to */
+
+uint32_t eg__lower_buffer(eg__lowering *l, uint32_t region, size_t bytes) {
     void *buffers = l->buffers;
     if (!eg__lower_grow(l, &buffers, l->buffer_count, &l->buffer_room, sizeof *l->buffers))
         return 0;
@@ -41,14 +43,28 @@ uint32_t eg__lower_buffer(eg__lowering *l, uint32_t region, size_t size) {
     l->buffers[l->buffer_count] =
         (eg__buffer){.space = region == EG__REGION_PROLOGUE ? EG__SPACE_DERIVED : EG__SPACE_ARENA,
                      .region = region,
-                     .size = eg__round_up(eg__ceil_div(size, items), 16),
+                     .size = eg__round_up(eg__ceil_div(bytes, items), LINE),
                      .first = EG__NEVER};
     l->buffers[l->buffer_count].bound = l->buffers[l->buffer_count].size;
     return (uint32_t)l->buffer_count++;
 }
 
+static uint32_t buffer_of(eg__lowering *l, uint32_t region, size_t count, size_t size) {
+    size_t bytes;
+    if (eg__size_mul(count, size, &bytes) && bytes <= SIZE_MAX / 2)
+        return eg__lower_buffer(l, region, bytes);
+    eg__lower_fail(l, EG_ERR_OVERFLOW, "%zu numbers of %zu bytes", count, size);
+    return 0;
+}
+
+uint32_t eg__lower_floats(eg__lowering *l, uint32_t region, size_t floats) {
+    return buffer_of(l, region, floats, sizeof(float));
+}
+
 eg__view eg__lower_new(eg__lowering *l, uint32_t region, const eg__node *shape) {
-    eg__view view = {.buffer = eg__lower_buffer(l, region, (size_t)eg__node_elements(shape))};
+    eg__view view = {.type = shape->type,
+                     .buffer = buffer_of(l, region, (size_t)eg__node_elements(shape),
+                                         eg__element_size(shape->type))};
     eg__view_set_dense(shape, &view);
     return view;
 }
@@ -63,17 +79,22 @@ uint32_t eg__lower_outside(eg__lowering *l, uint32_t space, size_t offset) {
     return buffer;
 }
 
+/* Its data are in memory already: they fit. */
+static size_t constant_bytes(const eg__node *node) {
+    return (size_t)eg__node_elements(node) * eg__element_size(node->type);
+}
+
 void eg__lower_constants_reserve(eg__lowering *l) {
     size_t all = 0;
     for (uint32_t i = 1; i <= l->graph->size; i++) {
         const eg__node *node = eg__lower_node(l, i);
         if (l->live[i] && node->op == EG__GRAPH_constant)
-            all += eg__round_up(eg__max((size_t)eg__node_elements(node), 1), 16);
+            all += eg__round_up(eg__max(constant_bytes(node), 1), LINE);
     }
     void *constants = NULL;
     if (!eg__memory_grow(l->memory, EG_TAG_GRAPH, &constants, 0, &l->constants_room, all,
                          sizeof *l->constants))
-        eg__lower_fail(l, EG_ERR_MEMORY, "no memory for %zu constants", all);
+        eg__lower_fail(l, EG_ERR_MEMORY, "no memory for %zu bytes of constants", all);
     l->constants = constants;
 }
 
@@ -89,20 +110,20 @@ void eg__lower_constants_lend(eg__lowering *l) {
     }
 }
 
-eg__view eg__lower_constant(eg__lowering *l, size_t count, const void *data) {
-    const size_t size = eg__round_up(eg__max(count, 1), 16);
+eg__view eg__lower_constant(eg__lowering *l, size_t bytes, const void *data) {
+    const size_t size = eg__round_up(eg__max(bytes, 1), LINE);
     void *constants = l->constants;
     eg__view view = {0};
     if (l->status) return view;
-    if (!eg__memory_grow(l->memory, EG_TAG_GRAPH, &constants, l->constants_count,
-                         &l->constants_room, size, sizeof *l->constants)) {
+    if (!eg__memory_grow(l->memory, EG_TAG_GRAPH, &constants, l->constants_size, &l->constants_room,
+                         size, sizeof *l->constants)) {
         eg__lower_fail(l, EG_ERR_MEMORY, "no memory for a constant");
         return view;
     }
     l->constants = constants;
-    if (count) memcpy(l->constants + l->constants_count, data, count * sizeof *l->constants);
-    view.buffer = eg__lower_outside(l, EG__SPACE_CONSTANTS, l->constants_count);
-    l->constants_count += size;
+    if (bytes) memcpy(l->constants + l->constants_size, data, bytes);
+    view.buffer = eg__lower_outside(l, EG__SPACE_CONSTANTS, l->constants_size);
+    l->constants_size += size;
     return view;
 }
 
@@ -111,7 +132,7 @@ static eg__view leaf_value(eg__lowering *l, uint32_t id) {
     const eg__node *node = eg__lower_node(l, id);
     eg__view view = {0};
     if (node->op == EG__GRAPH_constant)
-        view = eg__lower_constant(l, (size_t)eg__node_elements(node), node->data);
+        view = eg__lower_constant(l, constant_bytes(node), node->data);
     else {
         const struct eg_program *p = l->program;
         const bool cached = node->op == EG__GRAPH_cache;
@@ -126,6 +147,7 @@ static eg__view leaf_value(eg__lowering *l, uint32_t id) {
                                                                : EG__SPACE_BOUND + (uint32_t)at;
         view.buffer = eg__lower_outside(l, space, leaves->list[at].offset);
     }
+    view.type = node->type;
     eg__view_set_dense(node, &view);
     return view;
 }
@@ -137,7 +159,7 @@ static eg__view step_value(eg__lowering *l, uint32_t id) {
         sequence = eg__lower_contiguous(l, eg__lower_input(l, id, 1));
         view = sequence;
     }
-    view.time = sequence.stride[0];
+    view.time = eg__view_bytes(&sequence, sequence.stride[0]);
     for (unsigned i = 0; i < node->rank; i++) view.stride[i] = sequence.stride[i + 1];
     return view;
 }

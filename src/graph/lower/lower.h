@@ -5,18 +5,22 @@
 #include "graph/device.h"
 #include "graph/passes/passes.h"
 
-/* ---- where a value lies: element (i, j, ..) at offset + time*t + i*stride[0] + j*stride[1] ...,
- * in floats, of a buffer. Slices, transposes and broadcasts are views of their input. */
+/* ---- where a value lies: element (i, j, ..) at offset + time*t bytes and i*stride[0] + j*stride[1] ... elements of a
+ * buffer. Slices, transposes and broadcasts are views of their input. */
 typedef struct eg__view {
-    uint32_t buffer; /* 0 = none */
-    size_t offset, time;
-    size_t stride[EG_RANK_MAX];
+    uint32_t buffer;            /* 0 = none */
+    eg_type type;               /* of its elements */
+    size_t offset, time;        /* bytes */
+    size_t stride[EG_RANK_MAX]; /* elements */
 } eg__view;
+static inline size_t eg__view_bytes(const eg__view *view, size_t elements) {
+    return elements * eg__element_size(view->type);
+}
 
 enum { EG__NEVER = UINT32_MAX };
 typedef struct eg__buffer {
     uint32_t space, region;
-    size_t size;          /* floats; of one item in a body that is cut into items */
+    size_t size;          /* bytes; of one item in a body that is cut into items */
     size_t bound;         /* what of it lives at once, where it stands for the memory of a body */
     size_t offset;        /* in its space; of one item in such a body */
     uint32_t first, last; /* the steps of its region that use it; first EG__NEVER = none */
@@ -96,8 +100,8 @@ typedef struct eg__lowering {
     eg__packed *packed;
     size_t packed_count, packed_room;
     size_t length; /* of the scans when it may vary, else 0 */
-    float *constants;
-    size_t constants_count, constants_room;
+    char *constants;
+    size_t constants_size, constants_room; /* bytes */
     eg__lower_part *parts; /* in the order they run */
     size_t part_count;
     uint32_t *part_of_unit;  /* 1 + index; 0 = the cores. NULL = there are no parts */
@@ -182,10 +186,12 @@ bool eg__lower_second_place(eg__lowering *l, uint32_t id, uint32_t user, eg__vie
 eg__view eg__lower_plain_storage(eg__lowering *l, uint32_t id);
 eg__view eg__lower_dense_storage(eg__lowering *l, uint32_t id, uint32_t reuse);
 eg__view eg__lower_new(eg__lowering *l, uint32_t region, const eg__node *shape);
-uint32_t eg__lower_buffer(eg__lowering *l, uint32_t region, size_t size);
+uint32_t eg__lower_buffer(eg__lowering *l, uint32_t region, size_t bytes);
+/* The same for so many floats; too many are a failure. */
+uint32_t eg__lower_floats(eg__lowering *l, uint32_t region, size_t floats);
 /* A buffer outside of the arena: a leaf, an output, the constants. */
 uint32_t eg__lower_outside(eg__lowering *l, uint32_t space, size_t offset);
-eg__view eg__lower_constant(eg__lowering *l, size_t count, const void *data);
+eg__view eg__lower_constant(eg__lowering *l, size_t bytes, const void *data);
 /* Room for all constants of the graph at once. */
 void eg__lower_constants_reserve(eg__lowering *l);
 /* The graph of the program needs no copy of the constants that the program has. */
@@ -220,7 +226,7 @@ static inline eg__step eg__lower_begin(uint32_t id, eg__step_id kind) {
 /* The same for `rows` rows: sets items, rows and timed as its region wants them. */
 eg__step eg__lower_step(eg__lowering *l, uint32_t region, uint32_t id, eg__step_id kind,
                         size_t rows, size_t columns);
-/* An operand at `view`, with `stride` floats between rows; `moves` when items have their own rows. */
+/* An operand at `view`, with `stride` elements between rows; `moves` when items have their own rows. */
 eg__operand eg__lower_operand(const eg__step *step, const eg__view *view, size_t stride,
                               bool moves);
 void eg__lower_emit(eg__lowering *l, uint32_t region, eg__step *step, size_t count,

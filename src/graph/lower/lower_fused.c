@@ -325,7 +325,7 @@ static void emit(chain *c, uint32_t unit, const eg__node *shape, unsigned split)
         const bool moves = c->kind[i] == EG__FULL || c->kind[i] == EG__ROW;
         c->program.kind[i] = (uint8_t)c->kind[i];
         operands[i] = eg__lower_operand(&step, &c->view[i], moves ? c->stride[i] : 0, moves);
-        if (flat) operands[i].item = moves ? EG__FLAT : 0;
+        if (flat) operands[i].item = moves ? EG__FLAT * sizeof(float) : 0;
         step.bytes += eg__fused_operand_bytes(c->kind[i], (double)rows, (double)columns);
     }
     if (flat) {

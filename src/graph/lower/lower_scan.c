@@ -47,7 +47,7 @@ static void begin_carry(loop *s, uint32_t id) {
     eg__lowering *l = s->l;
     const eg__node *node = eg__lower_node(l, id);
     const uint32_t initial = eg__lower_input(l, id, 1), last = user_of(l, id, EG__GRAPH_last);
-    const size_t size = (size_t)eg__node_elements(node);
+    const size_t size = (size_t)eg__node_elements(node) * eg__element_size(node->type);
     const bool history =
         user_of(l, id, EG__GRAPH_stack) && eg__pass_is_on(l->options, EG__PASS_in_place) && size;
     eg__view view = {0}, start;
@@ -55,7 +55,7 @@ static void begin_carry(loop *s, uint32_t id) {
         view = eg__lower_new(l, EG__REGION_MAIN, node);
         if (l->status) return;
         l->buffers[view.buffer].size = l->buffers[view.buffer].bound =
-            eg__round_up((s->length + 1) * size, 16);
+            eg__round_up((s->length + 1) * size, 64);
         view.time = size;
         view.offset = s->reverse ? size : 0;
     } else {
@@ -116,7 +116,7 @@ static void stack_value(loop *s, uint32_t id) {
         l->buffers[from.buffer].space == EG__SPACE_ARENA) { /* where it lies is a stack already */
         to = from;
         to.time = 0;
-        to.stride[0] = from.time;
+        to.stride[0] = from.time / eg__element_size(from.type);
         for (unsigned i = 1; i < node->rank; i++) to.stride[i] = from.stride[i - 1];
         l->buffers[from.buffer].owner = 0; /* two values have it now */
         l->value[id] = to;
@@ -124,7 +124,7 @@ static void stack_value(loop *s, uint32_t id) {
         return;
     }
     to = eg__lower_storage(l, id, 0);
-    to.time = to.stride[0];
+    to.time = eg__view_bytes(&to, to.stride[0]);
     for (unsigned i = 0; i + 1 < node->rank; i++) to.stride[i] = to.stride[i + 1];
     const eg__node *shape = eg__lower_node(l, value);
     if (!eg__view_same(shape, &from, &to)) eg__lower_copy(l, s->region, value, shape, &from, &to);

@@ -20,9 +20,10 @@ eg__step eg__lower_step(eg__lowering *l, uint32_t region, uint32_t id, eg__step_
 eg__operand eg__lower_operand(const eg__step *step, const eg__view *view, size_t stride,
                               bool moves) {
     return (eg__operand){.space = view->buffer,
+                         .type = view->type,
                          .offset = view->offset,
                          .time = view->time,
-                         .item = moves ? step->rows * stride : 0,
+                         .item = moves ? eg__view_bytes(view, step->rows * stride) : 0,
                          .stride = stride};
 }
 
@@ -65,9 +66,12 @@ static uint32_t traits_of(const eg__step *step) {
 static void pick_kernels(const eg__lowering *l, eg__step *step) {
     const eg__step_shape shape = eg__step_shape_of(step, eg__max(l->length, 1));
     const eg__kernel_shape sizes = {.m = shape.rows, .n = shape.columns, .k = shape.depth};
+    step->blocks = &l->kernels->blocks;
     for (unsigned i = 0; i < EG__STEP_KERNELS; i++)
-        if (step->operation[i] != EG__OP_COUNT)
+        if (step->operation[i] != EG__OP_COUNT) {
             step->kernel[i] = eg__kernels_pick(l->kernels, step->operation[i], &sizes);
+            if (step->kernel[i]->blocks.rows) step->blocks = &step->kernel[i]->blocks;
+        }
 }
 
 void eg__lower_emit(eg__lowering *l, uint32_t region, eg__step *step, size_t count,
@@ -174,7 +178,7 @@ static void emit_simple(eg__lowering *l, uint32_t region, uint32_t id, const eg_
 
 void eg__lower_fill(eg__lowering *l, uint32_t region, uint32_t id, const eg__node *shape,
                     float value, const eg__view *to) {
-    eg__view constant = eg__lower_constant(l, 1, &value);
+    eg__view constant = eg__lower_constant(l, sizeof value, &value);
     emit_simple(l, region, id, shape, EG__FUSED_COPY, &constant, to);
 }
 

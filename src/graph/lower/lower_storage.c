@@ -55,7 +55,7 @@ bool eg__lower_stack_place(eg__lowering *l, uint32_t id, eg__view *view) {
         if (!l->known[user]) eg__lower_storage(l, user, 0);
         const eg__view stack = l->value[user];
         *view = stack;
-        view->time = stack.stride[0];
+        view->time = eg__view_bytes(&stack, stack.stride[0]);
         for (unsigned i = 0; i + 1 < node->rank; i++) view->stride[i] = stack.stride[i + 1];
         return true;
     }
@@ -144,6 +144,7 @@ static eg__view find_storage(eg__lowering *l, uint32_t id, uint32_t reuse, bool 
     if (places && is_output(l, id, &which)) {
         view.buffer =
             eg__lower_outside(l, EG__SPACE_BOUND + (uint32_t)(l->program->inputs.count + which), 0);
+        view.type = node->type;
         eg__view_set_dense(node, &view);
     } else if (places && storage_in_carry(l, id, early, &view)) {
     } else if (places && !early && storage_in_state(l, id, &view)) {
@@ -173,7 +174,8 @@ bool eg__lower_second_place(eg__lowering *l, uint32_t id, uint32_t user, eg__vie
     if (node->op == EG__GRAPH_update && eg__lower_input(l, user, 1) == id &&
         is_output(l, user, &which)) {
         *view =
-            (eg__view){.buffer = eg__lower_outside(
+            (eg__view){.type = node->type,
+                       .buffer = eg__lower_outside(
                            l, EG__SPACE_BOUND + (uint32_t)(l->program->inputs.count + which), 0)};
         eg__view_set_dense(node, view);
         return l->buffers[l->value[id].buffer].space != l->buffers[view->buffer].space;

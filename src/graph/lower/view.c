@@ -37,7 +37,7 @@ eg__view eg__view_broadcast(const eg__node *in, const eg__view *view, const eg__
 
 eg__view eg__view_part(const eg__view *view, unsigned axis, size_t start) {
     eg__view part = *view;
-    part.offset += start * view->stride[axis];
+    part.offset += eg__view_bytes(view, start * view->stride[axis]);
     return part;
 }
 

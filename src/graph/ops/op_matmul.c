@@ -161,7 +161,7 @@ static void pack_part(eg__lowering *l, uint32_t b, uint32_t x, bool transposed, 
                                   .products = 1};
     eg__operand operands[] = {eg__lower_operand(&step, &from, 0, false),
                               eg__lower_operand(&step, to, 0, false)};
-    operands[1].offset += k * (first - lane);
+    operands[1].offset += k * (first - lane) * sizeof(float);
     eg__lower_emit(l, region, &step, 2, operands);
 }
 
@@ -171,7 +171,7 @@ static eg__view pack(eg__lowering *l, uint32_t b, bool transposed) {
     const eg__layout layout = transposed ? EG__PACKED_TRANSPOSED : EG__PACKED;
     eg__view view = {0};
     if (l->status || find_packed(l, b, layout, &view)) return view;
-    view = (eg__view){.buffer = eg__lower_buffer(l, l->region[b], eg__gemm_packed_size(k, n))};
+    view = (eg__view){.buffer = eg__lower_floats(l, l->region[b], eg__gemm_packed_size(k, n))};
     size_t first = 0;
     if (!eg__lower_packs_parts(l, b)) pack_part(l, b, b, transposed, 0, &view);
     else
@@ -222,7 +222,7 @@ static eg__matrix left_rows(eg__lowering *l, uint32_t a, bool transposed) {
     eg__view to = {0};
     if (!find_packed(l, a, EG__TRANSPOSED, &to)) {
         const uint32_t region = l->region[a];
-        to = (eg__view){.buffer = eg__lower_buffer(l, region, k * m), .stride = {1, k}};
+        to = (eg__view){.buffer = eg__lower_floats(l, region, k * m), .stride = {1, k}};
         eg__lower_copy(l, region, a, node, &from, &to);
         keep_packed(l, a, EG__TRANSPOSED, to);
     }
@@ -307,10 +307,10 @@ static double epilogue_bytes(const eg__step_gemm *g, const eg__view *home, const
 static void cut_columns(const eg__step *step, eg__operand *operands, size_t count) {
     const eg__step_gemm *g = &step->u.gemm;
     operands[0].item = 0;
-    operands[2].item = g->chunk;
+    operands[2].item = g->chunk * sizeof(float);
     for (size_t i = 3; i < count; i++) {
         const unsigned kind = g->epilogue.kind[i - 3];
-        operands[i].item = kind == EG__FULL || kind == EG__COLUMN ? g->chunk : 0;
+        operands[i].item = kind == EG__FULL || kind == EG__COLUMN ? g->chunk * sizeof(float) : 0;
     }
 }
 
@@ -378,7 +378,7 @@ static void lower_transposed(eg__lowering *l, uint32_t id, const eg__view *home,
         eg__lower_operand(&step, &left, left.stride[0], false),
         eg__lower_operand(&step, &right, right.stride[0], false),
         eg__lower_operand(&step, home, home->stride[0], true)};
-    operands[0].item = step.rows; /* the items are columns of the left side */
+    operands[0].item = step.rows * sizeof(float); /* the items are columns of the left side */
     for (size_t i = 0; i < count; i++) operands[3 + i] = more[i]; /* items of one row, here, too */
     eg__lower_emit(l, l->region[id], &step, 3 + count, operands);
 }
@@ -416,7 +416,7 @@ static void lower_products(eg__lowering *l, uint32_t id, const eg__view *home) {
     const uint32_t region = l->region[id];
     const eg__view left = dense(l, id, a, ta), right = dense(l, id, b, tb);
     const size_t packed_size = eg__gemm_packed_size(k, n);
-    const eg__view packed = {.buffer = eg__lower_buffer(l, region, batch * packed_size)};
+    const eg__view packed = {.buffer = eg__lower_floats(l, region, batch * packed_size)};
     eg__step step = eg__lower_step(l, region, id, EG__STEP_pack, batch, n);
     const size_t products = step.rows; /* of an item */
     step.bytes = 8.0 * (double)batch * (double)k * (double)n;

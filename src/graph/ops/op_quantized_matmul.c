@@ -110,7 +110,7 @@ static eg__view pack(eg__lowering *l, uint32_t id, eg__step_pack_quantized *p) {
         eg__lower_fail(l, EG_ERR_OVERFLOW, "a right side of %zu x %zu is too large", p->k, p->n);
         return view;
     }
-    view.buffer = eg__lower_buffer(l, EG__REGION_PROLOGUE, p->layout.bytes / sizeof(float));
+    view.buffer = eg__lower_buffer(l, EG__REGION_PROLOGUE, p->layout.bytes);
     eg__step step = eg__lower_begin(id, EG__STEP_pack_quantized);
     step.items = 1;
     step.rows = p->k;

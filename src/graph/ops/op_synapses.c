@@ -242,7 +242,7 @@ static void lower_any(eg__lowering *l, uint32_t id, eg__step_id kind, bool over_
     }
     operands[TARGET + 1] = eg__lower_operand(&step, &out.view, out.stride, !over_batch);
     if (over_batch) {
-        operands[TARGET + 1].item = 1;
+        operands[TARGET + 1].item = sizeof(float);
         operands[TARGET + 1].stride = (size_t)target->shape[0];
     }
     operands[TARGET + 2] = eg__lower_operand(&step, &d.view, d.stride, !over_batch);

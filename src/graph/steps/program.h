@@ -22,13 +22,19 @@ enum {
     EG__SPACE_BOUND /* inputs, then outputs, one space each */
 };
 
-/* Where an operand begins, in floats: space + offset + time*time_stride + first*item + count*scale.
+/* Bytes of an element of a node: halves have two, all else four (quantized parameters lie as their layout says). */
+static inline size_t eg__element_size(eg_type type) {
+    return type == EG_F16 || type == EG_BF16 ? 2 : 4;
+}
+
+/* Where an operand begins, in bytes: space + offset + time*time_stride + first*item + count*scale.
  * `time` is the step of the scan that is running and, outside, the number of steps of this run.
  * first and count are the items that a thread works on. */
 typedef struct eg__operand {
     uint32_t space;
+    eg_type type; /* of its elements */
     size_t offset, time, item, scale;
-    size_t stride; /* between rows */
+    size_t stride; /* between rows, in elements */
 } eg__operand;
 
 /* Split-K: phase SLICES computes partial results in parallel (one work item per slice and item of the step), phase SUM
@@ -38,7 +44,7 @@ typedef enum eg__phase { EG__PHASE_WHOLE, EG__PHASE_SLICES, EG__PHASE_SUM } eg__
 /* What a step needs to know about the run it is part of. */
 typedef struct eg__frame {
     const struct eg__run *run;
-    float *const *base; /* per space */
+    char *const *base; /* per space */
     size_t time, first, count;
     float *scratch;  /* of this thread */
     eg__ring *ring;  /* of this thread; NULL = nothing is recorded */
@@ -49,18 +55,22 @@ typedef struct eg__frame {
 typedef struct eg__run {
     const struct eg_program *program;
     eg__threads *threads; /* NULL = this thread alone */
-    float *const *base;
-    float *scratch;                  /* of all threads */
-    size_t scratch_size;             /* of one, in floats */
-    size_t length;                   /* steps of its scans */
-    uint64_t seed;                   /* of dropout */
-    eg__record *record;              /* NULL = nothing is recorded */
+    char *const *base;
+    float *scratch;      /* of all threads */
+    size_t scratch_size; /* of one, in floats */
+    size_t length;       /* steps of its scans */
+    uint64_t seed;       /* of dropout */
+    eg__record *record;  /* NULL = nothing is recorded */
     struct eg__part_instance *parts; /* of the program's */
 } eg__run;
 
-static inline float *eg__operand_at(const eg__frame *frame, const eg__operand *operand) {
+static inline void *eg__operand_at(const eg__frame *frame, const eg__operand *operand) {
     return frame->base[operand->space] + operand->offset + frame->time * operand->time +
            frame->first * operand->item + frame->count * operand->scale;
+}
+
+static inline float *eg__operand_f32(const eg__frame *frame, const eg__operand *operand) {
+    return eg__operand_at(frame, operand);
 }
 
 /* `n`, or as many for every time step of the run. */
@@ -221,12 +231,13 @@ struct eg__step {
     const eg__operand *operand;
     size_t items, rows, columns;                /* items of `rows` rows each */
     const eg__kernel *kernel[EG__STEP_KERNELS]; /* picked for those operations and its shape */
+    const eg__gemm_blocks *blocks;              /* of those that make products */
     size_t grain;                               /* fewest items worth a thread; 0 = not to be cut */
     uint32_t traits;                            /* EG_STEP_... of elegans/program.h */
     uint32_t node;                              /* what it computes, in the optimised graph */
     const char *name;    /* the label of its kind, or a more exact one: "gemm_i8"; static */
     double flops, bytes; /* of all items, once */
-    size_t live;         /* floats that the plan keeps for values needed now or later */
+    size_t live;         /* bytes that the plan keeps for values needed now or later */
     union {
         eg__step_fused fused;
         eg__step_gemm gemm;
@@ -333,7 +344,7 @@ void eg__step_cost_of(const eg__step *step, const eg__step_shape *shape, eg_step
  * is worth it. */
 void eg__step_slice(eg__step *step, size_t all);
 /* A step that packs a matrix lying by columns, as torch has weights: `piece` packs `count` of its panels from `first` on and
- * reads the floats from `from` to `end` of the space of its first operand. `operands` holds those of `piece`. False: it
+ * reads the bytes from `from` to `end` of the space of its first operand. `operands` holds those of `piece`. False: it
  * is no such step. */
 bool eg__pack_piece(const eg__step *step, size_t first, size_t count, eg__step *piece,
                     eg__operand operands[2], size_t *from, size_t *end);
@@ -344,7 +355,7 @@ typedef struct eg__leaf {
     eg_type type;
     unsigned rank;
     uint64_t shape[EG_RANK_MAX];
-    size_t offset;   /* parameters and states: in their buffer, in floats */
+    size_t offset;   /* parameters and states: in their buffer, in bytes */
     size_t elements; /* all of them */
     bool timed;      /* axis 0 is time: a shorter run touches less of it */
     bool cached;     /* a state that lies with the caches */
@@ -360,10 +371,10 @@ typedef struct eg__leaf {
 
 enum { EG__NO_STEP = UINT32_MAX };
 
-/* Floats of its memory. */
-static inline size_t eg__leaf_floats(const eg__leaf *leaf) {
-    return eg__is_quantized(leaf->type) ? eg__ceil_div(leaf->small.layout.bytes, sizeof(float))
-                                        : leaf->elements;
+/* Bytes of its memory. */
+static inline size_t eg__leaf_bytes(const eg__leaf *leaf) {
+    return leaf->small.layout.bytes ? eg__round_up(leaf->small.layout.bytes, sizeof(float))
+                                    : leaf->elements * eg__element_size(leaf->type);
 }
 
 typedef struct eg__leaves {
@@ -410,12 +421,12 @@ struct eg_program {
     eg__operand *operands;
     size_t operand_count;
     eg__leaves inputs, outputs, parameters, states;
-    float *constants;
-    size_t constants_size, parameters_size, states_size, derived_size; /* floats */
+    char *constants;
+    size_t constants_size, parameters_size, states_size, derived_size; /* bytes */
     size_t caches_size;
-    size_t arena_size, arena_bound; /* floats; the bound is the largest set that lives at once */
-    size_t prologue_size;           /* floats that the prologue needs while it runs */
-    size_t scratch_size;            /* of one thread */
+    size_t arena_size, arena_bound; /* bytes; the bound is the largest set that lives at once */
+    size_t prologue_size;           /* bytes that the prologue needs while it runs */
+    size_t scratch_size;            /* of one thread, in floats: kernels count so */
     size_t length;                  /* of its scans, at most; 0 = it has none */
     bool length_fixed;              /* something mixes what a shorter run would not compute */
     uint32_t length_node;           /* and which node that is */

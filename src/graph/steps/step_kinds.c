@@ -15,7 +15,8 @@ static size_t scratch_gemm(const eg__step *step, size_t length) {
     const size_t items = g->products ? 1 : eg__step_items(step, length);
     return floats_of(step, &(eg__kernel_shape){.m = items * step->rows,
                                                .n = g->n,
-                                               .k = g->k_timed ? g->k * length : g->k});
+                                               .k = g->k_timed ? g->k * length : g->k,
+                                               .blocks = step->blocks});
 }
 static size_t scratch_gemm_quantized(const eg__step *step, size_t length) {
     const eg__step_gemm *g = &step->u.gemm;

@@ -56,11 +56,11 @@ eg_status eg__run_attention_cached(const eg__step *step, const eg__frame *frame)
     eg__attention_cached_f32_args args = step->u.attention_cached.args;
     args.f32.q = eg__operand_at(frame, &o[Q]);
     args.f32.q_stride = o[Q].stride;
-    args.k.data = (const char *)eg__operand_at(frame, &o[K]);
-    args.v.data = (const char *)eg__operand_at(frame, &o[V]);
+    args.k.data = eg__operand_at(frame, &o[K]);
+    args.v.data = eg__operand_at(frame, &o[V]);
     args.f32.out = eg__operand_at(frame, &o[OUT]);
     args.f32.out_stride = o[OUT].stride;
-    args.pages = (const int32_t *)eg__operand_at(frame, &o[OUT + 1]);
+    args.pages = eg__operand_at(frame, &o[OUT + 1]);
     args.f32.lengths = eg__operand_at(frame, &o[OUT + 2]);
     args.f32.first = frame->first;
     args.f32.count = frame->count;
@@ -74,7 +74,7 @@ eg_status eg__run_append(const eg__step *step, const eg__frame *frame) {
     const eg__kv_rows *rows = &step->u.append.rows;
     const float *from = eg__operand_at(frame, &step->operand[0]);
     const float *slots = eg__operand_at(frame, &step->operand[1]);
-    char *to = (char *)eg__operand_at(frame, &step->operand[2]);
+    char *to = eg__operand_at(frame, &step->operand[2]);
     for (size_t r = 0; r < step->rows; r++) {
         int32_t slot;
         memcpy(&slot, slots + r, sizeof slot);
@@ -101,7 +101,7 @@ eg_status eg__run_rotary(const eg__step *step, const eg__frame *frame) {
                                 .interleaved = r->interleaved,
                                 .back = r->back,
                                 .scratch = frame->scratch};
-    if (r->has_list) args.positions = (const int32_t *)eg__operand_at(frame, &o[3]);
+    if (r->has_list) args.positions = eg__operand_at(frame, &o[3]);
     if (r->has_offset) memcpy(&args.offset, eg__operand_at(frame, &o[3]), sizeof args.offset);
     step->kernel[0]->function.rotary_f32(&args);
     return EG_OK;

@@ -44,13 +44,13 @@ static size_t place_of(const eg__step *step, const eg__frame *frame) {
     return (at < 0 ? 0 : eg__min((size_t)at, step->u.slice_update.limit)) * step->columns;
 }
 eg_status eg__run_slice_update(const eg__step *step, const eg__frame *frame) {
-    float *to = eg__operand_at(frame, &step->operand[2]) + place_of(step, frame);
+    float *to = eg__operand_f32(frame, &step->operand[2]) + place_of(step, frame);
     memcpy(to, eg__operand_at(frame, &step->operand[0]), step->rows * step->columns * sizeof *to);
     return EG_OK;
 }
 eg_status eg__run_slice_at(const eg__step *step, const eg__frame *frame) {
     float *to = eg__operand_at(frame, &step->operand[2]);
-    const float *from = eg__operand_at(frame, &step->operand[0]) + place_of(step, frame);
+    const float *from = eg__operand_f32(frame, &step->operand[0]) + place_of(step, frame);
     memcpy(to, from, step->rows * step->columns * sizeof *to);
     return EG_OK;
 }

@@ -77,9 +77,9 @@ bool eg__pack_piece(const eg__step *step, size_t first, size_t count, eg__step *
     piece->u.pack.n = eg__min(p->n, (first + count) * EG__PANEL - p->lane) - begin;
     if (first) piece->u.pack.lane = 0;
     for (int i = 0; i < 2; i++) operands[i] = step->operand[i];
-    operands[0].offset += begin * p->column_stride;
-    operands[1].offset += first * EG__PANEL * p->k;
+    operands[0].offset += begin * p->column_stride * sizeof(float);
+    operands[1].offset += first * EG__PANEL * p->k * sizeof(float);
     *from = operands[0].offset;
-    *end = *from + (piece->u.pack.n - 1) * p->column_stride + p->k;
+    *end = *from + ((piece->u.pack.n - 1) * p->column_stride + p->k) * sizeof(float);
     return true;
 }

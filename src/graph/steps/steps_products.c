@@ -34,7 +34,8 @@ static void run_products(const eg__step *step, const eg__frame *frame) {
                                         NULL,
                                         frame->scratch,
                                         NULL,
-                                        0};
+                                        0,
+                                        step->blocks};
         step->kernel[GEMM]->function.gemm_f32(&args);
     }
 }
@@ -75,7 +76,8 @@ eg_status eg__run_gemm(const eg__step *step, const eg__frame *frame) {
                                     has_epilogue ? &epilogue : NULL,
                                     frame->scratch,
                                     add,
-                                    g->add ? step->operand[g->add].stride : 0};
+                                    g->add ? step->operand[g->add].stride : 0,
+                                    step->blocks};
     step->kernel[GEMM]->function.gemm_f32(&args);
     return EG_OK;
 }

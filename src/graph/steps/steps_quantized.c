@@ -25,8 +25,7 @@ eg_status eg__run_pack_quantized(const eg__step *step, const eg__frame *frame) {
     const eg__packed_quantized to =
         eg__quantized_at(p->type, p->k, p->n, p->groups, eg__operand_at(frame, &step->operand[0]),
                          &p->layout, p->has_offsets);
-    const eg__quantized_side side =
-        eg__quantized_side_of((const int32_t *)eg__operand_at(frame, &step->operand[1]));
+    const eg__quantized_side side = eg__quantized_side_of(eg__operand_at(frame, &step->operand[1]));
     if (!p->parameter) eg__quantized_begin(&to, (const uint32_t *)side.ends);
     for (uint32_t i = 0; i < p->pieces; i++) {
         eg__quantized_piece piece;

@@ -21,7 +21,7 @@ eg_status eg__run_argmax(const eg__step *step, const eg__frame *frame) {
                                       eg__operand_at(frame, &step->operand[0]),
                                       step->operand[0].stride,
                                       NULL,
-                                      (int32_t *)eg__operand_at(frame, &step->operand[1])};
+                                      eg__operand_at(frame, &step->operand[1])};
     step->kernel[0]->function.reduce_f32(&args);
     return EG_OK;
 }

@@ -45,8 +45,8 @@ static void transposed_slice(const eg__step *step, const eg__frame *frame, size_
                                  .c = frame->run->scratch + (slice * step->items + row) * g->n,
                                  .c_stride = g->n};
     for (size_t t = 0; t < d.times; t++) {
-        args.a = eg__operand_at(&at, &o[0]) + (t * d.rows + from) * args.a_stride;
-        args.b = eg__operand_at(&at, &o[1]) + (t * d.rows + from) * args.b_stride;
+        args.a = eg__operand_f32(&at, &o[0]) + (t * d.rows + from) * args.a_stride;
+        args.b = eg__operand_f32(&at, &o[1]) + (t * d.rows + from) * args.b_stride;
         args.add = t > 0;
         step->kernel[0]->function.gemm_tn_f32(&args);
     }
@@ -97,7 +97,8 @@ eg_status eg__run_gemm_tn(const eg__step *step, const eg__frame *frame) {
 static void column_slices(const eg__step *step, const eg__frame *frame) {
     const eg__operand *o = &step->operand[0];
     const depth d = depth_of(frame, step->u.row.height, step->u.row.height_timed);
-    const float *x = frame->base[o->space] + o->offset + frame->time * o->time;
+    const float *x = (const void *)(frame->base[o->space] + o->offset +
+                                    frame->time * o->time); /* of all items */
     const bool some = frame->phase == EG__PHASE_SLICES;
     const size_t first = some ? frame->first : 0, end = some ? first + frame->count : step->slices;
     for (size_t s = first; s < end; s++)

@@ -18,7 +18,7 @@ eg_status eg__run_gemm_stored(const eg__step *step, const eg__frame *frame) {
         fused.args.columns = n;
     }
     const eg__epilogue epilogue = eg__fused_epilogue_use(&fused);
-    const uint8_t *w = (const uint8_t *)eg__operand_at(frame, &step->operand[1]);
+    const uint8_t *w = eg__operand_at(frame, &step->operand[1]);
     const eg__stored_args args = {.m = m,
                                   .n = n,
                                   .k = g->k,
@@ -31,7 +31,8 @@ eg_status eg__run_gemm_stored(const eg__step *step, const eg__frame *frame) {
                                       g->add ? eg__operand_at(frame, &step->operand[g->add]) : NULL,
                                   .add_stride = g->add ? step->operand[g->add].stride : 0,
                                   .epilogue = has_epilogue ? &epilogue : NULL,
-                                  .scratch = frame->scratch};
+                                  .scratch = frame->scratch,
+                                  .blocks = step->blocks};
     step->kernel[0]->function.stored_f32(&args);
     return EG_OK;
 }
@@ -49,7 +50,7 @@ static void widen_row(eg__f16_to_f32_function *widen, const eg__step_gather *g, 
 
 eg_status eg__run_gather_stored(const eg__step *step, const eg__frame *frame) {
     const eg__step_gather *g = &step->u.gather;
-    const uint8_t *x = (const uint8_t *)eg__operand_at(frame, &step->operand[0]);
+    const uint8_t *x = eg__operand_at(frame, &step->operand[0]);
     const float *index = eg__operand_at(frame, &step->operand[1]); /* i32, of the same size */
     float *y = eg__operand_at(frame, &step->operand[2]);
     for (size_t r = 0; r < frame->count * step->rows; r++) {

@@ -61,7 +61,8 @@ void eg__conv_f32(const eg__conv_kernels *kernels, const eg__conv_f32_args *args
             .a_stride = depth,
             .b = args->scratch,
             .c = args->out + (sample * s->filters + group * filters) * positions + first,
-            .c_stride = positions};
+            .c_stride = positions,
+            .blocks = kernels->blocks};
         kernels->gemm(&product);
     }
 }
@@ -155,7 +156,8 @@ static void add_block(const eg__conv_kernels *kernels, const eg__conv_f32_args *
                                        .b = p->packed,
                                        .c = p->sums,
                                        .c_stride = cut->wide,
-                                       .accumulate = sample || first};
+                                       .accumulate = sample || first,
+                                       .blocks = kernels->blocks};
     kernels->gemm(&product);
 }
 

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* B (k x n) is stored in panels of 16 columns, each k rows of 16 floats, the last one padded with
  * zeros. The layout is the same for every instruction set, so weights are packed once. */
@@ -26,6 +27,20 @@ typedef struct eg__epilogue {
     const void *user;
 } eg__epilogue;
 
+/* What of A is used at once: `depth` of its columns by as many rows of a panel of B, which lie in the first cache, and so many of
+ * its rows, which lie in the second. Sums over more than `depth` are made in parts, so that it is part of what the result is;
+ * `rows` is not. */
+typedef struct eg__gemm_blocks {
+    size_t rows, depth;
+} eg__gemm_blocks;
+/* Where the caches are not known: for a first one of 32 to 63 KiB and a second one of 512. */
+#define EG__GEMM_BLOCKS ((eg__gemm_blocks){168, 512})
+static inline eg__gemm_blocks eg__gemm_blocks_or(const eg__gemm_blocks *blocks) {
+    return blocks ? *blocks : EG__GEMM_BLOCKS;
+}
+/* For caches of so many bytes, each that of one core; 0 = not known. */
+eg__gemm_blocks eg__gemm_blocks_for(uint64_t first_cache, uint64_t second_cache);
+
 /* C = A*B; with `accumulate`, C += A*B, else with `add`, C = A*B + add. Strides are in floats. B and
  * `scratch` are aligned to 64 bytes. */
 typedef struct eg__gemm_f32_args {
@@ -36,21 +51,21 @@ typedef struct eg__gemm_f32_args {
     float *c;
     size_t c_stride;
     bool accumulate;
-    const eg__epilogue *epilogue; /* NULL = none */
-    float *scratch;               /* eg__gemm_scratch(m, n, k) floats; NULL when that is 0 */
-    const float *add;             /* may be C itself; NULL = nothing */
-    size_t add_stride;            /* 0: the same row, such as a bias, is added to all */
+    const eg__epilogue *epilogue;  /* NULL = none */
+    float *scratch;                /* eg__gemm_scratch floats; NULL when that is 0 */
+    const float *add;              /* may be C itself; NULL = nothing */
+    size_t add_stride;             /* 0: the same row, such as a bias, is added to all */
+    const eg__gemm_blocks *blocks; /* NULL = EG__GEMM_BLOCKS */
 } eg__gemm_f32_args;
 
 /* Copying A in blocks pays where it is large and each of its elements is used often. */
-enum { EG__GEMM_ROWS = 168, EG__GEMM_DEPTH = 512 }; /* of a block: fits an L2 of 512 KB */
 static inline bool eg__gemm_copies_a(size_t m, size_t n, size_t k) {
-    return n >= 320 && m * k >= (size_t)EG__GEMM_ROWS * EG__GEMM_DEPTH;
+    enum { LEAST_COLUMNS = 320, LEAST_ELEMENTS = 86016 };
+    return n >= LEAST_COLUMNS && m * k >= LEAST_ELEMENTS;
 }
-static inline size_t eg__gemm_scratch(size_t m, size_t n, size_t k) {
-    return eg__gemm_copies_a(m, n, k)
-               ? (size_t)(EG__GEMM_ROWS + EG__PANEL) * (EG__GEMM_DEPTH + EG__PANEL)
-               : 0;
+static inline size_t eg__gemm_scratch(size_t m, size_t n, size_t k, const eg__gemm_blocks *blocks) {
+    const eg__gemm_blocks b = eg__gemm_blocks_or(blocks);
+    return eg__gemm_copies_a(m, n, k) ? (b.rows + EG__PANEL) * (b.depth + EG__PANEL) : 0;
 }
 
 /* C = A'*B, or C + A'*B, for A (k x m) and B (k x n) as they lie, row by row: what a weight gradient is. */

@@ -241,9 +241,9 @@ static void block_run(const eg__gemm_f32_args *g, const walk *w, size_t row, siz
 
 /* A block of A with its rows close together: they share pages, and no two of them fight for the same
  * place in a cache as rows do that lie a power of two apart. */
-enum { COPY_STRIDE = EG__GEMM_DEPTH + EG__PANEL };
-static void copy_rows(size_t m, size_t k, const float *a, size_t a_stride, float *to) {
-    for (size_t i = 0; i < m; i++) memcpy(to + i * COPY_STRIDE, a + i * a_stride, k * sizeof *to);
+static void copy_rows(size_t m, size_t k, const float *a, size_t a_stride, float *to,
+                      size_t to_stride) {
+    for (size_t i = 0; i < m; i++) memcpy(to + i * to_stride, a + i * a_stride, k * sizeof *to);
 }
 
 /* What the first block of the depth adds. */
@@ -251,8 +251,9 @@ INLINE const float *first_add(const eg__gemm_f32_args *g) { return g->accumulate
 
 static void product(const eg__gemm_f32_args *g) {
     const bool copies = eg__gemm_copies_a(g->m, g->n, g->k);
-    const size_t depth = eg__round_up(part_size(g->k, EG__GEMM_DEPTH), STEP);
-    const size_t height = copies ? eg__round_up(part_size(g->m, EG__GEMM_ROWS), MAX_ROWS) : g->m;
+    const eg__gemm_blocks blocks = eg__gemm_blocks_or(g->blocks);
+    const size_t depth = eg__round_up(part_size(g->k, blocks.depth), STEP);
+    const size_t height = copies ? eg__round_up(part_size(g->m, blocks.rows), MAX_ROWS) : g->m;
     size_t k = 0;
     do {
         const float *add = k ? g->c : first_add(g);
@@ -267,9 +268,9 @@ static void product(const eg__gemm_f32_args *g) {
             m += g->m - row - m == 1; /* no tile has a single row */
             const float *a = g->a + row * g->a_stride + k;
             if (copies) {
-                copy_rows(m, w.k, a, g->a_stride, g->scratch);
+                w.a_stride = blocks.depth + EG__PANEL;
+                copy_rows(m, w.k, a, g->a_stride, g->scratch, w.a_stride);
                 a = g->scratch;
-                w.a_stride = COPY_STRIDE;
             }
             block_run(g, &w, row, m, a, g->b + k * EG__PANEL, add, k + depth >= g->k);
         }
@@ -279,7 +280,8 @@ static void product(const eg__gemm_f32_args *g) {
 
 /* A product that is one tile: what it would cost to find that out shows at these sizes. */
 INLINE bool product_is_tile(const eg__gemm_f32_args *g) {
-    return g->m <= MAX_ROWS && g->n <= TILE_WIDTH(MAX_ROWS) * VF_N && g->k <= EG__GEMM_DEPTH;
+    return g->m <= MAX_ROWS && g->n <= TILE_WIDTH(MAX_ROWS) * VF_N &&
+           g->k <= eg__gemm_blocks_or(g->blocks).depth;
 }
 static void product_tile(const eg__gemm_f32_args *g) {
     const walk w = {g->k,

@@ -43,10 +43,11 @@ typedef struct eg__stored_args {
     const uint8_t *w; /* n rows of eg__stored_bytes(type, k), one behind the other */
     float *c;
     size_t c_stride;
-    const float *add;             /* NULL = nothing */
-    size_t add_stride;            /* 0: the same row, such as a bias, is added to all */
-    const eg__epilogue *epilogue; /* after that, part by part; NULL = none */
-    void *scratch;                /* eg__stored_scratch bytes, aligned to 64 */
+    const float *add;              /* NULL = nothing */
+    size_t add_stride;             /* 0: the same row, such as a bias, is added to all */
+    const eg__epilogue *epilogue;  /* after that, part by part; NULL = none */
+    void *scratch;                 /* eg__stored_scratch bytes, aligned to 64 */
+    const eg__gemm_blocks *blocks; /* NULL = EG__GEMM_BLOCKS */
 } eg__stored_args;
 
 /* So many columns of C are computed at once, from the first on, and nothing of it depends on others: cuts
@@ -83,12 +84,13 @@ static inline size_t eg__stored_lines(size_t bytes) { return (bytes + 63) / 64 *
 static inline size_t eg__stored_rows_bytes(size_t m, size_t k) {
     return m * eg__stored_lines(k) + 2 * eg__stored_lines(m * (k / EG__BLOCK) * 4);
 }
-static inline size_t eg__stored_scratch(eg_type type, bool integers, size_t m, size_t k) {
+static inline size_t eg__stored_scratch(eg_type type, bool integers, size_t m, size_t k,
+                                        const eg__gemm_blocks *blocks) {
     const size_t rows = integers ? eg__stored_rows_bytes(m, k) : 0;
     if (m <= eg__stored_few(type, integers)) return rows;
     if (integers) return rows + EG__STORED_CHUNK * (k + k / EG__BLOCK * sizeof(float));
-    return eg__stored_panels(k) +
-           sizeof(float) * EG__STORED_COPY * (m < EG__GEMM_ROWS ? m : EG__GEMM_ROWS);
+    const size_t most = eg__gemm_blocks_or(blocks).rows;
+    return eg__stored_panels(k) + sizeof(float) * EG__STORED_COPY * (m < most ? m : most);
 }
 static inline eg__stored_rows eg__stored_rows_at(void *scratch, size_t m, size_t k) {
     const size_t depth = eg__stored_lines(k), blocks = k / EG__BLOCK;

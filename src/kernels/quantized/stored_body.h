@@ -286,7 +286,7 @@ static void part_run(const eg__stored_args *g, size_t row, size_t rows, size_t f
 static void in_panels(const eg__stored_args *g, size_t from, size_t columns, eg_type type,
                       widen_function *widen) {
     float *panels = g->scratch, *copy = panels + eg__stored_panels(g->k) / sizeof *panels;
-    const size_t parts = eg__ceil_div(g->m, EG__GEMM_ROWS);
+    const size_t parts = eg__ceil_div(g->m, eg__gemm_blocks_or(g->blocks).rows);
     size_t k = 0;
     do {
         const size_t depth = eg__min(EG__STORED_DEPTH, g->k - k);

@@ -2,7 +2,7 @@
 #include "profile/cache/cache_steps.h"
 
 /* as in gemm_f32_body.h */
-enum { EPILOGUE_BYTES = 24576, DEPTH_STEP = 4, COPY_STRIDE = EG__GEMM_DEPTH + EG__PANEL };
+enum { EPILOGUE_BYTES = 24576, DEPTH_STEP = 4 };
 
 /* ---- how each kernel cuts: see MAX_ROWS, WIDTH_UNIT, TILE_WIDTH and row_limit of its file */
 static size_t max_rows(size_t lanes) { return lanes == 16 ? 8 : 6; }
@@ -157,8 +157,10 @@ static void block_run(const product *p, tile t, size_t row, size_t m, bool last)
 
 static void blocks_run(const product *p) {
     const bool copies = eg__gemm_copies_a(p->m, p->n, p->k);
-    const split depths = split_evenly(p->k, EG__GEMM_DEPTH);
-    const split heights = split_evenly(p->m, copies ? EG__GEMM_ROWS : p->m);
+    const eg__gemm_blocks blocks = eg__gemm_blocks_or(p->w->step->blocks);
+    const size_t copy_stride = blocks.depth + EG__PANEL;
+    const split depths = split_evenly(p->k, blocks.depth);
+    const split heights = split_evenly(p->m, copies ? blocks.rows : p->m);
     const size_t depth = eg__max(DEPTH_STEP, eg__round_up(split_size(&depths, 0), DEPTH_STEP));
     const size_t height = copies ? eg__round_up(split_size(&heights, 0), max_rows(p->lanes)) : p->m;
     size_t k = 0;
@@ -174,9 +176,9 @@ static void blocks_run(const product *p) {
             t.b = p->b + sizeof(float) * k * EG__PANEL;
             for (size_t i = 0; copies && i < m; i++)
                 eg__cache_copy_row(p->w, t.a + sizeof(float) * i * p->a_stride,
-                                   p->w->scratch + sizeof(float) * i * COPY_STRIDE, t.k,
+                                   p->w->scratch + sizeof(float) * i * copy_stride, t.k,
                                    eg__cache_copy_lanes(p->w));
-            if (copies) t.a = p->w->scratch, t.a_stride = COPY_STRIDE;
+            if (copies) t.a = p->w->scratch, t.a_stride = copy_stride;
             block_run(p, t, row, m, k + depth >= p->k);
         }
         k += depth;

@@ -14,9 +14,8 @@ typedef struct layout {
 } layout;
 
 /* Behind the header of its block; large ones begin with a page, as the system gives them. */
-static uint64_t place(layout *l, uint64_t floats) {
+static uint64_t place(layout *l, uint64_t bytes) {
     enum { LINE = 64, PAGE = 4096, LARGE = 131072 };
-    const uint64_t bytes = floats * sizeof(float);
     if (bytes >= LARGE) l->next = (l->next + PAGE - 1) / PAGE * PAGE;
     const uint64_t at = l->next + LINE;
     l->next = at + (bytes + LINE) / LINE * LINE;
@@ -31,14 +30,15 @@ static void place_spaces(const eg_program *p, uint64_t *base, eg__cache_walk *w)
     base[EG__SPACE_PARAMETERS] = place(&l, p->parameters_size);
     base[EG__SPACE_DERIVED] = place(&l, p->derived_size);
     base[EG__SPACE_CONSTANTS] = place(&l, p->constants_size);
-    w->scratch = place(&l, p->scratch_size);
+    w->scratch = place(&l, p->scratch_size * sizeof(float));
     for (size_t i = 0; i < p->inputs.count; i++)
-        base[EG__SPACE_BOUND + i] = place(&l, eg__leaf_floats(&p->inputs.list[i]));
+        base[EG__SPACE_BOUND + i] = place(&l, eg__leaf_bytes(&p->inputs.list[i]));
     for (size_t i = 0; i < p->outputs.count; i++)
-        base[EG__SPACE_BOUND + p->inputs.count + i] = place(&l, p->outputs.list[i].elements);
-    w->stack = place(&l, EG__CACHE_STACK / sizeof(float));
-    w->steps = place(&l, p->step_count * sizeof *p->steps / sizeof(float));
-    w->operands = place(&l, p->operand_count * sizeof *p->operands / sizeof(float));
+        base[EG__SPACE_BOUND + p->inputs.count + i] =
+            place(&l, eg__leaf_bytes(&p->outputs.list[i]));
+    w->stack = place(&l, EG__CACHE_STACK);
+    w->steps = place(&l, p->step_count * sizeof *p->steps);
+    w->operands = place(&l, p->operand_count * sizeof *p->operands);
 }
 
 /* ---- figures */

@@ -36,7 +36,7 @@ void eg__cache_copy_row(const eg__cache_walk *w, uint64_t from, uint64_t to, siz
 int64_t eg__cache_index(const eg__cache_walk *w, const eg__operand *list, size_t i, size_t limit) {
     if (list->space == EG__SPACE_CONSTANTS) {
         int32_t value;
-        memcpy(&value, w->program->constants + list->offset + i, sizeof value);
+        memcpy(&value, w->program->constants + list->offset + i * sizeof value, sizeof value);
         return value;
     }
     uint64_t hash = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);

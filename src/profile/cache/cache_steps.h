@@ -25,8 +25,7 @@ void eg__cache_walk_run(eg__cache_walk *walk); /* the whole program, once */
 
 /* ---- for the files that know the kernels */
 static inline uint64_t eg__cache_at(const eg__cache_walk *w, const eg__operand *o) {
-    return w->base[o->space] +
-           sizeof(float) * (o->offset + w->time * o->time + w->count * o->scale);
+    return w->base[o->space] + o->offset + w->time * o->time + w->count * o->scale;
 }
 static inline size_t eg__cache_timed(const eg__cache_walk *w, size_t n, bool per_step) {
     return per_step ? n * w->length : n;

@@ -27,11 +27,11 @@ static int level_holding(const eg_profile *p, double bytes) {
 
 double eg__bound_bytes(const eg_program *program) {
     const eg__leaves *const bound[] = {&program->inputs, &program->outputs};
-    double floats = 0;
+    double bytes = 0;
     for (size_t i = 0; i < 2; i++)
         for (size_t k = 0; k < bound[i]->count; k++)
-            floats += (double)eg__leaf_floats(&bound[i]->list[k]);
-    return floats * sizeof(float);
+            bytes += (double)eg__leaf_bytes(&bound[i]->list[k]);
+    return bytes;
 }
 
 /* What is there, and no more than what the steps name: packed weights are touched, those they were made of are

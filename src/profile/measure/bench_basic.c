@@ -89,7 +89,8 @@ eg_status eg_bench_gemm(eg_context *context, eg_type type, uint64_t m, uint64_t 
         !add_floats(&total, (size_t)m, (size_t)n))
         return eg__fail(error, EG_ERR_OVERFLOW, "a product of %llu x %llu x %llu does not fit",
                         (unsigned long long)m, (unsigned long long)n, (unsigned long long)k);
-    scratch_size = eg__gemm_parallel_scratch((size_t)m, (size_t)n, (size_t)k, threads);
+    scratch_size = eg__gemm_parallel_scratch((size_t)m, (size_t)n, (size_t)k,
+                                             &context->kernels.blocks, threads);
     eg_error reason = {EG_ERR_MEMORY, ""};
     float *block = eg__memory_take_array(context->memory, EG_TAG_MEASURE, total + scratch_size,
                                          sizeof *block, &reason);
@@ -101,7 +102,8 @@ eg_status eg_bench_gemm(eg_context *context, eg_type type, uint64_t m, uint64_t 
         b[i] = (float)(i % 13) / 12 - 0.5f;
     gemm_job job = {context,
                     {(size_t)m, (size_t)n, (size_t)k, a, (size_t)k, b, c, (size_t)n, false, NULL,
-                     scratch_size ? c + eg__round_up((size_t)(m * n), 16) : NULL, NULL, 0}};
+                     scratch_size ? c + eg__round_up((size_t)(m * n), 16) : NULL, NULL, 0,
+                     &context->kernels.blocks}};
     eg__burst_times times = iterations ? eg__burst_repeat(gemm_run, &job, iterations)
                                        : eg__burst_measure(gemm_run, &job, 1.0);
     memset(out, 0, sizeof *out);

@@ -241,8 +241,8 @@ static void prepare(bench *b) {
     b->n = 1 << 16;
     switch (b->row->operation) {
     case EG__OP_gemm_f32:
-        b->args.gemm =
-            (eg__gemm_f32_args){M, N, K, in, K, in + M * K, out, N, false, NULL, NULL, NULL, 0};
+        b->args.gemm = (eg__gemm_f32_args){M, N,     K,    in,   K,    in + M * K, out,
+                                           N, false, NULL, NULL, NULL, 0,          NULL};
         b->shape = "128x256x256";
         b->flops = 2.0 * M * N * K;
         b->bytes = 4.0 * (M * K + K * N + M * N);
