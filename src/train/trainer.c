@@ -236,6 +236,7 @@ static eg_status skip(eg_trainer *t, eg_error *error) {
         return eg__train_blame(t, NULL, error);
     t->scale /= 2;
     t->good = t->added = 0;
+    t->summed = false; /* what was added is not finite: nothing more is added to it */
     t->skipped++;
     return EG_OK;
 }
