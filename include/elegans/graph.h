@@ -107,6 +107,12 @@ EG_API eg_node eg_dropout(eg_graph *graph, eg_node x, double rate);
 EG_API eg_node eg_sum(eg_graph *graph, eg_node x, unsigned axes, int keep);
 EG_API eg_node eg_mean(eg_graph *graph, eg_node x, unsigned axes, int keep);
 EG_API eg_node eg_reduce_max(eg_graph *graph, eg_node x, unsigned axes, int keep);
+/* The sum s of the squares of all elements, added in double in an order that their number alone decides. It has all the
+ * digits and the range of a double, in four floats y: s = (y[0] + y[1] + y[2]) 2^y[3]. Where an element is not finite, y[0] is
+ * not. No gradient. */
+EG_API eg_node eg_sum_squares(eg_graph *graph, eg_node x);
+/* What such four floats stand for. */
+EG_API double eg_sum_squares_value(const float y[4]);
 /* Index of the first largest element along the last axis, as i32. */
 EG_API eg_node eg_argmax(eg_graph *graph, eg_node x);
 #define EG_ALL_AXES 0x3fu
