@@ -53,7 +53,8 @@ EG_API eg_status eg_stored_bytes(const eg_quantization *how, unsigned rank, cons
 EG_API eg_node eg_constant(eg_graph *graph, const eg_tensor *tensor);
 EG_API eg_node eg_scalar(eg_graph *graph, double value);
 /* A buffer that each instance of a program keeps between runs, zero at first; eg_update gives it a
- * new value, which is read from the next run (or the next use of the returned node) on. */
+ * new value, which is read from the next run (or the next use of the returned node) on. An input of f32 may have
+ * an update, too: the memory that is bound becomes the new value. */
 EG_API eg_node eg_state(eg_graph *graph, const char *name, unsigned rank, const uint64_t *shape);
 EG_API eg_node eg_update(eg_graph *graph, eg_node state, eg_node value);
 
