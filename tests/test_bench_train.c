@@ -27,6 +27,10 @@ static int see(void *user, const eg_bench_training *r) {
     CHECK(fabs(r->rate.value * r->step.value - 1e3) < 1e-6, "%s: %g steps/s", r->name,
           r->rate.value);
     CHECK(r->flops > 0 && r->bytes > 0 && r->steps > 0, "%s counts nothing", r->name);
+    /* seven buffers are read or written by Adam, one by the norm */
+    CHECK(r->update.value > 0 && r->update.value < r->median.value && r->update_flops > 0 &&
+              r->update_bytes > 8 * 4 * 1000.0,
+          "%s: an update takes %g ms and %g bytes", r->name, r->update.value, r->update_bytes);
     CHECK(r->fraction.provenance == EG_UNAVAILABLE ? r->fraction.source && r->fraction.source[0]
                                                    : r->fraction.value > 0,
           "%s: %g of the peak", r->name, r->fraction.value);

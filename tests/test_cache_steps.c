@@ -41,6 +41,9 @@ static eg_node build_layer_norm(eg_graph *g) {
 static eg_node build_rms_norm(eg_graph *g) {
     return eg_rms_norm(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){9, 301}), 1e-5);
 }
+static eg_node build_sum_squares(eg_graph *g) {
+    return eg_sum_squares(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){40, 151}));
+}
 static eg_node build_sum(eg_graph *g) {
     return eg_sum(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){40, 50}), 1u << 1, 0);
 }
@@ -157,6 +160,7 @@ static const struct {
     {"log softmax", build_log_softmax, 16 * 9 * 301, 16 * 9 * 301},
     {"layer norm", build_layer_norm, 16 * 9 * 301, 16 * 9 * 301},
     {"rms norm", build_rms_norm, 12 * 9 * 301, 12 * 9 * 301},
+    {"sum of squares", build_sum_squares, 4 * (40 * 151 + 4), 4 * (40 * 151 + 4)},
     {"sum", build_sum, 4 * 40 * 51, 4 * 40 * 51},
     {"column sum", build_column_sum, 4 * 41 * 150, 4 * 41 * 150},
     /* two slices are written, read and added */

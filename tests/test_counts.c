@@ -77,6 +77,7 @@ static eg_node make_layer_norm(eg_graph *g, const leaves *x) {
     return eg_layer_norm(g, x->a, 1e-5);
 }
 static eg_node make_rms_norm(eg_graph *g, const leaves *x) { return eg_rms_norm(g, x->a, 1e-5); }
+static eg_node make_sum_squares(eg_graph *g, const leaves *x) { return eg_sum_squares(g, x->a); }
 
 static eg_node make_synapses(eg_graph *g, const leaves *x) {
     static const int32_t from[SYNAPSES] = {0, 1, 2, 3, 0, 2, 1},
@@ -248,6 +249,8 @@ static const count_case cases[] = {
     /* sum, difference, square, sum, difference, product; without a mean: square, sum, product */
     {AS(norm, layer_norm), 6 * 24, 24 + 24, 6 * 24, 24 + 24, NULL},
     {AS(norm, rms_norm), 3 * 24, 24 + 24, 3 * 24, 24 + 24, NULL},
+    /* square, sum */
+    {ROW(sum_squares), 2 * 24, 24 + 4, 2 * 24, 24 + 4, NULL},
     /* a right side that is an input is packed by every run */
     {ROW(matmul), 2 * 4 * 5 * 6, 24 + 30 + 20, 2 * 4 * 5 * 6, (30 + 30) + (24 + 30 + 20), NULL},
     /* z = slope (v - middle), sigmoid is negate, exp, add, divide: 6; a = weight s, current += a reversal,

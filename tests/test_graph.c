@@ -95,7 +95,7 @@ WRONG(23, eg_node a = eg_scan_step(g, eg_scan(g, 2, 0), x);
       eg_add(g, a, eg_scan_step(g, eg_scan(g, 2, 0), x)))
 WRONG(24, eg_add(g, x, (eg_node){999}))
 WRONG(25, eg_pad(g, x, 0, INT64_MAX, INT64_MAX, 0))
-WRONG(26, eg_update(g, x, x))
+WRONG(26, eg_update(g, eg_neg(g, x), x))
 WRONG(27, eg_concat(g, 0, 0, NULL))
 WRONG(28, eg_scan_last(g, x))
 static const wrong wrongs[] = {

@@ -253,6 +253,21 @@ TEST(half, overflow_halves_the_scale) {
     pupil_close(&p);
 }
 
+/* What several batches added up to is forgotten with the step that is skipped. */
+TEST(half, overflow_of_a_sum_is_forgotten) {
+    pupil p;
+    eg_error error;
+    eg_train_result r = {.skipped = 1};
+    pupil_open(&p, EG_F16, 1000);
+    int skipped = -1;
+    for (; r.skipped && skipped < 40; skipped++) {
+        for (int i = 0; i < 3; i++) CHECK_OK(eg_trainer_gradient(p.trainer, &r, &error), error);
+        CHECK_OK(eg_trainer_update(p.trainer, 0, &r, &error), error);
+    }
+    CHECK(skipped > 2 && skipped < 12, "%d skipped", skipped);
+    pupil_close(&p);
+}
+
 TEST(half, scale_doubles) {
     pupil p;
     eg_error error;

@@ -460,6 +460,85 @@ TEST(program, state_that_grows) {
     eg_context_destroy(context);
 }
 
+/* ---- inputs that a run writes to: descent in place, whatever the passes do */
+TEST(program, inputs_in_place) {
+    enum { N = 9001 };
+    static const char *const passes[] = {NULL, "none", "all,-fuse", "all,-in_place"};
+    static float a[N], b[N], c[N], sum[N], old[N], want[N];
+    eg_context *context;
+    eg_graph *g;
+    eg_error error;
+    CHECK_OK(eg_context_create(&(eg_context_options){.threads = 3}, &context, &error), error);
+    CHECK_OK(eg_graph_create(context, &g, &error), error);
+    const uint64_t n = N;
+    const eg_node x = eg_input(g, "a", EG_F32, 1, &n), y = eg_input(g, "b", EG_F32, 1, &n);
+    const eg_node z = eg_input(g, "c", EG_F32, 1, &n);
+    const eg_node next = eg_update(g, x, eg_add(g, eg_mul(g, x, z), z));
+    eg_update(g, y, x); /* what a was */
+    const eg_output outputs[] = {{"sum", eg_add(g, next, y)}, {"old", eg_neg(g, x)}};
+    for (size_t k = 0; k < sizeof passes / sizeof *passes; k++) {
+        eg_program *program;
+        eg_instance *instance;
+        const eg_compile_options how = {.passes = passes[k]};
+        CHECK_OK(eg_compile(context, g, 2, outputs, &how, &program, &error), error);
+        CHECK_OK(eg_instance_create(program, NULL, &instance, &error), error);
+        float *const memory[] = {a, b, c, sum, old};
+        static const char *const names[] = {"a", "b", "c", "sum", "old"};
+        for (int i = 0; i < 5; i++) {
+            const eg_tensor tensor = {EG_F32, 1, {N}, memory[i]};
+            CHECK_OK(eg_instance_bind(instance, names[i], &tensor, &error), error);
+        }
+        for (int i = 0; i < N; i++) {
+            a[i] = (float)(i % 7);
+            b[i] = (float)i;
+            c[i] = (float)(i % 3);
+            want[i] = a[i] * c[i] + c[i];
+        }
+        CHECK_OK(eg_run(instance, NULL, &error), error);
+        for (int i = 0; i < N; i++) {
+            const float was = (float)(i % 7);
+            CHECK(a[i] == want[i] && b[i] == was && c[i] == (float)(i % 3) &&
+                      sum[i] == want[i] + (float)i && old[i] == -was,
+                  "passes '%s': element %d: %g %g %g %g %g", passes[k] ? passes[k] : "all", i,
+                  (double)a[i], (double)b[i], (double)c[i], (double)sum[i], (double)old[i]);
+        }
+        eg_instance_destroy(instance);
+        eg_program_release(program);
+    }
+    eg_graph_destroy(g);
+    eg_context_destroy(context);
+}
+
+/* A chain that only its own result replaces is one step and takes no memory. */
+TEST(program, updates_copy_nothing) {
+    eg_context *context;
+    eg_graph *g;
+    eg_program *program;
+    eg_error error;
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
+    CHECK_OK(eg_graph_create(context, &g, &error), error);
+    const uint64_t n = 100000;
+    const eg_node p = eg_input(g, "p", EG_F32, 1, &n), m = eg_input(g, "m", EG_F32, 1, &n);
+    const eg_node d = eg_input(g, "d", EG_F32, 1, &n), rate = eg_input(g, "rate", EG_F32, 0, NULL);
+    const eg_node mean = eg_add(g, eg_mul(g, m, rate), d);
+    eg_update(g, m, mean);
+    eg_update(g, p, eg_add(g, eg_mul(g, mean, rate), p));
+    CHECK_OK(eg_compile(context, g, 0, NULL, NULL, &program, &error), error);
+    eg_program_info info = {.size = sizeof info};
+    eg_program_info_get(program, &info);
+    CHECK(info.steps == 1 && info.arena_bytes == 0, "%zu steps, an arena of %llu bytes", info.steps,
+          (unsigned long long)info.arena_bytes);
+    CHECK(info.bytes == 5 * 4 * 100000.0 + 4, "%g bytes", info.bytes); /* two are written */
+    CHECK_FAILS(eg_export_c(program, NULL, "build", "a", NULL, &error), error, EG_ERR_UNSUPPORTED,
+                "no C for the input 'p', which is written to");
+    eg_update(g, p, mean);
+    CHECK_FAILS(eg_graph_check(g, &error), error, EG_ERR_ARGUMENT,
+                "input 'p' has an update already");
+    eg_program_release(program);
+    eg_graph_destroy(g);
+    eg_context_destroy(context);
+}
+
 /* Three products one after the other: each needs what it reads and what it writes, and no more. */
 TEST(program, what_lives_at_each_step) {
     enum { ROWS = 8, A = 32, B = 16, C = 48 };

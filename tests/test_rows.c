@@ -206,6 +206,25 @@ TEST(rows, gathers) {
             }
 }
 
+/* Every number counts once, and in its lane: the order of additions is part of the definition. */
+TEST(rows, squares) {
+    for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++)
+        for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_squares_f32, row));) {
+            const size_t n = lengths[k], whole = n / EG__SQUARES_LANES * EG__SQUARES_LANES;
+            float *x = kernel_walled(0, n * sizeof *x);
+            double lanes[EG__SQUARES_LANES] = {0}, want = 0, sum = NAN;
+            uint64_t state = 5;
+            for (size_t i = 0; i < n; i++) {
+                x[i] = (i % 3 ? 1 : 1e30f) * test_random(&state);
+                lanes[i < whole ? i % EG__SQUARES_LANES : 0] += (double)x[i] * (double)x[i];
+            }
+            for (unsigned l = 0; l < EG__SQUARES_LANES; l++) want += lanes[l];
+            const eg__squares_f32_args args = {n, x, &sum};
+            row->function.squares_f32(&args);
+            CHECK(sum == want, "%s: %zu numbers: %.17g, not %.17g", row->isa, n, sum, want);
+        }
+}
+
 /* ---- synapses: any list, and one in lanes, against the definition */
 typedef struct synapse_case {
     size_t sources, targets, batch, fan;

@@ -1,12 +1,11 @@
 /* Training: optimizers against torch's formulas, losses, descent, the same bits on any threads. */
 #include "test.h"
 #include "elegans/elegans.h"
-#include "engine/context.h"
-#include "train/optimizer.h"
+#include "train/update.h"
 
 #include <math.h>
 
-AREA(train, "optimizers step by step, losses, accumulation, clipping, the same bits on any threads")
+AREA(train, "optimizers, constraints, losses, accumulation, clipping, the same bits on any threads")
 
 /* ---- optimizers: the textbook formulas in double, ten steps */
 static void exact_step(const eg_optimizer *o, int step, size_t n, double *p, const double *g,
@@ -36,64 +35,183 @@ static void exact_step(const eg_optimizer *o, int step, size_t n, double *p, con
     }
 }
 
+/* ---- the programs of an update, on buffers of their own */
+enum { MOST = 40000 };
+typedef struct bench {
+    eg_context *context;
+    eg__update update;
+    float p[MOST], g[MOST], sum[MOST], m[MOST], v[MOST];
+} bench;
+
+static bench *bench_open(const char *isa, unsigned threads, const eg_optimizer *optimizer, size_t n,
+                         size_t pieces, const eg__update_piece *piece) {
+    bench *b = test_alloc(sizeof *b);
+    eg_error error;
+    eg_optimizer o = *optimizer;
+    memset(b, 0, sizeof *b);
+    const eg_context_options options = {.isa = isa, .threads = threads};
+    CHECK_OK(eg_context_create(&options, &b->context, &error), error);
+    CHECK_OK(eg__optimizer_complete(&o, &error), error);
+    const eg__update_piece whole = {0, n, -INFINITY};
+    CHECK_OK(eg__update_compile(&b->update, b->context, &o, n, pieces ? pieces : 1,
+                                pieces ? piece : &whole, &error),
+             error);
+    const eg__update_buffers buffers = {b->p, b->g, b->sum, b->m, b->v};
+    CHECK_OK(eg__update_bind(&b->update, &buffers, &error), error);
+    return b;
+}
+static void bench_close(bench *b) {
+    eg__update_release(&b->update);
+    eg_context_destroy(b->context);
+    free(b);
+}
+
+static const eg_optimizer optimizers[] = {
+    {EG_ADAM, .learning_rate = 0.01},
+    {EG_ADAM, .learning_rate = 0.01, .weight_decay = 0.1},
+    {EG_ADAMW, .learning_rate = 0.01, .weight_decay = 0.1},
+    {EG_SGD, .learning_rate = 0.1},
+    {EG_SGD, .learning_rate = 0.1, .beta1 = 0.9, .weight_decay = 0.01},
+    {EG_RMSPROP, .learning_rate = 0.01},
+    {EG_RMSPROP, .learning_rate = 0.01, .beta1 = 0.5}};
+enum { OPTIMIZERS = sizeof optimizers / sizeof *optimizers };
+
 TEST(train, optimizers) {
     enum { N = 4096 + 37 };
-    static const eg_optimizer cases[] = {
-        {EG_ADAM, .learning_rate = 0.01},
-        {EG_ADAM, .learning_rate = 0.01, .weight_decay = 0.1},
-        {EG_ADAMW, .learning_rate = 0.01, .weight_decay = 0.1},
-        {EG_SGD, .learning_rate = 0.1},
-        {EG_SGD, .learning_rate = 0.1, .beta1 = 0.9, .weight_decay = 0.01},
-        {EG_RMSPROP, .learning_rate = 0.01},
-        {EG_RMSPROP, .learning_rate = 0.01, .beta1 = 0.5}};
-    eg__kernels kernels;
     eg_error error;
-    CHECK_OK(eg__kernels_select(0, "ref", &kernels, &error), error);
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        eg_optimizer o = cases[c];
-        CHECK_OK(eg__optimizer_complete(&o, &error), error);
-        float p[N], g[N], m[N] = {0}, v[N] = {0};
+    for (size_t c = 0; c < OPTIMIZERS; c++) {
+        bench *b = bench_open("ref", 1, &optimizers[c], N, 0, NULL);
+        const eg_optimizer *o = &b->update.optimizer;
         double dp[N], dg[N], dm[N] = {0}, dv[N] = {0};
         uint64_t state = 3;
-        for (int i = 0; i < N; i++) dp[i] = p[i] = test_random(&state);
+        for (int i = 0; i < N; i++) dp[i] = b->p[i] = test_random(&state);
         for (int step = 1; step <= 10; step++) {
             for (int i = 0; i < N; i++) {
-                g[i] = 2 * test_random(&state);
-                dg[i] = 0.5 * (double)g[i];
+                b->g[i] = 2 * test_random(&state);
+                dg[i] = 0.5 * (double)b->g[i];
             }
-            const eg__optimizer_args args = {N, p, g, m, v, (uint64_t)step, o.learning_rate, 0.5};
-            eg__optimizer_run(&o, &kernels, NULL, &args);
-            exact_step(&o, step, N, dp, dg, dm, dv);
+            CHECK_OK(eg__update_step(&b->update, (uint64_t)step, o->learning_rate, 0.5, &error),
+                     error);
+            exact_step(o, step, N, dp, dg, dm, dv);
         }
         for (int i = 0; i < N; i++)
-            CHECK(fabs(dp[i] - (double)p[i]) < 3e-5, "%s %zu: element %d is %g, not %g",
-                  eg_optimizer_name(o.kind), c, i, (double)p[i], dp[i]);
+            CHECK(fabs(dp[i] - (double)b->p[i]) < 3e-5, "%s %zu: element %d is %g, not %g",
+                  eg_optimizer_name(o->kind), c, i, (double)b->p[i], dp[i]);
+        bench_close(b);
     }
     eg_optimizer bad = {.learning_rate = -1};
     CHECK_FAILS(eg__optimizer_complete(&bad, &error), error, EG_ERR_ARGUMENT, "rate -1");
 }
 
-/* Lengths around those of lanes and blocks; every number counts once, on any threads. */
-TEST(train, norms) {
-    static const size_t lengths[] = {0, 1, 7, 8, 9, 4095, 4096, 4097, 12289, 300001};
-    eg_context *context;
-    eg_error error;
-    const eg_context_options options = {.threads = 3};
-    CHECK_OK(eg_context_create(&options, &context, &error), error);
-    float *x = test_alloc(300001 * sizeof *x);
-    uint64_t state = 3;
-    for (size_t i = 0; i < 300001; i++) x[i] = test_random(&state);
-    for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
-        double sum = 0;
-        for (size_t i = 0; i < lengths[k]; i++) sum += (double)x[i] * (double)x[i];
-        const double one = eg__norm(NULL, x, lengths[k]);
-        CHECK(fabs(one - sqrt(sum)) <= 1e-12 * sqrt(sum), "%zu numbers: %.17g, not %.17g",
-              lengths[k], one, sqrt(sum));
-        CHECK(one == eg__norm(context->threads, x, lengths[k]), "%zu numbers: other bits",
-              lengths[k]);
+/* One pass over memory, in place: every buffer is read once, and written once if it changes. */
+TEST(train, updates_are_one_step) {
+    for (size_t c = 0; c < OPTIMIZERS; c++) {
+        bench *b = bench_open(NULL, 1, &optimizers[c], MOST, 0, NULL);
+        const double buffers = optimizers[c].kind == EG_SGD ? 5 : 7;
+        static const size_t scalars[OPTIMIZERS] = {7, 8, 8, 3, 4, 6, 6};
+        const struct {
+            eg_train_part part;
+            double bytes;
+            const char *kernel;
+        } want[] = {{EG_TRAIN_SUM, 12.0 * MOST + 4, "fused"},
+                    {EG_TRAIN_NORM, 4.0 * MOST + 16, "sum_squares"},
+                    {EG_TRAIN_UPDATE, buffers * 4 * MOST + 4 * (double)scalars[c], "fused"}};
+        for (int i = 0; i < 3; i++) {
+            const eg_program *program = b->update.programs[want[i].part];
+            eg_program_info info = {.size = sizeof info};
+            eg_step_info step = {.size = sizeof step};
+            eg_error error;
+            eg_program_info_get(program, &info);
+            CHECK_OK(eg_program_step(program, 0, &step, &error), error);
+            CHECK(info.steps == 1 && info.arena_bytes == 0 &&
+                      strcmp(step.kernel, want[i].kernel) == 0,
+                  "optimizer %zu: %s has %zu steps, the first is '%s'; an arena of %llu bytes", c,
+                  eg_train_part_name(want[i].part), info.steps, step.kernel,
+                  (unsigned long long)info.arena_bytes);
+            CHECK(step.bytes == want[i].bytes && step.flops > MOST,
+                  "optimizer %zu: %s: %g bytes, not %g; %g operations", c,
+                  eg_train_part_name(want[i].part), step.bytes, want[i].bytes, step.flops);
+        }
+        bench_close(b);
     }
-    free(x);
-    eg_context_destroy(context);
+}
+
+/* Sums, norms, steps, in pieces or as a whole: the same bits on any threads. */
+TEST(train, updates_on_any_threads) {
+    static const eg__update_piece pieces[] = {
+        {0, 16, -INFINITY}, {16, 8192, 0}, {8208, 20000, -INFINITY}, {28208, MOST - 28208, -0.5f}};
+    eg_error error;
+    for (size_t c = 0; c < OPTIMIZERS; c++)
+        for (size_t count = 0; count <= 4; count += 4) {
+            bench *b[3];
+            double norm[3];
+            for (unsigned t = 0; t < 3; t++) {
+                b[t] = bench_open(NULL, t + 1, &optimizers[c], MOST, count, pieces);
+                uint64_t state = 5;
+                for (int i = 0; i < MOST; i++) b[t]->p[i] = test_random(&state);
+                for (uint64_t step = 1; step <= 3; step++) {
+                    for (int part = 0; part < 3; part++) {
+                        for (int i = 0; i < MOST; i++) b[t]->g[i] = test_random(&state);
+                        CHECK_OK(eg__update_sum(&b[t]->update, part > 0, &error), error);
+                    }
+                    CHECK_OK(eg__update_use(&b[t]->update, b[t]->sum, &error), error);
+                    CHECK_OK(eg__update_norm(&b[t]->update, &norm[t], &error), error);
+                    CHECK_OK(eg__update_step(&b[t]->update, step, 0.1, 1 / norm[t], &error), error);
+                }
+                CHECK(norm[t] == norm[0] && memcmp(b[t]->p, b[0]->p, sizeof b[0]->p) == 0 &&
+                          memcmp(b[t]->m, b[0]->m, sizeof b[0]->m) == 0 &&
+                          memcmp(b[t]->v, b[0]->v, sizeof b[0]->v) == 0,
+                      "optimizer %zu, %zu pieces: other bits on %u threads", c, count, t + 1);
+            }
+            for (unsigned t = 0; t < 3; t++) bench_close(b[t]);
+        }
+}
+
+/* What a piece demands holds after a step; other pieces become what they are without it. */
+TEST(train, constraints_hold_in_their_pieces) {
+    enum { N = 96 };
+    static const eg__update_piece pieces[] = {
+        {0, 32, -INFINITY}, {32, 32, 0}, {64, 16, -0.25f}, {80, 16, -INFINITY}};
+    eg_error error;
+    for (size_t c = 0; c < OPTIMIZERS; c++) {
+        bench *free_of = bench_open(NULL, 1, &optimizers[c], N, 0, NULL),
+              *bound = bench_open(NULL, 1, &optimizers[c], N, 4, pieces);
+        bench *const both[] = {free_of, bound};
+        for (int k = 0; k < 2; k++) {
+            uint64_t state = 7;
+            for (int i = 0; i < N; i++) {
+                both[k]->p[i] = 0.01f * test_random(&state);
+                both[k]->g[i] = 10 * test_random(&state);
+            }
+            CHECK_OK(eg__update_step(&both[k]->update, 1, 0.5, 1, &error), error);
+        }
+        int raised = 0;
+        for (int i = 0; i < N; i++) {
+            const float least = i < 32 || i >= 80 ? -INFINITY : i < 64 ? 0 : -0.25f;
+            const float is = free_of->p[i], want = is > least ? is : least;
+            raised += is < least;
+            CHECK(bound->p[i] == want, "optimizer %zu: element %d is %g, not %g", c, i,
+                  (double)bound->p[i], (double)want);
+        }
+        CHECK(raised > 4 && memcmp(bound->m, free_of->m, sizeof bound->m) == 0,
+              "optimizer %zu: %d were raised", c, raised);
+        bench_close(free_of);
+        bench_close(bound);
+    }
+}
+
+/* Squares of these are no floats any more. */
+TEST(train, norms_of_huge_gradients) {
+    bench *b = bench_open(NULL, 2, &optimizers[0], MOST, 0, NULL);
+    eg_error error;
+    double norm;
+    for (int i = 0; i < MOST; i++) b->g[i] = i % 2 ? 3e38f : -3e38f;
+    CHECK_OK(eg__update_norm(&b->update, &norm, &error), error);
+    CHECK(fabs(norm - 200 * (double)3e38f) < 1e-12 * norm, "norm %g", norm);
+    b->g[MOST - 1] = INFINITY;
+    CHECK_OK(eg__update_norm(&b->update, &norm, &error), error);
+    CHECK(isinf(norm), "norm %g", norm);
+    bench_close(b);
 }
 
 /* ---- losses against their formulas */
@@ -307,13 +425,105 @@ TEST(train, partial_batch) {
     eg_context_destroy(context);
 }
 
+/* A model says what it demands of its parameters, and a training keeps to it. */
+TEST(train, models_constrain_their_parameters) {
+    static const char *const positive[] = {"rnn_cell.gleak", "rnn_cell.cm", "rnn_cell.w",
+                                           "rnn_cell.sensory_w"};
+    eg_context *context;
+    eg_model *model;
+    eg_trainer *trainer;
+    eg_error error;
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
+    CHECK_OK(eg_model_open(context, "ltc:autoncp:12:3,in=3", &model, &error), error);
+    for (size_t i = 0; i < eg_model_count(model); i++)
+        CHECK(eg_model_least(model, i) == -INFINITY, "'%s' is constrained",
+              eg_model_shape(model, i, NULL, NULL));
+    eg_model_destroy(model);
+    CHECK_OK(eg_model_open(context, "ltc:autoncp:12:3,in=3,explicit=1", &model, &error), error);
+    const eg_train_options how = {
+        .batch = B, .time = T, .optimizer = {.kind = EG_SGD, .learning_rate = 2}};
+    CHECK_OK(eg_trainer_create(model, &how, &trainer, &error), error);
+    eg_train_batch batch = eg_trainer_batch(trainer);
+    fill(&batch, 5);
+    CHECK_OK(eg_trainer_step(trainer, 0, NULL, &error), error);
+    CHECK_OK(eg_trainer_store(trainer, model, &error), error);
+    size_t constrained = 0, zeros = 0, negative = 0;
+    eg_tensor tensor;
+    const char *name;
+    for (size_t i = 0; (name = eg_model_tensor(model, i, &tensor, NULL)); i++) {
+        bool is_positive = false;
+        uint64_t n;
+        for (int k = 0; k < 4; k++) is_positive = is_positive || strcmp(name, positive[k]) == 0;
+        CHECK(eg_model_least(model, i) == (is_positive ? 0 : -INFINITY), "'%s': at least %g", name,
+              eg_model_least(model, i));
+        constrained += is_positive;
+        eg_tensor_measure(&tensor, &n, NULL, NULL);
+        for (uint64_t k = 0; k < n; k++) {
+            const float value = ((float *)tensor.data)[k];
+            CHECK(!is_positive || value >= 0, "'%s' has %g", name, (double)value);
+            zeros += is_positive && value == 0;
+            negative += value < 0;
+        }
+    }
+    CHECK(constrained == 4 && zeros && negative, "%zu constrained, %zu at 0, %zu below",
+          constrained, zeros, negative);
+    CHECK(eg_model_least(model, 1000) == -INFINITY, "past the end");
+    eg_trainer_destroy(trainer);
+    eg_model_destroy(model);
+    eg_context_destroy(context);
+}
+
+/* All parts of a step can be looked at and recorded. */
+TEST(train, parts_are_recorded) {
+    eg_context *context;
+    eg_model *model;
+    eg_trainer *trainer;
+    eg_error error;
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
+    CHECK_OK(eg_model_open(context, "cfc:8,in=3,proj=3", &model, &error), error);
+    const eg_train_options how = {.batch = B, .time = T};
+    CHECK_OK(eg_trainer_create(model, &how, &trainer, &error), error);
+    eg_train_batch batch = eg_trainer_batch(trainer);
+    fill(&batch, 5);
+    CHECK(eg_trainer_part(trainer, EG_TRAIN_GRADIENT, NULL) == eg_trainer_program(trainer),
+          "another program");
+    CHECK(!eg_train_part_name(EG_TRAIN_PARTS) && !eg_trainer_part(trainer, EG_TRAIN_PARTS, NULL),
+          "more parts");
+    for (unsigned part = 0; part < EG_TRAIN_PARTS; part++) {
+        static const uint64_t runs[EG_TRAIN_PARTS] = {4, 3, 2, 2}; /* of 3 gradients, then one */
+        eg_recorder *recorder;
+        eg_instance *instance;
+        const eg_program *program = eg_trainer_part(trainer, (eg_train_part)part, &instance);
+        CHECK_OK(eg_recorder_create(context, NULL, &recorder, &error), error);
+        CHECK_OK(eg_instance_record(instance, recorder, &error), error);
+        for (int i = 0; i < 3; i++) CHECK_OK(eg_trainer_gradient(trainer, NULL, &error), error);
+        CHECK_OK(eg_trainer_update(trainer, 0, NULL, &error), error);
+        CHECK_OK(eg_trainer_step(trainer, 0, NULL, &error), error);
+        CHECK_OK(eg_instance_record(instance, NULL, &error), error);
+        eg_program_info info = {.size = sizeof info};
+        eg_program_info_get(program, &info);
+        CHECK(eg_recorder_runs(recorder) == runs[part] &&
+                  eg_recorder_count(recorder) >= runs[part] * info.run_steps && info.run_steps,
+              "%s: %llu runs, %llu events", eg_train_part_name((eg_train_part)part),
+              (unsigned long long)eg_recorder_runs(recorder),
+              (unsigned long long)eg_recorder_count(recorder));
+        eg_recorder_destroy(recorder);
+    }
+    eg_trainer_destroy(trainer);
+    eg_model_destroy(model);
+    eg_context_destroy(context);
+}
+
 static eg_status attempt(void *user, eg_context *context, eg_error *error) {
     eg_model *model = NULL;
     eg_trainer *trainer = NULL;
     const eg_train_options how = {.batch = 2, .time = 2};
     eg_status status = eg_model_open(context, user, &model, error);
     if (!status) status = eg_trainer_create(model, &how, &trainer, error);
-    for (int i = 0; !status && i < 2; i++) status = eg_trainer_step(trainer, 0, NULL, error);
+    for (int i = 0; !status && i < 2; i++) {
+        status = eg_trainer_gradient(trainer, NULL, error);
+        if (!status) status = eg_trainer_step(trainer, 0, NULL, error);
+    }
     eg_trainer_destroy(trainer);
     eg_model_destroy(model);
     return status;
@@ -321,5 +531,7 @@ static eg_status attempt(void *user, eg_context *context, eg_error *error) {
 
 TEST(train, every_allocation_may_fail) {
     int failed = test_every_allocation_within(attempt, "cfc:4,in=2,backbone=0");
+    CHECK(failed > 100, "only %d allocations", failed);
+    failed = test_every_allocation_within(attempt, "ltc:autoncp:6:2,in=2,explicit=1");
     CHECK(failed > 100, "only %d allocations", failed);
 }

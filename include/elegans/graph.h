@@ -53,7 +53,8 @@ EG_API eg_status eg_stored_bytes(const eg_quantization *how, unsigned rank, cons
 EG_API eg_node eg_constant(eg_graph *graph, const eg_tensor *tensor);
 EG_API eg_node eg_scalar(eg_graph *graph, double value);
 /* A buffer that each instance of a program keeps between runs, zero at first; eg_update gives it a
- * new value, which is read from the next run (or the next use of the returned node) on. */
+ * new value, which is read from the next run (or the next use of the returned node) on. An input of f32 may have
+ * an update, too: the memory that is bound becomes the new value. */
 EG_API eg_node eg_state(eg_graph *graph, const char *name, unsigned rank, const uint64_t *shape);
 EG_API eg_node eg_update(eg_graph *graph, eg_node state, eg_node value);
 
@@ -107,6 +108,12 @@ EG_API eg_node eg_dropout(eg_graph *graph, eg_node x, double rate);
 EG_API eg_node eg_sum(eg_graph *graph, eg_node x, unsigned axes, int keep);
 EG_API eg_node eg_mean(eg_graph *graph, eg_node x, unsigned axes, int keep);
 EG_API eg_node eg_reduce_max(eg_graph *graph, eg_node x, unsigned axes, int keep);
+/* The sum s of the squares of all elements, added in double in an order that their number alone decides. It has all the
+ * digits and the range of a double, in four floats y: s = (y[0] + y[1] + y[2]) 2^y[3]. Where an element is not finite, y[0] is
+ * not. No gradient. */
+EG_API eg_node eg_sum_squares(eg_graph *graph, eg_node x);
+/* What such four floats stand for. */
+EG_API double eg_sum_squares_value(const float y[4]);
 /* Index of the first largest element along the last axis, as i32. */
 EG_API eg_node eg_argmax(eg_graph *graph, eg_node x);
 #define EG_ALL_AXES 0x3fu

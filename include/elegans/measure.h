@@ -137,6 +137,9 @@ typedef struct eg_bench_training {
     eg_metric times_one;  /* how many times as fast as one thread; unavailable for one thread */
     double flops, bytes;  /* counted, forward and backward */
     uint64_t steps;       /* that were timed */
+    eg_metric update;     /* ms of the update within a step, the best: the norm of the gradient, the
+                             optimizer, and what depends on the weights */
+    double update_flops, update_bytes; /* counted, norm and optimizer */
 } eg_bench_training;
 /* Return 0 to go on, anything else to stop. */
 typedef int (*eg_bench_training_function)(void *user, const eg_bench_training *result);

@@ -105,6 +105,8 @@ EG_API const char *eg_model_shape(const eg_model *model, size_t index, eg_tensor
                                   int *is_trainable); /* NULL past the end */
 EG_API const char *eg_model_tensor(const eg_model *model, size_t index, eg_tensor *out,
                                    int *is_trainable); /* NULL past the end */
+/* What the model demands of its values: training keeps them at or above this. -INFINITY = nothing, or past the end. */
+EG_API double eg_model_least(const eg_model *model, size_t index);
 /* The type of its numbers as they are ("f32", "i8", "Q4_0"; static), and how many bytes that takes. */
 EG_API const char *eg_model_numbers(const eg_model *model, size_t index, uint64_t *bytes);
 /* The values of a tensor, wherever they are. EG_ERR_ARGUMENT past the end. */

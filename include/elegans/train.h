@@ -72,6 +72,20 @@ EG_API void eg_trainer_destroy(eg_trainer *trainer); /* NULL is fine */
 
 /* What eg_trainer_gradient runs: its costs and steps. Lives as long as the trainer. */
 EG_API const eg_program *eg_trainer_program(const eg_trainer *trainer);
+/* All that a step of training runs: programs, compiled once, on the memory of the weights, gradients and moments. */
+typedef enum eg_train_part {
+    EG_TRAIN_GRADIENT, /* forward and backward: eg_trainer_program */
+    EG_TRAIN_SUM, /* the gradient added to what was added since the last update; only where there are several */
+    EG_TRAIN_NORM, /* the norm of the gradient */
+    EG_TRAIN_UPDATE, /* the step of the optimizer, clipping included, and what the model demands of parameters */
+    EG_TRAIN_PARTS
+} eg_train_part;
+EG_API const char *
+eg_train_part_name(eg_train_part part); /* "gradient"; static; NULL past the last */
+/* Its program, and its instance for eg_instance_record (`instance` may be NULL): not to be run nor bound. Both live as
+ * long as the trainer. NULL for a trainer that only evaluates. */
+EG_API const eg_program *eg_trainer_part(const eg_trainer *trainer, eg_train_part part,
+                                         eg_instance **instance);
 
 /* Memory for a batch, to be filled before each step; time comes first: x [time, batch, inputs]. What a
  * transformer learns is the next token: loss EG_LOSS_CLASSES, target [batch, time]. */

@@ -212,6 +212,11 @@ eg_status eg__export_c(eg_program *program, eg_weights *weights, const char *dir
             return eg__fail(error, EG_ERR_UNSUPPORTED, "no C for the input '%.100s' of type '%s'",
                             program->inputs.list[i].name,
                             eg_type_name(program->inputs.list[i].type));
+    for (size_t i = 0; i < program->inputs.count; i++)
+        if (program->inputs.list[i].updated)
+            return eg__fail(error, EG_ERR_UNSUPPORTED,
+                            "no C for the input '%.100s', which is written to",
+                            program->inputs.list[i].name);
     for (size_t i = 0; i < program->step_count; i++)
         if (eg__c_row(&program->steps[i])->reads_stored &&
             eg__c_row(&program->steps[i])->reads_stored(&program->steps[i]))

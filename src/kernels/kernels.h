@@ -24,6 +24,7 @@ typedef void eg__cfc_gate_back_f32_function(const eg__fused_f32_args *args);
 typedef void eg__ltc_update_f32_function(const eg__fused_f32_args *args);
 typedef void eg__reduce_f32_function(const eg__reduce_f32_args *args);
 typedef void eg__column_sum_f32_function(const eg__column_sum_f32_args *args);
+typedef void eg__squares_f32_function(const eg__squares_f32_args *args);
 typedef void eg__softmax_f32_function(const eg__softmax_f32_args *args);
 typedef void eg__layernorm_f32_function(const eg__norm_f32_args *args);
 typedef void eg__rmsnorm_f32_function(const eg__norm_f32_args *args);

@@ -3,6 +3,7 @@
 #include "engine/context.h"
 #include "nn/transformer.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -245,6 +246,10 @@ const char *eg_model_shape(const eg_model *model, size_t index, eg_tensor *out, 
     if (out) *out = (eg_tensor){EG_F32, p->rank, {p->shape[0], p->shape[1]}, NULL};
     if (is_trainable) *is_trainable = !p->is_mask;
     return p->name;
+}
+
+double eg_model_least(const eg_model *model, size_t index) {
+    return index < model->parameter_count ? (double)model->parameters[index].least : -INFINITY;
 }
 
 const char *eg_model_tensor(const eg_model *model, size_t index, eg_tensor *out,

@@ -66,6 +66,7 @@ typedef struct eg__parameter {
     unsigned rank;
     uint64_t shape[2];
     bool is_mask; /* constant: follows from the wiring */
+    float least;  /* training keeps its values at or above this; -INFINITY = they are free */
     size_t layer;
     size_t offset;      /* of its values in the model */
     eg_quantized small; /* what the values come from; all zero = they are themselves */

@@ -1,6 +1,7 @@
 /* The parameters of a layer: names, shapes and order as torch's state-dict has them. */
 #include "nn/model.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,8 @@ eg_status eg__parameter_add(eg_model *m, unsigned rank, uint64_t rows, uint64_t 
         return eg__fail(error, EG_ERR_MEMORY, "no memory for the list of parameters");
     m->parameters = list;
     eg__parameter *p = &m->parameters[m->parameter_count];
-    *p = (eg__parameter){.rank = rank, .shape = {rows, columns}, .is_mask = is_mask};
+    *p = (eg__parameter){
+        .rank = rank, .shape = {rows, columns}, .is_mask = is_mask, .least = -INFINITY};
     snprintf(p->name, sizeof p->name, "%s", name);
     p->offset = m->value_count;
     if (!eg__size_add(m->value_count, eg__parameter_size(p), &m->value_count))
@@ -85,14 +87,30 @@ static void add_cfc(listing *l, const eg__layer *layer) {
     }
 }
 
+/* The last one is not below 0, as ncps has it after each step of an optimizer. */
+static void keep_positive(listing *l) {
+    if (!l->status) l->model->parameters[l->model->parameter_count - 1].least = 0;
+}
+
+/* Conductances and capacitances are positive. softplus sees to that, unless constraints are explicit. */
 static void add_ltc(listing *l, const eg__layer *layer) {
-    static const char *const vectors[] = {"gleak", "vleak", "cm"};
-    static const char *const matrices[] = {"sigma", "mu", "w", "erev"};
+    static const struct {
+        const char *name;
+        bool is_positive;
+    } vectors[] = {{"gleak", true}, {"vleak", false}, {"cm", true}},
+      matrices[] = {{"sigma", false}, {"mu", false}, {"w", true}, {"erev", false}};
     const uint64_t n = layer->units, inputs = layer->inputs;
-    for (unsigned i = 0; i < 3; i++) add(l, false, 1, n, 0, "rnn_cell.%s", vectors[i]);
-    for (unsigned i = 0; i < 4; i++) add(l, false, 2, n, n, "rnn_cell.%s", matrices[i]);
-    for (unsigned i = 0; i < 4; i++)
-        add(l, false, 2, inputs, n, "rnn_cell.sensory_%s", matrices[i]);
+    const bool constrained = layer->explicit_constraints;
+    for (unsigned i = 0; i < 3; i++) {
+        add(l, false, 1, n, 0, "rnn_cell.%s", vectors[i].name);
+        if (constrained && vectors[i].is_positive) keep_positive(l);
+    }
+    for (unsigned i = 0; i < 8; i++) {
+        const bool sensory = i >= 4;
+        add(l, false, 2, sensory ? inputs : n, n, "rnn_cell.%s%s", sensory ? "sensory_" : "",
+            matrices[i % 4].name);
+        if (constrained && matrices[i % 4].is_positive) keep_positive(l);
+    }
     add(l, true, 2, n, n, "rnn_cell.sparsity_mask");
     add(l, true, 2, inputs, n, "rnn_cell.sensory_sparsity_mask");
     if (layer->input_map != EG__MAP_NONE) add(l, false, 1, inputs, 0, "rnn_cell.input_w");

@@ -1,4 +1,4 @@
-/* Optimizers as fused programs: whatever a step needs is read and written once. */
+/* Optimizers as graphs. Each becomes one chain: whatever a step needs is read and written once. */
 #include "train/optimizer.h"
 
 #include <math.h>
@@ -26,132 +26,91 @@ eg_status eg__optimizer_complete(eg_optimizer *o, eg_error *error) {
     return EG_OK;
 }
 
-/* ---- programs. Operands: parameter, gradient, first and second moment, then scalars. */
-enum { P, G, M, V, SCALE, DECAY, B1, ONE_B1, B2, ONE_B2, RATE, EPSILON, SHRINK, OPERANDS };
-#define O(i) EG__OPERAND(i)
+bool eg__optimizer_has_second(const eg_optimizer *o) { return o->kind != EG_SGD; }
 
-static void add(eg__fused_program *p, eg__fused_op op, uint8_t out, uint8_t a, uint8_t b,
-                uint8_t c) {
-    p->code[p->length++] = (eg__fused_instruction){(uint8_t)op, out, a, b, c};
+/* ---- scalars */
+const char *eg__optimizer_scalar_name(unsigned scalar) {
+    static const char *const names[EG__OPTIMIZER_SCALARS] = {
+        "scale", "decay", "beta1", "rest1", "beta2", "rest2", "rate", "epsilon", "shrink"};
+    return scalar < EG__OPTIMIZER_SCALARS ? names[scalar] : NULL;
 }
 
-/* Register 0: the gradient, scaled, with the decay in it where that belongs. */
-static void add_gradient(eg__fused_program *p, bool decays) {
-    add(p, EG__FUSED_MUL, 0, O(G), O(SCALE), 0);
-    if (decays) add(p, EG__FUSED_FMA, 0, O(P), O(DECAY), 0);
-}
-
-/* p <- shrink p - rate m / (sqrt(v) + epsilon), the corrections of the moments in rate and epsilon */
-static void program_adam(eg__fused_program *p, bool decoupled, bool decays) {
-    add_gradient(p, decays && !decoupled);
-    add(p, EG__FUSED_MUL, 1, O(M), O(B1), 0);
-    add(p, EG__FUSED_FMA, O(M), 0, O(ONE_B1), 1);
-    add(p, EG__FUSED_MUL, 1, 0, 0, 0);
-    add(p, EG__FUSED_MUL, 2, O(V), O(B2), 0);
-    add(p, EG__FUSED_FMA, O(V), 1, O(ONE_B2), 2);
-    add(p, EG__FUSED_SQRT, 2, O(V), 0, 0);
-    add(p, EG__FUSED_ADD, 2, 2, O(EPSILON), 0);
-    add(p, EG__FUSED_DIV, 1, O(M), 2, 0);
-    if (decoupled && decays) {
-        add(p, EG__FUSED_MUL, 2, O(P), O(SHRINK), 0);
-        add(p, EG__FUSED_FMA, O(P), 1, O(RATE), 2);
-    } else add(p, EG__FUSED_FMA, O(P), 1, O(RATE), O(P));
-}
-
-/* m <- b1 m + g; p <- p - rate m */
-static void program_sgd(eg__fused_program *p, bool decays) {
-    add_gradient(p, decays);
-    add(p, EG__FUSED_FMA, O(M), O(M), O(B1), 0);
-    add(p, EG__FUSED_FMA, O(P), O(M), O(RATE), O(P));
-}
-
-/* v <- b2 v + (1 - b2) g^2; m <- b1 m + g / (sqrt(v) + epsilon); p <- p - rate m */
-static void program_rmsprop(eg__fused_program *p, bool decays) {
-    add_gradient(p, decays);
-    add(p, EG__FUSED_MUL, 1, 0, 0, 0);
-    add(p, EG__FUSED_MUL, 2, O(V), O(B2), 0);
-    add(p, EG__FUSED_FMA, O(V), 1, O(ONE_B2), 2);
-    add(p, EG__FUSED_SQRT, 2, O(V), 0, 0);
-    add(p, EG__FUSED_ADD, 2, 2, O(EPSILON), 0);
-    add(p, EG__FUSED_DIV, 1, 0, 2, 0);
-    add(p, EG__FUSED_FMA, O(M), O(M), O(B1), 1);
-    add(p, EG__FUSED_FMA, O(P), O(M), O(RATE), O(P));
-}
-
-/* ---- blocks, which threads divide among themselves */
-enum { BLOCK = 4096 }; /* some microseconds of work, and 64 KiB in the caches */
-
-typedef struct update {
-    const eg__kernels *kernels;
-    eg__fused_f32_args all;
-} update;
-
-static void update_block(void *job, size_t block, unsigned thread) {
-    (void)thread;
-    const update *u = job;
-    eg__fused_f32_args run = u->all;
-    run.columns = eg__min(BLOCK, u->all.columns - block * BLOCK);
-    for (unsigned i = P; i <= V; i++) run.operand[i].data += block * BLOCK;
-    u->kernels->fused_f32(&run);
-}
-
-void eg__optimizer_run(const eg_optimizer *o, const eg__kernels *kernels, eg__threads *threads,
-                       const eg__optimizer_args *args) {
-    const bool adam = o->kind == EG_ADAM || o->kind == EG_ADAMW, decays = o->weight_decay > 0;
-    eg__fused_program program = {.operands = OPERANDS};
-    for (unsigned i = 0; i < OPERANDS; i++) program.kind[i] = i <= V ? EG__FULL : EG__SCALAR;
-    if (adam) program_adam(&program, o->kind == EG_ADAMW, decays);
-    else if (o->kind == EG_SGD) program_sgd(&program, decays);
-    else program_rmsprop(&program, decays);
+void eg__optimizer_scalars(const eg_optimizer *o, uint64_t step, double learning_rate, double scale,
+                           float out[EG__OPTIMIZER_SCALARS]) {
+    const bool adam = o->kind == EG_ADAM || o->kind == EG_ADAMW;
     /* m / (1 - b1^t) and v / (1 - b2^t), pulled out of the loop */
-    const double c1 = adam ? 1 - pow(o->beta1, (double)args->step) : 1;
-    const double c2 = adam ? sqrt(1 - pow(o->beta2, (double)args->step)) : 1;
-    float scalars[OPERANDS] = {0};
-    scalars[SCALE] = (float)args->scale;
-    scalars[DECAY] = (float)o->weight_decay;
-    scalars[B1] = (float)o->beta1;
-    scalars[ONE_B1] = (float)(1 - o->beta1);
-    scalars[B2] = (float)o->beta2;
-    scalars[ONE_B2] = (float)(1 - o->beta2);
-    scalars[RATE] = (float)(-args->learning_rate * c2 / c1);
-    scalars[EPSILON] = (float)(o->epsilon * c2);
-    scalars[SHRINK] = (float)(1 - args->learning_rate * o->weight_decay);
-    update u = {kernels, {.program = &program, .rows = 1, .columns = args->n}};
-    float *const full[] = {args->parameters, args->gradients, args->first, args->second};
-    for (unsigned i = 0; i < OPERANDS; i++)
-        u.all.operand[i] =
-            i <= V ? (eg__fused_operand){full[i], args->n} : (eg__fused_operand){&scalars[i], 0};
-    eg__threads_run(threads, eg__ceil_div(args->n, BLOCK), update_block, &u);
+    const double c1 = adam ? 1 - pow(o->beta1, (double)step) : 1;
+    const double c2 = adam ? sqrt(1 - pow(o->beta2, (double)step)) : 1;
+    out[EG__OPTIMIZER_SCALE] = (float)scale;
+    out[EG__OPTIMIZER_DECAY] = (float)o->weight_decay;
+    out[EG__OPTIMIZER_BETA1] = (float)o->beta1;
+    out[EG__OPTIMIZER_REST1] = (float)(1 - o->beta1);
+    out[EG__OPTIMIZER_BETA2] = (float)o->beta2;
+    out[EG__OPTIMIZER_REST2] = (float)(1 - o->beta2);
+    out[EG__OPTIMIZER_RATE] = (float)(-learning_rate * c2 / c1);
+    out[EG__OPTIMIZER_EPSILON] = (float)(o->epsilon * c2);
+    out[EG__OPTIMIZER_SHRINK] = (float)(1 - learning_rate * o->weight_decay);
 }
 
-/* ---- the length of a gradient */
-enum { SUMS = 64, LANES = 8 };
-typedef struct squares {
-    const float *values;
-    size_t n, each; /* to a sum */
-    double sum[SUMS];
-} squares;
-
-/* Eight sums side by side: one alone would wait for each addition. */
-static void square_block(void *job, size_t block, unsigned thread) {
-    (void)thread;
-    squares *s = job;
-    const size_t first = eg__min(s->n, block * s->each), n = eg__min(s->each, s->n - first);
-    const float *x = s->values + first;
-    double lane[LANES] = {0};
-    size_t i = 0;
-    for (; i + LANES <= n; i += LANES)
-        for (unsigned l = 0; l < LANES; l++) lane[l] += (double)x[i + l] * (double)x[i + l];
-    for (; i < n; i++) lane[0] += (double)x[i] * (double)x[i];
-    s->sum[block] = 0;
-    for (unsigned l = 0; l < LANES; l++) s->sum[block] += lane[l];
+/* ---- graphs. A product that only a sum needs is rounded with it; of two such, the first in the sum. */
+static eg_node scalar(eg__optimizer_builder *b, eg__optimizer_scalar which) {
+    if (!b->scalar[which].id)
+        b->scalar[which] = eg_input(b->graph, eg__optimizer_scalar_name(which), EG_F32, 0, NULL);
+    return b->scalar[which];
 }
 
-double eg__norm(eg__threads *threads, const float *values, size_t n) {
-    squares s = {.values = values, .n = n, .each = eg__max(BLOCK, eg__ceil_div(n, SUMS))};
-    const size_t blocks = eg__ceil_div(n, s.each);
-    eg__threads_run(threads, blocks, square_block, &s);
-    double sum = 0;
-    for (size_t i = 0; i < blocks; i++) sum += s.sum[i];
-    return sqrt(sum);
+static eg_node times(eg__optimizer_builder *b, eg_node x, eg__optimizer_scalar which) {
+    return eg_mul(b->graph, x, scalar(b, which));
+}
+
+/* m <- b1 m + (1 - b1) g; v <- b2 v + (1 - b2) g^2 */
+static eg_node mean(eg__optimizer_builder *b, eg_node moment, eg_node x, bool is_first) {
+    const eg_node old = times(b, moment, is_first ? EG__OPTIMIZER_BETA1 : EG__OPTIMIZER_BETA2);
+    const eg_node part = times(b, x, is_first ? EG__OPTIMIZER_REST1 : EG__OPTIMIZER_REST2);
+    const eg_node next = eg_add(b->graph, part, old);
+    eg_update(b->graph, moment, next);
+    return next;
+}
+
+/* x / (sqrt(v) + epsilon) */
+static eg_node divide(eg__optimizer_builder *b, eg_node x, eg_node v) {
+    return eg_div(b->graph, x,
+                  eg_add(b->graph, eg_sqrt(b->graph, v), scalar(b, EG__OPTIMIZER_EPSILON)));
+}
+
+/* m <- b1 m + x */
+static eg_node momentum(eg__optimizer_builder *b, eg_node moment, eg_node x) {
+    const eg_node next = eg_add(b->graph, times(b, moment, EG__OPTIMIZER_BETA1), x);
+    eg_update(b->graph, moment, next);
+    return next;
+}
+
+/* What the learning rate is to be multiplied with; g is the gradient. */
+static eg_node direction(eg__optimizer_builder *b, const eg__optimizer_nodes *n, eg_node g) {
+    switch (b->optimizer->kind) {
+    case EG_SGD: return momentum(b, n->first, g);
+    case EG_RMSPROP: {
+        const eg_node v = mean(b, n->second, eg_mul(b->graph, g, g), false);
+        return momentum(b, n->first, divide(b, g, v));
+    }
+    case EG_ADAM:
+    case EG_ADAMW: break;
+    }
+    const eg_node m = mean(b, n->first, g, true);
+    return divide(b, m, mean(b, n->second, eg_mul(b->graph, g, g), false));
+}
+
+void eg__optimizer_build(eg__optimizer_builder *b, const eg__optimizer_nodes *n, float least) {
+    eg_graph *graph = b->graph;
+    const bool decays = b->optimizer->weight_decay > 0, beside = b->optimizer->kind == EG_ADAMW;
+    eg_node g = times(b, n->gradient, EG__OPTIMIZER_SCALE), p = n->parameter;
+    if (decays && !beside) g = eg_add(graph, times(b, p, EG__OPTIMIZER_DECAY), g);
+    const eg_node by = times(b, direction(b, n, g), EG__OPTIMIZER_RATE);
+    if (decays && beside) p = times(b, p, EG__OPTIMIZER_SHRINK);
+    p = eg_add(graph, by, p);
+    if (isfinite(least)) { /* what is no number becomes the least, too */
+        const eg_node bound = eg_scalar(graph, (double)least);
+        p = eg_select(graph, eg_lt(graph, bound, p), p, bound);
+    }
+    eg_update(graph, n->parameter, p);
 }

@@ -1,26 +1,44 @@
-/* Optimizers: one pass over parameters, gradients and moments. */
+/* Optimizers as graphs: how a parameter and its moments follow from a gradient. */
 #ifndef EG__OPTIMIZER_H
 #define EG__OPTIMIZER_H
 
-#include "base/threads.h"
 #include "elegans/train.h"
-#include "kernels/kernels.h"
+#include "graph/graph.h"
 
 /* Fills what was left zero; EG_ERR_ARGUMENT names what cannot be. */
 eg_status eg__optimizer_complete(eg_optimizer *optimizer, eg_error *error);
 
-/* A step on n numbers. `first` and `second` are the moments (zero before step 1), `step` counts from 1,
- * `scale` is what gradients are multiplied with. */
-typedef struct eg__optimizer_args {
-    size_t n;
-    float *parameters, *gradients, *first, *second;
-    uint64_t step;
-    double learning_rate, scale;
-} eg__optimizer_args;
-/* On any `threads` (NULL = this one) the same bits. */
-void eg__optimizer_run(const eg_optimizer *optimizer, const eg__kernels *kernels,
-                       eg__threads *threads, const eg__optimizer_args *args);
-/* The square root of the sum of all squares, which are added in an order that n alone decides. */
-double eg__norm(eg__threads *threads, const float *values, size_t n);
+/* ---- numbers that a step needs: inputs of rank 0, so that one program serves all steps */
+typedef enum eg__optimizer_scalar {
+    EG__OPTIMIZER_SCALE, /* what gradients are multiplied with */
+    EG__OPTIMIZER_DECAY,
+    EG__OPTIMIZER_BETA1,
+    EG__OPTIMIZER_REST1, /* 1 - beta1 */
+    EG__OPTIMIZER_BETA2,
+    EG__OPTIMIZER_REST2,
+    EG__OPTIMIZER_RATE, /* below 0; with what corrects the moments of the first steps */
+    EG__OPTIMIZER_EPSILON,
+    EG__OPTIMIZER_SHRINK, /* what decay beside the gradient leaves of a parameter */
+    EG__OPTIMIZER_SCALARS
+} eg__optimizer_scalar;
+const char *eg__optimizer_scalar_name(unsigned scalar); /* static; NULL past the last */
+/* Of step `step`, which counts from 1. */
+void eg__optimizer_scalars(const eg_optimizer *optimizer, uint64_t step, double learning_rate,
+                           double scale, float out[EG__OPTIMIZER_SCALARS]);
+
+/* ---- the graph */
+typedef struct eg__optimizer_builder {
+    const eg_optimizer *optimizer;
+    eg_graph *graph;
+    eg_node scalar[EG__OPTIMIZER_SCALARS]; /* made when they are asked for first */
+} eg__optimizer_builder;
+/* Inputs that are updated in place: a parameter and its moments, zero before step 1. */
+typedef struct eg__optimizer_nodes {
+    eg_node parameter, gradient, first, second; /* second {0}: see below */
+} eg__optimizer_nodes;
+bool eg__optimizer_has_second(const eg_optimizer *optimizer); /* moment */
+/* Parameters stay at or above `least`; -INFINITY = wherever they go. */
+void eg__optimizer_build(eg__optimizer_builder *builder, const eg__optimizer_nodes *nodes,
+                         float least);
 
 #endif

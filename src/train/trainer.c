@@ -1,4 +1,4 @@
-/* One step of training: a compiled program for loss and gradients, and an optimizer. */
+/* One step of training: compiled programs for loss and gradients, and for what becomes of these. */
 #include "base/abi.h"
 #include "train/trainer.h"
 
@@ -127,6 +127,9 @@ static eg_status create(eg_trainer *t, const eg__train_room *room, eg_error *err
     for (unsigned i = 0; t->program && i < 4; i++) *arrays[i] = take(t, t->count, &status, error);
     if (!status && t->program)
         status = eg_instance_create(t->program, t->weights, &t->instance, error);
+    const eg__update_buffers buffers = {eg_weights_all(t->weights).data, t->gradients, t->sum,
+                                        t->first, t->second};
+    if (!status && t->program) status = eg__update_bind(&t->update, &buffers, error);
     if (!status) status = eg_instance_create(t->forward, t->weights, &t->forward_instance, error);
     t->used = &t->batch;
     if (!status) status = bind_all(t, EG_LEAF_INPUT, error);
@@ -174,6 +177,7 @@ eg_status eg_trainer_create(const eg_model *model, const eg_train_options *optio
 
 void eg_trainer_destroy(eg_trainer *t) {
     if (!t) return;
+    eg__update_release(&t->update);
     eg_instance_destroy(t->instance);
     eg_instance_destroy(t->forward_instance);
     eg_weights_destroy(t->weights);
@@ -189,41 +193,34 @@ eg_train_batch eg_trainer_batch(eg_trainer *t) { return t->batch; }
 
 const eg_program *eg_trainer_program(const eg_trainer *t) { return t->program; }
 
+const char *eg_train_part_name(eg_train_part part) {
+    static const char *const names[EG_TRAIN_PARTS] = {"gradient", "sum", "norm", "update"};
+    return (unsigned)part < EG_TRAIN_PARTS ? names[part] : NULL;
+}
+
+const eg_program *eg_trainer_part(const eg_trainer *t, eg_train_part part, eg_instance **instance) {
+    const bool known = (unsigned)part < EG_TRAIN_PARTS, first = part == EG_TRAIN_GRADIENT;
+    if (instance) *instance = !known ? NULL : first ? t->instance : t->update.instances[part];
+    return !known ? NULL : first ? t->program : t->update.programs[part];
+}
+
 /* ---- steps */
 eg_status eg_trainer_gradient(eg_trainer *t, eg_train_result *out, eg_error *error) {
     if (!t->program) return eg__fail(error, EG_ERR_ARGUMENT, "a trainer that only evaluates");
     const eg_run_options options = {.seed = ++t->seed};
+    eg_status status = EG_OK;
     if (t->added && !t->summed) { /* one gradient alone is its own sum */
-        memcpy(t->sum, t->gradients, t->count * sizeof *t->sum);
-        t->summed = true;
+        status = eg__update_sum(&t->update, false, error);
+        t->summed = !status;
     }
-    eg_status status = eg_run(t->instance, &options, error);
+    if (!status) status = eg_run(t->instance, &options, error);
     if (status) return status;
     if (!isfinite(t->loss)) return eg__train_blame(t, NULL, error);
-    for (size_t i = 0; t->summed && i < t->count; i++) t->sum[i] += t->gradients[i];
+    if (t->summed) status = eg__update_sum(&t->update, true, error);
+    if (status) return status;
     t->added++;
     if (out) out->loss = t->loss;
     return EG_OK;
-}
-
-/* What the original demands of an LTC with explicit constraints after each step. */
-static void constrain(eg_trainer *t) {
-    static const char *const names[] = {"gleak", "cm", "w", "sensory_w"};
-    for (size_t i = 0; i < t->model->parameter_count; i++) {
-        const eg__parameter *p = &t->model->parameters[i];
-        const eg__layer *layer = &t->model->layers[p->layer];
-        const char *last = strrchr(p->name, '.');
-        if (layer->cell != EG__LTC || !layer->explicit_constraints || p->is_mask || !last) continue;
-        for (unsigned k = 0; k < 4; k++) {
-            eg_tensor tensor;
-            if (strcmp(last + 1, names[k]) != 0 ||
-                eg_weights_tensor(t->weights, p->name, &tensor, NULL))
-                continue;
-            float *values = tensor.data;
-            for (size_t j = 0; j < eg__parameter_size(p); j++)
-                values[j] = values[j] > 0 ? values[j] : 0;
-        }
-    }
 }
 
 /* ---- the scale of the loss. Powers of two: what they multiply is not rounded. */
@@ -236,6 +233,7 @@ static eg_status skip(eg_trainer *t, eg_error *error) {
         return eg__train_blame(t, NULL, error);
     t->scale /= 2;
     t->good = t->added = 0;
+    t->summed = false; /* what was added is not finite: nothing more is added to it */
     t->skipped++;
     return EG_OK;
 }
@@ -246,42 +244,39 @@ static void scale_grow(eg_trainer *t) {
     t->good = 0;
 }
 
+/* With exclusive access to the weights, which become what the optimizer and the model make of them. */
+static eg_status make_step(eg_trainer *t, double learning_rate, double scale, eg_error *error) {
+    eg_status status = eg_weights_begin(t->weights, 1, error);
+    if (status) return status;
+    if (!(learning_rate > 0)) learning_rate = t->options.optimizer.learning_rate;
+    status = eg__update_step(&t->update, t->steps + 1, learning_rate, scale, error);
+    eg_weights_end(t->weights);
+    if (status) return status;
+    t->steps++;
+    t->added = 0;
+    t->summed = false;
+    scale_grow(t);
+    return EG_OK;
+}
+
 eg_status eg_trainer_update(eg_trainer *t, double learning_rate, eg_train_result *out,
                             eg_error *error) {
     if (!t->added) return eg__fail(error, EG_ERR_ARGUMENT, "no gradient since the last update");
-    const eg_optimizer *o = &t->options.optimizer;
+    const double clip = t->options.optimizer.clip_norm;
     const double divisor = (double)t->added * (double)t->scale;
-    float *sum = t->summed ? t->sum : t->gradients;
-    const double norm = eg__norm(t->context->threads, sum, t->count) / divisor;
-    double scale = 1 / divisor;
+    double norm, scale = 1 / divisor;
+    eg_status status = eg__update_use(&t->update, t->summed ? t->sum : t->gradients, error);
+    if (!status) status = eg__update_norm(&t->update, &norm, error);
+    if (status) return status;
+    norm /= divisor;
     eg_train_result ignored;
     if (!out) out = &ignored;
     out->gradient_norm = isfinite(norm) ? norm : NAN;
     out->skipped = !isfinite(norm);
-    if (out->skipped) {
-        eg_status status = skip(t, error);
-        out->scale = (double)t->scale;
-        return status;
-    }
-    if (o->clip_norm > 0 && norm > o->clip_norm) scale *= o->clip_norm / norm;
-    eg_status status = eg_weights_begin(t->weights, 1, error);
-    if (status) return status;
-    const eg__optimizer_args args = {t->count,
-                                     eg_weights_all(t->weights).data,
-                                     sum,
-                                     t->first,
-                                     t->second,
-                                     ++t->steps,
-                                     learning_rate > 0 ? learning_rate : o->learning_rate,
-                                     scale};
-    eg__optimizer_run(o, &t->context->kernels, t->context->threads, &args);
-    constrain(t);
-    eg_weights_end(t->weights);
-    t->added = 0;
-    t->summed = false;
-    scale_grow(t);
+    if (clip > 0 && norm > clip) scale *= clip / norm;
+    status = out->skipped ? skip(t, error) : make_step(t, learning_rate, scale, error);
     out->scale = (double)t->scale;
-    return EG_OK;
+    return status;
 }
 
 eg_status eg_trainer_step(eg_trainer *t, double learning_rate, eg_train_result *out,

@@ -3,7 +3,7 @@
 #define EG__TRAINER_H
 
 #include "nn/model.h"
-#include "train/optimizer.h"
+#include "train/update.h"
 
 struct eg_trainer {
     eg_context *context;
@@ -16,6 +16,7 @@ struct eg_trainer {
     eg_instance *instance, *forward_instance;
     size_t count; /* floats of all parameters, with the gaps between them */
     float *gradients, *sum, *first, *second; /* in the order of the weights */
+    eg__update update;                       /* the programs that work on these */
     bool
         summed; /* the sum is in `sum`; else it is the gradient of the only run, or there is none */
     eg_train_batch batch; /* its own */

@@ -1,6 +1,7 @@
-/* The programs of a trainer: loss with gradients, and loss alone. */
+/* The programs of a trainer: loss with gradients, what becomes of these, and loss alone. */
 #include "train/trainer.h"
 
+#include <math.h>
 #include <stdio.h>
 
 eg_status eg__train_graph(const eg_trainer *t, eg_graph *g, eg__train_nodes *out, eg_error *error) {
@@ -87,19 +88,50 @@ static eg_status compile_gradient(eg_trainer *t, eg_error *error) {
     return status;
 }
 
+/* Parameters in the order of the weights, each with the gap behind it; neighbours of the same kind are one piece. */
+static size_t find_pieces(const eg_trainer *t, eg__update_piece *out) {
+    const eg__leaves *leaves = &t->program->parameters;
+    size_t count = 0;
+    for (size_t i = 0; i < leaves->count; i++) {
+        const size_t first = leaves->list[i].offset;
+        const size_t end =
+            i + 1 < leaves->count ? leaves->list[i + 1].offset : t->program->parameters_size;
+        const eg__parameter *p = eg__model_parameter(t->model, leaves->list[i].name);
+        const float least = p ? p->least : -INFINITY;
+        if (count && out[count - 1].least == least) out[count - 1].count += end - first;
+        else out[count++] = (eg__update_piece){first, end - first, least};
+    }
+    return count;
+}
+
+static eg_status compile_update(eg_trainer *t, eg_error *error) {
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    eg__update_piece *pieces = eg__memory_take_array(
+        t->memory, EG_TAG_GRAPH, t->program->parameters.count + 1, sizeof *pieces, &reason);
+    if (!pieces) return eg__fail(error, reason.status, "%s", reason.message);
+    eg_status status =
+        eg__update_compile(&t->update, t->context, &t->options.optimizer,
+                           t->program->parameters_size, find_pieces(t, pieces), pieces, error);
+    eg__memory_give(t->memory, pieces);
+    return status;
+}
+
 eg_status eg__train_compile(eg_trainer *t, eg_error *error) {
     eg_status status = t->options.forward_only ? EG_OK : compile_gradient(t, error);
+    if (!status && t->program) status = compile_update(t, error);
     return status ? status : compile_forward(t, error);
 }
 
 uint64_t eg__train_bytes(const eg_trainer *t, const eg__train_room *room) {
-    const eg_program *const programs[] = {t->program, t->forward};
+    const eg_program *const programs[] = {t->program, t->forward, t->update.programs[EG_TRAIN_SUM],
+                                          t->update.programs[EG_TRAIN_NORM],
+                                          t->update.programs[EG_TRAIN_UPDATE]};
     const eg_train_options *o = &t->options;
     const uint64_t steps = o->time * o->batch, rows = o->last ? o->batch : steps;
     uint64_t floats = steps * (t->info.inputs + 1) + 2 * rows * t->batch.target_size + o->batch;
     uint64_t bytes =
         room->batches * floats * sizeof(float) + rows * t->info.outputs * sizeof(float);
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < sizeof programs / sizeof *programs; i++) {
         eg_program_info info = {.size = sizeof info};
         if (!programs[i]) continue;
         eg_program_info_get(programs[i], &info);

@@ -8,8 +8,8 @@ static int print_training(void *user, const eg_bench_training *r) {
     char rate[32], speed[32], share[32], times[32] = "";
     if (!*before) {
         print_title("training: forward, backward, Adam", "measured; operations counted");
-        printf("  %-16s %9s %9s %9s %9s %8s %7s\n", "", "ms/step", "median", "steps/s", "GFLOP/s",
-               "of peak", "threads");
+        printf("  %-16s %9s %9s %9s %9s %9s %8s %7s\n", "", "ms/step", "median", "update",
+               "steps/s", "GFLOP/s", "of peak", "threads");
     }
     if (!*before || strcmp(*before, r->model) != 0) printf("%s\n", r->model);
     *before = r->model;
@@ -17,9 +17,9 @@ static int print_training(void *user, const eg_bench_training *r) {
     else snprintf(share, sizeof share, "%.1f %%", 100 * r->fraction.value);
     if (r->times_one.provenance != EG_UNAVAILABLE)
         snprintf(times, sizeof times, "  %.2fx", r->times_one.value);
-    printf("  %-16s %9.3f %9.3f %9s %9s %8s %7u%s\n", r->name, r->step.value, r->median.value,
-           format_short(rate, r->rate.value), format_short(speed, r->speed.value), share,
-           r->threads, times);
+    printf("  %-16s %9.3f %9.3f %9.3f %9s %9s %8s %7u%s\n", r->name, r->step.value, r->median.value,
+           r->update.value, format_short(rate, r->rate.value), format_short(speed, r->speed.value),
+           share, r->threads, times);
     fflush(stdout);
     return 0;
 }
@@ -28,6 +28,8 @@ static int append_training(void *user, const eg_bench_training *r) {
     json *entry = json_new_object();
     const eg_metric flops = {r->flops, EG_COUNTED, "FLOP", "forward and backward"};
     const eg_metric bytes = {r->bytes, EG_COUNTED, "bytes", "forward and backward"};
+    const eg_metric update_flops = {r->update_flops, EG_COUNTED, "FLOP", "norm and optimizer"};
+    const eg_metric update_bytes = {r->update_bytes, EG_COUNTED, "bytes", "norm and optimizer"};
     json_put_text(entry, "case", r->name);
     json_put_text(entry, "model", r->model);
     json_put_count(entry, "batch", r->batch);
@@ -42,6 +44,9 @@ static int append_training(void *user, const eg_bench_training *r) {
     json_put_metric(entry, "times_one_thread", &r->times_one);
     json_put_metric(entry, "flops", &flops);
     json_put_metric(entry, "bytes", &bytes);
+    json_put_metric(entry, "ms_per_update", &r->update);
+    json_put_metric(entry, "update_flops", &update_flops);
+    json_put_metric(entry, "update_bytes", &update_bytes);
     json_put_count(entry, "steps", r->steps);
     json_append(user, entry);
     return 0;

@@ -32,6 +32,7 @@ static void add_leaf(eg__lowering *l, eg__leaves *leaves, const char *name, cons
     }
     leaf->type = node->type;
     leaf->masked = node->op == EG__GRAPH_parameter && node->kind == EG__PARAMETER_MASKED;
+    leaf->updated = node->op == EG__GRAPH_input && node->next;
     leaf->rank = node->rank;
     memcpy(leaf->shape, node->shape, sizeof leaf->shape);
     leaf->elements = (size_t)eg__node_elements(node);
@@ -89,6 +90,14 @@ static void finish_outputs(eg__lowering *l) {
     }
 }
 
+/* Memory that the end of a run writes to: of states, and of inputs that have an update. */
+static bool is_updated(const eg__lowering *l, uint32_t space) {
+    const eg__leaves *inputs = &l->program->inputs;
+    return space == EG__SPACE_STATES ||
+           (space >= EG__SPACE_BOUND && space - EG__SPACE_BOUND < inputs->count &&
+            inputs->list[space - EG__SPACE_BOUND].updated);
+}
+
 /* What one becomes may be what another one was: then all is read before anything is written. */
 static void finish_states(eg__lowering *l) {
     for (int writing = 0; writing < 2; writing++)
@@ -101,7 +110,7 @@ static void finish_states(eg__lowering *l) {
             const eg__view to = eg__lower_value(l, eg__lower_input(l, i, 0));
             if (l->status || eg__view_same(node, &from, &to)) continue;
             if (writing) eg__lower_copy(l, EG__REGION_MAIN, i, node, &from, &to);
-            else if (l->buffers[from.buffer].space == EG__SPACE_STATES) {
+            else if (is_updated(l, l->buffers[from.buffer].space)) {
                 eg__view kept = eg__lower_new(l, EG__REGION_MAIN, node);
                 eg__lower_copy(l, EG__REGION_MAIN, i, node, &from, &kept);
                 l->value[i] = kept;

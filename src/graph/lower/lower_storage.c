@@ -117,6 +117,8 @@ static bool storage_in_state(eg__lowering *l, uint32_t id, eg__view *view) {
             continue;
         const uint32_t state = eg__lower_input(l, user, 0);
         if (eg__lower_part_of(l, state) || (l->live[state] && !may_replace(l, state, id))) continue;
+        /* a device may still be reading that input when the unit of `id` runs */
+        if (l->part_count && eg__lower_node(l, state)->op == EG__GRAPH_input) continue;
         *view = eg__lower_value(l, state);
         return true;
     }

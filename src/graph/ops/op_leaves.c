@@ -96,8 +96,10 @@ static eg_status infer_update(const eg_graph *graph, eg__node *node, eg_error *e
     const eg__node *state = eg__node_at(graph, eg__node_input(graph, node, 0));
     const eg__node *value = eg__node_at(graph, eg__node_input(graph, node, 1));
     char first[160], second[160];
-    if (state->op != EG__GRAPH_state && state->op != EG__GRAPH_cache)
-        return eg__fail(error, EG_ERR_ARGUMENT, "'%s' is no state", eg__node_operation(state));
+    if (state->op != EG__GRAPH_state && state->op != EG__GRAPH_cache &&
+        (state->op != EG__GRAPH_input || state->type != EG_F32))
+        return eg__fail(error, EG_ERR_ARGUMENT, "'%s' is no state, nor an input of f32",
+                        eg__node_operation(state));
     if (!eg__same_shape(state, value) || value->type != EG_F32)
         return eg__fail(error, EG_ERR_ARGUMENT, "state %s cannot become %s",
                         eg__shape_text(state, first), eg__shape_text(value, second));
@@ -108,7 +110,8 @@ static eg_status infer_update(const eg_graph *graph, eg__node *node, eg_error *e
                         "cache '%s' becomes only what rows appended make it", state->name);
     if (node->scan) return eg__fail(error, EG_ERR_ARGUMENT, "a state is not updated inside a scan");
     if (state->next)
-        return eg__fail(error, EG_ERR_ARGUMENT, "state '%s' has an update already", state->name);
+        return eg__fail(error, EG_ERR_ARGUMENT, "%s '%s' has an update already",
+                        eg__node_operation(state), state->name);
     eg__shape_copy(node, value);
     return EG_OK;
 }

@@ -359,6 +359,7 @@ typedef struct eg__leaf {
     size_t elements; /* all of them */
     bool timed;      /* axis 0 is time: a shorter run touches less of it */
     bool cached;     /* a state that lies with the caches */
+    bool updated;    /* an input that a run writes to */
     /* parameters: whether the prologue alone reads it, and its first and last step that does, counted from the
      * prologue's first; EG__NO_STEP = none */
     bool settled;

@@ -37,6 +37,15 @@ typedef struct eg__column_sum_f32_args {
 } eg__column_sum_f32_args;
 enum { EG__COLUMN_SUM_BLOCK = 128 };
 
+/* *sum = the sum of the squares of x, in double: in lanes side by side, which are added in their order. A product of two
+ * floats is exact in double, so that all instruction sets give the same bits. */
+typedef struct eg__squares_f32_args {
+    size_t n;
+    const float *x;
+    double *sum;
+} eg__squares_f32_args;
+enum { EG__SQUARES_LANES = 8 };
+
 /* y = exp(x - max) / sum per row or, with `logarithm`, x - max - log(sum). y may be x. */
 typedef struct eg__softmax_f32_args {
     size_t rows, columns;

@@ -24,6 +24,13 @@ void eg__cache_step_reduce(const eg__cache_walk *w, const eg__step *step) {
     }
 }
 
+/* Every element once. The sums of blocks are few, and are left out. */
+void eg__cache_step_sum_squares(const eg__cache_walk *w, const eg__step *step) {
+    eg__cache_read_row(w, eg__cache_at(w, &step->operand[0]), step->u.sum_squares.n,
+                       EG__SQUARES_LANES);
+    eg__cache_write(w, eg__cache_at(w, &step->operand[1]), step->columns);
+}
+
 /* Strips of a few vectors, each down all rows. */
 void eg__cache_column_sum(const eg__cache_walk *w, size_t rows, size_t columns, uint64_t x,
                           size_t stride, uint64_t y) {

@@ -17,6 +17,7 @@ typedef struct bench {
         eg__fused_f32_args fused;
         eg__reduce_f32_args reduce;
         eg__column_sum_f32_args column_sum;
+        eg__squares_f32_args squares;
         eg__softmax_f32_args softmax;
         eg__norm_f32_args norm;
         eg__move_f32_args move;
@@ -307,6 +308,11 @@ static void prepare(bench *b) {
         b->shape = "128x384";
         b->bytes = 8.0 * ROWS * WIDE;
         break;
+    case EG__OP_squares_f32:
+        b->args.squares = (eg__squares_f32_args){ROWS * WIDE, in, (double *)(void *)out};
+        b->shape = "128x384";
+        b->bytes = 4.0 * ROWS * WIDE;
+        break;
     case EG__OP_layernorm_f32:
     case EG__OP_rmsnorm_f32:
         b->args.norm = (eg__norm_f32_args){ROWS, WIDE, in, WIDE, out, WIDE, in, in, 1e-5f};
@@ -418,6 +424,7 @@ static void run(void *job) {
     case EG__OP_ltc_update_f32: f->ltc_update_f32(&b->args.fused); break;
     case EG__OP_reduce_f32: f->reduce_f32(&b->args.reduce); break;
     case EG__OP_column_sum_f32: f->column_sum_f32(&b->args.column_sum); break;
+    case EG__OP_squares_f32: f->squares_f32(&b->args.squares); break;
     case EG__OP_softmax_f32: f->softmax_f32(&b->args.softmax); break;
     case EG__OP_layernorm_f32: f->layernorm_f32(&b->args.norm); break;
     case EG__OP_rmsnorm_f32: f->rmsnorm_f32(&b->args.norm); break;

@@ -28,15 +28,30 @@ typedef struct job {
     eg_model *model;
     eg_trainer *trainer;
     double best, medians[ROUNDS_MAX]; /* seconds */
-    uint64_t rounds, steps;
-    eg_status status; /* of a step that failed */
+    uint64_t rounds, steps, update;   /* update: ns, the best */
+    eg_status status;                 /* of a step that failed */
     eg_error error;
 } job;
 
 static void step(void *user) {
     job *j = user;
-    eg_status status = eg_trainer_step(j->trainer, 0, NULL, &j->error);
+    eg_status status = eg_trainer_gradient(j->trainer, NULL, &j->error);
+    const uint64_t begin = eg_clock_ns();
+    if (!status) status = eg_trainer_update(j->trainer, 0, NULL, &j->error);
+    const uint64_t ns = eg_clock_ns() - begin;
     if (status) j->status = status;
+    else if (!j->update || ns < j->update) j->update = ns;
+}
+
+/* What the programs of an update count. */
+static void add_update(const eg_trainer *trainer, eg_bench_training *out) {
+    static const eg_train_part parts[] = {EG_TRAIN_NORM, EG_TRAIN_UPDATE};
+    for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++) {
+        eg_program_info info = {.size = sizeof info};
+        eg_program_info_get(eg_trainer_part(trainer, parts[i], NULL), &info);
+        out->update_flops += info.flops;
+        out->update_bytes += info.bytes;
+    }
 }
 
 /* A wave, and as the target the same a quarter later: something that can be learned, so that values
@@ -98,6 +113,9 @@ static void describe(const training *c, const job *j, const job *one, eg_bench_t
                                .flops = info.flops,
                                .bytes = info.bytes,
                                .steps = j->steps};
+    add_update(j->trainer, out);
+    out->update = eg__metric((double)j->update * 1e-6, "ms", EG_MEASURED,
+                             "best of all rounds: norm, optimizer, what depends on weights");
     out->step = eg__metric(j->best * 1e3, "ms", EG_MEASURED, "best step of all rounds");
     out->median = eg__metric(j->medians[j->rounds / 2] * 1e3, "ms", EG_MEASURED,
                              "median of the rounds' medians");
