@@ -254,15 +254,15 @@ static const count_case cases[] = {
     /* a right side that is an input is packed by every run */
     {ROW(matmul), 2 * 4 * 5 * 6, 24 + 30 + 20, 2 * 4 * 5 * 6, (30 + 30) + (24 + 30 + 20), NULL},
     /* z = slope (v - middle), sigmoid is negate, exp, add, divide: 6; a = weight s, current += a reversal,
-     * conductance += a: 4. Four parameters and two ends of each synapse */
-    {ROW(synapses), 10 * SAMPLES *SYNAPSES, 16 + 6 * SYNAPSES + 24, 10 * SAMPLES *SYNAPSES,
-     16 + 6 * SYNAPSES + 24, NULL},
+     * conductance += a: 4. Four parameters and the ends of each synapse */
+    {ROW(synapses), 10 * SAMPLES *SYNAPSES, 16 + 5 * SYNAPSES + 24, 10 * SAMPLES *SYNAPSES,
+     16 + 5 * SYNAPSES + 24, NULL},
     /* 6; k = d reversal + d': 2; k weight s (1 - s) slope: 5; add: 1 */
-    {ROW(synapses_dv), 14 * SAMPLES *SYNAPSES, 16 + 6 * SYNAPSES + 24 + 16, 14 * SAMPLES *SYNAPSES,
-     16 + 6 * SYNAPSES + 24 + 16, "synapses_dv"},
+    {ROW(synapses_dv), 14 * SAMPLES *SYNAPSES, 16 + 5 * SYNAPSES + 24 + 16, 14 * SAMPLES *SYNAPSES,
+     16 + 5 * SYNAPSES + 24 + 16, "synapses_dv"},
     /* 6; k: 2; z = k weight s (1 - s): 4; sums of k s, z slope, z (v - middle), d weight s: 2 + 2 + 2 + 3 */
-    {ROW(synapses_dp), 21 * SAMPLES *SYNAPSES, 16 + 6 * SYNAPSES + 24 + 4 * SYNAPSES,
-     21 * SAMPLES *SYNAPSES, 16 + 6 * SYNAPSES + 24 + 4 * SYNAPSES, "synapses_dp"},
+    {ROW(synapses_dp), 21 * SAMPLES *SYNAPSES, 16 + 5 * SYNAPSES + 24 + 4 * SYNAPSES,
+     21 * SAMPLES *SYNAPSES, 16 + 5 * SYNAPSES + 24 + 4 * SYNAPSES, "synapses_dp"},
     /* of each pair: 2 x 3 of q k and of p v; scale, the largest, difference, exp, sum: 5. q, k and v are
      * read, and a log-sum-exp is written beside three columns */
     {ROW(attention), T * 3 * (6 + 6 + 5), T *(18 + 8), T * 3 * (6 + 6 + 5), T *(18 + 8), NULL},

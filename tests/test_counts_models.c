@@ -93,12 +93,12 @@ TEST(counts_models, ltc) {
      * division; and whether the span is zero, and which state it is then */
     const double inside = N + UNFOLDS * (10.0 * S + 5 * N) + 1 + N;
     const double before = (2 * B * T * IN + 2 * IN)                   /* inputs */
-                          + (B * T * IN + B * T * 2 * N + 6 * IN * N) /* sensory synapses */
+                          + (B * T * IN + B * T * 2 * N + 5 * IN * N) /* sensory synapses */
                           + (B * T * N + N + B * T * N)               /* currents, rest */
                           + (B * T * N + N + N + B * T + B * T * N)   /* leak, capacity, spans */
                           + (1 + B * N)                               /* a state of zeros */
                           + (2 * B * T * OUT + 2 * OUT);              /* outputs */
-    const double synapses = B * N + B * 2 * N + 6 * S;
+    const double synapses = B * N + B * 2 * N + 5 * S;
     const double sums = B * 2 * N + B * N + B * N; /* of these and of the sensory synapses */
     /* the second product is not where the output is: its sum with the bias is written beside it */
     const double first = sums + B * N + N + B + 3 * B * N; /* v, capacity, span; v, c/span, c v */

@@ -353,16 +353,16 @@ TEST(nn, refused) {
 
 /* By hand: 5 units, 3 inputs. */
 TEST(nn, bytes_of_wirings) {
-    enum { INNER = 25, OUTER = 15, BOTH = INNER + OUTER, SYNAPSE = 7 * 4, DRAWN = 2 * 4 * INNER };
+    enum { INNER = 25, OUTER = 15, BOTH = INNER + OUTER, SYNAPSE = 5 * 4, DRAWN = 2 * 4 * INNER };
     static const struct {
         const char *spec;
         uint64_t model, runs; /* bytes; what a program has beside them */
     } rows[] = {{"cfc:5,in=3", 0, 0},
                 {"cfc:full:5,in=3", BOTH + 5, 0},
                 {"cfc:random:5,in=3,sparsity=0.5", BOTH + DRAWN + 5, 0},
-                {"ltc:5,in=3", 2 * BOTH, BOTH * SYNAPSE},
-                {"ltc:full:5,in=3,self=0", 2 * BOTH, (BOTH - 5) * SYNAPSE},
-                {"ltc:random:5,in=3,sparsity=0.5", 2 * BOTH + DRAWN, BOTH / 2 * SYNAPSE}};
+                {"ltc:5,in=3", BOTH, BOTH * SYNAPSE},
+                {"ltc:full:5,in=3,self=0", BOTH, (BOTH - 5) * SYNAPSE},
+                {"ltc:random:5,in=3,sparsity=0.5", BOTH + DRAWN, BOTH / 2 * SYNAPSE}};
     eg_context *context;
     eg_error error = {0};
     CHECK_OK(eg_context_create(NULL, &context, &error), error);
@@ -388,7 +388,7 @@ TEST(nn, too_large) {
         {"cfc:1000000,in=1000000,backbone=0",
          "8000004000000 parameters needs at least 59604.7 GiB"},
         {"cfc:64,in=4/cfc:1000000", "parameters needs at least "},
-        {"ltc:16384,in=4", "1074085896 parameters needs at least 16."},
+        {"ltc:16384,in=4", "1074085896 parameters needs at least 14."},
         {"ltc:autoncp:16384:100,in=16384", "parameters needs at least "},
         {"cfc:autoncp:16384:100,in=16384", "parameters needs at least "},
         {"cfc:random:16384,in=16384,sparsity=0.5,backbone=8", "parameters needs at least "},

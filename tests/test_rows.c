@@ -231,13 +231,16 @@ typedef struct synapse_case {
     size_t laned; /* lanes of a target; 0 = a list that is not laned */
 } synapse_case;
 
-static size_t synapses_fill(const synapse_case *c, int32_t *source, int32_t *target) {
+static int32_t ends_of(size_t source, size_t target, bool there) {
+    return there ? eg__synapse_ends((uint32_t)source, (uint32_t)target)
+                 : EG__NO_SYNAPSE | (int32_t)source;
+}
+
+static size_t synapses_fill(const synapse_case *c, int32_t *ends) {
     size_t count = 0;
     if (!c->laned) {
-        for (; count < c->targets * c->fan; count++) {
-            source[count] = (int32_t)(count * 5 % c->sources);
-            target[count] = count % 7 == 6 ? -1 : (int32_t)(count * 3 % c->targets);
-        }
+        for (; count < c->targets * c->fan; count++)
+            ends[count] = ends_of(count * 5 % c->sources, count * 3 % c->targets, count % 7 != 6);
         return count;
     }
     /* the targets of a group have fewer and fewer synapses */
@@ -247,16 +250,15 @@ static size_t synapses_fill(const synapse_case *c, int32_t *source, int32_t *tar
             for (size_t lane = 0; lane < EG__LANES; lane++, count++) {
                 const size_t t = group + lane;
                 const bool there = t < lanes && (lane == 0 || row + lane % 3 < c->fan);
-                source[count] = (int32_t)((t + row * 3) % c->sources);
-                target[count] = there ? (int32_t)(t / c->laned) : -1;
+                ends[count] = ends_of((t + row * 3) % c->sources, t / c->laned, there);
             }
     return count;
 }
 
 static void synapses_check(const synapse_case *c, uint64_t *state) {
     enum { MOST = 4096 };
-    static int32_t source[MOST], target[MOST];
-    const size_t count = synapses_fill(c, source, target);
+    static int32_t list[MOST];
+    const size_t count = synapses_fill(c, list);
     float *parameters = test_alloc(4 * (count + 1) * sizeof *parameters);
     float *v = test_alloc(c->batch * c->sources * sizeof *v);
     kernel_random(4 * count, parameters, state);
@@ -267,18 +269,17 @@ static void synapses_check(const synapse_case *c, uint64_t *state) {
         exit(1);
     const size_t n = c->batch * 2 * c->targets;
     float *want = test_alloc(n * sizeof *want), *got = test_alloc(n * sizeof *got);
-    eg__synapses_f32_args args = {
-        .list = {c->sources, c->targets, count, source, target, c->laned > 0},
-        .batch = c->batch,
-        .v = v,
-        .v_stride = c->sources,
-        .weight = parameters,
-        .middle = parameters + count,
-        .slope = parameters + 2 * count,
-        .reversal = parameters + 3 * count,
-        .out = want,
-        .out_stride = 2 * c->targets,
-        .scratch = memory};
+    eg__synapses_f32_args args = {.list = {c->sources, c->targets, count, list, c->laned > 0},
+                                  .batch = c->batch,
+                                  .v = v,
+                                  .v_stride = c->sources,
+                                  .weight = parameters,
+                                  .middle = parameters + count,
+                                  .slope = parameters + 2 * count,
+                                  .reversal = parameters + 3 * count,
+                                  .out = want,
+                                  .out_stride = 2 * c->targets,
+                                  .scratch = memory};
     eg__synapses_f32_ref(&args);
     args.out = got;
     for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_synapses_f32, row));) {

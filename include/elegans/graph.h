@@ -130,7 +130,8 @@ EG_API eg_node eg_matmul_transposed(eg_graph *graph, eg_node a, int a_transposed
 typedef struct eg_synapse_nodes {
     eg_node v;                               /* [.., sources] */
     eg_node weight, middle, slope, reversal; /* [count] */
-    eg_node source, target; /* i32 constants [count]; a target below 0 is padding */
+    /* i32 constants [count]: sources below 65536, targets below 32640; a target below 0 is padding */
+    eg_node source, target;
 } eg_synapse_nodes;
 EG_API eg_node eg_synapses(eg_graph *graph, const eg_synapse_nodes *nodes, uint64_t targets);
 

@@ -23,7 +23,8 @@ typedef struct eg__derived {
 } eg__derived;
 
 /* Who has the parameters where the weights keep no copy of them: writes `count` elements of one, from `first` on, to `to`.
- * Those in quantized numbers are asked for whole. */
+ * Quantized numbers are asked for in whole bytes; their scales and zero points come with the first of them, and lie
+ * where the layout of the parameter has them, `to` being its beginning then. */
 typedef struct eg__lender {
     eg_status (*fill)(void *user, const eg__leaf *leaf, size_t first, size_t count, void *to,
                       eg_error *error);
@@ -64,6 +65,15 @@ eg_status eg__weights_unready(eg_weights *weights, eg_error *error);
 /* Finds or makes the derived values of `program`. Any thread. */
 eg_status eg__weights_attach(eg_weights *weights, eg_program *program, const eg__derived **out,
                              eg_error *error);
+
+/* ---- weights_lent.c: what a program itself reads, to stay; and what its prologue makes */
+eg_status eg__weights_fetch(eg_weights *weights, const eg_program *program, eg_error *error);
+eg_status eg__weights_prepare(eg_weights *weights, eg__derived *derived, eg_error *error);
+/* To the devices: all parameters that parts of the program read. */
+eg_status eg__weights_upload(eg_weights *weights, const eg__derived *derived, eg_error *error);
+/* Steps of a prologue. */
+eg_status eg__weights_run(const eg_weights *weights, const eg__derived *derived,
+                          const eg__step *steps, size_t count, eg_error *error);
 
 /* Of a quantized parameter, quantized as these are: its scales and zero points to its memory. The numbers, in
  * whose layout nothing differs, lie at its beginning. */

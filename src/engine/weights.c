@@ -16,8 +16,8 @@ static void list_unlock(eg_weights *weights) {
     __atomic_clear(&weights->listing, __ATOMIC_RELEASE);
 }
 
-static eg_status run_steps(const eg_weights *weights, const eg__derived *derived,
-                           const eg__step *steps, size_t count, eg_error *error) {
+eg_status eg__weights_run(const eg_weights *weights, const eg__derived *derived,
+                          const eg__step *steps, size_t count, eg_error *error) {
     eg_program *p = derived->program;
     char *work = derived->work.data;
     char *base[EG__SPACE_BOUND] = {work, weights->data, derived->data, p->constants, NULL};
@@ -29,12 +29,10 @@ static eg_status run_steps(const eg_weights *weights, const eg__derived *derived
     return eg__steps_run(&run, steps, count, error);
 }
 
-static const eg__step *prologue(const eg__derived *derived) {
-    return derived->program->steps + derived->program->main_count;
-}
 static eg_status run_prologue(const eg_weights *weights, const eg__derived *derived,
                               eg_error *error) {
-    return run_steps(weights, derived, prologue(derived), derived->program->prologue_count, error);
+    const eg_program *p = derived->program;
+    return eg__weights_run(weights, derived, p->steps + p->main_count, p->prologue_count, error);
 }
 
 /* ---- life */
@@ -149,15 +147,12 @@ eg_status eg_weights_begin(eg_weights *weights, int wait, eg_error *error) {
     }
 }
 
-/* To the devices: all parameters that parts of the program read. */
-static eg_status upload(eg_weights *w, const eg__derived *d, eg_error *error);
-
 static eg_status end(eg_weights *weights, eg_error *error) {
     eg_status status = EG_OK;
     list_lock(weights);
     for (const eg__derived *d = weights->derived; d && !status; d = d->next)
         if (!(status = run_prologue(weights, d, &weights->reason)))
-            status = upload(weights, d, &weights->reason);
+            status = eg__weights_upload(weights, d, &weights->reason);
     if (status) eg__fail(error, status, "%s", weights->reason.message);
     list_unlock(weights);
     if (!status) {
@@ -295,129 +290,6 @@ static bool same_prologue(const eg_program *a, const eg_program *b) {
     return true;
 }
 
-/* ---- parameters that are lent: there while steps of a prologue read them, or to stay */
-static eg_status fetch(eg_weights *w, size_t index, eg__holding as, eg_error *error) {
-    const eg__leaf *leaf = &w->program->parameters.list[index];
-    const size_t offset = leaf->offset, size = eg__leaf_bytes(leaf);
-    if (w->holds[index]) {
-        w->holds[index] = eg__max(w->holds[index], as);
-        return EG_OK;
-    }
-    if (!w->lender.fill)
-        return eg__fail(error, EG_ERR_UNSUPPORTED, "these weights were prepared for one program");
-    eg_status status = eg__space_use(w->program->memory, &w->space, offset, size, error);
-    if (status) return status;
-    w->holds[index] = as;
-    return w->lender.fill(w->lender.user, leaf, 0, leaf->elements, w->data + leaf->offset, error);
-}
-
-static void drop_passing(eg_weights *w, size_t index) {
-    const eg__leaf *leaf = &w->program->parameters.list[index];
-    if (w->holds[index] != EG__PASSING) return;
-    eg__space_drop(w->program->memory, &w->space, leaf->offset, eg__leaf_bytes(leaf));
-    w->holds[index] = EG__ABSENT;
-}
-
-/* What the program itself reads. */
-static eg_status fetch_read(eg_weights *w, const eg_program *program, eg_error *error) {
-    eg_status status = EG_OK;
-    for (size_t i = 0; i < program->parameters.count && !status; i++)
-        if (!program->parameters.list[i].settled) status = fetch(w, i, EG__STAYING, error);
-    return status;
-}
-
-/* A large matrix that is only packed is there a few panels at a time; as a whole it would be there twice. */
-enum { PIECE = 1 << 20 };
-
-static bool reads(const eg__step *step, const eg__leaf *leaf) {
-    for (unsigned i = 0; i < step->operands; i++) {
-        const eg__operand *o = &step->operand[i];
-        if (o->space == EG__SPACE_PARAMETERS && o->offset >= leaf->offset &&
-            o->offset < leaf->offset + eg__leaf_bytes(leaf))
-            return true;
-    }
-    return false;
-}
-
-static bool packs_by_pieces(const eg__step *step) {
-    eg__step piece;
-    eg__operand operands[2];
-    size_t from, end;
-    return eg__pack_piece(step, 0, 1, &piece, operands, &from, &end);
-}
-
-/* The parameter that `step` packs, if all that read it can do with pieces; NULL = none. */
-static const eg__leaf *in_pieces(const eg_weights *w, const eg__derived *d, const eg__step *step) {
-    const eg__leaves *leaves = &d->program->parameters;
-    const eg__leaf *leaf = NULL;
-    if (!w->space.mapped || !w->lender.fill || !packs_by_pieces(step)) return NULL;
-    for (size_t i = 0; i < leaves->count && !leaf; i++)
-        if (w->holds[i] == EG__ABSENT && reads(step, &leaves->list[i])) leaf = &leaves->list[i];
-    if (!leaf || leaf->type != EG_F32 || eg__leaf_bytes(leaf) < 4 * PIECE) return NULL;
-    for (uint32_t s = leaf->first_read; s <= leaf->last_read; s++)
-        if (reads(prologue(d) + s, leaf) && !packs_by_pieces(prologue(d) + s)) return NULL;
-    return leaf;
-}
-
-static eg_status pack_pieces(eg_weights *w, const eg__derived *d, const eg__leaf *leaf,
-                             const eg__step *step, eg_error *error) {
-    eg__memory *memory = w->program->memory;
-    const size_t panels = eg__max(PIECE / (eg__leaf_bytes(leaf) / step->items + 1), 1);
-    eg_status status = EG_OK;
-    for (size_t at = 0; at < step->items && !status; at += panels) {
-        eg__step piece;
-        eg__operand operands[2];
-        size_t from, end;
-        eg__pack_piece(step, at, eg__min(panels, step->items - at), &piece, operands, &from, &end);
-        status = eg__space_use(memory, &w->space, from, end - from, error);
-        if (status) return status;
-        status = w->lender.fill(w->lender.user, leaf, (from - leaf->offset) / sizeof(float),
-                                (end - from) / sizeof(float), w->data + from, error);
-        if (!status) status = run_steps(w, d, &piece, 1, error);
-        eg__space_drop(memory, &w->space, from, end - from);
-    }
-    return status;
-}
-
-static eg_status prepare_step(eg_weights *w, const eg__derived *d, uint32_t s, eg_error *error) {
-    const eg__leaves *leaves = &d->program->parameters;
-    const eg__step *step = prologue(d) + s;
-    const eg__leaf *packed = in_pieces(w, d, step);
-    if (packed) return pack_pieces(w, d, packed, step, error);
-    eg_status status = EG_OK;
-    for (size_t i = 0; i < leaves->count && !status; i++)
-        if (reads(step, &leaves->list[i])) status = fetch(w, i, EG__PASSING, error);
-    if (!status) status = run_steps(w, d, step, 1, error);
-    /* a large one is fetched again by the next step that reads it: there may be many of them in between */
-    for (size_t i = 0; i < leaves->count; i++)
-        if (leaves->list[i].last_read == s || eg__leaf_bytes(&leaves->list[i]) >= 4 * PIECE)
-            drop_passing(w, i);
-    return status;
-}
-
-static eg_status prepare_lent(eg_weights *w, const eg__derived *d, eg_error *error) {
-    const eg__leaves *leaves = &d->program->parameters;
-    eg_status status = fetch_read(w, d->program, error);
-    for (uint32_t s = 0; s < d->program->prologue_count && !status; s++)
-        status = prepare_step(w, d, s, error);
-    for (size_t i = 0; i < leaves->count && status; i++) drop_passing(w, i);
-    return status;
-}
-
-static eg_status upload(eg_weights *w, const eg__derived *d, eg_error *error) {
-    const eg_program *p = d->program;
-    eg_status status = EG_OK;
-    for (size_t i = 0; d->parts && i < p->parameters.count && !status; i++) {
-        if (!eg__part_weights_reads(p, i)) continue;
-        if (w->is_lent) status = fetch(w, i, EG__PASSING, error);
-        if (!status)
-            status = eg__part_weights_write(p, d->parts, i, w->data + p->parameters.list[i].offset,
-                                            error);
-        if (w->is_lent) drop_passing(w, i);
-    }
-    return status ? status : eg__part_weights_end(p, d->parts, error);
-}
-
 static eg_status open_derived(eg_weights *weights, eg__derived *d, eg_error *error) {
     const eg_program *p = d->program;
     eg__memory *memory = weights->program->memory;
@@ -440,7 +312,7 @@ static eg_status attach(eg_weights *weights, eg_program *program, const eg__deri
     for (eg__derived *d = weights->derived; d; d = d->next)
         if (same_prologue(d->program, program)) {
             *out = d;
-            return weights->is_lent ? fetch_read(weights, program, error) : EG_OK;
+            return weights->is_lent ? eg__weights_fetch(weights, program, error) : EG_OK;
         }
     eg__memory *memory = weights->program->memory;
     eg_error reason = {EG_ERR_MEMORY, ""};
@@ -450,11 +322,11 @@ static eg_status attach(eg_weights *weights, eg_program *program, const eg__deri
     eg__program_keep(program);
     eg_status status = open_derived(weights, d, error);
     if (!status && weights->is_lent) {
-        status = prepare_lent(weights, d, error);
+        status = eg__weights_prepare(weights, d, error);
         eg__space_close(memory, &d->work); /* it never runs again */
     } else if (!status) status = run_prologue(weights, d, error);
     if (!status) status = eg__part_weights_create(program, &d->parts, error);
-    if (!status) status = upload(weights, d, error);
+    if (!status) status = eg__weights_upload(weights, d, error);
     if (status) {
         free_derived(memory, d);
         return status;

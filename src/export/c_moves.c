@@ -82,9 +82,16 @@ static void write_copy(eg__c_writing *w) {
     x->indent = outer;
 }
 
+static const char *gather_of(const eg__step *step) {
+    return step->u.gather.columns ? "gather_ends" : "gather";
+}
+static const char *scatter_of(const eg__step *step) {
+    return step->u.gather.columns ? "scatter_ends" : "scatter";
+}
 static void write_gather(eg__c_writing *w) {
+    const size_t columns = w->step->u.gather.columns;
     eg__c_line(w->x, "%s(%zu, %zu, %zu, %s, %zu, %s, %s, %zu);", eg__c_function_of(w->step),
-               w->rows, w->step->columns, w->step->u.gather.limit, w->at[0],
+               w->rows, columns ? columns : w->step->columns, w->step->u.gather.limit, w->at[0],
                w->step->operand[0].stride, w->at[1], w->at[2], w->step->operand[2].stride);
 }
 
@@ -104,14 +111,10 @@ static bool is_second(const eg__c_export *x, const eg__step *step, unsigned i) {
 
 const eg__c_step eg__c_step_copy = {
     .span = span_copy, .write = write_copy, .is_index = copies_integers};
-const eg__c_step eg__c_step_gather = {.function = {.name = "gather"},
-                                      .span = span_gather,
-                                      .write = write_gather,
-                                      .is_index = is_second};
-const eg__c_step eg__c_step_scatter = {.function = {.name = "scatter"},
-                                       .span = span_scatter,
-                                       .write = write_gather,
-                                       .is_index = is_second};
+const eg__c_step eg__c_step_gather = {
+    .function_of = gather_of, .span = span_gather, .write = write_gather, .is_index = is_second};
+const eg__c_step eg__c_step_scatter = {
+    .function_of = scatter_of, .span = span_scatter, .write = write_gather, .is_index = is_second};
 const eg__c_step eg__c_step_slice_update = {
     .function = {.name = "place"}, .span = span_place, .write = write_place, .is_index = is_second};
 const eg__c_step eg__c_step_slice_at = {
@@ -154,6 +157,28 @@ static const eg__c_function functions[] = {
      "        memcpy(&at, (const int32_t *)index + r, sizeof at);\n"
      "        if (at < 0 || at >= limit) continue;\n"
      "        for (int i = 0; i < n; i++) y[at * y_stride + i] += x[r * x_stride + i];\n"
+     "    }\n"
+     "}\n"},
+    {"gather_ends",
+     "/* elements of a matrix: the source is a row, the target a column */\n"
+     "static void gather_ends(int count, int columns, int limit, const float *x, int x_stride,\n"
+     "                        const void *ends, float *y, int y_stride) {\n"
+     "    for (int p = 0; p < count; p++) {\n"
+     "        int32_t e;\n"
+     "        memcpy(&e, (const int32_t *)ends + p, sizeof e);\n"
+     "        const int32_t at = e < 0 ? -1 : (e & 65535) * columns + (e >> 16);\n"
+     "        y[p * y_stride] = at >= 0 && at < limit ? x[at * x_stride] : 0.0f;\n"
+     "    }\n"
+     "}\n"},
+    {"scatter_ends",
+     "static void scatter_ends(int count, int columns, int limit, const float *x, int x_stride,\n"
+     "                         const void *ends, float *y, int y_stride) {\n"
+     "    for (int r = 0; r < limit; r++) y[r * y_stride] = 0.0f;\n"
+     "    for (int p = 0; p < count; p++) {\n"
+     "        int32_t e;\n"
+     "        memcpy(&e, (const int32_t *)ends + p, sizeof e);\n"
+     "        const int32_t at = e < 0 ? -1 : (e & 65535) * columns + (e >> 16);\n"
+     "        if (at >= 0 && at < limit) y[at * y_stride] += x[p * x_stride];\n"
      "    }\n"
      "}\n"},
 };

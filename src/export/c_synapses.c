@@ -13,56 +13,56 @@ static size_t span(const eg__c_export *x, const eg__step *step, const eg__c_fram
     const size_t stride = step->operand[i].stride,
                  rows = batch_of(x, step, frame->count * step->rows);
     if (i == 0) return eg__c_rows(rows, stride, s->sources);
-    if (i == 8) return eg__c_rows(rows, stride, 2 * s->targets);
-    if (i < 7) return s->count;
+    if (i == 7) return eg__c_rows(rows, stride, 2 * s->targets);
+    if (i < 6) return s->count;
     return step->kind == EG__STEP_synapses_dp ? 4 * s->count
                                               : eg__c_rows(rows, stride, step->columns);
 }
 
-/* v, the four parameters, source, target, the result, and for gradients d */
+/* v, the four parameters, ends, the result, and for gradients d */
 static void write_step(eg__c_writing *w) {
     const eg__step_synapses *s = &w->step->u.synapses;
     const eg__operand *o = w->step->operand;
-    char at[9][EG__C_TEXT];
+    char at[8][EG__C_TEXT];
     for (unsigned i = 0; i < w->step->operands; i++)
         eg__c_pointer(w->x, w->step, w->frame, i, at[i]);
     eg__c_line(w->x, "%s(%zu, %zu, %zu, %zu, %s, %zu, %s, %s, %s,", eg__c_function_of(w->step),
                batch_of(w->x, w->step, w->rows), s->sources, s->targets, s->count, at[0],
                o[0].stride, at[1], at[2], at[3]);
-    if (w->step->operands == 9)
-        eg__c_line(w->x, "    %s, %s, %s, %s, %zu, %s, %zu);", at[4], at[5], at[6], at[7],
-                   o[7].stride, at[8], o[8].stride);
-    else eg__c_line(w->x, "    %s, %s, %s, %s, %zu);", at[4], at[5], at[6], at[7], o[7].stride);
+    if (w->step->operands == 8)
+        eg__c_line(w->x, "    %s, %s, %s, %zu, %s, %zu);", at[4], at[5], at[6], o[6].stride, at[7],
+                   o[7].stride);
+    else eg__c_line(w->x, "    %s, %s, %s, %zu);", at[4], at[5], at[6], o[6].stride);
 }
 
-static bool is_end(const eg__c_export *x, const eg__step *step, unsigned i) {
+static bool is_ends(const eg__c_export *x, const eg__step *step, unsigned i) {
     (void)x, (void)step;
-    return i == 5 || i == 6; /* sources and targets */
+    return i == 5;
 }
 
 const eg__c_step eg__c_step_synapses = {
-    .function = {.name = "synapses"}, .span = span, .write = write_step, .is_index = is_end};
+    .function = {.name = "synapses"}, .span = span, .write = write_step, .is_index = is_ends};
 const eg__c_step eg__c_step_synapses_dv = {
-    .function = {.name = "synapses_dv"}, .span = span, .write = write_step, .is_index = is_end};
+    .function = {.name = "synapses_dv"}, .span = span, .write = write_step, .is_index = is_ends};
 const eg__c_step eg__c_step_synapses_dp = {
-    .function = {.name = "synapses_dp"}, .span = span, .write = write_step, .is_index = is_end};
+    .function = {.name = "synapses_dp"}, .span = span, .write = write_step, .is_index = is_ends};
 
 /* ---- functions */
 static const eg__c_function functions[] = {
     {"synapses",
-     "/* sums of weight * sigmoid(slope * (v[source] - middle)), with and without the reversal */\n"
+     "/* the ends of a synapse: its source in the lower half, its target in the upper one, below 0 = none;\n"
+     " * sums of weight * sigmoid(slope * (v[source] - middle)), with and without the reversal */\n"
      "static void synapses(int batch, int sources, int targets, int count, const float *v, int stride,\n"
      "                     const float *weight, const float *middle, const float *slope,\n"
-     "                     const float *reversal, const void *source, const void *target,\n"
-     "                     float *y, int y_stride) {\n"
+     "                     const float *reversal, const void *ends, float *y, int y_stride) {\n"
      "    (void)sources;\n"
      "    for (int b = 0; b < batch; b++) {\n"
      "        float *to = y + b * y_stride;\n"
      "        memset(to, 0, 2 * (size_t)targets * sizeof *to);\n"
      "        for (int p = 0; p < count; p++) {\n"
-     "            int32_t s, t;\n"
-     "            memcpy(&s, (const int32_t *)source + p, sizeof s);\n"
-     "            memcpy(&t, (const int32_t *)target + p, sizeof t);\n"
+     "            int32_t e;\n"
+     "            memcpy(&e, (const int32_t *)ends + p, sizeof e);\n"
+     "            const int s = e & 65535, t = e >> 16;\n"
      "            if (t < 0) continue;\n"
      "            const float a = weight[p] * sigmoid(slope[p] * (v[b * stride + s] - middle[p]));\n"
      "            to[t] += a * reversal[p];\n"
@@ -73,15 +73,14 @@ static const eg__c_function functions[] = {
     {"synapses_dv",
      "static void synapses_dv(int batch, int sources, int targets, int count, const float *v,\n"
      "                        int stride, const float *weight, const float *middle,\n"
-     "                        const float *slope, const float *reversal, const void *source,\n"
-     "                        const void *target, float *y, int y_stride, const float *d,\n"
-     "                        int d_stride) {\n"
+     "                        const float *slope, const float *reversal, const void *ends,\n"
+     "                        float *y, int y_stride, const float *d, int d_stride) {\n"
      "    for (int b = 0; b < batch; b++) {\n"
      "        memset(y + b * y_stride, 0, (size_t)sources * sizeof *y);\n"
      "        for (int p = 0; p < count; p++) {\n"
-     "            int32_t s, t;\n"
-     "            memcpy(&s, (const int32_t *)source + p, sizeof s);\n"
-     "            memcpy(&t, (const int32_t *)target + p, sizeof t);\n"
+     "            int32_t e;\n"
+     "            memcpy(&e, (const int32_t *)ends + p, sizeof e);\n"
+     "            const int s = e & 65535, t = e >> 16;\n"
      "            if (t < 0) continue;\n"
      "            const float a = sigmoid(slope[p] * (v[b * stride + s] - middle[p]));\n"
      "            const float k = d[b * d_stride + t] * reversal[p] + d[b * d_stride + targets + t];\n"
@@ -92,15 +91,14 @@ static const eg__c_function functions[] = {
     {"synapses_dp",
      "static void synapses_dp(int batch, int sources, int targets, int count, const float *v,\n"
      "                        int stride, const float *weight, const float *middle,\n"
-     "                        const float *slope, const float *reversal, const void *source,\n"
-     "                        const void *target, float *y, int y_stride, const float *d,\n"
-     "                        int d_stride) {\n"
+     "                        const float *slope, const float *reversal, const void *ends,\n"
+     "                        float *y, int y_stride, const float *d, int d_stride) {\n"
      "    (void)sources, (void)y_stride;\n"
      "    memset(y, 0, 4 * (size_t)count * sizeof *y);\n"
      "    for (int p = 0; p < count; p++) {\n"
-     "        int32_t s, t;\n"
-     "        memcpy(&s, (const int32_t *)source + p, sizeof s);\n"
-     "        memcpy(&t, (const int32_t *)target + p, sizeof t);\n"
+     "        int32_t e;\n"
+     "        memcpy(&e, (const int32_t *)ends + p, sizeof e);\n"
+     "        const int s = e & 65535, t = e >> 16;\n"
      "        for (int b = 0; t >= 0 && b < batch; b++) {\n"
      "            const float from = v[b * stride + s] - middle[p], c = d[b * d_stride + t];\n"
      "            const float a = sigmoid(slope[p] * from);\n"

@@ -92,8 +92,8 @@ static void ltc_cell(drawing *d) {
     ranged(d, "sensory_sigma", 3, 8);
     ranged(d, "sensory_mu", 0.3, 0.8);
     ranged(d, "sensory_w", 0.001, 1.0);
-    polarity(d, "erev", d->layer->recurrent);
-    polarity(d, "sensory_erev", d->layer->sensory);
+    polarity(d, "erev", d->layer->wiring->adjacency);
+    polarity(d, "sensory_erev", d->layer->wiring->sensory);
     constant(d, "input_w", 1);
     constant(d, "output_w", 1);
 }

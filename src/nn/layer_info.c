@@ -24,11 +24,12 @@ static void look_at_cfc(const eg__layer *layer, eg_layer_info *out) {
 
 static void look_at_ltc(const eg__layer *layer, eg_layer_info *out) {
     const uint64_t units = layer->units, sensory = layer->inputs * units;
+    const eg__wiring *w = layer->wiring;
     out->unfolds = layer->unfolds;
-    if (!layer->recurrent || !layer->sensory) return;
+    if (!w || !w->layer_ids) return; /* not drawn */
     out->possible = units * units + sensory;
     out->synapses =
-        count_synapses(layer->recurrent, units * units) + count_synapses(layer->sensory, sensory);
+        count_synapses(w->adjacency, units * units) + count_synapses(w->sensory, sensory);
 }
 
 _Static_assert((int)EG_LAYER_BACKBONE_MAX >= (int)EG__BACKBONE_MAX, "every backbone fits");

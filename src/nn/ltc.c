@@ -1,4 +1,5 @@
 /* The liquid time-constant cell: conductances between neurons, integrated by a fused implicit step. */
+#include "graph/ops/synapses.h"
 #include "nn/model.h"
 
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 /* ---- which synapses there are, in rows of EG__LANES: a lane for each target or for a part of its
  * synapses, the longest lanes first, so that little padding is needed */
 typedef struct lanes {
-    int32_t *source, *target, *index; /* index: into the dense matrix, -1 = padding */
+    int32_t *ends;
     size_t count;
 } lanes;
 
@@ -79,26 +80,21 @@ static void fill_row(lanes *l, const int8_t *exists, uint32_t units, lane *list,
                      size_t group, uint32_t row) {
     for (size_t k = group; k < group + EG__LANES; k++) {
         const size_t at = l->count++;
-        l->source[at] = 0;
-        l->target[at] = l->index[at] = -1;
+        l->ends[at] = EG__NO_SYNAPSE;
         if (k >= count || list[k].length <= row) continue;
         const uint32_t t = list[k].target;
         uint32_t s = list[k].source, left = row ? 0 : list[k].from;
         while (!exists[(size_t)s * units + t] || left--) s++;
         list[k].source = s + 1;
-        l->source[at] = (int32_t)s;
-        l->target[at] = (int32_t)t;
-        l->index[at] = (int32_t)(s * units + t);
+        l->ends[at] = eg__synapse_ends(s, t);
     }
 }
 
 static bool lanes_fill(eg__memory *memory, const int8_t *exists, uint32_t units, lane *list,
                        size_t count, lanes *l) {
     const size_t bytes = rows_of(list, count) * EG__LANES * sizeof(int32_t);
-    l->source = eg__numbers_take(memory, bytes, NULL);
-    l->target = eg__numbers_take(memory, bytes, NULL);
-    l->index = eg__numbers_take(memory, bytes, NULL);
-    if (!l->source || !l->target || !l->index) return false;
+    l->ends = eg__numbers_take(memory, bytes, NULL);
+    if (!l->ends) return false;
     for (size_t group = 0; group < count; group += EG__LANES)
         for (uint32_t row = 0; row < list[group].length; row++)
             fill_row(l, exists, units, list, count, group, row);
@@ -133,12 +129,6 @@ static bool lanes_make(eg__memory *memory, const int8_t *exists, uint32_t source
     return fits;
 }
 
-static void lanes_free(eg__memory *memory, lanes *l) {
-    eg__numbers_give(memory, l->source);
-    eg__numbers_give(memory, l->target);
-    eg__numbers_give(memory, l->index);
-}
-
 /* ---- nodes */
 
 /* softplus, unless the user constrains them */
@@ -147,42 +137,33 @@ static eg_node positive(eg__builder *b, eg_node x) {
 }
 
 /* One of the dense matrices at the synapses that exist. */
-static eg_node at_synapses(eg__builder *b, const char *prefix, const char *name, uint64_t size,
-                           eg_node index) {
+static eg_node at_synapses(eg__builder *b, const char *prefix, const char *name, eg_node ends) {
     eg_node dense = eg__builder_parameter(b, "rnn_cell.%s%s", prefix, name);
-    return eg_gather(b->graph, eg_reshape(b->graph, dense, 1, &size), index);
+    return eg__gather_ends(b->graph, dense, ends, b->layer->units);
 }
 
 typedef struct synapses {
     eg_synapse_nodes nodes;
+    eg_node ends;
     bool none; /* no synapse at all */
 } synapses;
-
-static eg_node list_node(eg_graph *g, size_t count, int32_t *list) {
-    return eg__graph_constant(g, &(eg_tensor){EG_I32, 1, {count}, list});
-}
 
 static synapses make_synapses(eg__builder *b, const char *prefix, const int8_t *exists,
                               uint32_t sources) {
     eg_graph *g = b->graph;
-    const uint32_t units = b->layer->units;
     synapses s = {.none = false};
     lanes l = {0};
-    if (!lanes_make(b->model->memory, exists, sources, units, &l)) {
+    if (!lanes_make(b->model->memory, exists, sources, b->layer->units, &l)) {
         eg__graph_mistake(g, EG_ERR_MEMORY, "no memory for a list of synapses");
-        lanes_free(b->model->memory, &l);
         return s;
     }
     s.none = l.count == 0;
-    if (!s.none) { /* the lists are the graph's from here on */
-        const uint64_t size = (uint64_t)sources * units;
-        const eg_node index = list_node(g, l.count, l.index);
-        s.nodes.weight = positive(b, at_synapses(b, prefix, "w", size, index));
-        s.nodes.middle = at_synapses(b, prefix, "mu", size, index);
-        s.nodes.slope = at_synapses(b, prefix, "sigma", size, index);
-        s.nodes.reversal = at_synapses(b, prefix, "erev", size, index);
-        s.nodes.source = list_node(g, l.count, l.source);
-        s.nodes.target = list_node(g, l.count, l.target);
+    if (!s.none) { /* the list is the graph's from here on */
+        s.ends = eg__graph_constant(g, &(eg_tensor){EG_I32, 1, {l.count}, l.ends});
+        s.nodes.weight = positive(b, at_synapses(b, prefix, "w", s.ends));
+        s.nodes.middle = at_synapses(b, prefix, "mu", s.ends);
+        s.nodes.slope = at_synapses(b, prefix, "sigma", s.ends);
+        s.nodes.reversal = at_synapses(b, prefix, "erev", s.ends);
     }
     return s;
 }
@@ -194,7 +175,7 @@ static void add_synapses(eg__builder *b, synapses *s, eg_node v, eg_node *curren
     const uint32_t units = b->layer->units;
     if (s->none) return;
     s->nodes.v = v;
-    eg_node sums = eg_synapses(g, &s->nodes, units);
+    eg_node sums = eg__synapses(g, &s->nodes, s->ends, units);
     *current = eg_add(g, *current, eg_slice(g, sums, 1, 0, units));
     *conductance = eg_add(g, *conductance, eg_slice(g, sums, 1, units, units));
 }
@@ -211,8 +192,8 @@ static eg_node map_input(eg__builder *b, eg_node x) {
 eg_node eg__ltc_step(eg__builder *b, eg_node x, eg_node h, eg_node span) {
     eg_graph *g = b->graph;
     const eg__layer *layer = b->layer;
-    synapses sensory = make_synapses(b, "sensory_", layer->sensory, layer->inputs);
-    synapses recurrent = make_synapses(b, "", layer->recurrent, layer->units);
+    synapses sensory = make_synapses(b, "sensory_", layer->wiring->sensory, layer->inputs);
+    synapses recurrent = make_synapses(b, "", layer->wiring->adjacency, layer->units);
     eg_node leak = positive(b, eg__builder_parameter(b, "rnn_cell.gleak"));
     eg_node rest = eg_mul(g, leak, eg__builder_parameter(b, "rnn_cell.vleak"));
     eg_node capacity = eg_mul(g, positive(b, eg__builder_parameter(b, "rnn_cell.cm")),

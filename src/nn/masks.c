@@ -31,12 +31,17 @@ eg__mask eg__parameter_mask(const eg_model *model, const eg__parameter *p) {
 /* ---- masks as values: saved where tools expect them */
 static bool is_sensory(const eg__parameter *p) { return strstr(p->name, "sensory_") != NULL; }
 
+/* Of an LTC: where the synapses of a mask are. */
+static int8_t *synapses_of(const eg__layer *layer, const eg__parameter *p) {
+    return is_sensory(p) ? layer->wiring->sensory : layer->wiring->adjacency;
+}
+
 /* Element i of a mask, as the wiring has it. */
 static float expected(const eg_model *model, const eg__parameter *p, size_t i) {
     const eg__layer *layer = &model->layers[p->layer];
     if (layer->cell == EG__CFC)
         return eg__mask_has(&(eg__mask){wired_of(model, p)->mask, eg__parameter_size(p)}, i);
-    return (is_sensory(p) ? layer->sensory : layer->recurrent)[i] != 0;
+    return synapses_of(layer, p)[i] != 0;
 }
 
 void eg__mask_floats(const eg_model *model, const eg__parameter *p, float *out) {
@@ -61,11 +66,10 @@ static void adopt(eg_model *model, const eg__parameter *p) {
     const eg__parameter *erev = eg__model_parameter(model, name);
     const float *mask = eg__parameter_values(model, p);
     const float *reversal = erev ? eg__parameter_values(model, erev) : NULL;
-    int8_t *wiring = is_sensory(p) ? layer->wiring->sensory : layer->wiring->adjacency;
-    int8_t *used = is_sensory(p) ? layer->sensory : layer->recurrent;
+    int8_t *synapses = synapses_of(layer, p);
     for (size_t i = 0; i < eg__parameter_size(p); i++) {
         const int8_t polarity = reversal && reversal[i] < 0 ? -1 : 1;
-        used[i] = wiring[i] = mask[i] != 0 ? polarity : 0;
+        synapses[i] = mask[i] != 0 ? polarity : 0;
     }
     layer->wiring->options.kind = EG__WIRING_EDGES; /* nothing draws it any more */
 }
@@ -100,8 +104,6 @@ eg_status eg__model_masks_settle(eg_model *model, eg_error *error) {
     for (size_t i = 0; !status && i < model->parameter_count; i++) {
         const eg__parameter *p = &model->parameters[i];
         if (p->is_mask) status = settle(model, p, error);
-        if (p->is_mask && p->view)
-            eg__model_forget(model, p->view, eg__parameter_size(p) * sizeof(float));
     }
     return status;
 }

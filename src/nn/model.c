@@ -47,8 +47,6 @@ void eg_model_destroy(eg_model *model) {
             eg__memory_give(model->memory, layer->wired[k].mask);
             eg__memory_give(model->memory, layer->wired[k].seen);
         }
-        eg__memory_give(model->memory, layer->recurrent);
-        eg__memory_give(model->memory, layer->sensory);
     }
     for (size_t i = 0; i < model->parameter_count; i++) {
         eg__parameter_quantized_drop(model, &model->parameters[i]);
@@ -270,7 +268,7 @@ void eg__model_forget(const eg_model *model, const void *bytes, size_t size) {
 }
 
 static void copy_from_file(const eg_model *model, const void *from, size_t bytes, void *to) {
-    enum { PIECE = 1 << 20 };
+    enum { PIECE = 1 << 18 };
     for (size_t at = 0; at < bytes; at += PIECE) {
         const size_t size = eg__min(PIECE, bytes - at);
         memcpy((char *)to + at, (const char *)from + at, size);
@@ -278,14 +276,26 @@ static void copy_from_file(const eg_model *model, const void *from, size_t bytes
     }
 }
 
+static eg_status copy_scales(const eg_model *model, const eg__parameter *p, const eg__leaf *leaf,
+                             void *to, eg_error *error) {
+    const size_t scales = leaf->small.scales;
+    const eg_status status = eg__leaf_fill_scales(leaf, &p->small, to, error);
+    if (status || !p->borrowed) return status;
+    eg__model_forget(model, p->small.scale, scales * sizeof *p->small.scale);
+    eg__model_forget(model, p->small.zero, scales);
+    return EG_OK;
+}
+
+/* Whole bytes, and the scales with the first of them. */
 static eg_status copy_small(const eg_model *model, const eg__parameter *p, const eg__leaf *leaf,
-                            void *to, eg_error *error) {
-    uint64_t bytes = 0;
-    eg_status status = eg__leaf_fill_scales(leaf, &p->small, to, error);
-    if (!status) status = eg_tensor_measure(&p->small.values, NULL, &bytes, error);
+                            size_t first, size_t count, void *to, eg_error *error) {
+    const size_t bits = eg_type_bits(p->small.values.type);
+    const size_t bytes = eg__ceil_div(count * bits, 8);
+    const char *from = (const char *)p->small.values.data + first * bits / 8;
+    const eg_status status = first ? EG_OK : copy_scales(model, p, leaf, to, error);
     if (status) return status;
-    if (p->borrowed) copy_from_file(model, p->small.values.data, (size_t)bytes, to);
-    else if (bytes) memcpy(to, p->small.values.data, (size_t)bytes);
+    if (p->borrowed) copy_from_file(model, from, bytes, to);
+    else if (bytes) memcpy(to, from, bytes);
     return EG_OK;
 }
 
@@ -307,7 +317,7 @@ static eg_status fill(void *user, const eg__leaf *leaf, size_t first, size_t cou
     const eg_status status = eg__model_check_values(model, error);
     if (status) return status;
     if (!p) return EG_OK; /* what the model does not have is zero */
-    if (eg__parameter_is_quantized(p)) return copy_small(model, p, leaf, to, error);
+    if (eg__parameter_is_quantized(p)) return copy_small(model, p, leaf, first, count, to, error);
     if (p->file.data) /* a part is whole rows, and so whole blocks */
         eg__stored_widen(
             model->context->kernels.row[eg__widen_operation(p->file.type)]->function.f16_to_f32,

@@ -42,7 +42,8 @@ typedef struct eg__layer {
     eg__merge merge;                 /* both ways through time */
     bool mixed;                      /* an LSTM keeps a memory beside the state */
     uint32_t projection;             /* outputs of a linear map after the cell; 0 = none */
-    eg__wiring *wiring;              /* as it was asked for; NULL = none, or not known */
+    eg__wiring *wiring;              /* as it was asked for; NULL = none, or not known. Of a CfC its
+                                      * synapses are gone, if they can be drawn again: it has masks */
     bool implied;                    /* nobody asked for the wiring: the masks of a file say it */
     /* CfC */
     eg__cfc_mode mode;
@@ -57,7 +58,6 @@ typedef struct eg__layer {
     double epsilon;
     bool explicit_constraints;
     eg__map input_map, output_map;
-    int8_t *recurrent, *sensory; /* [units][units] and [inputs][units]: 0 = no synapse */
 } eg__layer;
 
 /* A parameter or mask of the model, as a state-dict names it. */

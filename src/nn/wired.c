@@ -1,8 +1,6 @@
 /* What follows from the wiring of a layer: its sizes at once, its synapses when they are drawn. */
 #include "nn/model.h"
 
-#include <string.h>
-
 void eg__layer_measure(eg__layer *layer) {
     const eg__wiring *w = layer->wiring;
     const uint32_t *first = w ? w->layer_first : NULL;
@@ -33,9 +31,8 @@ uint64_t eg__layer_bytes(const eg__layer *layer, bool runs) {
     const uint64_t inner = (uint64_t)w->units * w->units, outer = (uint64_t)w->inputs * w->units;
     uint64_t bytes = inner + outer;
     if (w->options.kind == EG__WIRING_RANDOM) bytes += 2 * sizeof(uint32_t) * eg__max(inner, outer);
-    if (layer->cell == EG__LTC) bytes += inner + outer;
-    if (layer->cell == EG__LTC && runs) /* source, target, index; weight, middle, slope, reversal */
-        bytes += known_synapses(w, inner + outer) * (3 * sizeof(int32_t) + 4 * sizeof(float));
+    if (layer->cell == EG__LTC && runs) /* ends; weight, middle, slope, reversal */
+        bytes += known_synapses(w, inner + outer) * (sizeof(int32_t) + 4 * sizeof(float));
     for (unsigned i = 0; i < layer->wired_count; i++) {
         const eg__wired *wired = &layer->wired[i];
         bytes += eg__ceil_div(wired->units * ((uint64_t)wired->inputs + wired->units), 8);
@@ -95,21 +92,11 @@ static eg_status wire_cfc(eg_model *model, eg__layer *layer, eg_error *error) {
     return status;
 }
 
-static eg_status wire_ltc(eg_model *model, eg__layer *layer, eg_error *error) {
-    const eg__wiring *w = layer->wiring;
-    eg_status status = EG_OK;
-    const size_t n = w->units, inputs = w->inputs;
-    layer->recurrent = take(model, n * n + 1, 1, &status, error);
-    if (!status) layer->sensory = take(model, inputs * n + 1, 1, &status, error);
-    if (status) return status;
-    memcpy(layer->recurrent, w->adjacency, n * n);
-    memcpy(layer->sensory, w->sensory, inputs * n);
-    return EG_OK;
-}
-
 eg_status eg__layer_wire(eg_model *model, eg__layer *layer, eg_error *error) {
     if (!layer->wiring) return EG_OK;
     eg_status status = eg__wiring_draw(layer->wiring, error);
-    if (status) return status;
-    return layer->cell == EG__CFC ? wire_cfc(model, layer, error) : wire_ltc(model, layer, error);
+    if (status || layer->cell != EG__CFC) return status;
+    status = wire_cfc(model, layer, error);
+    eg__wiring_forget(layer->wiring);
+    return status;
 }

@@ -122,6 +122,13 @@ eg_status eg__wiring_draw(eg__wiring *w, eg_error *error) {
     return draw(w, error);
 }
 
+void eg__wiring_forget(eg__wiring *w) {
+    if (w->options.kind == EG__WIRING_EDGES) return;
+    eg__memory_give(w->memory, w->adjacency);
+    eg__memory_give(w->memory, w->sensory);
+    w->adjacency = w->sensory = NULL;
+}
+
 eg_status eg__wiring_build(eg__memory *memory, const eg__wiring_options *options, uint32_t inputs,
                            eg__wiring **out, eg_error *error) {
     eg__wiring *w;

@@ -31,8 +31,9 @@ typedef struct eg__wiring {
     eg__memory *memory;
     eg__wiring_options options; /* as completed */
     uint32_t units, inputs, outputs;
-    int8_t *adjacency; /* [units][units], source then destination: -1, 0, 1 */
-    int8_t *sensory;   /* [inputs][units] */
+    int8_t *
+        adjacency; /* [units][units], source then destination: -1, 0, 1; NULL = not drawn, or forgotten */
+    int8_t *sensory; /* [inputs][units] */
     /* layer l has ids layer_ids[layer_first[l] .. layer_first[l+1]) */
     uint32_t layer_count, layer_first[EG__WIRING_LAYERS_MAX + 1];
     uint32_t *layer_ids; /* ncp: inter, command, motor; others: one layer of all units */
@@ -47,6 +48,8 @@ void eg__wiring_destroy(eg__wiring *wiring); /* NULL is fine */
 eg_status eg__wiring_plan(eg__memory *memory, const eg__wiring_options *options, uint32_t inputs,
                           eg__wiring **out, eg_error *error);
 eg_status eg__wiring_draw(eg__wiring *wiring, eg_error *error);
+/* Gives the synapses back where the same could be drawn again, for those who keep what they need of them. */
+void eg__wiring_forget(eg__wiring *wiring);
 
 /* "autoncp:UNITS:OUTPUTS[,sparsity=0.5]", "ncp:INTER:COMMAND:MOTOR,sensory_fanout=N,inter_fanout=N,
  * motor_fanin=N[,recurrent=N]", "full:UNITS[:OUTPUTS][,self=0]",

@@ -119,6 +119,17 @@ eg_status eg__safetensors_parse(eg__memory *memory, const void *bytes, size_t si
     return status;
 }
 
+/* Of tensors that had to be copied, the pages of the file are not needed. */
+static void forget_copied(const eg_safetensors *file) {
+    const unsigned char *bytes = file->mapping.bytes;
+    const unsigned char *data = bytes + LENGTH_SIZE + eg__get64(bytes);
+    for (size_t i = 0; i < file->count; i++) {
+        const eg__safetensor *tensor = &file->tensors[i];
+        if (tensor->data != data + tensor->begin)
+            eg__mapping_forget(&file->mapping, data + tensor->begin, tensor->end - tensor->begin);
+    }
+}
+
 eg_status eg__safetensors_open(eg__memory *memory, const char *path, bool maps,
                                eg_safetensors **out, eg_error *error) {
     *out = NULL;
@@ -136,6 +147,7 @@ eg_status eg__safetensors_open(eg__memory *memory, const char *path, bool maps,
     }
     (*out)->path = memcpy(copy, path, length);
     (*out)->mapping = mapping;
+    forget_copied(*out);
     return EG_OK;
 }
 

@@ -248,6 +248,11 @@ static eg_status keep_file(eg_model *model, tensor_source *from, eg_error *error
     model->backing_close = close_backing;
     model->backing_forget = forget_backing;
     from->file = NULL;
+    for (size_t i = 0; i < model->parameter_count; i++) { /* they were read to be compared */
+        const eg__parameter *p = &model->parameters[i];
+        if (p->is_mask && p->view)
+            eg__model_forget(model, p->view, eg__parameter_size(p) * sizeof(float));
+    }
     return EG_OK;
 }
 

@@ -85,6 +85,15 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
 }
 
 /* ---- steps */
+static bool is_by_rows(const eg__quantized_side *side) {
+    for (uint32_t i = 0; i < side->pieces; i++) {
+        eg__quantized_piece piece;
+        eg__quantized_side_piece(side, i, &piece);
+        if (piece.straight) return false;
+    }
+    return true;
+}
+
 static bool has_offsets(const eg__quantized_side *side) {
     for (uint32_t i = 0; i < side->pieces; i++)
         if (side->piece[i * EG__PIECE_WORDS + 11] & 2) return true;
@@ -104,6 +113,7 @@ static eg__view pack(eg__lowering *l, uint32_t id, eg__step_pack_quantized *p) {
     p->pieces = side.pieces;
     p->parameters = node->input_count - 2;
     p->has_offsets = has_offsets(&side);
+    p->by_rows = is_by_rows(&side);
     eg__view view = {0};
     if (!eg__quantized_measure(p->type, p->k, p->n, p->groups, (const uint32_t *)side.ends,
                                p->has_offsets, &p->layout)) {

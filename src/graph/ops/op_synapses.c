@@ -1,6 +1,5 @@
 /* synapses: conductance sums over a list of synapses, and its two gradients. Inputs: v [.., sources],
- * weight, middle, slope, reversal [count], source and target i32 [count] (constants). index[0] is the
- * number of targets. The result is [.., 2 targets]: currents, then conductances. synapses_dv has the
+ * weight, middle, slope, reversal [count], ends i32 [count] (a constant of eg__synapse_ends). The result is [.., 2 targets]: currents, then conductances. synapses_dv has the
  * gradient of that as its last input and gives [.., sources]; synapses_dp gives [4, count], summed over
  * the batch. */
 #include "graph/lower/lower.h"
@@ -8,17 +7,56 @@
 #include <math.h>
 #include <string.h>
 
-enum { V, WEIGHT, MIDDLE, SLOPE, REVERSAL, SOURCE, TARGET, D };
+enum { V, WEIGHT, MIDDLE, SLOPE, REVERSAL, ENDS, D };
+
+eg_node eg__synapses(eg_graph *graph, const eg_synapse_nodes *n, eg_node ends, uint64_t targets) {
+    const eg_node inputs[] = {n->v, n->weight, n->middle, n->slope, n->reversal, ends};
+    eg__attributes attributes = {.synapses = {targets}};
+    return eg__graph_add(graph, EG__GRAPH_synapses, 0, D, inputs, &attributes, NULL);
+}
+
+/* ---- from two lists to one */
+static const eg__node *list_of(eg_graph *graph, eg_node list) {
+    if (!list.id || list.id > graph->size) return NULL;
+    const eg__node *node = eg__node_at(graph, list);
+    return node->op == EG__GRAPH_constant && node->type == EG_I32 && node->rank == 1 ? node : NULL;
+}
+
+/* A target below 0 is padding; what no list can have is a mistake of the graph. */
+static bool fill_ends(eg_graph *graph, uint64_t count, const int32_t *source, const int32_t *target,
+                      int32_t *out) {
+    for (uint64_t p = 0; p < count; p++) {
+        if (source[p] < 0 || source[p] >= EG__SOURCES_MAX || target[p] >= EG__TARGETS_MAX) {
+            eg__graph_mistake(graph, EG_ERR_ARGUMENT, "synapses: synapse %llu goes from %d to %d",
+                              (unsigned long long)p, source[p], target[p]);
+            return false;
+        }
+        out[p] = target[p] < 0 ? EG__NO_SYNAPSE | source[p]
+                               : eg__synapse_ends((uint32_t)source[p], (uint32_t)target[p]);
+    }
+    return true;
+}
+
+static eg_node join_ends(eg_graph *graph, const eg_synapse_nodes *n) {
+    const eg__node *source = list_of(graph, n->source), *target = list_of(graph, n->target);
+    if (!source || !target || source->shape[0] != target->shape[0])
+        return eg__graph_mistake(graph, EG_ERR_ARGUMENT,
+                                 "synapses: source and target must be i32 constants, as long as "
+                                 "each other");
+    const uint64_t count = source->shape[0];
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    int32_t *ends = eg__numbers_take(graph->memory, (size_t)count * sizeof *ends, &reason);
+    if (!ends) return eg__graph_mistake(graph, reason.status, "synapses: %s", reason.message);
+    if (!fill_ends(graph, count, source->data, target->data, ends)) {
+        eg__numbers_give(graph->memory, ends);
+        return (eg_node){0};
+    }
+    return eg__graph_constant(graph, &(eg_tensor){EG_I32, 1, {count}, ends});
+}
 
 eg_node eg_synapses(eg_graph *graph, const eg_synapse_nodes *n, uint64_t targets) {
-    if (!graph || !n) return (eg_node){0};
-    const eg_node inputs[] = {n->v,        n->weight, n->middle, n->slope,
-                              n->reversal, n->source, n->target};
-    if (targets > INT32_MAX)
-        return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "synapses: %llu targets",
-                                 (unsigned long long)targets);
-    eg__attributes attributes = {.synapses = {targets}};
-    return eg__graph_add(graph, EG__GRAPH_synapses, 0, 7, inputs, &attributes, NULL);
+    if (!graph || !n || graph->mistake.status) return (eg_node){0};
+    return eg__synapses(graph, n, join_ends(graph, n), targets);
 }
 
 static const eg__node *at(const eg_graph *graph, const eg__node *node, unsigned i) {
@@ -28,26 +66,31 @@ static const eg__node *at(const eg_graph *graph, const eg__node *node, unsigned 
 /* Everything that does not depend on which of the three it is. */
 static eg_status check(const eg_graph *graph, const eg__node *node, eg_error *error) {
     const eg__node *v = at(graph, node, V), *weight = at(graph, node, WEIGHT);
-    const eg__node *source = at(graph, node, SOURCE), *target = at(graph, node, TARGET);
+    const uint64_t targets = node->attributes.synapses.targets;
     char a[160], b[160];
     if (v->type != EG_F32 || !v->rank)
         return eg__fail(error, EG_ERR_ARGUMENT, "sources are %s %s", eg_type_name(v->type),
                         eg__shape_text(v, a));
-    for (unsigned i = WEIGHT; i <= TARGET; i++) {
+    if (targets > EG__TARGETS_MAX)
+        return eg__fail(error, EG_ERR_ARGUMENT, "%llu targets are more than %d",
+                        (unsigned long long)targets, EG__TARGETS_MAX);
+    for (unsigned i = WEIGHT; i <= ENDS; i++) {
         const eg__node *x = at(graph, node, i);
-        if (x->type != (i < SOURCE ? EG_F32 : EG_I32) || x->rank != 1 ||
+        if (x->type != (i < ENDS ? EG_F32 : EG_I32) || x->rank != 1 ||
             x->shape[0] != weight->shape[0])
             return eg__fail(error, EG_ERR_ARGUMENT, "input %u is %s %s beside %s", i,
                             eg_type_name(x->type), eg__shape_text(x, a), eg__shape_text(weight, b));
     }
-    if (source->op != EG__GRAPH_constant || target->op != EG__GRAPH_constant)
-        return eg__fail(error, EG_ERR_ARGUMENT, "source and target must be constants");
-    const int32_t *from = source->data, *to = target->data;
-    for (uint64_t p = 0; p < weight->shape[0]; p++)
-        if (from[p] < 0 || (uint64_t)from[p] >= v->shape[v->rank - 1] ||
-            to[p] >= (int64_t)node->attributes.synapses.targets)
-            return eg__fail(error, EG_ERR_ARGUMENT, "synapse %llu goes from %d to %d",
-                            (unsigned long long)p, from[p], to[p]);
+    if (at(graph, node, ENDS)->op != EG__GRAPH_constant)
+        return eg__fail(error, EG_ERR_ARGUMENT, "the ends of synapses must be a constant");
+    const int32_t *ends = at(graph, node, ENDS)->data;
+    for (uint64_t p = 0; p < weight->shape[0]; p++) {
+        const size_t from = eg__synapse_source(ends[p]);
+        const int32_t to = eg__synapse_target(ends[p]);
+        if (from >= v->shape[v->rank - 1] || to < -1 || to >= (int64_t)targets)
+            return eg__fail(error, EG_ERR_ARGUMENT, "synapse %llu goes from %zu to %d",
+                            (unsigned long long)p, from, to);
+    }
     return EG_OK;
 }
 
@@ -131,11 +174,17 @@ typedef struct terms {
     double s, k, z; /* sigmoid, its factor in the loss, and that times weight s (1 - s) */
 } terms;
 
+static int32_t target_of(const double *const *in, uint64_t p) {
+    return eg__synapse_target((int32_t)in[ENDS][p]);
+}
+static uint64_t source_of(const double *const *in, uint64_t p) {
+    return eg__synapse_source((int32_t)in[ENDS][p]);
+}
+
 static terms terms_at(const double *const *in, const double *v, const double *d, uint64_t targets,
                       uint64_t p) {
-    const uint64_t source = (uint64_t)in[SOURCE][p];
-    const double s = 1 / (1 + exp(-in[SLOPE][p] * (v[source] - in[MIDDLE][p])));
-    const uint64_t t = (uint64_t)in[TARGET][p];
+    const double s = 1 / (1 + exp(-in[SLOPE][p] * (v[source_of(in, p)] - in[MIDDLE][p])));
+    const uint64_t t = (uint64_t)target_of(in, p);
     const double k = d ? d[t] * in[REVERSAL][p] + d[targets + t] : 0;
     return (terms){s, k, k * in[WEIGHT][p] * s * (1 - s)};
 }
@@ -147,9 +196,10 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
     memset(out, 0, (size_t)eg__node_elements(node) * sizeof *out);
     for (uint64_t b = 0; b < samples(v); b++)
         for (uint64_t p = 0; p < at(graph, node, WEIGHT)->shape[0]; p++) {
-            if (in[TARGET][p] < 0) continue;
+            const int32_t target = target_of(in, p);
+            if (target < 0) continue;
             const double a = in[WEIGHT][p] * terms_at(in, in[V] + b * sources, NULL, targets, p).s;
-            double *to = out + 2 * b * targets + (uint64_t)in[TARGET][p];
+            double *to = out + 2 * b * targets + (uint64_t)target;
             to[0] += a * in[REVERSAL][p];
             to[targets] += a;
         }
@@ -162,9 +212,9 @@ static void evaluate_dv(const eg_graph *graph, const eg__node *node, const doubl
     memset(out, 0, (size_t)eg__node_elements(node) * sizeof *out);
     for (uint64_t b = 0; b < samples(v); b++)
         for (uint64_t p = 0; p < at(graph, node, WEIGHT)->shape[0]; p++) {
-            if (in[TARGET][p] < 0) continue;
+            if (target_of(in, p) < 0) continue;
             const terms t = terms_at(in, in[V] + b * sources, in[D] + 2 * b * targets, targets, p);
-            out[b * sources + (uint64_t)in[SOURCE][p]] += t.z * in[SLOPE][p];
+            out[b * sources + source_of(in, p)] += t.z * in[SLOPE][p];
         }
 }
 
@@ -176,26 +226,31 @@ static void evaluate_dp(const eg_graph *graph, const eg__node *node, const doubl
     memset(out, 0, (size_t)eg__node_elements(node) * sizeof *out);
     for (uint64_t b = 0; b < samples(v); b++)
         for (uint64_t p = 0; p < count; p++) {
-            if (in[TARGET][p] < 0) continue;
+            if (target_of(in, p) < 0) continue;
             const double *x = in[V] + b * sources, *d = in[D] + 2 * b * targets;
             const terms t = terms_at(in, x, d, targets, p);
             out[p] += t.k * t.s;
             out[count + p] -= t.z * in[SLOPE][p];
-            out[2 * count + p] += t.z * (x[(uint64_t)in[SOURCE][p]] - in[MIDDLE][p]);
-            out[3 * count + p] += d[(uint64_t)in[TARGET][p]] * in[WEIGHT][p] * t.s;
+            out[2 * count + p] += t.z * (x[source_of(in, p)] - in[MIDDLE][p]);
+            out[3 * count + p] += d[(uint64_t)target_of(in, p)] * in[WEIGHT][p] * t.s;
         }
 }
 
 /* ---- steps */
 
+static bool same_target(int32_t a, int32_t b) {
+    return eg__synapse_target(a) == eg__synapse_target(b);
+}
+
 /* Rows of EG__LANES whose lanes keep their targets; see eg__synapse_list. */
-static bool is_laned(const int32_t *target, uint64_t count) {
+static bool is_laned(const int32_t *ends, uint64_t count) {
     if (count % EG__LANES) return false;
     for (uint64_t p = 0, first = 0; p < count; p += EG__LANES) {
-        if (target[p] < 0) return false;
-        if (target[p] != target[first]) first = p;
+        if (ends[p] < 0) return false;
+        if (!same_target(ends[p], ends[first])) first = p;
         for (unsigned lane = 0; lane < EG__LANES; lane++)
-            if (target[p + lane] >= 0 && target[p + lane] != target[first + lane]) return false;
+            if (ends[p + lane] >= 0 && !same_target(ends[p + lane], ends[first + lane]))
+                return false;
     }
     return true;
 }
@@ -213,17 +268,17 @@ static void lower_any(eg__lowering *l, uint32_t id, eg__step_id kind, bool over_
         out.view = eg__lower_plain_storage(l, id);
         eg__view_rows(node, &out.view, &out);
     }
-    const eg__node *target = at(l->graph, node, TARGET);
+    const eg__node *ends = at(l->graph, node, ENDS);
     /* the gradient by parameters is one sum over all samples: its items are the synapses */
     eg__step step = eg__lower_step(l, region, id, kind, over_batch ? 1 : v.rows, out.columns);
     step.u.synapses = (eg__step_synapses){.sources = v.columns,
                                           .targets = (size_t)targets,
-                                          .count = (size_t)target->shape[0],
+                                          .count = (size_t)ends->shape[0],
                                           .batch = v.rows,
-                                          .laned = is_laned(target->data, target->shape[0])};
+                                          .laned = is_laned(ends->data, ends->shape[0])};
     if (over_batch) {
         step.timed = false;
-        step.items = (size_t)target->shape[0];
+        step.items = (size_t)ends->shape[0];
         step.rows = 1;
         if (l->timed[eg__lower_input(l, id, V)] && l->length) {
             step.u.synapses.batch_timed = true;
@@ -231,22 +286,22 @@ static void lower_any(eg__lowering *l, uint32_t id, eg__step_id kind, bool over_
         }
     }
     step.flops = flops(l->graph, node);
-    /* sources, the result, of each synapse four parameters and two ends; and the gradient */
+    /* sources, the result, of each synapse four parameters and its ends; and the gradient */
     step.bytes = 4.0 * ((double)v.rows * (double)v.columns + (double)eg__node_elements(node) +
-                        6.0 * (double)target->shape[0]);
+                        5.0 * (double)ends->shape[0]);
     if (back) step.bytes += 4.0 * (double)d.rows * (double)d.columns;
-    eg__operand operands[9] = {eg__lower_operand(&step, &v.view, v.stride, !over_batch)};
-    for (unsigned i = WEIGHT; i <= TARGET; i++) {
+    eg__operand operands[8] = {eg__lower_operand(&step, &v.view, v.stride, !over_batch)};
+    for (unsigned i = WEIGHT; i <= ENDS; i++) {
         const eg__view view = eg__lower_contiguous(l, eg__lower_input(l, id, i));
         operands[i] = eg__lower_operand(&step, &view, 1, over_batch);
     }
-    operands[TARGET + 1] = eg__lower_operand(&step, &out.view, out.stride, !over_batch);
+    operands[ENDS + 1] = eg__lower_operand(&step, &out.view, out.stride, !over_batch);
     if (over_batch) {
-        operands[TARGET + 1].item = sizeof(float);
-        operands[TARGET + 1].stride = (size_t)target->shape[0];
+        operands[ENDS + 1].item = sizeof(float);
+        operands[ENDS + 1].stride = (size_t)ends->shape[0];
     }
-    operands[TARGET + 2] = eg__lower_operand(&step, &d.view, d.stride, !over_batch);
-    eg__lower_emit(l, region, &step, back ? 9 : 8, operands);
+    operands[ENDS + 2] = eg__lower_operand(&step, &d.view, d.stride, !over_batch);
+    eg__lower_emit(l, region, &step, back ? 8 : 7, operands);
 }
 
 static void lower(eg__lowering *l, uint32_t id) { lower_any(l, id, EG__STEP_synapses, false); }

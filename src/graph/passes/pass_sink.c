@@ -42,15 +42,17 @@ static eg_node product(eg_graph *g, eg_node a, eg_node d) {
 /* The gradients of all steps by the parameters of synapses: one sum over time and batch. */
 static eg_node synapses_of(eg__lift *l, uint32_t id) {
     const eg__rewrite *r = l->r;
-    eg_node in[8];
-    for (unsigned i = 0; i < 8; i++) {
+    enum { D = 6 }; /* the last input */
+    eg_node in[D + 1];
+    for (unsigned i = 0; i <= D; i++) {
         const uint32_t input = eg__old_input(r, id, i);
         const bool inside = eg__old(r, input)->scan != 0;
-        if (inside != (i == 0 || i == 7) || (inside && eg__old(r, input)->rank == EG_RANK_MAX))
+        if (inside != (i == 0 || i == D) || (inside && eg__old(r, input)->rank == EG_RANK_MAX))
             return (eg_node){0};
         in[i] = eg__lift_node(l, input);
     }
-    return eg__graph_add(r->to, EG__GRAPH_synapses_dp, 0, 8, in, &eg__old(r, id)->attributes, NULL);
+    return eg__graph_add(r->to, EG__GRAPH_synapses_dp, 0, D + 1, in, &eg__old(r, id)->attributes,
+                         NULL);
 }
 
 /* A term of the sum that is one product, or one sum, over time and batch; {0} = it is not. */

@@ -8,6 +8,7 @@
 #include "graph/device.h"
 #include "graph/graph.h"
 #include "graph/ops/quantized.h"
+#include "graph/ops/synapses.h"
 #include "kernels/kernels.h"
 
 /* ---- memory a step reads and writes: every operand lies in a space, whose address is known when
@@ -140,6 +141,8 @@ typedef struct eg__step_pack_quantized {
     uint32_t groups, pieces;
     uint32_t parameter, parameters; /* which, of how many */
     bool has_offsets;
+    bool by_rows; /* rows of the parameter may come one after the other: its columns are not ours */
+    size_t first, end; /* those that come now; end 0 = all */
 } eg__step_pack_quantized;
 
 /* operands: from, to. A copy between strided places of the same shape; axis 0 is the items. */
@@ -164,7 +167,10 @@ typedef struct eg__step_rows {
 /* operands: x, index, y */
 typedef struct eg__step_gather {
     size_t limit; /* rows of x (gather) or y (scatter) */
-    /* of a stored input or a small parameter: its type, the bytes of a row, and the first row */
+    size_t
+        columns; /* of a matrix whose elements are picked: see eg__gather_row; 0 = the index has rows */
+    /* of a stored input or a small parameter: its type, the bytes of a row, and the first row; of a gather: the first
+     * row that it has, rows before it were gathered already */
     eg_type type;
     size_t row_bytes, first;
     eg__quantized_parameter small; /* no rows = an input */
@@ -348,6 +354,10 @@ void eg__step_slice(eg__step *step, size_t all);
  * is no such step. */
 bool eg__pack_piece(const eg__step *step, size_t first, size_t count, eg__step *piece,
                     eg__operand operands[2], size_t *from, size_t *end);
+/* The same for a step that gathers the synapses of a matrix, of which elements `first` to `end` are there, the pieces one after
+ * the other; and for one that packs quantized numbers, by rows. */
+bool eg__gather_piece(const eg__step *step, size_t first, size_t end, eg__step *piece);
+bool eg__pack_quantized_piece(const eg__step *step, size_t first, size_t end, eg__step *piece);
 
 /* ---- programs */
 typedef struct eg__leaf {

@@ -3,18 +3,29 @@
 
 #include <string.h>
 
+bool eg__gather_piece(const eg__step *step, size_t first, size_t end, eg__step *piece) {
+    const eg__step_gather *g = &step->u.gather;
+    if (step->kind != EG__STEP_gather || !g->columns || step->operand[0].stride != 1) return false;
+    *piece = *step;
+    piece->u.gather.first = first;
+    piece->u.gather.limit = end;
+    return true;
+}
+
 eg_status eg__run_gather(const eg__step *step, const eg__frame *frame) {
     const float *x = eg__operand_at(frame, &step->operand[0]);
     const float *index = eg__operand_at(frame, &step->operand[1]); /* i32, of the same size */
     float *y = eg__operand_at(frame, &step->operand[2]);
     const size_t bytes = step->columns * sizeof *y, rows = frame->count * step->rows;
+    const size_t first = step->u.gather.first;
     for (size_t r = 0; r < rows; r++) {
         int32_t at;
         memcpy(&at, index + r * step->operand[1].stride, sizeof at);
+        at = eg__gather_row(at, step->u.gather.columns);
         float *to = y + r * step->operand[2].stride;
-        if (at >= 0 && (size_t)at < step->u.gather.limit)
+        if (at >= 0 && (size_t)at >= first && (size_t)at < step->u.gather.limit)
             memcpy(to, x + (size_t)at * step->operand[0].stride, bytes);
-        else memset(to, 0, bytes);
+        else if (!first) memset(to, 0, bytes);
     }
     return EG_OK;
 }
@@ -29,6 +40,7 @@ eg_status eg__run_scatter(const eg__step *step, const eg__frame *frame) {
     for (size_t r = 0; r < frame->count * step->rows; r++) {
         int32_t at;
         memcpy(&at, index + r * step->operand[1].stride, sizeof at);
+        at = eg__gather_row(at, step->u.gather.columns);
         if (at < 0 || (size_t)at >= limit) continue;
         const float *from = x + r * step->operand[0].stride;
         float *to = y + (size_t)at * stride;

@@ -20,17 +20,38 @@ eg_status eg__run_widen(const eg__step *step, const eg__frame *frame) {
     return EG_OK;
 }
 
+bool eg__pack_quantized_piece(const eg__step *step, size_t first, size_t end, eg__step *piece) {
+    if (step->kind != EG__STEP_pack_quantized || !step->u.pack_quantized.by_rows) return false;
+    *piece = *step;
+    piece->u.pack_quantized.first = first;
+    piece->u.pack_quantized.end = end;
+    return true;
+}
+
+/* What of it lies within the rows that are there; false = nothing. */
+static bool clip(const eg__step_pack_quantized *p, eg__quantized_piece *piece) {
+    if (!p->end) return true;
+    const size_t from = eg__max((size_t)piece->row, p->first);
+    const size_t end = eg__min((size_t)piece->row + piece->n, p->end);
+    if (from >= end) return false;
+    piece->n_to += (uint32_t)from - piece->row;
+    piece->row = (uint32_t)from;
+    piece->n = (uint32_t)(end - from);
+    return true;
+}
+
 eg_status eg__run_pack_quantized(const eg__step *step, const eg__frame *frame) {
     const eg__step_pack_quantized *p = &step->u.pack_quantized;
     const eg__packed_quantized to =
         eg__quantized_at(p->type, p->k, p->n, p->groups, eg__operand_at(frame, &step->operand[0]),
                          &p->layout, p->has_offsets);
     const eg__quantized_side side = eg__quantized_side_of(eg__operand_at(frame, &step->operand[1]));
-    if (!p->parameter) eg__quantized_begin(&to, (const uint32_t *)side.ends);
+    if (!p->parameter && !p->first) eg__quantized_begin(&to, (const uint32_t *)side.ends);
     for (uint32_t i = 0; i < p->pieces; i++) {
         eg__quantized_piece piece;
         eg__stored from;
-        if (eg__quantized_side_piece(&side, i, &piece) != p->parameter) continue;
+        if (eg__quantized_side_piece(&side, i, &piece) != p->parameter || !clip(p, &piece))
+            continue;
         eg__quantized_side_stored(&side, i, p->type, eg__operand_at(frame, &step->operand[2]),
                                   &from);
         eg__quantized_pack(&to, &piece, &from);

@@ -6,8 +6,7 @@ static eg__synapses_f32_args synapse_args(const eg__step *step, const eg__frame 
     const eg__step_synapses *s = &step->u.synapses;
     const eg__operand *o = step->operand;
     return (eg__synapses_f32_args){.list = {s->sources, s->targets, s->count,
-                                            eg__operand_at(frame, &o[5]),
-                                            eg__operand_at(frame, &o[6]), s->laned},
+                                            eg__operand_at(frame, &o[5]), s->laned},
                                    .batch = batch,
                                    .v = eg__operand_at(frame, &o[0]),
                                    .v_stride = o[0].stride,
@@ -15,8 +14,8 @@ static eg__synapses_f32_args synapse_args(const eg__step *step, const eg__frame 
                                    .middle = eg__operand_at(frame, &o[2]),
                                    .slope = eg__operand_at(frame, &o[3]),
                                    .reversal = eg__operand_at(frame, &o[4]),
-                                   .out = eg__operand_at(frame, &o[7]),
-                                   .out_stride = o[7].stride,
+                                   .out = eg__operand_at(frame, &o[6]),
+                                   .out_stride = o[6].stride,
                                    .scratch = frame->scratch};
 }
 
@@ -29,10 +28,10 @@ eg_status eg__run_synapses(const eg__step *step, const eg__frame *frame) {
 static eg__synapses_back_f32_args back_args(const eg__step *step, const eg__frame *frame,
                                             size_t batch) {
     return (eg__synapses_back_f32_args){.forward = synapse_args(step, frame, batch),
-                                        .d = eg__operand_at(frame, &step->operand[8]),
-                                        .d_stride = step->operand[8].stride,
-                                        .result = eg__operand_at(frame, &step->operand[7]),
-                                        .result_stride = step->operand[7].stride};
+                                        .d = eg__operand_at(frame, &step->operand[7]),
+                                        .d_stride = step->operand[7].stride,
+                                        .result = eg__operand_at(frame, &step->operand[6]),
+                                        .result_stride = step->operand[6].stride};
 }
 eg_status eg__run_synapses_dv(const eg__step *step, const eg__frame *frame) {
     const eg__synapses_back_f32_args args = back_args(step, frame, frame->count * step->rows);

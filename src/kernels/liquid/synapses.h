@@ -6,14 +6,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A list of synapses. A negative target is padding. It is `laned` when the list comes in rows of
- * EG__LANES of which each lane keeps its target over several rows, a group (padding follows when it has
- * no more; the first lane has the most, and a target that the first lane of the next group does not
- * have): then the sums of a group grow in registers. A target may have several lanes. */
+/* Both ends of a synapse in one number, as a list is as long as a parameter: the source in the lower half, the
+ * target in the upper one. EG__NO_SYNAPSE is padding. As floats, padding is NaN and a synapse is not, which
+ * is how a kernel tells them apart, and why there are not more targets. */
+enum { EG__SOURCES_MAX = 1 << 16, EG__TARGETS_MAX = 0x7f80, EG__NO_SYNAPSE = -(1 << 16) };
+static inline int32_t eg__synapse_ends(uint32_t source, uint32_t target) {
+    return (int32_t)(target << 16 | source);
+}
+static inline size_t eg__synapse_source(int32_t ends) { return (uint16_t)ends; }
+/* Below 0 = padding. */
+static inline int32_t eg__synapse_target(int32_t ends) { return ends >> 16; }
+
+/* A list of synapses. It is `laned` when the list comes in rows of EG__LANES of which each lane keeps its
+ * target over several rows, a group (padding follows when it has no more; the first lane has the most,
+ * and a target that the first lane of the next group does not have): then the sums of a group grow in
+ * registers. A target may have several lanes. */
 enum { EG__LANES = 16 };
 typedef struct eg__synapse_list {
     size_t sources, targets, count;
-    const int32_t *source, *target;
+    const int32_t *ends;
     bool laned;
 } eg__synapse_list;
 

@@ -30,9 +30,10 @@ static void block_run(const eg__synapses_back_f32_args *args, size_t row, size_t
     block_load(rows, list->sources, f->v + row * f->v_stride, f->v_stride, v);
     block_load(rows, 2 * list->targets, args->d + row * args->d_stride, args->d_stride, d);
     for (size_t p = 0; p < list->count; p++) {
-        if (list->target[p] < 0) continue;
-        const float *from = v + (size_t)list->source[p] * BLOCK;
-        const float *current = d + (size_t)list->target[p] * BLOCK;
+        const int32_t target = eg__synapse_target(list->ends[p]);
+        if (target < 0) continue;
+        const float *from = v + eg__synapse_source(list->ends[p]) * BLOCK;
+        const float *current = d + (size_t)target * BLOCK;
         const float *conductance = current + list->targets * BLOCK;
         vf sums[SUMS] = {vf_zero(), vf_zero(), vf_zero(), vf_zero()};
         size_t i = 0;

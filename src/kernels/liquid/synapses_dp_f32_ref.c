@@ -7,11 +7,12 @@ void eg__synapses_dp_f32_ref(const eg__synapses_back_f32_args *args) {
     const eg__synapses_f32_args *f = &args->forward;
     const eg__synapse_list *list = &f->list;
     for (size_t p = 0; p < list->count; p++) {
-        const int32_t t = list->target[p];
+        const int32_t t = eg__synapse_target(list->ends[p]);
         double sums[4] = {0};
         for (size_t b = 0; t >= 0 && b < f->batch; b++) {
             const float *d = args->d + b * args->d_stride;
-            const double v = f->v[b * f->v_stride + (size_t)list->source[p]], slope = f->slope[p];
+            const double v = f->v[b * f->v_stride + eg__synapse_source(list->ends[p])];
+            const double slope = f->slope[p];
             const double s = 1 / (1 + exp(-slope * (v - (double)f->middle[p])));
             const double current = d[t], conductance = d[list->targets + (size_t)t];
             const double k = current * (double)f->reversal[p] + conductance;

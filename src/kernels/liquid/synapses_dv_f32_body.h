@@ -24,9 +24,11 @@ static void block_run(const eg__synapses_back_f32_args *args, size_t row, size_t
     block_load(rows, 2 * list->targets, args->d + row * args->d_stride, args->d_stride, d);
     block_zero(0, rows, list->sources, dv);
     for (size_t p = 0; p < list->count; p++) {
-        if (list->target[p] < 0) continue;
-        const size_t from = (size_t)list->source[p] * BLOCK, to = (size_t)list->target[p] * BLOCK;
-        const float *current = d + to, *conductance = current + list->targets * BLOCK;
+        const int32_t target = eg__synapse_target(list->ends[p]);
+        if (target < 0) continue;
+        const size_t from = eg__synapse_source(list->ends[p]) * BLOCK;
+        const float *current = d + (size_t)target * BLOCK;
+        const float *conductance = current + list->targets * BLOCK;
         size_t i = 0;
         for (; i + LOCKSTEP * VF_N <= wide; i += LOCKSTEP * VF_N)
             columns(LOCKSTEP, f, p, v + from + i, current + i, conductance + i, dv + from + i);

@@ -27,10 +27,10 @@ static void block_run(const eg__synapses_f32_args *args, size_t row, size_t rows
     block_load(rows, list->sources, args->v + row * args->v_stride, args->v_stride, v);
     block_zero(0, rows, 2 * list->targets, current);
     for (size_t p = 0; p < list->count; p++) {
-        if (list->target[p] < 0) continue;
-        const float *from = v + (size_t)list->source[p] * BLOCK;
-        float *c = current + (size_t)list->target[p] * BLOCK;
-        float *g = conductance + (size_t)list->target[p] * BLOCK;
+        const int32_t target = eg__synapse_target(list->ends[p]);
+        if (target < 0) continue;
+        const float *from = v + eg__synapse_source(list->ends[p]) * BLOCK;
+        float *c = current + (size_t)target * BLOCK, *g = conductance + (size_t)target * BLOCK;
         size_t i = 0;
         for (; i + LOCKSTEP * VF_N <= wide; i += LOCKSTEP * VF_N)
             columns(LOCKSTEP, args, p, from + i, c + i, g + i);
@@ -50,7 +50,8 @@ INLINE void flush(const eg__synapse_list *list, size_t group, const vf *current,
     EACH_VECTOR(VECTORS) vf_store_pairs((float *)(lanes + l * VF_N), current[l], conductance[l]);
     for (size_t lane = 0; lane < EG__LANES; lane++) {
         /* what has no target goes behind the last: cheaper than a branch */
-        const size_t t = eg__min((uint32_t)list->target[group + lane], list->targets);
+        const int32_t target = eg__synapse_target(list->ends[group + lane]);
+        const size_t t = eg__min((uint32_t)target, list->targets);
         total[t] += lanes[lane];
     }
 }
@@ -78,10 +79,10 @@ INLINE void let_through(const int n, const eg__synapses_f32_args *args, size_t p
     vf_exp_n(n, x);
     EACH_VECTOR(n)
     x[l] = vf_div(vf_load(args->weight + p + l * VF_N), vf_add(x[l], vf_set(1.0f)));
-    /* the bits of -1 and its neighbours are NaN, those of a target are not */
+    /* the bits of padding are NaN, those of a synapse are not */
     EACH_VECTOR(n) {
-        const vf target = vf_load((const float *)(const void *)(args->list.target + p) + l * VF_N);
-        x[l] = vf_select(vf_ne(target, target), vf_zero(), x[l]);
+        const vf ends = vf_load((const float *)(const void *)(args->list.ends + p) + l * VF_N);
+        x[l] = vf_select(vf_ne(ends, ends), vf_zero(), x[l]);
     }
 }
 
@@ -103,18 +104,18 @@ INLINE vf vf_table_look(const vf_table *table, const int32_t *index) {
 /* The sources of `count` synapses, a whole number of rows, and what each lets through. */
 INLINE void activate(const eg__synapses_f32_args *args, const float *v, size_t from, size_t count,
                      float *a) {
-    const int32_t *source = args->list.source + from;
+    const int32_t *ends = args->list.ends + from;
     const bool looks = args->list.sources <= VF_TABLE;
     const vf_table table = vf_table_load(v, looks ? args->list.sources : 0);
-    for (size_t i = 0; !looks && i < count; i++) a[i] = v[source[i]];
+    for (size_t i = 0; !looks && i < count; i++) a[i] = v[eg__synapse_source(ends[i])];
     vf x[LOCKSTEP];
     size_t i = 0;
-#define TAKE(n)                                                                                  \
-    for (; i + (n)*VF_N <= count; i += (n)*VF_N) {                                               \
-        EACH_VECTOR(n)                                                                           \
-        x[l] = looks ? vf_table_look(&table, source + i + l * VF_N) : vf_load(a + i + l * VF_N); \
-        let_through(n, args, from + i, x);                                                       \
-        EACH_VECTOR(n) vf_store(a + i + l * VF_N, x[l]);                                         \
+#define TAKE(n)                                                                                \
+    for (; i + (n)*VF_N <= count; i += (n)*VF_N) {                                             \
+        EACH_VECTOR(n)                                                                         \
+        x[l] = looks ? vf_table_look(&table, ends + i + l * VF_N) : vf_load(a + i + l * VF_N); \
+        let_through(n, args, from + i, x);                                                     \
+        EACH_VECTOR(n) vf_store(a + i + l * VF_N, x[l]);                                       \
     }
     TAKE(LOCKSTEP)
     TAKE(1)
@@ -140,7 +141,7 @@ static void sample_run(const eg__synapses_f32_args *args, size_t b) {
         activate(args, v, from, count, a);
         for (size_t i = 0; i < count; i += EG__LANES) {
             const size_t p = from + i;
-            if (list->target[p] != list->target[first]) {
+            if (eg__synapse_target(list->ends[p]) != eg__synapse_target(list->ends[first])) {
                 flush(list, first, current, conductance, total, lanes);
                 first = p;
                 EACH_VECTOR(VECTORS) current[l] = conductance[l] = vf_zero();

@@ -12,9 +12,9 @@ void eg__synapses_f32_ref(const eg__synapses_f32_args *args) {
         for (size_t t = 0; t < list->targets; t++) {
             double current = 0, conductance = 0;
             for (size_t p = 0; p < list->count; p++) {
-                if (list->target[p] != (int32_t)t) continue;
-                const double z =
-                    (double)args->slope[p] * ((double)v[list->source[p]] - (double)args->middle[p]);
+                if (eg__synapse_target(list->ends[p]) != (int32_t)t) continue;
+                const double from = v[eg__synapse_source(list->ends[p])];
+                const double z = (double)args->slope[p] * (from - (double)args->middle[p]);
                 const double a = (double)args->weight[p] / (1 + exp(-z));
                 current += a * (double)args->reversal[p];
                 conductance += a;

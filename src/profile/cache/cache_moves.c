@@ -92,11 +92,19 @@ static picked picked_of(const eg__cache_walk *w, const eg__step *step) {
                     w->count * step->rows};
 }
 
+/* Below 0 = none. */
+static int64_t row_of(const eg__cache_walk *w, const eg__step *step, size_t r) {
+    const eg__operand *index = &step->operand[1];
+    const int64_t at = eg__cache_index(w, index, r * index->stride, step->u.gather.limit);
+    return index->space == EG__SPACE_CONSTANTS ? eg__gather_row((int32_t)at, step->u.gather.columns)
+                                               : at;
+}
+
 void eg__cache_step_gather(const eg__cache_walk *w, const eg__step *step) {
     const picked p = picked_of(w, step);
     const size_t limit = step->u.gather.limit, lanes = eg__cache_copy_lanes(w);
     for (size_t r = 0; r < p.rows; r++) {
-        const int64_t at = eg__cache_index(w, &p.o[1], r * p.o[1].stride, limit);
+        const int64_t at = row_of(w, step, r);
         const uint64_t to = p.y + sizeof(float) * r * p.o[2].stride;
         eg__cache_read(w, p.index + sizeof(float) * r * p.o[1].stride, 1);
         if (at >= 0 && (uint64_t)at < limit)
@@ -114,7 +122,7 @@ void eg__cache_step_scatter(const eg__cache_walk *w, const eg__step *step) {
     for (size_t r = 0; r < limit; r++)
         eg__cache_write_row(w, p.y + sizeof(float) * r * p.o[2].stride, step->columns, lanes);
     for (size_t r = 0; r < p.rows; r++) {
-        const int64_t at = eg__cache_index(w, &p.o[1], r * p.o[1].stride, limit);
+        const int64_t at = row_of(w, step, r);
         eg__cache_read(w, p.index + sizeof(float) * r * p.o[1].stride, 1);
         if (at < 0 || (uint64_t)at >= limit) continue;
         const uint64_t from = p.x + sizeof(float) * r * p.o[0].stride;

@@ -1,7 +1,7 @@
 /* The accesses of the kernels over synapses: blocks of samples side by side, or one sample by lanes. */
 #include "profile/cache/cache_steps.h"
 
-enum { V, WEIGHT, MIDDLE, SLOPE, REVERSAL, SOURCE, TARGET, OUT, D };
+enum { V, WEIGHT, MIDDLE, SLOPE, REVERSAL, ENDS, OUT, D };
 enum { BLOCK = EG__SYNAPSES_BLOCK, TOGETHER = 4, FEW = 4 }; /* as in synapses_f32_body.h */
 
 typedef struct synapses {
@@ -55,15 +55,17 @@ static void samples_run(const synapses *s, const lines *l, size_t wide) {
     }
 }
 
+/* A constant: what the data would decide is not asked. */
+static int32_t ends_of(const synapses *s, size_t p) {
+    return (int32_t)eg__cache_index(s->w, &s->step->operand[ENDS], p, 0);
+}
+
 /* The parameters of synapse p and where it leads; false for padding. */
 static bool synapse_read(const synapses *s, size_t p, size_t *source, size_t *target) {
-    const eg__operand *o = s->step->operand;
-    eg__cache_read(s->w, floats(s->at[TARGET], p), 1);
-    const int64_t to = eg__cache_index(s->w, &o[TARGET], p, s->s->targets);
-    const int64_t from = eg__cache_index(s->w, &o[SOURCE], p, s->s->sources);
-    if (to < 0 || from < 0) return false;
-    *source = (size_t)from, *target = (size_t)to;
-    eg__cache_read(s->w, floats(s->at[SOURCE], p), 1);
+    const int32_t ends = ends_of(s, p), to = eg__synapse_target(ends);
+    eg__cache_read(s->w, floats(s->at[ENDS], p), 1);
+    if (to < 0) return false;
+    *source = eg__synapse_source(ends), *target = (size_t)to;
     for (unsigned k = WEIGHT; k <= REVERSAL; k++) eg__cache_read(s->w, floats(s->at[k], p), 1);
     return true;
 }
@@ -110,16 +112,14 @@ static uint64_t lanes_at(const synapses *s) {
     return total_at(s, eg__round_up(s->s->targets + 1, EG__LANES));
 }
 
-static int64_t target_of(const synapses *s, size_t p) {
-    return eg__cache_index(s->w, &s->step->operand[TARGET], p, s->s->targets);
-}
+static int32_t target_of(const synapses *s, size_t p) { return eg__synapse_target(ends_of(s, p)); }
 
 static void flush(const synapses *s, size_t group) {
     eg__cache_write_row(s->w, lanes_at(s), 2 * EG__LANES, s->lanes);
     for (size_t lane = 0; lane < EG__LANES; lane++) {
-        const int64_t t = target_of(s, group + lane);
+        const int32_t t = target_of(s, group + lane);
         const uint64_t total = total_at(s, t < 0 ? s->s->targets : (size_t)t);
-        eg__cache_read(s->w, floats(s->at[TARGET], group + lane), 1);
+        eg__cache_read(s->w, floats(s->at[ENDS], group + lane), 1);
         eg__cache_read(s->w, floats(lanes_at(s), 2 * lane), 2);
         eg__cache_copy_row(s->w, total, total, 2, 2);
     }
@@ -127,19 +127,17 @@ static void flush(const synapses *s, size_t group) {
 
 /* From sources in registers, where there are few and the instructions; else number by number. */
 static void activate(const synapses *s, uint64_t v, size_t from, size_t count) {
-    static const unsigned read[] = {SLOPE, MIDDLE, WEIGHT, TARGET};
+    static const unsigned read[] = {SLOPE, MIDDLE, WEIGHT, ENDS};
     const bool looks = s->lanes == 16 && s->s->sources <= TABLE;
     const uint64_t buffer = s->w->stack;
     if (looks) eg__cache_read_row(s->w, v, s->s->sources, s->lanes);
     for (size_t i = 0; !looks && i < count; i++) {
-        const int64_t at =
-            eg__cache_index(s->w, &s->step->operand[SOURCE], from + i, s->s->sources);
-        eg__cache_read(s->w, floats(s->at[SOURCE], from + i), 1);
-        eg__cache_read(s->w, floats(v, at < 0 ? 0 : (size_t)at), 1);
+        eg__cache_read(s->w, floats(s->at[ENDS], from + i), 1);
+        eg__cache_read(s->w, floats(v, eg__synapse_source(ends_of(s, from + i))), 1);
         eg__cache_write(s->w, floats(buffer, i), 1);
     }
     for (size_t i = 0; i < count; i += s->lanes) {
-        eg__cache_read(s->w, looks ? floats(s->at[SOURCE], from + i) : floats(buffer, i), s->lanes);
+        eg__cache_read(s->w, looks ? floats(s->at[ENDS], from + i) : floats(buffer, i), s->lanes);
         for (unsigned k = 0; k < sizeof read / sizeof *read; k++)
             eg__cache_read(s->w, floats(s->at[read[k]], from + i), s->lanes);
         eg__cache_write(s->w, floats(buffer, i), s->lanes);
@@ -165,7 +163,7 @@ static void sample_run(const synapses *s, size_t b) {
         const size_t count = eg__min(MANY, s->count - from);
         activate(s, v, from, count);
         for (size_t i = 0; i < count; i += EG__LANES) {
-            eg__cache_read(s->w, floats(s->at[TARGET], from + i), 1);
+            eg__cache_read(s->w, floats(s->at[ENDS], from + i), 1);
             if (target_of(s, from + i) != target_of(s, first)) {
                 flush(s, first);
                 first = from + i;

@@ -42,11 +42,10 @@ typedef struct bench {
 /* 48 targets with 14 synapses each, in lanes. */
 enum { CELLS = 48, FAN = 14, SYNAPSES = CELLS * FAN, SAMPLES = 32 };
 static eg__synapse_list synapse_list(int32_t *memory) {
-    for (int32_t i = 0; i < SYNAPSES; i++) {
-        memory[i] = i * 7 % CELLS;
-        memory[SYNAPSES + i] = i / (FAN * EG__LANES) * EG__LANES + i % EG__LANES;
-    }
-    return (eg__synapse_list){CELLS, CELLS, SYNAPSES, memory, memory + SYNAPSES, true};
+    for (uint32_t i = 0; i < SYNAPSES; i++)
+        memory[i] =
+            eg__synapse_ends(i * 7 % CELLS, i / (FAN * EG__LANES) * EG__LANES + i % EG__LANES);
+    return (eg__synapse_list){CELLS, CELLS, SYNAPSES, memory, true};
 }
 
 static const eg__fused_program gate_program = {
@@ -352,7 +351,7 @@ static void prepare(bench *b) {
                 forward, in, 2 * CELLS, out,
                 b->row->operation == EG__OP_synapses_dp_f32 ? SYNAPSES : CELLS};
         b->shape = "32 samples, 672 synapses";
-        b->bytes = 4.0 * (SAMPLES * CELLS * 3 + SYNAPSES * 6);
+        b->bytes = 4.0 * (SAMPLES * CELLS * 3 + SYNAPSES * 5);
         break;
     }
     case EG__OP_attention_f32:
