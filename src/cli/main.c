@@ -63,8 +63,9 @@ int main(int argc, char **argv) {
         if (strcmp(c->name, name) == 0) {
             options_command(c->name);
             int code = c->run(argc - 1, argv + 1);
+            if (code == CLI_DONE) code = CLI_OK;
             /* a full disk or a closed pipe shows only now */
-            if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_DONE)
+            if ((fflush(stdout) != 0 || ferror(stdout)) && !code)
                 return fail(EXIT_FAILED, "cannot write the output");
             return code;
         }

@@ -16,18 +16,17 @@ static int save(eg_context *context, eg_history *history, const baseline_wish *w
     if (eg_environment_read(context, NULL, &environment, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     int code = baseline_profile(context, w, w->model, &s, &profile);
-    if (code < 0 && eg_analyse(profile, &analysis, &error))
+    if (!code && eg_analyse(profile, &analysis, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
-    if (code < 0) code = history_keep(context, history, w, &environment, profile, analysis);
+    if (!code) code = history_keep(context, history, w, &environment, profile, analysis);
     eg_statistics time;
-    if (code < 0) {
+    if (!code) {
         char value[64];
         eg_profile_time(profile, &time);
         print_title(w->name, w->model);
         print_row("p50", format_seconds(value, time.p50.value), "measured");
         if (w->note) print_row("note", w->note, "");
         print_row("kept in", eg_history_path(history), "");
-        code = EXIT_DONE;
     }
     eg_analysis_destroy(analysis);
     eg_profile_destroy(profile);
@@ -103,7 +102,7 @@ static int list(eg_context *context, eg_history *history, const eg_history_filte
         json_free(entries);
         return fail(EXIT_FAILED, "%s", error.message);
     }
-    return as_json ? json_print(entries) : EXIT_DONE;
+    return as_json ? json_print(entries) : CLI_OK;
 }
 
 enum { ROUNDS_MOST = 1000 };
@@ -116,7 +115,7 @@ static int delete_one(eg_context *context, eg_history *history, const baseline_w
     eg_error error;
     (void)context;
     return eg_history_delete(history, w->name, &error) ? fail(EXIT_FAILED, "%s", error.message)
-                                                       : EXIT_DONE;
+                                                       : CLI_OK;
 }
 
 /* What there is, how many of NAME and MODEL it takes, and which options are its own. */
@@ -190,7 +189,7 @@ int cmd_baseline(int argc, char **argv) {
         "  elegans baseline compare before --program old/elegans\n"
         "  elegans baseline list\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest < 1 || rest > 3)
         return fail(EXIT_USAGE, "baseline needs one of save, list, compare, delete");
     if (rest > 1) w.name = argv[1];
@@ -200,7 +199,7 @@ int cmd_baseline(int argc, char **argv) {
     w.threads = flags.threads;
     eg_context *context;
     code = context_open(&flags, &context);
-    if (code >= 0) return code;
+    if (code) return code;
     code = act(context, argv[0], &w);
     eg_context_destroy(context);
     return code;
@@ -240,7 +239,7 @@ static int write_svg(const char *path, const char *model, const trend *t) {
     enum { WIDTH = 720, HEIGHT = 240, EDGE = 50 };
     output_file file;
     int code = output_begin(&file, path);
-    if (code >= 0) return code;
+    if (code) return code;
     double high = 0;
     for (size_t i = 0; i < t->count; i++)
         if (t->values[i] > high) high = t->values[i];
@@ -282,7 +281,7 @@ int cmd_history(int argc, char **argv) {
         "its trend.",
         options, "  elegans history policy.safetensors --svg trend.svg\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest > 1) return fail(EXIT_USAGE, "history takes one model");
     if (svg && !rest) return fail(EXIT_USAGE, "--svg needs a model");
     if (as_json && !json_usable()) return json_print(NULL);
@@ -292,21 +291,18 @@ int cmd_history(int argc, char **argv) {
     trend t = {.count = 0};
     const eg_history_filter filter = {.model = rest ? argv[0] : NULL, .limit = limit ? limit : 30};
     code = context_open(&(context_flags){.threads = 1}, &context);
-    if (code >= 0) return code;
+    if (code) return code;
     t.context = context;
     if (eg_history_open(context, path, &history, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     else {
         code = list(context, history, &filter, as_json);
-        if (code == EXIT_DONE && rest && eg_history_list(history, &filter, add_value, &t, &error))
+        if (!code && rest && eg_history_list(history, &filter, add_value, &t, &error))
             code = fail(EXIT_FAILED, "%s", error.message);
-        if (code == EXIT_DONE && rest && !t.count)
+        if (!code && rest && !t.count)
             code = fail(EXIT_FAILED, "nothing was kept of '%s'", argv[0]);
-        if (code == EXIT_DONE && t.count && !as_json) print_trend(&t);
-        if (code == EXIT_DONE && svg) {
-            code = write_svg(svg, argv[0], &t);
-            if (code < 0) code = EXIT_DONE;
-        }
+        if (!code && t.count && !as_json) print_trend(&t);
+        if (!code && svg) code = write_svg(svg, argv[0], &t);
         eg_history_close(history);
     }
     eg_context_destroy(context);

@@ -28,7 +28,7 @@ static int show_result(const bench_flags *flags, const char *name, const char *s
         char title[120];
         snprintf(title, sizeof title, "%s %s", name, size);
         print_result(title, r);
-        return EXIT_DONE;
+        return CLI_OK;
     }
     if (!json_usable()) return json_print(NULL);
     json *document = json_new_object();
@@ -154,7 +154,7 @@ static int bench_kernels(eg_context *context, const bench_flags *flags, const ch
     bool titled = false;
     if (eg_bench_kernels(context, filter, print_kernel, &titled, &error))
         return fail(EXIT_FAILED, "%s", error.message);
-    return EXIT_DONE;
+    return CLI_OK;
 }
 
 /* What there is, how many arguments it takes beside its name, whether it runs a model. */
@@ -167,7 +167,7 @@ static const struct {
                             {"cells", 0, true}, {"train", 0, true}, {"latency", 1, true},
                             {"advice", 0, true}};
 
-/* Options that the benchmark has no use for are mistakes. Returns -1 to go on. */
+/* Options that the benchmark has no use for are mistakes. */
 static int check_flags(benchmark which, bench_flags *flags) {
     if (flags->rounds && which != TRAIN) return fail(EXIT_USAGE, "--rounds is for train");
     if (which != GEMM && (flags->block || flags->integers || flags->symmetric))
@@ -175,7 +175,7 @@ static int check_flags(benchmark which, bench_flags *flags) {
     if (!benchmarks[which].of_models) {
         if (flags->steps) return fail(EXIT_USAGE, "--steps is for cells, train and latency");
         if (flags->only) return fail(EXIT_USAGE, "--case is for cells and train");
-        return -1;
+        return CLI_OK;
     }
     const char *name = benchmarks[which].name;
     if (which == ADVICE && flags->steps) return fail(EXIT_USAGE, "--steps is not for advice");
@@ -183,12 +183,12 @@ static int check_flags(benchmark which, bench_flags *flags) {
         return fail(EXIT_USAGE, "%s takes --steps, not --size, --dtype or --iterations", name);
     if (which == LATENCY && flags->only)
         return fail(EXIT_USAGE, "--case is for cells, train and advice");
-    if (which == TRAIN) return -1;
+    if (which == TRAIN) return CLI_OK;
     if (flags->context.threads > 1)
         return fail(EXIT_USAGE, "%s runs on one thread, not '%llu'", name,
                     (unsigned long long)flags->context.threads);
     flags->context.threads = 1;
-    return -1;
+    return CLI_OK;
 }
 
 static int run(benchmark which, const bench_flags *flags, const char *argument) {
@@ -200,7 +200,7 @@ static int run(benchmark which, const bench_flags *flags, const char *argument) 
     }
     if (which == ADVICE) return bench_advice(&flags->context, flags->only, flags->json);
     int code = context_open(&flags->context, &context);
-    if (code >= 0) return code;
+    if (code) return code;
     switch (which) {
     case COPY: code = bench_copy(context, flags); break;
     case GEMM: code = bench_gemm(context, flags); break;
@@ -255,7 +255,7 @@ int cmd_bench(int argc, char **argv) {
         "  elegans bench train --case 128x16\n"
         "  elegans bench latency ltc:autoncp:28:4,in=6 --steps 100000\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (!rest)
         return fail(EXIT_USAGE,
                     "bench what: copy, gemm, kernels, cells, train, latency or advice?");
@@ -268,5 +268,5 @@ int cmd_bench(int argc, char **argv) {
     if (rest > 1 + benchmarks[which].arguments)
         return fail(EXIT_USAGE, "too many arguments: '%s'", argv[rest - 1]);
     code = check_flags(which, &flags);
-    return code >= 0 ? code : run(which, &flags, rest > 1 ? argv[1] : NULL);
+    return code ? code : run(which, &flags, rest > 1 ? argv[1] : NULL);
 }

@@ -263,7 +263,7 @@ static bool profile_policy(eg_model *model, const char *folder, eg_error *error)
     devices *d = take_memory(1, sizeof *d);
     bool fine = eg_profile_model(model, SPEC, &how, &profile, error) == EG_OK &&
                 eg_analyse(profile, &analysis, error) == EG_OK &&
-                devices_project(model, &how, "M1,M2,M3,M4,M4 Max,M5", d) < 0;
+                devices_project(model, &how, "M1,M2,M3,M4,M4 Max,M5", d) == CLI_OK;
     if (fine) {
         char path[1024];
         print_section("what it costs", "elegans profile tells more");
@@ -285,7 +285,7 @@ static int folder_ready(const char *folder) {
         return fail(EXIT_FAILED, "cannot make '%s': %s", folder, strerror(errno));
     if (access(folder, W_OK | X_OK))
         return fail(EXIT_FAILED, "cannot write into '%s': %s", folder, strerror(errno));
-    return -1;
+    return CLI_OK;
 }
 
 static int run(eg_context *context, const char *folder, int steps, uint64_t seed) {
@@ -320,7 +320,7 @@ static int run(eg_context *context, const char *folder, int steps, uint64_t seed
         eg_stream_program_destroy(both[i]->program);
         eg_model_destroy(both[i]->model);
     }
-    if (fine) return EXIT_DONE;
+    if (fine) return CLI_OK;
     return error.message[0] ? fail(EXIT_FAILED, "%s", error.message) : EXIT_FAILED;
 }
 
@@ -339,13 +339,13 @@ int cmd_demo(int argc, char **argv) {
                        "lets both drive from 100 unseen starts.",
                        options, "  elegans demo -o /tmp/demo\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest) return fail(EXIT_USAGE, "demo takes no '%s'", argv[0]);
     code = folder_ready(folder);
-    if (code >= 0) return code;
+    if (code) return code;
     eg_context *context;
     code = context_open(&flags, &context);
-    if (code >= 0) return code;
+    if (code) return code;
     code = run(context, folder, (int)(steps < 100000 ? steps : 100000), seed);
     eg_context_destroy(context);
     return code;

@@ -104,7 +104,7 @@ static int measure(void *user, const float *entropies, size_t count) {
     entropy_run *r = user;
     eg_patcher_measure(r->patcher, entropies, count);
     r->measured += count;
-    return -1;
+    return CLI_OK;
 }
 
 static void keep_patches(entropy_run *r, size_t count) {
@@ -120,27 +120,27 @@ static int take(void *user, const float *entropies, size_t count) {
         const size_t piece = count - at < SIZES ? count - at : SIZES;
         keep_patches(r, eg_patcher_push(r->patcher, entropies + at, piece, r->sizes));
     }
-    return -1;
+    return CLI_OK;
 }
 
 /* A target needs to know the whole input before it can divide it. */
 static int run_first(entropy_run *r) {
     eg_error error;
-    if (r->options.mode != EG_PATCH_TARGET) return -1;
+    if (r->options.mode != EG_PATCH_TARGET) return CLI_OK;
     const int code = entropy_walk(&r->input, r->context, r->wish->window, measure, r);
-    if (code >= 0) return code;
+    if (code) return code;
     if (eg_patcher_begin(r->patcher, &error)) return fail(EXIT_FAILED, "%s", error.message);
     rewind(r->input.file);
-    return -1;
+    return CLI_OK;
 }
 
 static int run_second(entropy_run *r) {
     int code = entropy_walk(&r->input, r->context, r->wish->window, take, r);
-    if (code >= 0) return code;
+    if (code) return code;
     if (r->options.mode == EG_PATCH_TARGET && r->curve.bytes != r->measured)
         return fail(EXIT_FAILED, "'%s' changed while it was read", r->input.path);
     if (r->patcher) keep_patches(r, eg_patcher_end(r->patcher, r->sizes));
-    return -1;
+    return CLI_OK;
 }
 
 static int show(entropy_run *r) {
@@ -150,24 +150,24 @@ static int show(entropy_run *r) {
     if (w->json) {
         const int code =
             entropy_json_end(&r->json, &r->curve, &r->options, r->patcher ? &statistics : NULL);
-        if (code >= 0) return code;
+        if (code) return code;
     } else {
         print_entropy(r);
         if (r->patcher) print_patches(r, &statistics);
     }
     const bool thresholds = r->patcher && r->options.mode != EG_PATCH_FIXED;
-    if (!w->svg) return -1;
+    if (!w->svg) return CLI_OK;
     return entropy_svg_write(w->svg, r->input.path, w->window, &r->curve, thresholds);
 }
 
 static int run(entropy_run *r) {
     const entropy_wish *w = r->wish;
     int code = run_first(r);
-    if (code >= 0) return code;
+    if (code) return code;
     if (w->json) code = entropy_json_begin(&r->json, w->output, w->window, w->patches);
-    if (code >= 0) return code;
+    if (code) return code;
     code = run_second(r);
-    if (code >= 0) {
+    if (code) {
         if (w->json) entropy_json_abort(&r->json);
         return code;
     }
@@ -192,15 +192,15 @@ static int run_wish(const entropy_wish *w) {
                                     .fixed = (uint32_t)w->size};
     curve_start(&r->curve, w->low, w->high);
     int code = context_open(&flags, &r->context);
-    if (code < 0 && w->patches && eg_patcher_create(r->context, &r->options, &r->patcher, &error))
+    if (!code && w->patches && eg_patcher_create(r->context, &r->options, &r->patcher, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
-    if (code < 0) code = entropy_open(&r->input, w->path, w->target != 0);
-    if (code < 0) code = run(r);
+    if (!code) code = entropy_open(&r->input, w->path, w->target != 0);
+    if (!code) code = run(r);
     entropy_close(&r->input);
     eg_patcher_destroy(r->patcher);
     eg_context_destroy(r->context);
     free(r);
-    return code < 0 ? EXIT_DONE : code;
+    return code;
 }
 
 static int check(entropy_wish *w, bool patches_only) {
@@ -220,8 +220,8 @@ static int check(entropy_wish *w, bool patches_only) {
     const uint64_t largest = w->size > w->maximum ? w->size : w->maximum;
     if (largest > EG_PATCH_SIZE_MAX || w->minimum > EG_PATCH_SIZE_MAX)
         return fail(EXIT_USAGE, "patches have at most %d bytes", EG_PATCH_SIZE_MAX);
-    const int code = w->output ? output_check(w->output, false) : -1;
-    return code < 0 && w->svg ? output_check(w->svg, false) : code;
+    const int code = w->output ? output_check(w->output, false) : CLI_OK;
+    return !code && w->svg ? output_check(w->svg, false) : code;
 }
 
 int cmd_entropy(int argc, char **argv) {
@@ -251,12 +251,12 @@ int cmd_entropy(int argc, char **argv) {
         "  elegans entropy README.md --patches --svg entropy.svg\n"
         "  tar c . | elegans entropy - --window 4096 --json -o entropy.json\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest != 1) return fail(EXIT_USAGE, "entropy needs one file, or - for stdin");
     const bool patches_only = w.minimum || w.maximum;
     if (!w.minimum) w.minimum = 4;
     if (!w.maximum) w.maximum = 32;
     w.path = argv[0];
     code = check(&w, patches_only);
-    return code >= 0 ? code : run_wish(&w);
+    return code ? code : run_wish(&w);
 }

@@ -33,17 +33,18 @@ static int show_token(writer *w, uint32_t token, bool quiet) {
     char byte = (char)token;
     if (!l->tokenizer) {
         if (!quiet) show(w, &byte, 1);
-        return -1;
+        return CLI_OK;
     }
     size_t length;
-    if (!eg_tokenizer_piece(l->tokenizer, token, &length)) return -1; /* beyond the vocabulary */
+    if (!eg_tokenizer_piece(l->tokenizer, token, &length))
+        return CLI_OK; /* beyond the vocabulary */
     bytes piece = {0};
     bytes_reserve(&piece, length + EG_DECODE_EXTRA);
     const eg_status status = eg_tokenizer_decode(l->tokenizer, &w->decoder, token, piece.at,
                                                  piece.room, &length, &error);
     if (!status && !quiet) show(w, piece.at, length);
     free(piece.at);
-    return status ? fail(EXIT_FAILED, "%s", error.message) : -1;
+    return status ? fail(EXIT_FAILED, "%s", error.message) : CLI_OK;
 }
 
 static void show_end(writer *w) {
@@ -60,9 +61,9 @@ static int decode(writer *w, eg_generator *g, eg_sampler *sampler, const float *
     generate_result *r = w->result;
     const double start = now();
     eg_error error;
-    int code = -1;
+    int code = CLI_OK;
     r->stopped = "length";
-    while (r->tokens < w->wish->count && code < 0) {
+    while (r->tokens < w->wish->count && !code) {
         uint32_t token;
         if (interrupted()) r->stopped = "interrupt";
         else if (w->closed) r->stopped = "closed";
@@ -75,7 +76,7 @@ static int decode(writer *w, eg_generator *g, eg_sampler *sampler, const float *
         }
         r->ids[r->tokens++] = token;
         code = show_token(w, token, false);
-        if (code >= 0 || r->tokens == w->wish->count) break;
+        if (code || r->tokens == w->wish->count) break;
         r->info.size = sizeof r->info;
         eg_generator_info_get(g, &r->info);
         const eg_status status = eg_generator_feed(g, &token, 1, &logits, &error);
@@ -103,7 +104,7 @@ static int begin(writer *w, eg_generator *g, const uint32_t *ids, size_t count,
     if (!w->wish->json) show(w, w->wish->prompt, w->wish->prompt_length);
     for (size_t i = 0; i < count; i++) {
         const int code = show_token(w, ids[i], true);
-        if (code >= 0) return code;
+        if (code) return code;
     }
     if (eg_generator_prepare(g, count, &error)) return fail(EXIT_FAILED, "%s", error.message);
     const double start = now();
@@ -112,7 +113,7 @@ static int begin(writer *w, eg_generator *g, const uint32_t *ids, size_t count,
         return fail(EXIT_FAILED, "%s", error.message);
     r->prompt_seconds = now() - start;
     r->prompt_tokens = count;
-    return -1;
+    return CLI_OK;
 }
 
 static int generate(const language *l, const generate_wish *wish, const eg_generator_options *how,
@@ -124,20 +125,20 @@ static int generate(const language *l, const generate_wish *wish, const eg_gener
     size_t count;
     writer w = {.language = l, .wish = wish, .result = r};
     int code = language_encode(l, wish->prompt, wish->prompt_length, &ids, &count);
-    if (code >= 0) return code;
+    if (code) return code;
     if (!count) ids[count++] = 0; /* bytes: something must come first */
     if (eg_generator_create(l->model, how, &g, &error) ||
         eg_sampler_create(l->context, l->info.vocabulary, &wish->sampling, &sampler, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     r->ids = calloc((size_t)wish->count + 1, sizeof *r->ids);
-    if (code < 0 && !r->ids)
+    if (!code && !r->ids)
         code = fail(EXIT_FAILED, "no memory for %llu tokens", (unsigned long long)wish->count);
     const float *logits = NULL;
     interrupt_begin();
-    if (code < 0) code = begin(&w, g, ids, count, &logits);
-    if (code < 0) code = decode(&w, g, sampler, logits);
+    if (!code) code = begin(&w, g, ids, count, &logits);
+    if (!code) code = decode(&w, g, sampler, logits);
     interrupt_end();
-    if (code < 0) {
+    if (!code) {
         show_end(&w);
         r->info.size = sizeof r->info;
         eg_generator_info_get(g, &r->info);
@@ -157,21 +158,20 @@ static int read_cache(const char *text, eg_type *out) {
     for (size_t i = 0; text && i < sizeof types / sizeof *types; i++)
         if (strcmp(types[i].name, text) == 0) {
             *out = types[i].type;
-            return -1;
+            return CLI_OK;
         }
-    return text ? fail(EXIT_USAGE, "--cache: '%s' is not f32, f16 or int8", text) : -1;
+    return text ? fail(EXIT_USAGE, "--cache: '%s' is not f32, f16 or int8", text) : CLI_OK;
 }
 
 static int run(eg_context *context, const generate_wish *w, const eg_generator_options *how) {
     language l;
     generate_result r = {.begun = now()};
     int code = language_open(&l, context, w->model, w->tokenizer);
-    if (code < 0) code = generate(&l, w, how, &r);
-    if (code < 0) {
+    if (!code) code = generate(&l, w, how, &r);
+    if (!code) {
         const bool stopped = strcmp(r.stopped, "interrupt") == 0;
         if (w->json) code = generate_print_json(context, &l, w, &r);
         else if (w->stats) generate_print_stats(context, &l, &r);
-        if (code < 0) code = EXIT_DONE;
         if (stopped) code = EXIT_STOPPED;
     }
     free(r.text.at);
@@ -217,11 +217,11 @@ int cmd_generate(int argc, char **argv) {
         "  elegans generate stories.gguf -p 'Once upon a time' --temp 0\n"
         "  elegans generate model/ -p - -n 64 --stats < prompt.txt\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest != 1) return fail(EXIT_USAGE, "generate needs one model: a file, a folder or a spec");
     w.model = argv[0];
     code = read_cache(w.cache, &how.cache);
-    if (code >= 0) return code;
+    if (code) return code;
     bytes prompt = {0};
     if (strcmp(w.prompt, "-") == 0) {
         code = bytes_read_stdin(&prompt);
@@ -230,8 +230,8 @@ int cmd_generate(int argc, char **argv) {
     } else w.prompt_length = strlen(w.prompt);
     signal(SIGPIPE, SIG_IGN); /* a reader that had enough ends the text, not the program */
     eg_context *context = NULL;
-    if (code < 0) code = context_open(&flags, &context);
-    if (code < 0) code = run(context, &w, &how);
+    if (!code) code = context_open(&flags, &context);
+    if (!code) code = run(context, &w, &how);
     eg_context_destroy(context);
     free(prompt.at);
     return code;

@@ -57,7 +57,7 @@ static int print(const eg_surprise *s, const char *model, const char *text, size
     print_row("tokens", row, "counted");
     snprintf(row, sizeof row, "%s tokens/s", format_short(rate, 2 * (double)s->tokens / seconds));
     print_row("speed", row, "measured");
-    return EXIT_DONE;
+    return CLI_OK;
 }
 
 static int run(const language *l, const char *model, const char *path, uint64_t piece,
@@ -72,8 +72,8 @@ static int run(const language *l, const char *model, const char *path, uint64_t 
     if (info.kind != EG_MODEL_DECODER)
         return fail(EXIT_FAILED, "'%s' is an encoder, which predicts no token", model);
     int code = strcmp(path, "-") == 0 ? bytes_read_stdin(&text) : bytes_read_file(path, &text);
-    if (code < 0) code = language_encode(l, text.at, text.count, &ids, &count);
-    if (code < 0) {
+    if (!code) code = language_encode(l, text.at, text.count, &ids, &count);
+    if (!code) {
         if (!piece) piece = l->info.context < 512 ? l->info.context : 512;
         watch w = {.all = count / piece * (piece - 1 - piece / 2),
                    .shows = isatty(STDERR_FILENO) != 0};
@@ -84,8 +84,8 @@ static int run(const language *l, const char *model, const char *path, uint64_t 
         interrupt_end();
         if (w.shows) fprintf(stderr, "\r%40s\r", "");
         const double seconds = 1e-9 * (double)(eg_clock_ns() - start);
-        if (code < 0) code = print(&s, model, path, count, text.count, piece, seconds, as_json);
-        if (code == EXIT_DONE && interrupted()) code = EXIT_STOPPED;
+        if (!code) code = print(&s, model, path, count, text.count, piece, seconds, as_json);
+        if (!code && interrupted()) code = EXIT_STOPPED;
     }
     free(ids);
     free(text.at);
@@ -111,17 +111,17 @@ int cmd_perplexity(int argc, char **argv) {
         "  elegans perplexity stories.gguf story.txt\n"
         "  elegans perplexity small.safetensors story.txt --tokenizer stories.gguf --json\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest != 2) return fail(EXIT_USAGE, "perplexity needs a model and a text");
     if (piece && piece < PIECE_LEAST)
         return fail(EXIT_USAGE, "--context: in pieces of %llu tokens none is predicted",
                     (unsigned long long)piece);
     eg_context *context;
     code = context_open(&flags, &context);
-    if (code >= 0) return code;
+    if (code) return code;
     language l;
     code = language_open(&l, context, argv[0], tokenizer);
-    if (code < 0) code = run(&l, argv[0], argv[1], piece, as_json);
+    if (!code) code = run(&l, argv[0], argv[1], piece, as_json);
     language_close(&l);
     eg_context_destroy(context);
     return code;

@@ -18,7 +18,7 @@ static int check(const run_wish *w) {
     if (w->digits > 17)
         return fail(EXIT_USAGE, "--digits: %llu is not within 1..17",
                     (unsigned long long)w->digits);
-    return -1;
+    return CLI_OK;
 }
 
 /* ---- what was done */
@@ -74,8 +74,8 @@ static int run_file(eg_context *context, eg_model *model, const run_wish *w,
                     const eg_model_info *info, run_data *d) {
     eg_error error;
     int code = run_read(context, w, model, d);
-    if (code < 0) code = run_read_state(context, w, info, d);
-    if (code >= 0) return code;
+    if (!code) code = run_read_state(context, w, info, d);
+    if (code) return code;
     const uint64_t shape[] = {d->batch, d->steps, info->outputs};
     if (eg_tensor_create(context, EG_F32, 3, shape, &d->y, &error))
         return fail(EXIT_FAILED, "%s", error.message);
@@ -83,21 +83,21 @@ static int run_file(eg_context *context, eg_model *model, const run_wish *w,
     else
         code = d->batched || looks_ahead(model, info) ? run_batch(context, model, d)
                                                       : run_steps(model, info, d);
-    if (code < 0) code = run_write(context, w, model, d);
-    if (code < 0) code = run_write_state(w, d);
-    if (code >= 0) return code;
+    if (!code) code = run_write(context, w, model, d);
+    if (!code) code = run_write_state(w, d);
+    if (code) return code;
     if (w->json) return print_json(context, w, info, d);
     if (w->output) print_summary(w, info, d);
-    return EXIT_DONE;
+    return CLI_OK;
 }
 
 static int run_pipe(eg_context *context, eg_model *model, const run_wish *w,
                     const eg_model_info *info, run_data *d) {
     d->batch = 1;
     int code = run_read_state(context, w, info, d);
-    if (code < 0) code = run_stream(model, w, info, d);
-    if (code < 0) code = run_write_state(w, d);
-    return code < 0 ? EXIT_DONE : code;
+    if (!code) code = run_stream(model, w, info, d);
+    if (!code) code = run_write_state(w, d);
+    return code;
 }
 
 int cmd_run(int argc, char **argv) {
@@ -138,17 +138,17 @@ int cmd_run(int argc, char **argv) {
         "  elegans run cfc:32,in=2 --input x.npy --save-state s.npy --digits 4\n"
         "  sensor | elegans run policy.safetensors --stream --spans last | motor\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest != 1) return fail(EXIT_USAGE, "run needs one model: a file or a spec");
     code = check(&w);
     preset_store store;
     w.model = argv[0];
-    if (code < 0) code = preset_apply(w.preset, &flags, &w.batch, NULL, &w.model, &store);
-    if (code < 0) code = read_batch(w.batch, &w.size);
-    if (code >= 0) return code;
+    if (!code) code = preset_apply(w.preset, &flags, &w.batch, NULL, &w.model, &store);
+    if (!code) code = read_batch(w.batch, &w.size);
+    if (code) return code;
     eg_context *context;
     code = context_open(&flags, &context);
-    if (code >= 0) return code;
+    if (code) return code;
     eg_model *model;
     eg_error error;
     run_data data = {0};
@@ -160,7 +160,7 @@ int cmd_run(int argc, char **argv) {
         code = language_refuse(model, "run");
         data.link = eg_model_link(model);
         if (w.raw) eg_model_link_set(model, EG_LINK_IDENTITY, NULL);
-        if (code < 0) code = (w.stream ? run_pipe : run_file)(context, model, &w, &info, &data);
+        if (!code) code = (w.stream ? run_pipe : run_file)(context, model, &w, &info, &data);
         eg_model_destroy(model);
     }
     eg_tensor *const all[] = {&data.x, &data.spans, &data.y, &data.states};

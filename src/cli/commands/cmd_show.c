@@ -28,7 +28,7 @@ static int count(eg_model *model, figures *f) {
     if (status) {
         f->flops = f->moved = f->memory = (eg_metric){
             0, EG_UNAVAILABLE, NULL, "it looks at the future, so that no step is alone"};
-        return -1;
+        return CLI_OK;
     }
     eg_program_info p = {.size = sizeof p};
     eg_stream_program_info_get(program, &p);
@@ -39,7 +39,7 @@ static int count(eg_model *model, figures *f) {
         (eg_metric){(double)(p.held_bytes + p.derived_bytes + p.constant_bytes + p.arena_bytes +
                              p.state_bytes + p.cache_bytes + p.scratch_bytes),
                     EG_COUNTED, "bytes", "weights, and one stream"};
-    return -1;
+    return CLI_OK;
 }
 
 /* ---- text */
@@ -168,7 +168,7 @@ static int print_text(const eg_model *model, const figures *f, const char *title
     }
     print_notes(model);
     if (tensors) show_tensors(model, "as in torch's state-dict");
-    return EXIT_DONE;
+    return CLI_OK;
 }
 
 /* ---- JSON */
@@ -256,11 +256,11 @@ int cmd_show(int argc, char **argv) {
         "  elegans show cfc:autoncp:64:16,in=16,backbone=64+32,activation=silu\n"
         "  elegans show policy.safetensors --tensors\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest != 1) return fail(EXIT_USAGE, "show needs one model: a file or a spec");
     eg_context *context;
     code = context_open(&flags, &context);
-    if (code >= 0) return code;
+    if (code) return code;
     eg_model *model;
     eg_error error;
     if (eg_model_outline(context, argv[0], &model, &error)) /* nothing here needs values */
@@ -271,7 +271,7 @@ int cmd_show(int argc, char **argv) {
     } else {
         figures f = {0};
         code = count(model, &f);
-        if (code < 0) code = (as_json ? print_json : print_text)(model, &f, argv[0], tensors);
+        if (!code) code = (as_json ? print_json : print_text)(model, &f, argv[0], tensors);
         eg_model_destroy(model);
     }
     eg_context_destroy(context);

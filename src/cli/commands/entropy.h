@@ -13,8 +13,7 @@ typedef struct entropy_input {
  * a failure. */
 int entropy_open(entropy_input *input, const char *path, bool again);
 void entropy_close(entropy_input *input);
-/* Calls `take` with the entropies of all places, in order; stops when it returns no -1. Returns -1, or the
- * exit code after a message. */
+/* Calls `take` with the entropies of all places, in order, until it fails. */
 typedef int entropy_taker(void *user, const float *entropies, size_t count);
 int entropy_walk(entropy_input *input, eg_context *context, uint64_t window, entropy_taker *take,
                  void *user);
@@ -55,7 +54,7 @@ typedef struct entropy_json {
 int entropy_json_begin(entropy_json *j, const char *path, uint64_t window, bool patches);
 void entropy_json_add(entropy_json *j, const float *entropies, size_t count);
 void entropy_json_patch(entropy_json *j, const uint32_t *sizes, size_t count);
-/* `statistics` NULL = no patches. All return -1, or the exit code after a message. */
+/* `statistics` NULL = no patches. */
 int entropy_json_end(entropy_json *j, const entropy_curve *curve, const eg_patch_options *options,
                      const eg_patch_statistics *statistics);
 void entropy_json_abort(entropy_json *j);

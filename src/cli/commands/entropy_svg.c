@@ -173,7 +173,7 @@ int entropy_svg_write(const char *path, const char *title, uint64_t window,
                       const entropy_curve *curve, bool thresholds) {
     output_file file;
     const int code = output_begin(&file, path);
-    if (code >= 0) return code;
+    if (code) return code;
     draw(file.file, title, window, curve, thresholds);
     return output_end(&file);
 }

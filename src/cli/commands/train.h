@@ -1,5 +1,4 @@
-/* elegans train, eval, predict: tables in, a model out, or the other way round. Functions return -1 to go
- * on, or the exit code after a message. */
+/* elegans train, eval, predict: tables in, a model out, or the other way round. */
 #ifndef EG__CLI_TRAIN_H
 #define EG__CLI_TRAIN_H
 

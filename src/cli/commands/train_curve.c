@@ -123,7 +123,7 @@ static void draw(const plot *p) {
 int curve_write(const char *path, const eg_fit_result *result) {
     output_file file;
     int code = output_begin(&file, path);
-    if (code >= 0) return code;
+    if (code) return code;
     plot p = {.file = file.file, .result = result};
     measure(&p);
     draw(&p);
