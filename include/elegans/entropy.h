@@ -100,6 +100,41 @@ EG_API eg_status eg_patch_sizes(eg_context *context, const eg_patch_options *opt
                                 const float *entropies, size_t count, uint32_t *sizes,
                                 size_t *patches, eg_patch_statistics *statistics, eg_error *error);
 
+/* ---- curves: entropies and patches along an input of any length, summed up in at most EG_ENTROPY_COLUMNS columns, to
+ * be drawn (eg_report_of_entropy) or printed. When all columns are full, two become one: the length of the input need
+ * not be known before. */
+enum {
+    EG_ENTROPY_COLUMNS = 1024,
+    EG_ENTROPY_PATCH_ENDS = 256 /* of the first patches; further ones are in the columns alone */
+};
+typedef struct eg_entropy_column { /* a count of 0: all else is 0, too */
+    double sum;                    /* of the entropies */
+    double patch_sizes;            /* sum over the bytes: size of the patch that each lies in */
+    float least, most;             /* entropy */
+    uint64_t count;                /* bytes */
+} eg_entropy_column;
+typedef struct eg_entropy_curve_info {
+    size_t size; /* sizeof(eg_entropy_curve_info); 0 = the fields of version 0.1 */
+    uint64_t bytes, patches;
+    uint64_t low_bytes, high_bytes; /* with an entropy of at most `low`, of at least `high` */
+    double low, high;               /* thresholds, as given */
+    uint64_t column_bytes;          /* of each column; the last one may have fewer */
+    size_t column_count;
+    const eg_entropy_column *columns; /* of the curve: until it changes */
+    const uint64_t *patch_ends;       /* positions, of the first EG_ENTROPY_PATCH_ENDS patches */
+    eg_entropy_column all;            /* all columns together */
+} eg_entropy_curve_info;
+/* On failure *out is NULL. You own *out. One thread. */
+typedef struct eg_entropy_curve eg_entropy_curve;
+EG_API eg_status eg_entropy_curve_create(eg_context *context, double low, double high,
+                                         eg_entropy_curve **out, eg_error *error);
+EG_API void eg_entropy_curve_destroy(eg_entropy_curve *curve); /* NULL is fine */
+EG_API void eg_entropy_curve_add(eg_entropy_curve *curve, const float *entropies, size_t count);
+/* The next patch. EG_ERR_ARGUMENT: the entropies of its bytes have not all been added yet. */
+EG_API eg_status eg_entropy_curve_add_patch(eg_entropy_curve *curve, uint32_t size,
+                                            eg_error *error);
+EG_API void eg_entropy_curve_info_get(const eg_entropy_curve *curve, eg_entropy_curve_info *out);
+
 #ifdef __cplusplus
 }
 #endif

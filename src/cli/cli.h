@@ -167,10 +167,10 @@ bool output_device(const char *path); /* there is something that is neither file
 /* A finished report, with a newline at its end; destroys it. False (and errno) when not all of it could be written,
  * which whoever ends the file also sees. */
 bool output_report(eg_report *report, FILE *file);
+/* The same into a file of its own. */
+int output_report_file(eg_report *report, const char *path);
 /* The document of a profile, which --json and --output write with ten digits. */
 int output_document(eg_report *report, FILE *file);
-/* Text with what HTML and SVG would take for marks turned into names. */
-void output_escaped(FILE *file, const char *text);
 
 /* ---- text */
 /* Of stdout alone: only on a terminal, and never when NO_COLOR is set. */

@@ -130,19 +130,17 @@ bool output_report(eg_report *report, FILE *file) {
     return fine;
 }
 
+int output_report_file(eg_report *report, const char *path) {
+    output_file file;
+    const int code = output_begin(&file, path);
+    if (code) eg_report_destroy(report);
+    else output_report(report, file.file);
+    return code ? code : output_end(&file);
+}
+
 int output_document(eg_report *report, FILE *file) {
     if (output_report(report, file) && fflush(file) == 0) return CLI_OK;
     return fail(EXIT_FAILED, "cannot write JSON: %s", strerror(errno));
-}
-
-void output_escaped(FILE *file, const char *text) {
-    for (; *text; text++) switch (*text) {
-        case '&': fputs("&amp;", file); break;
-        case '<': fputs("&lt;", file); break;
-        case '>': fputs("&gt;", file); break;
-        case '"': fputs("&quot;", file); break;
-        default: fputc(*text, file);
-        }
 }
 
 /* ---- logs: each line is there at once, so what is kept of an old one is written beside before */

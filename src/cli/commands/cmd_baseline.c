@@ -235,34 +235,12 @@ static void print_trend(const trend *t) {
     putchar('\n');
 }
 
-static int write_svg(const char *path, const char *model, const trend *t) {
-    enum { WIDTH = 720, HEIGHT = 240, EDGE = 50 };
-    output_file file;
-    int code = output_begin(&file, path);
-    if (code) return code;
-    double high = 0;
-    for (size_t i = 0; i < t->count; i++)
-        if (t->values[i] > high) high = t->values[i];
-    char text[32];
-    fprintf(
-        file.file,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"system-ui, "
-        "sans-serif\" font-size=\"12\"><style>svg{background:#fff}text{fill:#333}polyline{fill:none;"
-        "stroke:#2166ac;stroke-width:2}@media(prefers-color-scheme:dark){svg{background:#161616}text"
-        "{fill:#ccc}polyline{stroke:#6baed6}}</style><text x=\"%d\" y=\"22\">median time: ",
-        WIDTH, HEIGHT, EDGE);
-    output_escaped(file.file, model);
-    fprintf(file.file,
-            "</text>"
-            "<text x=\"%d\" y=\"%d\">%s</text><text x=\"%d\" y=\"%d\">0</text><polyline points=\"",
-            4, EDGE, format_seconds(text, high), 24, HEIGHT - 20);
-    for (size_t i = 0; i < t->count; i++) {
-        const double at = t->count > 1 ? (double)i / (double)(t->count - 1) : 0.5;
-        fprintf(file.file, "%.1f,%.1f ", EDGE + at * (WIDTH - EDGE - 20),
-                HEIGHT - 24 - (high > 0 ? t->values[t->count - 1 - i] / high : 0) * (HEIGHT - 70));
-    }
-    fprintf(file.file, "\"/></svg>\n");
-    return output_end(&file);
+static int draw(const trend *t, const char *model, const char *path) {
+    eg_report *picture;
+    eg_error error;
+    if (eg_report_of_times(t->context, model, t->values, t->count, &picture, &error))
+        return fail(EXIT_FAILED, "%s", error.message);
+    return output_report_file(picture, path);
 }
 
 int cmd_history(int argc, char **argv) {
@@ -302,7 +280,7 @@ int cmd_history(int argc, char **argv) {
         if (!code && rest && !t.count)
             code = fail(EXIT_FAILED, "nothing was kept of '%s'", argv[0]);
         if (!code && t.count && !as_json) print_trend(&t);
-        if (!code && svg) code = write_svg(svg, argv[0], &t);
+        if (!code && svg) code = draw(&t, argv[0], svg);
         eg_history_close(history);
     }
     eg_context_destroy(context);

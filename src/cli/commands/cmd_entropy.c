@@ -21,16 +21,22 @@ typedef struct entropy_run {
     eg_patch_options options;
     eg_patcher *patcher; /* NULL = none wanted */
     entropy_json json;
-    entropy_curve curve;
+    eg_entropy_curve *curve;
     uint64_t measured;
     uint32_t sizes[SIZES];
 } entropy_run;
 
+static eg_entropy_curve_info curve_of(const entropy_run *r) {
+    eg_entropy_curve_info info = {.size = sizeof info};
+    eg_entropy_curve_info_get(r->curve, &info);
+    return info;
+}
+
 /* ---- text */
 
-static void print_along(const entropy_curve *c) {
+static void print_along(const eg_entropy_curve_info *c) {
     enum { ACROSS = 64 };
-    const size_t cells = c->count < ACROSS ? c->count : ACROSS;
+    const size_t cells = c->column_count < ACROSS ? c->column_count : ACROSS;
     char note[64], text[32];
     snprintf(note, sizeof note, "mean from 0 to 1, %s each",
              format_bytes(text, c->bytes / cells + (c->bytes % cells != 0)));
@@ -38,7 +44,7 @@ static void print_along(const entropy_curve *c) {
     fputs("  ", stdout);
     for (size_t i = 0; i < cells; i++) {
         double sum = 0, count = 0;
-        for (size_t k = i * c->count / cells; k < (i + 1) * c->count / cells; k++) {
+        for (size_t k = i * c->column_count / cells; k < (i + 1) * c->column_count / cells; k++) {
             sum += c->columns[k].sum;
             count += (double)c->columns[k].count;
         }
@@ -55,9 +61,8 @@ static void print_share(const char *name, uint64_t count, uint64_t all, const ch
     print_row(name, value, "counted");
 }
 
-static void print_entropy(const entropy_run *r) {
-    const entropy_curve *c = &r->curve;
-    const curve_column all = curve_all(c);
+static void print_entropy(const entropy_run *r, const eg_entropy_curve_info *c) {
+    const eg_entropy_column all = c->all;
     char note[96], value[96], count[48];
     snprintf(note, sizeof note, "%s, window of %llu", format_count(count, c->bytes, "byte"),
              (unsigned long long)r->wish->window);
@@ -69,8 +74,8 @@ static void print_entropy(const entropy_run *r) {
     print_row("entropy", value, "counted");
     snprintf(value, sizeof value, "%.3f a byte", 8 * mean);
     print_row("bits", value, "counted");
-    print_share("calm", c->calm, all.count, "less", c->low);
-    print_share("busy", c->busy, all.count, "more", c->high);
+    print_share("calm", c->low_bytes, all.count, "less", c->low);
+    print_share("busy", c->high_bytes, all.count, "more", c->high);
     print_along(c);
 }
 
@@ -108,13 +113,13 @@ static int measure(void *user, const float *entropies, size_t count) {
 }
 
 static void keep_patches(entropy_run *r, size_t count) {
-    for (size_t i = 0; i < count; i++) curve_add_patch(&r->curve, r->sizes[i]);
+    for (size_t i = 0; i < count; i++) eg_entropy_curve_add_patch(r->curve, r->sizes[i], NULL);
     if (r->wish->json) entropy_json_patch(&r->json, r->sizes, count);
 }
 
 static int take(void *user, const float *entropies, size_t count) {
     entropy_run *r = user;
-    curve_add(&r->curve, entropies, count);
+    eg_entropy_curve_add(r->curve, entropies, count);
     if (r->wish->json) entropy_json_add(&r->json, entropies, count);
     for (size_t at = 0; r->patcher && at < count; at += SIZES) {
         const size_t piece = count - at < SIZES ? count - at : SIZES;
@@ -137,27 +142,36 @@ static int run_first(entropy_run *r) {
 static int run_second(entropy_run *r) {
     int code = entropy_walk(&r->input, r->context, r->wish->window, take, r);
     if (code) return code;
-    if (r->options.mode == EG_PATCH_TARGET && r->curve.bytes != r->measured)
+    if (r->options.mode == EG_PATCH_TARGET && curve_of(r).bytes != r->measured)
         return fail(EXIT_FAILED, "'%s' changed while it was read", r->input.path);
     if (r->patcher) keep_patches(r, eg_patcher_end(r->patcher, r->sizes));
     return CLI_OK;
 }
 
+static int draw(const entropy_run *r) {
+    eg_report *picture;
+    eg_error error;
+    const bool thresholds = r->patcher && r->options.mode != EG_PATCH_FIXED;
+    if (eg_report_of_entropy(r->curve, r->input.path, r->wish->window, thresholds, &picture,
+                             &error))
+        return fail(EXIT_FAILED, "%s", error.message);
+    return output_report_file(picture, r->wish->svg);
+}
+
 static int show(entropy_run *r) {
+    const eg_entropy_curve_info curve = curve_of(r);
     const entropy_wish *w = r->wish;
     eg_patch_statistics statistics;
     if (r->patcher) eg_patcher_statistics_get(r->patcher, &statistics);
     if (w->json) {
         const int code =
-            entropy_json_end(&r->json, &r->curve, &r->options, r->patcher ? &statistics : NULL);
+            entropy_json_end(&r->json, &curve.all, &r->options, r->patcher ? &statistics : NULL);
         if (code) return code;
     } else {
-        print_entropy(r);
+        print_entropy(r, &curve);
         if (r->patcher) print_patches(r, &statistics);
     }
-    const bool thresholds = r->patcher && r->options.mode != EG_PATCH_FIXED;
-    if (!w->svg) return CLI_OK;
-    return entropy_svg_write(w->svg, r->input.path, w->window, &r->curve, thresholds);
+    return w->svg ? draw(r) : CLI_OK;
 }
 
 static int run(entropy_run *r) {
@@ -190,13 +204,15 @@ static int run_wish(const entropy_wish *w) {
                                     .high = w->high,
                                     .target = w->target,
                                     .fixed = (uint32_t)w->size};
-    curve_start(&r->curve, w->low, w->high);
     int code = context_open(&flags, &r->context);
+    if (!code && eg_entropy_curve_create(r->context, w->low, w->high, &r->curve, &error))
+        code = fail(EXIT_FAILED, "%s", error.message);
     if (!code && w->patches && eg_patcher_create(r->context, &r->options, &r->patcher, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     if (!code) code = entropy_open(&r->input, w->path, w->target != 0);
     if (!code) code = run(r);
     entropy_close(&r->input);
+    eg_entropy_curve_destroy(r->curve);
     eg_patcher_destroy(r->patcher);
     eg_context_destroy(r->context);
     free(r);

@@ -244,6 +244,14 @@ static int failed(const training *t, const eg_error *error) {
                         : "; try a lower --rate, or --clip 1");
 }
 
+static int draw_losses(const training *t) {
+    eg_report *picture;
+    eg_error error;
+    if (eg_report_of_fit(t->context, &t->result, &picture, &error))
+        return fail(EXIT_FAILED, "%s", error.message);
+    return output_report_file(picture, t->wish->curve);
+}
+
 static int fit(training *t) {
     const train_wish *w = t->wish;
     eg_error error;
@@ -264,7 +272,7 @@ static int fit(training *t) {
     code = notes_write(t->model, &t->data, t->first, t->loss);
     if (!code && eg_model_save(t->model, w->output, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
-    if (!code && w->curve) code = curve_write(w->curve, &t->result);
+    if (!code && w->curve) code = draw_losses(t);
     if (!code && !w->checkpoint) unlink(t->checkpoint); /* done: nobody needs it */
     return code;
 }

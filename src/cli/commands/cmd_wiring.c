@@ -153,17 +153,11 @@ typedef struct wish {
 } wish;
 
 static int draw(const eg_wiring *wiring, const char *title, const char *path) {
-    output_file file;
     eg_report *picture;
     eg_error error;
-    const int code = output_begin(&file, path);
-    if (code) return code;
-    if (eg_report_of_wiring(wiring, title, &picture, &error)) {
-        output_abort(&file);
+    if (eg_report_of_wiring(wiring, title, &picture, &error))
         return fail(EXIT_FAILED, "%s", error.message);
-    }
-    output_report(picture, file.file);
-    return output_end(&file);
+    return output_report_file(picture, path);
 }
 
 static int show(const eg_wiring *wiring, const char *title, const wish *w) {

@@ -91,14 +91,13 @@ static void write_options(FILE *file, const eg_patch_options *o) {
                 o->maximum, o->low, o->high);
 }
 
-int entropy_json_end(entropy_json *j, const entropy_curve *curve, const eg_patch_options *options,
+int entropy_json_end(entropy_json *j, const eg_entropy_column *all, const eg_patch_options *options,
                      const eg_patch_statistics *statistics) {
     FILE *file = j->out.file;
-    const curve_column all = curve_all(curve);
-    fprintf(file, "],\"bytes\":%llu", (unsigned long long)all.count);
-    write_number(file, "mean", all.sum / (double)all.count);
-    write_number(file, "least", all.count ? (double)all.least : NAN);
-    write_number(file, "most", all.count ? (double)all.most : NAN);
+    fprintf(file, "],\"bytes\":%llu", (unsigned long long)all->count);
+    write_number(file, "mean", all->sum / (double)all->count);
+    write_number(file, "least", all->count ? (double)all->least : NAN);
+    write_number(file, "most", all->count ? (double)all->most : NAN);
     if (statistics) {
         fputs(",\"patches\":{", file);
         write_options(file, options);

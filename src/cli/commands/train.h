@@ -99,9 +99,6 @@ int progress_open(progress *p, const eg_context *context, const char *log_path, 
 void progress_close(progress *p);
 int progress_tell(void *user, const eg_fit_progress *now); /* an eg_fit_function */
 
-/* ---- train_curve.c: an SVG of losses over epochs */
-int curve_write(const char *path, const eg_fit_result *result);
-
 /* ---- train_metrics.c */
 /* The name of a loss, of "mse" .. */
 int loss_parse(const char *name, eg_loss *out);
