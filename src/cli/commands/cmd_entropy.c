@@ -83,7 +83,7 @@ static void print_patches(const entropy_run *r, const eg_patch_statistics *s) {
     const eg_patch_options *o = &r->options;
     char value[96], count[48];
     if (o->mode == EG_PATCH_FIXED)
-        snprintf(value, sizeof value, "%s each", format_count(count, o->size, "byte"));
+        snprintf(value, sizeof value, "%s each", format_count(count, o->fixed, "byte"));
     else
         snprintf(value, sizeof value, "%u bytes at %g or less, %u at %g or more%s", o->maximum,
                  o->low, o->minimum, o->high, o->mode == EG_PATCH_TARGET ? ", stretched" : "");
