@@ -1,5 +1,5 @@
-/* Reports: a profile as JSON, and as one page of HTML or Markdown; pictures (SVG) of wirings, trainings, times and entropies.
- * Experimental. */
+/* Reports: a profile as JSON, and as one page of HTML or Markdown; pictures (SVG) of wirings, trainings, times and
+ * entropies. Experimental. */
 #ifndef ELEGANS_REPORT_H
 #define ELEGANS_REPORT_H
 
@@ -25,7 +25,8 @@ typedef enum eg_report_format {
     EG_REPORT_JSON      /* the document that the other two are made of: "elegans_profile": 1 */
 } eg_report_format;
 
-/* Parts of the document of a profile, besides verdict, findings, machine, figures, times and ceilings. */
+/* Optional parts of the document of a profile, in addition to verdict, findings, machine, figures, times and ceilings.
+ * */
 enum {
     EG_REPORT_COMPUTE = 1, /* operations, steps */
     EG_REPORT_MEMORY = 2,  /* by tag, over time, the arena in a run */
@@ -42,7 +43,7 @@ typedef struct eg_report_device {
 typedef struct eg_report_options { /* all zero = defaults */
     size_t size;                   /* sizeof(eg_report_options); 0 = the fields of version 0.1 */
     eg_report_format format;       /* 0 = EG_REPORT_HTML */
-    int basic;                     /* pages without ratios, bottlenecks and advice */
+    int basic;                     /* leaves ratios, bottlenecks and advice out of pages */
     int indented;                  /* JSON in lines, indented by two; 0 = one line */
     unsigned digits;               /* of numbers in JSON, at most 17; 0 = all that matter */
     /* Of eg_report_of_profile alone: */
