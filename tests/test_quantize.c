@@ -240,7 +240,8 @@ TEST(quantize, refusals) {
                 "no quantization");
     CHECK_FAILS(eg_quantize(context, NULL, &i8, &q, &error), error, EG_ERR_ARGUMENT, "no tensor");
     CHECK_FAILS(eg_quantize(NULL, &x, &i8, &q, &error), error, EG_ERR_ARGUMENT, "no context");
-    CHECK_FAILS(eg_quantize(context, &x, &i8, NULL, &error), error, EG_ERR_ARGUMENT, "no place");
+    CHECK_FAILS(eg_quantize(context, &x, &i8, NULL, &error), error, EG_ERR_ARGUMENT,
+                "no output pointer");
     CHECK_OK(eg_quantize(context, &x, &i8, &q, &error), error);
     CHECK_FAILS(eg_dequantize(context, &q, &y, &error), error, EG_ERR_ARGUMENT, "of the shape");
     CHECK_FAILS(eg_dequantize(context, &q, &whole, &error), error, EG_ERR_ARGUMENT, "needs f32");

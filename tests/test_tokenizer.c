@@ -91,7 +91,7 @@ TEST(tokenizer, options) {
     test_encodes(t, "a<tool>b", 8, NULL, "10 11 6 8");
     eg_tokens tokens;
     CHECK_FAILS(eg_tokenizer_encode(t, "<s>", 3, NULL, &tokens, &error), error, EG_ERR_NOT_FOUND,
-                "no token for byte '0x3c', and none for what is unknown");
+                "no token for byte '0x3c', and no unknown token");
     CHECK(!tokens.ids && !tokens.count, "tokens after a failure");
     eg_tokenizer_destroy(t);
     test_memory_close(&test);

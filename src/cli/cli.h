@@ -119,7 +119,7 @@ typedef struct context_flags {
     {"--threads", OPTION_COUNT, &(flags).threads, "N", "threads to use (default: fastest cores)"}, \
     {                                                                                              \
         "--isa", OPTION_TEXT, &(flags).isa, "NAME",                                                \
-            "instruction set, with what it implies; ref = C"                                       \
+            "highest instruction set to use; ref = portable C"                                     \
     }
 /* Warnings of the library go to stderr. */
 int context_open(const context_flags *flags, eg_context **out);
@@ -139,7 +139,7 @@ typedef struct table_wish {
 } table_wish;
 #define TABLE_OPTIONS(t)                                                                          \
     {"--short-header", OPTION_FLAG, &(t).short_header, NULL, "the first column has no name"},     \
-        {"--no-header", OPTION_FLAG, &(t).no_header, NULL, "the first line are values"},          \
+        {"--no-header", OPTION_FLAG, &(t).no_header, NULL, "the first line is data"},             \
         {"--decimal", OPTION_TEXT, &(t).decimal, "CHAR", "',' for decimal commas"},               \
         {"--dates", OPTION_TEXT, &(t).dates, "ORDER", "iso (default), mdy (2/4/2015), dmy"}, {    \
         "--encoding", OPTION_TEXT, &(t).encoding, "NAME", "utf-8 (default), latin1, windows-1252" \

@@ -86,7 +86,7 @@ static eg_status make_of_text(eg__memory *memory, const char *json, size_t lengt
 eg_status eg_report_of_text(eg_context *context, const char *json, size_t length,
                             const eg_report_options *options, eg_report **out, eg_error *error) {
     eg_report_options o;
-    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no place for the report");
+    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no output pointer for the report");
     *out = NULL;
     if (!context || !json) return eg__fail(error, EG_ERR_ARGUMENT, "no context or no document");
     const eg_status status = options_of(options, &o, error);
@@ -98,7 +98,7 @@ eg_status eg_report_of_file(eg_context *context, const char *path, const eg_repo
                             eg_report **out, eg_error *error) {
     void *json;
     size_t length;
-    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no place for the report");
+    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no output pointer for the report");
     *out = NULL;
     if (!context || !path) return eg__fail(error, EG_ERR_ARGUMENT, "no context or no path");
     eg__memory *memory = eg__context_memory(context);
@@ -135,7 +135,7 @@ eg_status eg_report_of_profile(const eg_profile *profile, const eg_analysis *ana
                                const eg_report_options *options, eg_report **out, eg_error *error) {
     eg_report_options o;
     eg_analysis *own = NULL;
-    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no place for the report");
+    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no output pointer for the report");
     *out = NULL;
     if (!profile) return eg__fail(error, EG_ERR_ARGUMENT, "no profile");
     const locale_t before = eg__point_begin(); /* words of the profile have numbers, too */
@@ -149,7 +149,7 @@ eg_status eg_report_of_profile(const eg_profile *profile, const eg_analysis *ana
 
 eg_status eg_report_of_wiring(const eg_wiring *wiring, const char *title, eg_report **out,
                               eg_error *error) {
-    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no place for the report");
+    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no output pointer for the report");
     *out = NULL;
     if (!wiring || !title) return eg__fail(error, EG_ERR_ARGUMENT, "no wiring or no title");
     eg__page page = {.memory = wiring->memory};

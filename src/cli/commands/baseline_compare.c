@@ -73,7 +73,7 @@ static int take_turn(eg_context *context, const baseline_wish *w, const side *s,
     wish.model = s->model;
     if (!apart) return baseline_profile(context, w, s->model, to, NULL);
     if (!s->program && !program_path(self, sizeof self))
-        return fail(EXIT_FAILED, "the system does not tell where this program is");
+        return fail(EXIT_FAILED, "the system does not report the path of this program");
     return baseline_foreign(s->program ? s->program : self, &wish, to);
 }
 
@@ -257,7 +257,7 @@ int baseline_compare(eg_context *context, eg_history *history, const baseline_wi
     eg_history_entry *entry;
     eg_environment environment;
     if (given->program && access(given->program, X_OK) != 0)
-        return fail(EXIT_FAILED, "--program: '%s' is no program that can be run", given->program);
+        return fail(EXIT_FAILED, "--program: '%s' is not an executable program", given->program);
     if (eg_history_get(history, given->name, &entry, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     baseline_wish w = *given;

@@ -140,12 +140,12 @@ static int act(eg_context *context, const char *action, const baseline_wish *w) 
     if (actions[i].arguments && !w->name)
         return fail(EXIT_USAGE, "baseline %s needs a name", action);
     if (w->program && !actions[i].program)
-        return fail(EXIT_USAGE, "--program is of baseline compare, not of %s", action);
+        return fail(EXIT_USAGE, "--program is for baseline compare, not %s", action);
     if (w->note && !actions[i].note)
-        return fail(EXIT_USAGE, "--note is of baseline save, not of %s", action);
+        return fail(EXIT_USAGE, "--note is for baseline save, not %s", action);
     const char *const given[] = {w->name, w->model, NULL};
     const char *more = given[actions[i].arguments];
-    if (more) return fail(EXIT_USAGE, "baseline %s: '%s' is one too many", action, more);
+    if (more) return fail(EXIT_USAGE, "baseline %s: unexpected argument '%s'", action, more);
     if (w->rounds > ROUNDS_MOST)
         return fail(EXIT_USAGE, "--rounds: %llu is not within 1..%d", (unsigned long long)w->rounds,
                     ROUNDS_MOST);
@@ -160,28 +160,30 @@ int cmd_baseline(int argc, char **argv) {
     baseline_wish w = {0};
     context_flags flags = {.threads = 1};
     const option options[] = {
-        {"--batch", OPTION_COUNT, &w.batch, "N", "samples at once (default: 1)"},
+        {"--batch", OPTION_COUNT, &w.batch, "N", "batch size (default: 1)"},
         {"--seq", OPTION_COUNT, &w.seq, "N", "time steps of a sample (default: 1)"},
         {"--runs", OPTION_COUNT, &w.runs, "N", "timed runs; of compare, in each round (30)"},
-        {"--warmup", OPTION_COUNT, &w.warmup, "N", "runs before these (default: 3)"},
-        {"--replace", OPTION_FLAG, &w.replace, NULL, "save: the name may be taken"},
-        {"--note", OPTION_TEXT, &w.note, "TEXT", "save: what to remember of it"},
-        {"--program", OPTION_TEXT, &w.program, "FILE", "compare: with this build, in turns"},
-        {"--rounds", OPTION_COUNT, &w.rounds, "N", "compare: rounds in turn (default: 10)"},
-        {"--effect", OPTION_NUMBER, &w.effect, "X", "a smaller change is none (default: 0.03)"},
-        {"--alpha", OPTION_NUMBER, &w.alpha, "X", "chance of a false alarm (default: 0.01)"},
+        {"--warmup", OPTION_COUNT, &w.warmup, "N", "runs before the timed ones (default: 3)"},
+        {"--replace", OPTION_FLAG, &w.replace, NULL, "save: replace an existing name"},
+        {"--note", OPTION_TEXT, &w.note, "TEXT", "save: a note"},
+        {"--program", OPTION_TEXT, &w.program, "FILE",
+         "compare: another build of elegans, alternating"},
+        {"--rounds", OPTION_COUNT, &w.rounds, "N", "compare: alternating rounds (default: 10)"},
+        {"--effect", OPTION_NUMBER, &w.effect, "X",
+         "smallest relative change that counts (default: 0.03)"},
+        {"--alpha", OPTION_NUMBER, &w.alpha, "X", "significance level (default: 0.01)"},
         {"--history", OPTION_TEXT, &w.history, "FILE", "the database (default: of this user)"},
         {"--json", OPTION_FLAG, &w.json, NULL, "print JSON"},
         CONTEXT_OPTIONS(flags),
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "baseline save|list|compare|delete [NAME [MODEL]] [OPTIONS]",
-        "Keeps times of a model by name, and tells later whether it became slower. With\n"
-        "another MODEL, whatever its architecture, that of the baseline and this one are run\n"
-        "in turns; with --program, another build of elegans and this one. First the same\n"
-        "twice, so that the noise of this machine is known. A program that the history\n"
-        "names is told, never run. Exit codes: 0 the same or faster, 3 slower, 1 failed,\n"
-        "2 usage.",
+        "Stores times of a model by name, and tells later whether it became slower. With\n"
+        "another MODEL, of any architecture, the runs of that of the baseline and of this one\n"
+        "alternate; with --program, those of another build of elegans and of this one. First\n"
+        "the same program is compared with itself, to measure the noise of this machine.\n"
+        "A program named in the history is shown, never run. Exit codes: 0 the same or\n"
+        "faster, 3 slower, 1 failed, 2 usage.",
         options,
         "  elegans baseline save before policy.safetensors --batch 32 --seq 64\n"
         "  elegans baseline compare before || echo slower\n"
@@ -248,14 +250,14 @@ int cmd_history(int argc, char **argv) {
     uint64_t limit = 0;
     bool as_json = false;
     const option options[] = {
-        {"--limit", OPTION_COUNT, &limit, "N", "the newest so many (default: 30)"},
+        {"--limit", OPTION_COUNT, &limit, "N", "number of entries, newest first (default: 30)"},
         {"--history", OPTION_TEXT, &path, "FILE", "the database (default: of this user)"},
         {"--svg", OPTION_TEXT, &svg, "FILE", "draw the medians over time"},
         {"--json", OPTION_FLAG, &as_json, NULL, "print JSON"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "history [MODEL] [OPTIONS]",
-        "What elegans baseline and profile --save kept, the newest first; of one model, with\n"
+        "Entries of elegans baseline and profile --save, the newest first; of one model, with\n"
         "its trend.",
         options, "  elegans history policy.safetensors --svg trend.svg\n"};
     int rest, code = options_read(&use, argc, argv, &rest);

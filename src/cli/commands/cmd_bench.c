@@ -223,12 +223,11 @@ int cmd_bench(int argc, char **argv) {
         {"--size", OPTION_TEXT, &flags.size, "S", "copy: bytes (64M); gemm: N or MxNxK"},
         {"--iterations", OPTION_COUNT, &flags.iterations, "N", "repetitions (copy 20, gemm: 1 s)"},
         {"--dtype", OPTION_TEXT, &flags.dtype, "TYPE",
-         "gemm: of the right side: f32, f16, bf16, i8, i4"},
-        {"--block", OPTION_COUNT, &flags.block, "N",
-         "gemm: i8, i4: numbers that share a scale (a row)"},
-        {"--symmetric", OPTION_FLAG, &flags.symmetric, NULL,
-         "gemm: i8, i4: scales alone, no zero points"},
-        {"--integers", OPTION_FLAG, &flags.integers, NULL, "gemm: i8, i4: rows are made int8, too"},
+         "gemm: type of the right side: f32, f16, bf16, i8, i4"},
+        {"--block", OPTION_COUNT, &flags.block, "N", "gemm: i8, i4: values per scale (a row)"},
+        {"--symmetric", OPTION_FLAG, &flags.symmetric, NULL, "gemm: i8, i4: no zero points"},
+        {"--integers", OPTION_FLAG, &flags.integers, NULL,
+         "gemm: i8, i4: quantize the left side to int8, too"},
         {"--case", OPTION_TEXT, &flags.only, "NAME",
          "cells, train, advice: those whose name contains it"},
         {"--steps", OPTION_COUNT, &flags.steps, "N",
@@ -240,12 +239,12 @@ int cmd_bench(int argc, char **argv) {
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "bench copy|gemm|kernels [FILTER]|cells|train|latency [MODEL]|advice [OPTIONS]",
-        "copy measures memory bandwidth, gemm compute throughput with packed weights,\n"
-        "kernels every kernel of the table (or those whose name contains FILTER), cells\n"
-        "liquid cells step by step and in batches, with warm and with cold caches, train steps\n"
-        "of their training on one thread and on several (--threads, 2), latency every single\n"
-        "step of a model (a file or a spec), up to the slowest, advice what each rule of\n"
-        "'elegans profile' promises and keeps, on models that it applies to.",
+        "copy: memory bandwidth. gemm: compute throughput with packed weights. kernels: every\n"
+        "kernel (or those whose name contains FILTER). cells: liquid cells step by step and in\n"
+        "batches, with warm and cold caches. train: training steps on one thread and on several\n"
+        "(--threads, 2). latency: every single step of a model (a file or a spec), up to the\n"
+        "slowest. advice: estimated and measured savings of each rule of 'elegans profile', on\n"
+        "models that it applies to.",
         options,
         "  elegans bench gemm --size 128x256x512\n"
         "  elegans bench gemm --size 1x4096x4096 --dtype i4 --block 32\n"

@@ -8,8 +8,8 @@ int cmd_completions(int argc, char **argv) {
     static const option options[] = {{NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "completions bash|zsh|fish",
-        "Prints what a shell needs to complete commands, options and their values. 'make install'\n"
-        "puts it where shells look.",
+        "Prints a completion script for commands, options and their values. 'make install'\n"
+        "installs it.",
         options,
         "  . <(elegans completions bash)\n"
         "  elegans completions fish > ~/.config/fish/completions/elegans.fish\n"};

@@ -65,8 +65,7 @@ int cmd_convert(int argc, char **argv) {
     context_flags flags = {.threads = 1};
     const option options[] = {
         {"--output", OPTION_TEXT, &output, "FILE", "the model file to write: .safetensors"},
-        {"--config", OPTION_TEXT, &config, "FILE",
-         "the architecture as JSON, if IN does not say it"},
+        {"--config", OPTION_TEXT, &config, "FILE", "the architecture as JSON, if IN has none"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "convert IN -o OUT.safetensors [--config FILE.json]",

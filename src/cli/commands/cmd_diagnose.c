@@ -74,7 +74,7 @@ int cmd_diagnose(int argc, char **argv) {
     context_flags flags = {.threads = 1};
     bool as_json = false;
     const option options[] = {
-        {"--batch", OPTION_COUNT, &o.batch, "N", "samples at once (default: 1)"},
+        {"--batch", OPTION_COUNT, &o.batch, "N", "batch size (default: 1)"},
         {"--seq", OPTION_COUNT, &o.seq, "N", "time steps of a sample (default: 1)"},
         {"--json", OPTION_FLAG, &as_json, NULL, "print JSON"},
         CONTEXT_OPTIONS(flags),

@@ -165,18 +165,19 @@ int cmd_embed(int argc, char **argv) {
     const option options[] = {
         {"--pooling", OPTION_TEXT, &w.pooling, "HOW",
          "mean, first, last, max, mean_sqrt, weighted (the model's)"},
-        {"--unscaled", OPTION_FLAG, &w.unscaled, NULL, "rows as they are, not of length 1"},
-        {"--scaled", OPTION_FLAG, &w.scaled, NULL, "rows of length 1, whatever the model says"},
-        {"--compare", OPTION_FLAG, &w.compare, NULL, "cosines of all texts with all, not rows"},
-        {"--output", OPTION_TEXT, &w.output, "FILE", "write the rows as .npy"},
+        {"--unscaled", OPTION_FLAG, &w.unscaled, NULL, "do not normalize embeddings"},
+        {"--scaled", OPTION_FLAG, &w.scaled, NULL, "normalize embeddings, whatever the model says"},
+        {"--compare", OPTION_FLAG, &w.compare, NULL,
+         "print cosine similarities of all pairs instead"},
+        {"--output", OPTION_TEXT, &w.output, "FILE", "write the embeddings as .npy"},
         {"--tokenizer", OPTION_TEXT, &w.tokenizer, "FILE", "vocabulary, if not the model's own"},
         {"--json", OPTION_FLAG, &w.json, NULL, "print JSON"},
         CONTEXT_OPTIONS(flags),
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "embed MODEL [TEXT ...|-] [--pooling HOW] [--compare] [--output FILE] [--json]",
-        "Texts as rows of numbers: what the last layer of an encoder or decoder says of\n"
-        "their tokens, pooled. - reads texts from stdin, one to a line.",
+        "Embeddings of texts: the output of the last layer of an encoder or decoder, pooled\n"
+        "over the tokens. - reads texts from stdin, one per line.",
         options,
         "  elegans embed bge.gguf 'a cat' 'a kitten' 'a bond' --compare\n"
         "  elegans embed model/ - --output rows.npy < lines.txt\n"};

@@ -249,8 +249,8 @@ int cmd_entropy(int argc, char **argv) {
         {"--maximum", OPTION_COUNT, &w.maximum, "N", "bytes of the longest patches (32)"},
         {"--low", OPTION_NUMBER, &w.low, "X", "entropy up to which patches are longest (0.3)"},
         {"--high", OPTION_NUMBER, &w.high, "X", "entropy from which they are shortest (0.7)"},
-        {"--target", OPTION_COUNT, &w.target, "N", "so many patches"},
-        {"--fixed", OPTION_FLAG, &w.fixed, NULL, "patches of 18 bytes, whatever they hold"},
+        {"--target", OPTION_COUNT, &w.target, "N", "number of patches"},
+        {"--fixed", OPTION_FLAG, &w.fixed, NULL, "patches of 18 bytes each"},
         {"--size", OPTION_COUNT, &w.size, "N", "the same with N bytes"},
         {"--json", OPTION_FLAG, &w.json, NULL, "print JSON: every entropy, every patch's size"},
         {"--output", OPTION_TEXT, &w.output, "FILE", "where the JSON goes (default: stdout)"},
@@ -258,10 +258,10 @@ int cmd_entropy(int argc, char **argv) {
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "entropy FILE|- [--window N] [--patches] [--json] [--svg FILE]",
-        "Shows how much the bytes around each place of a file say: the Shannon entropy of\n"
-        "the window [place - N/2, place + N/2), cut at both ends of the file, in bits / 8.\n"
-        "With --patches, cuts the file into patches that are short where it says much. The\n"
-        "file may be larger than memory, or a pipe.",
+        "Shows the information content along a file: the Shannon entropy of the bytes in the\n"
+        "window [i - N/2, i + N/2) around each position i, cut at both ends of the file, in\n"
+        "bits / 8. With --patches, cuts the file into patches that are short where the entropy\n"
+        "is high. The file may be larger than memory, or a pipe.",
         options,
         "  elegans entropy README.md\n"
         "  elegans entropy README.md --patches --svg entropy.svg\n"

@@ -58,7 +58,7 @@ int cmd_eval(int argc, char **argv) {
     context_flags flags = {0};
     const option options[] = {
         {"--data", OPTION_TEXT, &w.files, "FILES", "tables, separated by commas"},
-        DATA_OPTIONS(w.data, "rows at once (default: whole recordings)",
+        DATA_OPTIONS(w.data, "rows of a window (default: whole recordings)",
                      "rows between windows (default: as --window)"),
         {"--loss", OPTION_TEXT, &w.loss, "NAME", "mse, mae, huber, binary, classes"},
         {"--json", OPTION_FLAG, &w.json, NULL, "print as JSON"},
@@ -66,9 +66,9 @@ int cmd_eval(int argc, char **argv) {
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "eval MODEL --data FILES [OPTIONS]",
-        "Runs a model over tables and compares what it says with what they say, each row once,\n"
-        "as predict does; --window or --stride take windows instead. Columns, labels and loss\n"
-        "are those of the training, unless said otherwise.",
+        "Runs a model over tables and compares its predictions with the targets, each row once,\n"
+        "as predict does; with --window or --stride, on windows instead. Columns, labels and\n"
+        "loss are those of the training unless given.",
         options,
         "  elegans eval model.safetensors --data test.csv\n"
         "  elegans eval model.safetensors --data a.csv,b.csv --stride 8 --json\n"};

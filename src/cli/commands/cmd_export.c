@@ -72,7 +72,7 @@ static int compare(eg_context *context, const wish *w, const eg_model *model,
 static int write_files(const wish *w, eg_model *model, eg_export_info *info) {
     eg_error error;
     if (mkdir(w->directory, 0777) && errno != EEXIST)
-        return fail(EXIT_FAILED, "cannot make '%s': %s", w->directory, strerror(errno));
+        return fail(EXIT_FAILED, "cannot create '%s': %s", w->directory, strerror(errno));
     if (eg_model_export_c(model, w->directory, w->name, info, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     return CLI_OK;
@@ -106,8 +106,8 @@ int cmd_export(int argc, char **argv) {
         {"--name", OPTION_TEXT, &w.name, "NAME",
          "of the files, the struct and the functions (model)"},
         {"--against", OPTION_TEXT, &w.against, "MODEL",
-         "say how far outputs are from those of this one, before it was quantized"},
-        {"--raw", OPTION_FLAG, &w.raw, NULL, "logits where the model gives probabilities"},
+         "compare outputs with this model, before it was quantized"},
+        {"--raw", OPTION_FLAG, &w.raw, NULL, "logits instead of probabilities"},
         {"--json", OPTION_FLAG, &w.json, NULL, "print the figures as JSON"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {

@@ -186,23 +186,23 @@ int cmd_generate(int argc, char **argv) {
     eg_generator_options how = {0};
     context_flags flags = {0};
     const option options[] = {
-        {"-p", OPTION_TEXT, &w.prompt, "PROMPT", "how the text begins (- reads it from stdin)"},
-        {"-n", OPTION_WHOLE, &w.count, "N", "tokens to make (default 128)"},
+        {"-p", OPTION_TEXT, &w.prompt, "PROMPT", "the prompt (- reads it from stdin)"},
+        {"-n", OPTION_WHOLE, &w.count, "N", "tokens to generate (default 128)"},
         {"--temp", OPTION_NUMBER, &w.sampling.temperature, "T",
-         "0 = always the likeliest token (default 0.8)"},
+         "temperature, 0 = greedy (default 0.8)"},
         {"--top-k", OPTION_WHOLE, &w.sampling.top_k, "K",
-         "among the K likeliest, 0 = all (default 40)"},
+         "sample from the K likeliest, 0 = all (default 40)"},
         {"--top-p", OPTION_NUMBER, &w.sampling.top_p, "P",
-         "among those with together P (default 0.95)"},
+         "sample from the likeliest of total probability P (default 0.95)"},
         {"--seed", OPTION_WHOLE, &w.sampling.seed, "N", "random seed of the sampler (default 0)"},
         {"--context", OPTION_COUNT, &how.context, "N", "tokens of prompt and text together"},
-        {"--cache", OPTION_TEXT, &w.cache, "TYPE", "keys and values as f32, f16 or int8"},
-        {"--chunk", OPTION_COUNT, &how.chunk, "N", "tokens of the prompt at once (default 128)"},
+        {"--cache", OPTION_TEXT, &w.cache, "TYPE", "type of the KV cache: f32, f16 or int8"},
+        {"--chunk", OPTION_COUNT, &how.chunk, "N", "prompt tokens processed at once (default 128)"},
         {"--tokenizer", OPTION_TEXT, &w.tokenizer, "FILE", "vocabulary, if not the model's own"},
         {"--no-map", OPTION_FLAG, &flags.no_map, NULL,
-         "read the model, do not map it: often faster"},
-        {"--ignore-end", OPTION_FLAG, &w.ignore_end, NULL, "go on where the text ends"},
-        {"--stats", OPTION_FLAG, &w.stats, NULL, "then speeds, on stderr"},
+         "read the model instead of mapping it: often faster"},
+        {"--ignore-end", OPTION_FLAG, &w.ignore_end, NULL, "continue after an end token"},
+        {"--stats", OPTION_FLAG, &w.stats, NULL, "print speeds on stderr at the end"},
         {"--json", OPTION_FLAG, &w.json, NULL, "print text, tokens and speeds as JSON"},
         CONTEXT_OPTIONS(flags),
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
@@ -210,9 +210,9 @@ int cmd_generate(int argc, char **argv) {
         "generate MODEL [-p PROMPT] [-n N] [--temp T] [--top-k K] [--top-p P] [--seed N] "
         "[--stats] [--json] ...",
         "Continues a text, token by token. MODEL is a GGUF file, a checkpoint of llama2.c, a\n"
-        "folder of Hugging Face, a file of ours, or a spec. It is mapped, not copied (with\n"
-        "--no-map, read into large pages: it starts later and goes on faster); nothing is\n"
-        "asked of a network. Ctrl-C ends the text.",
+        "folder of Hugging Face, a file of elegans, or a spec. It is mapped, not copied (with\n"
+        "--no-map it is read into huge pages: it starts later and runs faster); no network\n"
+        "access is needed. Ctrl-C ends the text.",
         options,
         "  elegans generate stories.gguf -p 'Once upon a time' --temp 0\n"
         "  elegans generate model/ -p - -n 64 --stats < prompt.txt\n"};

@@ -319,9 +319,8 @@ int cmd_info(int argc, char **argv) {
     context_flags flags = {0};
     const option options[] = {
         {"--measure", OPTION_FLAG, &measure, NULL, "measure the ceilings (once per machine)"},
-        {"--again", OPTION_FLAG, &again, NULL, "measure even if a stored result is there"},
-        {"--preset", OPTION_TEXT, &chip, "CHIP",
-         "how to run on M1, M4 Max, ..., or on all of them"},
+        {"--again", OPTION_FLAG, &again, NULL, "measure even if there is a stored result"},
+        {"--preset", OPTION_TEXT, &chip, "CHIP", "how to run on M1, M4 Max, ..., or all chips"},
         {"--json", OPTION_FLAG, &as_json, NULL, "print JSON"},
         CONTEXT_OPTIONS(flags),
         {"--root", OPTION_TEXT, &flags.root, "DIR", "show the machine recorded in DIR instead"},

@@ -98,15 +98,16 @@ int cmd_perplexity(int argc, char **argv) {
     bool as_json = false;
     context_flags flags = {0};
     const option options[] = {
-        {"--context", OPTION_COUNT, &piece, "N", "tokens of a piece (default 512, or all it can)"},
+        {"--context", OPTION_COUNT, &piece, "N",
+         "tokens of a piece (default 512, or the model's context)"},
         {"--tokenizer", OPTION_TEXT, &tokenizer, "FILE", "vocabulary, if not the model's own"},
         {"--json", OPTION_FLAG, &as_json, NULL, "print JSON"},
         CONTEXT_OPTIONS(flags),
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "perplexity MODEL FILE|- [--context N] [--json]",
-        "How surprised a decoder is by a text: the text is cut into pieces, and the second\n"
-        "half of each is predicted, every token from all before it, as llama.cpp does.",
+        "Perplexity of a decoder on a text: the text is cut into pieces, and the tokens of the\n"
+        "second half of each are predicted from all tokens before them, as in llama.cpp.",
         options,
         "  elegans perplexity stories.gguf story.txt\n"
         "  elegans perplexity small.safetensors story.txt --tokenizer stories.gguf --json\n"};
@@ -114,7 +115,7 @@ int cmd_perplexity(int argc, char **argv) {
     if (code) return code;
     if (rest != 2) return fail(EXIT_USAGE, "perplexity needs a model and a text");
     if (piece && piece < PIECE_LEAST)
-        return fail(EXIT_USAGE, "--context: in pieces of %llu tokens none is predicted",
+        return fail(EXIT_USAGE, "--context: pieces of %llu tokens are too short to predict one",
                     (unsigned long long)piece);
     eg_context *context;
     code = context_open(&flags, &context);

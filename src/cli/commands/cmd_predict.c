@@ -204,17 +204,17 @@ int cmd_predict(int argc, char **argv) {
         {"--data", OPTION_TEXT, &w.files, "FILES", "tables, separated by commas"},
         {"--output", OPTION_TEXT, &w.output, "FILE", "write CSV there (default: stdout)"},
         {"--digits", OPTION_COUNT, &w.digits, "N", "digits after the point (default: all)"},
-        {"--raw", OPTION_FLAG, &w.raw, NULL, "logits where the model gives probabilities"},
-        DATA_OPTIONS(w.data, "with --last: rows at once (default: as learned)",
-                     "with --last: rows between answers (default: 1)"),
-        {"--json", OPTION_FLAG, &w.json, NULL, "print what it took as JSON; with --output"},
+        {"--raw", OPTION_FLAG, &w.raw, NULL, "logits instead of probabilities"},
+        DATA_OPTIONS(w.data, "with --last: rows of a window (default: as trained)",
+                     "with --last: rows between predictions (default: 1)"),
+        {"--json", OPTION_FLAG, &w.json, NULL, "print timings as JSON; with --output"},
         CONTEXT_OPTIONS(flags),
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "predict MODEL --data FILES [OPTIONS]",
-        "Writes a row for each row of the tables: its number, its time, and what the model\n"
-        "says of it, in the units of the tables; of classes, the most likely one and how likely each is.\n"
-        "Columns are those of the training. A model that was trained with --last answers for\n"
+        "Writes a row for each row of the tables: its number, its time and the prediction in\n"
+        "the units of the tables; for classes, the most likely one and all probabilities.\n"
+        "Columns are those of the training. A model that was trained with --last predicts\n"
         "the last row of each window.",
         options,
         "  elegans predict model.safetensors --data today.csv --output said.csv\n"

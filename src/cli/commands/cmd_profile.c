@@ -265,47 +265,48 @@ int cmd_profile(int argc, char **argv) {
     bool no_compile = false;
     const char *schedule = NULL, *memory = NULL, *unit = NULL;
     const option options[] = {
-        {"--batch", OPTION_TEXT, &w.batch, "N", "samples at once, or auto (default: 1)"},
+        {"--batch", OPTION_TEXT, &w.batch, "N", "batch size, or auto (default: 1)"},
         {"--preset", OPTION_TEXT, &w.preset, "CHIP",
          "batch, memory and sizes as for M1, M4 Max, ..."},
         {"--seq", OPTION_COUNT, &o.seq, "N", "time steps of a sample (default: 1)"},
         {"--runs", OPTION_COUNT, &o.runs, "N", "timed runs (default: a second of them)"},
-        {"--warmup", OPTION_COUNT, &o.warmup, "N", "runs before these (default: 3)"},
+        {"--warmup", OPTION_COUNT, &o.warmup, "N", "runs before the timed ones (default: 3)"},
         {"--unit", OPTION_TEXT, &unit, "NAME",
          "where: cores, or cores with one instruction set (avx2, ref)"},
-        {"--quick", OPTION_FLAG, &w.quick, NULL, "time, rates and memory alone, in a second"},
-        {"--no-compile", OPTION_FLAG, &no_compile, NULL, "without passes: a step for each node"},
+        {"--quick", OPTION_FLAG, &w.quick, NULL, "only time, rates and memory, in a second"},
+        {"--no-compile", OPTION_FLAG, &no_compile, NULL, "no passes: one step per node"},
         {"--schedule", OPTION_TEXT, &schedule, "A,B,C,D",
-         "recorded runs: wait A, warm up B, keep C, D times"},
+         "recorded runs: D times wait A, warm up B, record C"},
         {"--steps", OPTION_FLAG, &w.steps, NULL, "every step, not grouped by operation and shape"},
         {"--sort", OPTION_TEXT, &w.sort, "COLUMN",
          "time, calls, flops, bytes, intensity, gflops, gbps, roof, step"},
         {"--top", OPTION_COUNT, &w.top, "N", "rows of the table (default: 10)"},
-        {"--grid", OPTION_FLAG, &w.grid, NULL, "batches and types, and which batch to take"},
+        {"--grid", OPTION_FLAG, &w.grid, NULL,
+         "table of batch sizes and types, and the best batch"},
         {"--sweep", OPTION_TEXT, &w.sweep, "AXES",
          "the same for batch=1,32,seq=16,64,type=f32,f16"},
         {"--memory", OPTION_TEXT, &memory, "BYTES",
          "what a batch of a grid, or auto, may take: 64M, 2G (default: preset)"},
         {"--ablation", OPTION_FLAG, &w.ablation, NULL,
-         "compiled or not, one thread or all, in turns"},
+         "compiled or not, one thread or all, alternating"},
         {"--try", OPTION_FLAG, &w.try_all, NULL, "try all advice, up to 30 s (default: 1.5 s)"},
-        {"--no-try", OPTION_FLAG, &w.no_try, NULL, "advice as computed, none is tried"},
+        {"--no-try", OPTION_FLAG, &w.no_try, NULL, "do not try the advice"},
         {"--device", OPTION_TEXT, &w.device, "CHIPS",
-         "what it would take on M1, M1 Max, ..., or all"},
+         "projected times on M1, M1 Max, ..., or all chips"},
         {"--trace", OPTION_TEXT, &w.trace, "FILE", "write Chrome's trace format (ui.perfetto.dev)"},
         {"--stacks", OPTION_TEXT, &w.stacks, "FILE", "write folded stacks, for flame graphs"},
         {"--output", OPTION_TEXT, &w.output, "FILE", "write all of it as JSON, for elegans report"},
         {"--save", OPTION_FLAG, &w.save, NULL, "keep it in the history, for elegans history"},
-        {"--note", OPTION_TEXT, &w.note, "TEXT", "with --save: what to remember of it"},
+        {"--note", OPTION_TEXT, &w.note, "TEXT", "with --save: a note"},
         {"--history", OPTION_TEXT, &w.history, "FILE", "with --save: the database to keep it in"},
         {"--json", OPTION_FLAG, &w.json, NULL, "print JSON"},
         CONTEXT_OPTIONS(flags),
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "profile MODEL [compute|memory|hardware|all] [OPTIONS]",
-        "Compiles a model for a batch and a length, runs it, and tells where the time goes:\n"
-        "each step beside what this machine can do (measured once, then stored). MODEL is a\n"
-        "file or a spec such as cfc:autoncp:64:16,in=16. Every figure says where it is from.",
+        "Compiles a model for a batch size and a length, runs it, and shows where the time goes:\n"
+        "each step against the ceilings of this machine (measured once, then stored). MODEL is\n"
+        "a file or a spec such as cfc:autoncp:64:16,in=16. Every figure has its provenance.",
         options,
         "  elegans profile cfc:autoncp:64:16,in=16 --batch 32 --seq 64\n"
         "  elegans profile policy.safetensors all --trace trace.json\n"

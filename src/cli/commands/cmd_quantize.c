@@ -236,29 +236,27 @@ int cmd_quantize(int argc, char **argv) {
     const option options[] = {
         {"--to", OPTION_TEXT, &w.to, "TYPE", "f16, bf16, int8 or int4"},
         {"--output", OPTION_TEXT, &w.output, "FILE", "the model file to write: .safetensors"},
-        {"--block", OPTION_COUNT, &w.block, "N",
-         "neighbours that share a scale (int4: 128; int8: a row)"},
+        {"--block", OPTION_COUNT, &w.block, "N", "values per scale (int4: 128; int8: a row)"},
         {"--per", OPTION_TEXT, &w.per, "WHAT", "scales per channel, tensor or block"},
         {"--whole-range", OPTION_FLAG, &w.whole_range, NULL,
-         "int4: off by half a step at most, not least squares"},
-        {"--symmetric", OPTION_FLAG, &w.symmetric, NULL, "scales alone, no zero points"},
+         "int4: scale by range, not by least squares"},
+        {"--symmetric", OPTION_FLAG, &w.symmetric, NULL, "no zero points"},
         {"--integers", OPTION_FLAG, &w.integers, NULL,
-         "make what meets it int8, too, when it runs"},
+         "integer products: quantize activations to int8, too"},
         {"--keep", OPTION_TEXT, &w.keep, "NAMES",
-         "tensors with one of these in their name stay f32"},
+         "tensors whose name contains one of these stay f32"},
         {"--data", OPTION_TEXT, &w.data.input, "FILE",
          "compare outputs on this .csv or .npy (default: random)"},
         {"--time", OPTION_TEXT, &w.data.time, "COLUMN", "of the data: the column with times"},
-        {"--spans", OPTION_TEXT, &w.data.spans, "COLUMN", "of the data: with elapsed times"},
+        {"--spans", OPTION_TEXT, &w.data.spans, "COLUMN", "of the data: the column with timespans"},
         {"--json", OPTION_FLAG, &w.json, NULL, "print as JSON"},
         CONTEXT_OPTIONS(flags),
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "quantize MODEL --to f16|bf16|int8|int4 -o OUT.safetensors [OPTIONS]",
-        "Writes a quantized model, and says what it saves and what it changes: the\n"
-        "size, the error of every tensor, and the change of the outputs on data. Matrices\n"
-        "become integers, halves replace everything; f32 stays where --keep says. The file\n"
-        "runs everywhere the other one does.",
+        "Writes a quantized model, and reports its size, the error of every tensor, and the\n"
+        "change of the outputs on data. int8 and int4 apply to matrices, f16 and bf16 to all\n"
+        "tensors; those named by --keep stay f32. The file works wherever the original does.",
         options,
         "  elegans quantize policy.safetensors --to int8 -o small.safetensors --data drive.csv\n"
         "  elegans quantize cfc:64,in=16 --to int4 --block 32 --keep time_a -o tiny.safetensors\n"};

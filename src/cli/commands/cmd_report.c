@@ -40,15 +40,15 @@ int cmd_report(int argc, char **argv) {
     bool basic = false, markdown = false, as_json = false;
     const option options[] = {
         {"--output", OPTION_TEXT, &output, "FILE", "the page (default: stdout)"},
-        {"--basic", OPTION_FLAG, &basic, NULL, "compute, memory and hardware alone"},
+        {"--basic", OPTION_FLAG, &basic, NULL, "only compute, memory and hardware"},
         {"--markdown", OPTION_FLAG, &markdown, NULL, "Markdown instead of HTML"},
-        {"--json", OPTION_FLAG, &as_json, NULL, "the profile as it is"},
+        {"--json", OPTION_FLAG, &as_json, NULL, "print the profile's JSON"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "report RUN.json [OPTIONS]",
         "Makes one page of a profile: the verdict first, then the roofline, where the time\n"
-        "goes, memory, hardware, what could be done, and the raw data. The page needs no\n"
-        "network and no other file. RUN.json is what elegans profile --output wrote.",
+        "goes, memory, hardware, recommendations and the raw data. The page needs no network\n"
+        "and no other file. RUN.json is the output of elegans profile --output.",
         options,
         "  elegans profile policy.safetensors --batch 32 --seq 64 --output run.json\n"
         "  elegans report run.json -o report.html\n"

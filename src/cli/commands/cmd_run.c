@@ -108,31 +108,31 @@ int cmd_run(int argc, char **argv) {
         {"--output", OPTION_TEXT, &w.output, "FILE", "write .csv or .npy (default: CSV on stdout)"},
         {"--time", OPTION_TEXT, &w.time, "COLUMN",
          "the column with times or dates: name, number, last"},
-        {"--spans", OPTION_TEXT, &w.spans, "COLUMN", "the column with elapsed times"},
-        {"--first-span", OPTION_TEXT, &w.first, "X", "elapsed at the first step (as learned)"},
+        {"--spans", OPTION_TEXT, &w.spans, "COLUMN", "the column with timespans (elapsed times)"},
+        {"--first-span", OPTION_TEXT, &w.first, "X",
+         "timespan of the first step (default: as trained)"},
         {"--state", OPTION_TEXT, &w.state, "FILE", "start from this state (.npy), not from 0"},
         {"--save-state", OPTION_TEXT, &w.save_state, "FILE", "write the state after the last step"},
         TABLE_OPTIONS(w.table),
         {"--stream", OPTION_FLAG, &w.stream, NULL, "read lines from stdin, answer each at once"},
-        {"--batch", OPTION_TEXT, &w.batch, "N", "samples at once, or auto (default: all of them)"},
+        {"--batch", OPTION_TEXT, &w.batch, "N", "batch size, or auto (default: all samples)"},
         {"--preset", OPTION_TEXT, &w.preset, "CHIP",
          "batch and memory budget as for M1, M4 Max, ..."},
         {"--digits", OPTION_COUNT, &w.digits, "N", "digits after the point (default: all)"},
-        {"--raw", OPTION_FLAG, &w.raw, NULL, "logits where the model gives probabilities"},
-        {"--json", OPTION_FLAG, &w.json, NULL, "print what it took as JSON, not the outputs"},
+        {"--raw", OPTION_FLAG, &w.raw, NULL, "logits instead of probabilities"},
+        {"--json", OPTION_FLAG, &w.json, NULL, "print timings as JSON, not the outputs"},
         CONTEXT_OPTIONS(flags),
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "run MODEL --input FILE|--stream [OPTIONS]",
         "Runs a model over a sequence: a row of features per step in, a row of outputs per\n"
-        "step out: what the model learned to give, numbers in the units of its data or\n"
-        "probabilities, named as predict names them. MODEL is a file or a spec such as\n"
+        "step out: values in the units of the training data, or probabilities, with the column\n"
+        "names of predict. MODEL is a file or a spec such as\n"
         "cfc:autoncp:64:16,in=16,seed=1. A table and an .npy [steps, features] are one sample,\n"
-        "an .npy [samples, steps, features] are many. Of a table with names a trained model\n"
-        "takes the columns that it learned, that of the times among them; else every column is\n"
-        "a feature. Without times, what the model learned as usual passes from step to step,\n"
-        "or 1. In a stream fields are separated by commas or blanks, and the last one is the\n"
-        "time.",
+        "an .npy [samples, steps, features] are many. From a table with names a trained model\n"
+        "takes the columns of its training, including the times; otherwise every column is\n"
+        "a feature. Without times, each timespan is the median of the training, or 1. In a\n"
+        "stream, fields are separated by commas or blanks, and the last one is the time.",
         options,
         "  elegans run policy.safetensors --input drive.csv --time t --output steering.csv\n"
         "  elegans run cfc:32,in=2 --input x.npy --save-state s.npy --digits 4\n"

@@ -103,7 +103,7 @@ static void print_figures(const figures *f, const char *title) {
     snprintf(value, sizeof value, "%llu, %s; %s with masks", (unsigned long long)f->info.parameters,
              format_bytes(text, f->parameter_bytes), format_bytes(other, f->tensor_bytes));
     print_row("parameters", value, "counted");
-    snprintf(value, sizeof value, "%s, %s", format_count(a, f->info.state, "number"),
+    snprintf(value, sizeof value, "%s, %s", format_count(a, f->info.state, "value"),
              format_bytes(text, f->info.state * sizeof(float)));
     print_row("state", value, "counted");
     if (f->flops.provenance == EG_UNAVAILABLE) {
@@ -213,8 +213,7 @@ json *show_tensors_json(const eg_model *model) {
 static int print_json(const eg_model *model, const figures *f, const char *title, bool tensors) {
     if (!json_usable()) return json_print(NULL);
     json *document = json_new_object(), *layers = json_new_list();
-    const eg_metric parameters = {(double)f->info.parameters, EG_COUNTED, NULL,
-                                  "trainable numbers"};
+    const eg_metric parameters = {(double)f->info.parameters, EG_COUNTED, NULL, "trainable values"};
     const eg_metric bytes = {(double)f->tensor_bytes, EG_COUNTED, "bytes", "all tensors"};
     json_put_text(document, "model", title);
     json_put_count(document, "inputs", f->info.inputs);
@@ -245,7 +244,7 @@ int cmd_show(int argc, char **argv) {
         {"--tensors", OPTION_FLAG, &tensors, NULL, "list every tensor with its shape"},
         {"--json", OPTION_FLAG, &as_json, NULL, "print JSON"},
         {"--isa", OPTION_TEXT, &flags.isa, "NAME",
-         "instruction set, with what it implies; ref = C"},
+         "highest instruction set to use; ref = portable C"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "show MODEL [--tensors] [--json] [--isa NAME]",

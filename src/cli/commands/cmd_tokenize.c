@@ -161,17 +161,17 @@ int cmd_tokenize(int argc, char **argv) {
     wish w = {0};
     const context_flags flags = {.threads = 1};
     const option options[] = {
-        {"--ids", OPTION_FLAG, &w.ids, NULL, "print ids alone, in one line"},
-        {"--decode", OPTION_FLAG, &w.decode, NULL, "the text are ids: print what they say"},
-        {"--ends", OPTION_FLAG, &w.ends, NULL, "add what the model wants before and after a text"},
+        {"--ids", OPTION_FLAG, &w.ids, NULL, "print only ids, in one line"},
+        {"--decode", OPTION_FLAG, &w.decode, NULL, "the text is a list of ids: decode it"},
+        {"--ends", OPTION_FLAG, &w.ends, NULL, "add the model's begin and end tokens"},
         {"--special", OPTION_FLAG, &w.special, NULL,
          "special tokens in the text count, and are shown by --decode"},
         {"--json", OPTION_FLAG, &w.json, NULL, "print as JSON"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "tokenize MODEL [TEXT|-] [--ids|--decode] [--ends] [--special] [--json]",
-        "Shows the tokens that a language model sees of a text (- reads it from stdin), the\n"
-        "text of tokens, or without a text what vocabulary it is. MODEL is a GGUF file, a\n"
+        "Shows the tokens of a text (- reads it from stdin), the text of token ids, or, without\n"
+        "a text, what the vocabulary is. MODEL is a GGUF file, a\n"
         "tokenizer.json of Hugging Face, or a tokenizer.bin of llama2.c.",
         options,
         "  elegans tokenize stories.gguf 'Once upon a time'\n"

@@ -345,15 +345,15 @@ int cmd_train(int argc, char **argv) {
                     .average = NAN};
     context_flags flags = {0};
     const option options[] = {
-        {"--data", OPTION_TEXT, &w.files, "FILES", "tables to learn from, separated by commas"},
-        DATA_OPTIONS(w.data, "rows that are learned at once (default: 64)",
+        {"--data", OPTION_TEXT, &w.files, "FILES", "training tables, separated by commas"},
+        DATA_OPTIONS(w.data, "rows of a training window (default: 64)",
                      "rows between windows (default: half of one)"),
         {"--validation", OPTION_TEXT, &w.validation, "X", "a fraction (default: 0.1), files, none"},
         {"--split", OPTION_TEXT, &w.split, "KIND", "auto, recordings, time, windows"},
         {"--split-at", OPTION_TEXT, &w.split_at, "TIME", "validate on the rows after this time"},
         {"--split-seed", OPTION_WHOLE, &w.split_seed, "N", "random seed of the split (default: 0)"},
-        {"--test", OPTION_TEXT, &w.test, "FILES", "measured at the end, as eval does"},
-        {"--model", OPTION_TEXT, &w.model, "MODEL", "a spec, or a file to go on from"},
+        {"--test", OPTION_TEXT, &w.test, "FILES", "evaluate on these at the end, as eval does"},
+        {"--model", OPTION_TEXT, &w.model, "MODEL", "a spec, or a file to continue from"},
         {"--loss", OPTION_TEXT, &w.loss, "NAME", "mse, mae, huber, binary, classes"},
         {"--standardise", OPTION_TEXT, &w.standardise, "WHAT", "both, inputs, targets, none"},
         {"--time-unit", OPTION_TEXT, &w.time_unit, "X",
@@ -368,12 +368,13 @@ int cmd_train(int argc, char **argv) {
         {"--decay", OPTION_NUMBER, &w.decay, "X", "exponential: factor per epoch (default: 0.95)"},
         {"--floor", OPTION_NUMBER, &w.floor, "X",
          "cosine: final rate, as a fraction of --rate (default: 0)"},
-        {"--warmup", OPTION_NUMBER, &w.warmup, "X", "epochs in which the rate rises to --rate"},
-        {"--average", OPTION_NUMBER, &w.average, "X", "keep a running mean of the parameters"},
+        {"--warmup", OPTION_NUMBER, &w.warmup, "X", "epochs of linear warm-up of the rate"},
+        {"--average", OPTION_NUMBER, &w.average, "X",
+         "exponential moving average of the parameters (0.999)"},
         {"--epochs", OPTION_COUNT, &w.epochs, "N", "passes over the data, at most (default: 50)"},
-        {"--patience", OPTION_COUNT, &w.patience, "N", "end after N epochs without a better one"},
-        {"--batch", OPTION_TEXT, &w.batch, "N", "windows in a step, or auto (default: 32)"},
-        {"--accumulate", OPTION_COUNT, &w.accumulate, "N", "batches that make one update"},
+        {"--patience", OPTION_COUNT, &w.patience, "N", "stop after N epochs without improvement"},
+        {"--batch", OPTION_TEXT, &w.batch, "N", "windows per step, or auto (default: 32)"},
+        {"--accumulate", OPTION_COUNT, &w.accumulate, "N", "batches per update"},
         {"--memory", OPTION_TEXT, &w.memory, "SIZE", "memory limit, such as 512M"},
         {"--preset", OPTION_TEXT, &w.preset, "CHIP",
          "batch, memory and sizes as for M1, M4 Max, ..."},
@@ -385,8 +386,8 @@ int cmd_train(int argc, char **argv) {
         {"--checkpoint", OPTION_TEXT, &w.checkpoint, "FILE",
          "where the training is saved (default: beside the model)"},
         {"--every", OPTION_COUNT, &w.every, "N", "steps between checkpoints (default: 10 s)"},
-        {"--resume", OPTION_FLAG, &w.resume, NULL, "go on from the checkpoint"},
-        {"--keep-last", OPTION_FLAG, &w.keep_last, NULL, "the last parameters, not the best"},
+        {"--resume", OPTION_FLAG, &w.resume, NULL, "continue from the checkpoint"},
+        {"--keep-last", OPTION_FLAG, &w.keep_last, NULL, "keep the last parameters, not the best"},
         {"--log", OPTION_TEXT, &w.log, "FILE", "write a line of JSON for each epoch"},
         {"--curve", OPTION_TEXT, &w.curve, "FILE", "draw the losses over epochs as SVG"},
         {"--quiet", OPTION_FLAG, &w.quiet, NULL, "no progress"},
@@ -396,8 +397,9 @@ int cmd_train(int argc, char **argv) {
     const usage use = {
         "train [CONFIG.json] --data FILES --target COLUMNS [OPTIONS]",
         "Trains a model on the rows of tables: .csv, .npy or .npz. CONFIG.json has the same\n"
-        "options as keys; the command line goes before it. Inputs are standardised, labels\n"
-        "and units are kept in the model. Ctrl-C saves; --resume goes on to the same bits.\n"
+        "options as keys; the command line takes precedence. Inputs are standardised, labels\n"
+        "and units are saved in the model. Ctrl-C saves a checkpoint, from which --resume\n"
+        "continues bit for bit.\n"
         "Exit codes: 0 done, 1 failed, 2 usage, 130 stopped and saved.",
         options,
         "  elegans train --data room.csv --target Occupied --time date --model ltc:autoncp:32:2\n"

@@ -20,7 +20,7 @@ static mode_t mode_of(FILE *file) {
 static int spool(entropy_input *input) {
     char piece[PIECE];
     FILE *copy = tmpfile();
-    if (!copy) return fail(EXIT_FAILED, "cannot make a temporary file: %s", strerror(errno));
+    if (!copy) return fail(EXIT_FAILED, "cannot create a temporary file: %s", strerror(errno));
     for (size_t n; (n = fread(piece, 1, sizeof piece, input->file)) > 0;)
         if (fwrite(piece, 1, n, copy) != n) break;
     int code = CLI_OK;

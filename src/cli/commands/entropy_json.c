@@ -12,7 +12,7 @@ const char *patch_mode_name(eg_patch_mode mode) {
 int entropy_json_begin(entropy_json *j, const char *path, uint64_t window, bool patches) {
     *j = (entropy_json){.sizes = patches ? tmpfile() : NULL};
     if (patches && !j->sizes)
-        return fail(EXIT_FAILED, "cannot make a temporary file: %s", strerror(errno));
+        return fail(EXIT_FAILED, "cannot create a temporary file: %s", strerror(errno));
     for (int i = 0; i < 1000; i++) snprintf(j->digits[i], sizeof j->digits[i], "%03d", i);
     const int code = output_begin(&j->out, path);
     if (code) {

@@ -62,7 +62,7 @@ static int print_text(const eg_model *model, const eg_transformer_info *t, const
         row("context", "", "%llu tokens, positions %s", (unsigned long long)t->context,
             t->positions);
     if (encodes || t->row_dense)
-        row("rows", "", "%llu numbers: %s of the tokens%s%s", (unsigned long long)t->row_width,
+        row("rows", "", "%llu values: %s of the tokens%s%s", (unsigned long long)t->row_width,
             eg_pooling_name(t->pooling), t->row_dense ? ", dense layers" : "",
             t->row_scaled ? ", length 1" : "");
     row("parameters", "counted", "%llu, %s, most as %s", (unsigned long long)info.parameters,
@@ -82,7 +82,7 @@ static int print_json(const eg_model *model, const eg_transformer_info *t, const
     json *document = json_new_object();
     eg_model_info info = {.size = sizeof info};
     eg_model_info_get(model, &info);
-    const eg_metric parameters = {(double)info.parameters, EG_COUNTED, NULL, "trainable numbers"};
+    const eg_metric parameters = {(double)info.parameters, EG_COUNTED, NULL, "trainable values"};
     const eg_metric bytes = {(double)t->bytes, EG_COUNTED, "bytes", "all tensors"};
     json_put_text(document, "model", title);
     json_put_text(document, "kind", info.kind == EG_MODEL_ENCODER ? "encoder" : "decoder");

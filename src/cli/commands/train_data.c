@@ -150,7 +150,7 @@ bool data_warn(const char *name, const eg_data *data, eg_loss loss) {
         if (!eg_data_class_rows(data, i))
             warn("the %s data have no row of class '%s': %s; see --split, --validation", name,
                  eg_data_class(data, i),
-                 learned ? "it cannot be learned" : "nothing tells how well it is known");
+                 learned ? "it cannot be learned" : "it cannot be validated");
     const uint64_t rows = d.last ? d.windows : d.covered;
     for (size_t i = 0; !d.classes && i < d.targets; i++) {
         eg_target_info t = {.size = sizeof t};

@@ -13,7 +13,7 @@ int progress_open(progress *p, const eg_context *context, const char *log_path, 
                     .quiet = quiet,
                     .terminal = isatty(STDERR_FILENO) != 0};
     if (log_path && !json_usable())
-        return fail(EXIT_FAILED, "--log: this build has no JSON (jansson was not there)");
+        return fail(EXIT_FAILED, "--log: this build has no JSON (built without jansson)");
     interrupt_begin();
     return CLI_OK;
 }
