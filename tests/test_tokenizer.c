@@ -289,7 +289,7 @@ TEST(tokenizer, broken_vocabularies) {
          "no key 'tokenizer.ggml.pre'"},
         {{.model = "gpt2", .pre = "martian", .tokens = {"a"}, .kinds = {1}},
          EG_ERR_UNSUPPORTED,
-         "unknown way 'martian' to cut words"},
+         "unknown pre-tokenizer 'martian'"},
         {{.model = "gpt2", .pre = "gpt-2", .tokens = {"a"}, .kinds = {1}},
          EG_ERR_NOT_FOUND,
          "no key 'tokenizer.ggml.merges'"},

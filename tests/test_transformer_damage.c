@@ -282,7 +282,7 @@ TEST(transformer_damage, gguf_tensors) {
         {{"token_embd.weight", 1, {40, 0}, 0}, EG_ERR_FORMAT, "'token_embd.weight' is no matrix"},
         {{"token_embd.weight", 2, {5, 16}, 0}, EG_ERR_FORMAT, "'token_embd.weight' is 5 x 16"},
         {{"token_embd.weight", 2, {0, 8}, 0}, EG_ERR_FORMAT, "vocabulary 0"},
-        {{"token_embd.weight", 2, {5, 8}, 24}, EG_ERR_UNSUPPORTED, "'I8' in 'token_embd.weight'"},
+        {{"token_embd.weight", 2, {5, 8}, 24}, EG_ERR_UNSUPPORTED, "'I8' of 'token_embd.weight'"},
         {{"token_embd.weight", 2, {5, 8}, 26}, EG_ERR_UNSUPPORTED, "'I32'"},
         {{"token_embd.weight", 2, {5, 8}, 28}, EG_ERR_UNSUPPORTED, "'F64'"},
         {{"output_norm.weight", 9, {0, 0}, 0}, EG_ERR_FORMAT, "'output_norm.weight'"},

@@ -59,7 +59,7 @@ static void draw_positions(const panel *p) {
     for (double at = 0; at * step <= most; at++)
         eg__page_put(p->page, "<text x=\"%.1f\" y=\"%.0f\" text-anchor=\"middle\">%g</text>\n",
                      x_of(p->curve, at * step * units[unit].bytes), y, at * step);
-    eg__page_put(p->page, "<text x=\"%d\" y=\"%.0f\" text-anchor=\"middle\">place, %s</text>\n",
+    eg__page_put(p->page, "<text x=\"%d\" y=\"%.0f\" text-anchor=\"middle\">position, %s</text>\n",
                  (LEFT + WIDTH - RIGHT) / 2, y + 20, units[unit].name);
 }
 

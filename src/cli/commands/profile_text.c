@@ -20,6 +20,7 @@ static const char *short_name(const char *name, char out[16]) {
                                              {"mc_utilization", "controller"},
                                              {"context_switches", "switches"},
                                              {"cache_references", "cache accesses"},
+                                             {"cache_hits", "program reuse"},
                                              {"energy_per_run", "energy per run"},
                                              {"cache_hit_rate", "L1 hit rate"},
                                              {"cache", "L1 hit rate"}};
@@ -44,6 +45,8 @@ static void print_metric(const char *full, const eg_metric *metric) {
     if (strcmp(unit, "B") == 0) format_bytes(value, (uint64_t)v);
     else if (strcmp(unit, "s") == 0) format_seconds(value, v);
     else if (strcmp(unit, "ratio") == 0) snprintf(value, sizeof value, "%.1f %%", 100 * v);
+    else if (metric->provenance == EG_COUNTED && v == floor(v) && fabs(v) < 1e5)
+        snprintf(value, sizeof value, "%.0f %s", v, unit);
     else if (fabs(v) >= 1e5 || (v != 0 && fabs(v) < 0.01))
         snprintf(value, sizeof value, "%.4g %s", v, unit);
     else snprintf(value, sizeof value, "%s %s", format_short(number, v), unit);

@@ -292,7 +292,7 @@ static eg_status place_all(eg_model *model, const eg_gguf *file, eg_error *error
             .name = from.name, .rank = from.rank, .shape = from.shape, .data = from.data};
         if (!eg__stored_find(from.type, &tensor.type))
             return eg__fail(error, EG_ERR_UNSUPPORTED,
-                            "type '%s' of '%s' is not supported: F32, F16, BF16, Q8_0 and Q4_0 are",
+                            "type '%s' of '%s': only F32, F16, BF16, Q8_0 and Q4_0 are supported",
                             from.type, from.name);
         status = eg__transformer_place(model, i, &tensor, error);
         if (status) return status;
