@@ -101,7 +101,8 @@ TEST(bench_cells, latencies_are_all_counted) {
     CHECK_FAILS(eg_bench_latency(NULL, 1, &result, &error), error, EG_ERR_ARGUMENT, "model");
     eg_model_destroy(model);
     CHECK_OK(eg_model_open(context, "cfc:8,in=4,bidirectional=concat", &model, &error), error);
-    CHECK_FAILS(eg_bench_latency(model, 1, &result, &error), error, EG_ERR_UNSUPPORTED, "future");
+    CHECK_FAILS(eg_bench_latency(model, 1, &result, &error), error, EG_ERR_UNSUPPORTED,
+                "bidirectional");
     eg_model_destroy(model);
     eg_context_destroy(context);
 }

@@ -245,7 +245,7 @@ TEST(cache, chips) {
           (unsigned long long)g.level[1].bytes, g.level[1].ways, g.level[2].name);
     row.fast_l1d_kb = NAN;
     CHECK_FAILS(eg_cache_geometry_of_row(&row, &g, &error), error, EG_ERR_UNSUPPORTED,
-                "the first cache of 'M1' is not known");
+                "the first-level cache of 'M1' is unknown");
     CHECK_FAILS(eg_cache_geometry_of_row(NULL, &g, &error), error, EG_ERR_ARGUMENT, "no chip");
     eg_chip chip = {.name = "some chip", .vendor = "AMD", .kind_count = 1, .l3_bytes = 32 << 20};
     CHECK_FAILS(eg_cache_geometry_of_chip(&chip, &g, &error), error, EG_ERR_UNSUPPORTED,

@@ -52,7 +52,8 @@ TEST(chip, no_machine_at_all) {
                 "no machine");
     CHECK_FAILS(eg_chip_detect("/no/such/folder", NULL, NULL, &chip, &error), error,
                 EG_ERR_NOT_FOUND, "'/no/such/folder'");
-    CHECK_FAILS(eg_chip_detect(NULL, NULL, NULL, NULL, &error), error, EG_ERR_ARGUMENT, "no place");
+    CHECK_FAILS(eg_chip_detect(NULL, NULL, NULL, NULL, &error), error, EG_ERR_ARGUMENT,
+                "no output pointer");
     CHECK(eg__memory_available("/no/such/folder") == 0, "memory of nothing");
     char longest[3000];
     memset(longest, 'x', sizeof longest - 1);

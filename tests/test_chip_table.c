@@ -20,7 +20,7 @@ TEST(chip_table, all_chips_are_there) {
     }
     CHECK_FAILS(eg_chip_table_get(CHIPS, &row, &error), error, EG_ERR_NOT_FOUND, "18");
     CHECK_FAILS(eg_chip_table_get(SIZE_MAX, &row, &error), error, EG_ERR_NOT_FOUND, "1844674");
-    CHECK_FAILS(eg_chip_table_get(0, NULL, &error), error, EG_ERR_ARGUMENT, "no place");
+    CHECK_FAILS(eg_chip_table_get(0, NULL, &error), error, EG_ERR_ARGUMENT, "no output pointer");
 }
 
 TEST(chip_table, lookups) {
@@ -71,7 +71,7 @@ TEST(chip_table, lookups) {
     }
     eg_chip_row row;
     CHECK(eg_chip_table_find(NULL, &row, NULL) == EG_ERR_ARGUMENT, "no key");
-    CHECK(eg_chip_table_find("M1", NULL, NULL) == EG_ERR_ARGUMENT, "no place");
+    CHECK(eg_chip_table_find("M1", NULL, NULL) == EG_ERR_ARGUMENT, "no output pointer");
 }
 
 TEST(chip_table, only_one_row) {

@@ -54,7 +54,7 @@ TEST(context, wrong_options) {
         CHECK(!context, "row %zu left a context", i);
     }
     eg_error error;
-    CHECK_FAILS(eg_context_create(NULL, NULL, &error), error, EG_ERR_ARGUMENT, "place");
+    CHECK_FAILS(eg_context_create(NULL, NULL, &error), error, EG_ERR_ARGUMENT, "no output pointer");
 }
 
 TEST(context, options_of_other_versions) {

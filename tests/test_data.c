@@ -620,7 +620,7 @@ TEST(data, tables_that_do_not_go_together) {
     CHECK(!eg_data_input(data, 1), "a is an index in one of them");
     eg_data_destroy(data);
     CHECK_FAILS(eg_data_create(test.context, 0, tables, &zero, &data, &test.error), test.error,
-                EG_ERR_ARGUMENT, "no context, tables or place");
+                EG_ERR_ARGUMENT, "no context, tables or output pointer");
     CHECK_FAILS(eg_data_create(NULL, 1, tables, &zero, &data, NULL), test.error, EG_ERR_ARGUMENT,
                 "");
     data_test_close(&test);

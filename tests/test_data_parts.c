@@ -231,7 +231,7 @@ TEST(data_parts, units) {
     /* 1 (the median of 1 2 4 1 1, before the first) 1 2 4 1 */
     CHECK(time == 1, "time %g", (double)time);
     CHECK_FAILS(eg_data_units(data, 1, mean, scale, NULL, NULL, &time, &test.error), test.error,
-                EG_ERR_ARGUMENT, "no place");
+                EG_ERR_ARGUMENT, "no output pointer");
     CHECK_FAILS(eg_data_units(NULL, 0, mean, scale, NULL, NULL, &time, &test.error), test.error,
                 EG_ERR_ARGUMENT, "no data");
     eg_data_destroy(data);

@@ -139,7 +139,8 @@ TEST(date, what_is_no_date) {
                 "'2015-02-04?'");
     CHECK_FAILS(eg_date_parse(NULL, 0, &out, &error), error, EG_ERR_FORMAT, "''");
     CHECK_FAILS(eg_date_parse(NULL, 3, &out, &error), error, EG_ERR_ARGUMENT, "no text");
-    CHECK_FAILS(eg_date_parse("2015-02-04", 10, NULL, &error), error, EG_ERR_ARGUMENT, "no place");
+    CHECK_FAILS(eg_date_parse("2015-02-04", 10, NULL, &error), error, EG_ERR_ARGUMENT,
+                "no output pointer");
 }
 
 TEST(date, other_orders) {

@@ -161,7 +161,7 @@ TEST(embedder, mistakes) {
     CHECK_OK(eg_embedder_create(s.model, NULL, &e, &error), error);
     CHECK_FAILS(eg_embedder_run(e, tokens, 0, row, &error), error, EG_ERR_ARGUMENT, "tokens");
     CHECK_FAILS(eg_embedder_run(e, tokens, TOKENS + 1, row, &error), error, EG_ERR_ARGUMENT,
-                "41 tokens, the model can look at 40");
+                "41 tokens exceed the model's context of 40");
     tokens[3] = 100;
     CHECK_FAILS(eg_embedder_run(e, tokens, 5, row, &error), error, EG_ERR_ARGUMENT,
                 "token 100 at 3");
@@ -258,7 +258,7 @@ TEST(perplexity, mistakes) {
     FAILS(s.model, 2, 0, -1, "2 tokens are too few");
     FAILS(s.model, 40, 1, -1, "pieces of 1 tokens are too short");
     FAILS(s.model, 40, 2, -1, "pieces of 2 tokens are too short");
-    FAILS(s.model, 40, 65, -1, "pieces of 65 tokens, the model can look at 64");
+    FAILS(s.model, 40, 65, -1, "pieces of 65 tokens exceed the model's context of 64");
     FAILS(s.model, 40, 8, 100, "begin token 100");
     tokens[39] = 100;
     FAILS(s.model, 40, 8, 1, "token 100 at 39");

@@ -56,7 +56,7 @@ TEST(environment, this_machine) {
     CHECK(e.load.provenance == EG_COUNTED, "no load: %s", e.load.source);
     CHECK(strstr(e.fingerprint, "; isa=ref; threads=1; system="), "'%s'", e.fingerprint);
     CHECK_FAILS(eg_environment_read(context, NULL, NULL, &error), error, EG_ERR_ARGUMENT,
-                "no place");
+                "no output pointer");
     eg_context_destroy(context);
 }
 

@@ -204,7 +204,7 @@ TEST(generator_texts, specs) {
     eg_model_nodes nodes;
     CHECK_OK(eg_graph_create(context, &g, &error), error);
     CHECK_FAILS(eg_model_build(model, g, &(eg_model_options){.time = 2000}, &nodes, &error), error,
-                EG_ERR_ARGUMENT, "positions for 1024");
+                EG_ERR_ARGUMENT, "context of 1024");
     eg_graph_destroy(g);
     eg_model_destroy(model);
     eg_context_destroy(context);

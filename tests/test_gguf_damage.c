@@ -37,7 +37,7 @@ TEST(gguf_damage, heads) {
     } rows[] = {
         {"GGUF", 3, 0, 0, EG_OK, ""},
         {"GGUF", 2, 0, 0, EG_OK, ""},
-        {"FUGG", 3, 0, 0, EG_ERR_FORMAT, "no GGUF file"},
+        {"FUGG", 3, 0, 0, EG_ERR_FORMAT, "not a GGUF file"},
         {"GGUF", 0, 0, 0, EG_ERR_UNSUPPORTED, "GGUF version '0' is not within 2..3"},
         {"GGUF", 1, 0, 0, EG_ERR_UNSUPPORTED, "version '1'"},
         {"GGUF", 4, 0, 0, EG_ERR_UNSUPPORTED, "version '4'"},
@@ -56,7 +56,7 @@ TEST(gguf_damage, heads) {
         expect(&g, rows[i].part, rows[i].status, rows[i].part);
     }
     gguf_bytes g = {0};
-    expect(&g, "nothing", EG_ERR_FORMAT, "no GGUF file");
+    expect(&g, "nothing", EG_ERR_FORMAT, "not a GGUF file");
 }
 
 TEST(gguf_damage, keys) {

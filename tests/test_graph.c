@@ -104,7 +104,7 @@ static const wrong wrongs[] = {
     {wrong_2, EG_ERR_ARGUMENT, "[2, 3, 4] times [5]"},
     {wrong_3, EG_ERR_ARGUMENT, "[2, 3, 4] has other elements than [5, 5]"},
     {wrong_4, EG_ERR_ARGUMENT, "rank 7"},
-    {wrong_5, EG_ERR_ARGUMENT, "axis 0 at place 1"},
+    {wrong_5, EG_ERR_ARGUMENT, "axis 0 at position 1"},
     {wrong_6, EG_ERR_ARGUMENT, "2 elements from 2 are not in axis 1 of [2, 3, 4]"},
     {wrong_7, EG_ERR_ARGUMENT, "no axis 3"},
     {wrong_8, EG_ERR_ARGUMENT, "[2, 3, 4] and [5]"},

@@ -330,7 +330,8 @@ TEST(grid, refusals) {
         CHECK(!grid, "row %zu: a grid", i);
     }
     CHECK_FAILS(eg_grid_create(NULL, NULL, &grid, &error), error, EG_ERR_ARGUMENT, "no model");
-    CHECK_FAILS(eg_grid_create(model, NULL, NULL, &error), error, EG_ERR_ARGUMENT, "no place");
+    CHECK_FAILS(eg_grid_create(model, NULL, NULL, &error), error, EG_ERR_ARGUMENT,
+                "no output pointer");
     const eg_chip_row blank = {.name = "blank", .fast_core_gflops = NAN, .memory_gbs = NAN};
     const eg_grid_options nowhere = {.size = sizeof nowhere, .row = &blank};
     CHECK_FAILS(eg_grid_create(model, &nowhere, &grid, &error), error, EG_ERR_ARGUMENT,

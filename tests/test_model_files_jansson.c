@@ -435,7 +435,7 @@ TEST(model_files, npz) {
         eg_model_destroy(back);
     }
     CHECK_FAILS(eg_model_load(context, path, NULL, &back, &error), error, EG_ERR_FORMAT,
-                "does not say its architecture");
+                "has no architecture in its metadata");
     CHECK_FAILS(eg_model_load(context, path, "{", &back, &error), error, EG_ERR_FORMAT, "model: ");
     write_npz(context, model, path, "", "layer_1.ff1");
     CHECK_FAILS(eg_model_load(context, path, config, &back, &error), error, EG_ERR_NOT_FOUND,

@@ -296,7 +296,7 @@ TEST(nn, both_ways) {
             }
         eg_stream_program *program;
         CHECK_FAILS(eg_stream_compile(f.model, &program, &error), error, EG_ERR_UNSUPPORTED,
-                    "future");
+                    "bidirectional");
         close_all(&f);
     }
 }

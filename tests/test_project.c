@@ -387,7 +387,8 @@ TEST(project, refusals) {
     blank.fast_core_gflops = NAN;
     CHECK_FAILS(eg_project(1, &cost, NULL, NULL, &p, &error), error, EG_ERR_ARGUMENT, "neither");
     CHECK_FAILS(eg_project(1, NULL, &row, NULL, &p, &error), error, EG_ERR_ARGUMENT, "no costs");
-    CHECK_FAILS(eg_project(1, &cost, &row, NULL, NULL, &error), error, EG_ERR_ARGUMENT, "no place");
+    CHECK_FAILS(eg_project(1, &cost, &row, NULL, NULL, &error), error, EG_ERR_ARGUMENT,
+                "no output pointer");
     CHECK_FAILS(eg_project(1, &cost, &row, &half, &p, &error), error, EG_ERR_ARGUMENT, "together");
     CHECK_FAILS(eg_project(1, &cost, &blank, NULL, &p, &error), error, EG_ERR_ARGUMENT,
                 "'by hand'");

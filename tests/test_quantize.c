@@ -240,7 +240,8 @@ TEST(quantize, refusals) {
                 "no quantization");
     CHECK_FAILS(eg_quantize(context, NULL, &i8, &q, &error), error, EG_ERR_ARGUMENT, "no tensor");
     CHECK_FAILS(eg_quantize(NULL, &x, &i8, &q, &error), error, EG_ERR_ARGUMENT, "no context");
-    CHECK_FAILS(eg_quantize(context, &x, &i8, NULL, &error), error, EG_ERR_ARGUMENT, "no place");
+    CHECK_FAILS(eg_quantize(context, &x, &i8, NULL, &error), error, EG_ERR_ARGUMENT,
+                "no output pointer");
     CHECK_OK(eg_quantize(context, &x, &i8, &q, &error), error);
     CHECK_FAILS(eg_dequantize(context, &q, &y, &error), error, EG_ERR_ARGUMENT, "of the shape");
     CHECK_FAILS(eg_dequantize(context, &q, &whole, &error), error, EG_ERR_ARGUMENT, "needs f32");
@@ -292,12 +293,13 @@ TEST(quantize, comparing) {
     CHECK_OK(eg_tensor_compare(&none, &none, &d, &error), error);
     CHECK(d.count == 0 && d.most == 0 && d.rms == 0 && isinf(d.snr), "empty");
     CHECK_FAILS(eg_tensor_compare(&x, &longer, &d, &error), error, EG_ERR_ARGUMENT,
-                "5 numbers cannot be compared with 6");
+                "5 values cannot be compared with 6");
     CHECK_FAILS(eg_tensor_compare(&x, &whole, &d, &error), error, EG_ERR_ARGUMENT,
                 "two tensors of f32");
     CHECK_FAILS(eg_tensor_compare(&x, NULL, &d, &error), error, EG_ERR_ARGUMENT,
                 "two tensors of f32");
-    CHECK_FAILS(eg_tensor_compare(&x, &y, NULL, &error), error, EG_ERR_ARGUMENT, "a place");
+    CHECK_FAILS(eg_tensor_compare(&x, &y, NULL, &error), error, EG_ERR_ARGUMENT,
+                "an output pointer");
 }
 
 /* The error that the search makes smaller: squares of errors, each times the number that it is of. */

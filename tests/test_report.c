@@ -201,7 +201,7 @@ TEST(report, arguments) {
                 "no profile");
     CHECK(!report, "a report after a failure");
     CHECK_FAILS(eg_report_of_profile(profile, NULL, NULL, NULL, &error), error, EG_ERR_ARGUMENT,
-                "no place");
+                "no output pointer");
     CHECK_FAILS(eg_report_of_profile(profile, NULL, &other, &report, &error), error,
                 EG_ERR_ARGUMENT, "no format '9'");
     CHECK_FAILS(eg_report_of_profile(profile, NULL, &none, &report, &error), error, EG_ERR_ARGUMENT,

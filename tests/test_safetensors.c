@@ -239,7 +239,7 @@ TEST(safetensors, bad_tensors_are_not_written) {
         {{"a", "\xff"}, fine, PAIRS, EG_ERR_ARGUMENT, "name of tensor '1' is not UTF-8"},
         {{"a", "__metadata__"}, fine, PAIRS, EG_ERR_ARGUMENT, "'1' is called '__metadata__'"},
         {{"a", "b"}, four, PAIRS, EG_ERR_UNSUPPORTED, "no dtype for 'i4' in tensor 'b'"},
-        {{"a", "b"}, huge, PAIRS, EG_ERR_OVERFLOW, "more bytes than 63 bits"},
+        {{"a", "b"}, huge, PAIRS, EG_ERR_OVERFLOW, "a size beyond 63 bits"},
         {{"a", "b"}, endless, PAIRS, EG_ERR_OVERFLOW, "in tensor 'b'"},
         {{"a", "b"}, nothing, PAIRS, EG_ERR_ARGUMENT, "no data in tensor 'b'"},
         {{"a", "b"}, deep, PAIRS, EG_ERR_ARGUMENT, "rank '7' is above 6 in tensor 'b'"},

@@ -439,7 +439,7 @@ TEST(table, arrays_that_are_no_tables) {
     CHECK_FAILS(eg_table_read(NULL, path, NULL, &t, &error), error, EG_ERR_ARGUMENT, "no context");
     CHECK_FAILS(eg_table_read(context, NULL, NULL, &t, &error), error, EG_ERR_ARGUMENT, "no path");
     CHECK_FAILS(eg_table_read(context, path, NULL, NULL, &error), error, EG_ERR_ARGUMENT,
-                "no place");
+                "no output pointer");
     CHECK_FAILS(eg_table_read(context, path, &(eg_table_options){.short_header = 1, .no_header = 1},
                               &t, &error),
                 error, EG_ERR_ARGUMENT, "not both");

@@ -39,7 +39,7 @@ TEST(types, unknown_names_are_refused) {
         CHECK(type == EG_I32, "'%s' changed the type", bad[i]);
     }
     CHECK_FAILS(eg_type_find(NULL, &(eg_type){0}, &error), error, EG_ERR_ARGUMENT, "no name");
-    CHECK_FAILS(eg_type_find("f32", NULL, &error), error, EG_ERR_ARGUMENT, "no place");
+    CHECK_FAILS(eg_type_find("f32", NULL, &error), error, EG_ERR_ARGUMENT, "no output pointer");
 }
 
 TEST(types, shapes_are_measured) {

@@ -91,7 +91,7 @@ TEST(tokenizer, options) {
     test_encodes(t, "a<tool>b", 8, NULL, "10 11 6 8");
     eg_tokens tokens;
     CHECK_FAILS(eg_tokenizer_encode(t, "<s>", 3, NULL, &tokens, &error), error, EG_ERR_NOT_FOUND,
-                "no token for byte '0x3c', and none for what is unknown");
+                "no token for byte '0x3c', and no unknown token");
     CHECK(!tokens.ids && !tokens.count, "tokens after a failure");
     eg_tokenizer_destroy(t);
     test_memory_close(&test);
@@ -289,7 +289,7 @@ TEST(tokenizer, broken_vocabularies) {
          "no key 'tokenizer.ggml.pre'"},
         {{.model = "gpt2", .pre = "martian", .tokens = {"a"}, .kinds = {1}},
          EG_ERR_UNSUPPORTED,
-         "unknown way 'martian' to cut words"},
+         "unknown pre-tokenizer 'martian'"},
         {{.model = "gpt2", .pre = "gpt-2", .tokens = {"a"}, .kinds = {1}},
          EG_ERR_NOT_FOUND,
          "no key 'tokenizer.ggml.merges'"},

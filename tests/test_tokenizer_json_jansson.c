@@ -197,7 +197,7 @@ TEST(tokenizer_json, every_rule) {
         {MODEL,
          "\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"ByteLevel\"},"
          "{\"type\":\"ByteLevel\"}]}",
-         EG_ERR_UNSUPPORTED, "'2' patterns that cut words, not one"}};
+         EG_ERR_UNSUPPORTED, "'2' pre-tokenizer patterns, not one"}};
     if (!test_knows_unicode()) return;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         eg_error error = {0};

@@ -132,7 +132,7 @@ TEST(transformer_saved, more_than_the_file) {
         "\"epsilon\": 1e-5, \"rope_base\": 10000, \"dropout\": 0}}"};
     for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
         CHECK_FAILS(eg_model_load(context, path, configs[i], &model, &error), error, EG_ERR_FORMAT,
-                    "numbers");
+                    "values");
         CHECK(!model, "a model of config %zu", i);
     }
     eg_context_destroy(context);

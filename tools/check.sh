@@ -166,7 +166,7 @@ check_export() {
     echo "the same numbers by qemu-arm; cfc on a Cortex-M4: $sizes"
 }
 
-# the patch of docs/adding-an-operation.md on a copy of the tree. What it does not touch is taken from the build of gcc:
+# the patches of docs/adding-*.md on a copy of the tree. What it does not touch is taken from the build of gcc:
 # objects keep their times, and the rules in their .d files name the new folder.
 check_howto() {
     to=$checks/howto
@@ -187,12 +187,12 @@ check_howto() {
         touched="$touched$(basename "$page" .md): $(grep -c '^+++ ' "$patch") files; "
     done
     # the files of these tests and what they share; -O1 is compiled faster, and warns where -O2 sees more
-    tests="cumsum graph graph_json gradient compile compile_random counts cache_steps export readers families device_double"
+    tests="cumsum graph graph_json gradient compile compile_random counts cache_steps export readers families device_double temperature_linux"
     sources=$(printf 'tests/test_%s.c ' $tests models transformer_helper)
     (cd "$to/tree" && timeout 900 $make -j2 B="$to/build" CC=gcc WERROR=1 CFLAGS="-O1 -g0 -Wno-maybe-uninitialized" \
         TEST_SRC="tests/main.c tests/graph_rules.c tests/random_graph.c tests/random_graph_make.c tests/export_run.c $sources" "$to/build/tests")
     for test in cumsum graph gradient compile counts cache_steps.bytes export.operations export.random_graphs readers. \
-        families.rows families.from_specs families.grouped families.hugging_names device_double; do
+        families.rows families.from_specs families.grouped families.hugging_names device_double temperature; do
         (cd "$to/tree" && timeout 600 "$to/build/tests" "$test")
     done
     echo "$touched$(grep -E '^[0-9]+ passed, ' "$log" | awk '{ n += $1 } END { print n }') tests passed"

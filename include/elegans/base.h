@@ -112,14 +112,14 @@ EG_API eg_clock_quality eg_clock_measure(void);
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* How many bytes (1 to 4) the UTF-8 sequence at `at` has; 0 = what stands there is not UTF-8 (overlong forms and
- * surrogates are not). Reads up to a zero byte at most, and of that it says 1. */
+/* Length (1 to 4 bytes) of the UTF-8 sequence at `at`; 0 = invalid UTF-8 (overlong forms and surrogates included).
+ * Never reads past a zero byte, whose length is 1. */
 EG_API size_t eg_utf8_length(const char *at);
 
 /* ---- numbers --------------------------------------------------------------------------------
  * Written and read the same way in every locale. */
 
-/* Writes the shortest text that reads back as the same double ("nan", "inf", "-inf" for those), and
+/* Writes the shortest decimal that reads back as the same double ("nan", "inf", "-inf" for those), and
  * returns its length without the terminator; EG_NUMBER_SIZE bytes always suffice. */
 enum { EG_NUMBER_SIZE = 32 };
 EG_API size_t eg_number_format(char out[EG_NUMBER_SIZE], double value);

@@ -38,14 +38,14 @@ typedef enum eg_cpu_feature {
 #undef EG_CPU_ENUM
 } eg_cpu_feature;
 
-/* The name of a single feature bit; NULL for a bit that is none. Static. */
+/* The name of a single feature bit; NULL for an unknown bit. Static. */
 EG_API const char *eg_cpu_feature_name(unsigned feature);
-/* Where a chip's bit comes from: EG_COUNTED as processor and system report it, EG_TABLE where the chip table
- * alone knows (apple_amx), EG_UNAVAILABLE for a bit that is none. */
+/* Where a feature bit comes from: EG_COUNTED where processor and system report it, EG_TABLE where only the chip table
+ * knows it (apple_amx), EG_UNAVAILABLE for an unknown bit. */
 EG_API eg_provenance eg_cpu_feature_provenance(unsigned feature);
 
 /* One kind of core. Kind 0 is the fastest; a machine with equal cores has one kind. A size of 0
- * bytes or a clock of 0 MHz means that the system does not tell. */
+ * bytes or a clock of 0 MHz means that the system does not report it. */
 enum { EG_CORE_KINDS_MAX = 4 };
 typedef struct eg_core_kind {
     char name[32];      /* "Performance", "Efficiency", "Super", ... or "Core" */
@@ -66,7 +66,7 @@ typedef struct eg_chip_row {
     char device_tree[48]; /* "apple,t6001"; several with "|" */
     char codename[32];    /* "Jade 1C" */
     uint32_t cpufamily;
-    unsigned fast_midr_part, slow_midr_part; /* what the cores call themselves */
+    unsigned fast_midr_part, slow_midr_part; /* part numbers in the cores' MIDR registers */
     unsigned year;
     char process[32];
     char fast_kind[16], slow_kind[16]; /* "Performance", "Super", ... */
@@ -109,14 +109,15 @@ EG_API eg_status eg_chip_table_get(size_t index, eg_chip_row *out, eg_error *err
  * what was asked. */
 EG_API eg_status eg_chip_table_find(const char *key, eg_chip_row *out, eg_error *error);
 
-/* The machine as detected. Texts are "" and numbers 0 where the system does not tell. */
+/* The machine as detected. Texts are "" and numbers 0 where the system does not report them. */
 typedef struct eg_chip {
-    char name[96];       /* "Apple M1 Max", "AMD EPYC 7B13" */
-    char vendor[32];     /* "Apple", "AMD", "Intel", "ARM" */
-    char model[64];      /* the machine: "Mac13,1", "Raspberry Pi 5 Model B Rev 1.0" */
-    char system[64];     /* "Linux 6.1", "macOS 14.5" */
-    char arch[16];       /* "x86_64", "aarch64" */
-    char hypervisor[32]; /* "kvm", ..., "unknown"; "" on bare metal or where it cannot be told */
+    char name[96];   /* "Apple M1 Max", "AMD EPYC 7B13" */
+    char vendor[32]; /* "Apple", "AMD", "Intel", "ARM" */
+    char model[64];  /* the machine: "Mac13,1", "Raspberry Pi 5 Model B Rev 1.0" */
+    char system[64]; /* "Linux 6.1", "macOS 14.5" */
+    char arch[16];   /* "x86_64", "aarch64" */
+    char
+        hypervisor[32]; /* "kvm", ..., "unknown"; "" on bare metal or where it cannot be detected */
     /* x86: family, model, stepping. ARM: implementer, part, variant * 16 + revision. macOS on
      * Apple's chips: hw.cpufamily, hw.cpusubfamily, 0. */
     uint32_t cpu_family, cpu_model, cpu_stepping;
@@ -125,7 +126,7 @@ typedef struct eg_chip {
     unsigned kind_count;
     eg_core_kind kinds[EG_CORE_KINDS_MAX];
     unsigned cores, threads; /* sums over the kinds */
-    uint64_t l3_bytes;       /* per last-level cache; 0 = none or not told */
+    uint64_t l3_bytes;       /* per last-level cache; 0 = none or unknown */
     unsigned l3_count;
     uint64_t slc_bytes;  /* system-level cache, from the table only */
     unsigned cache_line; /* bytes */
@@ -135,12 +136,12 @@ typedef struct eg_chip {
     uint64_t memory_available; /* at the time of detection */
     unsigned features;         /* eg_cpu_feature bits */
     char fingerprint[24];      /* stable name of this machine's hardware, for caches */
-    char topology_source[48];  /* what told the cores and caches: "hwloc 2.9.0", "sysctl" */
+    char topology_source[48];  /* source of cores and caches: "hwloc 2.9.0", "sysctl" */
 } eg_chip;
 
 /* Detects the machine again, outside any context. `system_root` NULL = this machine; else a folder
- * holding a recorded one. Missing or absurd facts become "not told" with a warning to `log`, which
- * may be NULL; only a root that holds no machine at all is an error. */
+ * holding a recorded one. Missing or absurd values become unknown (0 or "") with a warning to `log`, which
+ * may be NULL; only a root without any machine is an error. */
 EG_API eg_status eg_chip_detect(const char *system_root, eg_log_function log, void *log_user,
                                 eg_chip *out, eg_error *error);
 

@@ -23,18 +23,18 @@ typedef struct eg_context_options { /* all zero = defaults */
     int pin_threads;         /* 1 = bind each thread to a core of its own, fastest kind first */
     eg_log_function log;     /* NULL = silent */
     void *log_user;          /* handed to `log` */
-    eg_log_level log_level;  /* the most talkative level wanted; EG_LOG_ERROR is 0 */
+    eg_log_level log_level;  /* the most verbose level that is logged; EG_LOG_ERROR is 0 */
     const char *system_root; /* NULL = this machine; else a folder with a recorded machine */
-    int weights_read; /* 1 = files of weights are read into memory of the context, in large pages
-                              * where the system has them, and not mapped */
+    int weights_read; /* 1 = weight files are read into memory of the context (huge pages where the
+                              * system has them) instead of being mapped */
 } eg_context_options;
 
 /* `options` and `error` may be NULL. On failure *out is NULL. You own *out. The context may be used
  * from several threads; parallel work of two threads at once runs one after the other.
  *
- * After fork(), the threads of a context exist in the parent alone. The child may destroy the context (which gives
- * back its memory and waits for nobody) and create one of its own; nothing else of the context, nor of what was made with it, works
- * there with more than one thread. Fork while no thread is inside the library. */
+ * After fork(), the threads of a context exist in the parent only. The child may destroy the context (which frees its
+ * memory and waits for no thread) and create its own; with more than one thread, nothing else of the context or of
+ * objects made with it works in the child. Fork while no thread is inside the library. */
 EG_API eg_status eg_context_create(const eg_context_options *options, eg_context **out,
                                    eg_error *error);
 EG_API void eg_context_destroy(eg_context *context); /* NULL is fine */

@@ -20,16 +20,16 @@ extern "C" {
 EG_API eg_status eg_csv_read(eg_context *context, const char *path, eg_table *out, eg_error *error);
 typedef struct eg_csv_options { /* all zero = as many digits as a double needs to be read back */
     size_t size;                /* sizeof(eg_csv_options); 0 = the fields of version 0.1 */
-    unsigned digits;            /* exactly so many after the point, at most 17 */
+    unsigned digits;            /* exactly this many after the point, at most 17 */
     int single;                 /* the values were f32: as many digits as those need */
 } eg_csv_options;
 
-/* Writes beside and renames. Names and values that eg_csv_read reads back as they are: names that
- * are all numbers could not be told from values and are EG_ERR_ARGUMENT. `options` may be NULL. */
+/* Writes beside and renames. eg_csv_read reads back the same names and values; names that are all
+ * numbers would read back as values and are EG_ERR_ARGUMENT. `options` may be NULL. */
 EG_API eg_status eg_csv_write(eg_context *context, const char *path, const eg_table *table,
                               const eg_csv_options *options, eg_error *error);
-/* One line of `count` values without its end, for those who print; as snprintf, it returns the length
- * that it needs without the terminator and writes what fits into `room`. */
+/* One line of `count` values, without a line end. Like snprintf, it returns the length without the terminator and
+ * writes what fits into `room`. */
 EG_API size_t eg_csv_row(char *out, size_t room, const double *values, uint64_t count,
                          const eg_csv_options *options);
 

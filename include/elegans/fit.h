@@ -13,23 +13,23 @@ extern "C" {
 /* ---- learning rates over time */
 typedef enum eg_schedule_kind {
     EG_SCHEDULE_CONSTANT,
-    EG_SCHEDULE_EXPONENTIAL, /* times `decay` after each epoch */
-    EG_SCHEDULE_COSINE       /* half a wave down to `floor` at the end of the last epoch */
+    EG_SCHEDULE_EXPONENTIAL, /* multiplied by `decay` after each epoch */
+    EG_SCHEDULE_COSINE       /* half a cosine down to `floor` at the end of the last epoch */
 } eg_schedule_kind;
 EG_API const char *eg_schedule_name(eg_schedule_kind kind); /* static; NULL past the last */
 typedef struct eg_schedule {                                /* all zero = constant */
     eg_schedule_kind kind;
     double decay;  /* 0 = 0.95 */
     double floor;  /* a fraction of the rate */
-    double warmup; /* epochs in which the rate rises from 0 on a line, before all that */
+    double warmup; /* epochs of linear warm-up from 0 before that */
 } eg_schedule;
-/* What the rate is multiplied with at `epoch`, of `epochs`, which counts in fractions. */
+/* The factor of the learning rate at `epoch` (may be fractional) of `epochs`. */
 EG_API double eg_schedule_factor(const eg_schedule *schedule, double epoch, double epochs);
 
 /* ---- progress */
 typedef struct eg_fit_epoch {   /* a line of the history */
-    double loss;                /* mean over the training data, as it was met */
-    double validation;          /* NaN = there are no such data */
+    double loss;                /* mean over the batches of the epoch, each before its update */
+    double validation;          /* NaN = no validation data */
     double rate, gradient_norm; /* at its end; the norm is the mean */
     double seconds;             /* measured */
 } eg_fit_epoch;
@@ -42,8 +42,8 @@ typedef enum eg_fit_event {
 
 typedef struct eg_fit_progress {
     eg_fit_event event;
-    uint64_t epoch, epochs;  /* the one at work, from 1 */
-    uint64_t batch, batches; /* of this epoch, done */
+    uint64_t epoch, epochs;  /* current epoch, from 1 */
+    uint64_t batch, batches; /* done in this epoch */
     uint64_t steps;          /* updates so far */
     uint64_t batch_size;
     double loss;       /* mean of this epoch so far */
@@ -53,80 +53,79 @@ typedef struct eg_fit_progress {
     double rate, gradient_norm;
     double samples_per_second; /* measured, over this epoch */
     double seconds,
-        seconds_left; /* of this run; the latter if all epochs are needed; NaN = unknown */
-    int resumed;      /* it goes on from a checkpoint */
+        seconds_left; /* of this run; seconds_left without early stopping; NaN = unknown */
+    int resumed;      /* it continues from a checkpoint */
     eg_type dtype;    /* as the options say */
     double scale;     /* of the loss, with EG_F16; otherwise 1 */
-    uint64_t skipped; /* updates that were not made, because a gradient went beyond f16 */
+    uint64_t skipped; /* updates that were not made, because a gradient overflowed f16 */
 } eg_fit_progress;
-/* Returns 0 to go on; otherwise training ends here, with a checkpoint. */
+/* Return 0 to continue; anything else ends training, with a checkpoint. */
 typedef int (*eg_fit_function)(void *user, const eg_fit_progress *progress);
 
-typedef struct eg_fit_options { /* all zero = sensible */
+typedef struct eg_fit_options { /* all zero = defaults */
     size_t size;                /* sizeof(eg_fit_options); 0 = the fields of version 0.1 */
     eg_loss loss;
     eg_optimizer optimizer;
     eg_schedule schedule;
     uint64_t epochs;   /* 0 = 50 */
-    uint64_t patience; /* ends after so many epochs without a better one; 0 = never */
-    uint64_t
-        batch; /* windows in a step; 0 = as many as fit into `memory`, between the two below: */
+    uint64_t patience; /* early stopping after this many epochs without improvement; 0 = never */
+    uint64_t batch; /* windows per step; 0 = as many as fit into `memory`, within the next two, */
     uint64_t batch_least, batch_most; /* starting from 32; 0 = 1 and 128 */
     uint64_t accumulate;              /* batches whose gradients make one update; 0 = 1 */
     uint64_t
-        memory; /* bytes that it may take; 0 = no limit. Where a batch does not fit, steps of scans
-                           are computed twice instead of being kept */
-    eg_type dtype;  /* of products in training, EG_F16 or EG_BF16 (eg_train_options); 0 = EG_F32 */
-    uint64_t seed;  /* of the order of windows and of dropout */
-    double average; /* the model that is validated and kept is a running mean of the parameters,
-                           with this much of the past (0.999); 0 = the parameters themselves */
-    /* a file; NULL = none. Each part of it has a checksum: a damaged one is refused, EG_ERR_FORMAT. Where it
-     * cannot be written at all, nothing begins; when one fails later (a full disk), the old one stays whole, the
-     * context's log warns, and training goes on. Only the one after a stop must succeed. */
+        memory; /* bytes that training may take; 0 = no limit. Where a batch does not fit, steps of
+                           scans are recomputed in the backward pass (gradient checkpointing) */
+    eg_type dtype; /* of products in training, EG_F16 or EG_BF16 (eg_train_options); 0 = EG_F32 */
+    uint64_t seed; /* of the order of windows and of dropout */
+    double
+        average; /* decay of an exponential moving average of the parameters (0.999), which is then
+                           what is validated and kept; 0 = the parameters themselves */
+    /* a file; NULL = none. It has checksums: a damaged one is EG_ERR_FORMAT. Training does not start where it cannot be
+     * written; when writing fails later (a full disk), the old one stays intact, the context's log warns, and
+     * training continues. Only the checkpoint after a stop must succeed. */
     const char *checkpoint;
-    double checkpoint_seconds; /* between two of them; 0 = 10 */
-    uint64_t checkpoint_steps; /* or so many updates; 0 = by time */
-    int resume;    /* go on from the checkpoint if it is there; it must fit model and data */
-    int keep_last; /* the model ends with the last parameters, not with the best */
+    double checkpoint_seconds; /* between two checkpoints; 0 = 10 */
+    uint64_t checkpoint_steps; /* or this many updates; 0 = by time */
+    int resume;    /* continue from the checkpoint if it exists; it must match model and data */
+    int keep_last; /* keep the parameters of the last epoch, not of the best */
     eg_fit_function progress; /* NULL = silent */
     void *user;
 } eg_fit_options;
 
 typedef struct eg_fit_result {
-    uint64_t epochs, steps; /* done, with those before a checkpoint */
-    uint64_t skipped;       /* updates that a gradient beyond f16 prevented */
+    uint64_t epochs, steps; /* done, including those before a checkpoint */
+    uint64_t skipped;       /* updates skipped because a gradient overflowed f16 */
     double scale;           /* of the loss at the end; 1 unless the type is EG_F16 */
     uint64_t batch_size;
     uint64_t best_epoch;
-    double best; /* the least validation loss, or training loss without such data */
+    double best;    /* the least validation loss, or training loss without such data */
+    double initial; /* the same loss of the model before training (without validation data, on 16
+                        batches of the training data), */
     double
-        initial; /* the same loss of the model as it came (on 16 batches of the training, if that is
-                        all there is), */
-    double
-        constant; /* and of predicting the mean of the training (of classes, how often they occur) */
-    int diverged; /* set when eg_fit fails for that: a loss or gradient is not finite, or nothing was
-                        learned. All else is 0 then */
+        constant; /* and of always predicting the mean of the training data (classes: their frequencies) */
+    int diverged; /* 1 when eg_fit failed because a loss or gradient was not finite, or nothing was
+                        learned; all else is 0 then */
     int stopped;  /* by the progress function */
     int early;    /* by patience */
     double seconds;              /* of this run */
     uint64_t memory;             /* bytes that the trainer took; counted */
-    uint64_t checkpoints_failed; /* that could not be written, while training went on */
+    uint64_t checkpoints_failed; /* checkpoints that could not be written */
     uint64_t history_count;
     eg_fit_epoch *history; /* give it back with eg_fit_release */
 } eg_fit_result;
 
-/* Trains `model` in its units (eg_model_units_set them first) and sets its link to that of the loss.
- * `validation` may be NULL. After a failure the model is as it was. `out` may be NULL. Targets that are
+/* Trains `model` in its standard units (call eg_model_units_set first) and sets its link to that of the loss.
+ * `validation` may be NULL. After a failure the model is unchanged. `out` may be NULL. Targets that are
  * missing are masked one by one (eg_data_info says how many). EG_ERR_ARGUMENT: a target without any value in
  * the training data, or none at all in the validation data. EG_ERR_FORMAT: a loss or gradient is not
  * finite; or nothing was learned: the loss on the training data is more than 1.1 times that of the model as
- * it came, and of predicting the mean, in every epoch (with keep_last, in the last one), or that of
- * validation is never finite. */
+ * before training, and of predicting the mean, in every epoch (with keep_last, in the last one), or the
+ * validation loss is never finite. */
 EG_API eg_status eg_fit(eg_model *model, const eg_data *training, const eg_data *validation,
                         const eg_fit_options *options, eg_fit_result *out, eg_error *error);
 EG_API void eg_fit_release(eg_model *model, eg_fit_result *result);
-/* EG_ERR_BUDGET: weights, gradients, moments and copies of the parameters alone are more than options->memory,
- * or than what the context may still take. eg_fit asks first; a model too large to be opened can be asked for, too
+/* EG_ERR_BUDGET: weights, gradients, moments and copies of the parameters alone exceed options->memory, or what is left
+ * of the context's budget. eg_fit calls it first; it also works on models that are too large to be opened
  * (eg_model_outline). */
 EG_API eg_status eg_fit_check(const eg_model *model, const eg_fit_options *options,
                               eg_error *error);
@@ -136,13 +135,12 @@ typedef struct eg_evaluate_options {
     size_t size; /* sizeof(eg_evaluate_options); 0 = the fields of version 0.1 */
     eg_loss loss;
     uint64_t batch; /* 0 = 32 */
-    /* Gets the outputs of each window as the model gives them: in the units of its user, and linked. NULL =
-     * nobody wants them. */
+    /* Called with the outputs of each window, in the units of the user and with the link applied. May be NULL. */
     void (*outputs)(void *user, uint64_t window, uint64_t steps, const float *outputs);
     void *user;
 } eg_evaluate_options;
-/* `loss` in standard units, as in training; `metrics` in those of the user. Both may be NULL. Data without
- * targets have neither. EG_ERR_ARGUMENT: the model gives probabilities that the loss does not measure. */
+/* `loss` is in standard units, as in training; `metrics` are in those of the user. Both may be NULL; data without
+ * targets have neither. EG_ERR_ARGUMENT: the model gives probabilities that do not match the loss. */
 EG_API eg_status eg_evaluate(const eg_model *model, const eg_data *data,
                              const eg_evaluate_options *options, double *loss, eg_metrics *metrics,
                              eg_error *error);

@@ -17,16 +17,16 @@ typedef struct eg_gguf eg_gguf;
  * and no name twice, texts and arrays within the file, no arrays of arrays, flags of 0 or 1,
  * "general.alignment" a power of two, at most 4 extents, whole blocks, and tensors one behind the
  * other, each padded to the alignment, within the file. What breaks one of these is EG_ERR_FORMAT;
- * sizes beyond 63 bits are EG_ERR_OVERFLOW; other versions and element types that nobody knows are
- * EG_ERR_UNSUPPORTED. On failure *out is NULL. As with every mapped file, one that another process
- * makes shorter while it is open ends this one. */
+ * sizes beyond 63 bits are EG_ERR_OVERFLOW; other versions and unknown element types are
+ * EG_ERR_UNSUPPORTED. On failure *out is NULL. As with every mapped file, this process is killed (SIGBUS) if
+ * another one truncates the file while it is open. */
 EG_API eg_status eg_gguf_open(eg_context *context, const char *path, eg_gguf **out,
                               eg_error *error);
 EG_API void eg_gguf_close(eg_gguf *file); /* NULL is fine */
 
 /* ---- metadata: a value, or an array of values of one type, for each key */
 
-/* name, bytes, text: the numbers are the format's own. */
+/* name, value in the format, bytes, text */
 #define EG_GGUF_TYPE_MAP(X)       \
     X(EG_GGUF_U8, 0, 1, "u8")     \
     X(EG_GGUF_I8, 1, 1, "i8")     \
@@ -52,7 +52,7 @@ typedef struct eg_gguf_entry {
     const char *key;   /* UTF-8, valid until close */
     eg_gguf_type type; /* of the value, or of each value of an array */
     int is_array;
-    uint64_t count; /* of values: 1 when it is no array */
+    uint64_t count; /* of values: 1 when it is not an array */
 } eg_gguf_entry;
 
 EG_API size_t eg_gguf_entry_count(const eg_gguf *file);
@@ -62,7 +62,7 @@ EG_API eg_status eg_gguf_entry_at(const eg_gguf *file, size_t index, eg_gguf_ent
 EG_API eg_status eg_gguf_entry_find(const eg_gguf *file, const char *key, eg_gguf_entry *out,
                                     eg_error *error);
 
-/* Value `index` of `key`; what is no array has one value, 0. No such key or index is
+/* Value `index` of `key`; index 0 when it is not an array. No such key or index is
  * EG_ERR_NOT_FOUND, a value of another kind is EG_ERR_FORMAT and named. Integers come from all
  * integer types, EG_ERR_OVERFLOW above 63 bits; numbers from these and from floats. A text is where it
  * lies in the file: `*length` bytes, not terminated, of any value, valid until close. */
@@ -94,8 +94,8 @@ EG_API eg_status eg_gguf_tensor_at(const eg_gguf *file, size_t index, eg_gguf_te
 EG_API eg_status eg_gguf_tensor_find(const eg_gguf *file, const char *name, eg_gguf_tensor *out,
                                      eg_error *error);
 
-/* `count` elements from `first` on, as floats: of F32, F16, BF16, Q8_0 and Q4_0, exactly what they
- * stand for. Both must be whole blocks (32 elements of Q8_0 and Q4_0), which rows always are;
+/* `count` elements from `first` on, as floats: F32, F16, BF16, Q8_0 and Q4_0, converted
+ * exactly. Both must be whole blocks (32 elements of Q8_0 and Q4_0), which rows always are;
  * otherwise, and beyond the end, EG_ERR_ARGUMENT. Other types are EG_ERR_UNSUPPORTED and named. */
 EG_API eg_status eg_gguf_floats(const eg_gguf_tensor *tensor, uint64_t first, uint64_t count,
                                 float *out, eg_error *error);

@@ -12,7 +12,7 @@ extern "C" {
 typedef struct eg_kernel_info {
     size_t size;           /* sizeof(eg_kernel_info); 0 = the fields of version 0.1 */
     const char *operation; /* "gemm_f32"; static, as the other texts */
-    const char *text;      /* "matrix product, right side packed" */
+    const char *text;      /* one line of help: "matrix product, right side packed" */
     const char *isa;       /* "avx2", "neon", ..., "ref" */
     unsigned features;     /* eg_cpu_feature bits it needs */
     int usable;            /* 1: this machine can run it */
@@ -24,7 +24,7 @@ typedef struct eg_isa_info {
     const char *name;  /* "avx512"; static */
     unsigned lanes;    /* floats of a vector */
     unsigned features; /* eg_cpu_feature bits: those of the set, and what it implies */
-    int usable;        /* 1: this machine has kernels of it that it can run */
+    int usable;        /* 1: this build has kernels of it that this machine can run */
 } eg_isa_info;
 /* Instruction sets of this build, the widest first, portable C ("ref") last; past that EG_ERR_ARGUMENT. */
 EG_API eg_status eg_isa_list(const eg_context *context, size_t index, eg_isa_info *out,

@@ -1,4 +1,4 @@
-/* What this machine can really do: ceilings, and the speed of our kernels beside them.
+/* What this machine can really do: measured ceilings, and the speed of our kernels against them.
  * Experimental. */
 #ifndef ELEGANS_MEASURE_H
 #define ELEGANS_MEASURE_H
@@ -12,10 +12,10 @@ extern "C" {
 #endif
 
 /* ---- ceilings -------------------------------------------------------------------------------
- * Each is the best of many short bursts: on a shared machine the best is what the hardware can do
- * and the median what the neighbours left. Of the DRAM it is the quicker quarter of them: a large cache keeps some
- * of any buffer, and the best bursts would be its. "one" is one core, "all" every thread of the context at
- * once. A level of the memory that the machine lacks, or whose size it does not tell, is
+ * Each is the best of many short bursts: on a shared machine the best shows what the hardware can do
+ * and the median what other load left. For the DRAM it is the upper quartile: a large cache keeps part of any
+ * buffer, so the best bursts would show the cache. "one" is one core, "all" every thread of the context at
+ * once. A level of the memory that the machine lacks, or whose size it does not report, is
  * unavailable, with the reason in `source`. */
 #define EG_CEILING_MAP(X)                                              \
     X(clock, "GHz", "core clock while computing")                      \
@@ -32,7 +32,7 @@ extern "C" {
     X(dram_all, "GB/s", "read DRAM, all cores")                        \
     X(copy_one, "GB/s", "copy DRAM, one core (read + write)")          \
     X(copy_all, "GB/s", "copy DRAM, all cores (read + write)")         \
-    X(last_cache, "MiB", "read quicker than the DRAM, one core")       \
+    X(last_cache, "MiB", "read faster than the DRAM, one core")        \
     X(launch, "ns", "start and join of all threads")                   \
     X(clock_overhead, "ns", "one reading of the clock")
 
@@ -42,26 +42,26 @@ typedef struct eg_ceilings {
 #undef EG_CEILING_FIELD
     int from_cache;       /* 1: measured earlier on this machine */
     int64_t measured_at;  /* seconds since 1970 */
-    double seconds;       /* the measurement took */
+    double seconds;       /* duration of the measurement */
     char fingerprint[24]; /* of the chip it was measured on */
 } eg_ceilings;
 
 typedef struct eg_ceilings_options { /* all zero = defaults */
     size_t size;              /* sizeof(eg_ceilings_options); 0 = the fields of version 0.1 */
-    int cached;               /* 1: a stored result of this machine will do */
+    int cached;               /* 1: use a stored result of this machine if there is one */
     const char *cache_folder; /* NULL = $XDG_CACHE_HOME/elegans or ~/.cache/elegans */
-    double seconds;           /* 0 = 1.5: how long the measurement may take, about */
+    double seconds;           /* approximate duration of the measurement; 0 = 1.5 */
 } eg_ceilings_options;
 
 /* Measures and stores the result for this machine and number of threads; a result that cannot be
- * stored is still returned (the log says so). Keep the machine quiet meanwhile. */
+ * stored is still returned, with a warning in the log. Keep the machine idle meanwhile. */
 EG_API eg_status eg_ceilings_measure(eg_context *context, const eg_ceilings_options *options,
                                      eg_ceilings *out, eg_error *error);
 
-/* ---- two measurements everybody asks for */
+/* ---- bandwidth and matrix products */
 typedef struct eg_bench_result {
-    eg_metric best;      /* GB/s or GFLOP/s of the quickest repetition */
-    eg_metric median;    /* the same of the middle one */
+    eg_metric best;      /* GB/s or GFLOP/s of the fastest repetition */
+    eg_metric median;    /* of the median repetition */
     double best_seconds; /* time of one repetition */
     uint64_t repetitions;
     double flops, bytes; /* counted, per repetition */
@@ -92,7 +92,7 @@ typedef struct eg_bench_kernel {
     double nanoseconds;          /* one call, best */
     double flops, bytes;         /* counted, one call */
 } eg_bench_kernel;
-/* Return 0 to go on, anything else to stop. */
+/* Return 0 to continue, anything else to stop. */
 typedef int (*eg_bench_kernel_function)(void *user, const eg_bench_kernel *result);
 /* `filter` NULL = all; else only operations whose name contains it. */
 EG_API eg_status eg_bench_kernels(eg_context *context, const char *filter,
@@ -105,7 +105,7 @@ typedef struct eg_bench_cell {
     const char *name;        /* "cfc-ncp-hot"; static, as `model` and `mode` */
     const char *model;       /* the spec, as eg_model_open takes it */
     const char *mode;        /* "hot", "cold", "batch" */
-    eg_metric step;          /* us of one step of one sample: the figure of the mode */
+    eg_metric step;          /* us of one step of one sample, in this mode */
     eg_metric best, median;  /* the same, both of them for every mode */
     eg_metric speed;         /* GFLOP/s at `step` */
     eg_metric peak;          /* GFLOP/s of FMAs on one core, measured just after */
@@ -113,7 +113,7 @@ typedef struct eg_bench_cell {
     double flops, bytes;     /* counted, one step of one sample */
     uint64_t samples, steps; /* samples at once; steps of one sample that were timed */
 } eg_bench_cell;
-/* Return 0 to go on, anything else to stop. */
+/* Return 0 to continue, anything else to stop. */
 typedef int (*eg_bench_cell_function)(void *user, const eg_bench_cell *result);
 /* `filter` NULL = all; else only those whose name contains it. `steps` 0 = as many as fit into 0.3 s,
  * and 100 cold ones; else so many, and at most so many cold ones. The context has one thread, else
@@ -134,14 +134,14 @@ typedef struct eg_bench_training {
     eg_metric speed;      /* GFLOP/s at `step`; those of the optimizer are not counted */
     eg_metric peak;       /* GFLOP/s of FMAs on one core, measured just after */
     eg_metric fraction;   /* speed / (threads * peak) */
-    eg_metric times_one;  /* how many times as fast as one thread; unavailable for one thread */
+    eg_metric times_one;  /* speed-up over one thread; unavailable for one thread */
     double flops, bytes;  /* counted, forward and backward */
     uint64_t steps;       /* that were timed */
     eg_metric update;     /* ms of the update within a step, the best: the norm of the gradient, the
                              optimizer, and what depends on the weights */
     double update_flops, update_bytes; /* counted, norm and optimizer */
 } eg_bench_training;
-/* Return 0 to go on, anything else to stop. */
+/* Return 0 to continue, anything else to stop. */
 typedef int (*eg_bench_training_function)(void *user, const eg_bench_training *result);
 typedef struct eg_bench_train_options { /* all zero = defaults */
     size_t size;        /* sizeof(eg_bench_train_options); 0 = the fields of version 0.1 */
@@ -150,21 +150,21 @@ typedef struct eg_bench_train_options { /* all zero = defaults */
     uint64_t steps;     /* of each round; 0 = as many as fit into 0.1 s */
 } eg_bench_train_options;
 /* `one` has one thread, else EG_ERR_ARGUMENT. With `several` (NULL = none), the cases with a large batch
- * are measured there, too, one round here and one there: two results of the same name. */
+ * are measured there, too, alternating rounds: two results of the same name. */
 EG_API eg_status eg_bench_train(eg_context *one, eg_context *several,
                                 const eg_bench_train_options *options,
                                 eg_bench_training_function function, void *user, eg_error *error);
 
-/* ---- latency: every step of a stream timed alone, also those that the system interrupts */
+/* ---- latency: every step of a stream timed separately, including those that the system interrupts */
 enum { EG_LATENCY_BUCKETS = 256 };
 typedef struct eg_latency_bucket {
-    uint64_t from, to; /* ns: from <= latency < to; from 128 ns on four to each doubling */
+    uint64_t from, to; /* ns: from <= latency < to; four buckets per doubling from 128 ns on */
     uint64_t count;
 } eg_latency_bucket;
 typedef struct eg_bench_latency_result {
     uint64_t steps;
-    /* us, of at least so many steps in a hundred; within 1 %, `least`, `most` and `mean` exactly. One
-     * reading of the clock is in each latency. */
+    /* us. Percentiles are accurate to 1 %, `least`, `most` and `mean` exact. Each latency includes one reading of
+     * the clock. */
     eg_metric p50, p90, p99, p99_9, least, most, mean;
     eg_metric clock_overhead; /* ns of one reading */
     size_t buckets;           /* from the first that is not empty to the last */

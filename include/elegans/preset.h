@@ -29,22 +29,22 @@ typedef struct eg_preset {
     eg_tier tier;
     eg_provenance provenance; /* EG_SPEC: stands in the table; EG_MODELLED: derived by `rule` */
     const char *rule;         /* static */
-    unsigned batch, batch_low, batch_high; /* samples at once, and the range that makes sense */
+    unsigned batch, batch_low, batch_high; /* recommended, and its sensible range */
     uint64_t memory_budget;                /* bytes; see eg_context_options */
     unsigned backbone_units, backbone_layers;
     double dropout;
-    int neural_engine;    /* 1: worth a try; there is one */
+    int neural_engine;    /* 1: there is one, worth trying */
     int compiled;         /* 1: models are compiled before they run */
-    eg_metric power;      /* W, CPU and GPU busy at once; EG_MODELLED: somebody assumes it,
-                           * EG_TABLE: somebody measured it; or unavailable and why */
-    char power_note[160]; /* who says so, and of what; "" = nobody */
+    eg_metric power;      /* W, CPU and GPU both busy; EG_MODELLED: an assumption,
+                           * EG_TABLE: measured by others; or unavailable and why */
+    char power_note[160]; /* its source; "" = none */
 } eg_preset;
 
-/* The four M1 stand in a table. Every other chip is of the highest tier whose minimum of compute,
+/* The presets of the four M1 chips are a table. Every other chip is of the highest tier whose minimum of compute,
  * bandwidth and memory it reaches (eg_requirement_of), the lowest when it reaches none. Its batch is that
  * of the tier times its bandwidth over that of the tier's M1, as a power of two within the range of the
- * tier; its memory budget is half of its memory; the rest is the tier's. So more of anything never gives
- * less. */
+ * tier; its memory budget is half of its memory; the rest is the tier's. So a better chip never gets a smaller
+ * preset. */
 EG_API eg_status eg_preset_of(const eg_chip_row *row, eg_preset *out, eg_error *error);
 /* By any name that eg_chip_table_find knows. */
 EG_API eg_status eg_preset_find(const char *chip, eg_preset *out, eg_error *error);
@@ -63,7 +63,7 @@ typedef struct eg_requirement {
     eg_need need;
     eg_tier tier;
     const char *name, *unit; /* static */
-    /* Compute and bandwidth: what a run reaches at least, and what it should. Memory: what must be
+    /* Compute and bandwidth: what a run must reach, and what it should reach. Memory: what must be
      * installed, and what a run should stay below. */
     double minimum, target;
 } eg_requirement;
@@ -71,14 +71,15 @@ typedef struct eg_requirement {
 EG_API eg_status eg_requirement_of(eg_tier tier, eg_need need, eg_requirement *out,
                                    eg_error *error);
 
-/* What the silicon cannot exceed, from the chip table: f32 of the GPU or of the fast cores, whichever is
+/* The physical ceiling from the chip table: f32 of the GPU or of the fast cores, whichever is
  * more; memory bandwidth; memory. Unavailable where the table is blank. */
 EG_API eg_metric eg_chip_ceiling(const eg_chip_row *row, eg_need need);
 
-/* What a run on this machine should reach, and (`ceiling` may be NULL) what the silicon can do. A chip of the
- * table is of its tier. Elsewhere compute and bandwidth are what was measured: at least three quarters of it,
- * as the tiers ask of their M1 (0.73 to 0.76), better nine tenths; memory: half of what is installed at least,
- * three quarters at most. EG_ERR_UNSUPPORTED says what was not measured; `ceilings` may be NULL. */
+/* The requirement for runs on this machine, and (`ceiling` may be NULL) the physical ceiling. A chip of the table has
+ * the requirements of its tier. On other machines, compute and bandwidth are fractions of the measured ceilings: the
+ * minimum is three quarters, as the tiers ask of their M1 (0.73 to 0.76), the target nine tenths; memory: the minimum
+ * is half of what is installed, the target three quarters. EG_ERR_UNSUPPORTED names the missing measurement;
+ * `ceilings` may be NULL. */
 EG_API eg_status eg_requirement_host(const eg_chip *chip, const eg_ceilings *ceilings, eg_need need,
                                      eg_requirement *out, eg_metric *ceiling, eg_error *error);
 
@@ -102,19 +103,19 @@ typedef struct eg_requirement_result {
     char text[192]; /* the figures behind it: "2.1 TFLOP/s of 3, but the chip has 2.62" */
 } eg_requirement_result;
 /* Compute and bandwidth: `value` is what a run reached, `ceiling` what the chip can do. "above the physical
- * ceiling" says that no run could meet what was asked: the target, or even the minimum. Memory: `value` is
- * what a run took, `ceiling` what is installed. An unavailable value, or one above its own ceiling (which a
- * twentieth of inaccuracy does not explain), is unknown; an unavailable ceiling is none. Units may also be
- * GFLOP/s and bytes; any other is EG_ERR_ARGUMENT. `ceiling` may be NULL. */
+ * ceiling": no run could reach the target, or even the minimum. Memory: `value` is what a run took,
+ * `ceiling` what is installed. The result is "unknown" for an unavailable value, and for one that exceeds its ceiling
+ * by more than 5 %; an unavailable ceiling is ignored. Units may also be GFLOP/s and bytes; any other is
+ * EG_ERR_ARGUMENT. `ceiling` may be NULL. */
 EG_API eg_status eg_requirement_check(const eg_metric *value, const eg_requirement *requirement,
                                       const eg_metric *ceiling, eg_requirement_result *out,
                                       eg_error *error);
 
-/* The same for compute and bandwidth of a run that may be too small for it: `amount` is what it computes or moves
- * (FLOPs, bytes), `overhead` the seconds that it takes for starting its steps
- * (of a projection: `start`, which does not depend on the batch, so that what applies to a batch applies to a larger one). Where even at the minimum the amount
- * would take less time than that, no run of this model could reach it, and EG_CHECK_DOES_NOT_APPLY says so; nor does
- * it apply to an amount of 0. */
+/* The same for compute and bandwidth of a run that may be too small to reach them: `amount` is what it computes or
+ * moves (FLOPs, bytes), `overhead` the seconds that starting its steps takes (of a projection: `start`, which does not
+ * depend on the batch, so that a requirement that applies to a batch applies to larger ones). EG_CHECK_DOES_NOT_APPLY:
+ * at the minimum rate the amount would take less time than the overhead, so that no run of this model can reach it; or
+ * the amount is 0. */
 EG_API eg_status eg_requirement_check_run(const eg_metric *value, const eg_requirement *requirement,
                                           const eg_metric *ceiling, double amount, double overhead,
                                           eg_requirement_result *out, eg_error *error);

@@ -26,10 +26,10 @@ typedef struct eg_output {
 
 typedef struct eg_compile_options { /* all zero = defaults */
     size_t size;                    /* sizeof(eg_compile_options); 0 = the fields of version 0.1 */
-    int training;                   /* dropout drops */
+    int training;                   /* dropout is active */
     const char *passes;             /* NULL = all; "none", "all,-fuse", "fold,cse": for debugging */
-    /* EG_F16, EG_BF16: both sides of every matmul are rounded to that type; sums and all else stay f32,
-     * products with small parameters what they are. 0 = EG_F32. */
+    /* Mixed precision, EG_F16 or EG_BF16: both sides of every matmul are rounded to that type; accumulation and all
+     * else stay f32. Products with quantized parameters do not change. 0 = EG_F32. */
     eg_type products;
 } eg_compile_options;
 
@@ -45,21 +45,19 @@ EG_API void eg_program_release(eg_program *program);
 EG_API const char *eg_pass_name(size_t index);
 EG_API const char *eg_pass_text(size_t index);
 
-/* ---- questions about a program. Figures are counted. */
+/* ---- queries. Figures are counted. */
 typedef struct eg_program_info {
-    size_t size;      /* sizeof(eg_program_info); 0 = the fields of version 0.1 */
-    size_t steps;     /* all of them: what a run does, then the prologue, then bodies of scans */
-    size_t run_steps; /* of those, what a run does */
-    size_t prologue_steps; /* what is done when the parameters change */
+    size_t size;           /* sizeof(eg_program_info); 0 = the fields of version 0.1 */
+    size_t steps;          /* all: those of a run, then the prologue, then bodies of scans */
+    size_t run_steps;      /* of these, the steps of a run */
+    size_t prologue_steps; /* steps that run when the parameters change */
     size_t inputs, outputs, parameters, states;
-    uint64_t arena_bytes; /* of an instance */
-    uint64_t
-        arena_bound_bytes;  /* the largest set of values that lives at once: no plan is smaller */
-    uint64_t scratch_bytes; /* of each thread */
+    uint64_t arena_bytes;       /* of an instance */
+    uint64_t arena_bound_bytes; /* lower bound of any plan: the most bytes that are live at once */
+    uint64_t scratch_bytes;     /* of each thread */
     uint64_t parameter_bytes, derived_bytes, state_bytes, constant_bytes;
-    uint64_t
-        held_bytes; /* of the parameters, what weights keep that a model lends: eg_model_lend */
-    uint64_t cache_bytes;   /* those of eg_cache, which are not among the other states' */
+    uint64_t held_bytes;    /* of the parameters, what weights of eg_model_lend keep in memory */
+    uint64_t cache_bytes;   /* KV caches (eg_cache), not included in state_bytes */
     uint64_t length;        /* steps of its scans; a run may do fewer. 0 = they cannot vary */
     double flops, bytes;    /* of one run */
     double compile_seconds; /* measured */
@@ -79,16 +77,16 @@ EG_API const char *eg_program_leaf(const eg_program *program, eg_leaf_kind kind,
 
 /* ---- steps */
 
-/* What the time of a step depends on: which of a chip's rates. */
-#define EG_WORK_MAP(X)                                                  \
-    X(EG_WORK_GEMM, "gemm") /* products of more than one row */         \
-    X(EG_WORK_GEMV, "gemv") /* of one row */                            \
-    X(EG_WORK_FUSED, "fused")                                           \
-    X(EG_WORK_SYNAPSES, "synapses")      /* of more than one sample */  \
-    X(EG_WORK_SYNAPSES_ONE, "synapses1") /* of one: another loop */     \
-    X(EG_WORK_SUMS, "sums")              /* and other reductions */     \
-    X(EG_WORK_NORMS, "norms")            /* and softmax */              \
-    X(EG_WORK_MOVE, "move")              /* copies, gathers, packing */ \
+/* The kind of work of a step, which decides what bounds its time. */
+#define EG_WORK_MAP(X)                                                            \
+    X(EG_WORK_GEMM, "gemm") /* products of more than one row */                   \
+    X(EG_WORK_GEMV, "gemv") /* of one row */                                      \
+    X(EG_WORK_FUSED, "fused")                                                     \
+    X(EG_WORK_SYNAPSES, "synapses")      /* of more than one sample */            \
+    X(EG_WORK_SYNAPSES_ONE, "synapses1") /* of one sample: a kernel of its own */ \
+    X(EG_WORK_SUMS, "sums")              /* and other reductions */               \
+    X(EG_WORK_NORMS, "norms")            /* and softmax */                        \
+    X(EG_WORK_MOVE, "move")              /* copies, gathers, packing */           \
     X(EG_WORK_SCAN, "scan")              /* the loop itself; rows = its length */
 typedef enum eg_work {
 #define EG_WORK_ENUM(name, text) name,
@@ -98,17 +96,16 @@ typedef enum eg_work {
 } eg_work;
 EG_API const char *eg_work_name(eg_work work); /* "gemm"; static, NULL past the last */
 
-/* What else is known of a step, as bits. */
+/* Further properties of a step, as bits. */
 typedef enum eg_step_trait {
     EG_STEP_NONE = 0,
     EG_STEP_PRODUCT = 1,     /* a matrix product */
-    EG_STEP_INTEGERS = 2,    /* of integers with integers */
+    EG_STEP_INTEGERS = 2,    /* integer arithmetic on both sides */
     EG_STEP_ELEMENTWISE = 4, /* a chain of elementwise operations */
-    EG_STEP_COPY = 8,        /* values are moved and nothing else */
-    EG_STEP_INDEXED = 16,    /* picks, adds or finds rows by their index: gather, scatter, argmax */
-    EG_STEP_LATE = 32, /* where it reads or writes is known when it runs: caches, place, take */
-    EG_STEP_FUNCTIONS =
-        64 /* computes exp, tanh or their like: one FLOP each, and many instructions */
+    EG_STEP_COPY = 8,        /* moves values, computes nothing */
+    EG_STEP_INDEXED = 16,    /* rows by index: gather, scatter, argmax */
+    EG_STEP_LATE = 32,       /* addresses are run-time values: caches, slice_update, slice_at */
+    EG_STEP_FUNCTIONS = 64   /* computes exp, tanh and the like: one FLOP each, many instructions */
 } eg_step_trait;
 
 typedef struct eg_step_info {
@@ -116,14 +113,14 @@ typedef struct eg_step_info {
     const char *kernel;            /* "gemm", "fused", ...; static */
     const char *operation;         /* of the last node it computes; static */
     const char *part;              /* "run", "prologue" or "scan"; static */
-    uint32_t scan;                 /* steps of a scan: the index of the step that runs them */
-    uint64_t rows, columns, depth; /* of what it writes; depth of a product, else 0 */
+    uint32_t scan;                 /* inside a scan: the index of the scan's step */
+    uint64_t rows, columns, depth; /* of its output; depth: k of a product, else 0 */
     uint32_t operands;
-    double flops, bytes;       /* once; a scan's are those of all its steps */
+    double flops, bytes;       /* of one call; of a scan, all its steps */
     uint64_t body, body_steps; /* of a scan: index and number of its steps */
     char text[160];            /* a fused program: "tanh add mul"; a product: its epilogue */
-    /* Of the arena (the prologue: of what it derives), what holds values that this step or a later one
-     * needs. A scan has the most of its steps, and the most of a run is arena_bound_bytes. */
+    /* Bytes of the arena (of the prologue: of derived weights) that are live at this step: needed by it or a later one.
+     * Of a scan, the maximum over its steps; the maximum over a run is arena_bound_bytes. */
     uint64_t live_bytes;
     eg_work work;
     uint32_t traits; /* eg_step_trait */
@@ -134,23 +131,23 @@ typedef struct eg_step_info {
 EG_API eg_status eg_program_step(const eg_program *program, size_t index, eg_step_info *out,
                                  eg_error *error);
 
-/* What a step does, as counts: projections and schedules are made of these. */
+/* Cost of a step, for projections and schedules. */
 typedef struct eg_step_cost {
     eg_work work;
     uint32_t traits; /* eg_step_trait */
-    double calls;    /* in one run; the rest is of one call */
-    double flops;    /* as counted: what TFLOP/s are computed from */
+    double calls;    /* per run; the other fields are per call */
+    double flops;    /* for reporting TFLOP/s */
     double bytes;
-    /* What the time is computed from. All three 0 = flops, as a product where it is one. */
-    double product;   /* FLOPs of products, the columns filled up to whole panels */
-    double simple;    /* elementwise operations of few instructions: add, fma, max; rows of
-                       * several are filled up to whole vectors, as functions are */
-    double functions; /* elementwise functions, each counted as the FLOPs it takes: tanh 18 */
-    double rows;      /* of what it writes, each of which begins anew */
-    double footprint; /* bytes touched until it is called again; 0 = bytes */
-    int in_scan;      /* 1: threads share the scan, not the step */
+    /* For predicting the time. All three 0 = use flops, as a product if it is one. */
+    double product;   /* FLOPs of products, columns padded to whole panels */
+    double simple;    /* elementwise operations of few instructions (add, fma, max), rows
+                       * padded to whole vectors, as for functions */
+    double functions; /* elementwise functions, in equivalent FLOPs: tanh 18 */
+    double rows;      /* of its output: each has a start-up cost */
+    double footprint; /* bytes touched between two calls; 0 = bytes */
+    int in_scan;      /* 1: threads divide the scan, not the step */
 } eg_step_cost;
-/* Of every step of a run, without the prologue. `out` has room for eg_program_info.steps. */
+/* Of every step of a run, without the prologue. `out` has eg_program_info.steps elements. */
 EG_API eg_status eg_program_costs(const eg_program *program, eg_step_cost *out, size_t *count,
                                   eg_error *error);
 typedef struct eg_operand_info {
@@ -164,7 +161,7 @@ EG_API eg_status eg_program_operand(const eg_program *program, size_t step, size
 /* The graph as the passes left it; lives as long as the program. */
 EG_API const eg_graph *eg_program_graph(const eg_program *program);
 
-/* ---- weights: all parameters in one piece of memory, in the order they were made, each aligned to 64
+/* ---- weights: all parameters in one contiguous buffer, in the order they were created, each aligned to 64
  * bytes */
 EG_API eg_status eg_weights_create(eg_program *program, eg_weights **out,
                                    eg_error *error); /* zeros */
@@ -174,11 +171,11 @@ EG_API eg_status eg_weights_tensor(const eg_weights *weights, const char *name, 
                                    eg_error *error);
 /* All parameters as one f32 vector, with zeros between them where they are aligned. */
 EG_API eg_tensor eg_weights_all(const eg_weights *weights);
-/* Exclusive access: while it lasts, runs are refused (EG_ERR_BUSY). While something runs, this is
- * refused or, with `wait`, waits. */
+/* Exclusive access: until eg_weights_end, runs return EG_ERR_BUSY. While a program runs, this returns EG_ERR_BUSY or,
+ * with `wait`, waits. */
 EG_API eg_status eg_weights_begin(eg_weights *weights, int wait, eg_error *error);
-/* Computes what depends on the parameters, for every program that has an instance. Should that fail (a device may), runs are
- * refused with the reason until the parameters are changed again. */
+/* Runs the prologue of every program that has an instance, and gives the parameters to devices. Should that fail (a device
+ * may), runs are refused with the reason until the parameters are changed again. */
 EG_API void eg_weights_end(eg_weights *weights);
 /* begin, copy, end; refused while something runs. Type and shape must be those of the parameter. */
 EG_API eg_status eg_weights_set(eg_weights *weights, const char *name, const eg_tensor *tensor,
@@ -193,15 +190,15 @@ EG_API eg_status eg_weights_set_quantized(eg_weights *weights, const char *name,
  * are zero. EG_ERR_BUDGET when it does not fit the context's memory budget. */
 EG_API eg_status eg_instance_create(eg_program *program, eg_weights *weights, eg_instance **out,
                                     eg_error *error);
-/* The same with the states of another instance, which both keep alive: no memory is taken for them. A prompt and
- * the words after it are two programs with one cache. The programs' states must be the same: names, types,
- * shapes and order. Instances that share states are used by one thread at a time. */
+/* The same with the states of another instance, which both keep alive: no memory is taken for them. For example, prompt
+ * processing and decoding are two programs that share one KV cache. The programs' states must be the same: names,
+ * types, shapes and order. Instances that share states are used by one thread at a time. */
 EG_API eg_status eg_instance_create_with(eg_program *program, eg_weights *weights,
                                          const eg_instance *with, eg_instance **out,
                                          eg_error *error);
 EG_API void eg_instance_destroy(eg_instance *instance); /* NULL is fine */
 /* From now on runs read the input, or write the output, there: no copy is made. Contiguous memory of
- * the same type and shape; where the first axis is time it may be shorter, which limits the runs. */
+ * the same type and shape; where the first axis is time it may be shorter, which limits the length of runs. */
 EG_API eg_status eg_instance_bind(eg_instance *instance, const char *name, const eg_tensor *tensor,
                                   eg_error *error);
 /* Where an output is after a run. One that was not bound gets memory of the instance's at the first

@@ -1,5 +1,5 @@
-/* Projections: what a program would take on a chip, from the FLOPs and bytes of its steps, the ceilings of
- * the chip and what our kernels make of ceilings.
+/* Projections: the time of a program on another chip, from the FLOPs and bytes of its steps, the ceilings of
+ * the chip and the efficiency of our kernels.
  * Experimental. */
 #ifndef ELEGANS_PROJECT_H
 #define ELEGANS_PROJECT_H
@@ -15,26 +15,26 @@
 extern "C" {
 #endif
 
-/* ---- efficiencies: what a kind of kernel takes, in times of what the ceiling would allow. A step takes
+/* ---- efficiencies: the time of each kind of work, as a multiple of the time at the ceiling. A step takes
  *     call + rows * row + (product/peak) * product + (simple/peak) * simple +
  *     (functions/peak) * functions + (bytes/bandwidth) * bytes
  * where bandwidth is that of the level of the memory that its footprint fits into. */
 typedef struct eg_work_efficiency {
     double call, row;                         /* ns */
-    double product, simple, functions, bytes; /* >= 0; 0 = not noticed */
+    double product, simple, functions, bytes; /* >= 0; 0 = no effect */
     double error;   /* standard deviation of (predicted - measured) / measured */
-    unsigned cases; /* that it was fitted on */
+    unsigned cases; /* used for the fit */
 } eg_work_efficiency;
 typedef struct eg_efficiency {
     eg_work_efficiency work[EG_WORK_COUNT];
-    double run;      /* ns that a run takes beside its steps */
-    double error;    /* its root mean square over all cases */
+    double run;      /* ns of a run in addition to its steps */
+    double error;    /* root mean square over all cases */
     double clock;    /* GHz of the machine it was fitted on: ns scale with the clock */
     double level[3]; /* bytes of L1, L2, L3 that are read in the time of one FLOP at the peak */
     eg_provenance provenance;
     const char *source; /* static */
 } eg_efficiency;
-/* Those of one machine, kept in the source for when nobody wants to measure. */
+/* Built-in efficiencies, fitted on one machine. */
 EG_API void eg_efficiency_default(eg_efficiency *out);
 /* Fitted to single kernels (products, chains, synapses, rows, copies of a few shapes each), measured here
  * in about `seconds` (0 = 1.5). No model is among them. The context has one thread, else EG_ERR_ARGUMENT. */
@@ -55,66 +55,65 @@ typedef enum eg_unit {
 EG_API const char *eg_unit_name(eg_unit unit); /* "cores"; static, NULL past the last */
 
 typedef struct eg_unit_projection {
-    eg_metric seconds;                /* of one run; unavailable: it cannot run there, and why */
-    double low, high;                 /* seconds: about 95 % of the time it is between */
-    eg_metric tflops, bandwidth;      /* TFLOP/s; GB/s of operands, wherever they lie */
+    eg_metric seconds;           /* of one run; unavailable, with the reason, where it cannot run */
+    double low, high;            /* seconds: 95 % interval, about */
+    eg_metric tflops, bandwidth; /* TFLOP/s; GB/s of operands, from any level */
     double compute, memory, overhead; /* shares of the time; together 1 */
-    const char *condition;            /* what must hold for it; static */
+    const char *condition;            /* under which the figures hold; static */
     eg_metric utilization; /* ratio: tflops over the peak of these cores, or of the unit */
-    /* GB/s to and from the memory: of the cores without what their caches serve, of the other units all of
-     * `bandwidth`. This is what a requirement of bandwidth asks for. */
+    /* GB/s to and from DRAM: for the cores without cache hits, for the other units all of `bandwidth`. Compare this
+     * with a bandwidth requirement. */
     eg_metric memory_bandwidth;
 } eg_unit_projection;
 typedef struct eg_projection {
     char chip[96];
-    unsigned threads;    /* that the cores could have; each step takes as many as are quickest */
+    unsigned threads;    /* available; each step uses the number that is fastest */
     double flops, bytes; /* counted, one run */
     eg_unit_projection unit[EG_UNIT_COUNT];
-    eg_unit best; /* the quickest */
-    /* seconds that one core takes to start the steps, whatever they compute: of a projector those of one sample, so
-     * that more samples do not change it. This is what eg_requirement_check_run asks for. */
+    eg_unit best; /* the fastest */
+    /* seconds that one core takes to start the steps; of a projector, for one sample, whatever the batch. Use it as
+     * `overhead` of eg_requirement_check_run. */
     double start;
 } eg_projection;
 
 typedef struct eg_project_options {  /* all zero = defaults */
     size_t size;                     /* sizeof(eg_project_options); 0 = the fields of version 0.1 */
     const eg_efficiency *efficiency; /* NULL = eg_efficiency_default */
-    unsigned threads;                /* at most; 0 = one per core, fast or slow; here: 1 */
-    /* Both: the cores are those of this machine, by what was measured instead of by the row. */
+    unsigned threads; /* at most; 0 = one per core, fast or slow; of this machine: 1 */
+    /* Set both to project to the cores of this machine, by measured ceilings instead of by the row. */
     const eg_chip *chip;
     const eg_ceilings *ceilings;
-    /* What would be stored, and so read and written, in another type than EG_F32, of a program that was
-     * compiled in f32. EG_F16, EG_BF16: all weights and values. EG_I8, EG_I4: the right sides of products, in
-     * blocks of 32 with a scale in f16; the rest stays f32. */
+    /* Data type to assume instead of f32, of a program that was compiled in f32. EG_F16, EG_BF16: of all weights and
+     * values. EG_I8, EG_I4: of the right sides of products, in blocks of 32 with an f16 scale; the rest stays f32. */
     eg_type type;
 } eg_project_options;
-/* Cores: our kernels at their efficiency, in times of the peak of one fast core; every step takes the number of
- * threads that is quickest, fast cores first (a slow one called Efficiency has half of the pipes, any other as
- * many), so that more or faster cores, larger caches and more bandwidth never make it slower. The band grows with
- * what no fit has seen: kernels of another machine (0.25 of a standard deviation), a chip of the table alone
- * (0.25), another clock (0.25 per factor of two), threads (0.05 per factor of two), slow cores (0.2). A
- * system-level cache that the table leaves blank is that of the chips with as wide a memory. GPU and Neural
- * Engine: what it would take if the program ran there, which it does not yet; constants of others (in the
- * source), a launch per step and a start per run, the band a factor of two. All of it is EG_MODELLED.
+/* Cores: our kernels at their efficiency, relative to the peak of one fast core; every step uses the number of
+ * threads that is fastest, fast cores first (a slow one called Efficiency has half of the pipes, any other as
+ * many), so that more or faster cores, larger caches and more bandwidth never make it slower. The interval widens with
+ * everything that the fit has not covered: kernels of another machine (0.25 of a standard deviation), a chip of the
+ * table alone (0.25), another clock (0.25 per factor of two), threads (0.05 per factor of two), slow cores (0.2). A
+ * system-level cache that the table leaves blank is assumed as on chips with an equally wide memory bus. GPU and Neural
+ * Engine: the time if the program ran there, which it does not yet; with published constants (in the
+ * source), a launch per step and a start per run, and an interval of a factor of two. All of it is EG_MODELLED.
  * Types: the cores of a chip of the table compute twice as many f16 as f32 at once; everything else is widened
- * to f32 as it is read, at no cost, so that only the bytes are fewer. GPUs are assumed to be as quick in f16 as
- * in f32. The Neural Engine has f16 values and no bf16; of i8 it computes what the table says where that counts i8.
+ * to f32 as it is read, at no cost, so that only the bytes are fewer. GPUs are assumed to be as fast in f16 as
+ * in f32. The Neural Engine has f16 and no bf16; its i8 rate is the table's, where the table gives it in i8.
  * Another type is EG_ERR_UNSUPPORTED.
  * `row` may be NULL where options have chip and ceilings; `options` may be NULL. */
 EG_API eg_status eg_project(size_t count, const eg_step_cost *costs, const eg_chip_row *row,
                             const eg_project_options *options, eg_projection *out, eg_error *error);
 
 /* ---- a model at any batch, on any chip. It is compiled at 1, 2, 4, ... samples up to the batch; twice as many
- * samples take at least as long as half of them and at most twice as long (as two runs), and batches in between lie
- * on a straight line. So a larger batch never takes less time, nor more per sample, and never more than as many
- * single ones: on every unit, and on the quickest of them. */
-typedef struct eg_projector eg_projector; /* opaque; uses neither the model nor programs later */
+ * samples take at least as long as half of them and at most twice as long (as two runs), and batches in between are
+ * interpolated linearly. So on every unit, and on the fastest one, a larger batch takes neither less time in total nor
+ * more time per sample. */
+typedef struct eg_projector eg_projector; /* opaque; independent of the model once created */
 /* `options` has the largest batch (up to 2^20), the length and whether passes run; NULL = one sample of one step.
  * You own *out. */
 EG_API eg_status eg_projector_create(eg_model *model, const eg_profile_options *options,
                                      eg_projector **out, eg_error *error);
 EG_API void eg_projector_destroy(eg_projector *projector); /* NULL is fine */
-/* As eg_project. EG_ERR_ARGUMENT: a batch of 0, or more than the next power of two of what it was made for. */
+/* As eg_project. EG_ERR_ARGUMENT: a batch of 0, or above the largest batch rounded up to a power of two. */
 EG_API eg_status eg_projector_project(const eg_projector *projector, uint64_t batch,
                                       const eg_chip_row *row, const eg_project_options *options,
                                       eg_projection *out, eg_error *error);

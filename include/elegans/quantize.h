@@ -1,4 +1,4 @@
-/* Quantized numbers: tensors as f16, bf16, int8 or int4, with a scale per tensor, channel or block.
+/* Quantized tensors: f16, bf16, int8 or int4, the integers with a scale per tensor, channel or block.
  * Stable. */
 #ifndef ELEGANS_QUANTIZE_H
 #define ELEGANS_QUANTIZE_H
@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* Which numbers share a scale: all, those of a row (a row: everything behind the first axis; a tensor
- * of rank 0 or 1 is one row), or `block` neighbours of a row, of which the last block may be
+/* Which values share a scale: all, those of a row (everything behind the first axis; a tensor
+ * of rank 0 or 1 is one row), or `block` consecutive ones of a row, whose last block may be
  * shorter. */
 #define EG_GRANULARITY_MAP(X)    \
     X(EG_PER_CHANNEL, "channel") \
@@ -24,10 +24,9 @@ typedef enum eg_granularity {
 EG_API const char *
 eg_granularity_name(eg_granularity per); /* "block"; static; NULL past the last */
 
-/* Where the scales are: in an array of their own, as zero points are; or each before the numbers it belongs
- * to, as GGUF has them. Such blocks have 32 numbers, an f16 for a scale and no zero points. Of int8
- * (Q8_0) the numbers follow one by one. Of int4 (Q4_0) there are 16 bytes, of which byte i holds number i
- * in its low half and number i + 16 in its high half, both raised by 8. */
+/* Where the scales are: in a separate array, like zero points; or in front of each block of values, as in GGUF. Such
+ * a block has an f16 scale, no zero point and 32 values: of int8 (Q8_0) one byte each; of int4 (Q4_0) 16 bytes, byte i
+ * with value i in its low half and value i + 16 in its high half, both raised by 8. */
 #define EG_LAYOUT_MAP(X)        \
     X(EG_LAYOUT_APART, "apart") \
     X(EG_LAYOUT_BLOCKS, "blocks")
@@ -42,19 +41,18 @@ enum { EG_BLOCK_DEFAULT = 128, EG_BLOCK_GGUF = 32 };
 typedef struct eg_quantization {
     eg_type type;       /* EG_I8 [-128, 127], EG_I4 [-8, 7]; EG_F16 and EG_BF16 have no scales */
     eg_granularity per; /* of the scales */
-    uint32_t block;     /* EG_PER_BLOCK: numbers that share one; 0 = 128 */
-    int symmetric;      /* 1: no zero points, and the lowest number is not used */
-    int integers; /* 1: what is multiplied with it becomes int8 too, row by row, when it runs; then
-                           sums are of integers. 0: it is multiplied as it is. Halves have no such. */
+    uint32_t block;     /* EG_PER_BLOCK: values per scale; 0 = 128 */
+    int symmetric;      /* 1: no zero points, and the lowest integer is not used */
+    int integers; /* 1: integer products: the left side is quantized to int8 row by row at run time,
+                           and sums are integers. 0: the left side stays f32. Not for f16 and bf16. */
     eg_layout layout; /* EG_LAYOUT_BLOCKS: symmetric int8 or int4, per block of 32 */
-    int least_squares; /* 1: the scale is the one with the least squared error that a search finds; a few
-                          numbers then are off by more than half a step. Better for int4 */
+    int least_squares; /* 1: scales are searched for the least squared error instead of the range; a few
+                          values are then off by more than half a step. Better for int4 */
 } eg_quantization;
-/* EG_ERR_UNSUPPORTED names a type that is none of the four, and blocks that are none of GGUF's. */
+/* EG_ERR_UNSUPPORTED: another type than these four, or EG_LAYOUT_BLOCKS with anything but GGUF's blocks. */
 EG_API eg_status eg_quantization_check(const eg_quantization *how, eg_error *error);
 
-/* How far a tensor is from another one of the same shape: pairs of which one is not finite are left
- * out. */
+/* Difference of two tensors of the same shape. Pairs of which one is not finite are left out. */
 typedef struct eg_difference {
     uint64_t count; /* pairs that were compared */
     double most;    /* largest absolute difference */
@@ -62,25 +60,25 @@ typedef struct eg_difference {
     double
         snr; /* dB: power of `exact` over that of the difference; infinite where they are equal */
 } eg_difference;
-/* A quantized tensor: x = scale * (value - zero). The range always holds 0, so that 0 stays 0.
+/* A quantized tensor: x = scale * (value - zero). The range always includes 0, so that 0 stays 0.
  *
- * What is not finite does not take part in finding the range: an infinity becomes the end of the range
- * on its side, NaN becomes 0. Where there is nothing but zeros, infinities and NaN, the scale is 0 and
- * so is every result. f16 has no range to choose: what is too large for it becomes an infinity. */
+ * Values that are not finite do not affect the range: an infinity becomes the end of the range on its side, NaN
+ * becomes 0. Where all values are zero or not finite, the scale is 0 and so is every result. f16 has no range: what is
+ * too large for it becomes an infinity. */
 typedef struct eg_quantized {
     eg_quantization how;    /* with the block that was used */
     eg_tensor values;       /* of that type, of the original shape */
-    uint64_t rows, columns; /* that scales count in */
+    uint64_t rows, columns; /* of the values, as scales see them */
     uint64_t groups;        /* blocks of a row; 1 = the row as a whole */
-    uint64_t scales;        /* how many there are: rows * groups, or 1 per tensor; 0 = halves */
-    float *scale;           /* NULL for halves */
-    int8_t *zero;           /* NULL = all 0 */
-    uint64_t odd;           /* numbers of the original that were not finite */
-    eg_difference off;      /* from the original; all zero where there is none */
+    uint64_t scales;   /* number of scales: rows * groups, or 1 per tensor; 0 for f16 and bf16 */
+    float *scale;      /* NULL for f16 and bf16 */
+    int8_t *zero;      /* NULL = all 0 */
+    uint64_t odd;      /* values of the original that were not finite */
+    eg_difference off; /* from the original; all zero when it is unknown */
 } eg_quantized;
 
-/* From f32. You own *out: give it back with eg_quantized_release, which leaves it all zero. Values and scales
- * are apart: blocks are EG_ERR_UNSUPPORTED. */
+/* From f32. You own *out: give it back with eg_quantized_release, which leaves it all zero. Only
+ * EG_LAYOUT_APART; EG_LAYOUT_BLOCKS is EG_ERR_UNSUPPORTED. */
 EG_API eg_status eg_quantize(eg_context *context, const eg_tensor *tensor,
                              const eg_quantization *how, eg_quantized *out, eg_error *error);
 EG_API void eg_quantized_release(eg_context *context, eg_quantized *quantized);

@@ -1,9 +1,11 @@
-/* Reports: a profile as JSON, and as one page of HTML or Markdown; a wiring as a picture.
- * Experimental. */
+/* Reports: a profile as JSON, and as one page of HTML or Markdown; pictures (SVG) of wirings, trainings, times and
+ * entropies. Experimental. */
 #ifndef ELEGANS_REPORT_H
 #define ELEGANS_REPORT_H
 
 #include "elegans/context.h"
+#include "elegans/entropy.h"
+#include "elegans/fit.h"
 #include "elegans/preset.h"
 #include "elegans/profile.h"
 #include "elegans/project.h"
@@ -23,7 +25,8 @@ typedef enum eg_report_format {
     EG_REPORT_JSON      /* the document that the other two are made of: "elegans_profile": 1 */
 } eg_report_format;
 
-/* Parts of the document of a profile, besides verdict, findings, machine, figures, times and ceilings. */
+/* Optional parts of the document of a profile, in addition to verdict, findings, machine, figures, times and ceilings.
+ * */
 enum {
     EG_REPORT_COMPUTE = 1, /* operations, steps */
     EG_REPORT_MEMORY = 2,  /* by tag, over time, the arena in a run */
@@ -40,7 +43,7 @@ typedef struct eg_report_device {
 typedef struct eg_report_options { /* all zero = defaults */
     size_t size;                   /* sizeof(eg_report_options); 0 = the fields of version 0.1 */
     eg_report_format format;       /* 0 = EG_REPORT_HTML */
-    int basic;                     /* pages without ratios, bottlenecks and advice */
+    int basic;                     /* leaves ratios, bottlenecks and advice out of pages */
     int indented;                  /* JSON in lines, indented by two; 0 = one line */
     unsigned digits;               /* of numbers in JSON, at most 17; 0 = all that matter */
     /* Of eg_report_of_profile alone: */
@@ -66,6 +69,18 @@ EG_API eg_status eg_report_of_file(eg_context *context, const char *path,
 /* SVG: columns of inputs and layers (a ring when there is one layer), synapses between them, a legend. */
 EG_API eg_status eg_report_of_wiring(const eg_wiring *wiring, const char *title, eg_report **out,
                                      eg_error *error);
+/* SVG: training and validation losses over epochs, and the best epoch. The scale is logarithmic where the losses differ
+ * by more than a factor of 8. */
+EG_API eg_status eg_report_of_fit(eg_context *context, const eg_fit_result *result, eg_report **out,
+                                  eg_error *error);
+/* SVG: `count` times in seconds, the newest first, as eg_history_list tells them; drawn from the oldest on. */
+EG_API eg_status eg_report_of_times(eg_context *context, const char *title, const double *seconds,
+                                    size_t count, eg_report **out, eg_error *error);
+/* SVG: entropy along an input and, where there are patches, their sizes below. `window` is told in the picture; with
+ * `thresholds`, those of the curve are drawn. */
+EG_API eg_status eg_report_of_entropy(const eg_entropy_curve *curve, const char *title,
+                                      uint64_t window, int thresholds, eg_report **out,
+                                      eg_error *error);
 
 /* Terminated, without a newline at the end of JSON; it lives as long as the report. `length` may be NULL. */
 EG_API const char *eg_report_text(const eg_report *report, size_t *length);

@@ -18,10 +18,10 @@ typedef struct eg_safetensors eg_safetensors;
  * "dtype", "shape" and "data_offsets", sizes that agree with them, data without holes, overlaps or
  * bytes left over, "__metadata__" of texts only. What breaks one of these is EG_ERR_FORMAT; numbers
  * and shapes beyond 63 bits are EG_ERR_OVERFLOW; more than 64 extents, and builds without a JSON
- * parser, are EG_ERR_UNSUPPORTED. The elements themselves are not looked at: a NaN, or a bool that
- * is neither 0 nor 1, comes as it is. On failure *out is NULL.
- * A file that another process makes shorter while it is open ends this one, as with every mapped
- * file; eg_safetensors_write replaces a file and does not do that. */
+ * parser, are EG_ERR_UNSUPPORTED. The elements themselves are not checked: a NaN, or a bool that
+ * is neither 0 nor 1, is handed out as it is. On failure *out is NULL.
+ * As with every mapped file, this process is killed (SIGBUS) if another one truncates the file while it is
+ * open; eg_safetensors_write replaces files and never truncates them. */
 EG_API eg_status eg_safetensors_open(eg_context *context, const char *path, eg_safetensors **out,
                                      eg_error *error);
 EG_API void eg_safetensors_close(eg_safetensors *file); /* NULL is fine */

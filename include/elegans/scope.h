@@ -10,9 +10,9 @@
 extern "C" {
 #endif
 
-/* A stack of memory of a context (EG_TAG_TENSOR, within its budget) for what lives only while something is
- * computed. A scope gives back what was taken in it, all at once; scopes nest. What a scope gave back is kept for
- * the next one, so that a loop whose turns ask for the same takes nothing from the second turn on.
+/* A stack of memory of a context (EG_TAG_TENSOR, within its budget) for temporaries of a computation.
+ * A scope gives back what was taken in it, all at once; scopes nest. What a scope gave back is kept for
+ * the next one, so that a loop whose iterations ask for the same sizes allocates in the first iteration only.
  *
  *     eg_temporaries_create(context, &t, &error);
  *     for (...) {

@@ -62,11 +62,10 @@ EG_API eg_status eg_tensor_convert(const eg_context *context, const eg_tensor *f
 
 /* ---- .npy and .npz (numpy's formats, versions 1 to 3; .npz members stored or deflated) */
 
-/* Reads a whole .npy file into a new tensor; a Fortran-ordered one is turned. Big-endian, structured and
- * object arrays are EG_ERR_UNSUPPORTED; f64 and other integer widths are too, by name (eg_table_read takes
- * all numbers). A file shorter or
- * longer than its header promises is EG_ERR_FORMAT; nothing is allocated before sizes are checked
- * against the file's. On failure *out is all zero, here and in eg_npz_read. */
+/* Reads a whole .npy file into a new tensor; a Fortran-ordered one is transposed. Big-endian, structured and
+ * object arrays are EG_ERR_UNSUPPORTED; so are f64 and other integer widths, which the message names (eg_table_read
+ * takes every numeric type). A file shorter or longer than its header promises is EG_ERR_FORMAT; nothing is allocated
+ * before sizes are checked against the file's. On failure *out is all zero, here and in eg_npz_read. */
 EG_API eg_status eg_npy_read(eg_context *context, const char *path, eg_tensor *out,
                              eg_error *error);
 /* Writes beside and renames: an existing file is replaced whole or not at all. */

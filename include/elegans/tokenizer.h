@@ -1,4 +1,4 @@
-/* Tokenizers: text as the numbers that a language model reads, and back.
+/* Tokenizers: text to token ids, and back.
  * Experimental. */
 #ifndef ELEGANS_TOKENIZER_H
 #define ELEGANS_TOKENIZER_H
@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* Opaque: a vocabulary and the rules by which text is cut. Nothing changes after it was made, so any
+/* Opaque: a vocabulary and the rules that split text into tokens. Nothing changes after it was made, so any
  * number of threads may encode and decode at once. Destroy it before the context. */
 typedef struct eg_tokenizer eg_tokenizer;
 
@@ -23,8 +23,8 @@ EG_API const char *eg_tokenizer_kind_name(eg_tokenizer_kind kind); /* "bpe"; sta
 
 /* Opens the vocabulary of a file: GGUF, a tokenizer.json of Hugging Face, or a tokenizer.bin of
  * llama2.c; the first bytes say which. All of it is checked: lists of equal length, ids within the
- * vocabulary, merges of known tokens. A kind, a way to cut words or a normalization that is not known
- * here is EG_ERR_UNSUPPORTED and named, as are BPE and WordPiece in builds without utf8proc and
+ * vocabulary, merges of known tokens. An unknown kind, pre-tokenizer or normalization
+ * is EG_ERR_UNSUPPORTED, with its name, as are BPE and WordPiece in builds without utf8proc and
  * tokenizer.json in builds without jansson. On failure *out is NULL. */
 EG_API eg_status eg_tokenizer_open(eg_context *context, const char *path, eg_tokenizer **out,
                                    eg_error *error);
@@ -33,14 +33,14 @@ EG_API eg_status eg_tokenizer_from_gguf(eg_context *context, const eg_gguf *file
                                         eg_tokenizer **out, eg_error *error);
 EG_API void eg_tokenizer_destroy(eg_tokenizer *tokenizer); /* NULL is fine */
 
-/* ---- questions */
+/* ---- queries */
 EG_API eg_tokenizer_kind eg_tokenizer_kind_get(const eg_tokenizer *tokenizer);
 EG_API size_t eg_tokenizer_size(const eg_tokenizer *tokenizer); /* ids are below it */
 /* The text of a token as the vocabulary has it, `*length` bytes that need not be UTF-8, valid until
  * destroy: bytes for BPE, with U+2581 for a space otherwise (WordPiece: U+2581 begins a word). An id
  * beyond the vocabulary gives NULL. */
 EG_API const char *eg_tokenizer_piece(const eg_tokenizer *tokenizer, uint32_t id, size_t *length);
-/* Whether it stands for no text: begin, end, padding and the like. */
+/* Whether it is a special token, which has no text: begin, end, padding ... */
 EG_API int eg_tokenizer_is_special(const eg_tokenizer *tokenizer, uint32_t id);
 
 #define EG_SPECIAL_MAP(X)                \
@@ -65,9 +65,9 @@ EG_API int64_t eg_tokenizer_special(const eg_tokenizer *tokenizer, eg_special sp
 /* ---- text to ids */
 typedef struct eg_encode_options { /* all zero = defaults */
     size_t size;                   /* sizeof(eg_encode_options); 0 = the fields of version 0.1 */
-    int ends; /* add what the vocabulary wants before and after a text: begin, class ... */
-    int special; /* special tokens that stand in the text become their ids; otherwise they are text like
-                  * any other. Leave it off for text that others wrote. */
+    int ends; /* add the tokenizer's special tokens before and after a text: begin, class ... */
+    int special; /* special tokens spelled out in the text become their ids; otherwise they are plain text.
+                  * Leave it off for untrusted text. */
 } eg_encode_options;
 
 typedef struct eg_tokens {
@@ -86,21 +86,21 @@ EG_API void eg_tokens_release(const eg_tokenizer *tokenizer, eg_tokens *tokens);
 
 /* ---- ids to text, one after the other */
 typedef struct eg_decoder { /* all zero = at the start of a text */
-    int special;            /* yours: 1 = special tokens are shown, otherwise they give nothing */
-    int begun;              /* the library's, from here on */
+    int special;            /* set by you: 1 = special tokens are written out, otherwise left out */
+    int begun;              /* set by the library, from here on */
     unsigned held_count;
     char held[4];
 } eg_decoder;
 
 /* The text that `id` adds: whole UTF-8 characters, so that it can be shown at once; the beginning of a
- * character is held until its rest comes. What can be no UTF-8 is given as it is. *length is what there
- * is; more than `capacity` is EG_ERR_OVERFLOW, and nothing changes then. An id beyond the vocabulary is
+ * character is held back until it is complete. Bytes that cannot be UTF-8 are given as they are. *length is the length
+ * of the text; more than `capacity` is EG_ERR_OVERFLOW, and nothing changes then. An id beyond the vocabulary is
  * EG_ERR_ARGUMENT. EG_DECODE_EXTRA bytes more than the piece always suffice. */
 enum { EG_DECODE_EXTRA = 8 };
 EG_API eg_status eg_tokenizer_decode(const eg_tokenizer *tokenizer, eg_decoder *decoder,
                                      uint32_t id, char *out, size_t capacity, size_t *length,
                                      eg_error *error);
-/* What is still held at the end, at most 4 bytes, and back to the start. Returns how many. */
+/* Writes what is still held back, at most 4 bytes, resets the decoder, and returns the number of bytes. */
 EG_API size_t eg_decoder_finish(eg_decoder *decoder, char out[4]);
 
 #ifdef __cplusplus

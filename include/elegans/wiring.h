@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-typedef struct eg__wiring eg_wiring; /* opaque; never changes, so any thread may look at it */
+typedef struct eg__wiring eg_wiring; /* opaque; immutable, so any thread may read it */
 
 /* `spec` is one of
  *   "autoncp:UNITS:OUTPUTS,in=N[,sparsity=0.5]"
@@ -30,7 +30,7 @@ EG_API void eg_wiring_destroy(eg_wiring *wiring); /* NULL is fine */
 /* Writes it as a list of synapses, which eg_wiring_create reads back (as kind "edges"). */
 EG_API eg_status eg_wiring_save(const eg_wiring *wiring, const char *path, eg_error *error);
 
-/* ---- looking at one */
+/* ---- queries */
 
 enum { EG_WIRING_LAYERS_MAX = 3 };
 
@@ -48,8 +48,8 @@ EG_API void eg_wiring_info_get(const eg_wiring *wiring, eg_wiring_info *out);
 /* What a layer is called: "inter", "command", "motor" of three, "hidden", "motor" of two, "units" of one; static. NULL
  * past the last. */
 EG_API const char *eg_wiring_layer_name(const eg_wiring_info *info, uint32_t layer);
-/* The id of a unit by its place in a layer; UINT32_MAX when there is none. */
-EG_API uint32_t eg_wiring_layer_unit(const eg_wiring *wiring, uint32_t layer, uint32_t place);
+/* The id of a unit by its index in a layer; UINT32_MAX past the last. */
+EG_API uint32_t eg_wiring_layer_unit(const eg_wiring *wiring, uint32_t layer, uint32_t index);
 
 /* The synapse from one unit (or, for sensory, from one input) to a unit: 1 excites, -1 inhibits, 0
  * is none, also beyond the last unit. */
@@ -67,18 +67,19 @@ typedef struct eg_wiring_statistics {
     uint64_t synapses, excitatory, inhibitory; /* between units */
     uint64_t self;                             /* of these, from a unit to itself */
     uint64_t sensory_synapses, sensory_excitatory, sensory_inhibitory; /* from inputs */
-    double density, sensory_density; /* synapses of all that there could be */
+    double density, sensory_density; /* synapses as a fraction of a full wiring */
     eg_wiring_degree in, out;        /* of units, from and to units */
     eg_wiring_degree sensory_in;     /* of units, from inputs */
     eg_wiring_degree sensory_out;    /* of inputs */
-    uint32_t components;             /* strongly connected: each unit reaches each other one */
+    uint32_t components;             /* strongly connected components */
     uint32_t largest_component;      /* units in the largest of them */
     uint32_t unreached;              /* units that no input reaches */
-    uint64_t pairs;                  /* ordered pairs of different units, one reaching the other */
-    double path_mean;                /* synapses on the shortest path, over these pairs */
-    uint32_t path_longest;           /* the longest of these */
+    uint64_t
+        pairs; /* ordered pairs of different units of which the second is reachable from the first */
+    double path_mean;      /* mean length of the shortest paths of these pairs */
+    uint32_t path_longest; /* the longest of these */
 } eg_wiring_statistics;
-/* Takes memory for a while, and time that grows with the cube of the units (1000: milliseconds). */
+/* Takes temporary memory, and time that grows with the cube of the units (1000: milliseconds). */
 EG_API eg_status eg_wiring_statistics_get(const eg_wiring *wiring, eg_wiring_statistics *out,
                                           eg_error *error);
 

@@ -91,7 +91,8 @@ static eg_status not_a_number(const char *text, size_t length, eg_error *error) 
 }
 
 eg_status eg_number_parse(const char *text, size_t length, double *out, eg_error *error) {
-    if (!text || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no text or no place for a number");
+    if (!text || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no text or no output pointer for a number");
     if (equals(text, length, "nan")) return *out = NAN, EG_OK;
     if (equals(text, length, "inf") || equals(text, length, "+inf")) return *out = INFINITY, EG_OK;
     if (equals(text, length, "-inf")) return *out = -INFINITY, EG_OK;
@@ -114,7 +115,8 @@ eg_status eg_number_parse(const char *text, size_t length, double *out, eg_error
 
 eg_status eg_integer_parse(const char *text, size_t length, int64_t low, int64_t high, int64_t *out,
                            eg_error *error) {
-    if (!text || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no text or no place for a number");
+    if (!text || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no text or no output pointer for a number");
     bool negative = length && text[0] == '-';
     size_t i = length && (text[0] == '-' || text[0] == '+');
     if (i == length) return not_a_number(text, length, error);

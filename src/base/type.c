@@ -20,7 +20,8 @@ const char *eg_type_name(eg_type type) { return is_known(type) ? types[type].nam
 unsigned eg_type_bits(eg_type type) { return is_known(type) ? types[type].bits : 0; }
 
 eg_status eg_type_find(const char *name, eg_type *out, eg_error *error) {
-    if (!name || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no name or no place for a type");
+    if (!name || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no name or no output pointer for a type");
     for (int i = 0; i < EG_TYPE_COUNT; i++)
         if (strcmp(name, types[i].name) == 0) return *out = (eg_type)i, EG_OK;
 #define COMMA(name, bits, text, npy) ", " text

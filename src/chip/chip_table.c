@@ -195,7 +195,7 @@ size_t eg_chip_table_size(void) {
 }
 
 eg_status eg_chip_table_get(size_t index, eg_chip_row *out, eg_error *error) {
-    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no place for a chip");
+    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no output pointer for a chip");
     return eg__chip_row_parse(eg__chips_csv, strlen(eg__chips_csv), index, out, error);
 }
 
@@ -245,7 +245,8 @@ static eg_status unknown_chip(const char *key, eg_error *error) {
 }
 
 eg_status eg_chip_table_find(const char *key, eg_chip_row *out, eg_error *error) {
-    if (!key || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no key or no place for a chip");
+    if (!key || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no key or no output pointer for a chip");
     eg_chip_row row;
     size_t size = key[0] ? eg_chip_table_size() : 0;
     for (size_t i = 0; i < size; i++) {

@@ -47,7 +47,7 @@ static void finish(eg_chip *chip) {
 
 eg_status eg__chip_detect(const char *system_root, const eg__log *log, eg_chip *out,
                           eg_error *error) {
-    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no place for the chip");
+    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no output pointer for the chip");
     memset(out, 0, sizeof *out);
     eg_status status = system_root ? recorded_detect(system_root, log, out, error)
                                    : eg__live_detect(log, out, error);

@@ -100,11 +100,10 @@ static const char *element_check(checker *c, const char *name, char *attributes)
                                         "cpukind",    "memattr_value",    "memattr", "u64values",
                                         NULL};
     if (!is_one_of(name, known)) return "an unknown element";
-    if ((c->depth == 0) != (strcmp(name, "topology") == 0))
-        return "an element outside of its place";
+    if ((c->depth == 0) != (strcmp(name, "topology") == 0)) return "an element in the wrong place";
     if (strcmp(name, "object") == 0 && strcmp(c->open[c->depth - 1], "object") != 0 &&
         strcmp(c->open[c->depth - 1], "topology") != 0)
-        return "an object outside of its place";
+        return "an object in the wrong place";
     object_facts facts = {0};
     char *key, *value;
     while (attributes[strspn(attributes, " ")]) {

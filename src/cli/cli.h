@@ -7,12 +7,15 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/* What functions here return unless their comment says otherwise: CLI_OK, or a code that ends the program and is
+ * handed up to main(); the message of a failure has been printed by then. */
 enum {
-    EXIT_DONE = 0,
+    CLI_OK = 0,
     EXIT_FAILED = 1,
     EXIT_USAGE = 2,
     EXIT_SLOWER = 3,
-    EXIT_STOPPED = 130 /* by Ctrl-C, saved */
+    EXIT_STOPPED = 130, /* by Ctrl-C, saved */
+    CLI_DONE = -1       /* nothing is left to do, after --help: the program ends with exit code 0 */
 };
 
 /* ---- commands: one table in main.c, one file each */
@@ -21,7 +24,7 @@ typedef struct command {
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 } command;
 extern const command cli_commands[]; /* ends with a row of NULLs */
-/* Says so, and which one may have been meant. Returns the exit code. */
+/* Says so, and which one may have been meant. Returns EXIT_USAGE. */
 int command_unknown(const char *name);
 
 int cmd_bench(int argc, char **argv);
@@ -83,8 +86,7 @@ void options_explain(usage_explainer *with);
 
 /* The command that runs, so that a usage mistake can point to its help. */
 void options_command(const char *name);
-/* Reads options out of argv; what remains is moved to its front and counted in *rest. Returns -1 to
- * go on, or the exit code after --help or a mistake, which was printed. */
+/* Reads options out of argv; what remains is moved to its front and counted in *rest. CLI_DONE after --help. */
 int options_read(const usage *use, int argc, char **argv, int *rest);
 /* The same from a JSON object: {"epochs": 20, "inputs": ["a", "b"], "last": true} for --epochs 20
  * --inputs a,b --last. What it holds lives as long as *document. */
@@ -105,7 +107,7 @@ typedef struct isa_names {
     size_t count;
     char text[120]; /* "avx512, avx2, ref" */
 } isa_names;
-int isa_list(isa_names *out); /* -1, or an exit code */
+int isa_list(isa_names *out);
 /* The options that all commands with a context share. */
 typedef struct context_flags {
     const char *isa, *root;
@@ -117,9 +119,9 @@ typedef struct context_flags {
     {"--threads", OPTION_COUNT, &(flags).threads, "N", "threads to use (default: fastest cores)"}, \
     {                                                                                              \
         "--isa", OPTION_TEXT, &(flags).isa, "NAME",                                                \
-            "instruction set, with what it implies; ref = C"                                       \
+            "highest instruction set to use; ref = portable C"                                     \
     }
-/* Returns -1 to go on, or the exit code after a message. Warnings of the library go to stderr. */
+/* Warnings of the library go to stderr. */
 int context_open(const context_flags *flags, eg_context **out);
 
 /* ---- take.c: memory that is freed with free(); where there is none, the program ends with a message and exit code 1,
@@ -137,17 +139,15 @@ typedef struct table_wish {
 } table_wish;
 #define TABLE_OPTIONS(t)                                                                          \
     {"--short-header", OPTION_FLAG, &(t).short_header, NULL, "the first column has no name"},     \
-        {"--no-header", OPTION_FLAG, &(t).no_header, NULL, "the first line are values"},          \
+        {"--no-header", OPTION_FLAG, &(t).no_header, NULL, "the first line is data"},             \
         {"--decimal", OPTION_TEXT, &(t).decimal, "CHAR", "',' for decimal commas"},               \
         {"--dates", OPTION_TEXT, &(t).dates, "ORDER", "iso (default), mdy (2/4/2015), dmy"}, {    \
         "--encoding", OPTION_TEXT, &(t).encoding, "NAME", "utf-8 (default), latin1, windows-1252" \
     }
-/* Returns -1 to go on, or the exit code after a message. */
 int table_options(const table_wish *wish, eg_table_options *out);
 
 /* ---- output_file.c: a file that takes its name when it is complete, on the disk; a pipe or device is written
- * straight; without a path, stdout. Nothing else opens files to write (tools/layers.awk). All return -1 to go on,
- * or the exit code after a message. */
+ * straight; without a path, stdout. Nothing else opens files to write (tools/layers.awk). */
 typedef struct output_file {
     const char *path;
     eg_file_output *beside; /* NULL = a pipe, a device or stdout */
@@ -167,10 +167,10 @@ bool output_device(const char *path); /* there is something that is neither file
 /* A finished report, with a newline at its end; destroys it. False (and errno) when not all of it could be written,
  * which whoever ends the file also sees. */
 bool output_report(eg_report *report, FILE *file);
-/* The document of a profile, which --json and --output write with ten digits. -1, or the code of a message. */
+/* The same into a file of its own. */
+int output_report_file(eg_report *report, const char *path);
+/* The document of a profile, which --json and --output write with ten digits. */
 int output_document(eg_report *report, FILE *file);
-/* Text with what HTML and SVG would take for marks turned into names. */
-void output_escaped(FILE *file, const char *text);
 
 /* ---- text */
 /* Of stdout alone: only on a terminal, and never when NO_COLOR is set. */
@@ -209,16 +209,16 @@ const char *format_metric(char out[96], const eg_metric *metric);
 /* ---- preset.c: how to run on a chip of the table or, with `host`, on this machine; its ceilings may be NULL */
 void preset_print(const eg_preset *preset, const eg_chip *host, const eg_ceilings *ceilings);
 json *preset_json(const eg_preset *preset, const eg_chip *host, const eg_ceilings *ceilings);
-int preset_show(const char *chip, bool as_json); /* by name, or "all"; returns the exit code */
+int preset_show(const char *chip, bool as_json); /* by name, or "all" */
 /* --preset CHIP sets what was not said: the batch, the memory (never more than this machine has), and the backbone and
- * dropout of a spec of a CfC. Any pointer but `store` may be NULL. Returns -1 to go on; also without a chip. */
+ * dropout of a spec of a CfC. Any pointer but `store` may be NULL. Without a chip it does nothing. */
 typedef struct preset_store { /* the texts */
     char batch[24], memory[24], model[1024];
 } preset_store;
 int preset_apply(const char *chip, context_flags *flags, const char **batch, const char **memory,
                  const char **model, preset_store *store);
 bool spec_has(const char *spec, const char *key); /* "cfc:8,in=3" has "in" */
-/* "32" or "auto", which is 0; NULL leaves *out as it is. -1, or the exit code after a message. */
+/* "32" or "auto", which is 0; NULL leaves *out as it is. */
 int read_batch(const char *text, uint64_t *out);
 
 /* ---- JSON, through jansson; a build without it refuses --json with a message. What cannot be put into a document
@@ -237,14 +237,14 @@ void json_append(json *list, json *value); /* takes the value over */
 void json_append_count(json *list, uint64_t value);
 void json_append_text(json *list, const char *text);
 void json_append_number(json *list, double value); /* null when not finite */
-/* Prints, frees, and returns the exit code. */
+/* Prints and frees. */
 int json_print(json *document);
-/* One line, at once in the file; frees. Returns -1 to go on, or the exit code after a message. */
+/* One line, at once in the file; frees. */
 int json_write_line(json *document, FILE *file);
 /* An object from a file, whose numbers, truths and lists of texts were made texts: "1.5", "true", "a,b".
  * NULL and a message otherwise. */
 json *json_read_texts(const char *path, char message[256]);
-/* Calls `each` for all members until it returns something else than -1, which is returned. */
+/* Calls `each` for all members until one fails. */
 int json_each_text(json *object, int (*each)(void *user, const char *key, const char *text),
                    void *user);
 void json_free(json *document); /* NULL is fine */

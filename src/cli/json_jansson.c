@@ -117,17 +117,14 @@ static int write_text(json *document, FILE *file, size_t flags) {
     if (!text) return fail(EXIT_FAILED, "cannot write JSON: %s", fault);
     const bool bad = fputs(text, file) == EOF || fputc('\n', file) == EOF;
     free(text);
-    return bad ? fail(EXIT_FAILED, "cannot write JSON: %s", strerror(errno)) : -1;
+    return bad ? fail(EXIT_FAILED, "cannot write JSON: %s", strerror(errno)) : CLI_OK;
 }
 
-int json_print(json *document) {
-    const int code = write_text(document, stdout, JSON_INDENT(2));
-    return code < 0 ? EXIT_DONE : code;
-}
+int json_print(json *document) { return write_text(document, stdout, JSON_INDENT(2)); }
 
 int json_write_line(json *document, FILE *file) {
     const int code = write_text(document, file, JSON_COMPACT);
-    if (code >= 0 || fflush(file) == 0) return code;
+    if (code || fflush(file) == 0) return code;
     return fail(EXIT_FAILED, "cannot write JSON: %s", strerror(errno));
 }
 
@@ -225,9 +222,9 @@ int json_each_text(json *object, int (*each)(void *user, const char *key, const 
     json_t *value;
     json_object_foreach(object, key, value) {
         const int code = each(user, key, json_string_value(value));
-        if (code != -1) return code;
+        if (code) return code;
     }
-    return -1;
+    return CLI_OK;
 }
 
 void json_free(json *document) { json_decref(document); }

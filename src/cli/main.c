@@ -12,12 +12,12 @@ const command cli_commands[] = {
     {"wiring", "look at a neural circuit: text, statistics, picture, Graphviz, JSON", cmd_wiring},
     {"show", "look at a model: layers, parameters, cost and memory of a step", cmd_show},
     {"train", "train a model on tables: CSV, npy, npz", cmd_train},
-    {"eval", "measure how good a model is on tables", cmd_eval},
-    {"predict", "what a trained model says of tables, in their units and labels", cmd_predict},
+    {"eval", "evaluate a model on tables", cmd_eval},
+    {"predict", "predictions of a trained model for tables, in their own units", cmd_predict},
     {"profile", "measure what a model costs here, step by step, and what bounds it", cmd_profile},
     {"report", "a profile as one page: HTML, Markdown", cmd_report},
-    {"baseline", "keep a profile by name, and tell whether something became slower", cmd_baseline},
-    {"history", "how long a model took, over time", cmd_history},
+    {"baseline", "store times by name, and detect whether a model became slower", cmd_baseline},
+    {"history", "times of a model over the history of its profiles", cmd_history},
     {"diagnose", "what slows models down on this machine, and a checklist", cmd_diagnose},
     {"entropy", "entropy along the bytes of a file, and patches cut by it", cmd_entropy},
     {"run", "run a model over sequences, or as a filter in a pipe", cmd_run},
@@ -25,12 +25,11 @@ const command cli_commands[] = {
     {"quantize", "write a quantized model: f16, bf16, int8, int4", cmd_quantize},
     {"export", "write a model as C source", cmd_export},
     {"generate", "continue a text with a language model, token by token", cmd_generate},
-    {"embed", "texts as rows of numbers, to be compared", cmd_embed},
-    {"perplexity", "how surprised a language model is by a text", cmd_perplexity},
+    {"embed", "embeddings of texts, and their similarities", cmd_embed},
+    {"perplexity", "perplexity of a language model on a text", cmd_perplexity},
     {"tokenize", "the tokens of a text, the text of tokens, a vocabulary", cmd_tokenize},
     {"demo", "train a network to balance a pole, and watch it", cmd_demo},
-    {"completions", "what bash, zsh and fish need to complete commands and options",
-     cmd_completions},
+    {"completions", "completions of commands and options for bash, zsh and fish", cmd_completions},
     {"help", "explain a command", cmd_help},
     {"version", "print the version", cmd_version},
     {NULL, NULL, NULL},
@@ -63,8 +62,9 @@ int main(int argc, char **argv) {
         if (strcmp(c->name, name) == 0) {
             options_command(c->name);
             int code = c->run(argc - 1, argv + 1);
+            if (code == CLI_DONE) code = CLI_OK;
             /* a full disk or a closed pipe shows only now */
-            if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_DONE)
+            if ((fflush(stdout) != 0 || ferror(stdout)) && !code)
                 return fail(EXIT_FAILED, "cannot write the output");
             return code;
         }

@@ -109,7 +109,7 @@ static int set(const option *o, const char *value) {
         if (!isfinite(number)) return fail(EXIT_USAGE, "%s: '%s' is not finite", o->name, value);
         *(double *)o->value = number;
     }
-    return -1;
+    return CLI_OK;
 }
 
 static const char *option_at(void *user, size_t index) {
@@ -128,7 +128,7 @@ static int read_option(const usage *use, int argc, char **argv, int *at) {
         if (o->kind == OPTION_FLAG) {
             if (equals) return fail(EXIT_USAGE, "%s takes no value", o->name);
             *(bool *)o->value = true;
-            return -1;
+            return CLI_OK;
         }
         if (equals) return set(o, equals + 1);
         if (*at + 1 >= argc) return fail(EXIT_USAGE, "%s needs a value", o->name);
@@ -145,16 +145,16 @@ int options_read(const usage *use, int argc, char **argv, int *rest) {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             explainer(use);
-            return EXIT_DONE;
+            return CLI_DONE;
         }
         if (argv[i][0] != '-' || !argv[i][1]) {
             argv[(*rest)++] = argv[i];
             continue;
         }
         int code = read_option(use, argc, argv, &i);
-        if (code >= 0) return code;
+        if (code) return code;
     }
-    return -1;
+    return CLI_OK;
 }
 
 /* "weight_decay" and "weight-decay" are both --weight-decay. */
@@ -178,7 +178,7 @@ static int set_key(void *user, const char *key, const char *text) {
         if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
             return fail(EXIT_USAGE, "'%s' is true or false, not '%s'", key, text);
         *(bool *)o->value = text[0] == 't';
-        return -1;
+        return CLI_OK;
     }
     char meant[EG_DID_YOU_MEAN_SIZE];
     return fail(EXIT_USAGE, "unknown key '%s'%s", key, eg_did_you_mean(meant, key, key_at, user));
@@ -230,7 +230,7 @@ int context_open(const context_flags *flags, eg_context **out) {
                                   .log_level = EG_LOG_WARNING};
     eg_error error;
     if (eg_context_create(&options, out, &error)) return fail(EXIT_FAILED, "%s", error.message);
-    return -1;
+    return CLI_OK;
 }
 
 int isa_list(isa_names *out) {
@@ -248,5 +248,5 @@ int isa_list(isa_names *out) {
         snprintf(out->text + used, sizeof out->text - used, "%s%s", i ? ", " : "", info.name);
     }
     eg_context_destroy(context);
-    return -1;
+    return CLI_OK;
 }

@@ -16,7 +16,7 @@ int output_check(const char *path, bool regular) {
     if (stat(path, &there) == 0) {
         if (S_ISDIR(there.st_mode)) return cannot(path, "it is a folder");
         if (regular && !S_ISREG(there.st_mode)) return cannot(path, "not a regular file");
-        if (!S_ISREG(there.st_mode)) return -1;
+        if (!S_ISREG(there.st_mode)) return CLI_OK;
     }
     const char *slash = strrchr(path, '/');
     const size_t length = slash ? (size_t)(slash - path) + 1 : 0;
@@ -25,13 +25,13 @@ int output_check(const char *path, bool regular) {
     const bool fine = path[0] && access(folder, W_OK | X_OK) == 0;
     const int reason = path[0] ? errno : ENOENT;
     free(folder);
-    return fine ? -1 : cannot(path, strerror(reason));
+    return fine ? CLI_OK : cannot(path, strerror(reason));
 }
 
 int output_model(const char *path) {
     static const char end[] = ".safetensors";
     const size_t length = strlen(path);
-    if (length >= sizeof end && strcmp(path + length - (sizeof end - 1), end) == 0) return -1;
+    if (length >= sizeof end && strcmp(path + length - (sizeof end - 1), end) == 0) return CLI_OK;
     return fail(EXIT_USAGE, "'%s' does not end in .safetensors, which is what is written", path);
 }
 
@@ -88,27 +88,27 @@ static FILE *begin_beside(output_file *o, char message[256]) {
 int output_begin(output_file *o, const char *path) {
     char message[256];
     *o = (output_file){.path = path, .file = stdout};
-    if (!path) return -1;
+    if (!path) return CLI_OK;
     const int code = output_check(path, false);
-    if (code >= 0) return code;
+    if (code) return code;
     /* a pipe or a device takes what comes; a rename would put a file in its place */
     if (output_device(path)) {
         o->file = fopen(path, "w");
-        return o->file ? -1 : cannot(path, strerror(errno));
+        return o->file ? CLI_OK : cannot(path, strerror(errno));
     }
     o->file = begin_beside(o, message);
-    return o->file ? -1 : fail(EXIT_FAILED, "%s", message);
+    return o->file ? CLI_OK : fail(EXIT_FAILED, "%s", message);
 }
 
 int output_end(output_file *o) {
     eg_error error;
-    int code = -1;
-    if (!o->path) return -1;
+    int code = CLI_OK;
+    if (!o->path) return CLI_OK;
     const bool bad = ferror(o->file) != 0;
     if (fclose(o->file) != 0 || bad) code = cannot(o->path, strerror(errno));
-    if (code < 0 && o->beside && eg_file_commit(o->beside, &error))
+    if (!code && o->beside && eg_file_commit(o->beside, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
-    else if (code >= 0 && o->beside) eg_file_abort(o->beside);
+    else if (code && o->beside) eg_file_abort(o->beside);
     forget(o->beside);
     return code;
 }
@@ -130,19 +130,17 @@ bool output_report(eg_report *report, FILE *file) {
     return fine;
 }
 
-int output_document(eg_report *report, FILE *file) {
-    if (output_report(report, file) && fflush(file) == 0) return -1;
-    return fail(EXIT_FAILED, "cannot write JSON: %s", strerror(errno));
+int output_report_file(eg_report *report, const char *path) {
+    output_file file;
+    const int code = output_begin(&file, path);
+    if (code) eg_report_destroy(report);
+    else output_report(report, file.file);
+    return code ? code : output_end(&file);
 }
 
-void output_escaped(FILE *file, const char *text) {
-    for (; *text; text++) switch (*text) {
-        case '&': fputs("&amp;", file); break;
-        case '<': fputs("&lt;", file); break;
-        case '>': fputs("&gt;", file); break;
-        case '"': fputs("&quot;", file); break;
-        default: fputc(*text, file);
-        }
+int output_document(eg_report *report, FILE *file) {
+    if (output_report(report, file) && fflush(file) == 0) return CLI_OK;
+    return fail(EXIT_FAILED, "cannot write JSON: %s", strerror(errno));
 }
 
 /* ---- logs: each line is there at once, so what is kept of an old one is written beside before */
@@ -156,16 +154,16 @@ int output_log(const char *path, bool (*keep)(void *user, const char *line), voi
         FILE *old = keep ? fopen(path, "r") : NULL;
         if (keep && !old && errno != ENOENT) return cannot(path, strerror(errno));
         int code = output_begin(&fresh, path);
-        const bool begun = code < 0;
+        const bool begun = !code;
         while (begun && old && getline(&line, &room, old) >= 0)
             if (keep(user, line)) fputs(line, fresh.file);
         if (begun && old && !feof(old)) code = cannot(path, strerror(errno)); /* not all of it */
-        if (code < 0) code = output_end(&fresh);
+        if (!code) code = output_end(&fresh);
         else if (begun) output_abort(&fresh);
         free(line);
         if (old) fclose(old);
-        if (code >= 0) return code;
+        if (code) return code;
     }
     *out = fopen(path, "a");
-    return *out ? -1 : cannot(path, strerror(errno));
+    return *out ? CLI_OK : cannot(path, strerror(errno));
 }

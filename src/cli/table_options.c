@@ -11,11 +11,11 @@ int table_options(const table_wish *w, eg_table_options *out) {
     if (w->decimal && strcmp(w->decimal, ",") != 0 && strcmp(w->decimal, ".") != 0)
         return fail(EXIT_USAGE, "--decimal: '%s' is neither , nor .", w->decimal);
     if (w->decimal) out->decimal = w->decimal[0];
-    if (!w->dates) return -1;
+    if (!w->dates) return CLI_OK;
     for (int i = 0; eg_date_order_name((eg_date_order)i); i++)
         if (strcmp(w->dates, eg_date_order_name((eg_date_order)i)) == 0) {
             out->dates = (eg_date_order)i;
-            return -1;
+            return CLI_OK;
         }
     return fail(EXIT_USAGE, "--dates: '%s' is not iso, mdy or dmy", w->dates);
 }

@@ -64,7 +64,7 @@ static eg_status start_threads(eg_context *context, const eg_context_options *op
 
 eg_status eg_context_create(const eg_context_options *given, eg_context **out, eg_error *error) {
     eg_context_options options;
-    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no place for the context");
+    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no output pointer for the context");
     *out = NULL;
     eg_status status = options_read(given, &options, error);
     if (status) return status;

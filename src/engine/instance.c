@@ -156,7 +156,7 @@ eg_status eg_instance_create(eg_program *program, eg_weights *weights, eg_instan
 eg_status eg_instance_create_with(eg_program *program, eg_weights *weights, const eg_instance *with,
                                   eg_instance **out, eg_error *error) {
     if (!program || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "instance: no program or no place");
+        return eg__fail(error, EG_ERR_ARGUMENT, "instance: no program or no output pointer");
     *out = NULL;
     if (!weights && program->parameters.count)
         return eg__fail(error, EG_ERR_ARGUMENT, "a program with %zu parameters needs weights",
@@ -236,7 +236,7 @@ eg_status eg_instance_bind(eg_instance *in, const char *name, const eg_tensor *t
 
 eg_status eg_instance_output(eg_instance *in, const char *name, eg_tensor *out, eg_error *error) {
     size_t at;
-    if (!in || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no instance or no place");
+    if (!in || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no instance or no output pointer");
     const eg__leaf *leaf = eg__leaf_find(&in->program->outputs, name, &at);
     if (!leaf) return eg__fail(error, EG_ERR_NOT_FOUND, "no output '%s'", name ? name : "");
     at += in->program->inputs.count;
@@ -253,7 +253,7 @@ eg_status eg_instance_output(eg_instance *in, const char *name, eg_tensor *out, 
 }
 
 eg_status eg_instance_state(eg_instance *in, const char *name, eg_tensor *out, eg_error *error) {
-    if (!in || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no instance or no place");
+    if (!in || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no instance or no output pointer");
     const eg__leaf *leaf = eg__leaf_find(&in->program->states, name, NULL);
     if (!leaf) return eg__fail(error, EG_ERR_NOT_FOUND, "no state '%s'", name ? name : "");
     char *data = leaf->cached ? in->states->caches : in->states->plain;

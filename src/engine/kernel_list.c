@@ -9,7 +9,8 @@ size_t eg_kernel_count(void) { return eg__kernel_count(); }
 
 eg_status eg_kernel_list(const eg_context *context, size_t index, eg_kernel_info *out,
                          eg_error *error) {
-    if (!context || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no context or no place");
+    if (!context || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no context or no output pointer");
     const eg__kernel *row = eg__kernel_row(index);
     if (!row)
         return eg__fail(error, EG_ERR_ARGUMENT, "kernel %zu of %zu", index, eg__kernel_count());
@@ -33,7 +34,7 @@ static int is_usable(const eg_context *context, const char *isa) {
 
 eg_status eg_isa_list(const eg_context *context, size_t index, eg_isa_info *out, eg_error *error) {
     if (!context || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no context or nowhere to put it");
+        return eg__fail(error, EG_ERR_ARGUMENT, "no context or no output pointer");
     const eg__isa *row = eg__isa_row(index);
     if (!row) return eg__fail(error, EG_ERR_ARGUMENT, "no instruction set %zu", index);
     eg_isa_info info = {.name = row->name,

@@ -3,7 +3,7 @@
 
 static eg_status check(const eg_context *context, const void *out, eg_error *error) {
     if (context && out) return EG_OK;
-    return eg__fail(error, EG_ERR_ARGUMENT, "no context or no place for the result");
+    return eg__fail(error, EG_ERR_ARGUMENT, "no context or no output pointer for the result");
 }
 
 eg_status eg_memory_query(const eg_context *context, eg_tag tag, eg_memory_figures *out,

@@ -10,7 +10,8 @@ eg_status eg_compile(eg_context *context, const eg_graph *graph, size_t count,
                      const eg_output *outputs, const eg_compile_options *given, eg_program **out,
                      eg_error *error) {
     if (!context || !graph || !out || (count && !outputs))
-        return eg__fail(error, EG_ERR_ARGUMENT, "compile: no context, graph, outputs or place");
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "compile: no context, graph, outputs or output pointer");
     *out = NULL;
     eg_compile_options options;
     eg_status status = EG__OPTIONS(eg_compile_options, &options, given, error);
@@ -172,7 +173,7 @@ static const eg__kernel *main_kernel(const eg__step *step, const eg__step_shape 
 }
 
 eg_status eg_program_step(const eg_program *p, size_t index, eg_step_info *out, eg_error *error) {
-    if (!p || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no program or no place");
+    if (!p || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no program or no output pointer");
     if (index >= p->step_count)
         return eg__fail(error, EG_ERR_ARGUMENT, "no step %zu in a program of %zu", index,
                         p->step_count);
@@ -207,7 +208,7 @@ eg_status eg_program_operand(const eg_program *p, size_t index, size_t operand,
                              eg_operand_info *out, eg_error *error) {
     static const char *const spaces[] = {"arena",     "parameters", "derived",
                                          "constants", "states",     "caches"};
-    if (!p || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no program or no place");
+    if (!p || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no program or no output pointer");
     if (index >= p->step_count || operand >= p->steps[index].operands)
         return eg__fail(error, EG_ERR_ARGUMENT, "no operand %zu in step %zu", operand, index);
     const eg__operand *o = &p->steps[index].operand[operand];

@@ -82,7 +82,8 @@ eg_status eg__quantized_like(unsigned rank, const uint64_t *shape, const eg_quan
 
 eg_status eg_quantized_create(eg_context *context, unsigned rank, const uint64_t *shape,
                               const eg_quantization *how, eg_quantized *out, eg_error *error) {
-    if (!context || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no context or no place");
+    if (!context || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no context or no output pointer");
     memset(out, 0, sizeof *out);
     eg_status status = check_apart(how, error);
     if (status) return status;
@@ -271,11 +272,11 @@ eg_status eg_tensor_compare(const eg_tensor *exact, const eg_tensor *other, eg_d
                             eg_error *error) {
     uint64_t n = 0, m = 0;
     if (!exact || !other || !out || exact->type != EG_F32 || other->type != EG_F32)
-        return eg__fail(error, EG_ERR_ARGUMENT, "needs two tensors of f32 and a place");
+        return eg__fail(error, EG_ERR_ARGUMENT, "needs two tensors of f32 and an output pointer");
     eg_status status = eg_tensor_measure(exact, &n, NULL, error);
     if (!status) status = eg_tensor_measure(other, &m, NULL, error);
     if (!status && n != m)
-        status = eg__fail(error, EG_ERR_ARGUMENT, "%llu numbers cannot be compared with %llu",
+        status = eg__fail(error, EG_ERR_ARGUMENT, "%llu values cannot be compared with %llu",
                           (unsigned long long)n, (unsigned long long)m);
     if (status) return status;
     const float *x = exact->data, *y = other->data;
@@ -308,7 +309,7 @@ static eg_status find_difference(eg_context *context, const eg_tensor *tensor, e
 eg_status eg_quantize(eg_context *context, const eg_tensor *tensor, const eg_quantization *how,
                       eg_quantized *out, eg_error *error) {
     if (!context || !tensor || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no context, no tensor or no place");
+        return eg__fail(error, EG_ERR_ARGUMENT, "no context, no tensor or no output pointer");
     memset(out, 0, sizeof *out);
     if (tensor->type != EG_F32)
         return eg__fail(error, EG_ERR_UNSUPPORTED, "quantization of '%s', only of f32",

@@ -36,7 +36,7 @@ eg_status eg_session_create(eg_context *context, eg_session_build build, void *u
     eg_session_options options;
     eg_compile_options compile;
     if (!context || !build || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "session: no context, builder or place");
+        return eg__fail(error, EG_ERR_ARGUMENT, "session: no context, builder or output pointer");
     *out = NULL;
     eg_status status = EG__OPTIONS(eg_session_options, &options, given, error);
     if (!status) status = EG__OPTIONS(eg_compile_options, &compile, options.compile, error);
@@ -148,7 +148,7 @@ static eg_status get(eg_session *s, const uint64_t *dimensions, size_t count, en
 static eg_status check(const eg_session *s, const uint64_t *dimensions, size_t count,
                        const void *out, eg_error *error) {
     if (!s || !out || (count && !dimensions))
-        return eg__fail(error, EG_ERR_ARGUMENT, "no session, dimensions or place");
+        return eg__fail(error, EG_ERR_ARGUMENT, "no session, dimensions or output pointer");
     if (count > EG_SESSION_DIMENSIONS)
         return eg__fail(error, EG_ERR_ARGUMENT, "%zu dimensions are not within 0..%d", count,
                         EG_SESSION_DIMENSIONS);
@@ -187,7 +187,7 @@ eg_status eg_session_instance(eg_session *s, const uint64_t *dimensions, size_t 
 }
 
 eg_status eg_session_weights(eg_session *s, eg_weights **out, eg_error *error) {
-    if (!s || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no session or no place");
+    if (!s || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no session or no output pointer");
     pthread_mutex_lock(&s->mutex);
     *out = s->weights;
     pthread_mutex_unlock(&s->mutex);

@@ -22,7 +22,7 @@ struct eg_temporaries {
 
 eg_status eg_temporaries_create(eg_context *context, eg_temporaries **out, eg_error *error) {
     if (!context || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no context or no place for temporaries");
+        return eg__fail(error, EG_ERR_ARGUMENT, "no context or no output pointer for temporaries");
     eg_error reason = {EG_ERR_MEMORY, ""};
     *out = NULL;
     eg_temporaries *t = eg__memory_take_zeroed(context->memory, EG_TAG_TENSOR, sizeof *t, &reason);
@@ -41,7 +41,7 @@ void eg_temporaries_destroy(eg_temporaries *t) {
 }
 
 eg_status eg_scope_begin(eg_temporaries *t, eg_scope *out, eg_error *error) {
-    if (!t || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no temporaries or no place");
+    if (!t || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no temporaries or no output pointer");
     const eg__arena_scope place = eg__arena_scope_begin(t->arena);
     eg_error reason = {EG_ERR_MEMORY, ""};
     *out = 0;
@@ -71,7 +71,7 @@ eg_status eg_scope_end(eg_temporaries *t, eg_scope scope, eg_error *error) {
 }
 
 eg_status eg_scope_take(eg_temporaries *t, size_t size, void **out, eg_error *error) {
-    if (!t || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no temporaries or no place");
+    if (!t || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no temporaries or no output pointer");
     *out = NULL;
     if (!t->open)
         return eg__fail(error, EG_ERR_ARGUMENT,
@@ -87,7 +87,8 @@ eg_status eg_scope_take(eg_temporaries *t, size_t size, void **out, eg_error *er
 eg_status eg_scope_tensor(eg_temporaries *t, eg_type type, unsigned rank, const uint64_t *shape,
                           eg_tensor *out, eg_error *error) {
     if (!t || !out || (rank && !shape))
-        return eg__fail(error, EG_ERR_ARGUMENT, "no temporaries, shape or place for the tensor");
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "no temporaries, shape or output pointer for the tensor");
     memset(out, 0, sizeof *out);
     eg_tensor tensor = {.type = type, .rank = rank};
     for (unsigned i = 0; i < rank && i < EG_RANK_MAX; i++) tensor.shape[i] = shape[i];

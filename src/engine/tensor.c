@@ -7,7 +7,8 @@
 eg_status eg_tensor_create(eg_context *context, eg_type type, unsigned rank, const uint64_t *shape,
                            eg_tensor *out, eg_error *error) {
     if (!context || !out || (rank && !shape))
-        return eg__fail(error, EG_ERR_ARGUMENT, "no context, shape or place for the tensor");
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "no context, shape or output pointer for the tensor");
     memset(out, 0, sizeof *out);
     eg_tensor tensor = {.type = type, .rank = rank};
     for (unsigned i = 0; i < rank && i < EG_RANK_MAX; i++) tensor.shape[i] = shape[i];

@@ -66,7 +66,7 @@ static eg_status create(eg_program *program, bool is_lent, eg_weights **out, eg_
 
 eg_status eg_weights_create(eg_program *program, eg_weights **out, eg_error *error) {
     if (!program || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "weights: no program or no place");
+        return eg__fail(error, EG_ERR_ARGUMENT, "weights: no program or no output pointer");
     *out = NULL;
     return create(program, false, out, error);
 }
@@ -112,7 +112,7 @@ static eg_status check_own(const eg_weights *weights, eg_error *error) {
 
 eg_status eg_weights_tensor(const eg_weights *weights, const char *name, eg_tensor *out,
                             eg_error *error) {
-    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no place for a tensor");
+    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no output pointer for a tensor");
     eg_status status = check_own(weights, error);
     if (status) return status;
     const eg__leaf *leaf = eg__leaf_find(&weights->program->parameters, name, NULL);
@@ -227,7 +227,8 @@ static eg_status fill_quantized(const eg__leaf *leaf, const eg_quantized *quanti
 
 eg_status eg_weights_set_quantized(eg_weights *weights, const char *name,
                                    const eg_quantized *quantized, eg_error *error) {
-    if (!weights || !quantized) return eg__fail(error, EG_ERR_ARGUMENT, "no weights or no numbers");
+    if (!weights || !quantized)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no weights or no quantized tensor");
     const eg__leaf *leaf = eg__leaf_find(&weights->program->parameters, name, NULL);
     if (!leaf) return eg__fail(error, EG_ERR_NOT_FOUND, "no parameter '%s'", name ? name : "");
     eg_status status = eg_weights_begin(weights, 0, error);
@@ -298,7 +299,7 @@ static eg_status open_derived(eg_weights *weights, eg__derived *d, eg_error *err
         !eg__size_mul(p->scratch_size, eg__threads_count(weights->context->threads), &work) ||
         !eg__size_mul(work, sizeof(float), &work) ||
         !eg__size_add(work, p->prologue_size + sizeof(float), &work))
-        return eg__fail(error, EG_ERR_OVERFLOW, "a program that prepares too much");
+        return eg__fail(error, EG_ERR_OVERFLOW, "the prologue of the program is too large");
     eg_status status = eg__space_open(memory, EG_TAG_WEIGHTS, kept, &d->kept, error);
     if (!status) status = eg__space_use(memory, &d->kept, 0, kept, error);
     if (!status) status = eg__space_open(memory, EG_TAG_WEIGHTS, work, &d->work, error);

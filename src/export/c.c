@@ -220,7 +220,7 @@ eg_status eg__export_c(eg_program *program, eg_weights *weights, const char *dir
     for (size_t i = 0; i < program->step_count; i++)
         if (eg__c_row(&program->steps[i])->reads_stored &&
             eg__c_row(&program->steps[i])->reads_stored(&program->steps[i]))
-            return eg__fail(error, EG_ERR_UNSUPPORTED, "no C for a step '%s' on a stored input",
+            return eg__fail(error, EG_ERR_UNSUPPORTED, "no C for a step '%s' on weights in a file",
                             program->steps[i].name);
     for (size_t i = 0; i < program->states.count; i++)
         if (program->states.list[i].cached)

@@ -51,7 +51,7 @@ static void describe(eg__c_export *x, const void *user) {
     write_names(x, 'y', what, (size_t)info.outputs, eg_model_output_name, model);
     eg__c_line(x, " * elapsed: time since the step before, in the unit of the training; %s where",
                span);
-    eg__c_line(x, " * nobody knows it, as at the first step.");
+    eg__c_line(x, " * it is unknown, as at the first step.");
     eg__c_line(x, " *");
 }
 

@@ -36,7 +36,7 @@ static eg_status build(void *user, eg_graph *graph, const uint64_t *dimensions, 
 
 eg_status eg_embedder_create(eg_model *model, const eg_embedder_options *options, eg_embedder **out,
                              eg_error *error) {
-    if (!model || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no model or no place");
+    if (!model || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no model or no output pointer");
     *out = NULL;
     if (!model->transformer)
         return eg__fail(error, EG_ERR_ARGUMENT, "a liquid network has no rows for texts");
@@ -111,10 +111,10 @@ eg_status eg__tokens_check(const eg__transformer *t, const uint32_t *tokens, siz
 eg_status eg_embedder_run(eg_embedder *e, const uint32_t *tokens, size_t count, float *row,
                           eg_error *error) {
     if (!e || !tokens || !row || !count)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no embedder, tokens or place");
+        return eg__fail(error, EG_ERR_ARGUMENT, "no embedder, tokens or output pointer");
     if (count > e->longest)
-        return eg__fail(error, EG_ERR_ARGUMENT, "%zu tokens, the model can look at %llu", count,
-                        (unsigned long long)e->longest);
+        return eg__fail(error, EG_ERR_ARGUMENT, "%zu tokens exceed the model's context of %llu",
+                        count, (unsigned long long)e->longest);
     eg_status status = eg__tokens_check(e->model->transformer, tokens, count, error);
     if (status) return status;
     const uint64_t time = rounded(e, count);

@@ -144,8 +144,7 @@ static eg_status check(const eg_model *model, eg_generator_options *how, eg_erro
     const uint64_t most = rotary ? EG__TRANSFORMER_TOKENS_MAX : made_for;
     if (!how->context) how->context = made_for < CONTEXT ? made_for : CONTEXT;
     if (how->context > most)
-        return eg__fail(error, EG_ERR_ARGUMENT,
-                        "a context of %llu, the model has positions for %llu",
+        return eg__fail(error, EG_ERR_ARGUMENT, "a context of %llu exceeds the model's %llu",
                         (unsigned long long)how->context, (unsigned long long)most);
     if (!how->sequences) how->sequences = 1;
     if (!how->chunk) how->chunk = CHUNK;
@@ -194,7 +193,7 @@ static eg_status create_shared(eg_model *model, const eg_generator_options *how,
 
 eg_status eg_generator_create(eg_model *model, const eg_generator_options *options,
                               eg_generator **out, eg_error *error) {
-    if (!model || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no model or no place");
+    if (!model || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no model or no output pointer");
     *out = NULL;
     eg_generator_options how;
     eg_status status = EG__OPTIONS(eg_generator_options, &how, options, error);
@@ -233,7 +232,7 @@ static eg_status copy_slots(shared *s, const eg_slots_copy *copy, eg_error *erro
 }
 
 eg_status eg_generator_fork(eg_generator *g, eg_generator **out, eg_error *error) {
-    if (!g || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no generator or no place");
+    if (!g || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no generator or no output pointer");
     *out = NULL;
     shared *s = g->shared;
     if (s->users == s->how.sequences)

@@ -27,7 +27,7 @@ enum { NONE = -1 };
 eg_status eg_pages_create(eg_context *context, const eg_pages_options *given, eg_pages **out,
                           eg_error *error) {
     if (!context || !given || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "pages: no context, options or place");
+        return eg__fail(error, EG_ERR_ARGUMENT, "pages: no context, options or output pointer");
     *out = NULL;
     eg_pages_options kept, *const options = &kept;
     const eg_status taken = EG__OPTIONS(eg_pages_options, &kept, given, error);
@@ -99,7 +99,8 @@ static eg_status reserve(eg_sequence *s, size_t count, eg_error *error) {
 
 /* Its list has room for all pages there are, so that growing takes no memory. */
 eg_status eg_sequence_begin(eg_pages *p, eg_sequence **out, eg_error *error) {
-    if (!p || !out) return eg__fail(error, EG_ERR_ARGUMENT, "sequence: no pages or no place");
+    if (!p || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "sequence: no pages or no output pointer");
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg_sequence *s = *out = eg__memory_take_zeroed(p->memory, EG_TAG_CACHE, sizeof *s, &reason);
     if (!s) return eg__fail(error, reason.status, "%s", reason.message);
@@ -162,7 +163,7 @@ eg_status eg_sequence_extend(eg_sequence *s, uint64_t tokens, int32_t *slots, eg
 eg_status eg_sequence_fork(eg_sequence *s, eg_sequence **out, eg_slots_copy *copy,
                            eg_error *error) {
     if (!s || !out || !copy)
-        return eg__fail(error, EG_ERR_ARGUMENT, "fork: no sequence or no place");
+        return eg__fail(error, EG_ERR_ARGUMENT, "fork: no sequence or no output pointer");
     *out = NULL;
     eg_pages *p = s->pages;
     const size_t rest = s->length % p->page, whole = s->count - (rest != 0);
@@ -223,7 +224,7 @@ eg_status eg_sequence_shrink(eg_sequence *s, uint64_t length, eg_slots_copy *cop
 
 eg_status eg_sequence_pages(const eg_sequence *s, uint64_t count, int32_t *out, eg_error *error) {
     if (!s || (count && !out))
-        return eg__fail(error, EG_ERR_ARGUMENT, "pages: no sequence or no place");
+        return eg__fail(error, EG_ERR_ARGUMENT, "pages: no sequence or no output pointer");
     if (count < s->count)
         return eg__fail(error, EG_ERR_ARGUMENT, "%zu pages do not fit into a row of %llu", s->count,
                         (unsigned long long)count);

@@ -79,11 +79,12 @@ eg_status eg_perplexity(eg_model *model, const uint32_t *tokens, size_t count, u
                         eg_surprise *out, eg_error *error) {
     if (!model || !tokens || !out || !model->transformer ||
         !eg__transformer_traits(model->transformer)->logits)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no decoder, tokens or place");
+        return eg__fail(error, EG_ERR_ARGUMENT, "no decoder, tokens or output pointer");
     const eg__transformer *t = model->transformer;
     if (!piece) piece = t->context < LONGEST ? t->context : LONGEST;
     if (piece > t->context)
-        return eg__fail(error, EG_ERR_ARGUMENT, "pieces of %llu tokens, the model can look at %u",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "pieces of %llu tokens exceed the model's context of %u",
                         (unsigned long long)piece, t->context);
     if (piece < 3)
         return eg__fail(error, EG_ERR_ARGUMENT,

@@ -22,7 +22,7 @@ struct eg_sampler {
 eg_status eg_sampler_create(eg_context *context, uint64_t vocabulary, const eg_sampling *sampling,
                             eg_sampler **out, eg_error *error) {
     if (!context || !out || !vocabulary)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no context, vocabulary or place");
+        return eg__fail(error, EG_ERR_ARGUMENT, "no context, vocabulary or output pointer");
     *out = NULL;
     const eg_sampling how = sampling ? *sampling : (eg_sampling){0};
     if (!(how.temperature >= 0 && isfinite(how.temperature)))
@@ -148,7 +148,7 @@ static uint32_t draw(eg_sampler *s, size_t count, double all) {
 
 eg_status eg_sampler_next(eg_sampler *s, const float *logits, uint32_t *token, eg_error *error) {
     if (!s || !logits || !token)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no sampler, logits or place");
+        return eg__fail(error, EG_ERR_ARGUMENT, "no sampler, logits or output pointer");
     uint32_t first = 0;
     if (!likeliest(logits, s->vocabulary, &first))
         return eg__fail(error, EG_ERR_ARGUMENT, "all %zu logits are NaN", s->vocabulary);

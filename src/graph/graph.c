@@ -217,7 +217,7 @@ static double node_bytes(const eg_graph *graph, const eg__node *node) {
 }
 
 eg_status eg_graph_node(const eg_graph *graph, eg_node node, eg_node_info *out, eg_error *error) {
-    if (!graph || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no graph or no place");
+    if (!graph || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no graph or no output pointer");
     if (!node.id || node.id > graph->size)
         return eg__fail(error, EG_ERR_ARGUMENT, "no node %u in a graph of %u", node.id,
                         graph->size);

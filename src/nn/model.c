@@ -121,7 +121,7 @@ eg_status eg__model_check_most(const eg_model *model, uint64_t most, eg_error *e
     const uint64_t count = count_values(model);
     if (count <= most) return EG_OK;
     return eg__fail(error, EG_ERR_FORMAT,
-                    "an architecture of %llu numbers, and a file of %llu at most",
+                    "an architecture of %llu values, and a file of %llu at most",
                     (unsigned long long)count, (unsigned long long)most);
 }
 
@@ -347,7 +347,7 @@ eg__lender eg__model_lender(const eg_model *model) {
 eg_status eg_model_lend(const eg_model *model, eg_program *program, eg_weights **out,
                         eg_error *error) {
     if (!model || !program || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no model, program or place");
+        return eg__fail(error, EG_ERR_ARGUMENT, "no model, program or output pointer");
     const eg__lender lender = eg__model_lender(model);
     *out = NULL;
     const eg_status status = eg__model_check_values(model, error);

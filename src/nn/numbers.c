@@ -70,7 +70,8 @@ const char *eg_model_numbers(const eg_model *model, size_t index, uint64_t *byte
 
 eg_status eg_model_read(const eg_model *model, size_t index, float *out, eg_error *error) {
     if (!model || !out || index >= model->parameter_count)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no tensor %zu, or no place for it", index);
+        return eg__fail(error, EG_ERR_ARGUMENT, "no tensor %zu, or no output pointer for it",
+                        index);
     const eg_status status = eg__model_check_values(model, error);
     if (!status) eg__parameter_floats(model, &model->parameters[index], out);
     return status;

@@ -64,7 +64,7 @@ static eg_status quantize_one(eg_model *model, const eg__parameter *p, const eg_
         if (!eg__mask_has(&mask, i)) values[i] = 0;
     status = eg_quantize(model->context, &wide, how, out, error);
     if (!status && out->odd)
-        status = eg__fail(error, EG_ERR_ARGUMENT, "'%s' has %llu numbers that are not finite",
+        status = eg__fail(error, EG_ERR_ARGUMENT, "'%s' has %llu values that are not finite",
                           p->name, (unsigned long long)out->odd);
     eg_tensor_release(model->context, &wide);
     return status;

@@ -261,7 +261,7 @@ eg_status eg_model_build(const eg_model *model, eg_graph *graph, const eg_model_
                          eg_model_nodes *out, eg_error *error) {
     eg_model_options kept, *const o = &kept;
     if (!model || !graph || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no model, graph or place");
+        return eg__fail(error, EG_ERR_ARGUMENT, "no model, graph or output pointer");
     const eg_status taken = EG__OPTIONS(eg_model_options, &kept, given, error);
     if (taken) return taken;
     memset(out, 0, sizeof *out);

@@ -55,14 +55,15 @@ eg_status eg__stream_graph(const eg_model *model, eg_graph *g, eg_output *output
 }
 
 eg_status eg_stream_compile(eg_model *model, eg_stream_program **out, eg_error *error) {
-    if (!model || !out) return eg__fail(error, EG_ERR_ARGUMENT, "stream: no model or no place");
+    if (!model || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "stream: no model or no output pointer");
     *out = NULL;
     if (model->transformer)
         return eg__fail(error, EG_ERR_UNSUPPORTED, "a transformer has no steps in time");
     for (size_t i = 0; i < model->layer_count; i++)
         if (model->layers[i].merge != EG__ONE_WAY)
             return eg__fail(error, EG_ERR_UNSUPPORTED,
-                            "layer %zu looks at the future: it cannot be a stream", i);
+                            "layer %zu is bidirectional: it cannot be a stream", i);
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg_stream_program *p =
         eg__memory_take_zeroed(model->memory, EG_TAG_PROGRAM, sizeof *p, &reason);
@@ -119,7 +120,8 @@ static eg_status bind_all(eg_stream *s, eg_error *error) {
 }
 
 eg_status eg_stream_create(eg_stream_program *program, eg_stream **out, eg_error *error) {
-    if (!program || !out) return eg__fail(error, EG_ERR_ARGUMENT, "stream: no program or no place");
+    if (!program || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "stream: no program or no output pointer");
     *out = NULL;
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg_stream *s = eg__memory_take_zeroed(program->memory, EG_TAG_PROGRAM, sizeof *s, &reason);
@@ -149,7 +151,8 @@ void eg_stream_destroy(eg_stream *s) {
 }
 
 eg_status eg_stream_step(eg_stream *s, const float *x, float elapsed, float *y, eg_error *error) {
-    if (!s || !x || !y) return eg__fail(error, EG_ERR_ARGUMENT, "no stream, input or place");
+    if (!s || !x || !y)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no stream, input or output pointer");
     if (!(elapsed >= 0) || isinf(elapsed))
         return eg__fail(error, EG_ERR_ARGUMENT, "elapsed time %g", (double)elapsed);
     memcpy(s->x, x, (size_t)s->shared->inputs * sizeof *x);

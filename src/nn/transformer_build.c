@@ -284,7 +284,7 @@ eg_status eg__transformer_build(const eg_model *model, eg_graph *graph,
     const eg__transformer *t = model->transformer;
     memset(out, 0, sizeof *out);
     if (wish->time > t->context && eg__transformer_positions(t) != EG__POSITIONS_ROTARY)
-        return eg__fail(error, EG_ERR_ARGUMENT, "%llu tokens, the model has positions for %u",
+        return eg__fail(error, EG_ERR_ARGUMENT, "%llu tokens exceed the model's context of %u",
                         (unsigned long long)wish->time, t->context);
     eg_error reason = {EG_ERR_MEMORY, ""};
     builder b = {

@@ -117,7 +117,7 @@ static void find_paths(reach *r, const eg_wiring *w, eg_wiring_statistics *out) 
 
 eg_status eg_wiring_statistics_get(const eg_wiring *wiring, eg_wiring_statistics *out,
                                    eg_error *error) {
-    if (!wiring || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no wiring or no place");
+    if (!wiring || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no wiring or no output pointer");
     const double units = wiring->units;
     counts inner = count(wiring->adjacency, wiring->units, wiring->units);
     counts outer = count(wiring->sensory, wiring->inputs, wiring->units);

@@ -128,8 +128,7 @@ static void find_bottlenecks(const eg__facts *facts, eg__findings *out) {
     for (size_t i = 0; i < p->operation_count; i++) {
         const eg_profile_row *row = &p->operations[i];
         if (!eg__is_bottleneck(row)) continue;
-        eg_finding *f =
-            add(out, "operation", "time that an operation takes beyond its roof is lost");
+        eg_finding *f = add(out, "operation", "time beyond the roofline is lost");
         if (!f) return;
         if (isfinite(row->roof_share)) {
             snprintf(f->text, sizeof f->text,
@@ -177,7 +176,7 @@ static size_t say_noise(const eg_profile *p, eg_analysis *a) {
     char noise[EG_NOISE_TEXT];
     if (eg_statistics_noise(&p->time, noise) == EG_NOISE_NONE) return 0;
     return (size_t)snprintf(a->verdict, sizeof a->verdict,
-                            "noisy: %s, so take this again on a quiet machine; ", noise);
+                            "noisy: %s, so measure again on an idle machine; ", noise);
 }
 
 void eg__conclude(const eg__facts *f, eg_analysis *a) {
@@ -188,7 +187,7 @@ void eg__conclude(const eg__facts *f, eg_analysis *a) {
     for (int i = 1; i < BOUNDS; i++)
         if (f->share[i] > f->share[most]) most = i;
     const eg__findings *tips = &a->kinds[EG_RECOMMENDATION];
-    char next[240] = "nothing obvious is left to try";
+    char next[240] = "no recommendation is left";
     const eg_finding *first = &tips->list[0];
     if (tips->count && isfinite(first->measured))
         snprintf(next, sizeof next, "next: %s (tried: %.0f %% less time per sample)", first->action,
@@ -198,9 +197,9 @@ void eg__conclude(const eg__facts *f, eg_analysis *a) {
                  isfinite(first->gain) ? "next: %s (up to %.0f %% of the time)" : "next: %s",
                  first->action, 100 * first->gain / f->seconds);
     if (!(f->share[most] > 0)) {
-        snprintf(verdict, room, "what bounds it is not known: %s",
+        snprintf(verdict, room, "what bounds it is unknown: %s",
                  f->profile->subject.program ? "no ceilings were measured"
-                                             : "a callback does not say what it computes");
+                                             : "a callback: its FLOPs are unknown");
         return;
     }
     double all = 0;
@@ -213,7 +212,7 @@ void eg__conclude(const eg__facts *f, eg_analysis *a) {
 }
 
 eg_status eg_analyse(const eg_profile *p, eg_analysis **out, eg_error *error) {
-    if (!p || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no profile or no place");
+    if (!p || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no profile or no output pointer");
     *out = NULL;
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg_analysis *a = eg__memory_take_zeroed(p->memory, EG_TAG_MEASURE, sizeof *a, &reason);

@@ -37,12 +37,12 @@ static void look_at_accelerators(const eg_environment *e, eg_diagnosis *d) {
     const eg_fact *found = &e->accelerators;
     if (found->provenance == EG_UNAVAILABLE) {
         add(d, "accelerator", EG_HEALTH_UNKNOWN, "%s",
-            found->source ? found->source : "nobody looked for one");
+            found->source ? found->source : "not looked for");
         return;
     }
     const bool none = strcmp(found->text, "none") == 0;
     add(d, "accelerator", EG_HEALTH_GOOD, "%s%s", none ? "none found in " : found->text,
-        none ? found->source : "; models run on the cores, no kernel of ours uses these")
+        none ? found->source : "; not used: models run on the cores")
         ->provenance = found->provenance;
 }
 
@@ -75,7 +75,7 @@ static void look_at_load(const eg_environment *e, eg_diagnosis *d) {
     }
     const bool busy = e->load.value > 0.5 * e->cores.value;
     advise(add(d, "other load", busy ? EG_HEALTH_BAD : EG_HEALTH_GOOD,
-               "%.1f processes want %.0f cores", e->load.value, e->cores.value),
+               "a load of %.1f on %.0f cores", e->load.value, e->cores.value),
            "fewer threads; and take the best of many runs, not the mean");
 }
 
@@ -87,7 +87,7 @@ static void look_at_swap(const eg_environment *e, const eg_chip *chip, eg_diagno
     if (waits) {
         eg_diagnosis_item *item =
             add(d, "swap", e->pressure_memory.value > 1 ? EG_HEALTH_BAD : EG_HEALTH_GOOD,
-                "somebody waited for memory in %.1f %% of the last 10 s", e->pressure_memory.value);
+                "tasks waited for memory in %.1f %% of the last 10 s", e->pressure_memory.value);
         const size_t at = strlen(item->text);
         if (told) snprintf(item->text + at, sizeof item->text - at, "; %.0f MB on the disk", mega);
         advise(item, advice);
@@ -95,7 +95,7 @@ static void look_at_swap(const eg_environment *e, const eg_chip *chip, eg_diagno
         advise(add(d, "swap",
                    e->swap_used.value > 0.05 * (double)chip->memory_bytes ? EG_HEALTH_BAD
                                                                           : EG_HEALTH_GOOD,
-                   "%.0f MB of all programs lie on the disk", mega),
+                   "%.0f MB of swap space are in use", mega),
                advice);
     else add(d, "swap", EG_HEALTH_UNKNOWN, "%s", e->swap_used.source);
 }
@@ -127,8 +127,9 @@ static void look_at_denormals(eg_diagnosis *d) {
             best[kind] = fmin(best[kind], ns);
         }
     const double ratio = best[1] / best[0];
-    eg_diagnosis_item *item = add(d, "denormals", ratio > 3 ? EG_HEALTH_BAD : EG_HEALTH_GOOD,
-                                  "numbers below 1e-38 take %.1f times as long as others", ratio);
+    eg_diagnosis_item *item =
+        add(d, "denormals", ratio > 3 ? EG_HEALTH_BAD : EG_HEALTH_GOOD,
+            "denormals (below 1e-38) take %.1f times as long as other values", ratio);
     item->provenance = EG_MEASURED;
     advise(item, "keep weights and inputs away from them: weight decay, standardised inputs");
 }
@@ -183,7 +184,9 @@ static void check_recording(const eg_profile *p, eg_diagnosis *d) {
             "%zu operations; steps add up to %.0f %% of the run, %llu events overwritten",
             p->operation_count, sum, (unsigned long long)lost);
     item->provenance = EG_MEASURED;
-    advise(item, "a longer --seq or a larger --batch: the clock takes a share of such short steps");
+    advise(
+        item,
+        "a longer --seq or a larger --batch: such short steps are as long as a reading of the clock");
 }
 
 /* Every step of the program by the unit that it was compiled for. */
@@ -198,16 +201,16 @@ static void check_placement(const eg_profile *p, eg_diagnosis *d) {
     advise(add(d, "device placement", all ? EG_HEALTH_GOOD : EG_HEALTH_BAD,
                "%zu of %zu steps have kernels of the cores (%s): nothing is transferred for them",
                steps, info.steps, eg_context_isa(p->context)),
-           "a step without a kernel is a fault of ours: please report it");
+           "a step without a kernel is a bug: please report it");
 }
 
 static void check_memory(const eg_profile *p, eg_diagnosis *d) {
     const eg_metric *leaked = &p->metrics[EG_PROFILE_leaked];
     const eg_metric *peak = &p->metrics[EG_PROFILE_library_peak];
     advise(add(d, "allocation", p->run_allocations ? EG_HEALTH_BAD : EG_HEALTH_GOOD,
-               "memory was taken %llu times in %zu runs; the library held %.1f MB at most",
+               "%llu allocations in %zu runs; the library held %.1f MB at most",
                (unsigned long long)p->run_allocations, p->sample_count, peak->value * 1e-6),
-           "runs should take none: please report the model");
+           "runs should allocate nothing: please report the model");
     advise(add(d, "cleanup", leaked->value > 0 ? EG_HEALTH_BAD : EG_HEALTH_GOOD,
                "%.0f bytes more are held after %zu runs than before", leaked->value,
                p->sample_count),

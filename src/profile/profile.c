@@ -216,7 +216,8 @@ static eg_status finish(eg_profile *p, work *w, const eg_memory_figures *before,
 
 eg_status eg_profile_model(eg_model *model, const char *name, const eg_profile_options *options,
                            eg_profile **out, eg_error *error) {
-    if (!model || !out) return eg__fail(error, EG_ERR_ARGUMENT, "profile: no model or no place");
+    if (!model || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "profile: no model or no output pointer");
     eg_context *context = model->context;
     eg_profile *p;
     eg_memory_figures before;
@@ -239,7 +240,7 @@ eg_status eg_profile_callback(eg_context *context, const char *name, eg_profile_
                               void *user, const eg_profile_options *options, eg_profile **out,
                               eg_error *error) {
     if (!context || !function || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "profile: no context, function or place");
+        return eg__fail(error, EG_ERR_ARGUMENT, "profile: no context, function or output pointer");
     eg_profile *p;
     eg_memory_figures before;
     eg_status status = begin(context, name, options, &before, &p, error);

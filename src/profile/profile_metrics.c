@@ -50,8 +50,8 @@ static void set_time(eg_profile *p) {
     const double samples = (double)(p->options.batch ? p->options.batch : 1);
     set(p, EG_PROFILE_time_mean, p->time.mean.value, EG_MEASURED, "mean of all timed runs");
     if (!p->subject.program) {
-        none(p, EG_PROFILE_samples_per_second, "a callback does not say how many it works on");
-        none(p, EG_PROFILE_steps_per_second, "a callback does not say how many it does");
+        none(p, EG_PROFILE_samples_per_second, "a callback has no batch size");
+        none(p, EG_PROFILE_steps_per_second, "a callback has no time steps");
         return;
     }
     const double steps = samples * (double)(p->options.seq ? p->options.seq : 1);
@@ -71,7 +71,7 @@ static void set_efficiency(eg_profile *p, double peak, bool one) {
     }
     set(p, EG_PROFILE_compute_efficiency, at_peak / p->time.p50.value,
         integers ? EG_MODELLED : EG_MEASURED,
-        integers ? "time at the peak / median time; bytes multiply as often as fit into an FMA"
+        integers ? "time at the peak / median time; int8 peak: as many products as fit into an FMA"
         : one    ? "tflops / FMA peak of one core"
                  : "tflops / FMA peak of all threads");
 }
@@ -79,7 +79,7 @@ static void set_efficiency(eg_profile *p, double peak, bool one) {
 static void set_compute(eg_profile *p) {
     static const eg_profile_metric_id all[] = {EG_PROFILE_flops, EG_PROFILE_tflops,
                                                EG_PROFILE_compute_efficiency};
-    static const char *const why = "a callback: nobody knows what it computes";
+    static const char *const why = "a callback: its FLOPs are unknown";
     if (!p->subject.program) {
         for (unsigned i = 0; i < sizeof all / sizeof *all; i++) none(p, all[i], why);
         none(p, EG_PROFILE_steps_sum, "a callback has no steps");
@@ -101,7 +101,7 @@ static void set_compute(eg_profile *p) {
         none(p, EG_PROFILE_recorded_time, "steps were not recorded");
     } else {
         set(p, EG_PROFILE_steps_sum, p->steps_sum, EG_MEASURED,
-            "recorder: mean of the quicker half of the recorded runs");
+            "recorder: mean of the faster half of the recorded runs");
         set(p, EG_PROFILE_recorded_time, p->recorded_time, EG_MEASURED,
             "clock before and after each of the same runs");
     }
@@ -110,7 +110,7 @@ static void set_compute(eg_profile *p) {
     eg_session_figures session;
     eg_session_figures_get(p->subject.session, &session);
     set(p, EG_PROFILE_cache_hits, (double)session.hits, EG_COUNTED,
-        "the session of the profile: timed and recorded runs ask for a program that is compiled once");
+        "the session of the profile: timed and recorded runs share one compiled program");
     if (p->has_ceilings && fma->provenance == EG_MEASURED && !p->options.no_steps)
         set_efficiency(p, fma->value * 1e9, one);
     else none(p, EG_PROFILE_compute_efficiency, "no FMA peak was measured, or no step recorded");
@@ -130,7 +130,8 @@ static void set_operands(eg_profile *p) {
     const double *bytes = p->traffic.run, gbps = bytes[0] / p->time.p50.value * 1e-9;
     set(p, EG_PROFILE_bytes_moved, bytes[0], EG_COUNTED, "sum over the steps");
     set(p, EG_PROFILE_operand_rate, gbps, EG_MEASURED, "counted bytes_moved / median time");
-    none(p, EG_PROFILE_operand_utilization, "no level was measured that could have given them");
+    none(p, EG_PROFILE_operand_utilization,
+         "the bandwidth of the level that serves them was not measured");
     for (int i = EG__LEVELS - 1; i >= 0; i--) {
         const double ceiling = eg__level_ceiling(p, i);
         if (bytes[i] < bytes[0] / 2 || !(gbps <= EG__BEYOND * ceiling)) continue;
@@ -143,7 +144,7 @@ static void set_operands(eg_profile *p) {
 
 /* More than the DRAM can do was not so, unless the processor counted it. */
 static void set_dram(eg_profile *p) {
-    static const char over_time[][64] = {"counted misses of the last cache x line / median time",
+    static const char over_time[][64] = {"counted last-level misses x line / median time",
                                          "simulated dram_bytes / median time",
                                          "dram_bytes by the working set / median time"};
     const eg__traffic *t = &p->traffic;
@@ -152,10 +153,11 @@ static void set_dram(eg_profile *p) {
     const bool seen = t->provenance == EG_MEASURED;
     static const char no_ceiling[] = "the bandwidth of the DRAM was not measured";
     if (!seen && gbps > EG__BEYOND * ceiling) {
-        snprintf(p->refusal, sizeof p->refusal,
-                 "%s caches would need %.3g GB/s of a DRAM with %.3g: the real ones keep more, or"
-                 " the ceilings are of a busy moment (info --measure --again)",
-                 t->provenance == EG_SIMULATED ? "the simulated" : "the assumed", gbps, ceiling);
+        snprintf(
+            p->refusal, sizeof p->refusal,
+            "%s caches would need %.3g GB/s of a DRAM with %.3g: the real ones hit more often, or"
+            " the ceilings are too low (info --measure --again)",
+            t->provenance == EG_SIMULATED ? "the simulated" : "the assumed", gbps, ceiling);
         none(p, EG_PROFILE_dram_bytes, p->refusal);
         none(p, EG_PROFILE_bandwidth, p->refusal);
         none(p, EG_PROFILE_bandwidth_utilization, p->refusal);
@@ -186,7 +188,7 @@ static void set_traffic(eg_profile *p) {
         for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
             none(p, all[i],
                  p->subject.program ? "steps were not recorded"
-                                    : "a callback: nobody knows what it moves");
+                                    : "a callback: its traffic is unknown");
     p->metrics[EG_PROFILE_memory_bandwidth] = p->metrics[EG_PROFILE_bandwidth];
     p->metrics[EG_PROFILE_mc_utilization] = p->metrics[EG_PROFILE_bandwidth_utilization];
     if (p->traffic.has_cache && hits->provenance != EG_UNAVAILABLE)
@@ -219,7 +221,7 @@ static void set_units(eg_profile *p) {
     none(p, EG_PROFILE_ne_tflops, why);
     none(p, EG_PROFILE_ne_utilization, why);
     none(p, EG_PROFILE_ne_cycles,
-         apple ? "no interface of the system tells cycles of the Neural Engine" : why);
+         apple ? "the system does not report cycles of the Neural Engine" : why);
     none(p, EG_PROFILE_transfer_rate,
          "the cores compute where the data are: nothing is transferred");
 }

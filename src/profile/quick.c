@@ -17,7 +17,7 @@ static eg_status count(eg_model *model, const eg_profile_options *o, eg_program_
 
 /* ---- figures */
 static void fill_rates(const eg_program_info *c, const eg_profile_options *o, eg_quick_result *r) {
-    static const char why[] = "a function alone: nobody knows what it computes";
+    static const char why[] = "a function alone: its FLOPs are unknown";
     const double seconds = r->time.p50.value;
     const double batch = (double)(o->batch ? o->batch : 1);
     r->seconds = eg__metric(seconds, "s", EG_MEASURED, "median of the timed calls");
@@ -53,8 +53,9 @@ eg_status eg_quick_profile(const eg_quick_subject *what, const eg_quick_options 
                            eg_quick_result *out, eg_error *error) {
     eg_quick_options o;
     if (!what || !out || (!what->model && (!what->function || !what->context)))
-        return eg__fail(error, EG_ERR_ARGUMENT,
-                        "quick profile: no model, no function with its context, or no place");
+        return eg__fail(
+            error, EG_ERR_ARGUMENT,
+            "quick profile: no model, no function with its context, or no output pointer");
     const eg_status taken = EG__OPTIONS(eg_quick_options, &o, options, error);
     if (taken) return taken;
     const eg_profile_options how = {.batch = o.batch,

@@ -18,12 +18,12 @@ static const struct {
     const char *reason;
 } rules[EG_RATIO_COUNT] = {
     [EG_RATIO_compute] = {0.8, 0, "the cores could compute more in this time"},
-    [EG_RATIO_bandwidth] = {0.8, 0, "the memory could give more in this time"},
+    [EG_RATIO_bandwidth] = {0.8, 0, "the memory could deliver more in this time"},
     [EG_RATIO_memory] = {1, 1, "beyond the budget there is no room for anything else"},
-    [EG_RATIO_cache] = {0.8, 0, "what the cache has not comes from slower memory"},
+    [EG_RATIO_cache] = {0.8, 0, "misses are served by slower memory"},
     [EG_RATIO_engine] = {0.8, 0, "the Neural Engine waits"},
-    [EG_RATIO_controller] = {0.8, 1, "the memory is nearly busy: only fewer bytes help"},
-    [EG_RATIO_power] = {1, 1, "a chip beyond its power slows down"}};
+    [EG_RATIO_controller] = {0.8, 1, "the memory is nearly saturated: only fewer bytes help"},
+    [EG_RATIO_power] = {1, 1, "a chip beyond its power budget is throttled"}};
 
 /* ---- facts */
 static eg_metric whole(const char *of) { return eg__metric(1, "ratio", EG_COUNTED, of); }

@@ -21,7 +21,7 @@ static double batch_promise(const eg__facts *f) {
 }
 
 static void batch_act(const eg__facts *f, char action[200]) {
-    snprintf(action, 200, "a batch of %llu, if answers may wait: --batch %llu",
+    snprintf(action, 200, "a batch of %llu, if latency permits: --batch %llu",
              (unsigned long long)larger_batch(f), (unsigned long long)larger_batch(f));
 }
 
@@ -54,7 +54,7 @@ static bool threads_holds(const eg__facts *f, char text[200]) {
 }
 
 static void threads_act(const eg__facts *f, char action[200]) {
-    snprintf(action, 200, "all cores, among which batches are cut: --threads %u", f->cores);
+    snprintf(action, 200, "all cores: --threads %u", f->cores);
 }
 
 static bool threads_change(const eg__facts *f, eg__change *change) {
@@ -81,7 +81,7 @@ static double int8_promise(const eg__facts *f) {
 static void int8_act(const eg__facts *f, char action[200]) {
     (void)f;
     snprintf(action, 200,
-             "weights in int8, at a loss of accuracy that it tells: "
+             "weights in int8, with a loss of accuracy that is reported: "
              "elegans quantize --to int8");
 }
 static bool int8_change(const eg__facts *f, eg__change *change) {
@@ -116,7 +116,7 @@ static bool compile_holds(const eg__facts *f, char text[200]) {
 static double compile_promise(const eg__facts *f) { return f->plain_share / 3; }
 static void compile_act(const eg__facts *f, char action[200]) {
     (void)f;
-    snprintf(action, 200, "compile it: leave --no-compile away");
+    snprintf(action, 200, "compile it: omit --no-compile");
 }
 static bool compile_change(const eg__facts *f, eg__change *change) {
     (void)f;
@@ -128,7 +128,7 @@ static bool compile_change(const eg__facts *f, eg__change *change) {
 static bool isa_holds(const eg__facts *f, char text[200]) {
     if (f->lanes >= f->lanes_possible) return false;
     snprintf(text, 200, "kernels compute %u %s at once (%s), this processor could %u", f->lanes,
-             f->lanes == 1 ? "number" : "numbers", f->isa, f->lanes_possible);
+             f->lanes == 1 ? "value" : "values", f->isa, f->lanes_possible);
     return true;
 }
 /* Half of what the lanes alone would save. */
@@ -136,7 +136,7 @@ static double isa_promise(const eg__facts *f) {
     return f->vector_share * (1 - (double)f->lanes / (double)f->lanes_possible) / 2;
 }
 static void isa_act(const eg__facts *f, char action[200]) {
-    snprintf(action, 200, "the kernels of this processor: leave --isa %s away", f->isa);
+    snprintf(action, 200, "the kernels of this processor: omit --isa %s", f->isa);
 }
 static bool isa_change(const eg__facts *f, eg__change *change) {
     (void)f;
@@ -157,16 +157,17 @@ static uint64_t smaller_batch(const eg__facts *f) {
 static bool cache_holds(const eg__facts *f, char text[200]) {
     if (!(f->own_cache > 0) || !(f->values_wait > 0.1) || smaller_batch(f) == f->batch)
         return false;
-    snprintf(text, 200,
-             "a run touches %.1f MB, a core's own cache has %.1f, and values take %.0f %% of the "
-             "time from L3 or DRAM",
-             f->working_set * 1e-6, f->own_cache * 1e-6, 100 * f->values_wait);
+    snprintf(
+        text, 200,
+        "the working set is %.1f MB, a core's own cache %.1f, and activations from L3 or DRAM take "
+        "%.0f %% of the time",
+        f->working_set * 1e-6, f->own_cache * 1e-6, 100 * f->values_wait);
     return true;
 }
 /* Half of it: some comes while others are computed with. */
 static double cache_promise(const eg__facts *f) { return f->values_wait / 2; }
 static void cache_act(const eg__facts *f, char action[200]) {
-    snprintf(action, 200, "a smaller batch keeps the values in the cache: --batch %llu",
+    snprintf(action, 200, "a smaller batch keeps activations in the cache: --batch %llu",
              (unsigned long long)smaller_batch(f));
 }
 static bool cache_change(const eg__facts *f, eg__change *change) {
@@ -207,13 +208,13 @@ const eg__rule eg__rules[] = {
     {"data_type", "what waits for weights takes less time with fewer bytes", int8_holds,
      int8_promise, int8_act, int8_change, false},
     /* widening halves takes time of its own, so that it depends: said only where it was tried */
-    {"half", "half the bytes, and widened as they are read", half_holds, half_promise, half_act,
-     half_change, true},
+    {"half", "half the bytes, converted to f32 as they are read", half_holds, half_promise,
+     half_act, half_change, true},
     {"compile", "fused steps read and write memory once instead of once per operation",
      compile_holds, compile_promise, compile_act, compile_change, false},
     {"isa", "wider vectors compute more at once", isa_holds, isa_promise, isa_act, isa_change,
      false},
-    {"cache", "the core's own cache is several times quicker than the next one", cache_holds,
+    {"cache", "the core's own cache is several times faster than the next one", cache_holds,
      cache_promise, cache_act, cache_change, true},
     {"memory", "a machine that swaps is a thousand times slower", memory_holds, no_promise,
      memory_act, NULL, false},

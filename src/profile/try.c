@@ -47,7 +47,7 @@ static eg_status open_again(trial *t, eg_context *context, eg_type type, eg_mode
     if (status) return status;
     const eg__numbers was = t->profile->weights, is = eg__model_numbers(*out, false);
     if (is.most != was.most || is.bytes != was.bytes || is.count != was.count)
-        t->refusal = "not tried: its name opens other weights";
+        t->refusal = "not tried: the name refers to other weights";
     if (t->refusal || type == EG_F32) return EG_OK;
     const eg_model_quantization how = {
         .how = {.type = type, .per = EG_PER_CHANNEL, .block = EG_BLOCK_DEFAULT}}; /* as the CLI */

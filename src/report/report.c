@@ -1,4 +1,4 @@
-/* Reports as objects: made of a profile, of its document or of a wiring; read, written, destroyed. */
+/* Reports as objects: made of a profile, of its document, or as a picture; read, written, destroyed. */
 #include "base/locale.h"
 #include "base/abi.h"
 #include "report/report.h"
@@ -6,6 +6,7 @@
 #include "formats/files/file.h"
 #include "nn/wiring.h"
 #include "profile/profile.h"
+#include "signal/entropy.h"
 
 #include <string.h>
 
@@ -85,7 +86,7 @@ static eg_status make_of_text(eg__memory *memory, const char *json, size_t lengt
 eg_status eg_report_of_text(eg_context *context, const char *json, size_t length,
                             const eg_report_options *options, eg_report **out, eg_error *error) {
     eg_report_options o;
-    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no place for the report");
+    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no output pointer for the report");
     *out = NULL;
     if (!context || !json) return eg__fail(error, EG_ERR_ARGUMENT, "no context or no document");
     const eg_status status = options_of(options, &o, error);
@@ -97,7 +98,7 @@ eg_status eg_report_of_file(eg_context *context, const char *path, const eg_repo
                             eg_report **out, eg_error *error) {
     void *json;
     size_t length;
-    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no place for the report");
+    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no output pointer for the report");
     *out = NULL;
     if (!context || !path) return eg__fail(error, EG_ERR_ARGUMENT, "no context or no path");
     eg__memory *memory = eg__context_memory(context);
@@ -134,7 +135,7 @@ eg_status eg_report_of_profile(const eg_profile *profile, const eg_analysis *ana
                                const eg_report_options *options, eg_report **out, eg_error *error) {
     eg_report_options o;
     eg_analysis *own = NULL;
-    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no place for the report");
+    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no output pointer for the report");
     *out = NULL;
     if (!profile) return eg__fail(error, EG_ERR_ARGUMENT, "no profile");
     const locale_t before = eg__point_begin(); /* words of the profile have numbers, too */
@@ -148,11 +149,48 @@ eg_status eg_report_of_profile(const eg_profile *profile, const eg_analysis *ana
 
 eg_status eg_report_of_wiring(const eg_wiring *wiring, const char *title, eg_report **out,
                               eg_error *error) {
-    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no place for the report");
+    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no output pointer for the report");
     *out = NULL;
     if (!wiring || !title) return eg__fail(error, EG_ERR_ARGUMENT, "no wiring or no title");
     eg__page page = {.memory = wiring->memory};
     eg__report_wiring(&page, wiring, title);
+    return finish_page(&page, out, error);
+}
+
+eg_status eg_report_of_fit(eg_context *context, const eg_fit_result *result, eg_report **out,
+                           eg_error *error) {
+    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no output pointer for the report");
+    *out = NULL;
+    if (!context || !result) return eg__fail(error, EG_ERR_ARGUMENT, "no context or no result");
+    if (result->history_count && !result->history)
+        return eg__fail(error, EG_ERR_ARGUMENT, "'%llu' epochs, and no list of them",
+                        (unsigned long long)result->history_count);
+    eg__page page = {.memory = eg__context_memory(context)};
+    eg__report_fit(&page, result);
+    return finish_page(&page, out, error);
+}
+
+eg_status eg_report_of_times(eg_context *context, const char *title, const double *seconds,
+                             size_t count, eg_report **out, eg_error *error) {
+    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no output pointer for the report");
+    *out = NULL;
+    if (!context || !title) return eg__fail(error, EG_ERR_ARGUMENT, "no context or no title");
+    if (count && !seconds)
+        return eg__fail(error, EG_ERR_ARGUMENT, "'%zu' times, and no list of them", count);
+    eg__page page = {.memory = eg__context_memory(context)};
+    eg__report_times(&page, title, seconds, count);
+    return finish_page(&page, out, error);
+}
+
+eg_status eg_report_of_entropy(const eg_entropy_curve *curve, const char *title, uint64_t window,
+                               int thresholds, eg_report **out, eg_error *error) {
+    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no output pointer for the report");
+    *out = NULL;
+    if (!curve || !title) return eg__fail(error, EG_ERR_ARGUMENT, "no curve or no title");
+    eg_entropy_curve_info info = {.size = sizeof info};
+    eg_entropy_curve_info_get(curve, &info);
+    eg__page page = {.memory = eg__entropy_curve_memory(curve)};
+    eg__report_entropy(&page, &info, title, window, thresholds != 0);
     return finish_page(&page, out, error);
 }
 

@@ -23,6 +23,8 @@ size_t eg__report_print(char *out, size_t size, const char *format, ...) EG_PRIN
 /* ---- report_values.c: figures as people read them */
 const char *eg__report_bytes(char out[32], double bytes);     /* "64 KiB"; "0 B" when not known */
 const char *eg__report_seconds(char out[32], double seconds); /* "12.3 us" */
+/* Between lines of a grid: 1, 2 or 5 times a power of ten, so that `range` has at most `most` of them. */
+double eg__report_step(double range, double most);
 /* "1.20 ms", "49.0 %", "unavailable" */
 const char *eg__report_value(char out[64], const eg__json_value *metric);
 
@@ -66,7 +68,11 @@ void eg__report_devices(const eg__sheet *s);   /* projections to other chips, wh
 void eg__report_ratios_html(const eg__sheet *s);
 void eg__report_ratios_markdown(const eg__sheet *s);
 
-/* ---- wiring_svg.c */
+/* ---- pictures: wiring_svg.c, training_svg.c, times_svg.c, entropy_svg.c */
 void eg__report_wiring(eg__page *page, const eg_wiring *wiring, const char *title);
+void eg__report_fit(eg__page *page, const eg_fit_result *result);
+void eg__report_times(eg__page *page, const char *title, const double *seconds, size_t count);
+void eg__report_entropy(eg__page *page, const eg_entropy_curve_info *c, const char *title,
+                        uint64_t window, bool thresholds);
 
 #endif

@@ -130,7 +130,7 @@ void eg__report_devices(const eg__sheet *s) {
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) draw_figure(s, &figures[i]);
     eg__page_put(
         s->page,
-        "<p class=\"small\">Of each chip, the unit that would be the quickest; the thin line is "
+        "<p class=\"small\">Of each chip, the fastest unit; the thin line is "
         "what is likely. A GPU and a Neural Engine are what-ifs: programs run on the cores.</p>"
         "\n");
     draw_shares(s);

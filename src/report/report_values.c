@@ -27,6 +27,11 @@ const char *eg__report_seconds(char out[32], double seconds) {
     return out;
 }
 
+double eg__report_step(double range, double most) {
+    const double rough = range / most, power = pow(10, floor(log10(rough)));
+    return (rough > 5 * power ? 10 : rough > 2 * power ? 5 : rough > power ? 2 : 1) * power;
+}
+
 const char *eg__report_value(char out[64], const eg__json_value *metric) {
     const double value = eg__json_number(metric, "value");
     const char *unit = eg__json_text(metric, "unit");

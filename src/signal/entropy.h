@@ -3,6 +3,7 @@
 #define EG__ENTROPY_H
 
 #include "elegans/entropy.h"
+#include "memory/memory.h"
 
 /* With f(c) = c log2 c, rounded to multiples of 1 / EG__ENTROPY_ONE, the entropy of n bytes of which
  * each value occurs c times is (f(n) - sum of f(c)) / n. All sums are of integers, so what enters leaves
@@ -24,5 +25,8 @@ void eg__entropy_rises(int64_t *rise, uint64_t from, uint64_t to);
  * `end` on do not exist. Places are visited in order, each once. */
 void eg__entropy_slide(eg__entropy_window *window, const unsigned char *bytes, uint64_t origin,
                        uint64_t end, uint64_t at, size_t count, float *out);
+
+/* ---- entropy_curve.c */
+eg__memory *eg__entropy_curve_memory(const eg_entropy_curve *curve);
 
 #endif

@@ -65,7 +65,8 @@ eg_status eg_tokenizer_decode(const eg_tokenizer *tokenizer, eg_decoder *decoder
                               char *out, size_t capacity, size_t *length, eg_error *error) {
     if (length) *length = 0;
     if (!tokenizer || !decoder || !length || (capacity && !out) || decoder->held_count > 4)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no tokenizer, no decoder or no place for text");
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "no tokenizer, no decoder or no output pointer for text");
     if (id >= tokenizer->vocabulary.count)
         return eg__fail(error, EG_ERR_ARGUMENT, "id '%u' is not below %zu", id,
                         tokenizer->vocabulary.count);

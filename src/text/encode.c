@@ -35,8 +35,7 @@ eg_status eg__encoding_add_bytes(eg__encoding *e, const char *text, size_t lengt
     for (size_t i = 0; i < length; i++) known = known && t->bytes[(unsigned char)text[i]] >= 0;
     if (!known && unknown < 0)
         return eg__fail(e->error, EG_ERR_NOT_FOUND,
-                        "no token for byte '0x%02x', and none for what is unknown",
-                        (unsigned char)text[0]);
+                        "no token for byte '0x%02x', and no unknown token", (unsigned char)text[0]);
     if (!known && t->fuse_unknown && e->count && e->ids[e->count - 1] == unknown) return EG_OK;
     if (!known) return eg__encoding_add(e, (uint32_t)unknown);
     for (size_t i = 0; !status && i < length; i++)
@@ -106,7 +105,8 @@ eg_status eg_tokenizer_encode(const eg_tokenizer *tokenizer, const char *text, s
     eg_encode_options kept;
     if (out) *out = (eg_tokens){NULL, 0};
     if (!tokenizer || !out || (length && !text))
-        return eg__fail(error, EG_ERR_ARGUMENT, "no tokenizer, no text or no place for tokens");
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "no tokenizer, no text or no output pointer for tokens");
     eg__encoding e = {.tokenizer = tokenizer, .memory = tokenizer->memory, .error = error};
     eg_status status = EG__OPTIONS(eg_encode_options, &kept, options, error);
     if (!status) status = encode(&e, text, length, &kept);

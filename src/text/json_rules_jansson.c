@@ -121,7 +121,7 @@ eg_status eg__json_pre_tokenizer(eg_tokenizer *t, const json_t *step, eg_error *
     if (none && t->kind == EG_TOKENIZER_SENTENCEPIECE) return EG_OK;
     if (none) return refuse(t, "unknown pre-tokenizer", "null", error);
     if (t->kind == EG_TOKENIZER_BPE && count_splits(step) != 1)
-        return eg__fail(error, EG_ERR_UNSUPPORTED, "'%zu' patterns that cut words, not one",
+        return eg__fail(error, EG_ERR_UNSUPPORTED, "'%zu' pre-tokenizer patterns, not one",
                         count_splits(step));
     if (strcmp(eg__json_text(step, "type"), "Sequence") == 0)
         return each(t, json_object_get(step, "pretokenizers"), read_words, error);

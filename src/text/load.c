@@ -58,7 +58,8 @@ eg_status eg_tokenizer_open(eg_context *context, const char *path, eg_tokenizer 
                             eg_error *error) {
     if (out) *out = NULL;
     if (!context || !path || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no context, no path or no place for the result");
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "no context, no path or no output pointer for the result");
     return eg__tokenizer_load(eg__context_memory(context), path, out, error);
 }
 
@@ -66,6 +67,7 @@ eg_status eg_tokenizer_from_gguf(eg_context *context, const eg_gguf *file, eg_to
                                  eg_error *error) {
     if (out) *out = NULL;
     if (!context || !file || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no context, no file or no place for the result");
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "no context, no file or no output pointer for the result");
     return eg__tokenizer_from_gguf(eg__context_memory(context), file, out, error);
 }

@@ -99,7 +99,7 @@ static eg_status read_split(eg_tokenizer *t, const eg_gguf *file, eg_error *erro
     if (status) return status;
     eg__file_quote(name, sizeof name, text, length);
     if (!eg__split_find(name, &t->split, &t->whole_words))
-        return eg__fail(error, EG_ERR_UNSUPPORTED, "unknown way '%s' to cut words", name);
+        return eg__fail(error, EG_ERR_UNSUPPORTED, "unknown pre-tokenizer '%s'", name);
     return EG_OK;
 }
 

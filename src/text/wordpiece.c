@@ -44,7 +44,8 @@ static eg_status unknown(eg__encoding *e, size_t before) {
     const int64_t id = e->tokenizer->special[EG_SPECIAL_UNKNOWN];
     e->count = before;
     if (id < 0)
-        return eg__fail(e->error, EG_ERR_NOT_FOUND, "a word has no token, and none is unknown");
+        return eg__fail(e->error, EG_ERR_NOT_FOUND,
+                        "a word has no token, and there is no unknown token");
     return eg__encoding_add(e, (uint32_t)id);
 }
 

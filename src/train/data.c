@@ -165,7 +165,7 @@ eg_status eg_data_create(eg_context *context, size_t table_count, const eg_table
     eg_data_options kept, *const options = &kept;
     if (out) *out = NULL;
     if (!context || !tables || !table_count || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "data: no context, tables or place");
+        return eg__fail(error, EG_ERR_ARGUMENT, "data: no context, tables or output pointer");
     eg_status status = EG__OPTIONS(eg_data_options, &kept, given, error);
     if (!status) status = check_options(options, error);
     eg__memory *memory = eg__context_memory(context);

@@ -176,7 +176,7 @@ eg_status eg_data_split(const eg_data *data, const eg_split *split, eg_data **fi
     if (first) *first = NULL;
     if (second) *second = NULL;
     if (!data || !split || !first || !second)
-        return eg__fail(error, EG_ERR_ARGUMENT, "split: no data, split or place");
+        return eg__fail(error, EG_ERR_ARGUMENT, "split: no data, split or output pointer");
     eg_status status = check_split(data, split, error);
     eg__memory *memory = data->store->memory;
     uint8_t *sides = eg__data_take(memory, data->count, sizeof *sides, &status, error);

@@ -116,7 +116,7 @@ eg_status eg_data_units(const eg_data *data, int targets, float *input_mean, flo
     const bool outputs = targets && s->targets;
     if (targets && s->classes) return eg__fail(error, EG_ERR_ARGUMENT, "classes have no units");
     if (!input_mean || !input_scale || (outputs && (!target_mean || !target_scale)))
-        return eg__fail(error, EG_ERR_ARGUMENT, "units: no place");
+        return eg__fail(error, EG_ERR_ARGUMENT, "units: no output pointer");
     eg_status status = eg__data_statistics(s->memory, data->count, data->windows, s->x,
                                            (size_t)s->inputs, input_mean, input_scale, error);
     if (!status && outputs)

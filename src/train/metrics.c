@@ -45,7 +45,8 @@ static eg_status take(eg_metrics *m, eg_error *error) {
 eg_status eg_metrics_create(eg_context *context, eg_loss loss, uint64_t outputs, uint64_t classes,
                             eg_metrics **out, eg_error *error) {
     if (out) *out = NULL;
-    if (!context || !out) return eg__fail(error, EG_ERR_ARGUMENT, "metrics: no context or place");
+    if (!context || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "metrics: no context or output pointer");
     if (!eg_loss_name(loss)) return eg__fail(error, EG_ERR_ARGUMENT, "unknown loss %d", (int)loss);
     if (!outputs || outputs > SIZE_MAX)
         return eg__fail(error, EG_ERR_ARGUMENT, "metrics of %llu outputs",

@@ -140,7 +140,7 @@ static eg_status create(eg_trainer *t, const eg__train_room *room, eg_error *err
 eg_status eg__trainer_create(const eg_model *model, const eg_train_options *given,
                              const eg__train_room *room, eg_trainer **out, eg_error *error) {
     if (!model || !given || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "trainer: no model, options or place");
+        return eg__fail(error, EG_ERR_ARGUMENT, "trainer: no model, options or output pointer");
     *out = NULL;
     eg_train_options kept, *const options = &kept;
     eg_status taken = eg__model_check_values(model, error);

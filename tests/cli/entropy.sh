@@ -3,6 +3,7 @@ elegans entropy bytes
 elegans entropy bytes --window 8 --json
 elegans entropy bytes --window 3 --patches --minimum 2 --maximum 6
 elegans entropy - --window 1 --patches < bytes
+elegans entropy bytes --patches --size 5 | grep each
 cat bytes | elegans entropy - --window 8 --patches --target 3 --json
 cat bytes | elegans entropy /dev/stdin --window 8 --patches --target 3 --json
 elegans entropy bytes --patches --fixed --json -o fixed.json; grep -o '"patches.*' fixed.json

@@ -6,7 +6,7 @@ for name in time_mean samples_per_second tflops peak_memory peak_usage unified_p
     grep -q "\"$name\"" p.json || echo "no $name"
 done
 grep -c '"provenance"' p.json | awk '{ print ($1 > 40 ? "provenance everywhere" : $1) }'
-elegans profile cfc:autoncp:12:3,in=4 --batch 4 --seq 6 --runs 20 | grep -o "steps add up to .* of the run\|cache hits *[0-9.]* programs *counted" | sed 's/[0-9]*\.[0-9] %/N %/; s/  */ /g'
+elegans profile cfc:autoncp:12:3,in=4 --batch 4 --seq 6 --runs 20 | grep -o "steps add up to .* of the run\|program reuse *[0-9.]* programs *counted" | sed 's/[0-9]*\.[0-9] %/N %/; s/  */ /g'
 head -c 40 trace.json; echo; grep -c '"ph":"X"' trace.json | awk '{ print ($1 > 100 ? "events" : $1) }'; cut -d' ' -f1 stacks.txt | sort -u | head -n 2
 echo "# memory over time"
 elegans profile cfc:autoncp:12:3,in=4 memory --batch 4 --seq 6 --runs 20 > m.txt

@@ -1,5 +1,4 @@
-/* elegans baseline: samples of a model, now and then. Functions return -1 to go on, or the exit code after a
- * message. */
+/* elegans baseline: samples of a model, now and then. */
 #ifndef EG__CLI_BASELINE_H
 #define EG__CLI_BASELINE_H
 

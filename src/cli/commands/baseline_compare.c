@@ -49,7 +49,7 @@ static int read_options(const eg_history_entry *entry, baseline_wish *w) {
         at += length;
         at += *at == ' ';
     }
-    return -1;
+    return CLI_OK;
 }
 
 static int judge(eg_context *context, const baseline_wish *w, trial *t) {
@@ -58,7 +58,7 @@ static int judge(eg_context *context, const baseline_wish *w, trial *t) {
     if (eg_compare(context, t->old_ones.count, t->old_ones.seconds, t->new_ones.count,
                    t->new_ones.seconds, &options, &t->result, &error))
         return fail(EXIT_FAILED, "%s", error.message);
-    return -1;
+    return CLI_OK;
 }
 
 /* What the old and the new samples come from: a program (NULL = this one) and a model each. */
@@ -73,7 +73,7 @@ static int take_turn(eg_context *context, const baseline_wish *w, const side *s,
     wish.model = s->model;
     if (!apart) return baseline_profile(context, w, s->model, to, NULL);
     if (!s->program && !program_path(self, sizeof self))
-        return fail(EXIT_FAILED, "the system does not tell where this program is");
+        return fail(EXIT_FAILED, "the system does not report the path of this program");
     return baseline_foreign(s->program ? s->program : self, &wish, to);
 }
 
@@ -81,14 +81,14 @@ static int take_turn(eg_context *context, const baseline_wish *w, const side *s,
  * costs then is on both sides. */
 static int alternate(eg_context *context, const baseline_wish *w, const side *old_side,
                      const side *new_side, bool apart, trial *t) {
-    int code = -1;
-    for (uint64_t round = 0; code < 0 && round < w->rounds; round++)
-        for (int k = 0; code < 0 && k < 2; k++) {
+    int code = CLI_OK;
+    for (uint64_t round = 0; !code && round < w->rounds; round++)
+        for (int k = 0; !code && k < 2; k++) {
             const bool old_turn = (k == 0) == (round % 2 == 0); /* ABBA */
             code = take_turn(context, w, old_turn ? old_side : new_side, apart,
                              old_turn ? &t->old_ones : &t->new_ones);
         }
-    return code < 0 ? judge(context, w, t) : code;
+    return code ? code : judge(context, w, t);
 }
 
 static const char *verdict_text(eg_verdict verdict) {
@@ -191,7 +191,7 @@ static void put_subject(json *document, const eg_history_entry *entry, const sub
 static int tell(const baseline_wish *w, const eg_history_entry *entry, const subject *s,
                 const trial *noise, const trial *t) {
     const double floor_ = noise_of(noise);
-    const int code = t->result.verdict == EG_SLOWER ? EXIT_SLOWER : EXIT_DONE;
+    const int code = t->result.verdict == EG_SLOWER ? EXIT_SLOWER : CLI_OK;
     if (w->json) {
         json *document = json_new_object();
         json_put_text(document, "baseline", w->name);
@@ -217,11 +217,11 @@ static int tell(const baseline_wish *w, const eg_history_entry *entry, const sub
 /* The stored samples beside new ones. */
 static int beside_stored(eg_context *context, const baseline_wish *w, const eg_history_entry *entry,
                          trial *t) {
-    int code = -1;
+    int code = CLI_OK;
     samples_add(&t->old_ones, entry->samples, entry->sample_count);
-    for (uint64_t i = 0; code < 0 && i < w->rounds; i++)
+    for (uint64_t i = 0; !code && i < w->rounds; i++)
         code = baseline_profile(context, w, w->model, &t->new_ones, NULL);
-    return code < 0 ? judge(context, w, t) : code;
+    return code ? code : judge(context, w, t);
 }
 
 /* Whether `model` still is what the baseline measured; a spec always is. */
@@ -239,7 +239,7 @@ static int measure(eg_context *context, const baseline_wish *w, const eg_history
     const side now = {NULL, w->model};
     int code = alternate(context, w, &now, &now, w->program != NULL, noise);
     describe_models(entry, is_as_then(w->model, entry) && (same_name || entry->model_hash[0]), s);
-    if (code >= 0) return code;
+    if (code) return code;
     if (w->program) {
         s->how = "the program of --program and this one in turns, one model";
         return alternate(context, w, &(side){w->program, w->model}, &now, true, t);
@@ -257,27 +257,27 @@ int baseline_compare(eg_context *context, eg_history *history, const baseline_wi
     eg_history_entry *entry;
     eg_environment environment;
     if (given->program && access(given->program, X_OK) != 0)
-        return fail(EXIT_FAILED, "--program: '%s' is no program that can be run", given->program);
+        return fail(EXIT_FAILED, "--program: '%s' is not an executable program", given->program);
     if (eg_history_get(history, given->name, &entry, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     baseline_wish w = *given;
     subject s = {.how = ""};
     trial noise = {0}, t = {0};
-    int code = -1;
+    int code = CLI_OK;
     if (!w.model) w.model = entry->model;
     code = read_options(entry, &w);
     if (!w.rounds) w.rounds = ROUNDS;
     if (!w.runs) w.runs = RUNS;
-    if (code < 0 && (eg_environment_read(context, NULL, &environment, &error) ||
-                     eg_environment_match(entry->fingerprint, environment.fingerprint, &error)))
+    if (!code && (eg_environment_read(context, NULL, &environment, &error) ||
+                  eg_environment_match(entry->fingerprint, environment.fingerprint, &error)))
         code = fail(EXIT_FAILED, "another machine: %s", error.message);
-    if (code < 0) code = model_configuration(context, w.model, s.now);
-    if (code < 0) {
+    if (!code) code = model_configuration(context, w.model, s.now);
+    if (!code) {
         describe_program(entry, &w, &s);
         describe_cores(entry, &environment, &s);
         code = measure(context, &w, entry, &s, &noise, &t);
     }
-    if (code < 0) {
+    if (!code) {
         forgive_noise(&noise, &t);
         code = tell(&w, entry, &s, &noise, &t);
     }

@@ -28,15 +28,15 @@ int baseline_profile(eg_context *context, const baseline_wish *w, const char *na
                                         .no_ceilings = !profile,
                                         .no_cache = 1};
     if (eg_model_open(context, name, &model, &error)) return fail(EXIT_FAILED, "%s", error.message);
-    int code = -1;
+    int code = CLI_OK;
     if (eg_profile_model(model, name, &options, &made, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
-    if (code < 0) {
+    if (!code) {
         const double *seconds;
         const size_t count = eg_profile_samples(made, &seconds);
         samples_add(out, seconds, count);
     }
-    if (code < 0 && profile) *profile = made;
+    if (!code && profile) *profile = made;
     else eg_profile_destroy(made);
     eg_model_destroy(model);
     return code;
@@ -90,18 +90,18 @@ int baseline_foreign(const char *program, const baseline_wish *w, samples *out) 
     fflush(NULL);
     const pid_t child = fork();
     if (child == 0) run_foreign(program, w, path);
-    int status = 0, code = -1;
+    int status = 0, code = CLI_OK;
     if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
         WEXITSTATUS(status) != 0)
         code = fail(EXIT_FAILED, "'%s' could not be measured", program);
-    json *run = code < 0 ? json_read_file(path, message) : NULL;
+    json *run = !code ? json_read_file(path, message) : NULL;
     unlink(path);
     const json *list = json_get(json_get(run, "time"), "samples");
     for (size_t i = 0; i < json_length(list); i++) {
         const double seconds = json_item_number(list, i);
         samples_add(out, &seconds, 1);
     }
-    if (code < 0 && !json_length(list)) code = fail(EXIT_FAILED, "'%s' gave no samples", program);
+    if (!code && !json_length(list)) code = fail(EXIT_FAILED, "'%s' gave no samples", program);
     json_free(run);
     return code;
 }

@@ -69,7 +69,6 @@ static void look_for(const eg_analysis *analysis, double seconds, advice_row *ro
         }
 }
 
-/* Returns -1 to go on. */
 static int run_case(const context_flags *flags, advice_row *row) {
     const advice_case *c = row->of;
     context_flags how = *flags;
@@ -85,13 +84,13 @@ static int run_case(const context_flags *flags, advice_row *row) {
     how.threads = 1;
     if (c->isa) how.isa = c->isa;
     int code = context_open(&how, &context);
-    if (code >= 0) return code;
+    if (code) return code;
     if (eg_model_open(context, c->model, &model, &error) ||
         eg_profile_model(model, c->model, &options, &profile, &error) ||
         eg_analyse(profile, &analysis, &error) ||
         eg_analysis_try(analysis, model, profile, &trying, &error))
         code = fail(EXIT_FAILED, "%s, %s: %s", c->rule, c->model, error.message);
-    if (code < 0) {
+    if (!code) {
         eg_statistics time;
         eg_profile_time(profile, &time);
         look_for(analysis, time.p50.value, row);
@@ -132,24 +131,24 @@ int bench_advice(const context_flags *flags, const char *filter, bool as_json) {
     if (as_json && !json_usable()) return json_print(NULL);
     json *list = as_json ? json_new_list() : NULL;
     unsigned applied = 0, helped = 0, ran = 0;
-    int code = -1;
+    int code = CLI_OK;
     if (!as_json) {
         print_title("Advice, tried", "of the time per sample");
         printf("  %s%-10s %-34s %8s %8s%s\n", style_dim(), "rule", "model, batch x steps",
                "promised", "measured", style_end());
     }
-    for (size_t i = 0; code < 0 && i < CASES; i++) {
+    for (size_t i = 0; !code && i < CASES; i++) {
         advice_row row = {.of = &cases[i]};
         if (filter && !strstr(cases[i].rule, filter)) continue;
         ran++;
         code = run_case(flags, &row);
-        if (code >= 0) break;
+        if (code) break;
         applied += row.outcome != NOT_FIRED;
         helped += row.outcome == HELPS;
         if (as_json) json_append(list, advice_json(&row));
         else print_advice(&row);
     }
-    if (code >= 0) {
+    if (code) {
         json_free(list);
         return code;
     }
@@ -160,5 +159,5 @@ int bench_advice(const context_flags *flags, const char *filter, bool as_json) {
     if (as_json) return json_print(list);
     printf("  %s%u of %u apply on this machine; %u keep at least half of what they promise%s\n",
            style_dim(), applied, ran, helped, style_end());
-    return EXIT_DONE;
+    return CLI_OK;
 }

@@ -51,7 +51,7 @@ int bench_cells(eg_context *context, const char *filter, uint64_t steps, bool as
     if (as_json ? eg_bench_cells(context, filter, steps, append_cell, list, &error)
                 : eg_bench_cells(context, filter, steps, print_cell, &before, &error))
         return fail(EXIT_FAILED, "%s", error.message);
-    if (!as_json) return EXIT_DONE;
+    if (!as_json) return CLI_OK;
     json *document = json_new_object();
     json_put_text(document, "bench", "cells");
     json_put_count(document, "threads", eg_context_threads(context));

@@ -53,7 +53,7 @@ static int print_latency(const char *model, const eg_bench_latency_result *r) {
     print_time("max", &r->most);
     print_row("clock", format_metric(overhead, &r->clock_overhead), "measured, in each of them");
     print_histogram(r);
-    return EXIT_DONE;
+    return CLI_OK;
 }
 
 static json *histogram(const eg_bench_latency_result *r) {

@@ -61,7 +61,7 @@ static int measure(eg_context *one, eg_context *several, const eg_bench_train_op
     if (as_json ? eg_bench_train(one, several, options, append_training, list, &error)
                 : eg_bench_train(one, several, options, print_training, &before, &error))
         return fail(EXIT_FAILED, "%s", error.message);
-    if (!as_json) return EXIT_DONE;
+    if (!as_json) return CLI_OK;
     json *document = json_new_object();
     json_put_text(document, "bench", "train");
     json_put_text(document, "isa", eg_context_isa(one));
@@ -75,8 +75,8 @@ int bench_train(const context_flags *flags, const eg_bench_train_options *option
     second.threads = flags->threads ? flags->threads : 2;
     eg_context *one = NULL, *several = NULL;
     int code = context_open(&first, &one);
-    if (code < 0 && second.threads > 1) code = context_open(&second, &several);
-    if (code < 0) code = measure(one, several, options, as_json);
+    if (!code && second.threads > 1) code = context_open(&second, &several);
+    if (!code) code = measure(one, several, options, as_json);
     eg_context_destroy(several);
     eg_context_destroy(one);
     return code;

@@ -25,7 +25,7 @@ static int read_all(FILE *file, const char *name, bytes *out) {
         got = fread(out->at + out->count, 1, PART, file);
         out->count += got;
     }
-    return ferror(file) ? fail(EXIT_FAILED, "cannot read %s", name) : -1;
+    return ferror(file) ? fail(EXIT_FAILED, "cannot read %s", name) : CLI_OK;
 }
 
 int bytes_read_stdin(bytes *out) { return read_all(stdin, "the input", out); }

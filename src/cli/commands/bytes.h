@@ -12,7 +12,7 @@ typedef struct bytes {
 /* Room for so many more; ends the program when there is no memory. */
 void bytes_reserve(bytes *b, size_t more);
 void bytes_append(bytes *b, const char *from, size_t count);
-/* All of stdin, or of a file. -1 to go on, or the exit code after a message. */
+/* All of stdin, or of a file. */
 int bytes_read_stdin(bytes *out);
 int bytes_read_file(const char *path, bytes *out);
 /* What is no printable text as \xNN, or for machines as U+FFFD. The caller frees it; never NULL. */

@@ -16,18 +16,17 @@ static int save(eg_context *context, eg_history *history, const baseline_wish *w
     if (eg_environment_read(context, NULL, &environment, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     int code = baseline_profile(context, w, w->model, &s, &profile);
-    if (code < 0 && eg_analyse(profile, &analysis, &error))
+    if (!code && eg_analyse(profile, &analysis, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
-    if (code < 0) code = history_keep(context, history, w, &environment, profile, analysis);
+    if (!code) code = history_keep(context, history, w, &environment, profile, analysis);
     eg_statistics time;
-    if (code < 0) {
+    if (!code) {
         char value[64];
         eg_profile_time(profile, &time);
         print_title(w->name, w->model);
         print_row("p50", format_seconds(value, time.p50.value), "measured");
         if (w->note) print_row("note", w->note, "");
         print_row("kept in", eg_history_path(history), "");
-        code = EXIT_DONE;
     }
     eg_analysis_destroy(analysis);
     eg_profile_destroy(profile);
@@ -103,7 +102,7 @@ static int list(eg_context *context, eg_history *history, const eg_history_filte
         json_free(entries);
         return fail(EXIT_FAILED, "%s", error.message);
     }
-    return as_json ? json_print(entries) : EXIT_DONE;
+    return as_json ? json_print(entries) : CLI_OK;
 }
 
 enum { ROUNDS_MOST = 1000 };
@@ -116,7 +115,7 @@ static int delete_one(eg_context *context, eg_history *history, const baseline_w
     eg_error error;
     (void)context;
     return eg_history_delete(history, w->name, &error) ? fail(EXIT_FAILED, "%s", error.message)
-                                                       : EXIT_DONE;
+                                                       : CLI_OK;
 }
 
 /* What there is, how many of NAME and MODEL it takes, and which options are its own. */
@@ -141,12 +140,12 @@ static int act(eg_context *context, const char *action, const baseline_wish *w) 
     if (actions[i].arguments && !w->name)
         return fail(EXIT_USAGE, "baseline %s needs a name", action);
     if (w->program && !actions[i].program)
-        return fail(EXIT_USAGE, "--program is of baseline compare, not of %s", action);
+        return fail(EXIT_USAGE, "--program is for baseline compare, not %s", action);
     if (w->note && !actions[i].note)
-        return fail(EXIT_USAGE, "--note is of baseline save, not of %s", action);
+        return fail(EXIT_USAGE, "--note is for baseline save, not %s", action);
     const char *const given[] = {w->name, w->model, NULL};
     const char *more = given[actions[i].arguments];
-    if (more) return fail(EXIT_USAGE, "baseline %s: '%s' is one too many", action, more);
+    if (more) return fail(EXIT_USAGE, "baseline %s: unexpected argument '%s'", action, more);
     if (w->rounds > ROUNDS_MOST)
         return fail(EXIT_USAGE, "--rounds: %llu is not within 1..%d", (unsigned long long)w->rounds,
                     ROUNDS_MOST);
@@ -161,28 +160,30 @@ int cmd_baseline(int argc, char **argv) {
     baseline_wish w = {0};
     context_flags flags = {.threads = 1};
     const option options[] = {
-        {"--batch", OPTION_COUNT, &w.batch, "N", "samples at once (default: 1)"},
+        {"--batch", OPTION_COUNT, &w.batch, "N", "batch size (default: 1)"},
         {"--seq", OPTION_COUNT, &w.seq, "N", "time steps of a sample (default: 1)"},
         {"--runs", OPTION_COUNT, &w.runs, "N", "timed runs; of compare, in each round (30)"},
-        {"--warmup", OPTION_COUNT, &w.warmup, "N", "runs before these (default: 3)"},
-        {"--replace", OPTION_FLAG, &w.replace, NULL, "save: the name may be taken"},
-        {"--note", OPTION_TEXT, &w.note, "TEXT", "save: what to remember of it"},
-        {"--program", OPTION_TEXT, &w.program, "FILE", "compare: with this build, in turns"},
-        {"--rounds", OPTION_COUNT, &w.rounds, "N", "compare: rounds in turn (default: 10)"},
-        {"--effect", OPTION_NUMBER, &w.effect, "X", "a smaller change is none (default: 0.03)"},
-        {"--alpha", OPTION_NUMBER, &w.alpha, "X", "chance of a false alarm (default: 0.01)"},
+        {"--warmup", OPTION_COUNT, &w.warmup, "N", "runs before the timed ones (default: 3)"},
+        {"--replace", OPTION_FLAG, &w.replace, NULL, "save: replace an existing name"},
+        {"--note", OPTION_TEXT, &w.note, "TEXT", "save: a note"},
+        {"--program", OPTION_TEXT, &w.program, "FILE",
+         "compare: another build of elegans, alternating"},
+        {"--rounds", OPTION_COUNT, &w.rounds, "N", "compare: alternating rounds (default: 10)"},
+        {"--effect", OPTION_NUMBER, &w.effect, "X",
+         "smallest relative change that counts (default: 0.03)"},
+        {"--alpha", OPTION_NUMBER, &w.alpha, "X", "significance level (default: 0.01)"},
         {"--history", OPTION_TEXT, &w.history, "FILE", "the database (default: of this user)"},
         {"--json", OPTION_FLAG, &w.json, NULL, "print JSON"},
         CONTEXT_OPTIONS(flags),
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "baseline save|list|compare|delete [NAME [MODEL]] [OPTIONS]",
-        "Keeps times of a model by name, and tells later whether it became slower. With\n"
-        "another MODEL, whatever its architecture, that of the baseline and this one are run\n"
-        "in turns; with --program, another build of elegans and this one. First the same\n"
-        "twice, so that the noise of this machine is known. A program that the history\n"
-        "names is told, never run. Exit codes: 0 the same or faster, 3 slower, 1 failed,\n"
-        "2 usage.",
+        "Stores times of a model by name, and tells later whether it became slower. With\n"
+        "another MODEL, of any architecture, the runs of that of the baseline and of this one\n"
+        "alternate; with --program, those of another build of elegans and of this one. First\n"
+        "the same program is compared with itself, to measure the noise of this machine.\n"
+        "A program named in the history is shown, never run. Exit codes: 0 the same or\n"
+        "faster, 3 slower, 1 failed, 2 usage.",
         options,
         "  elegans baseline save before policy.safetensors --batch 32 --seq 64\n"
         "  elegans baseline compare before || echo slower\n"
@@ -190,7 +191,7 @@ int cmd_baseline(int argc, char **argv) {
         "  elegans baseline compare before --program old/elegans\n"
         "  elegans baseline list\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest < 1 || rest > 3)
         return fail(EXIT_USAGE, "baseline needs one of save, list, compare, delete");
     if (rest > 1) w.name = argv[1];
@@ -200,7 +201,7 @@ int cmd_baseline(int argc, char **argv) {
     w.threads = flags.threads;
     eg_context *context;
     code = context_open(&flags, &context);
-    if (code >= 0) return code;
+    if (code) return code;
     code = act(context, argv[0], &w);
     eg_context_destroy(context);
     return code;
@@ -236,34 +237,12 @@ static void print_trend(const trend *t) {
     putchar('\n');
 }
 
-static int write_svg(const char *path, const char *model, const trend *t) {
-    enum { WIDTH = 720, HEIGHT = 240, EDGE = 50 };
-    output_file file;
-    int code = output_begin(&file, path);
-    if (code >= 0) return code;
-    double high = 0;
-    for (size_t i = 0; i < t->count; i++)
-        if (t->values[i] > high) high = t->values[i];
-    char text[32];
-    fprintf(
-        file.file,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"system-ui, "
-        "sans-serif\" font-size=\"12\"><style>svg{background:#fff}text{fill:#333}polyline{fill:none;"
-        "stroke:#2166ac;stroke-width:2}@media(prefers-color-scheme:dark){svg{background:#161616}text"
-        "{fill:#ccc}polyline{stroke:#6baed6}}</style><text x=\"%d\" y=\"22\">median time: ",
-        WIDTH, HEIGHT, EDGE);
-    output_escaped(file.file, model);
-    fprintf(file.file,
-            "</text>"
-            "<text x=\"%d\" y=\"%d\">%s</text><text x=\"%d\" y=\"%d\">0</text><polyline points=\"",
-            4, EDGE, format_seconds(text, high), 24, HEIGHT - 20);
-    for (size_t i = 0; i < t->count; i++) {
-        const double at = t->count > 1 ? (double)i / (double)(t->count - 1) : 0.5;
-        fprintf(file.file, "%.1f,%.1f ", EDGE + at * (WIDTH - EDGE - 20),
-                HEIGHT - 24 - (high > 0 ? t->values[t->count - 1 - i] / high : 0) * (HEIGHT - 70));
-    }
-    fprintf(file.file, "\"/></svg>\n");
-    return output_end(&file);
+static int draw(const trend *t, const char *model, const char *path) {
+    eg_report *picture;
+    eg_error error;
+    if (eg_report_of_times(t->context, model, t->values, t->count, &picture, &error))
+        return fail(EXIT_FAILED, "%s", error.message);
+    return output_report_file(picture, path);
 }
 
 int cmd_history(int argc, char **argv) {
@@ -271,18 +250,18 @@ int cmd_history(int argc, char **argv) {
     uint64_t limit = 0;
     bool as_json = false;
     const option options[] = {
-        {"--limit", OPTION_COUNT, &limit, "N", "the newest so many (default: 30)"},
+        {"--limit", OPTION_COUNT, &limit, "N", "number of entries, newest first (default: 30)"},
         {"--history", OPTION_TEXT, &path, "FILE", "the database (default: of this user)"},
         {"--svg", OPTION_TEXT, &svg, "FILE", "draw the medians over time"},
         {"--json", OPTION_FLAG, &as_json, NULL, "print JSON"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "history [MODEL] [OPTIONS]",
-        "What elegans baseline and profile --save kept, the newest first; of one model, with\n"
+        "Entries of elegans baseline and profile --save, the newest first; of one model, with\n"
         "its trend.",
         options, "  elegans history policy.safetensors --svg trend.svg\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest > 1) return fail(EXIT_USAGE, "history takes one model");
     if (svg && !rest) return fail(EXIT_USAGE, "--svg needs a model");
     if (as_json && !json_usable()) return json_print(NULL);
@@ -292,21 +271,18 @@ int cmd_history(int argc, char **argv) {
     trend t = {.count = 0};
     const eg_history_filter filter = {.model = rest ? argv[0] : NULL, .limit = limit ? limit : 30};
     code = context_open(&(context_flags){.threads = 1}, &context);
-    if (code >= 0) return code;
+    if (code) return code;
     t.context = context;
     if (eg_history_open(context, path, &history, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     else {
         code = list(context, history, &filter, as_json);
-        if (code == EXIT_DONE && rest && eg_history_list(history, &filter, add_value, &t, &error))
+        if (!code && rest && eg_history_list(history, &filter, add_value, &t, &error))
             code = fail(EXIT_FAILED, "%s", error.message);
-        if (code == EXIT_DONE && rest && !t.count)
+        if (!code && rest && !t.count)
             code = fail(EXIT_FAILED, "nothing was kept of '%s'", argv[0]);
-        if (code == EXIT_DONE && t.count && !as_json) print_trend(&t);
-        if (code == EXIT_DONE && svg) {
-            code = write_svg(svg, argv[0], &t);
-            if (code < 0) code = EXIT_DONE;
-        }
+        if (!code && t.count && !as_json) print_trend(&t);
+        if (!code && svg) code = draw(&t, argv[0], svg);
         eg_history_close(history);
     }
     eg_context_destroy(context);

@@ -28,7 +28,7 @@ static int show_result(const bench_flags *flags, const char *name, const char *s
         char title[120];
         snprintf(title, sizeof title, "%s %s", name, size);
         print_result(title, r);
-        return EXIT_DONE;
+        return CLI_OK;
     }
     if (!json_usable()) return json_print(NULL);
     json *document = json_new_object();
@@ -154,7 +154,7 @@ static int bench_kernels(eg_context *context, const bench_flags *flags, const ch
     bool titled = false;
     if (eg_bench_kernels(context, filter, print_kernel, &titled, &error))
         return fail(EXIT_FAILED, "%s", error.message);
-    return EXIT_DONE;
+    return CLI_OK;
 }
 
 /* What there is, how many arguments it takes beside its name, whether it runs a model. */
@@ -167,7 +167,7 @@ static const struct {
                             {"cells", 0, true}, {"train", 0, true}, {"latency", 1, true},
                             {"advice", 0, true}};
 
-/* Options that the benchmark has no use for are mistakes. Returns -1 to go on. */
+/* Options that the benchmark has no use for are mistakes. */
 static int check_flags(benchmark which, bench_flags *flags) {
     if (flags->rounds && which != TRAIN) return fail(EXIT_USAGE, "--rounds is for train");
     if (which != GEMM && (flags->block || flags->integers || flags->symmetric))
@@ -175,7 +175,7 @@ static int check_flags(benchmark which, bench_flags *flags) {
     if (!benchmarks[which].of_models) {
         if (flags->steps) return fail(EXIT_USAGE, "--steps is for cells, train and latency");
         if (flags->only) return fail(EXIT_USAGE, "--case is for cells and train");
-        return -1;
+        return CLI_OK;
     }
     const char *name = benchmarks[which].name;
     if (which == ADVICE && flags->steps) return fail(EXIT_USAGE, "--steps is not for advice");
@@ -183,12 +183,12 @@ static int check_flags(benchmark which, bench_flags *flags) {
         return fail(EXIT_USAGE, "%s takes --steps, not --size, --dtype or --iterations", name);
     if (which == LATENCY && flags->only)
         return fail(EXIT_USAGE, "--case is for cells, train and advice");
-    if (which == TRAIN) return -1;
+    if (which == TRAIN) return CLI_OK;
     if (flags->context.threads > 1)
         return fail(EXIT_USAGE, "%s runs on one thread, not '%llu'", name,
                     (unsigned long long)flags->context.threads);
     flags->context.threads = 1;
-    return -1;
+    return CLI_OK;
 }
 
 static int run(benchmark which, const bench_flags *flags, const char *argument) {
@@ -200,7 +200,7 @@ static int run(benchmark which, const bench_flags *flags, const char *argument) 
     }
     if (which == ADVICE) return bench_advice(&flags->context, flags->only, flags->json);
     int code = context_open(&flags->context, &context);
-    if (code >= 0) return code;
+    if (code) return code;
     switch (which) {
     case COPY: code = bench_copy(context, flags); break;
     case GEMM: code = bench_gemm(context, flags); break;
@@ -223,12 +223,11 @@ int cmd_bench(int argc, char **argv) {
         {"--size", OPTION_TEXT, &flags.size, "S", "copy: bytes (64M); gemm: N or MxNxK"},
         {"--iterations", OPTION_COUNT, &flags.iterations, "N", "repetitions (copy 20, gemm: 1 s)"},
         {"--dtype", OPTION_TEXT, &flags.dtype, "TYPE",
-         "gemm: of the right side: f32, f16, bf16, i8, i4"},
-        {"--block", OPTION_COUNT, &flags.block, "N",
-         "gemm: i8, i4: numbers that share a scale (a row)"},
-        {"--symmetric", OPTION_FLAG, &flags.symmetric, NULL,
-         "gemm: i8, i4: scales alone, no zero points"},
-        {"--integers", OPTION_FLAG, &flags.integers, NULL, "gemm: i8, i4: rows are made int8, too"},
+         "gemm: type of the right side: f32, f16, bf16, i8, i4"},
+        {"--block", OPTION_COUNT, &flags.block, "N", "gemm: i8, i4: values per scale (a row)"},
+        {"--symmetric", OPTION_FLAG, &flags.symmetric, NULL, "gemm: i8, i4: no zero points"},
+        {"--integers", OPTION_FLAG, &flags.integers, NULL,
+         "gemm: i8, i4: quantize the left side to int8, too"},
         {"--case", OPTION_TEXT, &flags.only, "NAME",
          "cells, train, advice: those whose name contains it"},
         {"--steps", OPTION_COUNT, &flags.steps, "N",
@@ -240,12 +239,12 @@ int cmd_bench(int argc, char **argv) {
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "bench copy|gemm|kernels [FILTER]|cells|train|latency [MODEL]|advice [OPTIONS]",
-        "copy measures memory bandwidth, gemm compute throughput with packed weights,\n"
-        "kernels every kernel of the table (or those whose name contains FILTER), cells\n"
-        "liquid cells step by step and in batches, with warm and with cold caches, train steps\n"
-        "of their training on one thread and on several (--threads, 2), latency every single\n"
-        "step of a model (a file or a spec), up to the slowest, advice what each rule of\n"
-        "'elegans profile' promises and keeps, on models that it applies to.",
+        "copy: memory bandwidth. gemm: compute throughput with packed weights. kernels: every\n"
+        "kernel (or those whose name contains FILTER). cells: liquid cells step by step and in\n"
+        "batches, with warm and cold caches. train: training steps on one thread and on several\n"
+        "(--threads, 2). latency: every single step of a model (a file or a spec), up to the\n"
+        "slowest. advice: estimated and measured savings of each rule of 'elegans profile', on\n"
+        "models that it applies to.",
         options,
         "  elegans bench gemm --size 128x256x512\n"
         "  elegans bench gemm --size 1x4096x4096 --dtype i4 --block 32\n"
@@ -255,7 +254,7 @@ int cmd_bench(int argc, char **argv) {
         "  elegans bench train --case 128x16\n"
         "  elegans bench latency ltc:autoncp:28:4,in=6 --steps 100000\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (!rest)
         return fail(EXIT_USAGE,
                     "bench what: copy, gemm, kernels, cells, train, latency or advice?");
@@ -268,5 +267,5 @@ int cmd_bench(int argc, char **argv) {
     if (rest > 1 + benchmarks[which].arguments)
         return fail(EXIT_USAGE, "too many arguments: '%s'", argv[rest - 1]);
     code = check_flags(which, &flags);
-    return code >= 0 ? code : run(which, &flags, rest > 1 ? argv[1] : NULL);
+    return code ? code : run(which, &flags, rest > 1 ? argv[1] : NULL);
 }

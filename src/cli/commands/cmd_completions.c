@@ -8,13 +8,13 @@ int cmd_completions(int argc, char **argv) {
     static const option options[] = {{NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "completions bash|zsh|fish",
-        "Prints what a shell needs to complete commands, options and their values. 'make install'\n"
-        "puts it where shells look.",
+        "Prints a completion script for commands, options and their values. 'make install'\n"
+        "installs it.",
         options,
         "  . <(elegans completions bash)\n"
         "  elegans completions fish > ~/.config/fish/completions/elegans.fish\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest != 1) return fail(EXIT_USAGE, "completions for which shell: bash, zsh or fish?");
     for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
         if (strcmp(shells[i]->name, argv[0]) == 0) return manual_write(shells[i]);

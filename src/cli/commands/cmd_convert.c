@@ -31,23 +31,23 @@ static int read_text(const char *path, char **out) {
     }
     text[used] = 0;
     *out = text;
-    return -1;
+    return CLI_OK;
 }
 
 static int convert(eg_context *context, const char *from, const char *config, const char *to) {
     char *text = NULL;
     eg_error error;
     eg_model *model = NULL;
-    int code = config ? read_text(config, &text) : -1;
-    if (code >= 0) return code;
+    int code = config ? read_text(config, &text) : CLI_OK;
+    if (code) return code;
     eg_status status = text ? eg_model_load(context, from, text, &model, &error)
                             : eg_model_open(context, from, &model, &error);
     if (!status) status = eg_model_widen(model, &error);
     if (!status && !config) code = language_note(model, from);
-    if (!status && code < 0) status = eg_model_save(model, to, &error);
+    if (!status && !code) status = eg_model_save(model, to, &error);
     free(text);
     if (status) code = fail(EXIT_FAILED, "%s", error.message);
-    else if (code < 0) {
+    else if (!code) {
         char value[64], bytes[32];
         eg_model_info info = {.size = sizeof info};
         eg_model_info_get(model, &info);
@@ -55,7 +55,6 @@ static int convert(eg_context *context, const char *from, const char *config, co
         snprintf(value, sizeof value, "%llu, %s", (unsigned long long)info.parameters,
                  format_bytes(bytes, info.parameters * sizeof(float)));
         print_row("parameters", value, "counted");
-        code = EXIT_DONE;
     }
     eg_model_destroy(model);
     return code;
@@ -66,8 +65,7 @@ int cmd_convert(int argc, char **argv) {
     context_flags flags = {.threads = 1};
     const option options[] = {
         {"--output", OPTION_TEXT, &output, "FILE", "the model file to write: .safetensors"},
-        {"--config", OPTION_TEXT, &config, "FILE",
-         "the architecture as JSON, if IN does not say it"},
+        {"--config", OPTION_TEXT, &config, "FILE", "the architecture as JSON, if IN has none"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "convert IN -o OUT.safetensors [--config FILE.json]",
@@ -80,13 +78,13 @@ int cmd_convert(int argc, char **argv) {
         "  elegans convert cfc:autoncp:64:16,in=16,seed=1 -o policy.safetensors\n"
         "  elegans convert trained.npz --config model.json -o policy.safetensors\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest != 1) return fail(EXIT_USAGE, "convert needs one model: a file or a spec");
     if (!output) return fail(EXIT_USAGE, "convert where to? -o OUT.safetensors");
-    if ((code = output_model(output)) >= 0) return code;
+    if ((code = output_model(output)) != CLI_OK) return code;
     eg_context *context;
     code = context_open(&flags, &context);
-    if (code >= 0) return code;
+    if (code) return code;
     code = convert(context, argv[0], config, output);
     eg_context_destroy(context);
     return code;

@@ -263,7 +263,7 @@ static bool profile_policy(eg_model *model, const char *folder, eg_error *error)
     devices *d = take_memory(1, sizeof *d);
     bool fine = eg_profile_model(model, SPEC, &how, &profile, error) == EG_OK &&
                 eg_analyse(profile, &analysis, error) == EG_OK &&
-                devices_project(model, &how, "M1,M2,M3,M4,M4 Max,M5", d) < 0;
+                devices_project(model, &how, "M1,M2,M3,M4,M4 Max,M5", d) == CLI_OK;
     if (fine) {
         char path[1024];
         print_section("what it costs", "elegans profile tells more");
@@ -282,10 +282,10 @@ static bool profile_policy(eg_model *model, const char *folder, eg_error *error)
 /* Before anything is learned: the folder is there, and files can be written into it. */
 static int folder_ready(const char *folder) {
     if (mkdir(folder, 0777) && errno != EEXIST)
-        return fail(EXIT_FAILED, "cannot make '%s': %s", folder, strerror(errno));
+        return fail(EXIT_FAILED, "cannot create '%s': %s", folder, strerror(errno));
     if (access(folder, W_OK | X_OK))
         return fail(EXIT_FAILED, "cannot write into '%s': %s", folder, strerror(errno));
-    return -1;
+    return CLI_OK;
 }
 
 static int run(eg_context *context, const char *folder, int steps, uint64_t seed) {
@@ -320,7 +320,7 @@ static int run(eg_context *context, const char *folder, int steps, uint64_t seed
         eg_stream_program_destroy(both[i]->program);
         eg_model_destroy(both[i]->model);
     }
-    if (fine) return EXIT_DONE;
+    if (fine) return CLI_OK;
     return error.message[0] ? fail(EXIT_FAILED, "%s", error.message) : EXIT_FAILED;
 }
 
@@ -329,23 +329,24 @@ int cmd_demo(int argc, char **argv) {
     uint64_t steps = 250, seed = 1;
     context_flags flags = {.threads = 1}; /* more would wait for each other: the network is small */
     const option options[] = {
-        {"-o", OPTION_TEXT, &folder, "DIR", "where its files go (elegans-demo)"},
-        {"--steps", OPTION_COUNT, &steps, "N", "steps of learning in each of four rounds (250)"},
+        {"-o", OPTION_TEXT, &folder, "DIR", "folder for its files (elegans-demo)"},
+        {"--steps", OPTION_COUNT, &steps, "N", "training steps in each of four rounds (250)"},
         {"--seed", OPTION_COUNT, &seed, "N", "random seed (default: 1)"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
-    const usage use = {"demo [-o DIR] [--steps N] [--seed N]",
-                       "Trains a small liquid network to balance a pole on a cart by imitating an\n"
-                       "expert, at irregular times, beside a copy that ignores elapsed time; then\n"
-                       "lets both drive from 100 unseen starts.",
-                       options, "  elegans demo -o /tmp/demo\n"};
+    const usage use = {
+        "demo [-o DIR] [--steps N] [--seed N]",
+        "Trains a small liquid network to balance a pole on a cart by imitating an\n"
+        "expert, at irregular times, and a copy of it that ignores elapsed time; then\n"
+        "lets both drive from 100 unseen starts.",
+        options, "  elegans demo -o /tmp/demo\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest) return fail(EXIT_USAGE, "demo takes no '%s'", argv[0]);
     code = folder_ready(folder);
-    if (code >= 0) return code;
+    if (code) return code;
     eg_context *context;
     code = context_open(&flags, &context);
-    if (code >= 0) return code;
+    if (code) return code;
     code = run(context, folder, (int)(steps < 100000 ? steps : 100000), seed);
     eg_context_destroy(context);
     return code;

@@ -45,7 +45,7 @@ static int tell(const eg_diagnosis *d, const eg_chip *chip, bool as_json) {
     print_items(d, 0, d->findings);
     print_section("checklist", "");
     print_items(d, d->findings, d->count);
-    return EXIT_DONE;
+    return CLI_OK;
 }
 
 static int look(eg_context *context, const char *name, const eg_profile_options *options,
@@ -55,12 +55,12 @@ static int look(eg_context *context, const char *name, const eg_profile_options 
     eg_diagnosis diagnosis;
     eg_model *model = NULL;
     eg_profile *profile = NULL;
-    int code = -1;
+    int code = CLI_OK;
     if (eg_environment_read(context, NULL, &environment, &error) ||
         (name && eg_model_open(context, name, &model, &error)) ||
         (name && eg_profile_model(model, name, options, &profile, &error)))
         code = fail(EXIT_FAILED, "%s", error.message);
-    if (code < 0) {
+    if (!code) {
         eg_diagnose(&environment, eg_context_chip(context), profile, &diagnosis);
         code = tell(&diagnosis, eg_context_chip(context), as_json);
     }
@@ -74,7 +74,7 @@ int cmd_diagnose(int argc, char **argv) {
     context_flags flags = {.threads = 1};
     bool as_json = false;
     const option options[] = {
-        {"--batch", OPTION_COUNT, &o.batch, "N", "samples at once (default: 1)"},
+        {"--batch", OPTION_COUNT, &o.batch, "N", "batch size (default: 1)"},
         {"--seq", OPTION_COUNT, &o.seq, "N", "time steps of a sample (default: 1)"},
         {"--json", OPTION_FLAG, &as_json, NULL, "print JSON"},
         CONTEXT_OPTIONS(flags),
@@ -86,12 +86,12 @@ int cmd_diagnose(int argc, char **argv) {
         "and leaks. Ends with a checklist, each item ok, !! or ?? (cannot be known, and why).",
         options, "  elegans diagnose\n  elegans diagnose policy.safetensors --batch 32 --seq 64\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest > 1) return fail(EXIT_USAGE, "diagnose takes one model");
     if (as_json && !json_usable()) return json_print(NULL);
     eg_context *context;
     code = context_open(&flags, &context);
-    if (code >= 0) return code;
+    if (code) return code;
     code = look(context, rest ? argv[0] : NULL, &o, as_json);
     eg_context_destroy(context);
     return code;

@@ -24,12 +24,12 @@ static int read_pooling(const wish *w, eg_embedder_options *out) {
     out->scaled = w->scaled;
     if (w->scaled && w->unscaled)
         return fail(EXIT_USAGE, "--scaled and --unscaled exclude each other");
-    if (!w->pooling) return -1;
+    if (!w->pooling) return CLI_OK;
     for (unsigned i = 0; (name = eg_pooling_name((eg_pooling)i)); i++)
         if (strcmp(name, w->pooling) == 0) {
             out->pooled = 1;
             out->pooling = (eg_pooling)i;
-            return -1;
+            return CLI_OK;
         }
     return fail(EXIT_USAGE, "--pooling: '%s' is not mean, first, last, max, mean_sqrt or weighted",
                 w->pooling);
@@ -41,14 +41,14 @@ static int embed(const language *l, eg_embedder *e, rows *all) {
         size_t count;
         eg_error error;
         int code = language_encode(l, all->texts[i], strlen(all->texts[i]), &ids, &count);
-        if (code >= 0) return code;
+        if (code) return code;
         if (!count) code = fail(EXIT_FAILED, "text %zu has no tokens", i + 1);
         else if (eg_embedder_run(e, ids, count, all->values + i * all->width, &error))
             code = fail(EXIT_FAILED, "text %zu: %s", i + 1, error.message);
         free(ids);
-        if (code >= 0) return code;
+        if (code) return code;
     }
-    return -1;
+    return CLI_OK;
 }
 
 static double likeness(const rows *all, size_t i, size_t k) {
@@ -114,7 +114,7 @@ static int print_json(const rows *all, const char *model, bool compare) {
 static int save(const rows *all, const char *path) {
     const eg_tensor tensor = {EG_F32, 2, {all->count, all->width}, all->values};
     eg_error error;
-    return eg_npy_write(path, &tensor, &error) ? fail(EXIT_FAILED, "%s", error.message) : -1;
+    return eg_npy_write(path, &tensor, &error) ? fail(EXIT_FAILED, "%s", error.message) : CLI_OK;
 }
 
 static int run(eg_context *context, const char *model, rows *all, const wish *w) {
@@ -123,19 +123,18 @@ static int run(eg_context *context, const char *model, rows *all, const wish *w)
     eg_embedder_options how = {0};
     eg_error error;
     int code = read_pooling(w, &how);
-    if (code >= 0) return code;
+    if (code) return code;
     code = language_open(&l, context, model, w->tokenizer);
-    if (code < 0 && eg_embedder_create(l.model, &how, &e, &error))
+    if (!code && eg_embedder_create(l.model, &how, &e, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
-    if (code < 0) all->width = (size_t)eg_embedder_width(e);
-    if (code < 0) all->values = take_memory(all->count * all->width, sizeof *all->values);
-    if (code < 0) code = embed(&l, e, all);
-    if (code < 0 && w->output) code = save(all, w->output);
-    if (code < 0 && w->json) code = print_json(all, model, w->compare);
-    else if (code < 0) {
+    if (!code) all->width = (size_t)eg_embedder_width(e);
+    if (!code) all->values = take_memory(all->count * all->width, sizeof *all->values);
+    if (!code) code = embed(&l, e, all);
+    if (!code && w->output) code = save(all, w->output);
+    if (!code && w->json) code = print_json(all, model, w->compare);
+    else if (!code) {
         if (w->compare) print_cosines(all);
         else if (!w->output) print_rows(all);
-        code = EXIT_DONE;
     }
     eg_embedder_destroy(e);
     language_close(&l);
@@ -146,7 +145,7 @@ static int run(eg_context *context, const char *model, rows *all, const wish *w)
 /* The lines of stdin: ends become NUL, empty lines are no texts. */
 static int read_lines(bytes *input, rows *all) {
     const int code = bytes_read_stdin(input);
-    if (code >= 0) return code;
+    if (code) return code;
     bytes_append(input, "\n", 1);
     size_t lines = 0;
     for (size_t i = 0; i < input->count; i++) lines += input->at[i] == '\n';
@@ -157,7 +156,7 @@ static int read_lines(bytes *input, rows *all) {
         if (*at) all->texts[all->count++] = at;
         at = stop + 1;
     }
-    return -1;
+    return CLI_OK;
 }
 
 int cmd_embed(int argc, char **argv) {
@@ -166,23 +165,24 @@ int cmd_embed(int argc, char **argv) {
     const option options[] = {
         {"--pooling", OPTION_TEXT, &w.pooling, "HOW",
          "mean, first, last, max, mean_sqrt, weighted (the model's)"},
-        {"--unscaled", OPTION_FLAG, &w.unscaled, NULL, "rows as they are, not of length 1"},
-        {"--scaled", OPTION_FLAG, &w.scaled, NULL, "rows of length 1, whatever the model says"},
-        {"--compare", OPTION_FLAG, &w.compare, NULL, "cosines of all texts with all, not rows"},
-        {"--output", OPTION_TEXT, &w.output, "FILE", "write the rows as .npy"},
+        {"--unscaled", OPTION_FLAG, &w.unscaled, NULL, "do not normalize embeddings"},
+        {"--scaled", OPTION_FLAG, &w.scaled, NULL, "normalize embeddings, whatever the model says"},
+        {"--compare", OPTION_FLAG, &w.compare, NULL,
+         "print cosine similarities of all pairs instead"},
+        {"--output", OPTION_TEXT, &w.output, "FILE", "write the embeddings as .npy"},
         {"--tokenizer", OPTION_TEXT, &w.tokenizer, "FILE", "vocabulary, if not the model's own"},
         {"--json", OPTION_FLAG, &w.json, NULL, "print JSON"},
         CONTEXT_OPTIONS(flags),
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "embed MODEL [TEXT ...|-] [--pooling HOW] [--compare] [--output FILE] [--json]",
-        "Texts as rows of numbers: what the last layer of an encoder or decoder says of\n"
-        "their tokens, pooled. - reads texts from stdin, one to a line.",
+        "Embeddings of texts: the output of the last layer of an encoder or decoder, pooled\n"
+        "over the tokens. - reads texts from stdin, one per line.",
         options,
         "  elegans embed bge.gguf 'a cat' 'a kitten' 'a bond' --compare\n"
         "  elegans embed model/ - --output rows.npy < lines.txt\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest < 2) return fail(EXIT_USAGE, "embed needs a model, and at least one text");
     bytes input = {0};
     rows all = {.count = (size_t)rest - 1, .texts = (const char **)argv + 1};
@@ -191,10 +191,10 @@ int cmd_embed(int argc, char **argv) {
         all = (rows){0};
         code = read_lines(&input, &all);
     }
-    if (code < 0 && !all.count) code = fail(EXIT_USAGE, "embed: no text on stdin");
+    if (!code && !all.count) code = fail(EXIT_USAGE, "embed: no text on stdin");
     eg_context *context = NULL;
-    if (code < 0) code = context_open(&flags, &context);
-    if (code < 0) code = run(context, argv[0], &all, &w);
+    if (!code) code = context_open(&flags, &context);
+    if (!code) code = run(context, argv[0], &all, &w);
     eg_context_destroy(context);
     if (piped) free(all.texts);
     free(input.at);

@@ -21,16 +21,22 @@ typedef struct entropy_run {
     eg_patch_options options;
     eg_patcher *patcher; /* NULL = none wanted */
     entropy_json json;
-    entropy_curve curve;
+    eg_entropy_curve *curve;
     uint64_t measured;
     uint32_t sizes[SIZES];
 } entropy_run;
 
+static eg_entropy_curve_info curve_of(const entropy_run *r) {
+    eg_entropy_curve_info info = {.size = sizeof info};
+    eg_entropy_curve_info_get(r->curve, &info);
+    return info;
+}
+
 /* ---- text */
 
-static void print_along(const entropy_curve *c) {
+static void print_along(const eg_entropy_curve_info *c) {
     enum { ACROSS = 64 };
-    const size_t cells = c->count < ACROSS ? c->count : ACROSS;
+    const size_t cells = c->column_count < ACROSS ? c->column_count : ACROSS;
     char note[64], text[32];
     snprintf(note, sizeof note, "mean from 0 to 1, %s each",
              format_bytes(text, c->bytes / cells + (c->bytes % cells != 0)));
@@ -38,7 +44,7 @@ static void print_along(const entropy_curve *c) {
     fputs("  ", stdout);
     for (size_t i = 0; i < cells; i++) {
         double sum = 0, count = 0;
-        for (size_t k = i * c->count / cells; k < (i + 1) * c->count / cells; k++) {
+        for (size_t k = i * c->column_count / cells; k < (i + 1) * c->column_count / cells; k++) {
             sum += c->columns[k].sum;
             count += (double)c->columns[k].count;
         }
@@ -55,9 +61,8 @@ static void print_share(const char *name, uint64_t count, uint64_t all, const ch
     print_row(name, value, "counted");
 }
 
-static void print_entropy(const entropy_run *r) {
-    const entropy_curve *c = &r->curve;
-    const curve_column all = curve_all(c);
+static void print_entropy(const entropy_run *r, const eg_entropy_curve_info *c) {
+    const eg_entropy_column all = c->all;
     char note[96], value[96], count[48];
     snprintf(note, sizeof note, "%s, window of %llu", format_count(count, c->bytes, "byte"),
              (unsigned long long)r->wish->window);
@@ -69,8 +74,8 @@ static void print_entropy(const entropy_run *r) {
     print_row("entropy", value, "counted");
     snprintf(value, sizeof value, "%.3f a byte", 8 * mean);
     print_row("bits", value, "counted");
-    print_share("calm", c->calm, all.count, "less", c->low);
-    print_share("busy", c->busy, all.count, "more", c->high);
+    print_share("calm", c->low_bytes, all.count, "less", c->low);
+    print_share("busy", c->high_bytes, all.count, "more", c->high);
     print_along(c);
 }
 
@@ -78,7 +83,7 @@ static void print_patches(const entropy_run *r, const eg_patch_statistics *s) {
     const eg_patch_options *o = &r->options;
     char value[96], count[48];
     if (o->mode == EG_PATCH_FIXED)
-        snprintf(value, sizeof value, "%s each", format_count(count, o->size, "byte"));
+        snprintf(value, sizeof value, "%s each", format_count(count, o->fixed, "byte"));
     else
         snprintf(value, sizeof value, "%u bytes at %g or less, %u at %g or more%s", o->maximum,
                  o->low, o->minimum, o->high, o->mode == EG_PATCH_TARGET ? ", stretched" : "");
@@ -104,70 +109,79 @@ static int measure(void *user, const float *entropies, size_t count) {
     entropy_run *r = user;
     eg_patcher_measure(r->patcher, entropies, count);
     r->measured += count;
-    return -1;
+    return CLI_OK;
 }
 
 static void keep_patches(entropy_run *r, size_t count) {
-    for (size_t i = 0; i < count; i++) curve_add_patch(&r->curve, r->sizes[i]);
+    for (size_t i = 0; i < count; i++) eg_entropy_curve_add_patch(r->curve, r->sizes[i], NULL);
     if (r->wish->json) entropy_json_patch(&r->json, r->sizes, count);
 }
 
 static int take(void *user, const float *entropies, size_t count) {
     entropy_run *r = user;
-    curve_add(&r->curve, entropies, count);
+    eg_entropy_curve_add(r->curve, entropies, count);
     if (r->wish->json) entropy_json_add(&r->json, entropies, count);
     for (size_t at = 0; r->patcher && at < count; at += SIZES) {
         const size_t piece = count - at < SIZES ? count - at : SIZES;
         keep_patches(r, eg_patcher_push(r->patcher, entropies + at, piece, r->sizes));
     }
-    return -1;
+    return CLI_OK;
 }
 
 /* A target needs to know the whole input before it can divide it. */
 static int run_first(entropy_run *r) {
     eg_error error;
-    if (r->options.mode != EG_PATCH_TARGET) return -1;
+    if (r->options.mode != EG_PATCH_TARGET) return CLI_OK;
     const int code = entropy_walk(&r->input, r->context, r->wish->window, measure, r);
-    if (code >= 0) return code;
+    if (code) return code;
     if (eg_patcher_begin(r->patcher, &error)) return fail(EXIT_FAILED, "%s", error.message);
     rewind(r->input.file);
-    return -1;
+    return CLI_OK;
 }
 
 static int run_second(entropy_run *r) {
     int code = entropy_walk(&r->input, r->context, r->wish->window, take, r);
-    if (code >= 0) return code;
-    if (r->options.mode == EG_PATCH_TARGET && r->curve.bytes != r->measured)
+    if (code) return code;
+    if (r->options.mode == EG_PATCH_TARGET && curve_of(r).bytes != r->measured)
         return fail(EXIT_FAILED, "'%s' changed while it was read", r->input.path);
     if (r->patcher) keep_patches(r, eg_patcher_end(r->patcher, r->sizes));
-    return -1;
+    return CLI_OK;
+}
+
+static int draw(const entropy_run *r) {
+    eg_report *picture;
+    eg_error error;
+    const bool thresholds = r->patcher && r->options.mode != EG_PATCH_FIXED;
+    if (eg_report_of_entropy(r->curve, r->input.path, r->wish->window, thresholds, &picture,
+                             &error))
+        return fail(EXIT_FAILED, "%s", error.message);
+    return output_report_file(picture, r->wish->svg);
 }
 
 static int show(entropy_run *r) {
+    const eg_entropy_curve_info curve = curve_of(r);
     const entropy_wish *w = r->wish;
     eg_patch_statistics statistics;
     if (r->patcher) eg_patcher_statistics_get(r->patcher, &statistics);
     if (w->json) {
         const int code =
-            entropy_json_end(&r->json, &r->curve, &r->options, r->patcher ? &statistics : NULL);
-        if (code >= 0) return code;
+            entropy_json_end(&r->json, &curve.all, &r->options, r->patcher ? &statistics : NULL);
+        if (code) return code;
     } else {
-        print_entropy(r);
+        print_entropy(r, &curve);
         if (r->patcher) print_patches(r, &statistics);
     }
-    const bool thresholds = r->patcher && r->options.mode != EG_PATCH_FIXED;
-    if (!w->svg) return -1;
-    return entropy_svg_write(w->svg, r->input.path, w->window, &r->curve, thresholds);
+    return w->svg ? draw(r) : CLI_OK;
 }
 
 static int run(entropy_run *r) {
     const entropy_wish *w = r->wish;
     int code = run_first(r);
-    if (code >= 0) return code;
+    if (code) return code;
     if (w->json) code = entropy_json_begin(&r->json, w->output, w->window, w->patches);
-    if (code >= 0) return code;
+    if (code) return code;
     code = run_second(r);
-    if (code >= 0) {
+    if (code) {
         if (w->json) entropy_json_abort(&r->json);
         return code;
     }
@@ -190,17 +204,19 @@ static int run_wish(const entropy_wish *w) {
                                     .high = w->high,
                                     .target = w->target,
                                     .fixed = (uint32_t)w->size};
-    curve_start(&r->curve, w->low, w->high);
     int code = context_open(&flags, &r->context);
-    if (code < 0 && w->patches && eg_patcher_create(r->context, &r->options, &r->patcher, &error))
+    if (!code && eg_entropy_curve_create(r->context, w->low, w->high, &r->curve, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
-    if (code < 0) code = entropy_open(&r->input, w->path, w->target != 0);
-    if (code < 0) code = run(r);
+    if (!code && w->patches && eg_patcher_create(r->context, &r->options, &r->patcher, &error))
+        code = fail(EXIT_FAILED, "%s", error.message);
+    if (!code) code = entropy_open(&r->input, w->path, w->target != 0);
+    if (!code) code = run(r);
     entropy_close(&r->input);
+    eg_entropy_curve_destroy(r->curve);
     eg_patcher_destroy(r->patcher);
     eg_context_destroy(r->context);
     free(r);
-    return code < 0 ? EXIT_DONE : code;
+    return code;
 }
 
 static int check(entropy_wish *w, bool patches_only) {
@@ -220,8 +236,8 @@ static int check(entropy_wish *w, bool patches_only) {
     const uint64_t largest = w->size > w->maximum ? w->size : w->maximum;
     if (largest > EG_PATCH_SIZE_MAX || w->minimum > EG_PATCH_SIZE_MAX)
         return fail(EXIT_USAGE, "patches have at most %d bytes", EG_PATCH_SIZE_MAX);
-    const int code = w->output ? output_check(w->output, false) : -1;
-    return code < 0 && w->svg ? output_check(w->svg, false) : code;
+    const int code = w->output ? output_check(w->output, false) : CLI_OK;
+    return !code && w->svg ? output_check(w->svg, false) : code;
 }
 
 int cmd_entropy(int argc, char **argv) {
@@ -233,8 +249,8 @@ int cmd_entropy(int argc, char **argv) {
         {"--maximum", OPTION_COUNT, &w.maximum, "N", "bytes of the longest patches (32)"},
         {"--low", OPTION_NUMBER, &w.low, "X", "entropy up to which patches are longest (0.3)"},
         {"--high", OPTION_NUMBER, &w.high, "X", "entropy from which they are shortest (0.7)"},
-        {"--target", OPTION_COUNT, &w.target, "N", "so many patches"},
-        {"--fixed", OPTION_FLAG, &w.fixed, NULL, "patches of 18 bytes, whatever they hold"},
+        {"--target", OPTION_COUNT, &w.target, "N", "number of patches"},
+        {"--fixed", OPTION_FLAG, &w.fixed, NULL, "patches of 18 bytes each"},
         {"--size", OPTION_COUNT, &w.size, "N", "the same with N bytes"},
         {"--json", OPTION_FLAG, &w.json, NULL, "print JSON: every entropy, every patch's size"},
         {"--output", OPTION_TEXT, &w.output, "FILE", "where the JSON goes (default: stdout)"},
@@ -242,21 +258,21 @@ int cmd_entropy(int argc, char **argv) {
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "entropy FILE|- [--window N] [--patches] [--json] [--svg FILE]",
-        "Shows how much the bytes around each place of a file say: the Shannon entropy of\n"
-        "the window [place - N/2, place + N/2), cut at both ends of the file, in bits / 8.\n"
-        "With --patches, cuts the file into patches that are short where it says much. The\n"
-        "file may be larger than memory, or a pipe.",
+        "Shows the information content along a file: the Shannon entropy of the bytes in the\n"
+        "window [i - N/2, i + N/2) around each position i, cut at both ends of the file, in\n"
+        "bits / 8. With --patches, cuts the file into patches that are short where the entropy\n"
+        "is high. The file may be larger than memory, or a pipe.",
         options,
         "  elegans entropy README.md\n"
         "  elegans entropy README.md --patches --svg entropy.svg\n"
         "  tar c . | elegans entropy - --window 4096 --json -o entropy.json\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest != 1) return fail(EXIT_USAGE, "entropy needs one file, or - for stdin");
     const bool patches_only = w.minimum || w.maximum;
     if (!w.minimum) w.minimum = 4;
     if (!w.maximum) w.maximum = 32;
     w.path = argv[0];
     code = check(&w, patches_only);
-    return code >= 0 ? code : run_wish(&w);
+    return code ? code : run_wish(&w);
 }

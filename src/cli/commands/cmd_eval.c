@@ -13,7 +13,7 @@ static int check_targets(const eval_wish *w, const eg_data *data) {
     eg_data_info d = {.size = sizeof d};
     eg_data_info_get(data, &d);
     const uint64_t rows = d.last ? d.windows : d.covered;
-    if (d.without_target < rows) return -1;
+    if (d.without_target < rows) return CLI_OK;
     return fail(EXIT_FAILED,
                 "%s: none of the %llu rows has a value of '%s': nothing to compare with; "
                 "elegans predict needs none",
@@ -25,8 +25,8 @@ static int measure(eg_context *context, const eg_model *model, eval_wish *w, not
     if (w->data.window && !w->data.stride) w->data.stride = w->data.window;
     int code = notes_read(model, &w->data, n);
     if (!windows) data_once(&w->data);
-    if (code < 0 && w->loss) code = loss_parse(w->loss, &n->loss);
-    if (code >= 0) return code;
+    if (!code && w->loss) code = loss_parse(w->loss, &n->loss);
+    if (code) return code;
     if (!w->data.target)
         return fail(EXIT_USAGE, "eval needs --target COLUMN: the model does not say it");
     int classes = n->loss == EG_LOSS_CLASSES;
@@ -35,19 +35,18 @@ static int measure(eg_context *context, const eg_model *model, eval_wish *w, not
     eg_metrics *metrics = NULL;
     double loss;
     code = data_read(context, w->files, &w->data, &more, &classes, &data);
-    if (code >= 0) return code;
+    if (code) return code;
     code = check_targets(w, data);
-    if (code < 0) code = metrics_of(context, model, data, n->loss, &loss, &metrics);
-    if (code < 0 && w->json) {
+    if (!code) code = metrics_of(context, model, data, n->loss, &loss, &metrics);
+    if (!code && w->json) {
         json *document = metrics_json(data, n->loss, loss, metrics);
         json_put_text(document, "model", w->model);
         json_put_text(document, "data", w->files);
         code = json_print(document);
-    } else if (code < 0) {
+    } else if (!code) {
         print_title(w->model, w->files);
         data_print("data", data);
         metrics_print("measured", data, n->loss, loss, metrics);
-        code = EXIT_DONE;
     }
     eg_metrics_destroy(metrics);
     eg_data_destroy(data);
@@ -59,7 +58,7 @@ int cmd_eval(int argc, char **argv) {
     context_flags flags = {0};
     const option options[] = {
         {"--data", OPTION_TEXT, &w.files, "FILES", "tables, separated by commas"},
-        DATA_OPTIONS(w.data, "rows at once (default: whole recordings)",
+        DATA_OPTIONS(w.data, "rows of a window (default: whole recordings)",
                      "rows between windows (default: as --window)"),
         {"--loss", OPTION_TEXT, &w.loss, "NAME", "mse, mae, huber, binary, classes"},
         {"--json", OPTION_FLAG, &w.json, NULL, "print as JSON"},
@@ -67,16 +66,16 @@ int cmd_eval(int argc, char **argv) {
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "eval MODEL --data FILES [OPTIONS]",
-        "Runs a model over tables and compares what it says with what they say, each row once,\n"
-        "as predict does; --window or --stride take windows instead. Columns, labels and loss\n"
-        "are those of the training, unless said otherwise.",
+        "Runs a model over tables and compares its predictions with the targets, each row once,\n"
+        "as predict does; with --window or --stride, on windows instead. Columns, labels and\n"
+        "loss are those of the training unless given.",
         options,
         "  elegans eval model.safetensors --data test.csv\n"
         "  elegans eval model.safetensors --data a.csv,b.csv --stride 8 --json\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest != 1 || !w.files) return fail(EXIT_USAGE, "eval needs a model and --data FILES");
-    if ((code = data_check(&w.data)) >= 0) return code;
+    if ((code = data_check(&w.data)) != CLI_OK) return code;
     if (w.json && !json_usable()) return json_print(NULL);
     w.model = argv[0];
     eg_context *context;
@@ -84,12 +83,12 @@ int cmd_eval(int argc, char **argv) {
     eg_error error;
     notes n = {0};
     code = context_open(&flags, &context);
-    if (code >= 0) return code;
+    if (code) return code;
     if (eg_model_open(context, w.model, &model, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     else {
         code = language_refuse(model, "eval");
-        if (code < 0) code = measure(context, model, &w, &n);
+        if (!code) code = measure(context, model, &w, &n);
         eg_model_destroy(model);
     }
     notes_free(&n);

@@ -72,10 +72,10 @@ static int compare(eg_context *context, const wish *w, const eg_model *model,
 static int write_files(const wish *w, eg_model *model, eg_export_info *info) {
     eg_error error;
     if (mkdir(w->directory, 0777) && errno != EEXIST)
-        return fail(EXIT_FAILED, "cannot make '%s': %s", w->directory, strerror(errno));
+        return fail(EXIT_FAILED, "cannot create '%s': %s", w->directory, strerror(errno));
     if (eg_model_export_c(model, w->directory, w->name, info, &error))
         return fail(EXIT_FAILED, "%s", error.message);
-    return -1;
+    return CLI_OK;
 }
 
 static int export_model(eg_context *context, const wish *w) {
@@ -86,10 +86,9 @@ static int export_model(eg_context *context, const wish *w) {
     if (eg_model_open(context, w->model, &model, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     if (w->raw) eg_model_link_set(model, EG_LINK_IDENTITY, NULL);
-    int code = w->against ? compare(context, w, model, &difference) : -1;
-    if (code < 0) code = write_files(w, model, &info);
-    if (code < 0) {
-        code = EXIT_DONE;
+    int code = w->against ? compare(context, w, model, &difference) : CLI_OK;
+    if (!code) code = write_files(w, model, &info);
+    if (!code) {
         if (w->json) code = print_json(w, &info, &difference);
         else print_text(w, &info, &difference);
     }
@@ -107,8 +106,8 @@ int cmd_export(int argc, char **argv) {
         {"--name", OPTION_TEXT, &w.name, "NAME",
          "of the files, the struct and the functions (model)"},
         {"--against", OPTION_TEXT, &w.against, "MODEL",
-         "say how far outputs are from those of this one, before it was quantized"},
-        {"--raw", OPTION_FLAG, &w.raw, NULL, "logits where the model gives probabilities"},
+         "compare outputs with this model, before it was quantized"},
+        {"--raw", OPTION_FLAG, &w.raw, NULL, "logits instead of probabilities"},
         {"--json", OPTION_FLAG, &w.json, NULL, "print the figures as JSON"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
@@ -121,13 +120,13 @@ int cmd_export(int argc, char **argv) {
         "  elegans export small.safetensors -o firmware --against policy.safetensors\n"
         "  elegans export cfc:autoncp:16:2,in=4 -o firmware\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest != 1 || !w.directory) return fail(EXIT_USAGE, "export needs a model and -o DIR");
     if (strcmp(to, "c") != 0) return fail(EXIT_USAGE, "unknown format '%s': c", to);
     w.model = argv[0];
     eg_context *context;
     code = context_open(&flags, &context);
-    if (code >= 0) return code;
+    if (code) return code;
     code = export_model(context, &w);
     eg_context_destroy(context);
     return code;

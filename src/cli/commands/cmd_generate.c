@@ -33,17 +33,18 @@ static int show_token(writer *w, uint32_t token, bool quiet) {
     char byte = (char)token;
     if (!l->tokenizer) {
         if (!quiet) show(w, &byte, 1);
-        return -1;
+        return CLI_OK;
     }
     size_t length;
-    if (!eg_tokenizer_piece(l->tokenizer, token, &length)) return -1; /* beyond the vocabulary */
+    if (!eg_tokenizer_piece(l->tokenizer, token, &length))
+        return CLI_OK; /* beyond the vocabulary */
     bytes piece = {0};
     bytes_reserve(&piece, length + EG_DECODE_EXTRA);
     const eg_status status = eg_tokenizer_decode(l->tokenizer, &w->decoder, token, piece.at,
                                                  piece.room, &length, &error);
     if (!status && !quiet) show(w, piece.at, length);
     free(piece.at);
-    return status ? fail(EXIT_FAILED, "%s", error.message) : -1;
+    return status ? fail(EXIT_FAILED, "%s", error.message) : CLI_OK;
 }
 
 static void show_end(writer *w) {
@@ -60,9 +61,9 @@ static int decode(writer *w, eg_generator *g, eg_sampler *sampler, const float *
     generate_result *r = w->result;
     const double start = now();
     eg_error error;
-    int code = -1;
+    int code = CLI_OK;
     r->stopped = "length";
-    while (r->tokens < w->wish->count && code < 0) {
+    while (r->tokens < w->wish->count && !code) {
         uint32_t token;
         if (interrupted()) r->stopped = "interrupt";
         else if (w->closed) r->stopped = "closed";
@@ -75,7 +76,7 @@ static int decode(writer *w, eg_generator *g, eg_sampler *sampler, const float *
         }
         r->ids[r->tokens++] = token;
         code = show_token(w, token, false);
-        if (code >= 0 || r->tokens == w->wish->count) break;
+        if (code || r->tokens == w->wish->count) break;
         r->info.size = sizeof r->info;
         eg_generator_info_get(g, &r->info);
         const eg_status status = eg_generator_feed(g, &token, 1, &logits, &error);
@@ -103,7 +104,7 @@ static int begin(writer *w, eg_generator *g, const uint32_t *ids, size_t count,
     if (!w->wish->json) show(w, w->wish->prompt, w->wish->prompt_length);
     for (size_t i = 0; i < count; i++) {
         const int code = show_token(w, ids[i], true);
-        if (code >= 0) return code;
+        if (code) return code;
     }
     if (eg_generator_prepare(g, count, &error)) return fail(EXIT_FAILED, "%s", error.message);
     const double start = now();
@@ -112,7 +113,7 @@ static int begin(writer *w, eg_generator *g, const uint32_t *ids, size_t count,
         return fail(EXIT_FAILED, "%s", error.message);
     r->prompt_seconds = now() - start;
     r->prompt_tokens = count;
-    return -1;
+    return CLI_OK;
 }
 
 static int generate(const language *l, const generate_wish *wish, const eg_generator_options *how,
@@ -124,20 +125,20 @@ static int generate(const language *l, const generate_wish *wish, const eg_gener
     size_t count;
     writer w = {.language = l, .wish = wish, .result = r};
     int code = language_encode(l, wish->prompt, wish->prompt_length, &ids, &count);
-    if (code >= 0) return code;
+    if (code) return code;
     if (!count) ids[count++] = 0; /* bytes: something must come first */
     if (eg_generator_create(l->model, how, &g, &error) ||
         eg_sampler_create(l->context, l->info.vocabulary, &wish->sampling, &sampler, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     r->ids = calloc((size_t)wish->count + 1, sizeof *r->ids);
-    if (code < 0 && !r->ids)
+    if (!code && !r->ids)
         code = fail(EXIT_FAILED, "no memory for %llu tokens", (unsigned long long)wish->count);
     const float *logits = NULL;
     interrupt_begin();
-    if (code < 0) code = begin(&w, g, ids, count, &logits);
-    if (code < 0) code = decode(&w, g, sampler, logits);
+    if (!code) code = begin(&w, g, ids, count, &logits);
+    if (!code) code = decode(&w, g, sampler, logits);
     interrupt_end();
-    if (code < 0) {
+    if (!code) {
         show_end(&w);
         r->info.size = sizeof r->info;
         eg_generator_info_get(g, &r->info);
@@ -157,21 +158,20 @@ static int read_cache(const char *text, eg_type *out) {
     for (size_t i = 0; text && i < sizeof types / sizeof *types; i++)
         if (strcmp(types[i].name, text) == 0) {
             *out = types[i].type;
-            return -1;
+            return CLI_OK;
         }
-    return text ? fail(EXIT_USAGE, "--cache: '%s' is not f32, f16 or int8", text) : -1;
+    return text ? fail(EXIT_USAGE, "--cache: '%s' is not f32, f16 or int8", text) : CLI_OK;
 }
 
 static int run(eg_context *context, const generate_wish *w, const eg_generator_options *how) {
     language l;
     generate_result r = {.begun = now()};
     int code = language_open(&l, context, w->model, w->tokenizer);
-    if (code < 0) code = generate(&l, w, how, &r);
-    if (code < 0) {
+    if (!code) code = generate(&l, w, how, &r);
+    if (!code) {
         const bool stopped = strcmp(r.stopped, "interrupt") == 0;
         if (w->json) code = generate_print_json(context, &l, w, &r);
         else if (w->stats) generate_print_stats(context, &l, &r);
-        if (code < 0) code = EXIT_DONE;
         if (stopped) code = EXIT_STOPPED;
     }
     free(r.text.at);
@@ -186,23 +186,23 @@ int cmd_generate(int argc, char **argv) {
     eg_generator_options how = {0};
     context_flags flags = {0};
     const option options[] = {
-        {"-p", OPTION_TEXT, &w.prompt, "PROMPT", "how the text begins (- reads it from stdin)"},
-        {"-n", OPTION_WHOLE, &w.count, "N", "tokens to make (default 128)"},
+        {"-p", OPTION_TEXT, &w.prompt, "PROMPT", "the prompt (- reads it from stdin)"},
+        {"-n", OPTION_WHOLE, &w.count, "N", "tokens to generate (default 128)"},
         {"--temp", OPTION_NUMBER, &w.sampling.temperature, "T",
-         "0 = always the likeliest token (default 0.8)"},
+         "temperature, 0 = greedy (default 0.8)"},
         {"--top-k", OPTION_WHOLE, &w.sampling.top_k, "K",
-         "among the K likeliest, 0 = all (default 40)"},
+         "sample from the K likeliest, 0 = all (default 40)"},
         {"--top-p", OPTION_NUMBER, &w.sampling.top_p, "P",
-         "among those with together P (default 0.95)"},
+         "sample from the likeliest of total probability P (default 0.95)"},
         {"--seed", OPTION_WHOLE, &w.sampling.seed, "N", "random seed of the sampler (default 0)"},
         {"--context", OPTION_COUNT, &how.context, "N", "tokens of prompt and text together"},
-        {"--cache", OPTION_TEXT, &w.cache, "TYPE", "keys and values as f32, f16 or int8"},
-        {"--chunk", OPTION_COUNT, &how.chunk, "N", "tokens of the prompt at once (default 128)"},
+        {"--cache", OPTION_TEXT, &w.cache, "TYPE", "type of the KV cache: f32, f16 or int8"},
+        {"--chunk", OPTION_COUNT, &how.chunk, "N", "prompt tokens processed at once (default 128)"},
         {"--tokenizer", OPTION_TEXT, &w.tokenizer, "FILE", "vocabulary, if not the model's own"},
         {"--no-map", OPTION_FLAG, &flags.no_map, NULL,
-         "read the model, do not map it: often faster"},
-        {"--ignore-end", OPTION_FLAG, &w.ignore_end, NULL, "go on where the text ends"},
-        {"--stats", OPTION_FLAG, &w.stats, NULL, "then speeds, on stderr"},
+         "read the model instead of mapping it: often faster"},
+        {"--ignore-end", OPTION_FLAG, &w.ignore_end, NULL, "continue after an end token"},
+        {"--stats", OPTION_FLAG, &w.stats, NULL, "print speeds on stderr at the end"},
         {"--json", OPTION_FLAG, &w.json, NULL, "print text, tokens and speeds as JSON"},
         CONTEXT_OPTIONS(flags),
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
@@ -210,18 +210,18 @@ int cmd_generate(int argc, char **argv) {
         "generate MODEL [-p PROMPT] [-n N] [--temp T] [--top-k K] [--top-p P] [--seed N] "
         "[--stats] [--json] ...",
         "Continues a text, token by token. MODEL is a GGUF file, a checkpoint of llama2.c, a\n"
-        "folder of Hugging Face, a file of ours, or a spec. It is mapped, not copied (with\n"
-        "--no-map, read into large pages: it starts later and goes on faster); nothing is\n"
-        "asked of a network. Ctrl-C ends the text.",
+        "folder of Hugging Face, a file of elegans, or a spec. It is mapped, not copied (with\n"
+        "--no-map it is read into huge pages: it starts later and runs faster); no network\n"
+        "access is needed. Ctrl-C ends the text.",
         options,
         "  elegans generate stories.gguf -p 'Once upon a time' --temp 0\n"
         "  elegans generate model/ -p - -n 64 --stats < prompt.txt\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest != 1) return fail(EXIT_USAGE, "generate needs one model: a file, a folder or a spec");
     w.model = argv[0];
     code = read_cache(w.cache, &how.cache);
-    if (code >= 0) return code;
+    if (code) return code;
     bytes prompt = {0};
     if (strcmp(w.prompt, "-") == 0) {
         code = bytes_read_stdin(&prompt);
@@ -230,8 +230,8 @@ int cmd_generate(int argc, char **argv) {
     } else w.prompt_length = strlen(w.prompt);
     signal(SIGPIPE, SIG_IGN); /* a reader that had enough ends the text, not the program */
     eg_context *context = NULL;
-    if (code < 0) code = context_open(&flags, &context);
-    if (code < 0) code = run(context, &w, &how);
+    if (!code) code = context_open(&flags, &context);
+    if (!code) code = run(context, &w, &how);
     eg_context_destroy(context);
     free(prompt.at);
     return code;

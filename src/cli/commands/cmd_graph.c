@@ -194,7 +194,7 @@ static int fill_example(source *s, const char *name, bool gradient, eg_error *er
         snprintf(text, sizeof text, "gradient%zu", i);
         add_output(s, text, d[i]);
     }
-    return -1;
+    return CLI_OK;
 }
 
 static int open_graph(eg_context *context, const char *path, const char *example, bool gradient,
@@ -204,7 +204,7 @@ static int open_graph(eg_context *context, const char *path, const char *example
         if (eg_graph_load(context, path, &s->graph, &error))
             return fail(EXIT_FAILED, "%s", error.message);
         find_outputs(s);
-        return -1;
+        return CLI_OK;
     }
     if (eg_graph_create(context, &s->graph, &error)) return fail(EXIT_FAILED, "%s", error.message);
     return fill_example(s, example, gradient, &error);
@@ -225,7 +225,7 @@ static int show(eg_context *context, const source *s, const wish *w) {
             return fail(EXIT_FAILED, "%s", error.message);
         graph = eg_program_graph(program);
     }
-    int code = EXIT_DONE;
+    int code = CLI_OK;
     if (w->save && eg_graph_save(graph, w->save, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     else if (w->dot) print_dot(graph);
@@ -236,10 +236,10 @@ static int show(eg_context *context, const source *s, const wish *w) {
 }
 
 static int check_passes(const char *passes) {
-    if (!passes || strcmp(passes, "list") != 0) return -1;
+    if (!passes || strcmp(passes, "list") != 0) return CLI_OK;
     print_title("passes", "in the order they run");
     for (size_t i = 0; eg_pass_name(i); i++) print_row(eg_pass_name(i), eg_pass_text(i), "");
-    return EXIT_DONE;
+    return CLI_DONE;
 }
 
 int cmd_graph(int argc, char **argv) {
@@ -267,20 +267,20 @@ int cmd_graph(int argc, char **argv) {
         "  elegans graph --example gru --gradient --steps\n"
         "  elegans graph --example mlp --dot | dot -Tsvg > mlp.svg\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     code = check_passes(w.passes);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest > 1 || (rest == 1) == (example != NULL))
         return fail(EXIT_USAGE, "graph needs one file, or --example NAME");
     if (gradient && !example)
         return fail(EXIT_USAGE, "--gradient needs --example: a file has no loss");
     eg_context *context;
     code = context_open(&flags, &context);
-    if (code >= 0) return code;
+    if (code) return code;
     source s = {0};
     w.title = rest ? argv[0] : example;
     code = open_graph(context, rest ? argv[0] : NULL, example, gradient, &s);
-    if (code < 0) code = show(context, &s, &w);
+    if (!code) code = show(context, &s, &w);
     eg_graph_destroy(s.graph);
     eg_context_destroy(context);
     return code;

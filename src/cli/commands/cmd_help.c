@@ -23,7 +23,7 @@ int cmd_help(int argc, char **argv) {
                        "  elegans help train\n"
                        "  elegans help --man | man -l -\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (man) return manual_write(&manual_man);
     for (const command *c = cli_commands; rest && c->name; c++)
         if (strcmp(c->name, argv[0]) == 0) {
@@ -32,5 +32,5 @@ int cmd_help(int argc, char **argv) {
         }
     if (rest) return command_unknown(argv[0]);
     list_commands();
-    return EXIT_DONE;
+    return CLI_OK;
 }

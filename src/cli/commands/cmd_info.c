@@ -319,9 +319,8 @@ int cmd_info(int argc, char **argv) {
     context_flags flags = {0};
     const option options[] = {
         {"--measure", OPTION_FLAG, &measure, NULL, "measure the ceilings (once per machine)"},
-        {"--again", OPTION_FLAG, &again, NULL, "measure even if a stored result is there"},
-        {"--preset", OPTION_TEXT, &chip, "CHIP",
-         "how to run on M1, M4 Max, ..., or on all of them"},
+        {"--again", OPTION_FLAG, &again, NULL, "measure even if there is a stored result"},
+        {"--preset", OPTION_TEXT, &chip, "CHIP", "how to run on M1, M4 Max, ..., or all chips"},
         {"--json", OPTION_FLAG, &as_json, NULL, "print JSON"},
         CONTEXT_OPTIONS(flags),
         {"--root", OPTION_TEXT, &flags.root, "DIR", "show the machine recorded in DIR instead"},
@@ -336,14 +335,14 @@ int cmd_info(int argc, char **argv) {
         "  elegans info --measure\n  elegans info --preset all\n"
         "  elegans info --json | jq .chip.cores\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest) return fail(EXIT_USAGE, "info takes no argument, got '%s'", argv[0]);
     if (chip) return preset_show(chip, as_json);
     if (flags.root && (measure || again))
         return fail(EXIT_USAGE, "a recorded machine cannot be measured");
     eg_context *context;
     code = context_open(&flags, &context);
-    if (code >= 0) return code;
+    if (code) return code;
     eg_ceilings ceilings;
     eg_error error;
     measure |= again;
@@ -369,7 +368,6 @@ int cmd_info(int argc, char **argv) {
         if (!measure && !flags.root)
             printf("\n%s'elegans info --measure' shows what this machine can really do%s\n",
                    style_dim(), style_end());
-        code = EXIT_DONE;
     }
     eg_context_destroy(context);
     return code;

@@ -57,7 +57,7 @@ static int print(const eg_surprise *s, const char *model, const char *text, size
     print_row("tokens", row, "counted");
     snprintf(row, sizeof row, "%s tokens/s", format_short(rate, 2 * (double)s->tokens / seconds));
     print_row("speed", row, "measured");
-    return EXIT_DONE;
+    return CLI_OK;
 }
 
 static int run(const language *l, const char *model, const char *path, uint64_t piece,
@@ -72,8 +72,8 @@ static int run(const language *l, const char *model, const char *path, uint64_t 
     if (info.kind != EG_MODEL_DECODER)
         return fail(EXIT_FAILED, "'%s' is an encoder, which predicts no token", model);
     int code = strcmp(path, "-") == 0 ? bytes_read_stdin(&text) : bytes_read_file(path, &text);
-    if (code < 0) code = language_encode(l, text.at, text.count, &ids, &count);
-    if (code < 0) {
+    if (!code) code = language_encode(l, text.at, text.count, &ids, &count);
+    if (!code) {
         if (!piece) piece = l->info.context < 512 ? l->info.context : 512;
         watch w = {.all = count / piece * (piece - 1 - piece / 2),
                    .shows = isatty(STDERR_FILENO) != 0};
@@ -84,8 +84,8 @@ static int run(const language *l, const char *model, const char *path, uint64_t 
         interrupt_end();
         if (w.shows) fprintf(stderr, "\r%40s\r", "");
         const double seconds = 1e-9 * (double)(eg_clock_ns() - start);
-        if (code < 0) code = print(&s, model, path, count, text.count, piece, seconds, as_json);
-        if (code == EXIT_DONE && interrupted()) code = EXIT_STOPPED;
+        if (!code) code = print(&s, model, path, count, text.count, piece, seconds, as_json);
+        if (!code && interrupted()) code = EXIT_STOPPED;
     }
     free(ids);
     free(text.at);
@@ -98,30 +98,31 @@ int cmd_perplexity(int argc, char **argv) {
     bool as_json = false;
     context_flags flags = {0};
     const option options[] = {
-        {"--context", OPTION_COUNT, &piece, "N", "tokens of a piece (default 512, or all it can)"},
+        {"--context", OPTION_COUNT, &piece, "N",
+         "tokens of a piece (default 512, or the model's context)"},
         {"--tokenizer", OPTION_TEXT, &tokenizer, "FILE", "vocabulary, if not the model's own"},
         {"--json", OPTION_FLAG, &as_json, NULL, "print JSON"},
         CONTEXT_OPTIONS(flags),
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "perplexity MODEL FILE|- [--context N] [--json]",
-        "How surprised a decoder is by a text: the text is cut into pieces, and the second\n"
-        "half of each is predicted, every token from all before it, as llama.cpp does.",
+        "Perplexity of a decoder on a text: the text is cut into pieces, and the tokens of the\n"
+        "second half of each are predicted from all tokens before them, as in llama.cpp.",
         options,
         "  elegans perplexity stories.gguf story.txt\n"
         "  elegans perplexity small.safetensors story.txt --tokenizer stories.gguf --json\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest != 2) return fail(EXIT_USAGE, "perplexity needs a model and a text");
     if (piece && piece < PIECE_LEAST)
-        return fail(EXIT_USAGE, "--context: in pieces of %llu tokens none is predicted",
+        return fail(EXIT_USAGE, "--context: pieces of %llu tokens are too short to predict one",
                     (unsigned long long)piece);
     eg_context *context;
     code = context_open(&flags, &context);
-    if (code >= 0) return code;
+    if (code) return code;
     language l;
     code = language_open(&l, context, argv[0], tokenizer);
-    if (code < 0) code = run(&l, argv[0], argv[1], piece, as_json);
+    if (!code) code = run(&l, argv[0], argv[1], piece, as_json);
     language_close(&l);
     eg_context_destroy(context);
     return code;

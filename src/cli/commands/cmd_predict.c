@@ -116,7 +116,7 @@ static int write_rows(prediction *p, const eg_model *model) {
     const predict_wish *w = p->wish;
     output_file file;
     int code = output_begin(&file, w->output);
-    if (code >= 0) return code;
+    if (code) return code;
     p->file = file.file;
     const bool several = strchr(w->files, ',') != NULL;
     write_header(p, model, several);
@@ -149,14 +149,14 @@ static int summary(const prediction *p, const eg_data_info *d, double seconds) {
         return json_print(document);
     }
     char value[96], text[32];
-    if (!w->output) return EXIT_DONE;
+    if (!w->output) return CLI_OK;
     print_title(w->model, w->files);
     snprintf(value, sizeof value, "%llu of %llu", (unsigned long long)count,
              (unsigned long long)p->rows);
     print_row("rows", value, "counted");
     print_row("time", format_seconds(text, seconds), "measured");
     print_row("output", w->output, "");
-    return EXIT_DONE;
+    return CLI_OK;
 }
 
 static int predict(eg_context *context, eg_model *model, predict_wish *w, prediction *p) {
@@ -164,14 +164,14 @@ static int predict(eg_context *context, eg_model *model, predict_wish *w, predic
     eg_data_info d = {.size = sizeof d};
     eg_model_info info = {.size = sizeof info};
     int code = notes_read(model, &w->data, &p->notes), classes = 0;
-    if (code >= 0) return code;
+    if (code) return code;
     p->link = eg_model_link(model);
     if (w->raw) eg_model_link_set(model, EG_LINK_IDENTITY, NULL);
     w->data.target = NULL; /* nobody asks what they really were */
     w->data.ahead = 0;
     data_once(&w->data);
     code = data_open(context, w->files, &w->data, NULL, &classes, &p->tables, &data);
-    if (code >= 0) {
+    if (code) {
         data_close(context, &p->tables);
         return code;
     }
@@ -188,8 +188,8 @@ static int predict(eg_context *context, eg_model *model, predict_wish *w, predic
     if (eg_evaluate(model, data, &options, NULL, NULL, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     const double seconds = (double)(eg_clock_ns() - start) * 1e-9;
-    if (code < 0) code = write_rows(p, model);
-    if (code < 0) code = summary(p, &d, seconds);
+    if (!code) code = write_rows(p, model);
+    if (!code) code = summary(p, &d, seconds);
     eg_data_destroy(data);
     data_close(context, &p->tables);
     free(p->values);
@@ -204,26 +204,26 @@ int cmd_predict(int argc, char **argv) {
         {"--data", OPTION_TEXT, &w.files, "FILES", "tables, separated by commas"},
         {"--output", OPTION_TEXT, &w.output, "FILE", "write CSV there (default: stdout)"},
         {"--digits", OPTION_COUNT, &w.digits, "N", "digits after the point (default: all)"},
-        {"--raw", OPTION_FLAG, &w.raw, NULL, "logits where the model gives probabilities"},
-        DATA_OPTIONS(w.data, "with --last: rows at once (default: as learned)",
-                     "with --last: rows between answers (default: 1)"),
-        {"--json", OPTION_FLAG, &w.json, NULL, "print what it took as JSON; with --output"},
+        {"--raw", OPTION_FLAG, &w.raw, NULL, "logits instead of probabilities"},
+        DATA_OPTIONS(w.data, "with --last: rows of a window (default: as trained)",
+                     "with --last: rows between predictions (default: 1)"),
+        {"--json", OPTION_FLAG, &w.json, NULL, "print timings as JSON; with --output"},
         CONTEXT_OPTIONS(flags),
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "predict MODEL --data FILES [OPTIONS]",
-        "Writes a row for each row of the tables: its number, its time, and what the model\n"
-        "says of it, in the units of the tables; of classes, the most likely one and how likely each is.\n"
-        "Columns are those of the training. A model that was trained with --last answers for\n"
+        "Writes a row for each row of the tables: its number, its time and the prediction in\n"
+        "the units of the tables; for classes, the most likely one and all probabilities.\n"
+        "Columns are those of the training. A model that was trained with --last predicts\n"
         "the last row of each window.",
         options,
         "  elegans predict model.safetensors --data today.csv --output said.csv\n"
         "  elegans predict model.safetensors --data today.csv --digits 3 | tail -1\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest != 1 || !w.files) return fail(EXIT_USAGE, "predict needs a model and --data FILES");
     if (w.json && !w.output) return fail(EXIT_USAGE, "--json needs --output FILE");
-    if ((code = data_check(&w.data)) >= 0) return code;
+    if ((code = data_check(&w.data)) != CLI_OK) return code;
     if (w.output && !output_device(w.output) && files_have(w.files, w.output))
         return fail(EXIT_USAGE, "--output '%s' would overwrite the data", w.output);
     if (w.json && !json_usable()) return json_print(NULL);
@@ -235,12 +235,12 @@ int cmd_predict(int argc, char **argv) {
     eg_error error;
     prediction p = {.wish = &w};
     code = context_open(&flags, &context);
-    if (code >= 0) return code;
+    if (code) return code;
     if (eg_model_open(context, w.model, &model, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     else {
         code = language_refuse(model, "predict");
-        if (code < 0) code = predict(context, model, &w, &p);
+        if (!code) code = predict(context, model, &w, &p);
         notes_free(&p.notes);
         eg_model_destroy(model);
     }

@@ -16,7 +16,7 @@ static int read_part(const char *name, unsigned *out) {
     for (size_t i = 0; i < 4; i++)
         if (strcmp(name, parts[i].name) == 0) {
             *out = parts[i].parts;
-            return -1;
+            return CLI_OK;
         }
     return fail(EXIT_USAGE, "profile what? '%s' is not compute, memory, hardware or all", name);
 }
@@ -48,7 +48,7 @@ static int read_schedule(const char *text, eg_recorder_options *out) {
     out->warmup = n[1];
     out->active = n[2];
     out->repeat = n[3];
-    return -1;
+    return CLI_OK;
 }
 
 static const char *column_at(void *user, size_t index) {
@@ -59,14 +59,14 @@ static int check_sort(const char *sort) {
     static const char *const keys[] = {"time",   "calls", "flops", "bytes", "intensity",
                                        "gflops", "gbps",  "roof",  "step",  NULL};
     for (size_t i = 0; sort && keys[i]; i++)
-        if (strcmp(sort, keys[i]) == 0) return -1;
-    if (!sort) return -1;
+        if (strcmp(sort, keys[i]) == 0) return CLI_OK;
+    if (!sort) return CLI_OK;
     char meant[EG_DID_YOU_MEAN_SIZE];
     return fail(EXIT_USAGE, "--sort: '%s' is not a column%s", sort,
                 eg_did_you_mean(meant, sort, column_at, (void *)(uintptr_t)keys));
 }
 
-/* Into an open file: -1 to go on, or the code of a message. */
+/* Into an open file. */
 static int write_document(const eg_profile *profile, const eg_analysis *analysis, const devices *d,
                           unsigned parts, bool indented, FILE *file) {
     eg_report *report;
@@ -90,12 +90,12 @@ static int write_files(const eg_profile *profile, const eg_analysis *analysis, c
         return fail(EXIT_FAILED, "%s", error.message);
     if (w->stacks && eg_profile_stacks(profile, w->stacks, &error))
         return fail(EXIT_FAILED, "%s", error.message);
-    if (!w->output) return -1;
+    if (!w->output) return CLI_OK;
     output_file file;
     int code = output_begin(&file, w->output);
-    if (code >= 0) return code;
+    if (code) return code;
     code = write_document(profile, analysis, d, PART_ALL, false, file.file);
-    if (code < 0) return output_end(&file);
+    if (!code) return output_end(&file);
     output_abort(&file);
     return code;
 }
@@ -111,7 +111,7 @@ static int keep(eg_context *context, const eg_profile *profile, const eg_analysi
                                 .batch = o->batch,
                                 .seq = o->seq,
                                 .no_compile = o->no_compile};
-    if (!w->save) return -1;
+    if (!w->save) return CLI_OK;
     if (eg_environment_read(context, NULL, &environment, &error) ||
         eg_history_open(context, w->history, &history, &error))
         return fail(EXIT_FAILED, "%s", error.message);
@@ -129,7 +129,7 @@ static int check_save(const profile_wish *w) {
         return fail(EXIT_USAGE, "--save keeps one profile: it does not go with %s", other);
     if (!w->save && (w->note || w->history))
         return fail(EXIT_USAGE, "%s needs --save", w->note ? "--note" : "--history");
-    return -1;
+    return CLI_OK;
 }
 
 /* What needs steps, ceilings or another model does not go with --quick. */
@@ -145,7 +145,7 @@ static int check_quick(const profile_wish *w, bool no_compile) {
         if (others[i].wanted)
             return fail(EXIT_USAGE, "--quick times a model as it is: leave %s away, or --quick",
                         others[i].name);
-    return -1;
+    return CLI_OK;
 }
 
 /* Short runs are tried without asking; --try has time for long ones and memory for large models. */
@@ -198,7 +198,7 @@ static int choose_batch(eg_context *context, eg_model *model, const profile_wish
     }
     if (!batch.works) return fail(EXIT_FAILED, "--batch auto: %s", error.message);
     out->batch = batch.works;
-    return -1;
+    return CLI_OK;
 }
 
 static int run(eg_context *context, const profile_wish *w, const eg_profile_options *options) {
@@ -209,11 +209,11 @@ static int run(eg_context *context, const profile_wish *w, const eg_profile_opti
     if (eg_model_open(context, w->model, &model, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     eg_profile_options chosen = *options;
-    int code = w->auto_batch ? choose_batch(context, model, w, &chosen) : -1;
+    int code = w->auto_batch ? choose_batch(context, model, w, &chosen) : CLI_OK;
     options = &chosen;
-    if (code < 0 && w->quick) code = profile_quick(model, w, options);
-    else if (code < 0 && (w->sweep || w->grid)) code = profile_grid(model, w, options);
-    if (code >= 0) {
+    if (!code && w->quick) code = profile_quick(model, w, options);
+    else if (!code && (w->sweep || w->grid)) code = profile_grid(model, w, options);
+    if (code || w->quick || w->sweep || w->grid) {
         eg_model_destroy(model);
         return code;
     }
@@ -221,19 +221,17 @@ static int run(eg_context *context, const profile_wish *w, const eg_profile_opti
         eg_analyse(profile, &analysis, &error) || try_advice(model, profile, analysis, w, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     devices *d = take_memory(1, sizeof *d);
-    if (code < 0 && w->device) code = devices_project(model, options, w->device, d);
-    if (code < 0 && w->json) {
+    if (!code && w->device) code = devices_project(model, options, w->device, d);
+    if (!code && w->json) {
         code = write_document(profile, analysis, d, w->parts, true, stdout);
-        if (code < 0) code = EXIT_DONE;
-    } else if (code < 0) {
+    } else if (!code) {
         code = profile_print(profile, analysis, w);
         if (d->count) devices_print(d, true);
     }
     /* last, so that a file that cannot be written does not take the rest along */
-    if (code == EXIT_DONE) {
-        int written = write_files(profile, analysis, d, w);
-        if (written < 0) written = keep(context, profile, analysis, w, options);
-        if (written >= 0) code = written;
+    if (!code) {
+        code = write_files(profile, analysis, d, w);
+        if (!code) code = keep(context, profile, analysis, w, options);
     }
     free(d);
     eg_analysis_destroy(analysis);
@@ -245,16 +243,16 @@ static int run(eg_context *context, const profile_wish *w, const eg_profile_opti
 /* The cores are the only unit of this build, in each of their instruction sets: which of them there are is
  * known when the context is made. */
 static int read_unit(const char *unit, context_flags *flags) {
-    if (!unit || strcmp(unit, "cores") == 0) return -1;
+    if (!unit || strcmp(unit, "cores") == 0) return CLI_OK;
     if (flags->isa && strcmp(flags->isa, unit) != 0)
         return fail(EXIT_USAGE, "--unit %s and --isa %s: one of them", unit, flags->isa);
     isa_names names;
     const int code = isa_list(&names);
-    if (code >= 0) return code;
+    if (code) return code;
     for (size_t i = 0; i < names.count; i++)
         if (strcmp(unit, names.name[i]) == 0) {
             flags->isa = unit;
-            return -1;
+            return CLI_OK;
         }
     return fail(EXIT_USAGE, "--unit: no unit '%s' here, only cores (%s)", unit, names.text);
 }
@@ -267,73 +265,73 @@ int cmd_profile(int argc, char **argv) {
     bool no_compile = false;
     const char *schedule = NULL, *memory = NULL, *unit = NULL;
     const option options[] = {
-        {"--batch", OPTION_TEXT, &w.batch, "N", "samples at once, or auto (default: 1)"},
+        {"--batch", OPTION_TEXT, &w.batch, "N", "batch size, or auto (default: 1)"},
         {"--preset", OPTION_TEXT, &w.preset, "CHIP",
          "batch, memory and sizes as for M1, M4 Max, ..."},
         {"--seq", OPTION_COUNT, &o.seq, "N", "time steps of a sample (default: 1)"},
         {"--runs", OPTION_COUNT, &o.runs, "N", "timed runs (default: a second of them)"},
-        {"--warmup", OPTION_COUNT, &o.warmup, "N", "runs before these (default: 3)"},
+        {"--warmup", OPTION_COUNT, &o.warmup, "N", "runs before the timed ones (default: 3)"},
         {"--unit", OPTION_TEXT, &unit, "NAME",
          "where: cores, or cores with one instruction set (avx2, ref)"},
-        {"--quick", OPTION_FLAG, &w.quick, NULL, "time, rates and memory alone, in a second"},
-        {"--no-compile", OPTION_FLAG, &no_compile, NULL, "without passes: a step for each node"},
+        {"--quick", OPTION_FLAG, &w.quick, NULL, "only time, rates and memory, in a second"},
+        {"--no-compile", OPTION_FLAG, &no_compile, NULL, "no passes: one step per node"},
         {"--schedule", OPTION_TEXT, &schedule, "A,B,C,D",
-         "recorded runs: wait A, warm up B, keep C, D times"},
+         "recorded runs: D times wait A, warm up B, record C"},
         {"--steps", OPTION_FLAG, &w.steps, NULL, "every step, not grouped by operation and shape"},
         {"--sort", OPTION_TEXT, &w.sort, "COLUMN",
          "time, calls, flops, bytes, intensity, gflops, gbps, roof, step"},
         {"--top", OPTION_COUNT, &w.top, "N", "rows of the table (default: 10)"},
-        {"--grid", OPTION_FLAG, &w.grid, NULL, "batches and types, and which batch to take"},
+        {"--grid", OPTION_FLAG, &w.grid, NULL,
+         "table of batch sizes and types, and the best batch"},
         {"--sweep", OPTION_TEXT, &w.sweep, "AXES",
          "the same for batch=1,32,seq=16,64,type=f32,f16"},
         {"--memory", OPTION_TEXT, &memory, "BYTES",
          "what a batch of a grid, or auto, may take: 64M, 2G (default: preset)"},
         {"--ablation", OPTION_FLAG, &w.ablation, NULL,
-         "compiled or not, one thread or all, in turns"},
+         "compiled or not, one thread or all, alternating"},
         {"--try", OPTION_FLAG, &w.try_all, NULL, "try all advice, up to 30 s (default: 1.5 s)"},
-        {"--no-try", OPTION_FLAG, &w.no_try, NULL, "advice as computed, none is tried"},
+        {"--no-try", OPTION_FLAG, &w.no_try, NULL, "do not try the advice"},
         {"--device", OPTION_TEXT, &w.device, "CHIPS",
-         "what it would take on M1, M1 Max, ..., or all"},
+         "projected times on M1, M1 Max, ..., or all chips"},
         {"--trace", OPTION_TEXT, &w.trace, "FILE", "write Chrome's trace format (ui.perfetto.dev)"},
         {"--stacks", OPTION_TEXT, &w.stacks, "FILE", "write folded stacks, for flame graphs"},
         {"--output", OPTION_TEXT, &w.output, "FILE", "write all of it as JSON, for elegans report"},
         {"--save", OPTION_FLAG, &w.save, NULL, "keep it in the history, for elegans history"},
-        {"--note", OPTION_TEXT, &w.note, "TEXT", "with --save: what to remember of it"},
+        {"--note", OPTION_TEXT, &w.note, "TEXT", "with --save: a note"},
         {"--history", OPTION_TEXT, &w.history, "FILE", "with --save: the database to keep it in"},
         {"--json", OPTION_FLAG, &w.json, NULL, "print JSON"},
         CONTEXT_OPTIONS(flags),
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "profile MODEL [compute|memory|hardware|all] [OPTIONS]",
-        "Compiles a model for a batch and a length, runs it, and tells where the time goes:\n"
-        "each step beside what this machine can do (measured once, then stored). MODEL is a\n"
-        "file or a spec such as cfc:autoncp:64:16,in=16. Every figure says where it is from.",
+        "Compiles a model for a batch size and a length, runs it, and shows where the time goes:\n"
+        "each step against the ceilings of this machine (measured once, then stored). MODEL is\n"
+        "a file or a spec such as cfc:autoncp:64:16,in=16. Every figure has its provenance.",
         options,
         "  elegans profile cfc:autoncp:64:16,in=16 --batch 32 --seq 64\n"
         "  elegans profile policy.safetensors all --trace trace.json\n"
         "  elegans profile policy.safetensors --seq 64 --grid --device 'M1 Max'\n"
         "  elegans profile ltc:autoncp:64:16,in=16 --steps --sort roof --top 5\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest < 1 || rest > 2) return fail(EXIT_USAGE, "profile needs a model: a file or a spec");
     if (rest == 2) code = read_part(argv[1], &w.parts);
-    if (code < 0) code = read_unit(unit, &flags);
-    if (code < 0) code = read_schedule(schedule, &recorder);
-    if (code < 0) code = check_sort(w.sort);
-    if (code < 0) code = check_save(&w);
-    if (code < 0) code = check_quick(&w, no_compile);
-    if (code < 0 && memory && (!parse_bytes(memory, &w.budget) || !w.budget))
+    if (!code) code = read_unit(unit, &flags);
+    if (!code) code = read_schedule(schedule, &recorder);
+    if (!code) code = check_sort(w.sort);
+    if (!code) code = check_save(&w);
+    if (!code) code = check_quick(&w, no_compile);
+    if (!code && memory && (!parse_bytes(memory, &w.budget) || !w.budget))
         code = fail(EXIT_USAGE, "--memory: '%s' is not a number of bytes", memory);
-    if (code < 0 && w.try_all && w.no_try)
-        code = fail(EXIT_USAGE, "--try and --no-try: one of them");
-    if (code < 0 && w.device) code = devices_check(w.device);
-    if (code >= 0) return code;
+    if (!code && w.try_all && w.no_try) code = fail(EXIT_USAGE, "--try and --no-try: one of them");
+    if (!code && w.device) code = devices_check(w.device);
+    if (code) return code;
     if ((w.json || w.output || w.save) && !json_usable()) return json_print(NULL);
     preset_store store;
     w.model = argv[0];
     code = preset_apply(w.preset, &flags, &w.batch, NULL, &w.model, &store);
-    if (code < 0) code = read_batch(w.batch, &o.batch);
-    if (code >= 0) return code;
+    if (!code) code = read_batch(w.batch, &o.batch);
+    if (code) return code;
     if (w.preset && !w.budget) w.budget = flags.memory_budget;
     w.auto_batch = w.batch && !o.batch;
     if (memory && !w.grid && !w.sweep && !w.auto_batch)
@@ -345,7 +343,7 @@ int cmd_profile(int argc, char **argv) {
     if (w.ablation) return profile_ablation(&flags, &w, &o);
     eg_context *context;
     code = context_open(&flags, &context);
-    if (code >= 0) return code;
+    if (code) return code;
     code = run(context, &w, &o);
     eg_context_destroy(context);
     return code;

@@ -25,14 +25,14 @@ static int read_type(const wish *w, eg_quantization *how) {
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strcmp(w->to, types[i].name) == 0) {
             how->type = types[i].type;
-            return -1;
+            return CLI_OK;
         }
     return fail(EXIT_USAGE, "--to: '%s' is none of f16, bf16, int8, int4", w->to);
 }
 
 static int read_how(const wish *w, eg_quantization *how) {
     int code = read_type(w, how);
-    if (code >= 0) return code;
+    if (code) return code;
     const bool half = how->type == EG_F16 || how->type == EG_BF16;
     if (half && (w->block || w->per || w->symmetric || w->integers))
         return fail(EXIT_USAGE, "%s has no scales: no --block, --per, --symmetric or --integers",
@@ -43,13 +43,13 @@ static int read_how(const wish *w, eg_quantization *how) {
     how->least_squares = how->type == EG_I4 && !w->whole_range;
     how->integers = w->integers;
     if (w->block > UINT32_MAX) return fail(EXIT_USAGE, "--block is too large");
-    if (!w->per) return -1;
+    if (!w->per) return CLI_OK;
     for (unsigned i = 0; eg_granularity_name((eg_granularity)i); i++)
         if (strcmp(w->per, eg_granularity_name((eg_granularity)i)) == 0) {
             how->per = (eg_granularity)i;
             return w->block && how->per != EG_PER_BLOCK
                        ? fail(EXIT_USAGE, "--block with --per %s", w->per)
-                       : -1;
+                       : CLI_OK;
         }
     return fail(EXIT_USAGE, "--per: '%s' is none of channel, tensor, block", w->per);
 }
@@ -58,14 +58,14 @@ static int read_how(const wish *w, eg_quantization *how) {
 static int read_keep(const char *keep, char copy[1024], const char *texts[KEEP_MAX],
                      size_t *count) {
     *count = 0;
-    if (!keep) return -1;
+    if (!keep) return CLI_OK;
     if (strlen(keep) >= 1024) return fail(EXIT_USAGE, "--keep is too long");
     strcpy(copy, keep);
     for (char *at = strtok(copy, ","); at; at = strtok(NULL, ",")) {
         if (*count == KEEP_MAX) return fail(EXIT_USAGE, "--keep: more than %d names", KEEP_MAX);
         texts[(*count)++] = at;
     }
-    return -1;
+    return CLI_OK;
 }
 
 /* ---- what changes */
@@ -124,7 +124,7 @@ static int compare_tensors(eg_context *context, const eg_model *wide, const eg_m
         out->after += r->after;
         out->count++;
     }
-    return -1;
+    return CLI_OK;
 }
 
 static uint64_t file_size(const char *path) {
@@ -207,20 +207,19 @@ static int quantize(eg_context *context, const wish *w, const eg_model_quantizat
     eg_model *wide = NULL, *small = NULL;
     eg_error error;
     outcome o = {0};
-    int code = -1;
+    int code = CLI_OK;
     eg_status status = eg_model_open(context, w->model, &wide, &error);
     if (!status) status = eg_model_open(context, w->model, &small, &error);
     if (!status) status = eg_model_quantize(small, how, &error);
     if (status) code = fail(EXIT_FAILED, "%s", error.message);
-    if (code < 0) code = compare_tensors(context, wide, small, &o);
-    if (code < 0) code = run_compare(context, &w->data, wide, small, &o.outputs);
+    if (!code) code = compare_tensors(context, wide, small, &o);
+    if (!code) code = run_compare(context, &w->data, wide, small, &o.outputs);
     o.file_before = file_size(w->model);
-    if (code < 0) code = language_note(small, w->model);
-    if (code < 0 && eg_model_save(small, w->output, &error))
+    if (!code) code = language_note(small, w->model);
+    if (!code && eg_model_save(small, w->output, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     o.file_after = file_size(w->output);
-    if (code < 0) {
-        code = EXIT_DONE;
+    if (!code) {
         if (w->json) code = print_json(w, &o);
         else print_text(w, &o);
     }
@@ -237,48 +236,46 @@ int cmd_quantize(int argc, char **argv) {
     const option options[] = {
         {"--to", OPTION_TEXT, &w.to, "TYPE", "f16, bf16, int8 or int4"},
         {"--output", OPTION_TEXT, &w.output, "FILE", "the model file to write: .safetensors"},
-        {"--block", OPTION_COUNT, &w.block, "N",
-         "neighbours that share a scale (int4: 128; int8: a row)"},
+        {"--block", OPTION_COUNT, &w.block, "N", "values per scale (int4: 128; int8: a row)"},
         {"--per", OPTION_TEXT, &w.per, "WHAT", "scales per channel, tensor or block"},
         {"--whole-range", OPTION_FLAG, &w.whole_range, NULL,
-         "int4: off by half a step at most, not least squares"},
-        {"--symmetric", OPTION_FLAG, &w.symmetric, NULL, "scales alone, no zero points"},
+         "int4: scale by range, not by least squares"},
+        {"--symmetric", OPTION_FLAG, &w.symmetric, NULL, "no zero points"},
         {"--integers", OPTION_FLAG, &w.integers, NULL,
-         "make what meets it int8, too, when it runs"},
+         "integer products: quantize activations to int8, too"},
         {"--keep", OPTION_TEXT, &w.keep, "NAMES",
-         "tensors with one of these in their name stay f32"},
+         "tensors whose name contains one of these stay f32"},
         {"--data", OPTION_TEXT, &w.data.input, "FILE",
          "compare outputs on this .csv or .npy (default: random)"},
         {"--time", OPTION_TEXT, &w.data.time, "COLUMN", "of the data: the column with times"},
-        {"--spans", OPTION_TEXT, &w.data.spans, "COLUMN", "of the data: with elapsed times"},
+        {"--spans", OPTION_TEXT, &w.data.spans, "COLUMN", "of the data: the column with timespans"},
         {"--json", OPTION_FLAG, &w.json, NULL, "print as JSON"},
         CONTEXT_OPTIONS(flags),
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "quantize MODEL --to f16|bf16|int8|int4 -o OUT.safetensors [OPTIONS]",
-        "Writes a quantized model, and says what it saves and what it changes: the\n"
-        "size, the error of every tensor, and the change of the outputs on data. Matrices\n"
-        "become integers, halves replace everything; f32 stays where --keep says. The file\n"
-        "runs everywhere the other one does.",
+        "Writes a quantized model, and reports its size, the error of every tensor, and the\n"
+        "change of the outputs on data. int8 and int4 apply to matrices, f16 and bf16 to all\n"
+        "tensors; those named by --keep stay f32. The file works wherever the original does.",
         options,
         "  elegans quantize policy.safetensors --to int8 -o small.safetensors --data drive.csv\n"
         "  elegans quantize cfc:64,in=16 --to int4 --block 32 --keep time_a -o tiny.safetensors\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest != 1) return fail(EXIT_USAGE, "quantize needs one model: a file or a spec");
     if (!w.to) return fail(EXIT_USAGE, "quantize to what? --to f16|bf16|int8|int4");
     if (!w.output) return fail(EXIT_USAGE, "quantize where to? -o OUT.safetensors");
-    if ((code = output_model(w.output)) >= 0) return code;
+    if ((code = output_model(w.output)) != CLI_OK) return code;
     w.model = argv[0];
     eg_model_quantization how = {0};
     char copy[1024];
     const char *texts[KEEP_MAX];
     code = read_how(&w, &how.how);
-    if (code < 0) code = read_keep(w.keep, copy, texts, &how.keep_count);
+    if (!code) code = read_keep(w.keep, copy, texts, &how.keep_count);
     how.keep = texts;
     eg_context *context;
-    if (code < 0) code = context_open(&flags, &context);
-    if (code >= 0) return code;
+    if (!code) code = context_open(&flags, &context);
+    if (code) return code;
     code = quantize(context, &w, &how);
     eg_context_destroy(context);
     return code;

@@ -18,7 +18,7 @@ static int check(const run_wish *w) {
     if (w->digits > 17)
         return fail(EXIT_USAGE, "--digits: %llu is not within 1..17",
                     (unsigned long long)w->digits);
-    return -1;
+    return CLI_OK;
 }
 
 /* ---- what was done */
@@ -74,8 +74,8 @@ static int run_file(eg_context *context, eg_model *model, const run_wish *w,
                     const eg_model_info *info, run_data *d) {
     eg_error error;
     int code = run_read(context, w, model, d);
-    if (code < 0) code = run_read_state(context, w, info, d);
-    if (code >= 0) return code;
+    if (!code) code = run_read_state(context, w, info, d);
+    if (code) return code;
     const uint64_t shape[] = {d->batch, d->steps, info->outputs};
     if (eg_tensor_create(context, EG_F32, 3, shape, &d->y, &error))
         return fail(EXIT_FAILED, "%s", error.message);
@@ -83,21 +83,21 @@ static int run_file(eg_context *context, eg_model *model, const run_wish *w,
     else
         code = d->batched || looks_ahead(model, info) ? run_batch(context, model, d)
                                                       : run_steps(model, info, d);
-    if (code < 0) code = run_write(context, w, model, d);
-    if (code < 0) code = run_write_state(w, d);
-    if (code >= 0) return code;
+    if (!code) code = run_write(context, w, model, d);
+    if (!code) code = run_write_state(w, d);
+    if (code) return code;
     if (w->json) return print_json(context, w, info, d);
     if (w->output) print_summary(w, info, d);
-    return EXIT_DONE;
+    return CLI_OK;
 }
 
 static int run_pipe(eg_context *context, eg_model *model, const run_wish *w,
                     const eg_model_info *info, run_data *d) {
     d->batch = 1;
     int code = run_read_state(context, w, info, d);
-    if (code < 0) code = run_stream(model, w, info, d);
-    if (code < 0) code = run_write_state(w, d);
-    return code < 0 ? EXIT_DONE : code;
+    if (!code) code = run_stream(model, w, info, d);
+    if (!code) code = run_write_state(w, d);
+    return code;
 }
 
 int cmd_run(int argc, char **argv) {
@@ -108,47 +108,47 @@ int cmd_run(int argc, char **argv) {
         {"--output", OPTION_TEXT, &w.output, "FILE", "write .csv or .npy (default: CSV on stdout)"},
         {"--time", OPTION_TEXT, &w.time, "COLUMN",
          "the column with times or dates: name, number, last"},
-        {"--spans", OPTION_TEXT, &w.spans, "COLUMN", "the column with elapsed times"},
-        {"--first-span", OPTION_TEXT, &w.first, "X", "elapsed at the first step (as learned)"},
+        {"--spans", OPTION_TEXT, &w.spans, "COLUMN", "the column with timespans (elapsed times)"},
+        {"--first-span", OPTION_TEXT, &w.first, "X",
+         "timespan of the first step (default: as trained)"},
         {"--state", OPTION_TEXT, &w.state, "FILE", "start from this state (.npy), not from 0"},
         {"--save-state", OPTION_TEXT, &w.save_state, "FILE", "write the state after the last step"},
         TABLE_OPTIONS(w.table),
         {"--stream", OPTION_FLAG, &w.stream, NULL, "read lines from stdin, answer each at once"},
-        {"--batch", OPTION_TEXT, &w.batch, "N", "samples at once, or auto (default: all of them)"},
+        {"--batch", OPTION_TEXT, &w.batch, "N", "batch size, or auto (default: all samples)"},
         {"--preset", OPTION_TEXT, &w.preset, "CHIP",
          "batch and memory budget as for M1, M4 Max, ..."},
         {"--digits", OPTION_COUNT, &w.digits, "N", "digits after the point (default: all)"},
-        {"--raw", OPTION_FLAG, &w.raw, NULL, "logits where the model gives probabilities"},
-        {"--json", OPTION_FLAG, &w.json, NULL, "print what it took as JSON, not the outputs"},
+        {"--raw", OPTION_FLAG, &w.raw, NULL, "logits instead of probabilities"},
+        {"--json", OPTION_FLAG, &w.json, NULL, "print timings as JSON, not the outputs"},
         CONTEXT_OPTIONS(flags),
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "run MODEL --input FILE|--stream [OPTIONS]",
         "Runs a model over a sequence: a row of features per step in, a row of outputs per\n"
-        "step out: what the model learned to give, numbers in the units of its data or\n"
-        "probabilities, named as predict names them. MODEL is a file or a spec such as\n"
+        "step out: values in the units of the training data, or probabilities, with the column\n"
+        "names of predict. MODEL is a file or a spec such as\n"
         "cfc:autoncp:64:16,in=16,seed=1. A table and an .npy [steps, features] are one sample,\n"
-        "an .npy [samples, steps, features] are many. Of a table with names a trained model\n"
-        "takes the columns that it learned, that of the times among them; else every column is\n"
-        "a feature. Without times, what the model learned as usual passes from step to step,\n"
-        "or 1. In a stream fields are separated by commas or blanks, and the last one is the\n"
-        "time.",
+        "an .npy [samples, steps, features] are many. From a table with names a trained model\n"
+        "takes the columns of its training, including the times; otherwise every column is\n"
+        "a feature. Without times, each timespan is the median of the training, or 1. In a\n"
+        "stream, fields are separated by commas or blanks, and the last one is the time.",
         options,
         "  elegans run policy.safetensors --input drive.csv --time t --output steering.csv\n"
         "  elegans run cfc:32,in=2 --input x.npy --save-state s.npy --digits 4\n"
         "  sensor | elegans run policy.safetensors --stream --spans last | motor\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest != 1) return fail(EXIT_USAGE, "run needs one model: a file or a spec");
     code = check(&w);
     preset_store store;
     w.model = argv[0];
-    if (code < 0) code = preset_apply(w.preset, &flags, &w.batch, NULL, &w.model, &store);
-    if (code < 0) code = read_batch(w.batch, &w.size);
-    if (code >= 0) return code;
+    if (!code) code = preset_apply(w.preset, &flags, &w.batch, NULL, &w.model, &store);
+    if (!code) code = read_batch(w.batch, &w.size);
+    if (code) return code;
     eg_context *context;
     code = context_open(&flags, &context);
-    if (code >= 0) return code;
+    if (code) return code;
     eg_model *model;
     eg_error error;
     run_data data = {0};
@@ -160,7 +160,7 @@ int cmd_run(int argc, char **argv) {
         code = language_refuse(model, "run");
         data.link = eg_model_link(model);
         if (w.raw) eg_model_link_set(model, EG_LINK_IDENTITY, NULL);
-        if (code < 0) code = (w.stream ? run_pipe : run_file)(context, model, &w, &info, &data);
+        if (!code) code = (w.stream ? run_pipe : run_file)(context, model, &w, &info, &data);
         eg_model_destroy(model);
     }
     eg_tensor *const all[] = {&data.x, &data.spans, &data.y, &data.states};

@@ -28,7 +28,7 @@ static int count(eg_model *model, figures *f) {
     if (status) {
         f->flops = f->moved = f->memory = (eg_metric){
             0, EG_UNAVAILABLE, NULL, "it looks at the future, so that no step is alone"};
-        return -1;
+        return CLI_OK;
     }
     eg_program_info p = {.size = sizeof p};
     eg_stream_program_info_get(program, &p);
@@ -39,7 +39,7 @@ static int count(eg_model *model, figures *f) {
         (eg_metric){(double)(p.held_bytes + p.derived_bytes + p.constant_bytes + p.arena_bytes +
                              p.state_bytes + p.cache_bytes + p.scratch_bytes),
                     EG_COUNTED, "bytes", "weights, and one stream"};
-    return -1;
+    return CLI_OK;
 }
 
 /* ---- text */
@@ -103,7 +103,7 @@ static void print_figures(const figures *f, const char *title) {
     snprintf(value, sizeof value, "%llu, %s; %s with masks", (unsigned long long)f->info.parameters,
              format_bytes(text, f->parameter_bytes), format_bytes(other, f->tensor_bytes));
     print_row("parameters", value, "counted");
-    snprintf(value, sizeof value, "%s, %s", format_count(a, f->info.state, "number"),
+    snprintf(value, sizeof value, "%s, %s", format_count(a, f->info.state, "value"),
              format_bytes(text, f->info.state * sizeof(float)));
     print_row("state", value, "counted");
     if (f->flops.provenance == EG_UNAVAILABLE) {
@@ -168,7 +168,7 @@ static int print_text(const eg_model *model, const figures *f, const char *title
     }
     print_notes(model);
     if (tensors) show_tensors(model, "as in torch's state-dict");
-    return EXIT_DONE;
+    return CLI_OK;
 }
 
 /* ---- JSON */
@@ -213,8 +213,7 @@ json *show_tensors_json(const eg_model *model) {
 static int print_json(const eg_model *model, const figures *f, const char *title, bool tensors) {
     if (!json_usable()) return json_print(NULL);
     json *document = json_new_object(), *layers = json_new_list();
-    const eg_metric parameters = {(double)f->info.parameters, EG_COUNTED, NULL,
-                                  "trainable numbers"};
+    const eg_metric parameters = {(double)f->info.parameters, EG_COUNTED, NULL, "trainable values"};
     const eg_metric bytes = {(double)f->tensor_bytes, EG_COUNTED, "bytes", "all tensors"};
     json_put_text(document, "model", title);
     json_put_count(document, "inputs", f->info.inputs);
@@ -245,7 +244,7 @@ int cmd_show(int argc, char **argv) {
         {"--tensors", OPTION_FLAG, &tensors, NULL, "list every tensor with its shape"},
         {"--json", OPTION_FLAG, &as_json, NULL, "print JSON"},
         {"--isa", OPTION_TEXT, &flags.isa, "NAME",
-         "instruction set, with what it implies; ref = C"},
+         "highest instruction set to use; ref = portable C"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "show MODEL [--tensors] [--json] [--isa NAME]",
@@ -256,11 +255,11 @@ int cmd_show(int argc, char **argv) {
         "  elegans show cfc:autoncp:64:16,in=16,backbone=64+32,activation=silu\n"
         "  elegans show policy.safetensors --tensors\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest != 1) return fail(EXIT_USAGE, "show needs one model: a file or a spec");
     eg_context *context;
     code = context_open(&flags, &context);
-    if (code >= 0) return code;
+    if (code) return code;
     eg_model *model;
     eg_error error;
     if (eg_model_outline(context, argv[0], &model, &error)) /* nothing here needs values */
@@ -271,7 +270,7 @@ int cmd_show(int argc, char **argv) {
     } else {
         figures f = {0};
         code = count(model, &f);
-        if (code < 0) code = (as_json ? print_json : print_text)(model, &f, argv[0], tensors);
+        if (!code) code = (as_json ? print_json : print_text)(model, &f, argv[0], tensors);
         eg_model_destroy(model);
     }
     eg_context_destroy(context);

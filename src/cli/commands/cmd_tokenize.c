@@ -40,7 +40,7 @@ static int show_vocabulary(const eg_tokenizer *t, const wish *w) {
     snprintf(value, sizeof value, "%zu", eg_tokenizer_size(t));
     print_row("tokens", value, "counted");
     for (unsigned i = 0; i < EG_SPECIAL_COUNT; i++) show_special(t, (eg_special)i, NULL);
-    return EXIT_DONE;
+    return CLI_OK;
 }
 
 /* ---- text to ids */
@@ -84,7 +84,7 @@ static int encode(const eg_tokenizer *t, const wish *w, const char *text, size_t
     const eg_encode_options options = {.ends = w->ends, .special = w->special};
     eg_tokens tokens;
     eg_error error;
-    int code = EXIT_DONE;
+    int code = CLI_OK;
     if (eg_tokenizer_encode(t, text, length, &options, &tokens, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     if (w->json) code = print_tokens_json(t, &tokens, w);
@@ -108,7 +108,7 @@ static int decode_one(const eg_tokenizer *t, eg_decoder *decoder, const char *wo
                             &length, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     out->count += length;
-    return -1;
+    return CLI_OK;
 }
 
 static int print_text(const wish *w, const bytes *out) {
@@ -123,15 +123,15 @@ static int print_text(const wish *w, const bytes *out) {
     }
     fwrite(out->at, 1, out->count, stdout);
     putchar('\n');
-    return EXIT_DONE;
+    return CLI_OK;
 }
 
 static int decode(const eg_tokenizer *t, const wish *w, const char *text, size_t length) {
     static const char between[] = " ,\t\r\n[]";
     eg_decoder decoder = {.special = w->special};
     bytes out = {0};
-    int code = -1;
-    for (size_t at = 0; code < 0 && at < length;) {
+    int code = CLI_OK;
+    for (size_t at = 0; !code && at < length;) {
         size_t end = at;
         while (end < length && !(text[end] && strchr(between, text[end]))) end++;
         if (end > at) code = decode_one(t, &decoder, text + at, end - at, &out);
@@ -139,7 +139,7 @@ static int decode(const eg_tokenizer *t, const wish *w, const char *text, size_t
     }
     bytes_reserve(&out, 4);
     out.count += eg_decoder_finish(&decoder, out.at + out.count);
-    if (code < 0) code = print_text(w, &out);
+    if (!code) code = print_text(w, &out);
     free(out.at);
     return code;
 }
@@ -149,10 +149,10 @@ static int tokenize(const eg_tokenizer *t, const wish *w) {
     if (!w->text) return show_vocabulary(t, w);
     bytes input = {0};
     const bool piped = strcmp(w->text, "-") == 0;
-    int code = piped ? bytes_read_stdin(&input) : -1;
+    int code = piped ? bytes_read_stdin(&input) : CLI_OK;
     const char *text = piped ? input.at : w->text;
     const size_t length = piped ? input.count : strlen(w->text);
-    if (code < 0) code = w->decode ? decode(t, w, text, length) : encode(t, w, text, length);
+    if (!code) code = w->decode ? decode(t, w, text, length) : encode(t, w, text, length);
     free(input.at);
     return code;
 }
@@ -161,24 +161,24 @@ int cmd_tokenize(int argc, char **argv) {
     wish w = {0};
     const context_flags flags = {.threads = 1};
     const option options[] = {
-        {"--ids", OPTION_FLAG, &w.ids, NULL, "print ids alone, in one line"},
-        {"--decode", OPTION_FLAG, &w.decode, NULL, "the text are ids: print what they say"},
-        {"--ends", OPTION_FLAG, &w.ends, NULL, "add what the model wants before and after a text"},
+        {"--ids", OPTION_FLAG, &w.ids, NULL, "print only ids, in one line"},
+        {"--decode", OPTION_FLAG, &w.decode, NULL, "the text is a list of ids: decode it"},
+        {"--ends", OPTION_FLAG, &w.ends, NULL, "add the model's begin and end tokens"},
         {"--special", OPTION_FLAG, &w.special, NULL,
          "special tokens in the text count, and are shown by --decode"},
         {"--json", OPTION_FLAG, &w.json, NULL, "print as JSON"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
         "tokenize MODEL [TEXT|-] [--ids|--decode] [--ends] [--special] [--json]",
-        "Shows the tokens that a language model sees of a text (- reads it from stdin), the\n"
-        "text of tokens, or without a text what vocabulary it is. MODEL is a GGUF file, a\n"
+        "Shows the tokens of a text (- reads it from stdin), the text of token ids, or, without\n"
+        "a text, what the vocabulary is. MODEL is a GGUF file, a\n"
         "tokenizer.json of Hugging Face, or a tokenizer.bin of llama2.c.",
         options,
         "  elegans tokenize stories.gguf 'Once upon a time'\n"
         "  elegans tokenize tokenizer.json - --ids < story.txt\n"
         "  elegans tokenize stories.gguf '1 403 407 261 378' --decode\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest != 1 && rest != 2) return fail(EXIT_USAGE, "tokenize needs a model, and one text");
     if (w.ids && (w.decode || w.json))
         return fail(EXIT_USAGE, "--ids with --%s", w.decode ? "decode" : "json");
@@ -188,7 +188,7 @@ int cmd_tokenize(int argc, char **argv) {
         return fail(EXIT_USAGE, "tokenize what? A text, or - for stdin");
     eg_context *context;
     code = context_open(&flags, &context);
-    if (code >= 0) return code;
+    if (code) return code;
     eg_tokenizer *tokenizer;
     eg_error error;
     if (eg_tokenizer_open(context, w.model, &tokenizer, &error))

@@ -18,16 +18,16 @@ static int split_parse(const train_wish *w, eg_split *out) {
         if (eg_number_parse(w->split_at, length, &out->at, NULL) &&
             eg_date_parse(w->split_at, length, &out->at, &error))
             return fail(EXIT_USAGE, "--split-at: %s", error.message);
-        return -1;
+        return CLI_OK;
     }
     for (int i = 0; w->split && eg_split_name((eg_split_kind)i); i++)
         if (strcmp(w->split, eg_split_name((eg_split_kind)i)) == 0 && i != EG_SPLIT_AT) {
             out->kind = (eg_split_kind)i;
-            return -1;
+            return CLI_OK;
         }
     return w->split ? fail(EXIT_USAGE, "--split: '%s' is not auto, recordings, time or windows",
                            w->split)
-                    : -1;
+                    : CLI_OK;
 }
 
 /* Classes have the order of the training data, whichever of them are in these. */
@@ -57,9 +57,9 @@ static int read_validation(training *t) {
     t->first = t->whole;
     if (strcmp(text, "none") == 0)
         return w->split || w->split_at ? fail(EXIT_USAGE, "--validation none needs no --split")
-                                       : -1;
+                                       : CLI_OK;
     int code = split_parse(w, &split);
-    if (code >= 0) return code;
+    if (code) return code;
     if (eg_number_parse(text, strlen(text), &split.fraction, NULL)) {
         if (w->split || w->split_at) return fail(EXIT_USAGE, "--validation files need no --split");
         return read_other(t, text, &t->data, &t->second);
@@ -82,7 +82,7 @@ static int read_validation(training *t) {
              second.steps < whole.steps ? format_count(a, second.windows, "window")
                                         : format_count(a, first.windows, "window"),
              (unsigned long long)(second.steps < whole.steps ? second.steps : first.steps));
-    return -1;
+    return CLI_OK;
 }
 
 /* Yes or no, learned as a number, is no probability. */
@@ -106,18 +106,18 @@ static int read_data(training *t) {
     const eg_data_options more = {.labels = t->notes.labels, .label_count = t->notes.label_count};
     if (!t->data.target) return fail(EXIT_USAGE, "train needs --target COLUMN");
     t->loss = t->notes.loss;
-    int code = w->loss ? loss_parse(w->loss, &t->loss) : -1;
-    if (code >= 0) return code;
+    int code = w->loss ? loss_parse(w->loss, &t->loss) : CLI_OK;
+    if (code) return code;
     t->classes = known ? t->loss == EG_LOSS_CLASSES : -1;
     code = data_read(t->context, w->files, &t->data, &more, &t->classes, &t->whole);
-    if (code >= 0) return code;
+    if (code) return code;
     eg_data_info d = {.size = sizeof d};
     eg_data_info_get(t->whole, &d);
     t->data.first_span = (double)d.span; /* of validation and test, too */
     if (!known) t->loss = t->classes ? EG_LOSS_CLASSES : EG_LOSS_MSE;
     if (!known) suggest(t);
     code = read_validation(t);
-    if (code < 0 && w->test) code = read_test(t);
+    if (!code && w->test) code = read_test(t);
     return code;
 }
 
@@ -132,11 +132,11 @@ static int open_file(training *t) {
     eg_error error;
     t->data = t->wish->data;
     t->fresh = strncmp(given, "cfc:", 4) == 0 || strncmp(given, "ltc:", 4) == 0;
-    if (t->fresh) return -1;
+    if (t->fresh) return CLI_OK;
     if (eg_model_open(t->context, given, &t->model, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     const int code = language_refuse(t->model, "train");
-    return code >= 0 ? code : notes_read(t->model, &t->data, &t->notes);
+    return code ? code : notes_read(t->model, &t->data, &t->notes);
 }
 
 /* What it would be, without values: a model that is too large to be trained is not drawn first. */
@@ -149,7 +149,7 @@ static int outline_spec(training *t) {
     eg_error error;
     eg_data_info_get(t->first, &d);
     const uint64_t outputs = t->classes ? d.classes : d.targets;
-    if (!t->fresh) return -1;
+    if (!t->fresh) return CLI_OK;
     for (int attempt = 0; attempt < 2; attempt++) {
         /* keys of the first layer stand before the first slash, those of the last at the end */
         const char *slash = strchr(given, '/');
@@ -165,7 +165,7 @@ static int outline_spec(training *t) {
         if (eg_model_outline(t->context, spec, &t->model, &error))
             return fail(EXIT_FAILED, "%s: %s", spec, error.message);
         const int code = language_refuse(t->model, "train");
-        if (code >= 0) return code;
+        if (code) return code;
         eg_model_info_get(t->model, &info);
         eg_layer_info last = {.size = sizeof last};
         if (info.outputs == outputs || spec_has(given, "proj") ||
@@ -178,17 +178,17 @@ static int outline_spec(training *t) {
         return fail(EXIT_FAILED, "%s has %llu inputs and %llu outputs, the data have %llu and %llu",
                     spec, (unsigned long long)info.inputs, (unsigned long long)info.outputs,
                     (unsigned long long)d.inputs, (unsigned long long)outputs);
-    return -1;
+    return CLI_OK;
 }
 
 static int open_spec(training *t) {
     eg_error error;
     if (eg_fit_check(t->model, &t->options, &error)) return fail(EXIT_FAILED, "%s", error.message);
-    if (!t->fresh) return -1;
+    if (!t->fresh) return CLI_OK;
     eg_model_destroy(t->model);
     if (eg_model_open(t->context, t->spec, &t->model, &error))
         return fail(EXIT_FAILED, "%s: %s", t->spec, error.message);
-    return -1;
+    return CLI_OK;
 }
 
 /* ---- units: fitted on what is learned from; a model from a file keeps its own */
@@ -200,7 +200,7 @@ static int set_units(training *t) {
     const bool targets = both || strcmp(which, "targets") == 0;
     if (!inputs && !targets && strcmp(which, "none") != 0)
         return fail(EXIT_USAGE, "--standardise: '%s' is not both, inputs, targets or none", which);
-    if (!t->fresh) return -1;
+    if (!t->fresh) return CLI_OK;
     eg_data_info d = {.size = sizeof d};
     eg_data_info_get(t->first, &d);
     const bool scaled = targets && t->loss != EG_LOSS_CLASSES && t->loss != EG_LOSS_BINARY;
@@ -209,11 +209,11 @@ static int set_units(training *t) {
     float *const out[] = {m + 2 * d.inputs, m + 2 * d.inputs + d.targets};
     float unit = 1;
     eg_error error;
-    int code = -1;
+    int code = CLI_OK;
     if (eg_data_units(t->first, scaled, in[0], in[1], out[0], out[1], &unit, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     double given = 0;
-    if (code < 0 && w->time_unit && strcmp(w->time_unit, "median") != 0) {
+    if (!code && w->time_unit && strcmp(w->time_unit, "median") != 0) {
         if (eg_number_parse(w->time_unit, strlen(w->time_unit), &given, NULL) || !(given > 0))
             code =
                 fail(EXIT_USAGE, "--time-unit: '%s' is neither above 0 nor median", w->time_unit);
@@ -224,7 +224,7 @@ static int set_units(training *t) {
                             .output_mean = scaled ? out[0] : NULL,
                             .output_scale = scaled ? out[1] : NULL,
                             .time = d.spans ? unit : 0};
-    if (code < 0 && eg_model_units_set(t->model, &units, &error))
+    if (!code && eg_model_units_set(t->model, &units, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     free(m);
     return code;
@@ -244,11 +244,19 @@ static int failed(const training *t, const eg_error *error) {
                         : "; try a lower --rate, or --clip 1");
 }
 
+static int draw_losses(const training *t) {
+    eg_report *picture;
+    eg_error error;
+    if (eg_report_of_fit(t->context, &t->result, &picture, &error))
+        return fail(EXIT_FAILED, "%s", error.message);
+    return output_report_file(picture, t->wish->curve);
+}
+
 static int fit(training *t) {
     const train_wish *w = t->wish;
     eg_error error;
     int code = progress_open(&t->progress, t->context, w->log, w->quiet);
-    if (code >= 0) return code;
+    if (code) return code;
     t->progress.data.size = sizeof t->progress.data;
     eg_data_info_get(t->first, &t->progress.data);
     const eg_status status = eg_fit(t->model, t->first, t->second, &t->options, &t->result, &error);
@@ -262,10 +270,10 @@ static int fit(training *t) {
         return EXIT_STOPPED;
     }
     code = notes_write(t->model, &t->data, t->first, t->loss);
-    if (code < 0 && eg_model_save(t->model, w->output, &error))
+    if (!code && eg_model_save(t->model, w->output, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
-    if (code < 0 && w->curve) code = curve_write(w->curve, &t->result);
-    if (code < 0 && !w->checkpoint) unlink(t->checkpoint); /* done: nobody needs it */
+    if (!code && w->curve) code = draw_losses(t);
+    if (!code && !w->checkpoint) unlink(t->checkpoint); /* done: nobody needs it */
     return code;
 }
 
@@ -276,27 +284,27 @@ static int run(training *t) {
     const training_files files = {
         w->output, t->checkpoint, w->curve, w->log, {w->files, w->validation, w->test}};
     int code = data_check(&w->data);
-    if (code < 0) code = training_numbers(w);
-    if (code < 0) code = files_check(&files);
-    if (code < 0) code = open_file(t);
-    if (code < 0) code = read_data(t);
-    if (code < 0) code = outline_spec(t);
-    if (code < 0) code = training_options(t);
-    if (code < 0) code = open_spec(t);
-    if (code < 0) code = set_units(t);
-    const bool usable = code < 0 && data_warn("training", t->first, t->loss);
+    if (!code) code = training_numbers(w);
+    if (!code) code = files_check(&files);
+    if (!code) code = open_file(t);
+    if (!code) code = read_data(t);
+    if (!code) code = outline_spec(t);
+    if (!code) code = training_options(t);
+    if (!code) code = open_spec(t);
+    if (!code) code = set_units(t);
+    const bool usable = !code && data_warn("training", t->first, t->loss);
     if (usable && t->second) data_warn("validation", t->second, t->loss);
-    if (code < 0 && !w->json) training_head(t);
-    if (code < 0) code = fit(t);
-    if (code < 0) code = training_report(t);
-    return code < 0 ? EXIT_DONE : code;
+    if (!code && !w->json) training_head(t);
+    if (!code) code = fit(t);
+    if (!code) code = training_report(t);
+    return code;
 }
 
 static int start(const train_wish *w, const context_flags *flags) {
     training t = {.wish = w};
     if (w->json && !json_usable()) return json_print(NULL);
     int code = context_open(flags, &t.context);
-    if (code >= 0) return code;
+    if (code) return code;
     code = run(&t);
     if (t.model) eg_fit_release(t.model, &t.result);
     if (t.first != t.whole) eg_data_destroy(t.first);
@@ -314,13 +322,13 @@ static int read_options(const usage *use, int argc, char **argv, json **config) 
     char **copy = take_memory((size_t)argc, sizeof *copy);
     memcpy(copy, argv, (size_t)argc * sizeof *copy);
     int rest, code = options_read(use, argc, copy, &rest);
-    if (code < 0 && rest > 1)
+    if (!code && rest > 1)
         code = fail(EXIT_USAGE, "train takes one file of options, not '%s'", copy[1]);
-    if (code < 0 && rest &&
+    if (!code && rest &&
         !(strlen(copy[0]) > 5 && strcmp(copy[0] + strlen(copy[0]) - 5, ".json") == 0))
         code = fail(EXIT_USAGE, "'%s' is no .json file of options; tables go to --data", copy[0]);
-    if (code < 0 && rest) code = options_config(use, copy[0], config);
-    if (code < 0) code = options_read(use, argc, argv, &rest);
+    if (!code && rest) code = options_config(use, copy[0], config);
+    if (!code) code = options_read(use, argc, argv, &rest);
     free(copy);
     return code;
 }
@@ -337,15 +345,15 @@ int cmd_train(int argc, char **argv) {
                     .average = NAN};
     context_flags flags = {0};
     const option options[] = {
-        {"--data", OPTION_TEXT, &w.files, "FILES", "tables to learn from, separated by commas"},
-        DATA_OPTIONS(w.data, "rows that are learned at once (default: 64)",
+        {"--data", OPTION_TEXT, &w.files, "FILES", "training tables, separated by commas"},
+        DATA_OPTIONS(w.data, "rows of a training window (default: 64)",
                      "rows between windows (default: half of one)"),
         {"--validation", OPTION_TEXT, &w.validation, "X", "a fraction (default: 0.1), files, none"},
         {"--split", OPTION_TEXT, &w.split, "KIND", "auto, recordings, time, windows"},
         {"--split-at", OPTION_TEXT, &w.split_at, "TIME", "validate on the rows after this time"},
         {"--split-seed", OPTION_WHOLE, &w.split_seed, "N", "random seed of the split (default: 0)"},
-        {"--test", OPTION_TEXT, &w.test, "FILES", "measured at the end, as eval does"},
-        {"--model", OPTION_TEXT, &w.model, "MODEL", "a spec, or a file to go on from"},
+        {"--test", OPTION_TEXT, &w.test, "FILES", "evaluate on these at the end, as eval does"},
+        {"--model", OPTION_TEXT, &w.model, "MODEL", "a spec, or a file to continue from"},
         {"--loss", OPTION_TEXT, &w.loss, "NAME", "mse, mae, huber, binary, classes"},
         {"--standardise", OPTION_TEXT, &w.standardise, "WHAT", "both, inputs, targets, none"},
         {"--time-unit", OPTION_TEXT, &w.time_unit, "X",
@@ -360,12 +368,13 @@ int cmd_train(int argc, char **argv) {
         {"--decay", OPTION_NUMBER, &w.decay, "X", "exponential: factor per epoch (default: 0.95)"},
         {"--floor", OPTION_NUMBER, &w.floor, "X",
          "cosine: final rate, as a fraction of --rate (default: 0)"},
-        {"--warmup", OPTION_NUMBER, &w.warmup, "X", "epochs in which the rate rises to --rate"},
-        {"--average", OPTION_NUMBER, &w.average, "X", "keep a running mean of the parameters"},
+        {"--warmup", OPTION_NUMBER, &w.warmup, "X", "epochs of linear warm-up of the rate"},
+        {"--average", OPTION_NUMBER, &w.average, "X",
+         "exponential moving average of the parameters (0.999)"},
         {"--epochs", OPTION_COUNT, &w.epochs, "N", "passes over the data, at most (default: 50)"},
-        {"--patience", OPTION_COUNT, &w.patience, "N", "end after N epochs without a better one"},
-        {"--batch", OPTION_TEXT, &w.batch, "N", "windows in a step, or auto (default: 32)"},
-        {"--accumulate", OPTION_COUNT, &w.accumulate, "N", "batches that make one update"},
+        {"--patience", OPTION_COUNT, &w.patience, "N", "stop after N epochs without improvement"},
+        {"--batch", OPTION_TEXT, &w.batch, "N", "windows per step, or auto (default: 32)"},
+        {"--accumulate", OPTION_COUNT, &w.accumulate, "N", "batches per update"},
         {"--memory", OPTION_TEXT, &w.memory, "SIZE", "memory limit, such as 512M"},
         {"--preset", OPTION_TEXT, &w.preset, "CHIP",
          "batch, memory and sizes as for M1, M4 Max, ..."},
@@ -377,8 +386,8 @@ int cmd_train(int argc, char **argv) {
         {"--checkpoint", OPTION_TEXT, &w.checkpoint, "FILE",
          "where the training is saved (default: beside the model)"},
         {"--every", OPTION_COUNT, &w.every, "N", "steps between checkpoints (default: 10 s)"},
-        {"--resume", OPTION_FLAG, &w.resume, NULL, "go on from the checkpoint"},
-        {"--keep-last", OPTION_FLAG, &w.keep_last, NULL, "the last parameters, not the best"},
+        {"--resume", OPTION_FLAG, &w.resume, NULL, "continue from the checkpoint"},
+        {"--keep-last", OPTION_FLAG, &w.keep_last, NULL, "keep the last parameters, not the best"},
         {"--log", OPTION_TEXT, &w.log, "FILE", "write a line of JSON for each epoch"},
         {"--curve", OPTION_TEXT, &w.curve, "FILE", "draw the losses over epochs as SVG"},
         {"--quiet", OPTION_FLAG, &w.quiet, NULL, "no progress"},
@@ -388,8 +397,9 @@ int cmd_train(int argc, char **argv) {
     const usage use = {
         "train [CONFIG.json] --data FILES --target COLUMNS [OPTIONS]",
         "Trains a model on the rows of tables: .csv, .npy or .npz. CONFIG.json has the same\n"
-        "options as keys; the command line goes before it. Inputs are standardised, labels\n"
-        "and units are kept in the model. Ctrl-C saves; --resume goes on to the same bits.\n"
+        "options as keys; the command line takes precedence. Inputs are standardised, labels\n"
+        "and units are saved in the model. Ctrl-C saves a checkpoint, from which --resume\n"
+        "continues bit for bit.\n"
         "Exit codes: 0 done, 1 failed, 2 usage, 130 stopped and saved.",
         options,
         "  elegans train --data room.csv --target Occupied --time date --model ltc:autoncp:32:2\n"
@@ -398,9 +408,9 @@ int cmd_train(int argc, char **argv) {
     json *config = NULL;
     int code = read_options(&use, argc, argv, &config);
     preset_store store;
-    if (code < 0 && w.preset && !w.model) w.model = training_model(&w);
-    if (code < 0) code = preset_apply(w.preset, &flags, &w.batch, &w.memory, &w.model, &store);
-    if (code < 0) code = start(&w, &flags);
+    if (!code && w.preset && !w.model) w.model = training_model(&w);
+    if (!code) code = preset_apply(w.preset, &flags, &w.batch, &w.memory, &w.model, &store);
+    if (!code) code = start(&w, &flags);
     json_free(config);
     return code;
 }

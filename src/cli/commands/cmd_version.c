@@ -6,9 +6,9 @@ int cmd_version(int argc, char **argv) {
     const usage use = {"version", "Prints the version of the program and of its library.", options,
                        NULL};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest) return fail(EXIT_USAGE, "version takes no argument, got '%s'", argv[0]);
     printf("elegans %d.%d.%d (library %s)\n", EG_VERSION_MAJOR, EG_VERSION_MINOR, EG_VERSION_PATCH,
            eg_version());
-    return EXIT_DONE;
+    return CLI_OK;
 }

@@ -153,17 +153,11 @@ typedef struct wish {
 } wish;
 
 static int draw(const eg_wiring *wiring, const char *title, const char *path) {
-    output_file file;
     eg_report *picture;
     eg_error error;
-    const int code = output_begin(&file, path);
-    if (code >= 0) return code;
-    if (eg_report_of_wiring(wiring, title, &picture, &error)) {
-        output_abort(&file);
+    if (eg_report_of_wiring(wiring, title, &picture, &error))
         return fail(EXIT_FAILED, "%s", error.message);
-    }
-    output_report(picture, file.file);
-    return output_end(&file);
+    return output_report_file(picture, path);
 }
 
 static int show(const eg_wiring *wiring, const char *title, const wish *w) {
@@ -175,7 +169,7 @@ static int show(const eg_wiring *wiring, const char *title, const wish *w) {
         return fail(EXIT_FAILED, "%s", error.message);
     if (w->svg) {
         const int code = draw(wiring, title, w->svg);
-        if (code >= 0) return code;
+        if (code) return code;
     }
     if (w->dot) print_dot(wiring, &info);
     else if (w->statistics) {
@@ -183,7 +177,7 @@ static int show(const eg_wiring *wiring, const char *title, const wish *w) {
             return fail(EXIT_FAILED, "%s", error.message);
         print_statistics(&info, &statistics, title);
     } else if (!w->save && !w->svg) print_text(wiring, &info, title);
-    return EXIT_DONE;
+    return CLI_OK;
 }
 
 int cmd_wiring(int argc, char **argv) {
@@ -210,12 +204,12 @@ int cmd_wiring(int argc, char **argv) {
         "  elegans wiring autoncp:28:4,in=6 --svg worm.svg\n"
         "  elegans wiring random:20,in=4,sparsity=0.7 --stats\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
-    if (code >= 0) return code;
+    if (code) return code;
     if (rest != 1) return fail(EXIT_USAGE, "wiring needs one spec or one file");
     if (w.statistics && w.dot) return fail(EXIT_USAGE, "--stats or --dot, not both");
     eg_context *context;
     code = context_open(&flags, &context);
-    if (code >= 0) return code;
+    if (code) return code;
     eg_wiring *wiring;
     eg_error error;
     if (eg_wiring_create(context, argv[0], &wiring, &error))

@@ -20,10 +20,10 @@ static mode_t mode_of(FILE *file) {
 static int spool(entropy_input *input) {
     char piece[PIECE];
     FILE *copy = tmpfile();
-    if (!copy) return fail(EXIT_FAILED, "cannot make a temporary file: %s", strerror(errno));
+    if (!copy) return fail(EXIT_FAILED, "cannot create a temporary file: %s", strerror(errno));
     for (size_t n; (n = fread(piece, 1, sizeof piece, input->file)) > 0;)
         if (fwrite(piece, 1, n, copy) != n) break;
-    int code = -1;
+    int code = CLI_OK;
     if (ferror(input->file)) code = cannot("read", input->path);
     else if (fflush(copy) != 0 || ferror(copy)) code = cannot("copy", input->path);
     if (input->file != stdin) fclose(input->file);
@@ -39,7 +39,7 @@ int entropy_open(entropy_input *input, const char *path, bool again) {
     const mode_t mode = mode_of(input->file);
     if (S_ISDIR(mode)) return fail(EXIT_FAILED, "cannot read '%s': it is a folder", input->path);
     /* stdin may be a file, but whoever read its beginning does not want it back */
-    return again && (standard || !S_ISREG(mode)) ? spool(input) : -1;
+    return again && (standard || !S_ISREG(mode)) ? spool(input) : CLI_OK;
 }
 
 void entropy_close(entropy_input *input) {
@@ -59,14 +59,14 @@ typedef struct walk {
 static int walk_all(walk *w) {
     eg_error error;
     size_t given;
-    int code = -1;
-    for (size_t n; code < 0 && (n = fread(w->bytes, 1, PIECE, w->input->file)) > 0;) {
+    int code = CLI_OK;
+    for (size_t n; !code && (n = fread(w->bytes, 1, PIECE, w->input->file)) > 0;) {
         if (eg_entropy_push(w->entropy, w->bytes, n, w->values, &given, &error))
             return fail(EXIT_FAILED, "%s", error.message);
         code = w->take(w->user, w->values, given);
     }
     if (ferror(w->input->file)) return cannot("read", w->input->path);
-    while (code < 0 && (given = eg_entropy_end(w->entropy, w->values, PIECE)))
+    while (!code && (given = eg_entropy_end(w->entropy, w->values, PIECE)))
         code = w->take(w->user, w->values, given);
     return code;
 }

@@ -12,15 +12,15 @@ const char *patch_mode_name(eg_patch_mode mode) {
 int entropy_json_begin(entropy_json *j, const char *path, uint64_t window, bool patches) {
     *j = (entropy_json){.sizes = patches ? tmpfile() : NULL};
     if (patches && !j->sizes)
-        return fail(EXIT_FAILED, "cannot make a temporary file: %s", strerror(errno));
+        return fail(EXIT_FAILED, "cannot create a temporary file: %s", strerror(errno));
     for (int i = 0; i < 1000; i++) snprintf(j->digits[i], sizeof j->digits[i], "%03d", i);
     const int code = output_begin(&j->out, path);
-    if (code >= 0) {
+    if (code) {
         if (j->sizes) fclose(j->sizes);
         return code;
     }
     fprintf(j->out.file, "{\"window\":%llu,\"entropy\":[", (unsigned long long)window);
-    return -1;
+    return CLI_OK;
 }
 
 /* Six digits, which is what the values are good for: 0.123456. A table, because there is one of them for
@@ -61,7 +61,7 @@ static int write_sizes(entropy_json *j) {
     for (; fread(&size, sizeof size, 1, j->sizes) == 1; comma = ",")
         fprintf(j->out.file, "%s%u", comma, size);
     fputc(']', j->out.file);
-    return -1;
+    return CLI_OK;
 }
 
 /* null where there is no number. */
@@ -91,21 +91,20 @@ static void write_options(FILE *file, const eg_patch_options *o) {
                 o->maximum, o->low, o->high);
 }
 
-int entropy_json_end(entropy_json *j, const entropy_curve *curve, const eg_patch_options *options,
+int entropy_json_end(entropy_json *j, const eg_entropy_column *all, const eg_patch_options *options,
                      const eg_patch_statistics *statistics) {
     FILE *file = j->out.file;
-    const curve_column all = curve_all(curve);
-    fprintf(file, "],\"bytes\":%llu", (unsigned long long)all.count);
-    write_number(file, "mean", all.sum / (double)all.count);
-    write_number(file, "least", all.count ? (double)all.least : NAN);
-    write_number(file, "most", all.count ? (double)all.most : NAN);
+    fprintf(file, "],\"bytes\":%llu", (unsigned long long)all->count);
+    write_number(file, "mean", all->sum / (double)all->count);
+    write_number(file, "least", all->count ? (double)all->least : NAN);
+    write_number(file, "most", all->count ? (double)all->most : NAN);
     if (statistics) {
         fputs(",\"patches\":{", file);
         write_options(file, options);
         write_statistics(file, statistics);
         fputc(',', file);
         const int code = write_sizes(j);
-        if (code >= 0) {
+        if (code) {
             entropy_json_abort(j);
             return code;
         }

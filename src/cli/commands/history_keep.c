@@ -52,7 +52,7 @@ int model_configuration(eg_context *context, const char *name, char out[CONFIGUR
         used = add(out, used, ", %s", eg_model_numbers(model, 0, NULL));
     add(out, used, ", %llu parameters", (unsigned long long)info.parameters);
     eg_model_destroy(model);
-    return -1;
+    return CLI_OK;
 }
 
 /* ---- keeping */
@@ -75,7 +75,7 @@ int history_keep(eg_context *context, eg_history *history, const baseline_wish *
     char hash[EG_FILE_HASH_SIZE] = "", model_hash[EG_FILE_HASH_SIZE] = "";
     const double *seconds;
     int code = model_configuration(context, w->model, configuration);
-    if (code >= 0) return code;
+    if (code) return code;
     const size_t count = eg_profile_samples(profile, &seconds);
     if (program_path(program, sizeof program)) eg_file_hash(program, hash, NULL);
     eg_file_hash(w->model, model_hash, NULL); /* "" for a spec */

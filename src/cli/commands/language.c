@@ -49,7 +49,7 @@ static int open_vocabulary(language *l, const char *path, const char *vocabulary
     find_vocabulary(l->model, path, found);
     const char *from = vocabulary ? vocabulary : found;
     if (!from[0] || (!vocabulary && !is_file(from))) {
-        if (l->info.vocabulary == BYTES) return -1;
+        if (l->info.vocabulary == BYTES) return CLI_OK;
         return fail(EXIT_FAILED, "no vocabulary for '%s': give --tokenizer FILE", path);
     }
     if (eg_tokenizer_open(l->context, from, &l->tokenizer, &error))
@@ -57,7 +57,7 @@ static int open_vocabulary(language *l, const char *path, const char *vocabulary
     if (eg_tokenizer_size(l->tokenizer) > l->info.vocabulary)
         return fail(EXIT_FAILED, "%zu tokens in '%s', but the model knows %llu",
                     eg_tokenizer_size(l->tokenizer), from, (unsigned long long)l->info.vocabulary);
-    return -1;
+    return CLI_OK;
 }
 
 int language_open(language *l, eg_context *context, const char *model, const char *vocabulary) {
@@ -89,7 +89,7 @@ int language_encode(const language *l, const char *text, size_t length, uint32_t
     for (size_t i = 0; i < *count; i++)
         (*ids)[i] = l->tokenizer ? tokens.ids[i] : (unsigned char)text[i];
     if (l->tokenizer) eg_tokens_release(l->tokenizer, &tokens);
-    return -1;
+    return CLI_OK;
 }
 
 int language_note(eg_model *model, const char *path) {
@@ -97,24 +97,24 @@ int language_note(eg_model *model, const char *path) {
     eg_model_info info = {.size = sizeof info};
     eg_error error;
     eg_model_info_get(model, &info);
-    if (info.kind == EG_MODEL_LIQUID) return -1;
+    if (info.kind == EG_MODEL_LIQUID) return CLI_OK;
     find_vocabulary(model, path, found);
-    if (!found[0]) return -1;
+    if (!found[0]) return CLI_OK;
     if (!(whole = realpath(found, NULL)))
-        return errno == ENOENT ? -1 : fail(EXIT_FAILED, "'%s': %s", found, strerror(errno));
+        return errno == ENOENT ? CLI_OK : fail(EXIT_FAILED, "'%s': %s", found, strerror(errno));
     size_t at = 0;
     while (whole[at] && eg_utf8_length(whole + at)) at += eg_utf8_length(whole + at);
     /* a model file holds no path that is not UTF-8: then --tokenizer must say it */
     const bool bad =
         !whole[at] && eg_model_note_set(model, "tokenizer", 1, (const char *const *)&whole, &error);
     free(whole);
-    return bad ? fail(EXIT_FAILED, "%s", error.message) : -1;
+    return bad ? fail(EXIT_FAILED, "%s", error.message) : CLI_OK;
 }
 
 int language_refuse(const eg_model *model, const char *who) {
     eg_model_info info = {.size = sizeof info};
     eg_model_info_get(model, &info);
-    if (info.kind == EG_MODEL_LIQUID) return -1;
+    if (info.kind == EG_MODEL_LIQUID) return CLI_OK;
     return fail(EXIT_FAILED, "%s is for liquid networks, this is %s", who,
                 info.kind == EG_MODEL_ENCODER ? "an encoder: see elegans embed"
                                               : "a decoder: see elegans generate");

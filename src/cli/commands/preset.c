@@ -113,7 +113,7 @@ static int print_all(bool as_json) {
         if (as_json) json_append(list, preset_json(&preset, NULL, NULL));
         else print_line(&preset);
     }
-    if (!as_json) return EXIT_DONE;
+    if (!as_json) return CLI_OK;
     json *document = json_new_object();
     json_put(document, "presets", list);
     return json_print(document);
@@ -129,7 +129,7 @@ int preset_show(const char *chip, bool as_json) {
     if (as_json) return json_print(preset_json(&preset, NULL, NULL));
     print_title(preset.chip, "");
     preset_print(&preset, NULL, NULL);
-    return EXIT_DONE;
+    return CLI_OK;
 }
 
 /* ---- applied */
@@ -155,7 +155,7 @@ static int apply_model(const eg_preset *p, const char **model, char out[1024]) {
     const int length = snprintf(out, 1024, "%s,backbone=%s%s", *model, backbone, rate);
     if (length < 0 || length >= 1024) return fail(EXIT_USAGE, "--preset: the spec is too long");
     *model = out;
-    return -1;
+    return CLI_OK;
 }
 
 /* A preset of a larger machine does not make this one larger. */
@@ -170,7 +170,7 @@ int preset_apply(const char *chip, context_flags *flags, const char **batch, con
                  const char **model, preset_store *store) {
     eg_error error;
     eg_preset p;
-    if (!chip) return -1;
+    if (!chip) return CLI_OK;
     if (eg_preset_find(chip, &p, &error)) return fail(EXIT_USAGE, "--preset: %s", error.message);
     const uint64_t budget = budget_here(p.memory_budget);
     if (flags && !flags->memory_budget) flags->memory_budget = budget;
@@ -182,14 +182,15 @@ int preset_apply(const char *chip, context_flags *flags, const char **batch, con
         snprintf(store->memory, sizeof store->memory, "%llu", (unsigned long long)budget);
         *memory = store->memory;
     }
-    return model && *model && takes_backbone(*model) ? apply_model(&p, model, store->model) : -1;
+    return model && *model && takes_backbone(*model) ? apply_model(&p, model, store->model)
+                                                     : CLI_OK;
 }
 
 int read_batch(const char *text, uint64_t *out) {
     int64_t batch = 0;
-    if (!text) return -1;
+    if (!text) return CLI_OK;
     if (strcmp(text, "auto") != 0 && eg_integer_parse(text, strlen(text), 1, 1 << 20, &batch, NULL))
         return fail(EXIT_USAGE, "--batch: '%s' is neither a number from 1 on nor auto", text);
     *out = (uint64_t)batch;
-    return -1;
+    return CLI_OK;
 }

@@ -32,18 +32,17 @@ int profile_quick(eg_model *model, const profile_wish *wish, const eg_profile_op
 /* ---- profile_memory.c: memory over time */
 void memory_print(const eg_profile *profile);
 
-/* ---- profile_devices.c: the same program on other chips; -1 to go on, or the exit code */
+/* ---- profile_devices.c: the same program on other chips */
 enum { DEVICES_MOST = 64 };
 typedef struct devices {
     eg_report_device list[DEVICES_MOST];
     size_t count;
 } devices;
-/* Calls `each` for every chip of "M1,M4 Max" or "all" until it returns something else than -1, which is
- * returned. */
+/* Calls `each` for every chip of "M1,M4 Max" or "all" until one fails. */
 int devices_each(const char *which, int (*each)(void *user, const eg_chip_row *row), void *user);
 int devices_project(eg_model *model, const eg_profile_options *options, const char *which,
                     devices *out);
-int devices_check(const char *which); /* -1, or the code of a message: a name that no chip has */
+int devices_check(const char *which); /* fails for a name that no chip has */
 void devices_print(const devices *d, bool requirements);
 
 /* ---- profile_grid.c: batches, lengths and types, here or on other chips; returns the exit code */

@@ -37,7 +37,7 @@ static int measure(way *ways, size_t count, const profile_wish *w,
             eg_profile_destroy(profile);
         }
     for (size_t i = 0; i < count; i++) qsort(ways[i].times, ROUNDS, sizeof(double), by_size);
-    return -1;
+    return CLI_OK;
 }
 
 static int print_ways(const way *ways, size_t count, const profile_wish *w) {
@@ -65,7 +65,7 @@ static int print_ways(const way *ways, size_t count, const profile_wish *w) {
         json_put_number(row, "speed", base / time);
         json_append(list, row);
     }
-    if (!w->json) return EXIT_DONE;
+    if (!w->json) return CLI_OK;
     json *document = json_new_object();
     json_put_text(document, "model", w->model);
     json_put(document, "ablation", list);
@@ -79,10 +79,10 @@ static int find_units(const context_flags *flags, const char *units[UNITS], size
     *count = 0;
     if (flags->isa) {
         units[(*count)++] = flags->isa;
-        return -1;
+        return CLI_OK;
     }
     const int code = isa_list(&names);
-    for (size_t i = 0; code < 0 && i < names.count && *count < UNITS; i++)
+    for (size_t i = 0; !code && i < names.count && *count < UNITS; i++)
         /* sets of the same width have the same kernels for floats */
         if (names.usable[i] &&
             (!*count || (names.lanes[i] > 1 && names.lanes[i] < names.lanes[i - 1])))
@@ -96,9 +96,9 @@ static int open_way(const context_flags *flags, const char *model, way *to) {
     own.threads = to->threads;
     own.isa = to->unit;
     int code = context_open(&own, &to->context);
-    if (code < 0 && eg_model_open(to->context, model, &to->model, &error))
+    if (!code && eg_model_open(to->context, model, &to->model, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
-    if (code < 0) to->threads = eg_context_threads(to->context);
+    if (!code) to->threads = eg_context_threads(to->context);
     return code;
 }
 
@@ -108,20 +108,20 @@ int profile_ablation(const context_flags *flags, const profile_wish *w,
     way ways[WAYS] = {{0}};
     size_t count = 0, unit_count;
     int code = find_units(flags, units, &unit_count);
-    for (size_t u = 0; code < 0 && u < unit_count; u++)
+    for (size_t u = 0; !code && u < unit_count; u++)
         for (unsigned all = 0; all < 2; all++)
-            for (unsigned compiled = 0; code < 0 && compiled < 2; compiled++) {
+            for (unsigned compiled = 0; !code && compiled < 2; compiled++) {
                 way *next = &ways[count++];
                 *next = (way){.unit = units[u], .threads = all ? 0 : 1, .compiled = compiled != 0};
                 code = open_way(flags, w->model, next);
-                if (code < 0 && all && next->threads == 1) { /* there is but one core */
+                if (!code && all && next->threads == 1) { /* there is but one core */
                     eg_model_destroy(next->model);
                     eg_context_destroy(next->context);
                     ways[--count] = (way){0};
                 }
             }
-    if (code < 0) code = measure(ways, count, w, options);
-    if (code < 0) code = print_ways(ways, count, w);
+    if (!code) code = measure(ways, count, w, options);
+    if (!code) code = print_ways(ways, count, w);
     for (size_t i = 0; i < WAYS; i++) {
         eg_model_destroy(ways[i].model);
         eg_context_destroy(ways[i].context);

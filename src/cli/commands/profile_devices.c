@@ -28,19 +28,19 @@ static int project_one(const eg_projector *projector, uint64_t batch, const eg_c
     check(&best->tflops, row, preset.tier, EG_NEED_COMPUTE, p->flops, p->start, &out->compute);
     check(&best->memory_bandwidth, row, preset.tier, EG_NEED_BANDWIDTH,
           best->memory_bandwidth.value * 1e9 * best->seconds.value, p->start, &out->bandwidth);
-    return -1;
+    return CLI_OK;
 }
 
 int devices_each(const char *which, int (*each)(void *user, const eg_chip_row *row), void *user) {
     eg_error error;
     eg_chip_row row;
-    int code = -1;
+    int code = CLI_OK;
     if (strcmp(which, "all") == 0) {
-        for (size_t i = 0; code < 0 && i < eg_chip_table_size(); i++)
+        for (size_t i = 0; !code && i < eg_chip_table_size(); i++)
             if (eg_chip_table_get(i, &row, NULL) == EG_OK) code = each(user, &row);
         return code;
     }
-    for (const char *at = which; code < 0 && at;) {
+    for (const char *at = which; !code && at;) {
         char name[64];
         const size_t length = strcspn(at, ",");
         snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), at);
@@ -57,7 +57,7 @@ static int count_next(void *user, const eg_chip_row *row) {
     (void)row;
     return ++*count > DEVICES_MOST
                ? fail(EXIT_USAGE, "--device: more than %d chips; 'all' has them all", DEVICES_MOST)
-               : -1;
+               : CLI_OK;
 }
 
 /* Before anything is measured. */

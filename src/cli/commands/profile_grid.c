@@ -50,7 +50,7 @@ static int read_axes(const char *text, axes *a) {
                         text, AXIS_MOST);
         at = at[length] ? at + length + 1 : NULL;
     }
-    return -1;
+    return CLI_OK;
 }
 
 /* ---- text */
@@ -183,15 +183,15 @@ static int next_grid(void *user, const eg_chip_row *row) {
         print_grid(w->wish->model, grid, w->options.types ? w->options.type_count : 1, !row);
     }
     eg_grid_destroy(grid);
-    return -1;
+    return CLI_OK;
 }
 
 int profile_grid(eg_model *model, const profile_wish *wish, const eg_profile_options *options) {
     static const eg_type all[] = {EG_F32, EG_F16, EG_BF16, EG_I8, EG_I4};
     axes a = {.batch_count = 0};
     work w = {.model = model, .wish = wish};
-    int code = wish->sweep ? read_axes(wish->sweep, &a) : -1;
-    if (code >= 0) return code;
+    int code = wish->sweep ? read_axes(wish->sweep, &a) : CLI_OK;
+    if (code) return code;
     if (!a.batch_count && (!wish->grid || options->batch)) /* an axis that nobody named */
         a.batches[a.batch_count++] = options->batch ? options->batch : 1;
     int alone; /* quantized weights are taken as they are */
@@ -210,11 +210,11 @@ int profile_grid(eg_model *model, const profile_wish *wish, const eg_profile_opt
                                   .profile = options};
     if (wish->json) w.list = json_new_list();
     code = wish->device ? devices_each(wish->device, next_grid, &w) : next_grid(&w, NULL);
-    if (!wish->json) return code < 0 ? EXIT_DONE : code;
+    if (!wish->json) return code;
     json *document = json_new_object();
     json_put_text(document, "model", wish->model);
     json_put(document, "grids", w.list);
-    if (code < 0) return json_print(document);
+    if (!code) return json_print(document);
     json_free(document);
     return code;
 }

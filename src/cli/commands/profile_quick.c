@@ -97,5 +97,5 @@ int profile_quick(eg_model *model, const profile_wish *w, const eg_profile_optio
         return fail(EXIT_FAILED, "%s", error.message);
     if (w->json) return json_print(quick_json(w, o, &result));
     print_quick(w, o, &result);
-    return EXIT_DONE;
+    return CLI_OK;
 }

@@ -20,6 +20,7 @@ static const char *short_name(const char *name, char out[16]) {
                                              {"mc_utilization", "controller"},
                                              {"context_switches", "switches"},
                                              {"cache_references", "cache accesses"},
+                                             {"cache_hits", "program reuse"},
                                              {"energy_per_run", "energy per run"},
                                              {"cache_hit_rate", "L1 hit rate"},
                                              {"cache", "L1 hit rate"}};
@@ -44,6 +45,8 @@ static void print_metric(const char *full, const eg_metric *metric) {
     if (strcmp(unit, "B") == 0) format_bytes(value, (uint64_t)v);
     else if (strcmp(unit, "s") == 0) format_seconds(value, v);
     else if (strcmp(unit, "ratio") == 0) snprintf(value, sizeof value, "%.1f %%", 100 * v);
+    else if (metric->provenance == EG_COUNTED && v == floor(v) && fabs(v) < 1e5)
+        snprintf(value, sizeof value, "%.0f %s", v, unit);
     else if (fabs(v) >= 1e5 || (v != 0 && fabs(v) < 0.01))
         snprintf(value, sizeof value, "%.4g %s", v, unit);
     else snprintf(value, sizeof value, "%s %s", format_short(number, v), unit);
@@ -141,7 +144,7 @@ static int print_table(const eg_profile *profile, const profile_wish *w) {
         w->steps ? eg_profile_step : eg_profile_operation;
     size_t count = 0, top = w->top ? (size_t)w->top : 10;
     while (at(profile, count)) count++;
-    if (!count) return -1;
+    if (!count) return CLI_OK;
     const eg_profile_row **rows = take_memory(count, sizeof *rows);
     for (size_t i = 0; i < count; i++) rows[i] = at(profile, i);
     sort_key = w->sort ? w->sort : w->steps ? "step" : "time";
@@ -155,7 +158,7 @@ static int print_table(const eg_profile *profile, const profile_wish *w) {
     for (size_t i = 0; i < count && i < top; i++) print_table_row(rows[i]);
     print_sum(profile);
     free(rows);
-    return -1;
+    return CLI_OK;
 }
 
 /* ---- parts */
@@ -278,7 +281,7 @@ int profile_print(const eg_profile *profile, const eg_analysis *analysis, const 
         print_section("compute", "");
         print_metrics(profile, ids);
         const int code = print_table(profile, w);
-        if (code >= 0) return code;
+        if (code) return code;
     }
     if (w->parts & PART_MEMORY) print_memory(profile);
     if (w->parts & PART_HARDWARE) print_hardware(profile);
@@ -291,5 +294,5 @@ int profile_print(const eg_profile *profile, const eg_analysis *analysis, const 
                    time.p50.value);
     print_findings(analysis, EG_TRIED, "tried, does not help here",
                    "less than half of what was promised", time.p50.value);
-    return EXIT_DONE;
+    return CLI_OK;
 }

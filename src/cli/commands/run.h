@@ -1,5 +1,4 @@
-/* elegans run: sequences in, a model over them, sequences out. Functions return -1 to go on, or the exit
- * code after a message. */
+/* elegans run: sequences in, a model over them, sequences out. */
 #ifndef EG__CLI_RUN_H
 #define EG__CLI_RUN_H
 

@@ -32,7 +32,7 @@ static int random_data(eg_context *context, const eg_model *model, const eg_mode
             next_random(&seed) * (units.input_scale ? units.input_scale[at] : 1) +
             (units.input_mean ? units.input_mean[at] : 0);
     }
-    return -1;
+    return CLI_OK;
 }
 
 static int prepare(eg_context *context, const run_wish *wish, const eg_model *model,
@@ -40,18 +40,18 @@ static int prepare(eg_context *context, const run_wish *wish, const eg_model *mo
     eg_error error;
     int code =
         wish->input ? run_read(context, wish, model, d) : random_data(context, model, info, d);
-    if (code < 0) code = run_read_state(context, wish, info, d);
-    if (code >= 0) return code;
+    if (!code) code = run_read_state(context, wish, info, d);
+    if (code) return code;
     const uint64_t shape[] = {d->batch, d->steps, info->outputs};
     return eg_tensor_create(context, EG_F32, 3, shape, &d->y, &error)
                ? fail(EXIT_FAILED, "%s", error.message)
-               : -1;
+               : CLI_OK;
 }
 
 static int run_one(eg_context *context, const eg_model *model, run_data *d, double *best) {
     enum { TURNS = 5 };
-    int code = -1;
-    for (int i = 0; code < 0 && i < TURNS; i++) {
+    int code = CLI_OK;
+    for (int i = 0; !code && i < TURNS; i++) {
         memset(d->states.data, 0, d->states.shape[0] * d->states.shape[1] * sizeof(float));
         code = run_batch(context, model, d);
         if (!i || d->seconds < *best) *best = d->seconds;
@@ -70,15 +70,15 @@ int run_compare(eg_context *context, const run_wish *wish, const eg_model *wide,
         return fail(EXIT_USAGE, "--data: tables are for liquid networks; see elegans perplexity");
     if (info.kind != EG_MODEL_LIQUID) return run_tokens(context, wide, other, out);
     int code = prepare(context, wish, wide, &info, &d);
-    if (code < 0) code = run_one(context, wide, &d, &out->seconds[0]);
-    if (code < 0) {
+    if (!code) code = run_one(context, wide, &d, &out->seconds[0]);
+    if (!code) {
         exact = d.y;
         d.y.data = NULL;
         if (eg_tensor_create(context, EG_F32, 3, exact.shape, &d.y, &error))
             code = fail(EXIT_FAILED, "%s", error.message);
     }
-    if (code < 0) code = run_one(context, other, &d, &out->seconds[1]);
-    if (code < 0) eg_tensor_compare(&exact, &d.y, &out->off, NULL);
+    if (!code) code = run_one(context, other, &d, &out->seconds[1]);
+    if (!code) eg_tensor_compare(&exact, &d.y, &out->off, NULL);
     out->samples = d.batch;
     out->steps = d.steps;
     out->is_random = !wish->input;

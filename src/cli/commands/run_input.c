@@ -55,7 +55,7 @@ static int find_columns(const run_wish *wish, const eg_model *model, const eg_ta
     data_wish remembered = {0};
     *c = (columns){.time = UINT64_MAX};
     int code = notes_read(model, &remembered, &c->notes);
-    if (code >= 0) return code;
+    if (code) return code;
     c->named = t->names && c->notes.inputs;
     const bool said = wish->time || wish->spans;
     if (c->named) c->wish.inputs = c->notes.inputs;
@@ -68,7 +68,7 @@ static int find_columns(const run_wish *wish, const eg_model *model, const eg_ta
     const char *name = c->wish.time ? c->wish.time : c->wish.spans;
     if (name && eg_table_column(t, name, &c->time, &error))
         return fail(EXIT_FAILED, "%s in '%s'", error.message, wish->input);
-    return -1;
+    return CLI_OK;
 }
 
 /* Without names every column but the time is a feature. */
@@ -89,16 +89,16 @@ static int check_columns(const run_wish *wish, const eg_model_info *info, const 
                     (unsigned long long)info->inputs,
                     !timed && features == info->inputs + 1 ? " (is one of them the time? --time)"
                                                            : "");
-    return t->rows ? -1 : fail(EXIT_FAILED, "no step in '%s'", wish->input);
+    return t->rows ? CLI_OK : fail(EXIT_FAILED, "no step in '%s'", wish->input);
 }
 
 int run_first_span(const run_wish *wish, const eg_model *model, bool timed, double *out) {
     *out = (double)eg_model_span(model);
-    if (!wish->first) return -1;
+    if (!wish->first) return CLI_OK;
     if (!timed) return fail(EXIT_USAGE, "--first-span needs --time");
     if (eg_number_parse(wish->first, strlen(wish->first), out, NULL) || !(*out >= 0) || isinf(*out))
         return fail(EXIT_USAGE, "--first-span: '%s' is no elapsed time", wish->first);
-    return -1;
+    return CLI_OK;
 }
 
 /* ---- rows */
@@ -109,8 +109,8 @@ static int make_data(eg_context *context, const run_wish *wish, const eg_model *
     eg_missing missing = EG_MISSING_ERROR;
     eg_error error;
     int code = run_first_span(wish, model, c->wish.time != NULL, &first);
-    if (code < 0) code = missing_parse(c->wish.missing, &missing);
-    if (code >= 0) return code;
+    if (!code) code = missing_parse(c->wish.missing, &missing);
+    if (code) return code;
     /* what the training put where nothing was; rows that it left out have an answer here, and need values */
     const bool left_out = missing == EG_MISSING_DROP;
     const eg_data_options o = {.inputs = c->wish.inputs,
@@ -124,7 +124,7 @@ static int make_data(eg_context *context, const run_wish *wish, const eg_model *
                     left_out && strstr(error.message, "no value")
                         ? "; elegans predict leaves such rows out, as the training did"
                         : "");
-    return -1;
+    return CLI_OK;
 }
 
 static int fill(eg_context *context, const eg_model *model, const eg_data *rows, bool timed,
@@ -145,7 +145,7 @@ static int fill(eg_context *context, const eg_model *model, const eg_data *rows,
                                         timed ? (float *)data->spans.data + i * data->steps : NULL};
         eg_data_fill(rows, &units, i, 1, data->steps, 0, &one);
     }
-    return -1;
+    return CLI_OK;
 }
 
 static int take(eg_context *context, const run_wish *wish, const eg_model *model, const eg_table *t,
@@ -155,8 +155,8 @@ static int take(eg_context *context, const run_wish *wish, const eg_model *model
     eg_data_info d = {.size = sizeof d};
     eg_model_info_get(model, &info);
     int code = check_columns(wish, &info, t, c);
-    if (code < 0) code = make_data(context, wish, model, t, c, &rows);
-    if (code >= 0) return code;
+    if (!code) code = make_data(context, wish, model, t, c, &rows);
+    if (code) return code;
     eg_data_info_get(rows, &d);
     data->batched = t->steps != 0;
     data->batch = d.recordings;
@@ -166,12 +166,12 @@ static int take(eg_context *context, const run_wish *wish, const eg_model *model
                     "'%s' has %llu recordings by '%s', as the model learned them: run takes one; "
                     "elegans predict takes all",
                     wish->input, (unsigned long long)d.recordings, c->wish.group);
-    if (code < 0 && d.inputs != info.inputs)
+    if (!code && d.inputs != info.inputs)
         code = fail(EXIT_FAILED, "%llu %s in '%s', the model takes %llu features",
                     (unsigned long long)d.inputs,
                     c->named ? "columns that its notes name" : "columns with a name", wish->input,
                     (unsigned long long)info.inputs);
-    if (code < 0) code = fill(context, model, rows, c->time != UINT64_MAX, data);
+    if (!code) code = fill(context, model, rows, c->time != UINT64_MAX, data);
     eg_data_destroy(rows);
     return code;
 }
@@ -184,11 +184,11 @@ int run_read(eg_context *context, const run_wish *wish, const eg_model *model, r
     table_wish how = wish->table;
     notes_dates(model, &how);
     int code = table_options(&how, &options);
-    if (code >= 0) return code;
+    if (code) return code;
     if (eg_table_read(context, wish->input, &options, &table, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     code = find_columns(wish, model, &table, &c);
-    if (code < 0) code = take(context, wish, model, &table, &c, data);
+    if (!code) code = take(context, wish, model, &table, &c, data);
     notes_free(&c.notes);
     eg_table_release(context, &table);
     return code;
@@ -203,14 +203,14 @@ int run_read_state(eg_context *context, const run_wish *wish, const eg_model_inf
     if (!wish->state) {
         if (eg_tensor_create(context, EG_F32, 2, shape, &data->states, &error))
             return fail(EXIT_FAILED, "%s", error.message);
-        return -1;
+        return CLI_OK;
     }
     eg_table table;
     const eg_table_options numbers = {.numbers_only = 1};
     if (eg_table_read(context, wish->state, &numbers, &table, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     const uint64_t found = table.rows * table.columns;
-    int code = -1;
+    int code = CLI_OK;
     if (found != data->batch * info->state)
         code = fail(EXIT_FAILED, "%llu values in '%s', samples: %llu, with a state of %llu each",
                     (unsigned long long)found, wish->state, (unsigned long long)data->batch,
@@ -218,7 +218,7 @@ int run_read_state(eg_context *context, const run_wish *wish, const eg_model_inf
     else if (eg_tensor_create(context, EG_F32, 2, shape, &data->states, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     float *to = data->states.data;
-    for (uint64_t i = 0; code < 0 && i < found; i++) to[i] = (float)table.values[i];
+    for (uint64_t i = 0; !code && i < found; i++) to[i] = (float)table.values[i];
     eg_table_release(context, &table);
     return code;
 }

@@ -42,7 +42,7 @@ static int write_csv(eg_context *context, const run_wish *wish, const run_data *
     const size_t extra = data->batched, columns = (size_t)outputs + extra;
     double *values = take_memory((size_t)rows, columns * sizeof *values);
     const char **names = take_memory(columns, sizeof *names);
-    int code = -1;
+    int code = CLI_OK;
     for (size_t i = 0; i < columns; i++) names[i] = i < extra ? "sample" : outputs_named[i - extra];
     const float *from = data->y.data;
     for (uint64_t i = 0; i < rows; i++) {
@@ -67,17 +67,17 @@ static int write_npy(const char *path, const run_data *data, const eg_tensor *te
         flat.rank--;
         for (unsigned i = 0; i < flat.rank; i++) flat.shape[i] = tensor->shape[i + 1];
     }
-    return eg_npy_write(path, &flat, &error) ? fail(EXIT_FAILED, "%s", error.message) : -1;
+    return eg_npy_write(path, &flat, &error) ? fail(EXIT_FAILED, "%s", error.message) : CLI_OK;
 }
 
 int run_write(eg_context *context, const run_wish *wish, const eg_model *model,
               const run_data *data) {
     const size_t length = wish->output ? strlen(wish->output) : 0;
-    if (!wish->output && wish->json) return -1;
+    if (!wish->output && wish->json) return CLI_OK;
     if (length > 4 && strcmp(wish->output + length - 4, ".npy") == 0)
         return write_npy(wish->output, data, &data->y);
     char **names = output_names(model, data->link, wish->raw, data->y.shape[2]);
-    int code = -1;
+    int code = CLI_OK;
     if (wish->output) code = write_csv(context, wish, data, names);
     else print_all(wish, data, names);
     output_names_free(names);
@@ -85,5 +85,5 @@ int run_write(eg_context *context, const run_wish *wish, const eg_model *model,
 }
 
 int run_write_state(const run_wish *wish, const run_data *data) {
-    return wish->save_state ? write_npy(wish->save_state, data, &data->states) : -1;
+    return wish->save_state ? write_npy(wish->save_state, data, &data->states) : CLI_OK;
 }

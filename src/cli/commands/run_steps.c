@@ -33,17 +33,17 @@ static int run_all(eg_stream *stream, const eg_model_info *info, float span, run
     }
     data->seconds = (double)(eg_clock_ns() - p.started) * 1e-9;
     if (p.shown) fputs("\r        \r", stderr);
-    return -1;
+    return CLI_OK;
 }
 
 int run_steps(eg_model *model, const eg_model_info *info, run_data *data) {
     eg_stream_program *program = NULL;
     eg_stream *stream = NULL;
     eg_error error;
-    int code = -1;
+    int code = CLI_OK;
     if (eg_stream_compile(model, &program, &error) || eg_stream_create(program, &stream, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
-    if (code < 0) {
+    if (!code) {
         eg_stream_state_set(stream, data->states.data);
         code = run_all(stream, info, eg_model_span(model), data);
         eg_stream_state_get(stream, data->states.data);
@@ -143,7 +143,8 @@ static eg_status batch_once(eg_context *context, const eg_model *model, run_data
 
 int run_batch(eg_context *context, const eg_model *model, run_data *data) {
     eg_error error;
-    return batch_once(context, model, data, &error) ? fail(EXIT_FAILED, "%s", error.message) : -1;
+    return batch_once(context, model, data, &error) ? fail(EXIT_FAILED, "%s", error.message)
+                                                    : CLI_OK;
 }
 
 /* ---- some of them at a time */
@@ -183,5 +184,5 @@ int run_batches(eg_context *context, const eg_model *model, uint64_t size, run_d
         data->seconds += part.seconds;
         eg_batch_adjust(&batch, 1);
     }
-    return -1;
+    return CLI_OK;
 }

@@ -53,24 +53,24 @@ static int read_line(pipe_run *p, char *text, float *elapsed) {
                         (unsigned long long)i + 1);
         *to++ = (float)p->values[i];
     }
-    if (!timed) return -1;
+    if (!timed) return CLI_OK;
     const double now = p->values[p->time];
     if (p->wish->spans) *elapsed = (float)now;
     else *elapsed = (float)(line == 1 && !isnan(now) ? p->first : now - p->last);
     p->last = now;
-    return -1;
+    return CLI_OK;
 }
 
 static int follow(pipe_run *p, run_data *data) {
     char *text = NULL;
     size_t room = 0;
-    int code = -1;
-    while (code < 0 && getline(&text, &room, stdin) >= 0) {
+    int code = CLI_OK;
+    while (!code && getline(&text, &room, stdin) >= 0) {
         eg_error error;
         float elapsed = p->span;
         p->line++;
         code = read_line(p, text, &elapsed);
-        if (code >= 0) break;
+        if (code) break;
         if (eg_stream_check(p->stream, p->x, &error) ||
             eg_stream_step(p->stream, p->x, elapsed, p->y, &error)) {
             code = fail(EXIT_FAILED, "line %llu: %s", (unsigned long long)p->line, error.message);
@@ -81,7 +81,7 @@ static int follow(pipe_run *p, run_data *data) {
         /* whoever reads us needs the answer now */
         if (fflush(stdout)) code = fail(EXIT_FAILED, "cannot write the output");
     }
-    if (code < 0 && !feof(stdin))
+    if (!code && !feof(stdin))
         code = fail(EXIT_FAILED, "cannot read the input: %s", strerror(errno));
     free(text);
     eg_stream_state_get(p->stream, data->states.data);
@@ -100,7 +100,7 @@ static int find_time(pipe_run *p) {
             return fail(EXIT_USAGE, "no field %s among %llu", name, (unsigned long long)p->fields);
         p->time = (uint64_t)number - 1;
     }
-    return -1;
+    return CLI_OK;
 }
 
 int run_stream(eg_model *model, const run_wish *wish, const eg_model_info *info, run_data *data) {
@@ -108,14 +108,14 @@ int run_stream(eg_model *model, const run_wish *wish, const eg_model_info *info,
     eg_stream_program *program = NULL;
     eg_error error;
     int code = find_time(&p);
-    if (code < 0) code = run_first_span(wish, model, wish->time != NULL, &p.first);
+    if (!code) code = run_first_span(wish, model, wish->time != NULL, &p.first);
     p.span = eg_model_span(model);
-    if (code >= 0) return code;
+    if (code) return code;
     if (eg_stream_compile(model, &program, &error) || eg_stream_create(program, &p.stream, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     p.values = take_memory((size_t)p.fields, sizeof *p.values);
     p.x = take_memory((size_t)(info->inputs + info->outputs), sizeof *p.x);
-    if (code < 0) {
+    if (!code) {
         p.y = p.x + info->inputs;
         eg_stream_state_set(p.stream, data->states.data);
         code = follow(&p, data);

@@ -70,5 +70,5 @@ int run_tokens(eg_context *context, const eg_model *wide, const eg_model *other,
     out->is_random = true;
     close_runner(&a);
     close_runner(&b);
-    return status ? fail(EXIT_FAILED, "%s", error.message) : -1;
+    return status ? fail(EXIT_FAILED, "%s", error.message) : CLI_OK;
 }

@@ -28,7 +28,7 @@ static int count(eg_context *context, const eg_model *model, const eg_transforme
     out->bytes = (eg_metric){info.bytes, EG_COUNTED, "bytes", "of one compiled token"};
     out->cache = (eg_metric){(double)(2 * t->layers * t->kv_heads * t->head * sizeof(float)),
                              EG_COUNTED, "bytes", "keys and values of one token in f32"};
-    return -1;
+    return CLI_OK;
 }
 
 static void row(const char *name, const char *note, const char *format, ...) EG_PRINTF(3, 4);
@@ -62,7 +62,7 @@ static int print_text(const eg_model *model, const eg_transformer_info *t, const
         row("context", "", "%llu tokens, positions %s", (unsigned long long)t->context,
             t->positions);
     if (encodes || t->row_dense)
-        row("rows", "", "%llu numbers: %s of the tokens%s%s", (unsigned long long)t->row_width,
+        row("rows", "", "%llu values: %s of the tokens%s%s", (unsigned long long)t->row_width,
             eg_pooling_name(t->pooling), t->row_dense ? ", dense layers" : "",
             t->row_scaled ? ", length 1" : "");
     row("parameters", "counted", "%llu, %s, most as %s", (unsigned long long)info.parameters,
@@ -73,7 +73,7 @@ static int print_text(const eg_model *model, const eg_transformer_info *t, const
         row("cache", "counted", "%s for each token, in f32",
             format_bytes(a, (uint64_t)c->cache.value));
     if (tensors) show_tensors(model, "as in GGUF");
-    return EXIT_DONE;
+    return CLI_OK;
 }
 
 static int print_json(const eg_model *model, const eg_transformer_info *t, const costs *c,
@@ -82,7 +82,7 @@ static int print_json(const eg_model *model, const eg_transformer_info *t, const
     json *document = json_new_object();
     eg_model_info info = {.size = sizeof info};
     eg_model_info_get(model, &info);
-    const eg_metric parameters = {(double)info.parameters, EG_COUNTED, NULL, "trainable numbers"};
+    const eg_metric parameters = {(double)info.parameters, EG_COUNTED, NULL, "trainable values"};
     const eg_metric bytes = {(double)t->bytes, EG_COUNTED, "bytes", "all tensors"};
     json_put_text(document, "model", title);
     json_put_text(document, "kind", info.kind == EG_MODEL_ENCODER ? "encoder" : "decoder");
@@ -120,6 +120,6 @@ int show_transformer(eg_context *context, const eg_model *model, const char *tit
     eg_error error;
     if (eg_model_transformer(model, &t, &error)) return fail(EXIT_FAILED, "%s", error.message);
     const int code = count(context, model, &t, &c);
-    if (code >= 0) return code;
+    if (code) return code;
     return (as_json ? print_json : print_text)(model, &t, &c, title, tensors);
 }

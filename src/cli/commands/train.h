@@ -1,5 +1,4 @@
-/* elegans train, eval, predict: tables in, a model out, or the other way round. Functions return -1 to go
- * on, or the exit code after a message. */
+/* elegans train, eval, predict: tables in, a model out, or the other way round. */
 #ifndef EG__CLI_TRAIN_H
 #define EG__CLI_TRAIN_H
 
@@ -14,20 +13,20 @@ typedef struct data_wish {
     bool partial, last, whole;
     bool noted_group; /* the group is that of the model's notes: a table may lack it */
 } data_wish;
-#define DATA_OPTIONS(d, window_text, stride_text)                                                 \
-    {"--inputs", OPTION_TEXT, &(d).inputs, "COLUMNS",                                             \
-     "names, numbers, ranges (default: the rest)"},                                               \
-        {"--target", OPTION_TEXT, &(d).target, "COLUMNS", "what is to be predicted"},             \
-        {"--time", OPTION_TEXT, &(d).time, "COLUMN", "times or dates of the rows"},               \
-        {"--spans", OPTION_TEXT, &(d).spans, "COLUMN", "or the times between them"},              \
-        {"--group", OPTION_TEXT, &(d).group, "COLUMN", "a new value begins a new recording"},     \
-        {"--missing", OPTION_TEXT, &(d).missing, "POLICY", "error, drop, previous, mean, zero"},  \
-        {"--ahead", OPTION_COUNT, &(d).ahead, "N", "the target is that of N rows later"},         \
-        {"--window", OPTION_COUNT, &(d).window, "N", window_text},                                \
-        {"--stride", OPTION_COUNT, &(d).stride, "N", stride_text},                                \
-        {"--whole", OPTION_FLAG, &(d).whole, NULL, "whole recordings instead of windows"},        \
-        {"--partial", OPTION_FLAG, &(d).partial, NULL, "shorter windows at the ends count, too"}, \
-        {"--last", OPTION_FLAG, &(d).last, NULL, "one target per window: that of its last row"},  \
+#define DATA_OPTIONS(d, window_text, stride_text)                                                \
+    {"--inputs", OPTION_TEXT, &(d).inputs, "COLUMNS",                                            \
+     "names, numbers, ranges (default: the rest)"},                                              \
+        {"--target", OPTION_TEXT, &(d).target, "COLUMNS", "columns to predict"},                 \
+        {"--time", OPTION_TEXT, &(d).time, "COLUMN", "times or dates of the rows"},              \
+        {"--spans", OPTION_TEXT, &(d).spans, "COLUMN", "or the timespans between rows"},         \
+        {"--group", OPTION_TEXT, &(d).group, "COLUMN", "a new value begins a new recording"},    \
+        {"--missing", OPTION_TEXT, &(d).missing, "POLICY", "error, drop, previous, mean, zero"}, \
+        {"--ahead", OPTION_COUNT, &(d).ahead, "N", "the target is that of N rows later"},        \
+        {"--window", OPTION_COUNT, &(d).window, "N", window_text},                               \
+        {"--stride", OPTION_COUNT, &(d).stride, "N", stride_text},                               \
+        {"--whole", OPTION_FLAG, &(d).whole, NULL, "whole recordings instead of windows"},       \
+        {"--partial", OPTION_FLAG, &(d).partial, NULL, "use shorter windows at the ends, too"},  \
+        {"--last", OPTION_FLAG, &(d).last, NULL, "one target per window: that of its last row"}, \
         TABLE_OPTIONS((d).table)
 
 /* ---- train_data.c */
@@ -99,9 +98,6 @@ typedef struct progress {
 int progress_open(progress *p, const eg_context *context, const char *log_path, bool quiet);
 void progress_close(progress *p);
 int progress_tell(void *user, const eg_fit_progress *now); /* an eg_fit_function */
-
-/* ---- train_curve.c: an SVG of losses over epochs */
-int curve_write(const char *path, const eg_fit_result *result);
 
 /* ---- train_metrics.c */
 /* The name of a loss, of "mse" .. */

@@ -7,11 +7,11 @@
 /* ---- names of policies */
 int missing_parse(const char *name, eg_missing *out) {
     *out = EG_MISSING_ERROR;
-    if (!name) return -1;
+    if (!name) return CLI_OK;
     for (int i = 0; eg_missing_name((eg_missing)i); i++)
         if (strcmp(name, eg_missing_name((eg_missing)i)) == 0) {
             *out = (eg_missing)i;
-            return -1;
+            return CLI_OK;
         }
     return fail(EXIT_USAGE, "--missing: '%s' is not error, drop, previous, mean or zero", name);
 }
@@ -35,20 +35,20 @@ static size_t count_files(const char *files) {
 static int read_one(eg_context *context, const char *path, const data_wish *wish, eg_table *out) {
     eg_table_options options;
     const int code = table_options(&wish->table, &options);
-    if (code >= 0) return code;
+    if (code) return code;
     options.texts = wish->time;
     eg_error error;
     if (eg_table_read(context, path, &options, out, &error))
         return fail(EXIT_FAILED, "%s", error.message);
-    return -1;
+    return CLI_OK;
 }
 
 static int read_all(eg_context *context, const char *files, const data_wish *wish,
                     eg_table *tables) {
     char *list = take_text(files);
-    int code = -1;
+    int code = CLI_OK;
     char *rest = list, *path;
-    for (size_t i = 0; code < 0 && (path = strsep(&rest, ",")); i++)
+    for (size_t i = 0; !code && (path = strsep(&rest, ",")); i++)
         code = read_one(context, path, wish, &tables[i]);
     free(list);
     return code;
@@ -86,11 +86,11 @@ int data_open(eg_context *context, const char *files, const data_wish *wish,
     *out = NULL;
     *tables = (data_tables){0};
     int code = missing_parse(wish->missing, &o.missing);
-    if (code >= 0) return code;
+    if (code) return code;
     tables->count = count_files(files);
     tables->tables = take_memory(tables->count, sizeof *tables->tables);
     code = read_all(context, files, wish, tables->tables);
-    if (code >= 0) return code;
+    if (code) return code;
     if (*classes < 0) *classes = is_label(&tables->tables[0], wish->target);
     o.inputs = wish->inputs;
     o.targets = wish->target;
@@ -111,13 +111,13 @@ int data_open(eg_context *context, const char *files, const data_wish *wish,
         if (!eg_data_create(context, tables->count, tables->tables, &o, out, NULL)) {
             warn("no recording has %llu rows, which --window is by default: each is one window",
                  (unsigned long long)o.window);
-            return -1;
+            return CLI_OK;
         }
     }
     const bool hole = status && strstr(error.message, "no value");
     return status ? fail(EXIT_FAILED, "%s: %s%s", files, error.message,
                          hole ? "; --missing drop, previous, mean or zero takes such rows" : "")
-                  : -1;
+                  : CLI_OK;
 }
 
 void data_close(eg_context *context, data_tables *tables) {
@@ -150,7 +150,7 @@ bool data_warn(const char *name, const eg_data *data, eg_loss loss) {
         if (!eg_data_class_rows(data, i))
             warn("the %s data have no row of class '%s': %s; see --split, --validation", name,
                  eg_data_class(data, i),
-                 learned ? "it cannot be learned" : "nothing tells how well it is known");
+                 learned ? "it cannot be learned" : "it cannot be validated");
     const uint64_t rows = d.last ? d.windows : d.covered;
     for (size_t i = 0; !d.classes && i < d.targets; i++) {
         eg_target_info t = {.size = sizeof t};

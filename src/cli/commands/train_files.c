@@ -39,7 +39,7 @@ int files_check(const training_files *f) {
     for (int i = 0; i < ROWS; i++) {
         if (!rows[i].path) continue;
         const int code = output_check(rows[i].path, rows[i].regular);
-        if (code >= 0) return code;
+        if (code) return code;
         if (!rows[i].regular && output_device(rows[i].path)) continue;
         for (int k = 0; k < DATA; k++)
             if (files_have(f->data[k], rows[i].path))

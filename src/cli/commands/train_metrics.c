@@ -8,7 +8,7 @@ int loss_parse(const char *name, eg_loss *out) {
     for (int i = 0; eg_loss_name((eg_loss)i); i++)
         if (strcmp(name, eg_loss_name((eg_loss)i)) == 0) {
             *out = (eg_loss)i;
-            return -1;
+            return CLI_OK;
         }
     return fail(EXIT_USAGE, "loss '%s' is not mse, mae, huber, binary or classes", name);
 }
@@ -25,7 +25,7 @@ int metrics_of(eg_context *context, const eg_model *model, const eg_data *data, 
         *out = NULL;
         return fail(EXIT_FAILED, "%s", error.message);
     }
-    return -1;
+    return CLI_OK;
 }
 
 static void print_number(const char *name, double number, const char *note) {

@@ -43,7 +43,7 @@ int notes_write(eg_model *model, const data_wish *w, const eg_data *data, eg_los
         put(model, "dates", w->table.dates, &e) && put(model, "loss", eg_loss_name(loss), &e) &&
         put_count(model, "ahead", w->ahead, &e) && put_count(model, "window", window, &e) &&
         put(model, "last", w->last ? "true" : NULL, &e);
-    return fine ? -1 : fail(EXIT_FAILED, "%s", e.message);
+    return fine ? CLI_OK : fail(EXIT_FAILED, "%s", e.message);
 }
 
 /* ---- reading */
@@ -108,7 +108,7 @@ int notes_read(const eg_model *model, data_wish *w, notes *out) {
     for (size_t i = 0; i < out->label_count; i++)
         out->labels[i] = eg_model_note(model, "labels", i);
     out->has_loss = loss != NULL;
-    return loss ? loss_parse(loss, &out->loss) : -1;
+    return loss ? loss_parse(loss, &out->loss) : CLI_OK;
 }
 
 void notes_free(notes *n) {

@@ -8,11 +8,11 @@
 
 static int named(const char *what, const char *name, const char *(*name_of)(int), int *out) {
     char all[96] = "";
-    if (!name) return -1;
+    if (!name) return CLI_OK;
     for (int i = 0; name_of(i); i++) {
         if (strcmp(name, name_of(i)) == 0) {
             *out = i;
-            return -1;
+            return CLI_OK;
         }
         const size_t at = strlen(all);
         snprintf(all + at, sizeof all - at, "%s%s",
@@ -45,7 +45,7 @@ int training_numbers(const train_wish *w) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].value < rows[i].least || rows[i].value > rows[i].most)
             return fail(EXIT_USAGE, "%s: %g is not %s", rows[i].name, rows[i].value, rows[i].range);
-    return -1;
+    return CLI_OK;
 }
 
 static double said(double number) { return isnan(number) ? 0 : number; }
@@ -55,9 +55,9 @@ int training_options(training *t) {
     eg_fit_options *o = &t->options;
     int optimizer = EG_ADAM, schedule = EG_SCHEDULE_COSINE, type = 0;
     int code = named("--optimizer", w->optimizer, optimizer_at, &optimizer);
-    if (code < 0) code = named("--schedule", w->schedule, schedule_at, &schedule);
-    if (code < 0) code = named("--dtype", w->dtype, type_at, &type);
-    if (code >= 0) return code;
+    if (!code) code = named("--schedule", w->schedule, schedule_at, &schedule);
+    if (!code) code = named("--dtype", w->dtype, type_at, &type);
+    if (code) return code;
     *o = (eg_fit_options){
         .loss = t->loss,
         .optimizer = {.kind = (eg_optimizer_kind)optimizer,
@@ -81,10 +81,10 @@ int training_options(training *t) {
         .progress = progress_tell,
         .user = &t->progress};
     code = read_batch(w->batch, &o->batch);
-    if (code >= 0) return code;
+    if (code) return code;
     if (w->memory && !parse_bytes(w->memory, &o->memory))
         return fail(EXIT_USAGE, "--memory: '%s' is not a size such as 512M", w->memory);
     if (w->resume && access(t->checkpoint, F_OK) != 0)
         return fail(EXIT_FAILED, "--resume: there is no checkpoint '%s'", t->checkpoint);
-    return -1;
+    return CLI_OK;
 }

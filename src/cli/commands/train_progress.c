@@ -13,9 +13,9 @@ int progress_open(progress *p, const eg_context *context, const char *log_path, 
                     .quiet = quiet,
                     .terminal = isatty(STDERR_FILENO) != 0};
     if (log_path && !json_usable())
-        return fail(EXIT_FAILED, "--log: this build has no JSON (jansson was not there)");
+        return fail(EXIT_FAILED, "--log: this build has no JSON (built without jansson)");
     interrupt_begin();
-    return -1;
+    return CLI_OK;
 }
 
 void progress_close(progress *p) {
@@ -96,8 +96,7 @@ static bool is_before(void *user, const char *line) {
 /* When the first epoch is known: a training that goes on keeps what was logged before it. */
 static void open_log(progress *p, const eg_fit_progress *now) {
     double first = (double)now->epoch;
-    if (output_log(p->log_path, now->resumed ? is_before : NULL, &first, &p->log) >= 0)
-        p->failed = true;
+    if (output_log(p->log_path, now->resumed ? is_before : NULL, &first, &p->log)) p->failed = true;
 }
 
 static void put_memory(json *line, const eg_context *context) {
@@ -136,7 +135,7 @@ static void log_epoch(progress *p, const eg_fit_progress *now) {
     json_put_number(line, "windows_per_second", now->samples_per_second);
     json_put_number(line, "seconds", now->seconds);
     put_memory(line, p->context);
-    if (json_write_line(line, p->log) >= 0) p->failed = true;
+    if (json_write_line(line, p->log)) p->failed = true;
 }
 
 int progress_tell(void *user, const eg_fit_progress *now) {

@@ -111,13 +111,13 @@ int training_report(const training *t) {
     static const char *const names[] = {"validation", "test"};
     eg_metrics *metrics[2] = {NULL, NULL};
     double losses[2];
-    int code = -1;
+    int code = CLI_OK;
     warn_of(t);
-    for (int i = 0; code < 0 && i < 2; i++)
+    for (int i = 0; !code && i < 2; i++)
         if (sets[i])
             code = metrics_of(t->context, t->model, sets[i], t->loss, &losses[i], &metrics[i]);
-    if (code < 0 && w->json) code = print_json(t, losses, metrics);
-    else if (code < 0) {
+    if (!code && w->json) code = print_json(t, losses, metrics);
+    else if (!code) {
         print_tail(t);
         for (int i = 0; i < 2; i++)
             if (metrics[i]) metrics_print(names[i], sets[i], t->loss, losses[i], metrics[i]);

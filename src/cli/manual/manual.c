@@ -157,7 +157,7 @@ static void explain(const usage *use) { writing->command(explained, use); }
 
 int manual_write(const manual_form *form) {
     const int code = isa_list(&isas);
-    if (code >= 0) return code;
+    if (code) return code;
     writing = form;
     form->begin();
     options_explain(explain);
@@ -169,5 +169,5 @@ int manual_write(const manual_form *form) {
     }
     options_explain(NULL);
     form->end();
-    return EXIT_DONE;
+    return CLI_OK;
 }

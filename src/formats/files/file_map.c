@@ -28,7 +28,7 @@ eg_status eg__mapping_open(eg__mapping *out, eg__memory *memory, const char *pat
     if (status) return status;
     void *mapped = MAP_FAILED;
     if (source.size > PTRDIFF_MAX)
-        status = eg__fail(error, EG_ERR_OVERFLOW, "%llu bytes are more than memory has addresses",
+        status = eg__fail(error, EG_ERR_OVERFLOW, "%llu bytes exceed the address space",
                           (unsigned long long)source.size);
     else if (source.size && maps) /* nothing cannot be mapped */
         mapped = mmap(NULL, (size_t)source.size, PROT_READ, MAP_PRIVATE, source.descriptor, 0);

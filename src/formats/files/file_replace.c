@@ -107,7 +107,8 @@ static eg_status find_target(eg_file_output *file, const char *path, mode_t *mod
 }
 
 eg_status eg_file_begin(const char *path, eg_file_output *file, eg_error *error) {
-    if (!path || !file) return eg__fail(error, EG_ERR_ARGUMENT, "no path or no place for the file");
+    if (!path || !file)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no path or no output pointer for the file");
     file->descriptor = -1;
     mode_t mode = 0;
     eg_status status = find_target(file, path, &mode, error);

@@ -5,7 +5,7 @@
 eg_status eg_gguf_floats(const eg_gguf_tensor *tensor, uint64_t first, uint64_t count, float *out,
                          eg_error *error) {
     if (!tensor || !tensor->type || (count && !out))
-        return eg__fail(error, EG_ERR_ARGUMENT, "no tensor or no place for floats");
+        return eg__fail(error, EG_ERR_ARGUMENT, "no tensor or no output pointer for floats");
     if (first > tensor->elements || count > tensor->elements - first)
         return eg__fail(error, EG_ERR_ARGUMENT, "elements '%llu' to '%llu' of %llu of tensor '%s'",
                         (unsigned long long)first, (unsigned long long)(first + count),

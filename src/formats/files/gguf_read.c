@@ -37,7 +37,7 @@ eg_status eg__gguf_take_text(eg__gguf_cursor *cursor, const char *what, const ch
 static eg_status parse(eg_gguf *file, const unsigned char *bytes, size_t size, eg_error *error) {
     eg__gguf_cursor cursor = {bytes, size, 0};
     if (size < 4 || memcmp(bytes, "GGUF", 4) != 0)
-        return eg__fail(error, EG_ERR_FORMAT, "no GGUF file: it begins with something else");
+        return eg__fail(error, EG_ERR_FORMAT, "not a GGUF file: another magic number");
     const unsigned char *head = eg__gguf_take(&cursor, HEAD_SIZE);
     if (!head) return eg__gguf_cut(&cursor, "its head", error);
     const uint32_t version = eg__get32(head + 4);

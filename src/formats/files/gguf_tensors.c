@@ -62,7 +62,7 @@ static eg_status measure(eg_gguf_tensor *about, const eg__ggml_type *type, eg_er
         if (about->shape[i] == 0) empty = true;
         else if (__builtin_mul_overflow(elements, about->shape[i], &elements)) fits = false;
     if (!fits || __builtin_mul_overflow(elements, type->bytes, &bytes) || bytes > INT64_MAX)
-        return eg__fail(error, EG_ERR_OVERFLOW, "more bytes than 63 bits count");
+        return eg__fail(error, EG_ERR_OVERFLOW, "a size beyond 63 bits");
     about->elements = empty ? 0 : elements;
     about->bytes = empty ? 0 : elements / type->block * type->bytes;
     return EG_OK;

@@ -7,7 +7,7 @@ eg_status eg__json_value_read(eg__memory *memory, const char *text, size_t lengt
                               eg__json_value **out, eg_error *error) {
     (void)memory, (void)text, (void)length;
     *out = NULL;
-    return eg__fail(error, EG_ERR_UNSUPPORTED, "this build has no JSON (jansson was not there)");
+    return eg__fail(error, EG_ERR_UNSUPPORTED, "this build has no JSON (built without jansson)");
 }
 void eg__json_value_free(eg__json_value *value) { (void)value; }
 const eg__json_value *eg__json_get(const eg__json_value *object, const char *key) {

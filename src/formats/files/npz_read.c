@@ -221,7 +221,8 @@ static eg_status read_named(eg_npz *npz, const char *name, eg__npy_layout *layou
 eg_status eg__npz_read(eg_npz *npz, const char *name, eg__npy_layout *layout, eg_tensor *out,
                        eg_error *error) {
     if (!npz || !name || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no archive, no name or no place for an array");
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "no archive, no name or no output pointer for an array");
     memset(out, 0, sizeof *out);
     eg_status status = read_named(npz, name, layout, out, error);
     return status && npz->path ? eg__file_blame(error, status, "", npz->path) : status;

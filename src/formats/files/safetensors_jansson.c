@@ -66,7 +66,7 @@ static eg_status read_shape(const json_t *list, eg__safetensor *tensor, eg_error
         else if (__builtin_mul_overflow(size, extent, &size)) fits = false;
     }
     if (!fits || size > INT64_MAX)
-        return refuse(tensor, EG_ERR_OVERFLOW, "more bytes than 63 bits count", error);
+        return refuse(tensor, EG_ERR_OVERFLOW, "a size beyond 63 bits", error);
     if (empty) size = 0;
     if (packed && size % 8)
         return bad(tensor, "elements that fill no whole number of bytes", error);

@@ -4,5 +4,5 @@
 eg_status eg__safetensors_header(eg_safetensors *file, const char *text, size_t length,
                                  eg_error *error) {
     (void)file, (void)text, (void)length;
-    return eg__fail(error, EG_ERR_UNSUPPORTED, "this build has no JSON (jansson was not there)");
+    return eg__fail(error, EG_ERR_UNSUPPORTED, "this build has no JSON (built without jansson)");
 }

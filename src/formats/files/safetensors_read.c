@@ -194,7 +194,8 @@ eg_status eg_safetensors_tensor(const eg_safetensors *file, const char *name, eg
                                 eg_error *error) {
     if (out) memset(out, 0, sizeof *out);
     if (!file || !name || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no file, no name or no place for a tensor");
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "no file, no name or no output pointer for a tensor");
     eg_status status = find(file, name, out, error);
     return status && file->path ? eg__file_blame(error, status, "", file->path) : status;
 }

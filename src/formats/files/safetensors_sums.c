@@ -51,7 +51,7 @@ eg_status eg__safetensors_save_summed(eg__memory *memory, const char *path, size
 }
 
 static eg_status damaged(eg_error *error, const char *what) {
-    return eg__fail(error, EG_ERR_FORMAT, "%s is damaged: its checksum is another", what);
+    return eg__fail(error, EG_ERR_FORMAT, "%s is damaged: its checksum does not match", what);
 }
 
 eg_status eg__safetensors_sums_check(const eg_safetensors *file, eg_error *error) {

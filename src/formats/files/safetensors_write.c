@@ -89,7 +89,7 @@ static eg_status check_tensor(const char *name, const eg_tensor *tensor, size_t 
     if (bytes && !tensor->data)
         return eg__fail(error, EG_ERR_ARGUMENT, "no data in tensor '%.60s'", name);
     if (__builtin_add_overflow(*total, bytes, total) || *total > INT64_MAX)
-        return eg__fail(error, EG_ERR_OVERFLOW, "tensors of more bytes than 63 bits count");
+        return eg__fail(error, EG_ERR_OVERFLOW, "tensors of a size beyond 63 bits");
     return EG_OK;
 }
 

@@ -6,7 +6,8 @@
 #include "formats/files/safetensors.h"
 
 static eg_status no_place(eg_error *error) {
-    return eg__fail(error, EG_ERR_ARGUMENT, "no context, no path or no place for the result");
+    return eg__fail(error, EG_ERR_ARGUMENT,
+                    "no context, no path or no output pointer for the result");
 }
 
 eg_status eg_npy_read(eg_context *context, const char *path, eg_tensor *out, eg_error *error) {

@@ -6,7 +6,8 @@
 enum { LIMIT = 256 << 20 }; /* bytes of a file that we are ready to read */
 
 eg_status eg_graph_create(eg_context *context, eg_graph **out, eg_error *error) {
-    if (!context || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no context or no place");
+    if (!context || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no context or no output pointer");
     return eg__graph_new(eg__context_memory(context), out, error);
 }
 

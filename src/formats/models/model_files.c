@@ -126,7 +126,7 @@ static eg_status take_small(eg_model *model, const tensor_source *from, eg__para
     void *values = NULL, *scale = NULL, *zero = NULL;
     char other[72 + EG__NAME_MAX];
     uint64_t elements = 0, bytes = 0;
-    if (!from->file) return eg__fail(error, EG_ERR_UNSUPPORTED, "quantized numbers in an .npz");
+    if (!from->file) return eg__fail(error, EG_ERR_UNSUPPORTED, "quantized weights in an .npz");
     eg_status status = eg_tensor_measure(&q.values, &elements, &bytes, error);
     const bool packed = q.how.type == EG_I4;
     if (!status)
@@ -243,7 +243,7 @@ static void forget_backing(void *backing, const void *bytes, size_t size) {
 
 static eg_status keep_file(eg_model *model, tensor_source *from, eg_error *error) {
     if (!eg__mapping_own(&from->file->mapping))
-        return eg__fail(error, EG_ERR_MEMORY, "no memory for a mapping that can be written to");
+        return eg__fail(error, EG_ERR_MEMORY, "no memory for a writable mapping");
     model->backing = from->file;
     model->backing_close = close_backing;
     model->backing_forget = forget_backing;
@@ -266,7 +266,7 @@ static eg_status load(tensor_source *from, const char *path, const char *config,
     eg_status status;
     if (!text)
         status = eg__fail(error, EG_ERR_FORMAT,
-                          "'%.150s' does not say its architecture: give a config", path);
+                          "'%.150s' has no architecture in its metadata: give a config", path);
     else
         status = eg__model_config_read(from->context, text, strlen(text), most_numbers(from, path),
                                        &model, error);
@@ -349,7 +349,8 @@ static eg_status list_tensors(const eg_model *model, tensor_list *list, eg_error
 eg_status eg_model_save(const eg_model *model, const char *path, eg_error *error) {
     if (!model || !path) return eg__fail(error, EG_ERR_ARGUMENT, "no model or no path");
     if (model->close)
-        return eg__fail(error, EG_ERR_ARGUMENT, "the numbers are in a file: eg_model_widen first");
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "the weights are in a file: call eg_model_widen first");
     char *config;
     eg_status status = eg__model_check_values(model, error);
     if (!status) status = eg__model_config_write(model, &config, error);

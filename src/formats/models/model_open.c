@@ -18,7 +18,7 @@ static eg_status open_path(eg_context *context, const char *path, eg_model **out
 static eg_status open_any(eg_context *context, const char *file_or_spec, bool outline,
                           eg_model **out, eg_error *error) {
     if (!context || !file_or_spec || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no context, model or place");
+        return eg__fail(error, EG_ERR_ARGUMENT, "no context, model or output pointer");
     const bool spec =
         strncmp(file_or_spec, "cfc:", 4) == 0 || strncmp(file_or_spec, "ltc:", 4) == 0;
     const bool transformer = eg__transformer_is_spec(file_or_spec);
@@ -45,7 +45,7 @@ eg_status eg_model_outline(eg_context *context, const char *file_or_spec, eg_mod
 eg_status eg_model_load(eg_context *context, const char *path, const char *config, eg_model **out,
                         eg_error *error) {
     if (!context || !path || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no context, path or place");
+        return eg__fail(error, EG_ERR_ARGUMENT, "no context, path or output pointer");
     *out = NULL;
     eg__head head;
     eg__head_read(&head, path);
@@ -54,7 +54,7 @@ eg_status eg_model_load(eg_context *context, const char *path, const char *confi
     if (status) return status;
     if (!reader->load)
         return eg__fail(error, EG_ERR_UNSUPPORTED,
-                        "'%.100s' is %s, which says its architecture itself: leave out the config",
+                        "'%.100s' is %s, which has its own architecture: leave out the config",
                         path, reader->what);
     return reader->load(context, path, config, out, error);
 }

@@ -156,7 +156,7 @@ static eg_status refuse_unused(const eg_model *model, const eg_gguf *file, eg_er
         if (strncmp(tensor.name, "blk.", 4) != 0 || strstr(tensor.name, "rot_embd")) continue;
         if (!eg__model_parameter(model, tensor.name))
             return eg__fail(error, EG_ERR_UNSUPPORTED,
-                            "tensor '%s' has no place in a %s of %u layers", tensor.name,
+                            "tensor '%s' is not part of a %s of %u layers", tensor.name,
                             eg__family_name(model->transformer->family),
                             model->transformer->layers);
     }
@@ -222,7 +222,7 @@ static void read_causal(reader *r) {
     if (!r->status && causal != r->traits->causal)
         r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED, "'%s' is %s: %s", full,
                              causal ? "true" : "false",
-                             causal ? "an encoder looks both ways" : "a decoder looks back");
+                             causal ? "an encoder is not causal" : "a decoder is causal");
 }
 
 static void read_vocabulary(reader *r, eg__transformer *t) {
@@ -292,7 +292,7 @@ static eg_status place_all(eg_model *model, const eg_gguf *file, eg_error *error
             .name = from.name, .rank = from.rank, .shape = from.shape, .data = from.data};
         if (!eg__stored_find(from.type, &tensor.type))
             return eg__fail(error, EG_ERR_UNSUPPORTED,
-                            "numbers of type '%s' in '%s': F32, F16, BF16, Q8_0 and Q4_0 are known",
+                            "type '%s' of '%s': only F32, F16, BF16, Q8_0 and Q4_0 are supported",
                             from.type, from.name);
         status = eg__transformer_place(model, i, &tensor, error);
         if (status) return status;

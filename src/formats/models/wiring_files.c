@@ -19,7 +19,7 @@ eg_status eg_wiring_create(eg_context *context, const char *spec, eg_wiring **ou
                            eg_error *error) {
     if (out) *out = NULL;
     if (!context || !spec || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no context, no spec or no place");
+        return eg__fail(error, EG_ERR_ARGUMENT, "no context, no spec or no output pointer");
     eg__memory *memory = eg__context_memory(context);
     if (eg__file_ends(spec, ".json")) return load(memory, spec, out, error);
     eg__wiring_options options;

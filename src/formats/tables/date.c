@@ -147,7 +147,8 @@ static const char *parse(cursor c, eg_date_order order, double *out) {
 
 eg_status eg_date_parse_as(const char *text, size_t length, eg_date_order order, double *out,
                            eg_error *error) {
-    if (!out || (!text && length)) return eg__fail(error, EG_ERR_ARGUMENT, "no text or no place");
+    if (!out || (!text && length))
+        return eg__fail(error, EG_ERR_ARGUMENT, "no text or no output pointer");
     if (!eg_date_order_name(order))
         return eg__fail(error, EG_ERR_ARGUMENT, "unknown order %d of dates", (int)order);
     const cursor c = {text, length ? text + length : text};

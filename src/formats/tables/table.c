@@ -68,7 +68,8 @@ static eg_status unknown_column(const eg_table *table, const char *name, eg_erro
 }
 
 eg_status eg_table_column(const eg_table *table, const char *name, uint64_t *out, eg_error *error) {
-    if (!table || !name || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no table, name or place");
+    if (!table || !name || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no table, name or output pointer");
     uint64_t found = 0, index = 0;
     for (uint64_t i = 0; table->names && i < table->columns; i++)
         if (strcmp(table->names[i], name) == 0) found++, index = i;

@@ -77,7 +77,8 @@ eg_status eg_table_read(eg_context *context, const char *path, const eg_table_op
     eg_table_options kept, *const options = &kept;
     if (out) *out = (eg_table){0};
     if (!context || !path || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no context, no path or no place for a table");
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "no context, no path or no output pointer for a table");
     const eg_status taken = EG__OPTIONS(eg_table_options, &kept, given, error);
     if (taken) return taken;
     if (options->short_header && options->no_header)

@@ -350,7 +350,7 @@ static eg_status check(eg_graph *graph, eg_node loss, size_t count, const eg_nod
     eg_status status = eg_graph_check(graph, error);
     if (status) return status;
     if (count && (!wrt || !out))
-        return eg__fail(error, EG_ERR_ARGUMENT, "gradient: no place for the result");
+        return eg__fail(error, EG_ERR_ARGUMENT, "gradient: no output pointer for the result");
     char text[160];
     if (!loss.id || loss.id > graph->size || eg__node_elements(eg__node_at(graph, loss)) != 1 ||
         eg__node_at(graph, loss)->scan || eg__node_at(graph, loss)->type != EG_F32)

@@ -18,7 +18,8 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
         const unsigned axis = node->attributes.transpose.order[i];
         if (axis >= x->rank || seen >> axis & 1) {
             char text[160];
-            return eg__fail(error, EG_ERR_ARGUMENT, "axis %u at place %u is no order of %s", axis,
+            return eg__fail(error, EG_ERR_ARGUMENT,
+                            "axis %u at position %u is not a permutation of the axes of %s", axis,
                             i, eg__shape_text(x, text));
         }
         seen |= 1u << axis;

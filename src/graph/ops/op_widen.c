@@ -79,7 +79,7 @@ eg_status eg_stored_bytes(const eg_quantization *how, unsigned rank, const uint6
     eg_status status = check_input(how, rank, shape, error);
     if (status) return status;
     if (!out || rank > EG_RANK_MAX || (rank && !shape))
-        return eg__fail(error, EG_ERR_ARGUMENT, "no place for the bytes, or no shape");
+        return eg__fail(error, EG_ERR_ARGUMENT, "no output pointer for the bytes, or no shape");
     eg_tensor like = {.type = EG_F32, .rank = rank}; /* more than any of the others */
     if (rank) memcpy(like.shape, shape, rank * sizeof *shape);
     uint64_t elements = 0;

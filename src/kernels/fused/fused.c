@@ -42,15 +42,15 @@ eg_status eg__fused_check(const eg__fused_program *program, eg_error *error) {
             if (is_register ? !(written >> inputs[k] & 1)
                             : inputs[k] >= EG__OPERAND(program->operands))
                 return eg__fail(error, EG_ERR_ARGUMENT,
-                                "instruction %u (%s): input %u reads place %u, which holds nothing",
+                                "instruction %u (%s): input %u reads register %u, which is not set",
                                 i, operations[code->op].name, k, inputs[k]);
         }
         if (code->out < EG__FUSED_REGISTERS) written |= 1u << code->out;
         else if (code->out >= EG__OPERAND(program->operands) ||
                  program->kind[code->out - EG__FUSED_REGISTERS] != EG__FULL)
             return eg__fail(error, EG_ERR_ARGUMENT,
-                            "instruction %u (%s): writes place %u, which is no full operand", i,
-                            operations[code->op].name, code->out);
+                            "instruction %u (%s): writes register %u, which is not a full operand",
+                            i, operations[code->op].name, code->out);
     }
     return EG_OK;
 }

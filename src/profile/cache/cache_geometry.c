@@ -31,7 +31,8 @@ static eg_status geometry_fill(const char *chip, uint64_t l1, uint64_t page, uin
                                eg_cache_geometry *out, eg_error *error) {
     memset(out, 0, sizeof *out);
     if (l1 < page)
-        return eg__fail(error, EG_ERR_UNSUPPORTED, "the first cache of '%s' is not known", chip);
+        return eg__fail(error, EG_ERR_UNSUPPORTED,
+                        "the size of the first-level cache of '%s' is unknown", chip);
     level_add(out, "L1d", l1, line, (uint32_t)(l1 / page));
     level_add(out, "L2", l2, line, ways_of(l2, line, 8));
     level_add(out, last_name, last, line, ways_of(last, line, 16));
@@ -39,7 +40,8 @@ static eg_status geometry_fill(const char *chip, uint64_t l1, uint64_t page, uin
 }
 
 eg_status eg_cache_geometry_of_chip(const eg_chip *chip, eg_cache_geometry *out, eg_error *error) {
-    if (!chip || !out) return eg__fail(error, EG_ERR_ARGUMENT, "caches: no chip or no place");
+    if (!chip || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "caches: no chip or no output pointer");
     const bool apple = strcmp(chip->vendor, "Apple") == 0;
     const uint64_t l1 = chip->kind_count ? chip->kinds[0].l1d_bytes : 0;
     const uint64_t l2 = chip->kind_count ? chip->kinds[0].l2_bytes : 0;
@@ -55,7 +57,8 @@ static uint64_t bytes_of(double size, double unit) {
 
 eg_status eg_cache_geometry_of_row(const eg_chip_row *row, eg_cache_geometry *out,
                                    eg_error *error) {
-    if (!row || !out) return eg__fail(error, EG_ERR_ARGUMENT, "caches: no chip or no place");
+    if (!row || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "caches: no chip or no output pointer");
     return geometry_fill(row->name, bytes_of(row->fast_l1d_kb, 1024), 16384,
                          bytes_of(row->fast_l2_mb, 1048576), bytes_of(row->slc_mb, 1048576), "SLC",
                          128, out, error);

@@ -119,7 +119,7 @@ eg_status eg_cache_simulate(const eg_program *program, const eg_cache_geometry *
                             const eg_cache_options *given, eg_cache_result *out,
                             eg_cache_result *steps, eg_error *error) {
     if (!program || !geometry || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "cache: no program, geometry or place");
+        return eg__fail(error, EG_ERR_ARGUMENT, "cache: no program, geometry or output pointer");
     eg_cache_options kept, *const options = &kept;
     const eg_status taken = EG__OPTIONS(eg_cache_options, &kept, given, error);
     if (taken) return taken;

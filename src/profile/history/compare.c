@@ -156,7 +156,8 @@ eg_status eg_compare(eg_context *context, size_t old_count, const double *old_sa
                      size_t new_count, const double *new_samples, const eg_compare_options *options,
                      eg_comparison *out, eg_error *error) {
     if (!context || !out || !old_samples || !new_samples)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no context, samples or place for the comparison");
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "no context, samples or output pointer for the comparison");
     if (!old_count || !new_count || old_count > UINT32_MAX || new_count > UINT32_MAX)
         return eg__fail(error, EG_ERR_ARGUMENT, "%zu old samples and %zu new ones", old_count,
                         new_count);

@@ -8,7 +8,8 @@ eg_status eg_file_hash(const char *path, char out[EG_FILE_HASH_SIZE], eg_error *
     unsigned char bytes[16384];
     uint64_t hash = EG__HASH_SEED;
     eg__source source;
-    if (!path || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no file or no place for its hash");
+    if (!path || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no file or no output pointer for its hash");
     out[0] = 0;
     eg_status status = eg__source_open(&source, path, error);
     if (status) return status;

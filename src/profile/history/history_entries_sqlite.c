@@ -267,7 +267,7 @@ static eg_status first_row(eg_history *h, sqlite3_stmt *statement, int bound,
 
 eg_status eg_history_get(eg_history *h, const char *name, eg_history_entry **out, eg_error *error) {
     if (!h || !name || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no history, name or place for the entry");
+        return eg__fail(error, EG_ERR_ARGUMENT, "no history, name or output pointer for the entry");
     sqlite3_stmt *statement;
     *out = NULL;
     eg_status status = eg__history_prepare(h, "SELECT id, " COLUMNS " FROM entries WHERE name = ?1",
@@ -280,7 +280,8 @@ eg_status eg_history_get(eg_history *h, const char *name, eg_history_entry **out
 }
 
 eg_status eg_history_get_id(eg_history *h, int64_t id, eg_history_entry **out, eg_error *error) {
-    if (!h || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no history or place for the entry");
+    if (!h || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no history or output pointer for the entry");
     sqlite3_stmt *statement;
     *out = NULL;
     eg_status status = eg__history_prepare(h, "SELECT id, " COLUMNS " FROM entries WHERE id = ?1",

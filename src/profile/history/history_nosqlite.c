@@ -3,7 +3,7 @@
 #include "elegans/history.h"
 
 static eg_status refuse(eg_error *error) {
-    return eg__fail(error, EG_ERR_UNSUPPORTED, "this build has no history (sqlite3 was not there)");
+    return eg__fail(error, EG_ERR_UNSUPPORTED, "this build has no history (built without sqlite3)");
 }
 
 eg_status eg_history_open(eg_context *context, const char *path, eg_history **out,

@@ -13,8 +13,8 @@ static eg_status make_folders(char *path, eg_error *error) {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = 0;
         if (mkdir(path, 0777) != 0 && errno != EEXIST && slash == last)
-            return eg__fail(error, EG_ERR_FILE, "cannot make folder '%s' for the history: %s", path,
-                            strerror(errno));
+            return eg__fail(error, EG_ERR_FILE, "cannot create folder '%s' for the history: %s",
+                            path, strerror(errno));
         *slash = '/';
     }
     return EG_OK;
@@ -31,7 +31,7 @@ eg_status eg__history_path(const char *given, char out[EG__PATH_SIZE], eg_error 
         length = snprintf(out, EG__PATH_SIZE, "%s/.local/share/elegans/history.db", home);
     else
         return eg__fail(error, EG_ERR_FILE,
-                        "no place for the history: neither XDG_DATA_HOME nor HOME is set");
+                        "no folder for the history: neither XDG_DATA_HOME nor HOME is set");
     if (length < 0 || length >= EG__PATH_SIZE)
         return eg__fail(error, EG_ERR_FILE, "the path of the history is too long");
     return given ? EG_OK : make_folders(out, error);

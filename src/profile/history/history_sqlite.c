@@ -140,7 +140,7 @@ static eg_status open_file(eg_history *h, eg_error *error) {
 eg_status eg_history_open(eg_context *context, const char *path, eg_history **out,
                           eg_error *error) {
     if (!context || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no context or no place for the history");
+        return eg__fail(error, EG_ERR_ARGUMENT, "no context or no output pointer for the history");
     *out = NULL;
     eg__memory *memory = eg__context_memory(context);
     eg_error reason = {EG_ERR_MEMORY, ""};

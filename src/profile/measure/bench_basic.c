@@ -35,7 +35,8 @@ static void copy_run(void *job) {
 
 eg_status eg_bench_copy(eg_context *context, uint64_t bytes, uint64_t iterations,
                         eg_bench_result *out, eg_error *error) {
-    if (!context || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no context or no place");
+    if (!context || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no context or no output pointer");
     if (!bytes) bytes = UINT64_C(256) << 20;
     eg_error reason = {EG_ERR_MEMORY, ""};
     copy_job job = {context, NULL, NULL, (size_t)bytes};
@@ -75,7 +76,8 @@ static bool add_floats(size_t *total, size_t rows, size_t columns) {
 
 eg_status eg_bench_gemm(eg_context *context, eg_type type, uint64_t m, uint64_t n, uint64_t k,
                         uint64_t iterations, eg_bench_result *out, eg_error *error) {
-    if (!context || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no context or no place");
+    if (!context || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no context or no output pointer");
     if (type != EG_F32)
         return eg__fail(error, EG_ERR_UNSUPPORTED, "no gemm kernel for type '%s'",
                         eg_type_name(type));

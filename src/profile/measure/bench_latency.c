@@ -85,7 +85,7 @@ static eg_status run(eg_stream *stream, const eg_model_info *info, float *x, lat
 
 eg_status eg_bench_latency(eg_model *model, uint64_t steps, eg_bench_latency_result *out,
                            eg_error *error) {
-    if (!model || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no model or no place");
+    if (!model || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no model or no output pointer");
     eg_model_info info = {.size = sizeof info};
     eg_model_info_get(model, &info);
     eg_stream_program *program = NULL;

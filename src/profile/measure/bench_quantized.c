@@ -73,7 +73,8 @@ static void fill(const parts *p, size_t m, size_t k, const eg__packed_quantized 
 eg_status eg_bench_quantized(eg_context *context, const eg_quantization *how, uint64_t m,
                              uint64_t n, uint64_t k, uint64_t iterations, eg_bench_result *out,
                              eg_error *error) {
-    if (!context || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no context or no place");
+    if (!context || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no context or no output pointer");
     eg_status status = eg_quantization_check(how, error);
     if (status) return status;
     if (!m || !n || !k || m > UINT32_MAX || n > UINT32_MAX || k > UINT32_MAX)

@@ -151,8 +151,8 @@ static void measure_dram(eg_context *context, const float *buffer, size_t bytes,
     const unsigned threads = eg__threads_count(context->threads);
     /* of 16 MB together: long enough for the launch of threads not to matter */
     enum { WINDOW = 1 << 17, BURST = 1 << 24 };
-    const char *source = copy_to ? "quicker quarter of many bursts of copies"
-                                 : "quicker quarter of many bursts of reads";
+    const char *source = copy_to ? "upper quartile of many bursts of copies"
+                                 : "upper quartile of many bursts of reads";
     read_job job = {.context = context,
                     .buffer = buffer,
                     .copy_to = copy_to,
@@ -213,7 +213,7 @@ static void measure_last_cache(eg_context *context, const float *buffer, size_t 
         eg__last_cache_find(count, sizes, gbps, out->dram_one.value, (double)l2 / 1048576);
     out->last_cache =
         eg__metric(found, "MiB", EG_MEASURED,
-                   "largest part of the last cache that is read quicker than the DRAM");
+                   "largest part of the last-level cache that is read faster than the DRAM");
 }
 
 /* All threads can do what one can: where they were slower, somebody else had a core. */
@@ -251,7 +251,7 @@ static void measure_memory(eg_context *context, double seconds, eg_ceilings *out
             l3 = eg__min(l3, there / eg__threads_count(context->threads));
         }
         measure_cache(context, from, bytes, l3 > 2 * l2 ? l3 : 0,
-                      "no L3, or it is no quicker than the DRAM", seconds, &out->l3_one,
+                      "no L3, or it is not faster than the DRAM", seconds, &out->l3_one,
                       &out->l3_all);
         measure_dram(context, from, bytes / 2, from + bytes / 2 / sizeof(float), seconds,
                      &out->copy_one, &out->copy_all);

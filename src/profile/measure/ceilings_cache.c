@@ -59,7 +59,7 @@ static eg_status store(eg_context *context, const char *path, const eg_ceilings 
 eg_status eg_ceilings_measure(eg_context *context, const eg_ceilings_options *options,
                               eg_ceilings *out, eg_error *error) {
     if (!context || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no context or no place for the ceilings");
+        return eg__fail(error, EG_ERR_ARGUMENT, "no context or no output pointer for the ceilings");
     eg_ceilings_options wanted;
     const eg_status taken = EG__OPTIONS(eg_ceilings_options, &wanted, options, error);
     if (taken) return taken;

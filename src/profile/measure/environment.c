@@ -53,7 +53,7 @@ static void read_chip(const eg_context *context, const eg_chip *chip, eg_environ
     static const char source[] = "detection of the chip", why_not[] = "the system does not tell";
     out->chip = eg__fact(chip->name, source, why_not);
     out->system = eg__fact(chip->system, source, why_not);
-    out->hypervisor = eg__fact(chip->hypervisor, source, "none, or it does not show itself");
+    out->hypervisor = eg__fact(chip->hypervisor, source, "none, or not detectable");
     out->isa = eg__fact(context->kernels.isa, "the context", why_not);
     out->cores = chip->cores ? eg__metric(chip->cores, NULL, EG_COUNTED, source)
                              : eg__metric_unavailable(NULL, why_not);
@@ -119,26 +119,26 @@ static eg_metric read_pressure(const char *root, const char *path, const char *s
     char text[256];
     double value;
     if (!eg__root_text(root, path, text, sizeof text))
-        return eg__metric_unavailable("%", "no pressure is told of: not Linux, or without PSI");
+        return eg__metric_unavailable("%", "no pressure figures: not Linux, or without PSI");
     const char *from = strstr(text, "avg10=");
     if (strncmp(text, "some ", 5) != 0 || !from ||
         eg_number_parse(from + 6, strcspn(from + 6, " "), &value, NULL) ||
         !(value >= 0 && value <= 100))
-        return eg__metric_unavailable("%", "the system's text is not understood");
+        return eg__metric_unavailable("%", "the system's figures cannot be parsed");
     return eg__metric(value, "%", EG_COUNTED, source);
 }
 
 static void read_state(const char *root, const eg_chip *chip, eg_environment *out) {
     char text[64];
     eg__root_text(root, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", text, sizeof text);
-    out->governor = eg__fact(text, "cpufreq of core 0", "the system tells of no governor");
+    out->governor = eg__fact(text, "cpufreq of core 0", "the system reports no governor");
     read_load(root, out);
     out->pressure_cpu = read_pressure(root, "proc/pressure/cpu", "/proc/pressure/cpu");
     out->pressure_memory = read_pressure(root, "proc/pressure/memory", "/proc/pressure/memory");
     const uint64_t bytes = eg__memory_available(root);
-    out->memory_available =
-        bytes ? eg__metric((double)bytes, "bytes", EG_COUNTED, "the system, with limits of groups")
-              : eg__metric_unavailable("bytes", "the system does not tell");
+    out->memory_available = bytes ? eg__metric((double)bytes, "bytes", EG_COUNTED,
+                                               "the system, with limits of control groups")
+                                  : eg__metric_unavailable("bytes", "the system does not tell");
     read_swap(root, out);
     eg__power_read(root, &out->power, &out->battery);
     out->accelerators = eg__accelerators_read(root, chip);
@@ -174,7 +174,8 @@ static void write_fingerprint(const eg_chip *chip, unsigned threads, eg_environm
 eg_status eg_environment_read(eg_context *context, const char *system_root, eg_environment *out,
                               eg_error *error) {
     if (!context || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no context or no place for the environment");
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "no context or no output pointer for the environment");
     memset(out, 0, sizeof *out);
     eg_chip other;
     const eg_chip *chip = &context->chip;

@@ -48,7 +48,7 @@ static double read_energy(const char *root, char source[128]) {
     snprintf(folder, sizeof folder, "%s/sys/class/powercap", root);
     DIR *dir = opendir(folder);
     if (!dir) {
-        snprintf(source, 128, "no /sys/class/powercap: the kernel tells no energy");
+        snprintf(source, 128, "no /sys/class/powercap: the kernel reports no energy");
         return NAN;
     }
     for (struct dirent *entry; (entry = readdir(dir));) {
@@ -129,7 +129,7 @@ void eg__hardware_end(eg__hardware_watch *w, const char *root, eg_hardware *out)
         eg__metric((double)(switches - w->switches), "switches", EG_COUNTED, "getrusage");
     out->page_faults = eg__metric((double)(faults - w->faults), "faults", EG_COUNTED, "getrusage");
     if (energy < 0)
-        snprintf(w->energy_source, sizeof w->energy_source, "the counter of the energy began anew");
+        snprintf(w->energy_source, sizeof w->energy_source, "the energy counter was reset");
     out->energy = isnan(energy) || energy < 0
                       ? eg__metric_unavailable("J", w->energy_source)
                       : (eg_metric){energy, EG_MEASURED, "J", w->energy_source};

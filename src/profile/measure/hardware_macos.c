@@ -23,7 +23,7 @@ void eg__hardware_begin(eg__hardware_watch *w, const char *root) {
     if (!read_process(&w->process_cycles, &w->process_instructions, &w->energy))
         w->process_cycles = w->process_instructions = w->energy = NAN;
     snprintf(w->energy_source, sizeof w->energy_source, "%s",
-             isnan(w->energy) ? "this macOS tells no energy of a process" : "proc_pid_rusage");
+             isnan(w->energy) ? "this macOS reports no energy of a process" : "proc_pid_rusage");
     eg__usage_read(&w->cpu_seconds, &w->switches, &w->faults);
     w->start_ns = eg_clock_ns();
 }

@@ -108,7 +108,8 @@ static eg_interval percentile(size_t count, const double *sorted, double q) {
 eg_status eg_statistics_of(eg_context *context, size_t count, const double *samples,
                            eg_statistics *out, eg_error *error) {
     if (!context || !out || (count && !samples))
-        return eg__fail(error, EG_ERR_ARGUMENT, "no context, samples or place for the statistics");
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "no context, samples or output pointer for the statistics");
     const eg_interval unknown = {NAN, NAN, NAN};
     *out = (eg_statistics){.count = count,
                            .least = NAN,

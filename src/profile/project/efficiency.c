@@ -156,7 +156,8 @@ static eg_status fit_all(const fit *f, eg_efficiency *out, eg_error *error) {
 eg_status eg_efficiency_fit(eg_context *context, const eg_ceilings *ceilings, double seconds,
                             eg_efficiency *out, eg_error *error) {
     if (!context || !ceilings || !out || !(seconds >= 0))
-        return eg__fail(error, EG_ERR_ARGUMENT, "no context, no ceilings, no place or no time");
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "no context, no ceilings, no output pointer or no time");
     if (eg__threads_count(context->threads) != 1)
         return eg__fail(error, EG_ERR_ARGUMENT, "the context has %u threads, efficiencies need 1",
                         eg__threads_count(context->threads));

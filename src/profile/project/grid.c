@@ -331,7 +331,8 @@ eg_status eg_grid_create(eg_model *model, const eg_grid_options *options, eg_gri
                          eg_error *error) {
     eg_grid_options o;
     eg_profile_options profile;
-    if (!model || !out) return eg__fail(error, EG_ERR_ARGUMENT, "grid: no model or no place");
+    if (!model || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "grid: no model or no output pointer");
     *out = NULL;
     eg_status status = EG__OPTIONS(eg_grid_options, &o, options, error);
     if (!status) status = EG__OPTIONS(eg_profile_options, &profile, o.profile, error);

@@ -116,7 +116,8 @@ static const char derived_rule[] =
     "highest tier whose minimum it reaches; batch by bandwidth; half of its memory";
 
 eg_status eg_preset_of(const eg_chip_row *row, eg_preset *out, eg_error *error) {
-    if (!row || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no chip or no place for a preset");
+    if (!row || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no chip or no output pointer for a preset");
     memset(out, 0, sizeof *out);
     snprintf(out->chip, sizeof out->chip, "%s", row->name);
     const figures f = {eg_chip_ceiling(row, EG_NEED_COMPUTE),
@@ -148,7 +149,8 @@ static eg_metric tera(eg_metric metric) {
 
 eg_status eg_preset_host(const eg_chip *chip, const eg_ceilings *ceilings, eg_preset *out,
                          eg_error *error) {
-    if (!chip || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no chip or no place for a preset");
+    if (!chip || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no chip or no output pointer for a preset");
     const double memory = (double)chip->memory_bytes;
     if (chip->in_table) {
         eg_status status = eg_preset_of(&chip->row, out, error);

@@ -325,7 +325,7 @@ static void project_cores(cores *c, size_t count, const eg_step_cost *costs, eg_
 eg_status eg_project(size_t count, const eg_step_cost *costs, const eg_chip_row *row,
                      const eg_project_options *options, eg_projection *out, eg_error *error) {
     eg_project_options o;
-    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no place for a projection");
+    if (!out) return eg__fail(error, EG_ERR_ARGUMENT, "no output pointer for a projection");
     eg_status status = EG__OPTIONS(eg_project_options, &o, options, error);
     if (!status) status = check(count, costs, row, &o, error);
     if (status) return status;

@@ -37,7 +37,8 @@ static eg_status rung_fill(eg_projector *p, eg_model *model, const eg_profile_op
 eg_status eg_projector_create(eg_model *model, const eg_profile_options *options,
                               eg_projector **out, eg_error *error) {
     eg_profile_options how;
-    if (!model || !out) return eg__fail(error, EG_ERR_ARGUMENT, "projector: no model or no place");
+    if (!model || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "projector: no model or no output pointer");
     *out = NULL;
     const eg_status taken = EG__OPTIONS(eg_profile_options, &how, options, error);
     if (taken) return taken;
@@ -119,9 +120,10 @@ eg_status eg_projector_project(const eg_projector *p, uint64_t batch, const eg_c
                                const eg_project_options *options, eg_projection *out,
                                eg_error *error) {
     if (!p || !out || !batch || batch > (uint64_t)1 << (p->count - 1))
-        return eg__fail(error, EG_ERR_ARGUMENT,
-                        "no projector, no place, or a batch of %llu that it was not made for",
-                        (unsigned long long)batch);
+        return eg__fail(
+            error, EG_ERR_ARGUMENT,
+            "no projector, no output pointer, or a batch of %llu that it was not made for",
+            (unsigned long long)batch);
     eg_projection half = {0};
     double start = 0;
     for (size_t i = 0; i < p->count; i++) {

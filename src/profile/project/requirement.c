@@ -28,8 +28,9 @@ static const need_row needs[NEEDS] = {
 
 eg_status eg_requirement_of(eg_tier tier, eg_need need, eg_requirement *out, eg_error *error) {
     if ((unsigned)tier >= TIERS || (unsigned)need >= NEEDS || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no requirement %d of tier %d, or no place for it",
-                        (int)need, (int)tier);
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "no requirement %d of tier %d, or no output pointer for it", (int)need,
+                        (int)tier);
     const need_row *row = &needs[need];
     *out =
         (eg_requirement){need, tier, row->name, row->unit, row->minimum[tier], row->target[tier]};
@@ -66,7 +67,7 @@ eg_status eg_requirement_host(const eg_chip *chip, const eg_ceilings *ceilings, 
                               eg_requirement *out, eg_metric *ceiling, eg_error *error) {
     eg_preset preset;
     if (!chip || !out || (unsigned)need >= NEEDS)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no chip, no place, or no requirement %d",
+        return eg__fail(error, EG_ERR_ARGUMENT, "no chip, no output pointer, or no requirement %d",
                         (int)need);
     const eg_metric most = host_ceiling(chip, ceilings, need);
     eg_status status = eg_preset_host(chip, ceilings, &preset, error);
@@ -138,7 +139,7 @@ eg_status eg_requirement_check(const eg_metric *value, const eg_requirement *req
                                const eg_metric *ceiling, eg_requirement_result *out,
                                eg_error *error) {
     if (!value || !requirement || !out || (unsigned)requirement->need >= NEEDS)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no value, no requirement or no place");
+        return eg__fail(error, EG_ERR_ARGUMENT, "no value, no requirement or no output pointer");
     double have, most;
     eg_status status = value_of(value, requirement, &have, error);
     if (!status) status = value_of(ceiling, requirement, &most, error);

@@ -42,7 +42,8 @@ void eg_recorder_clear(eg_recorder *r) {
 
 eg_status eg_recorder_create(eg_context *context, const eg_recorder_options *options,
                              eg_recorder **out, eg_error *error) {
-    if (!context || !out) return eg__fail(error, EG_ERR_ARGUMENT, "recorder: no context or place");
+    if (!context || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "recorder: no context or output pointer");
     *out = NULL;
     eg_recorder_options kept;
     const eg_status taken = EG__OPTIONS(eg_recorder_options, &kept, options, error);

@@ -58,7 +58,8 @@ static uint64_t mark_quicker_half(eg_record_run *list, uint64_t count, double *s
 }
 
 eg_status eg_recorder_run_list(const eg_recorder *r, eg_record_run *out, eg_error *error) {
-    if (!r || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no recorder or no place for its runs");
+    if (!r || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no recorder or no output pointer for its runs");
     const uint64_t count = list_runs(r, out);
     if (!count)
         return eg__fail(error, EG_ERR_ARGUMENT,
@@ -158,7 +159,7 @@ static void finish(const eg_program *p, size_t count, uint64_t runs, const uint3
 eg_status eg_recorder_steps(const eg_recorder *r, const eg_program *p, eg_step_time *steps,
                             double *run, eg_error *error) {
     if (!r || !p || !steps)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no recorder, program or place");
+        return eg__fail(error, EG_ERR_ARGUMENT, "no recorder, program or output pointer");
     eg_program_info info = {.size = sizeof info};
     eg_program_info_get(p, &info);
     choice c = {0};
