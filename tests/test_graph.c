@@ -79,7 +79,7 @@ WRONG(8, eg_concat(g, 0, 2, (eg_node[]){x, y}))
 WRONG(9, eg_broadcast(g, x, 3, S(2, 3, 5)))
 WRONG(10, eg_input(g, "x", EG_F32, 1, S(1)))
 WRONG(11, eg_input(g, "", EG_F32, 1, S(1)))
-WRONG(12, eg_input(g, "half", EG_F16, 1, S(1)))
+WRONG(12, eg_input(g, "byte", EG_I8, 1, S(1)))
 WRONG(13, eg_input(g, "big", EG_F32, 2, S(UINT64_C(1) << 40, UINT64_C(1) << 40)))
 WRONG(14, eg_tanh(g, eg_argmax(g, x)))
 WRONG(15, eg_gather(g, x, y))
@@ -111,7 +111,7 @@ static const wrong wrongs[] = {
     {wrong_9, EG_ERR_ARGUMENT, "[2, 3, 4] and [2, 3, 5]"},
     {wrong_10, EG_ERR_ARGUMENT, "'x' is taken"},
     {wrong_11, EG_ERR_ARGUMENT, "name"},
-    {wrong_12, EG_ERR_UNSUPPORTED, "'f16'"},
+    {wrong_12, EG_ERR_UNSUPPORTED, "'i8'"},
     {wrong_13, EG_ERR_OVERFLOW, "input"},
     {wrong_14, EG_ERR_ARGUMENT, "'i32'"},
     {wrong_15, EG_ERR_ARGUMENT, "i32 index"},

@@ -99,6 +99,11 @@ EG_BINARY_MAP(EG_BINARY_DECLARE)
 #undef EG_BINARY_DECLARE
 /* yes where condition is not 0, else no. */
 EG_API eg_node eg_select(eg_graph *graph, eg_node condition, eg_node yes, eg_node no);
+/* The same numbers in another type: f32 to f16 or bf16 (rounded to nearest, ties to even), or one of these to f32. Values of f16 and
+ * bf16 take half the memory: inputs, outputs and what is reshaped, transposed, sliced, joined, broadcast, gathered by rows or
+ * stacked by a scan may be such; whatever computes wants f32 and names the input that must be cast. Gradients are f32
+ * and pass through as they are. */
+EG_API eg_node eg_cast(eg_graph *graph, eg_node x, eg_type type);
 /* In training, elements are 0 with probability `rate` and scaled by 1/(1-rate) otherwise: a function
  * of the seed of the run, this node, the time step and the element. Elsewhere it is x. */
 EG_API eg_node eg_dropout(eg_graph *graph, eg_node x, double rate);

@@ -73,6 +73,11 @@ static void add_range(eg__c_export *x, const eg__step *step, const eg__c_frame *
 }
 
 static void visit(eg__c_export *x, const eg__step *step, const eg__c_frame *frame) {
+    for (unsigned i = 0; i < step->operands; i++)
+        if (eg__is_half(step->operand[i].type) && !eg__c_row(step)->reads_stored)
+            eg__c_fail(x, EG_ERR_UNSUPPORTED, "no C for values of type '%s'",
+                       eg_type_name(step->operand[i].type));
+    if (x->status) return;
     eg__c_need_functions(x, step);
     if (eg__c_row(step)->collect) eg__c_row(step)->collect(x, step);
     for (unsigned i = 0; i < step->operands && !x->status; i++) {

@@ -159,6 +159,12 @@ eg_node eg__graph_add(eg_graph *graph, eg__op_id op, unsigned kind, size_t count
         if (graph->nodes[inputs[i].id].op == EG__GRAPH_scan && (i || !table[op]->scan_side))
             return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "%s: a scan has no value",
                                      table[op]->name);
+        const eg__node *input = &graph->nodes[inputs[i].id];
+        if (eg__is_half(input->type) && !table[op]->moves && !eg__is_quantized_leaf(input))
+            return eg__graph_mistake(
+                graph, EG_ERR_ARGUMENT, "%s: input %zu, '%s' of type '%s', must be cast to f32",
+                table[op]->name, i, input->name ? input->name : eg__node_operation(input),
+                eg_type_name(input->type));
         const uint32_t cache = eg__kv_of(graph, inputs[i].id);
         if (cache && !eg__kv_is_taken(op, i))
             return eg__graph_mistake(graph, EG_ERR_ARGUMENT,

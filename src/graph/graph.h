@@ -111,6 +111,12 @@ const char *eg__shape_text(const eg__node *node, char out[160]);
 static inline bool eg__is_quantized(eg_type type) {
     return type == EG_F16 || type == EG_BF16 || type == EG_I8 || type == EG_I4;
 }
+static inline bool eg__is_half(eg_type type) { return type == EG_F16 || type == EG_BF16; }
+/* A leaf in such a type; without a description of how it is quantized, an input of halves is a value like any other. */
+static inline bool eg__is_quantized_leaf(const eg__node *node) {
+    return (node->op == EG__GRAPH_parameter || node->op == EG__GRAPH_input) &&
+           eg__is_quantized(node->type) && node->attributes.parameter.block;
+}
 eg_node eg__graph_leaf(eg_graph *graph, eg__op_id op, const char *name, eg_type type, unsigned rank,
                        const uint64_t *shape);
 
@@ -159,6 +165,7 @@ typedef struct eg__op {
     eg__scan_side scan_side;
     unsigned waited; /* inputs at the end that are not read, only computed before */
     bool is_unique;  /* two nodes that look equal are not one */
+    bool moves;      /* its inputs may be f16 or bf16: it computes nothing */
     /* Whether a value costs more to compute again for the gradient than to keep; NULL = it does not. */
     bool (*is_kept)(const eg__node *node);
     /* A node that a file describes, where more is to be done than eg__graph_add does: `like` has its type, shape,

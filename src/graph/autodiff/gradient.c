@@ -255,7 +255,7 @@ static void kept_bytes(const eg__backward *outer, uint32_t scan, double *step, d
     *step = *carries = 0;
     for (uint32_t i = 1; i <= outer->limit; i++) {
         const eg__node *n = &outer->graph->nodes[i];
-        const double bytes = 4.0 * (double)eg__node_elements(n);
+        const double bytes = (double)eg_type_bits(n->type) / 8 * (double)eg__node_elements(n);
         if (n->scan != scan || !is_kept(n)) continue;
         *step += n->op == EG__GRAPH_matmul ? 2 * bytes : bytes; /* its gradient is kept, too */
         if (n->op == EG__GRAPH_carry) *carries += bytes;
@@ -325,7 +325,7 @@ static void spread_wants(const eg_graph *graph, unsigned char *wants) {
             unsigned char any = wants[i] || (n->op == EG__GRAPH_carry && wants[n->next]);
             for (unsigned k = 0; k < n->input_count; k++)
                 any |= wants[eg__node_input(graph, n, k).id];
-            if (n->type != EG_F32) any = 0;
+            if (n->type != EG_F32 && !eg__is_half(n->type)) any = 0;
             changed |= any != wants[i];
             wants[i] = any;
         }

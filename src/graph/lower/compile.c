@@ -40,7 +40,7 @@ static void add_leaf(eg__lowering *l, eg__leaves *leaves, const char *name, cons
     bool fits = eg__size_mul(leaf->elements, eg__element_size(node->type), &bytes) &&
                 eg__size_add(bytes, 64, &(size_t){0});
     bytes = eg__round_up(bytes, 64);
-    if (eg__is_quantized(node->type)) {
+    if (eg__is_quantized_leaf(node)) {
         leaf->how = eg__leaf_quantization(node);
         fits = eg__quantized_parameter_of(node, &leaf->small);
         bytes = leaf->small.layout.bytes;
@@ -305,7 +305,7 @@ static eg_status check(const eg_graph *graph, size_t count, const eg__output *ou
             graph->nodes[id].op == EG__GRAPH_scan)
             return eg__fail(error, EG_ERR_ARGUMENT, "output '%s' is no value outside of scans",
                             outputs[i].name);
-        if (eg__is_quantized(graph->nodes[id].type))
+        if (eg__is_quantized_leaf(&graph->nodes[id]))
             return eg__fail(error, EG_ERR_UNSUPPORTED, "output '%s' is of type '%s'",
                             outputs[i].name, eg_type_name(graph->nodes[id].type));
         if (eg__kv_of(graph, id))

@@ -149,7 +149,7 @@ void eg__lower_copy(eg__lowering *l, uint32_t region, uint32_t id, const eg__nod
     double read = (double)eg__node_elements(shape); /* what is repeated is read once */
     for (unsigned i = 0; i < shape->rank; i++)
         if (!from->stride[i]) read /= (double)shape->shape[i];
-    step.bytes = 4.0 * (read + (double)eg__node_elements(shape));
+    step.bytes = (double)eg__element_size(shape->type) * (read + (double)eg__node_elements(shape));
     step.rows = 1;
     eg__operand operands[] = {eg__lower_operand(&step, from, copy->from[0], true),
                               eg__lower_operand(&step, to, copy->to[0], true)};

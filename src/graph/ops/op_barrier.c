@@ -13,7 +13,7 @@ eg_node eg__barrier(eg_graph *graph, eg_node x, eg_node after) {
 
 static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, X));
-    if (eg__is_quantized(x->type))
+    if (eg__is_quantized_leaf(x))
         return eg__fail(error, EG_ERR_ARGUMENT, "values of type '%s' are widened first",
                         eg_type_name(x->type));
     eg__shape_copy(node, x);
@@ -49,6 +49,7 @@ static int time_axis(const eg__clock *clock, const eg__node *node, unsigned inpu
 }
 
 const eg__op eg__op_barrier = {.name = "barrier",
+                               .moves = true,
                                .waited = 1,
                                .infer = infer,
                                .reads = reads,

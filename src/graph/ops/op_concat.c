@@ -94,6 +94,7 @@ static eg_node lift(eg_graph *graph, const eg__node *node, eg_node *in, const ui
 }
 
 const eg__op eg__op_concat = {.name = "concat",
+                              .moves = true,
                               .infer = infer,
                               .gradient = gradient,
                               .evaluate = evaluate,

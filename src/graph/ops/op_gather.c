@@ -12,7 +12,8 @@ static uint64_t row_size(const eg__node *x, unsigned skipped) {
 
 static eg_status check(const eg__node *x, const eg__node *index, unsigned rank, eg_error *error) {
     char a[160], b[160];
-    if (x->type != EG_F32 || index->type != EG_I32)
+    if ((x->type != EG_F32 && !eg__is_half(x->type)) || eg__is_quantized_leaf(x) ||
+        index->type != EG_I32)
         return eg__fail(error, EG_ERR_ARGUMENT, "needs f32 and an i32 index, got '%s' and '%s'",
                         eg_type_name(x->type), eg_type_name(index->type));
     if (x->rank < 1 || rank > EG_RANK_MAX)
@@ -64,7 +65,7 @@ static eg_status infer_gather(const eg_graph *graph, eg__node *node, eg_error *e
     if (node->attributes.gather.columns) return infer_gather_ends(x, index, node, error);
     eg_status status = check(x, index, x->rank + index->rank - 1, error);
     if (status) return status;
-    node->type = EG_F32;
+    node->type = x->type;
     node->rank = index->rank + x->rank - 1;
     memcpy(node->shape, index->shape, index->rank * sizeof *node->shape);
     memcpy(node->shape + index->rank, x->shape + 1, (x->rank - 1) * sizeof *node->shape);
@@ -198,7 +199,7 @@ static void lower_gather(eg__lowering *l, uint32_t id) {
                        (size_t)eg__node_elements(eg__lower_node(l, index)), (size_t)p.size);
     step.u.gather.limit = (size_t)p.rows;
     step.u.gather.columns = p.columns;
-    step.bytes = 8.0 * (double)eg__node_elements(node) +
+    step.bytes = 2.0 * (double)eg__element_size(node->type) * (double)eg__node_elements(node) +
                  4.0 * (double)eg__node_elements(eg__lower_node(l, index));
     eg__operand operands[] = {rows_operand(l, &step, x, from, p.columns ? 2 : 1, false),
                               eg__lower_operand(&step, &at, 1, true),
@@ -239,6 +240,7 @@ static bool keeps_gather(const eg_graph *graph, const eg__node *node, uint64_t i
 }
 
 const eg__op eg__op_gather = {.name = "gather",
+                              .moves = true,
                               .infer = infer_gather,
                               .reads = eg__reads_picked,
                               .gradient = gradient_gather,

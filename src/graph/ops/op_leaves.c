@@ -39,7 +39,8 @@ eg_node eg__graph_leaf(eg_graph *graph, eg__op_id op, const char *name, eg_type 
 
 eg_node eg_input(eg_graph *graph, const char *name, eg_type type, unsigned rank,
                  const uint64_t *shape) {
-    if (graph && eg__is_quantized(type)) /* of which the layout must be known: eg_input_stored */
+    if (graph && eg__is_quantized(type) &&
+        !eg__is_half(type)) /* whose layout must be known: eg_input_stored */
         return eg__graph_mistake(graph, EG_ERR_UNSUPPORTED, "input '%.80s': type '%s'",
                                  name ? name : "", eg_type_name(type));
     return eg__graph_leaf(graph, EG__GRAPH_input, name, type, rank, shape);
@@ -147,9 +148,8 @@ static eg_node make_small(eg_graph *graph, eg__op_id op, const char *name, const
 static eg_node make_input(eg_graph *graph, const char *name, const eg__node *like,
                           const eg_node *inputs) {
     (void)inputs;
-    return eg__is_quantized(like->type)
-               ? make_small(graph, EG__GRAPH_input, name, like)
-               : eg_input(graph, name, like->type, like->rank, like->shape);
+    return eg__is_quantized_leaf(like) ? make_small(graph, EG__GRAPH_input, name, like)
+                                       : eg_input(graph, name, like->type, like->rank, like->shape);
 }
 static eg_node make_parameter(eg_graph *graph, const char *name, const eg__node *like,
                               const eg_node *inputs) {

@@ -98,6 +98,7 @@ static eg_node lift(eg_graph *graph, const eg__node *node, eg_node *in, const ui
 }
 
 const eg__op eg__op_reshape = {.name = "reshape",
+                               .moves = true,
                                .infer = infer,
                                .gradient = gradient,
                                .evaluate = evaluate,

@@ -128,7 +128,7 @@ static eg_status check_out(const eg_graph *graph, const eg__node *node, eg_error
     if (status) return status;
     if (value->scan && value->scan != eg__node_input(graph, node, 0).id)
         return eg__fail(error, EG_ERR_ARGUMENT, "the value is of another scan");
-    if (value->type != EG_F32)
+    if (value->type != EG_F32 && !eg__is_half(value->type)) /* halves are stacked only */
         return eg__fail(error, EG_ERR_ARGUMENT, "needs f32, got '%s'", eg_type_name(value->type));
     return EG_OK;
 }
@@ -147,7 +147,7 @@ static eg_status infer_stack(const eg_graph *graph, eg__node *node, eg_error *er
     const eg__node *value = input_of(graph, node, 1);
     if (value->rank == EG_RANK_MAX)
         return eg__fail(error, EG_ERR_ARGUMENT, "rank %u has no room for time", value->rank);
-    node->type = EG_F32;
+    node->type = value->type;
     node->rank = value->rank + 1;
     node->shape[0] = input_of(graph, node, 0)->attributes.scan.length;
     const uint64_t every = node->attributes.stack.every;
@@ -212,12 +212,16 @@ const eg__op eg__op_carry = {.name = "carry",
                              .reads = reads,
                              .keeps_items = keeps_always};
 const eg__op eg__op_step = {.name = "step",
+                            .moves = true,
                             .scan_side = EG__SCAN_ENTERS,
                             .infer = infer_step,
                             .reads = reads,
                             .time = time_step};
-const eg__op eg__op_stack = {
-    .name = "stack", .scan_side = EG__SCAN_LEAVES, .infer = infer_stack, .reads = reads};
+const eg__op eg__op_stack = {.name = "stack",
+                             .moves = true,
+                             .scan_side = EG__SCAN_LEAVES,
+                             .infer = infer_stack,
+                             .reads = reads};
 const eg__op eg__op_total = {.name = "total",
                              .scan_side = EG__SCAN_LEAVES,
                              .infer = infer_total,

@@ -161,6 +161,7 @@ static eg_node lift_pad(eg_graph *graph, const eg__node *node, eg_node *in, cons
 }
 
 const eg__op eg__op_slice = {.name = "slice",
+                             .moves = true,
                              .infer = infer_slice,
                              .reads = eg__reads_picked,
                              .gradient = gradient_slice,

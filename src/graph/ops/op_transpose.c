@@ -78,6 +78,7 @@ static eg_node lift(eg_graph *graph, const eg__node *node, eg_node *in, const ui
 }
 
 const eg__op eg__op_transpose = {.name = "transpose",
+                                 .moves = true,
                                  .infer = infer,
                                  .gradient = gradient,
                                  .evaluate = evaluate,

@@ -129,7 +129,7 @@ eg__stored eg__quantized_stored(const eg__quantized_parameter *p, const void *me
 
 static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
-    const bool stored = x->op == EG__GRAPH_input && x->type != EG_I32;
+    const bool stored = x->op == EG__GRAPH_input && (x->type == EG_F32 || eg__is_quantized_leaf(x));
     if (!stored && (x->op != EG__GRAPH_parameter || !eg__is_quantized(x->type)))
         return eg__fail(error, EG_ERR_ARGUMENT, "needs a quantized parameter, got %s of '%s'",
                         eg__node_operation(x), eg_type_name(x->type));

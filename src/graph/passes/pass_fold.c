@@ -41,8 +41,9 @@ static bool can_compute(const eg__rewrite *r, uint32_t id) {
     enum { MOST = 65536 };
     const eg__node *node = eg__old(r, id);
     if (!node->input_count || !eg__op_row(node->op)->evaluate || node->scan ||
-        node->op == EG__GRAPH_update || node->op == EG__GRAPH_broadcast ||
-        eg__node_elements(node) > MOST || (r->training && eg__attention_is_random(node)))
+        eg__is_half(node->type) || node->op == EG__GRAPH_update ||
+        node->op == EG__GRAPH_broadcast || eg__node_elements(node) > MOST ||
+        (r->training && eg__attention_is_random(node)))
         return false;
     for (unsigned i = 0; i < node->input_count; i++) {
         const eg_node input = r->map[eg__old_input(r, id, i)];

@@ -13,18 +13,19 @@ bool eg__gather_piece(const eg__step *step, size_t first, size_t end, eg__step *
 }
 
 eg_status eg__run_gather(const eg__step *step, const eg__frame *frame) {
-    const float *x = eg__operand_at(frame, &step->operand[0]);
+    const char *x = eg__operand_at(frame, &step->operand[0]);
     const float *index = eg__operand_at(frame, &step->operand[1]); /* i32, of the same size */
-    float *y = eg__operand_at(frame, &step->operand[2]);
-    const size_t bytes = step->columns * sizeof *y, rows = frame->count * step->rows;
+    char *y = eg__operand_at(frame, &step->operand[2]);
+    const size_t size = eg__element_size(step->operand[0].type);
+    const size_t bytes = step->columns * size, rows = frame->count * step->rows;
     const size_t first = step->u.gather.first;
     for (size_t r = 0; r < rows; r++) {
         int32_t at;
         memcpy(&at, index + r * step->operand[1].stride, sizeof at);
         at = eg__gather_row(at, step->u.gather.columns);
-        float *to = y + r * step->operand[2].stride;
+        char *to = y + r * step->operand[2].stride * size;
         if (at >= 0 && (size_t)at >= first && (size_t)at < step->u.gather.limit)
-            memcpy(to, x + (size_t)at * step->operand[0].stride, bytes);
+            memcpy(to, x + (size_t)at * step->operand[0].stride * size, bytes);
         else if (!first) memset(to, 0, bytes);
     }
     return EG_OK;

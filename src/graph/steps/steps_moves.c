@@ -29,6 +29,17 @@ static void move_plane(const mover *m, unsigned axis, size_t rows, const float *
                 to[r * to_row + i * to_column] = from[r * from_row + i * from_column];
 }
 
+/* The same of elements of two bytes. */
+static void move_halves(const eg__step_copy *c, unsigned axis, size_t extent, const uint16_t *from,
+                        uint16_t *to) {
+    const bool last = axis + 1 == c->rank;
+    if (last && c->from[axis] == 1 && c->to[axis] == 1) memcpy(to, from, extent * sizeof *to);
+    else
+        for (size_t i = 0; i < extent; i++, from += c->from[axis], to += c->to[axis])
+            if (last) *to = *from;
+            else move_halves(c, axis + 1, c->shape[axis + 1], from, to);
+}
+
 /* Axes from `axis` on; the first of them has `extent` elements. */
 static void move(const mover *m, unsigned axis, size_t extent, const float *from, float *to) {
     const eg__step_copy *c = m->copy;
@@ -44,9 +55,15 @@ eg_status eg__run_copy(const eg__step *step, const eg__frame *frame) {
     const eg__step_copy *copy = &step->u.copy;
     const float *from = eg__operand_at(frame, &step->operand[0]);
     float *to = eg__operand_at(frame, &step->operand[1]);
-    if (copy->every)
-        to += (copy->reverse ? copy->length - 1 - frame->time : frame->time) / copy->every *
-              copy->place;
+    const size_t place = copy->every
+                             ? (copy->reverse ? copy->length - 1 - frame->time : frame->time) /
+                                   copy->every * copy->place
+                             : 0;
+    if (eg__is_half(step->operand[0].type)) {
+        move_halves(copy, 0, frame->count, (const void *)from, (uint16_t *)(void *)to + place);
+        return EG_OK;
+    }
+    to += place;
     if (copy->is_row && frame->count == 1) {
         memcpy(to, from, step->columns * sizeof *to);
         return EG_OK;

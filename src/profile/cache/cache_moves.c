@@ -70,13 +70,33 @@ static void axes_run(const eg__cache_walk *w, const eg__step_copy *c, unsigned a
                  to + sizeof(float) * i * c->to[axis]);
 }
 
+/* Of elements of two bytes: number by number, or rows by memcpy. */
+static void halves_run(const eg__cache_walk *w, const eg__step_copy *c, unsigned axis,
+                       size_t extent, uint64_t from, uint64_t to) {
+    enum { SIZE = 2 };
+    const bool last = axis + 1 == c->rank;
+    const size_t lanes =
+        last && c->from[axis] == 1 && c->to[axis] == 1 ? 2 * eg__cache_copy_lanes(w) : 1;
+    for (size_t i = 0; i < extent; i += lanes) {
+        const size_t n = eg__min(lanes, extent - i);
+        const uint64_t x = from + SIZE * i * c->from[axis], y = to + SIZE * i * c->to[axis];
+        if (!last) halves_run(w, c, axis + 1, c->shape[axis + 1], x, y);
+        else {
+            eg__cache_access(w->cache, x, (unsigned)(n * SIZE), false);
+            eg__cache_access(w->cache, y, (unsigned)(n * SIZE), true);
+        }
+    }
+}
+
 void eg__cache_step_copy(const eg__cache_walk *w, const eg__step *step) {
     const eg__step_copy *copy = &step->u.copy;
+    const size_t size = eg__element_size(step->operand[1].type);
     uint64_t to = eg__cache_at(w, &step->operand[1]);
     if (copy->every)
-        to += sizeof(float) * copy->place *
+        to += size * copy->place *
               ((copy->reverse ? copy->length - 1 - w->time : w->time) / copy->every);
-    axes_run(w, copy, 0, w->count, eg__cache_at(w, &step->operand[0]), to);
+    if (size == 2) halves_run(w, copy, 0, w->count, eg__cache_at(w, &step->operand[0]), to);
+    else axes_run(w, copy, 0, w->count, eg__cache_at(w, &step->operand[0]), to);
 }
 
 /* ---- by index */
@@ -103,14 +123,15 @@ static int64_t row_of(const eg__cache_walk *w, const eg__step *step, size_t r) {
 void eg__cache_step_gather(const eg__cache_walk *w, const eg__step *step) {
     const picked p = picked_of(w, step);
     const size_t limit = step->u.gather.limit, lanes = eg__cache_copy_lanes(w);
+    const size_t size = eg__element_size(p.o[0].type);
+    const size_t floats = eg__ceil_div(step->columns * size, sizeof(float));
     for (size_t r = 0; r < p.rows; r++) {
         const int64_t at = row_of(w, step, r);
-        const uint64_t to = p.y + sizeof(float) * r * p.o[2].stride;
+        const uint64_t to = p.y + size * r * p.o[2].stride;
         eg__cache_read(w, p.index + sizeof(float) * r * p.o[1].stride, 1);
         if (at >= 0 && (uint64_t)at < limit)
-            eg__cache_copy_row(w, p.x + sizeof(float) * (size_t)at * p.o[0].stride, to,
-                               step->columns, lanes);
-        else eg__cache_write_row(w, to, step->columns, lanes);
+            eg__cache_copy_row(w, p.x + size * (size_t)at * p.o[0].stride, to, floats, lanes);
+        else eg__cache_write_row(w, to, floats, lanes);
     }
 }
 
