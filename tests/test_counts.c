@@ -71,6 +71,7 @@ static eg_node make_largest(eg_graph *g, const leaves *x) {
 }
 static eg_node make_argmax(eg_graph *g, const leaves *x) { return eg_argmax(g, x->a); }
 static eg_node make_matmul(eg_graph *g, const leaves *x) { return eg_matmul(g, x->a, x->b); }
+static eg_node make_cast(eg_graph *g, const leaves *x) { return eg_cast(g, x->a, EG_F16); }
 static eg_node make_softmax(eg_graph *g, const leaves *x) { return eg_softmax(g, x->a); }
 static eg_node make_log_softmax(eg_graph *g, const leaves *x) { return eg_log_softmax(g, x->a); }
 static eg_node make_layer_norm(eg_graph *g, const leaves *x) {
@@ -243,6 +244,7 @@ static const count_case cases[] = {
     {AS(reduce, columns), 24, 24 + 6, 24, 24 + 6, NULL},
     {AS(reduce, largest), 24, 24 + 1, 24, 24 + 1, NULL},
     {ROW(argmax), 24, 24 + 4, 24, 24 + 4, NULL},
+    {ROW(cast), 0, 24 + 12, 0, 24 + 12, NULL}, /* halves are written */
     /* the largest, difference to it, exp, sum, division; of the logarithm a second difference */
     {ROW(softmax), 5 * 24, 24 + 24, 5 * 24, 24 + 24, NULL},
     {AS(softmax, log_softmax), 5 * 24, 24 + 24, 5 * 24, 24 + 24, NULL},
