@@ -83,7 +83,7 @@ FLAGS_ref    := -O2
 # the interpreter's choice among instructions: comparisons cost less than a jump through a table
 $(B)/obj/src/kernels/fused/fused_f32_%.o: override KERNEL_CFLAGS += -fno-jump-tables
 # integer products: dot products of bytes, a feature of its own
-$(B)/obj/src/kernels/quantized/gemm_integer_avx512.o $(B)/obj/src/kernels/quantized/stored_integer_avx512.o: override KERNEL_CFLAGS += -mavx512vnni
+$(B)/obj/src/kernels/quantized/gemm_integer_avx512.o $(B)/obj/src/kernels/quantized/infile_integer_avx512.o: override KERNEL_CFLAGS += -mavx512vnni
 # a profile says what the library was built with
 $(B)/obj/src/profile/measure/environment.o: CPPFLAGS += -DELEGANS_CFLAGS='"$(subst ",\",$(subst \,\\,$(CFLAGS)))"'
 isa_of = $(lastword $(subst _, ,$(basename $(notdir $(1)))))

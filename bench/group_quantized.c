@@ -79,12 +79,12 @@ static eg__packed_quantized packed_make(bench *b, eg_type type, size_t n, size_t
         eg__quantized_at(type, k, n, groups, bench_take(b, layout.bytes), &layout, false);
     float *scale = bench_floats(b, n * groups);
     for (size_t i = 0; i < n * groups; i++) scale[i] = 1;
-    const eg__stored stored = {.type = type,
-                               .rows = n,
-                               .columns = k,
-                               .block = block,
-                               .values = values_make(b, type, n, k),
-                               .scale = scale};
+    const eg__quantized_matrix stored = {.type = type,
+                                         .rows = n,
+                                         .columns = k,
+                                         .block = block,
+                                         .values = values_make(b, type, n, k),
+                                         .scale = scale};
     const eg__quantized_piece piece = {.k = (uint32_t)k, .n = (uint32_t)n};
     eg__quantized_begin(&packed, ends);
     eg__quantized_pack(&packed, &piece, &stored);

@@ -95,12 +95,12 @@ static void cut(eg_context *context, text *t, int by_patches) {
     float *entropies = calloc(t->size, sizeof *entropies);
     size_t patches = t->size;
     /* in text most windows of 32 bytes say 4 bits or so: 0.5 */
-    const eg_patch_options how = {.minimum = 1, .maximum = PATCH_MAX, .low = 0.4, .high = 0.6};
+    const eg_patch_options options = {.minimum = 1, .maximum = PATCH_MAX, .low = 0.4, .high = 0.6};
     if (!sizes || !entropies) fail("no memory");
     for (size_t i = 0; i < t->size; i++) sizes[i] = 1;
     if (by_patches &&
         (eg_entropy_of(context, t->bytes, t->size, 32, entropies, &error) ||
-         eg_patch_sizes(context, &how, entropies, t->size, sizes, &patches, NULL, &error)))
+         eg_patch_sizes(context, &options, entropies, t->size, sizes, &patches, NULL, &error)))
         fail(error.message);
     if (by_patches) choose_units(t, sizes, patches);
     const unsigned char *at = t->bytes;
@@ -130,7 +130,7 @@ static void fill(const text *t, const eg_train_batch *batch, uint64_t *state) {
 }
 
 static void train(eg_model *model, const text *t, int steps) {
-    const eg_train_options how = {
+    const eg_train_options options = {
         .batch = BATCH,
         .time = TIME,
         .loss = EG_LOSS_CLASSES,
@@ -143,7 +143,7 @@ static void train(eg_model *model, const text *t, int steps) {
     eg_error error;
     uint64_t state = 1;
     double mean = 0;
-    if (eg_trainer_create(model, &how, &trainer, &error)) fail(error.message);
+    if (eg_trainer_create(model, &options, &trainer, &error)) fail(error.message);
     const eg_train_batch batch = eg_trainer_batch(trainer);
     for (int i = 1; i <= steps; i++) {
         /* up to the full rate at first, then down to a tenth of it */

@@ -37,13 +37,13 @@ static int look(void *user, const eg_fit_progress *p) {
 }
 
 static void resume(const char *path) {
-    const eg_fit_options how = {
+    const eg_fit_options options = {
         .epochs = 3, .batch = 4, .checkpoint = path, .resume = 1, .progress = look};
     eg_model *model = NULL;
     eg_error error = {0};
     eg_fit_result result = {0};
     require(eg_model_open(context, "cfc:2,in=1,backbone=0,proj=1", &model, NULL) == EG_OK);
-    if (eg_fit(model, data, NULL, &how, &result, &error)) require(error.message[0] != 0);
+    if (eg_fit(model, data, NULL, &options, &result, &error)) require(error.message[0] != 0);
     else require(result.epochs <= UINT32_MAX && result.best_epoch <= result.history_count);
     eg_fit_release(model, &result);
     eg_model_destroy(model);

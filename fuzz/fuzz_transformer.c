@@ -64,7 +64,7 @@ static void read_all(const eg_model *model, size_t length) {
 
 static void use(eg_model *model, const eg_transformer_info *info) {
     const uint32_t tokens[] = {0, (uint32_t)info->vocabulary - 1, 0};
-    const eg_generator_options how = {.context = 3, .chunk = 2};
+    const eg_generator_options options = {.context = 3, .chunk = 2};
     eg_error error = {0};
     eg_status status;
     if (strcmp(info->family, "bert") == 0) {
@@ -77,7 +77,7 @@ static void use(eg_model *model, const eg_transformer_info *info) {
         eg_generator *g = NULL;
         const float *logits;
         const bool fits = info->rope_base > 0 || info->context >= 3;
-        status = eg_generator_create(model, &how, &g, &error);
+        status = eg_generator_create(model, &options, &g, &error);
         require(fits || status == EG_ERR_ARGUMENT);
         if (!status) status = eg_generator_feed(g, tokens, 3, &logits, &error);
         eg_generator_destroy(g);

@@ -23,20 +23,20 @@ eg_status fit_data_open_in(fit_data *out, eg_context *context, const char *spec,
     if (spoiled) values[204][3] = 3e38; /* whose square is none */
     const eg_table table = {
         .rows = FIT_ROWS, .columns = COLUMNS, .names = names, .values = &values[0][0]};
-    const eg_data_options how = {.inputs = "a,b",
-                                 .targets = "next",
-                                 .time = "t",
-                                 .group = "trip",
-                                 .window = 10,
-                                 .stride = 5};
+    const eg_data_options options = {.inputs = "a,b",
+                                     .targets = "next",
+                                     .time = "t",
+                                     .group = "trip",
+                                     .window = 10,
+                                     .stride = 5};
     const eg_split split = {.kind = EG_SPLIT_WINDOWS, .fraction = 0.2, .seed = 1};
     float in[2][2] = {{10, 0}, {2, 1}}, target[2] = {0, 70};
-    const eg_units units = {in[0], in[1], &target[0], &target[1], 0.2f};
-    eg_status status = eg_data_create(out->context, 1, &table, &how, &out->whole, error);
+    const eg_scaling units = {in[0], in[1], &target[0], &target[1], 0.2f};
+    eg_status status = eg_data_create(out->context, 1, &table, &options, &out->whole, error);
     if (!status)
         status = eg_data_split(out->whole, &split, &out->training, &out->validation, error);
     if (!status) status = eg_model_open(out->context, spec, &out->model, error);
-    if (!status) status = eg_model_units_set(out->model, &units, error);
+    if (!status) status = eg_model_scaling_set(out->model, &units, error);
     return status;
 }
 

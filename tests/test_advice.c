@@ -296,7 +296,7 @@ static void make_wait(eg_profile *p) {
     for (size_t i = 0; i < p->operation_count; i++) {
         eg_profile_row *row = &p->operations[i];
         const bool product =
-            strncmp(row->kernel, "gemm", 4) == 0 || strncmp(row->kernel, "stored_", 7) == 0;
+            strncmp(row->kernel, "gemm", 4) == 0 || strncmp(row->kernel, "infile_", 7) == 0;
         row->share = product ? 1 : 0;
         row->bound = "DRAM";
         row->roof_share = 1;
@@ -320,9 +320,10 @@ TEST(advice, types_are_those_of_the_model) {
             eg_error error;
             eg__facts f;
             CHECK_OK(eg_model_open(context, specs[i], &model, &error), error);
-            const eg_model_quantization how = {
-                .how = {.type = types[t].type, .per = EG_PER_CHANNEL}};
-            if (types[t].type != EG_F32) CHECK_OK(eg_model_quantize(model, &how, &error), error);
+            const eg_model_quantization quantization = {
+                .quantization = {.type = types[t].type, .per = EG_PER_CHANNEL}};
+            if (types[t].type != EG_F32)
+                CHECK_OK(eg_model_quantize(model, &quantization, &error), error);
             CHECK_OK(eg_profile_model(model, specs[i], &quick, &p, &error), error);
             eg__facts_of(p, &f);
             CHECK(strcmp(f.numbers, types[t].name) == 0, "%s in %s is said to be %s", specs[i],

@@ -76,22 +76,22 @@ static eg_node build_take(eg_graph *g) {
     return eg_slice_at(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){100, 24}),
                        eg_input(g, "at", EG_I32, 0, NULL), 7);
 }
-static eg_node stored_halves(eg_graph *g) {
+static eg_node infile_halves(eg_graph *g) {
     const eg_quantization half = {.type = EG_F16};
-    return eg_input_stored(g, "w", &half, 2, (uint64_t[]){10, 64});
+    return eg_input_infile(g, "w", &half, 2, (uint64_t[]){10, 64});
 }
-static eg_node build_stored_row(eg_graph *g) {
+static eg_node build_infile_row(eg_graph *g) {
     return eg_matmul_transposed(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){1, 64}), 0,
-                                stored_halves(g), 1);
+                                infile_halves(g), 1);
 }
-static eg_node build_stored_rows(eg_graph *g) {
+static eg_node build_infile_rows(eg_graph *g) {
     return eg_matmul_transposed(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){40, 64}), 0,
-                                stored_halves(g), 1);
+                                infile_halves(g), 1);
 }
-static eg_node build_stored_gather(eg_graph *g) {
-    return eg_gather(g, stored_halves(g), eg_input(g, "i", EG_I32, 1, (uint64_t[]){6}));
+static eg_node build_infile_gather(eg_graph *g) {
+    return eg_gather(g, infile_halves(g), eg_input(g, "i", EG_I32, 1, (uint64_t[]){6}));
 }
-static eg_node build_widen(eg_graph *g) { return eg_tanh(g, stored_halves(g)); }
+static eg_node build_widen(eg_graph *g) { return eg_tanh(g, infile_halves(g)); }
 static eg_node build_product(eg_graph *g) {
     return eg_matmul(g, eg_input(g, "x", EG_F32, 2, (uint64_t[]){37, 70}),
                      eg_parameter(g, "w", 2, (uint64_t[]){70, 90}));
@@ -176,9 +176,9 @@ static const struct {
     {"gemv", build_row, 4 * (70 * 96 + 2 * 70 + 96), 4 * 96 * (2 * 70 + 1)},
     {"gemv and bias", build_biased_row, 4 * (70 * 96 + 2 * 70 + 2 * 96), -1},
     /* x once for each four columns */
-    {"stored row", build_stored_row, 128 * 10 + 256 * 3 + 40, 128 * 10 + 256 * 3 + 40},
-    {"stored rows", build_stored_rows, -1, -1},
-    {"stored gather", build_stored_gather, 6 * (128 + 4 + 256), 6 * (128 + 4 + 256)},
+    {"stored row", build_infile_row, 128 * 10 + 256 * 3 + 40, 128 * 10 + 256 * 3 + 40},
+    {"stored rows", build_infile_rows, -1, -1},
+    {"stored gather", build_infile_gather, 6 * (128 + 4 + 256), 6 * (128 + 4 + 256)},
     /* widened, then a tanh of it */
     {"widen", build_widen, 10 * (128 + 256 + 2 * 256), 10 * (128 + 256 + 2 * 256)},
     {"gate", build_gate, 20 * 900 + 4 * 20, -1},
@@ -391,14 +391,14 @@ TEST(cache_steps, length) {
 }
 
 /* ---- synapses: one sample, blocks of them, and both gradients */
-static eg_node build_synapses_of(eg_graph *g, uint64_t batch, bool laned, bool gradient) {
+static eg_node build_synapses_of(eg_graph *g, uint64_t batch, bool in_lanes, bool gradient) {
     enum { NEURONS = 20, EACH = 3, COUNT = 2 * EG__LANES * EACH };
     int32_t source[COUNT], target[COUNT];
     const uint64_t count = COUNT;
     for (int i = 0; i < COUNT; i++) { /* rows of lanes, each of which keeps its target */
         const int lane = i % EG__LANES + i / (EG__LANES * EACH) * EG__LANES;
         source[i] = i * 7 % NEURONS;
-        target[i] = laned ? (lane < NEURONS ? lane : -1) : i % NEURONS;
+        target[i] = in_lanes ? (lane < NEURONS ? lane : -1) : i % NEURONS;
     }
     const eg_tensor from = {EG_I32, 1, {COUNT}, source}, to = {EG_I32, 1, {COUNT}, target};
     const eg_synapse_nodes nodes = {.v = eg_input(g, "v", EG_F32, 2, (uint64_t[]){batch, NEURONS}),

@@ -41,13 +41,13 @@ typedef struct outcome {
     int stopped;
 } outcome;
 
-static void train(const eg_fit_options *how, outcome *out) {
+static void train(const eg_fit_options *options, outcome *out) {
     fit_data d;
     eg_error error;
     eg_fit_result r = {0};
     memset(out, 0, sizeof *out);
     CHECK_OK(fit_data_open(&d, NULL, spec, false, &error), error);
-    CHECK_OK(eg_fit(d.model, d.training, d.validation, how, &r, &error), error);
+    CHECK_OK(eg_fit(d.model, d.training, d.validation, options, &r, &error), error);
     out->bits = fit_model_bits(d.model);
     out->steps = r.steps;
     out->stopped = r.stopped;
@@ -60,8 +60,8 @@ static void train(const eg_fit_options *how, outcome *out) {
 }
 
 static void undisturbed(outcome *out) {
-    const eg_fit_options how = options_for(NULL);
-    train(&how, out);
+    const eg_fit_options options = options_for(NULL);
+    train(&options, out);
 }
 
 static int stop_after(void *user, const eg_fit_progress *p) {
@@ -73,19 +73,19 @@ TEST(checkpoint, stopped_after_every_step) {
     undisturbed(&whole);
     char room[PATH_ROOM];
     const char *path = fresh(room, "stop.checkpoint");
-    eg_fit_options how = options_for(path);
+    eg_fit_options options = options_for(path);
     unlink(path);
-    how.progress = stop_after;
+    options.progress = stop_after;
     for (uint64_t step = 1; step <= whole.steps + 1; step++) {
-        how.user = &step;
-        train(&how, &parts);
+        options.user = &step;
+        train(&options, &parts);
         CHECK(parts.stopped == (step <= whole.steps), "step %llu: stopped %d",
               (unsigned long long)step, parts.stopped);
     }
     CHECK(memcmp(&whole, &parts, sizeof whole) == 0, "other losses or bits after %llu stops",
           (unsigned long long)whole.steps);
     /* it is done: there is nothing to go on with, and more epochs are no other training */
-    train(&how, &parts);
+    train(&options, &parts);
     CHECK(parts.bits == whole.bits, "a finished training changed");
     test_claim("stopped after each of %llu steps, killed at random, a full disk: the same bits",
                (unsigned long long)whole.steps);
@@ -97,8 +97,8 @@ TEST(checkpoint, killed) {
     undisturbed(&whole);
     char room[PATH_ROOM];
     const char *path = fresh(room, "kill.checkpoint");
-    eg_fit_options how = options_for(path);
-    how.checkpoint_steps = 1;
+    eg_fit_options options = options_for(path);
+    options.checkpoint_steps = 1;
     unlink(path);
     uint64_t seed = (uint64_t)time(NULL) ^ (uint64_t)getpid(), first = seed;
     int kills = 0;
@@ -108,7 +108,7 @@ TEST(checkpoint, killed) {
             fit_data d;
             eg_context_options one = {.size = sizeof one, .threads = 1};
             if (fit_data_open(&d, &one, spec, false, NULL)) _exit(2);
-            _exit(eg_fit(d.model, d.training, d.validation, &how, NULL, NULL) != EG_OK);
+            _exit(eg_fit(d.model, d.training, d.validation, &options, NULL, NULL) != EG_OK);
         }
         const double wait = 0.002 + 0.02 * fabs((double)test_random(&seed));
         const struct timespec pause = {0, (long)(wait * 1e9)};
@@ -120,7 +120,7 @@ TEST(checkpoint, killed) {
         CHECK(WIFSIGNALED(status) || WEXITSTATUS(status) == 0, "round %d (seed %llu): exit %d",
               round, (unsigned long long)first, WEXITSTATUS(status));
     }
-    train(&how, &end);
+    train(&options, &end);
     CHECK(memcmp(&whole, &end, sizeof whole) == 0, "other bits after %d kills (seed %llu)", kills,
           (unsigned long long)first);
 }
@@ -142,18 +142,18 @@ static scaled train_f16(const char *path, uint64_t updates) {
     eg_error error;
     eg_fit_result r = {0};
     const float mean = 0, scale = 0.05f; /* targets of 2000 */
-    const eg_units units = {.output_mean = &mean, .output_scale = &scale, .time = 0.2f};
-    const eg_fit_options how = {.epochs = 38,
-                                .batch = 1,
-                                .dtype = EG_F16,
-                                .optimizer = {.learning_rate = 1e-4},
-                                .checkpoint = path,
-                                .resume = 1,
-                                .progress = updates ? stop_at_batch : NULL,
-                                .user = &updates};
+    const eg_scaling units = {.output_mean = &mean, .output_scale = &scale, .time = 0.2f};
+    const eg_fit_options options = {.epochs = 38,
+                                    .batch = 1,
+                                    .dtype = EG_F16,
+                                    .optimizer = {.learning_rate = 1e-4},
+                                    .checkpoint = path,
+                                    .resume = 1,
+                                    .progress = updates ? stop_at_batch : NULL,
+                                    .user = &updates};
     CHECK_OK(fit_data_open(&d, NULL, "cfc:3,in=2,proj=1,backbone=0,seed=2", false, &error), error);
-    CHECK_OK(eg_model_units_set(d.model, &units, &error), error);
-    CHECK_OK(eg_fit(d.model, d.training, NULL, &how, &r, &error), error);
+    CHECK_OK(eg_model_scaling_set(d.model, &units, &error), error);
+    CHECK_OK(eg_fit(d.model, d.training, NULL, &options, &r, &error), error);
     const scaled out = {fit_model_bits(d.model), r.steps, r.skipped, r.scale, r.stopped};
     eg_fit_release(d.model, &r);
     fit_data_close(&d);
@@ -207,17 +207,17 @@ TEST(checkpoint, full_disk) {
     static char before[ROOM], after[ROOM];
     char room[PATH_ROOM];
     const char *path = fresh(room, "full.checkpoint");
-    eg_fit_options how = options_for(path);
+    eg_fit_options options = options_for(path);
     outcome part;
     uint64_t step = 5;
     unlink(path);
-    how.progress = stop_after;
-    how.user = &step;
-    train(&how, &part);
+    options.progress = stop_after;
+    options.user = &step;
+    train(&options, &part);
     const size_t size = read_all(path, before, ROOM);
     CHECK(size > 1000, "a checkpoint of %zu bytes", size);
-    how.progress = NULL;
-    how.checkpoint_steps = 1;
+    options.progress = NULL;
+    options.checkpoint_steps = 1;
     outcome whole;
     undisturbed(&whole);
     const pid_t child = fork();
@@ -231,15 +231,16 @@ TEST(checkpoint, full_disk) {
             .size = sizeof one, .threads = 1, .log = count_warning, .log_level = EG_LOG_WARNING};
         eg_fit_result r = {0};
         if (fit_data_open(&d, &one, spec, false, NULL)) _exit(2);
-        if (eg_fit(d.model, d.training, d.validation, &how, &r, NULL)) _exit(3);
+        if (eg_fit(d.model, d.training, d.validation, &options, &r, NULL)) _exit(3);
         if (r.checkpoints_failed < 3 || warnings != 1) _exit(4);
         if (fit_model_bits(d.model) != whole.bits) _exit(5);
         /* who is asked to stop must not lose what was learned without a word */
-        how.progress = stop_after;
+        options.progress = stop_after;
         step = 7;
-        how.user = &step;
+        options.user = &step;
         eg_error error;
-        if (eg_fit(d.model, d.training, d.validation, &how, NULL, &error) != EG_ERR_FILE) _exit(6);
+        if (eg_fit(d.model, d.training, d.validation, &options, NULL, &error) != EG_ERR_FILE)
+            _exit(6);
         _exit(strstr(error.message, "full.checkpoint") ? 0 : 7);
     }
     int status = 0;
@@ -247,13 +248,13 @@ TEST(checkpoint, full_disk) {
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with %d", status);
     CHECK(read_all(path, after, ROOM) == size && memcmp(before, after, size) == 0,
           "the old checkpoint is not whole");
-    how = options_for(fresh(room, "no/such/folder/x.checkpoint"));
+    options = options_for(fresh(room, "no/such/folder/x.checkpoint"));
     fit_data d;
     eg_error error;
     CHECK_OK(fit_data_open(&d, NULL, spec, false, &error), error);
     const uint64_t bits = fit_model_bits(d.model);
-    how.progress = never_called;
-    CHECK_FAILS(eg_fit(d.model, d.training, NULL, &how, NULL, &error), error, EG_ERR_FILE,
+    options.progress = never_called;
+    CHECK_FAILS(eg_fit(d.model, d.training, NULL, &options, NULL, &error), error, EG_ERR_FILE,
                 "no/such/folder");
     CHECK(bits == fit_model_bits(d.model), "a failed training changed the model");
     fit_data_close(&d);
@@ -272,11 +273,11 @@ static int stop_in_second_epoch(void *user, const eg_fit_progress *p) {
 
 static size_t small_checkpoint(fit_data *d, const char *path, char *out, size_t room) {
     eg_error error;
-    eg_fit_options how = small_options(path);
-    how.progress = stop_in_second_epoch;
+    eg_fit_options options = small_options(path);
+    options.progress = stop_in_second_epoch;
     unlink(path);
     CHECK_OK(fit_data_open(d, NULL, "cfc:2,in=2,backbone=0,proj=1,seed=2", false, &error), error);
-    CHECK_OK(eg_fit(d->model, d->training, NULL, &how, NULL, &error), error);
+    CHECK_OK(eg_fit(d->model, d->training, NULL, &options, NULL, &error), error);
     return read_all(path, out, room);
 }
 
@@ -294,15 +295,15 @@ TEST(checkpoint, every_flipped_bit) {
     eg_error error;
     const size_t size = small_checkpoint(&d, fresh(path, "flip.checkpoint"), bytes, ROOM);
     CHECK(size > 500 && size < ROOM, "%zu bytes", size);
-    eg_fit_options how = small_options(path);
-    how.progress = never_called;
+    eg_fit_options options = small_options(path);
+    options.progress = never_called;
     unsigned accepted = 0, nameless = 0;
     const size_t stride = test_quick() ? 97 : 1;
     for (size_t bit = 0; bit < 8 * size; bit += stride) {
         bytes[bit / 8] ^= (char)(1 << bit % 8);
         write_all(path, bytes, size);
         bytes[bit / 8] ^= (char)(1 << bit % 8);
-        const eg_status status = eg_fit(d.model, d.training, NULL, &how, NULL, &error);
+        const eg_status status = eg_fit(d.model, d.training, NULL, &options, NULL, &error);
         accepted += status == EG_OK;
         nameless += status && !strstr(error.message, "flip.checkpoint");
     }
@@ -310,11 +311,12 @@ TEST(checkpoint, every_flipped_bit) {
           nameless);
     for (size_t cut = 0; cut < size; cut += 37) {
         write_all(path, bytes, cut);
-        CHECK(eg_fit(d.model, d.training, NULL, &how, NULL, &error) != EG_OK, "cut at %zu", cut);
+        CHECK(eg_fit(d.model, d.training, NULL, &options, NULL, &error) != EG_OK, "cut at %zu",
+              cut);
     }
-    how.progress = NULL;
+    options.progress = NULL;
     write_all(path, bytes, size);
-    CHECK_OK(eg_fit(d.model, d.training, NULL, &how, NULL, &error), error);
+    CHECK_OK(eg_fit(d.model, d.training, NULL, &options, NULL, &error), error);
     fit_data_close(&d);
     test_claim("each of %zu bits of a checkpoint flipped: refused by name", 8 * size);
 }
@@ -356,8 +358,8 @@ TEST(checkpoint, every_word_has_a_range) {
     fit_data d;
     eg_error error;
     const size_t size = small_checkpoint(&d, fresh(path, "forged.checkpoint"), bytes, ROOM);
-    eg_fit_options how = small_options(path);
-    how.progress = never_called;
+    eg_fit_options options = small_options(path);
+    options.progress = never_called;
 #define WORD(name) offsetof(eg__fit_state, name) / 8
     const uint64_t minus = UINT64_MAX, huge = UINT64_C(1) << 62;
     const uint64_t nan = UINT64_C(0x7ff8000000000000), below = UINT64_C(0xbff0000000000000);
@@ -405,9 +407,9 @@ TEST(checkpoint, every_word_has_a_range) {
                 {WORD(batch_size), huge, "batch_size 4.6"}};
 #undef WORD
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        how.batch = i < sizeof rows / sizeof *rows - 2 ? 8 : 0;
+        options.batch = i < sizeof rows / sizeof *rows - 2 ? 8 : 0;
         forge(&d, path, bytes, size, "state", 8, rows[i].word, rows[i].value);
-        const eg_status status = eg_fit(d.model, d.training, NULL, &how, NULL, &error);
+        const eg_status status = eg_fit(d.model, d.training, NULL, &options, NULL, &error);
         CHECK(status && strstr(error.message, rows[i].part) &&
                   strstr(error.message, "forged.checkpoint"),
               "word %zu: '%s', not '%s'", rows[i].word, status ? error.message : "accepted",
@@ -425,13 +427,13 @@ TEST(checkpoint, every_number_has_a_range) {
     eg_error error;
     CHECK_OK(fit_data_open(&d, NULL, "cfc:3,in=2,backbone=0,proj=1", false, &error), error);
     fresh(path, "numbers.checkpoint");
-    eg_fit_options how = small_options(path);
-    how.average = 0.9;
-    how.resume = 0;
-    CHECK_OK(eg_fit(d.model, d.training, d.validation, &how, NULL, &error), error);
+    eg_fit_options options = small_options(path);
+    options.average = 0.9;
+    options.resume = 0;
+    CHECK_OK(eg_fit(d.model, d.training, d.validation, &options, NULL, &error), error);
     const size_t size = read_all(path, bytes, ROOM);
-    how.resume = 1;
-    how.progress = never_called;
+    options.resume = 1;
+    options.progress = never_called;
 #define WORD(name) offsetof(eg_fit_epoch, name) / 8
     const uint64_t nan = UINT64_C(0x7ff8000000000000), below = UINT64_C(0xbff0000000000000);
     const uint64_t low = UINT64_C(0xfff0000000000000), high = UINT64_C(0x7ff0000000000000);
@@ -454,15 +456,15 @@ TEST(checkpoint, every_number_has_a_range) {
 #undef WORD
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         forge(&d, path, bytes, size, rows[i].name, rows[i].width, rows[i].word, rows[i].value);
-        const eg_status status = eg_fit(d.model, d.training, d.validation, &how, NULL, &error);
+        const eg_status status = eg_fit(d.model, d.training, d.validation, &options, NULL, &error);
         CHECK(status && strstr(error.message, rows[i].part) &&
                   strstr(error.message, "numbers.checkpoint"),
               "row %zu: '%s', not '%s'", i, status ? error.message : "accepted", rows[i].part);
     }
     /* as it was, it goes on */
-    how.progress = NULL;
+    options.progress = NULL;
     write_all(path, bytes, size);
-    CHECK_OK(eg_fit(d.model, d.training, d.validation, &how, NULL, &error), error);
+    CHECK_OK(eg_fit(d.model, d.training, d.validation, &options, NULL, &error), error);
     fit_data_close(&d);
 }
 
@@ -481,15 +483,15 @@ TEST(checkpoint, odd_checksums) {
     eg_error error;
     fresh(path, "odd.checkpoint");
     CHECK_OK(fit_data_open(&d, NULL, "cfc:2,in=2,backbone=0,proj=1", false, &error), error);
-    eg_fit_options how = small_options(path);
-    how.progress = never_called;
+    eg_fit_options options = small_options(path);
+    options.progress = never_called;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *const names[] = {"state", rows[i].name};
         eg_tensor tensors[] = {{EG_I64, 1, {EG__FIT_WORDS}, state}, rows[i].sums};
         tensors[1].data = words;
         CHECK_OK(eg__safetensors_save(d.model->memory, path, 2, names, tensors, 0, NULL, &error),
                  error);
-        CHECK_FAILS(eg_fit(d.model, d.training, NULL, &how, NULL, &error), error, EG_ERR_FORMAT,
+        CHECK_FAILS(eg_fit(d.model, d.training, NULL, &options, NULL, &error), error, EG_ERR_FORMAT,
                     "it has no checksums");
     }
     enum { MANY = 65 };
@@ -506,45 +508,45 @@ TEST(checkpoint, odd_checksums) {
 TEST(checkpoint, refusals) {
     char room[PATH_ROOM];
     const char *path = fresh(room, "other.checkpoint");
-    eg_fit_options how = options_for(path);
+    eg_fit_options options = options_for(path);
     outcome part;
     uint64_t step = 2;
     unlink(path);
-    how.progress = stop_after;
-    how.user = &step;
-    train(&how, &part);
+    options.progress = stop_after;
+    options.user = &step;
+    train(&options, &part);
     fit_data d;
     eg_error error;
     CHECK_OK(fit_data_open(&d, NULL, spec, false, &error), error);
-    how = options_for(path);
-    how.seed = 9;
-    CHECK_FAILS(eg_fit(d.model, d.training, d.validation, &how, NULL, &error), error,
+    options = options_for(path);
+    options.seed = 9;
+    CHECK_FAILS(eg_fit(d.model, d.training, d.validation, &options, NULL, &error), error,
                 EG_ERR_ARGUMENT, "other options");
-    how = options_for(path);
-    CHECK_FAILS(eg_fit(d.model, d.validation, d.training, &how, NULL, &error), error,
+    options = options_for(path);
+    CHECK_FAILS(eg_fit(d.model, d.validation, d.training, &options, NULL, &error), error,
                 EG_ERR_ARGUMENT, "other data");
-    how.batch = 4;
-    CHECK_FAILS(eg_fit(d.model, d.training, d.validation, &how, NULL, &error), error,
+    options.batch = 4;
+    CHECK_FAILS(eg_fit(d.model, d.training, d.validation, &options, NULL, &error), error,
                 EG_ERR_ARGUMENT, "another batch size");
     fit_data_close(&d);
     CHECK_OK(fit_data_open(&d, NULL, "cfc:13,in=2,proj=1", false, &error), error);
-    how = options_for(path);
-    CHECK_FAILS(eg_fit(d.model, d.training, d.validation, &how, NULL, &error), error,
+    options = options_for(path);
+    CHECK_FAILS(eg_fit(d.model, d.training, d.validation, &options, NULL, &error), error,
                 EG_ERR_ARGUMENT, "another model");
     FILE *file = fopen(path, "wb");
     fputs("nonsense that is no checkpoint", file);
     fclose(file);
-    CHECK_FAILS(eg_fit(d.model, d.training, d.validation, &how, NULL, &error), error, EG_ERR_FORMAT,
-                "other.checkpoint");
+    CHECK_FAILS(eg_fit(d.model, d.training, d.validation, &options, NULL, &error), error,
+                EG_ERR_FORMAT, "other.checkpoint");
     fit_data_close(&d);
 }
 
 /* Saves at its end where there is no checkpoint, and goes on from one. */
 static eg_status attempt(void *user, eg_context *context, eg_error *error) {
     fit_data d;
-    const eg_fit_options how = {.epochs = 1, .batch = 64, .checkpoint = user, .resume = 1};
+    const eg_fit_options options = {.epochs = 1, .batch = 64, .checkpoint = user, .resume = 1};
     eg_status status = fit_data_open_in(&d, context, "cfc:2,in=2,backbone=0,proj=1", false, error);
-    if (!status) status = eg_fit(d.model, d.training, NULL, &how, NULL, error);
+    if (!status) status = eg_fit(d.model, d.training, NULL, &options, NULL, error);
     fit_data_close(&d);
     return status;
 }

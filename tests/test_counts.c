@@ -316,11 +316,11 @@ static leaves make_leaves(eg_graph *g) {
 
 static void check_run(eg_context *context, const eg_graph *g, const count_case *c, eg_node node) {
     const eg_output output = {"y", node};
-    const eg_compile_options how = {.training = 1};
+    const eg_compile_options options = {.training = 1};
     eg_program *program;
     eg_program_info info = {.size = sizeof info};
     eg_error error;
-    CHECK_OK(eg_compile(context, g, 1, &output, &how, &program, &error), error);
+    CHECK_OK(eg_compile(context, g, 1, &output, &options, &program, &error), error);
     eg_program_info_get(program, &info);
     double flops = 0, bytes = 0;
     for (size_t i = 0; i < info.run_steps; i++) {
@@ -361,8 +361,8 @@ TEST(counts, operations) {
         eg_graph_destroy(g);
     }
     /* which passes make: below */
-    seen[EG__GRAPH_quantized_matmul] = seen[EG__GRAPH_stored_matmul] = true;
-    seen[EG__GRAPH_stored_gather] = true;
+    seen[EG__GRAPH_quantized_matmul] = seen[EG__GRAPH_infile_matmul] = true;
+    seen[EG__GRAPH_infile_gather] = true;
     for (int op = 0; op < EG__GRAPH_COUNT; op++)
         CHECK(seen[op], "nobody counted '%s' by hand", eg__op_row((eg__op_id)op)->name);
     eg_context_destroy(context);
@@ -410,7 +410,7 @@ TEST(counts, stored) {
     CHECK_OK(eg_graph_create(context, &g, &error), error);
     const eg_node x = eg_input(g, "x", EG_F32, 2, (uint64_t[]){4, 64});
     const eg_node index = eg_input(g, "index", EG_I32, 1, (uint64_t[]){3});
-    const eg_node w = eg_input_stored(g, "w", &blocks, 2, (uint64_t[]){8, 64});
+    const eg_node w = eg_input_infile(g, "w", &blocks, 2, (uint64_t[]){8, 64});
     const eg_node part = eg_slice(g, w, 0, 2, 5);
     const eg_output outputs[] = {{"y", eg_matmul_transposed(g, x, 0, part, 1)},
                                  {"z", eg_gather(g, w, index)}};
@@ -419,12 +419,12 @@ TEST(counts, stored) {
     CHECK_OK(eg_compile(context, g, 2, outputs, NULL, &program, &error), error);
     CHECK_OK(eg_program_step(program, 0, &product, &error), error);
     CHECK_OK(eg_program_step(program, 1, &gather, &error), error);
-    CHECK(strcmp(product.operation, "stored_matmul") == 0 && product.flops == 2 * 4 * 5 * 64 &&
+    CHECK(strcmp(product.operation, "infile_matmul") == 0 && product.flops == 2 * 4 * 5 * 64 &&
               product.bytes == 4 * (4 * 64 + 4 * 5) + 5 * 68 && product.rows == 4 &&
               product.columns == 5 && product.depth == 64,
           "%s %s: %g FLOPs, %g bytes", product.operation, product.kernel, product.flops,
           product.bytes);
-    CHECK(strcmp(gather.operation, "stored_gather") == 0 && gather.flops == 2 * 3 * 64 &&
+    CHECK(strcmp(gather.operation, "infile_gather") == 0 && gather.flops == 2 * 3 * 64 &&
               gather.bytes == 3 * 68 + 4 * 3 + 4 * 3 * 64,
           "%s %s: %g FLOPs, %g bytes", gather.operation, gather.kernel, gather.flops, gather.bytes);
     eg_step_cost costs[2];

@@ -25,10 +25,10 @@ static void check_model(eg_context *context, const char *spec, double flops, dou
     eg_model *model;
     eg_graph *g;
     eg_model_nodes n;
-    const eg_model_options how = {.batch = B, .time = T, .spans = 1};
+    const eg_model_options options = {.batch = B, .time = T, .timespans = 1};
     CHECK_OK(eg_model_open(context, spec, &model, &error), error);
     CHECK_OK(eg_graph_create(context, &g, &error), error);
-    CHECK_OK(eg_model_build(model, g, &how, &n, &error), error);
+    CHECK_OK(eg_model_build(model, g, &options, &n, &error), error);
     check_program(context, g, n.y, spec, flops, numbers);
     eg_graph_destroy(g);
     eg_model_destroy(model);

@@ -94,7 +94,7 @@ TEST(data, other_columns_are_no_inputs) {
     CHECK_OK(eg_data_create(test.context, 1, &table, &options, &data, &test.error), test.error);
     eg_data_info info = {.size = sizeof info};
     eg_data_info_get(data, &info);
-    CHECK(info.dates && info.spans && !info.targets, "dates %d", info.dates);
+    CHECK(info.dates && info.timespans && !info.targets, "dates %d", info.dates);
     CHECK_TEXT(eg_data_input(data, 0), "3");
     CHECK_TEXT(window_text(data, NULL, 0), "10 11|1 1||");
     eg_data_destroy(data);
@@ -208,11 +208,11 @@ TEST(data, missing_inputs) {
         {EG_MISSING_ZERO, "0 1 2 0 4 5 0 7 6 9|1.5 1 2 4 1|1 2 3 4 0|1 1 1 1 0",
          "-1 0 0 -0.25 1 1 -1 1.5 2 2|0.75 0.5 1 2 0.5|-5 -4 -3 -2 0|1 1 1 1 0"},
     };
-    const eg_units units = {.input_mean = (float[]){2, 1},
-                            .input_scale = (float[]){2, 4},
-                            .output_mean = (float[]){6},
-                            .output_scale = (float[]){1},
-                            .time = 2};
+    const eg_scaling units = {.input_mean = (float[]){2, 1},
+                              .input_scale = (float[]){2, 4},
+                              .output_mean = (float[]){6},
+                              .output_scale = (float[]){1},
+                              .time = 2};
     data_test test;
     data_test_open(&test);
     const eg_table table = table_of(5, 4, names, values);
@@ -235,7 +235,7 @@ TEST(data, missing_inputs) {
     options.missing = EG_MISSING_MEAN;
     CHECK_OK(eg_data_create(test.context, 1, &table, &options, &data, &test.error), test.error);
     static const float own[] = {70, 80};
-    CHECK_TEXT(window_text(data, &(eg_units){.input_mean = own}, 0),
+    CHECK_TEXT(window_text(data, &(eg_scaling){.input_mean = own}, 0),
                "70 1 2 80 4 5 70 7 6 9|1.5 1 2 4 1|1 2 3 4 0|1 1 1 1 0");
     eg_data_destroy(data);
     CHECK(!eg_missing_name((eg_missing)5) &&
@@ -260,26 +260,30 @@ TEST(data, previous_is_of_the_same_recording) {
 }
 
 /* ---- elapsed times */
-TEST(data, spans) {
+TEST(data, timespans) {
     static const struct {
         double values[8]; /* a and elapsed time (or a time) of four rows */
         eg_data_options options;
         const char *want;
-        int spans;
+        int timespans;
         float span; /* the usual one */
     } rows[] = {
-        {{1, 2, 2, 3, 3, 4, 4, 0}, {.spans = "s"}, "1 2 3 4|2 3 4 0||", 1, 3},
+        {{1, 2, 2, 3, 3, 4, 4, 0}, {.timespans = "s"}, "1 2 3 4|2 3 4 0||", 1, 3},
         /* what a model learned goes before the median, but not before a column that says it */
-        {{1, 2, 2, 3, 3, 4, 4, 0}, {.spans = "s", .first_span = 9}, "1 2 3 4|2 3 4 0||", 1, 3},
-        {{1, 5, 2, 5, 3, 9, 4, 11}, {.time = "s", .first_span = 9}, "1 2 3 4|9 0 4 2||", 1, 9},
-        {{1, 5, 2, 5, 3, 9, 4, 11}, {.time = "s", .first_span = -1}, "1 2 3 4|0 0 4 2||", 1, 0},
+        {{1, 2, 2, 3, 3, 4, 4, 0},
+         {.timespans = "s", .first_timespan = 9},
+         "1 2 3 4|2 3 4 0||",
+         1,
+         3},
+        {{1, 5, 2, 5, 3, 9, 4, 11}, {.time = "s", .first_timespan = 9}, "1 2 3 4|9 0 4 2||", 1, 9},
+        {{1, 5, 2, 5, 3, 9, 4, 11}, {.time = "s", .first_timespan = -1}, "1 2 3 4|0 0 4 2||", 1, 0},
         {{1, 2, NAN, 3, 3, 4, 4, 0},
-         {.spans = "s", .missing = EG_MISSING_DROP},
+         {.timespans = "s", .missing = EG_MISSING_DROP},
          "1 3 4|2 7 0||",
          1,
          4.5f},
         {{NAN, 2, 2, 3, 3, 4, 4, 0},
-         {.spans = "s", .missing = EG_MISSING_DROP},
+         {.timespans = "s", .missing = EG_MISSING_DROP},
          "2 3 4|5 4 0||",
          1,
          4.5f},
@@ -314,7 +318,7 @@ TEST(data, spans) {
         CHECK_OK(eg_data_create(test.context, 1, &table, &rows[i].options, &data, &test.error),
                  test.error);
         eg_data_info_get(data, &info);
-        CHECK(info.spans == rows[i].spans, "row %zu: spans %d", i, info.spans);
+        CHECK(info.timespans == rows[i].timespans, "row %zu: spans %d", i, info.timespans);
         CHECK(info.span == rows[i].span, "row %zu: %g passes before the first", i,
               (double)info.span);
         CHECK_TEXT(window_text(data, NULL, 0), rows[i].want);
@@ -409,8 +413,8 @@ TEST(data, classes) {
         {{first, four}, 2, NULL, 0, "4,cat,dog,eel", "3 0 1|1 0 1;0|1;"},
         {{first, four}, 2, model, 3, "eel,4,cat", "0 0 2|1 0 1;1|1;"},
     };
-    const eg_units units = {.output_mean = (float[]){5},
-                            .output_scale = (float[]){3}}; /* not of classes */
+    const eg_scaling units = {.output_mean = (float[]){5},
+                              .output_scale = (float[]){3}}; /* not of classes */
     data_test test;
     data_test_open(&test);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -434,8 +438,8 @@ TEST(data, classes) {
                    ";");
         CHECK_TEXT(text, rows[i].want);
         float mean[1], scale[1];
-        CHECK_FAILS(eg_data_units(data, 1, mean, scale, mean, scale, NULL, &test.error), test.error,
-                    EG_ERR_ARGUMENT, "classes have no units");
+        CHECK_FAILS(eg_data_scaling(data, 1, mean, scale, mean, scale, NULL, &test.error),
+                    test.error, EG_ERR_ARGUMENT, "classes have no units");
         eg_data_destroy(data);
     }
     data_test_close(&test);
@@ -480,7 +484,7 @@ TEST(data, refusals) {
     static const eg_column kinds[] = {{0}, {0}, {0}, {EG_COLUMN_LABEL, 3, animals}};
     static const refusal rows[] = {
         {{.missing = (eg_missing)7}, {0}, EG_ERR_ARGUMENT, "unknown policy 7"},
-        {{.time = "t", .spans = "a"},
+        {{.time = "t", .timespans = "a"},
          {0},
          EG_ERR_ARGUMENT,
          "times 't' and one of elapsed times 'a'"},
@@ -499,13 +503,13 @@ TEST(data, refusals) {
          EG_ERR_ARGUMENT,
          "without a single class"},
         {{.time = "z"}, {0}, EG_ERR_NOT_FOUND, "time: no column 'z'"},
-        {{.spans = "z"}, {0}, EG_ERR_NOT_FOUND, "spans: no column 'z'"},
+        {{.timespans = "z"}, {0}, EG_ERR_NOT_FOUND, "spans: no column 'z'"},
         {{.group = "z"}, {0}, EG_ERR_NOT_FOUND, "group: no column 'z'"},
         {{.targets = "z"}, {0}, EG_ERR_NOT_FOUND, "targets: no column 'z'"},
         {{.inputs = "k"}, {0}, EG_ERR_ARGUMENT, "inputs: column 'k' has labels"},
         {{.targets = "k"}, {0}, EG_ERR_ARGUMENT, "targets: column 'k' has labels"},
         {{.time = "k"}, {0}, EG_ERR_ARGUMENT, "time: column 'k' has labels"},
-        {{.spans = "k"}, {0}, EG_ERR_ARGUMENT, "spans: column 'k' has labels"},
+        {{.timespans = "k"}, {0}, EG_ERR_ARGUMENT, "spans: column 'k' has labels"},
         {{.targets = "a,y", .group = "t"}, {0}, EG_ERR_ARGUMENT, "no column is left for an input"},
         {{.window = 3},
          {0},
@@ -534,12 +538,12 @@ TEST(data, refusals) {
          EG_ERR_FORMAT,
          "line 2, column 't': time 'inf' is not finite"},
         {{.time = "t"}, {0, 0, 0, 0, 0, 1e39}, EG_ERR_FORMAT, "'1e+39' since the row before"},
-        {{.spans = "t"},
+        {{.timespans = "t"},
          {0, 1, 0, 0, 0, -2},
          EG_ERR_FORMAT,
          "line 5, column 't': elapsed time '-2'"},
-        {{.spans = "t"}, {0, NAN}, EG_ERR_FORMAT, "line 2, column 't': no elapsed time"},
-        {{.spans = "t"}, {0, INFINITY}, EG_ERR_FORMAT, "elapsed time 'inf' is beyond"},
+        {{.timespans = "t"}, {0, NAN}, EG_ERR_FORMAT, "line 2, column 't': no elapsed time"},
+        {{.timespans = "t"}, {0, INFINITY}, EG_ERR_FORMAT, "elapsed time 'inf' is beyond"},
         {{.group = "t"}, {0, 1, 0, 0, 0, NAN}, EG_ERR_FORMAT, "line 5, column 't': no group"},
         {{.classes = 1, .targets = "y"},
          {0, 0, 0, 0, 0, 0, 1.5},
@@ -662,7 +666,7 @@ static eg_status attempt(void *user, const eg_allocator *allocator, eg_error *er
     if (status) return status;
     status = eg_data_create(context, 3, tables, &options, &data, error);
     if (!status) status = eg_data_split(data, &split, &first, &second, error);
-    if (!status) status = eg_data_units(first, 0, mean, scale, NULL, NULL, &time, error);
+    if (!status) status = eg_data_scaling(first, 0, mean, scale, NULL, NULL, &time, error);
     if (!status) status = eg_metrics_create(context, EG_LOSS_CLASSES, 3, 3, &metrics, error);
     eg_metrics_destroy(metrics);
     eg_data_destroy(data);

@@ -221,7 +221,8 @@ TEST(data_parts, units) {
     float mean[2], scale[2], y_mean[1], y_scale[1], time;
     options.stride = 2; /* 0-2, 2-4 */
     CHECK_OK(eg_data_create(test.context, 1, &table, &options, &data, &test.error), test.error);
-    CHECK_OK(eg_data_units(data, 1, mean, scale, y_mean, y_scale, &time, &test.error), test.error);
+    CHECK_OK(eg_data_scaling(data, 1, mean, scale, y_mean, y_scale, &time, &test.error),
+             test.error);
     CHECK(mean[0] == 3.75f && scale[0] == 2.680951323690902f, "%.9g %.9g", (double)mean[0],
           (double)scale[0]);
     CHECK(mean[1] == 0.1f && scale[1] == 1, "%.9g %.9g", (double)mean[1], (double)scale[1]);
@@ -230,9 +231,9 @@ TEST(data_parts, units) {
           (double)y_scale[0]);
     /* 1 (the median of 1 2 4 1 1, before the first) 1 2 4 1 */
     CHECK(time == 1, "time %g", (double)time);
-    CHECK_FAILS(eg_data_units(data, 1, mean, scale, NULL, NULL, &time, &test.error), test.error,
+    CHECK_FAILS(eg_data_scaling(data, 1, mean, scale, NULL, NULL, &time, &test.error), test.error,
                 EG_ERR_ARGUMENT, "no output pointer");
-    CHECK_FAILS(eg_data_units(NULL, 0, mean, scale, NULL, NULL, &time, &test.error), test.error,
+    CHECK_FAILS(eg_data_scaling(NULL, 0, mean, scale, NULL, NULL, &time, &test.error), test.error,
                 EG_ERR_ARGUMENT, "no data");
     eg_data_destroy(data);
     /* those of a part are of its windows alone */
@@ -244,7 +245,7 @@ TEST(data_parts, units) {
                              1}; /* RandomState(1).permutation(4): 3 2 0 1 */
     CHECK_OK(eg_data_split(data, &random, &first, &second, &test.error), test.error);
     CHECK_TEXT(starts_text(second), "3+3");
-    CHECK_OK(eg_data_units(second, 0, mean, scale, NULL, NULL, &time, &test.error), test.error);
+    CHECK_OK(eg_data_scaling(second, 0, mean, scale, NULL, NULL, &time, &test.error), test.error);
     CHECK(mean[0] == 504 && scale[0] == 496, "%g %g", (double)mean[0], (double)scale[0]);
     CHECK(time == 1, "the median of 4 1 1 is not %g", (double)time);
     eg_data_destroy(data);
@@ -254,7 +255,7 @@ TEST(data_parts, units) {
     options = (eg_data_options){.inputs = "1,2", .missing = EG_MISSING_MEAN};
     const eg_table nothing = table_of(2, 2, NULL, (const double[]){1, NAN, 3, NAN});
     CHECK_OK(eg_data_create(test.context, 1, &nothing, &options, &data, &test.error), test.error);
-    CHECK_OK(eg_data_units(data, 1, mean, scale, NULL, NULL, &time, &test.error), test.error);
+    CHECK_OK(eg_data_scaling(data, 1, mean, scale, NULL, NULL, &time, &test.error), test.error);
     CHECK(mean[0] == 2 && scale[0] == 1 && mean[1] == 0 && scale[1] == 1 && time == 1, "nothing");
     CHECK_TEXT(window_text(data, NULL, 0), "1 0 3 0|1 1||");
     eg_data_destroy(data);
@@ -425,7 +426,7 @@ TEST(data_parts, batches) {
     double values[8];
     const eg_table table = counting(values, 4, 2);
     values[7] = NAN;
-    const eg_units units = {.output_mean = (float[]){0}, .output_scale = (float[]){4}};
+    const eg_scaling units = {.output_mean = (float[]){0}, .output_scale = (float[]){4}};
     for (int last = 0; last < 2; last++) {
         const eg_data_options options = {.inputs = "1", .targets = "2", .last = last};
         eg_data *data;
@@ -437,7 +438,8 @@ TEST(data_parts, batches) {
         eg_data_fill(data, &units, 2, 4, 4, 3, &b.of); /* there is none */
         eg_data_fill(data, &units, 0, 4, 4, 4, &b.of); /* no such sample: nothing happens */
         char text[600] = "";
-        const float *const parts[] = {b.of.x, b.of.spans, b.of.target, b.of.weight, b.of.lengths};
+        const float *const parts[] = {b.of.x, b.of.timespans, b.of.target, b.of.weight,
+                                      b.of.lengths};
         const size_t counts[] = {16, 16, rows, rows, 4};
         for (int i = 0; i < 5; i++) {
             test_append(text, sizeof text, parts[i], counts[i]);
@@ -471,7 +473,7 @@ TEST(data_parts, wide_rows) {
             values[i] = i % (width + 1) == 0 ? NAN : (double)test_random(&state);
         const eg_table table = table_of(ROWS, width, NULL, values);
         const eg_data_options options = {.missing = EG_MISSING_MEAN};
-        const eg_units units = {.input_mean = mean, .input_scale = scale};
+        const eg_scaling units = {.input_mean = mean, .input_scale = scale};
         eg_data *data;
         CHECK_OK(eg_data_create(test.context, 1, &table, &options, &data, &test.error), test.error);
         test_batch b = test_batch_make(data, 1, ROWS);
@@ -509,7 +511,7 @@ TEST(data_parts, a_trainer) {
     CHECK_OK(eg_data_create(test.context, 1, &table, &options, &data, &test.error), test.error);
     CHECK_OK(eg_model_open(test.context, "cfc:autoncp:8:1,in=1,seed=1", &model, &test.error),
              test.error);
-    const eg_train_options with = {.batch = 5, .time = 6, .spans = 1, .lengths = 1};
+    const eg_train_options with = {.batch = 5, .time = 6, .timespans = 1, .lengths = 1};
     CHECK_OK(eg_trainer_create(model, &with, &trainer, &test.error), test.error);
     const eg_train_batch batch = eg_trainer_batch(trainer);
     double first = 0;
@@ -558,10 +560,11 @@ static void check_data(data_test *test, const eg_data *data, uint64_t *state) {
         eg_data_destroy(second);
     }
     float mean[8], scale[8], y_mean[8], y_scale[8], time = 0;
-    CHECK_OK(eg_data_units(data, !info.classes, mean, scale, y_mean, y_scale, &time, &test->error),
-             test->error);
-    const eg_units units = {mean, scale, info.classes ? NULL : y_mean,
-                            info.classes ? NULL : y_scale, time};
+    CHECK_OK(
+        eg_data_scaling(data, !info.classes, mean, scale, y_mean, y_scale, &time, &test->error),
+        test->error);
+    const eg_scaling units = {mean, scale, info.classes ? NULL : y_mean,
+                              info.classes ? NULL : y_scale, time};
     for (uint64_t i = 0; i <= info.windows; i++) {
         uint64_t first_row, length;
         eg_data_window(data, i, &first_row, &length);
@@ -571,7 +574,7 @@ static void check_data(data_test *test, const eg_data *data, uint64_t *state) {
         for (uint64_t t = 0; t < info.steps; t++) {
             const float *x = b.of.x + (2 * t + 1) * info.inputs;
             for (uint64_t k = 0; k < info.inputs; k++) CHECK(isfinite(x[k]), "%g", (double)x[k]);
-            CHECK(b.of.spans[2 * t + 1] >= 0, "span %g", (double)b.of.spans[2 * t + 1]);
+            CHECK(b.of.timespans[2 * t + 1] >= 0, "span %g", (double)b.of.timespans[2 * t + 1]);
         }
         test_batch_free(&b);
     }
@@ -601,7 +604,7 @@ TEST(data_parts, any_options) {
             .inputs = next(&state, 2) ? NULL : pick(&state),
             .targets = next(&state, 4) ? pick(&state) : NULL,
             .time = next(&state, 2) ? NULL : "3",
-            .spans = next(&state, 6) ? NULL : pick(&state),
+            .timespans = next(&state, 6) ? NULL : pick(&state),
             .group = next(&state, 6) ? NULL : pick(&state),
             .classes = !next(&state, 4),
             .labels = next(&state, 2) ? NULL : known,

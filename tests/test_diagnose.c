@@ -159,9 +159,9 @@ TEST(diagnose, the_checklist) {
     CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, "cfc:3,in=2", &model, &error), error);
     for (int compiled = 0; compiled < 2; compiled++) {
-        const eg_profile_options how = {
+        const eg_profile_options options = {
             .runs = 5, .no_ceilings = 1, .no_cache = 1, .no_compile = !compiled};
-        CHECK_OK(eg_profile_model(model, "", &how, &profile, &error), error);
+        CHECK_OK(eg_profile_model(model, "", &options, &profile, &error), error);
         eg_diagnose(&e, &chip, profile, &d);
         for (size_t i = 0; i < 8; i++)
             CHECK(item_of(&d, checklist[i])->health != EG_HEALTH_UNKNOWN, "%s", checklist[i]);

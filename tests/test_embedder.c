@@ -41,11 +41,11 @@ static double difference(const float *a, const float *b, size_t count) {
     return worst;
 }
 
-static void embed(setting *s, const eg_embedder_options *how, const uint32_t *tokens, size_t count,
-                  float *row) {
+static void embed(setting *s, const eg_embedder_options *options, const uint32_t *tokens,
+                  size_t count, float *row) {
     eg_error error;
     eg_embedder *e;
-    CHECK_OK(eg_embedder_create(s->model, how, &e, &error), error);
+    CHECK_OK(eg_embedder_create(s->model, options, &e, &error), error);
     CHECK_OK(eg_embedder_run(e, tokens, count, row, &error), error);
     eg_embedder_destroy(e);
 }
@@ -110,9 +110,9 @@ static void check_poolings(const char *name) {
                               : pooling == EG_POOLING_LAST ? y[(count - 1) * WIDTH + k]
                                                            : (float)(sum / (double)count);
             }
-            const eg_embedder_options how = {
+            const eg_embedder_options options = {
                 .pooled = 1, .pooling = (eg_pooling)pooling, .unscaled = 1};
-            embed(&s, &how, tokens, count, row);
+            embed(&s, &options, tokens, count, row);
             CHECK(difference(row, expected, WIDTH) <= 2e-5, "%s: %zu tokens, pooling %d: off by %g",
                   name, count, pooling, difference(row, expected, WIDTH));
             double square = 0;

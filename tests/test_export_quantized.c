@@ -17,7 +17,7 @@ static eg_context *context_new(void) {
 enum { ROWS = 3, K = 11, N = 7, SCALE = sizeof(float) };
 static const struct {
     const char *name;
-    eg_quantization how;
+    eg_quantization quantization;
     uint64_t bytes;
     double size; /* of the weights, which the output is divided by */
 } products[] = {
@@ -50,8 +50,8 @@ static const struct {
 };
 enum { PRODUCTS = sizeof products / sizeof *products };
 
-static void set_weights(eg_context *context, eg_weights *weights, const eg_quantization *how,
-                        double size) {
+static void set_weights(eg_context *context, eg_weights *weights,
+                        const eg_quantization *quantization, double size) {
     float values[N * K];
     uint64_t seed = 3;
     eg_error error;
@@ -60,14 +60,14 @@ static void set_weights(eg_context *context, eg_weights *weights, const eg_quant
     for (size_t i = 0; i < N * K; i++)
         values[i] = (float)(size * ((double)test_random(&seed) + 0.3));
     values[1] = 0;
-    if (how->type == EG_F16) values[2 * K] = -1e9f; /* becomes an infinity */
-    CHECK_OK(eg_quantize(context, &w, how, &small, &error), error);
+    if (quantization->type == EG_F16) values[2 * K] = -1e9f; /* becomes an infinity */
+    CHECK_OK(eg_quantize(context, &w, quantization, &small, &error), error);
     CHECK_OK(eg_weights_set_quantized(weights, "w", &small, &error), error);
     eg_quantized_release(context, &small);
 }
 
 static void add_product(exporter *e, eg_context *context, size_t i) {
-    const eg_quantization *how = &products[i].how;
+    const eg_quantization *quantization = &products[i].quantization;
     const double size = products[i].size;
     eg_graph *g;
     eg_program *p;
@@ -76,16 +76,16 @@ static void add_product(exporter *e, eg_context *context, size_t i) {
     char name[64];
     CHECK_OK(eg_graph_create(context, &g, &error), error);
     const eg_node x = eg_input(g, "x", EG_F32, 2, (uint64_t[]){ROWS, K});
-    const eg_node w = eg_parameter_quantized(g, "w", how, 2, (uint64_t[]){N, K});
+    const eg_node w = eg_parameter_quantized(g, "w", quantization, 2, (uint64_t[]){N, K});
     const eg_node y = eg_mul(g, eg_matmul_transposed(g, x, 0, w, 1), eg_scalar(g, 0.5 / size));
     CHECK_OK(eg_compile(context, g, 1, &(eg_output){"y", y}, NULL, &p, &error), error);
     CHECK_OK(eg_weights_create(p, &weights, &error), error);
-    set_weights(context, weights, how, size);
+    set_weights(context, weights, quantization, size);
     snprintf(name, sizeof name, "product_of_%s%s", products[i].name, e->odd ? "_odd" : "");
     const eg_export_info info = exporter_add_program(e, p, weights, name, -1, 1);
     CHECK(info.weight_bytes == products[i].bytes, "%s: %llu bytes of weights, not %llu", name,
           (unsigned long long)info.weight_bytes, (unsigned long long)products[i].bytes);
-    CHECK(!how->integers || info.arena_bytes >= K, "%s: no room for a row of int8", name);
+    CHECK(!quantization->integers || info.arena_bytes >= K, "%s: no room for a row of int8", name);
     eg_weights_destroy(weights);
     eg_program_release(p);
     eg_graph_destroy(g);
@@ -131,13 +131,13 @@ static const eg_quantization integers[] = {
 };
 
 static void add_model(exporter *e, eg_context *context, const char *spec,
-                      const eg_quantization *how, const char *name) {
+                      const eg_quantization *quantization, const char *name) {
     eg_model *model;
     eg_stream_program *wide, *small;
     eg_weights *weights;
     eg_error error;
     eg_export_info before = {.size = sizeof before};
-    const eg_model_quantization all = {.how = *how};
+    const eg_model_quantization all = {.quantization = *quantization};
     CHECK_OK(eg_model_open(context, spec, &model, &error), error);
     CHECK_OK(eg_stream_compile(model, &wide, &error), error);
     eg_program *program = eg__stream_program_inner(wide, &weights);
@@ -199,7 +199,7 @@ TEST(export_quantized, sequences) {
         eg_model_nodes nodes;
         eg_error error;
         char name[64];
-        const eg_model_quantization all = {.how = kinds[i]};
+        const eg_model_quantization all = {.quantization = kinds[i]};
         CHECK_OK(eg_model_open(context, "cfc:9,in=4,proj=2,seed=3", &model, &error), error);
         CHECK_OK(eg_model_quantize(model, &all, &error), error);
         CHECK_OK(eg_graph_create(context, &g, &error), error);
@@ -222,7 +222,7 @@ TEST(export_quantized, sequences) {
 TEST(export_quantized, cfc) {
     static const struct {
         const char *name;
-        eg_quantization how;
+        eg_quantization quantization;
     } kinds[] = {{"cfc_f32", {.type = EG_F32}},
                  {"cfc_f16", {.type = EG_F16}},
                  {"cfc_int8", {.type = EG_I8}},
@@ -237,7 +237,7 @@ TEST(export_quantized, cfc) {
         eg_stream_program *stream;
         eg_weights *weights;
         eg_error error;
-        const eg_model_quantization all = {.how = kinds[i].how};
+        const eg_model_quantization all = {.quantization = kinds[i].quantization};
         CHECK_OK(eg_model_open(context, "cfc:64,in=16,backbone=128,proj=4,seed=1", &model, &error),
                  error);
         if (i) CHECK_OK(eg_model_quantize(model, &all, &error), error);

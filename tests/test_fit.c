@@ -35,14 +35,14 @@ TEST(fit, learns) {
     eg_error error;
     eg_fit_result r;
     int events[3] = {0};
-    const eg_fit_options how = {.epochs = 12,
-                                .batch = 8,
-                                .optimizer = {.learning_rate = 0.01, .clip_norm = 1},
-                                .schedule = {.kind = EG_SCHEDULE_COSINE},
-                                .progress = count_events,
-                                .user = events};
+    const eg_fit_options options = {.epochs = 12,
+                                    .batch = 8,
+                                    .optimizer = {.learning_rate = 0.01, .clip_norm = 1},
+                                    .schedule = {.kind = EG_SCHEDULE_COSINE},
+                                    .progress = count_events,
+                                    .user = events};
     CHECK_OK(fit_data_open(&d, NULL, "cfc:autoncp:12:1,in=2,seed=3", false, &error), error);
-    CHECK_OK(eg_fit(d.model, d.training, d.validation, &how, &r, &error), error);
+    CHECK_OK(eg_fit(d.model, d.training, d.validation, &options, &r, &error), error);
     CHECK(r.history_count == 12 && r.epochs == 12, "%llu epochs", (unsigned long long)r.epochs);
     CHECK(events[EG_FIT_STEP] == (int)r.steps && events[EG_FIT_EPOCH] == 12 && !events[2],
           "%d steps told of %llu", events[0], (unsigned long long)r.steps);
@@ -70,9 +70,9 @@ static void compare(void *user, uint64_t window, uint64_t steps, const float *ou
     CHECK(steps == 10 && length == 10, "%llu steps", (unsigned long long)steps);
     if (window % 9) return;
     eg_train_batch batch = {0};
-    float x[10][2], spans[10], target[10], weight[10];
+    float x[10][2], timespans[10], target[10], weight[10];
     batch.x = &x[0][0];
-    batch.spans = spans;
+    batch.timespans = timespans;
     batch.target = target;
     batch.weight = weight;
     batch.target_size = 1;
@@ -81,7 +81,7 @@ static void compare(void *user, uint64_t window, uint64_t steps, const float *ou
     CHECK_OK(eg_stream_create(program, &stream, &error), error);
     for (int t = 0; t < 10; t++) {
         float y;
-        CHECK_OK(eg_stream_step(stream, x[t], spans[t], &y, &error), error);
+        CHECK_OK(eg_stream_step(stream, x[t], timespans[t], &y, &error), error);
         CHECK(fabsf(y - outputs[t]) < 1e-3f, "window %llu, step %d: %g, not %g",
               (unsigned long long)window, t, (double)outputs[t], (double)y);
     }
@@ -93,12 +93,12 @@ TEST(fit, outputs_in_the_units_of_the_data) {
     fit_data d;
     eg_error error;
     CHECK_OK(fit_data_open(&d, NULL, "ltc:autoncp:8:1,in=2,seed=3", false, &error), error);
-    const eg_evaluate_options how = {.batch = 7, .outputs = compare, .user = &d};
+    const eg_evaluate_options options = {.batch = 7, .outputs = compare, .user = &d};
     double loss;
     eg_metrics *metrics;
     eg_metrics_result r;
     CHECK_OK(eg_metrics_create(d.context, EG_LOSS_MSE, 1, 0, &metrics, &error), error);
-    CHECK_OK(eg_evaluate(d.model, d.whole, &how, &loss, metrics, &error), error);
+    CHECK_OK(eg_evaluate(d.model, d.whole, &options, &loss, metrics, &error), error);
     eg_metrics_get(metrics, &r);
     CHECK(fabs(r.mse - loss * 4900) < 1e-3 * r.mse, "mse %g, loss %g", r.mse, loss);
     eg_metrics_destroy(metrics);
@@ -109,20 +109,20 @@ TEST(fit, early_stopping_and_the_last_epoch) {
     fit_data d;
     eg_error error;
     eg_fit_result r;
-    eg_fit_options how = {.epochs = 50, /* nothing gets better with such steps */
-                          .patience = 3,
-                          .batch = 8,
-                          .optimizer = {.kind = EG_SGD, .learning_rate = 1e-12}};
+    eg_fit_options options = {.epochs = 50, /* nothing gets better with such steps */
+                              .patience = 3,
+                              .batch = 8,
+                              .optimizer = {.kind = EG_SGD, .learning_rate = 1e-12}};
     CHECK_OK(fit_data_open(&d, NULL, "cfc:4,in=2,proj=1,backbone=0", false, &error), error);
     const uint64_t before = fit_model_bits(d.model);
-    CHECK_OK(eg_fit(d.model, d.training, d.validation, &how, &r, &error), error);
+    CHECK_OK(eg_fit(d.model, d.training, d.validation, &options, &r, &error), error);
     CHECK(r.early && r.epochs <= 8, "%llu epochs", (unsigned long long)r.epochs);
     CHECK(r.epochs == r.best_epoch + 3, "the best is %llu of %llu",
           (unsigned long long)r.best_epoch, (unsigned long long)r.epochs);
     CHECK(before == fit_model_bits(d.model), "steps of nothing changed the model");
     eg_fit_release(d.model, &r);
-    how = (eg_fit_options){.epochs = 2, .batch = 8, .keep_last = 1, .average = 0.9};
-    CHECK_OK(eg_fit(d.model, d.training, NULL, &how, &r, &error), error);
+    options = (eg_fit_options){.epochs = 2, .batch = 8, .keep_last = 1, .average = 0.9};
+    CHECK_OK(eg_fit(d.model, d.training, NULL, &options, &r, &error), error);
     CHECK(isnan(r.history[0].validation) && r.best_epoch == 2, "no validation: %g",
           r.history[0].validation);
     eg_fit_release(d.model, &r);
@@ -207,9 +207,9 @@ static uint64_t batch_for(uint64_t memory, uint64_t batch, eg_status *status, eg
                           double *loss) {
     fit_data d;
     eg_fit_result r = {0};
-    const eg_fit_options how = {.epochs = 1, .batch = batch, .memory = memory};
+    const eg_fit_options options = {.epochs = 1, .batch = batch, .memory = memory};
     CHECK_OK(fit_data_open(&d, NULL, "cfc:32,in=2,proj=1,backbone=32", false, error), *error);
-    *status = eg_fit(d.model, d.training, NULL, &how, &r, error);
+    *status = eg_fit(d.model, d.training, NULL, &options, &r, error);
     const uint64_t used = r.batch_size;
     if (!*status) {
         CHECK(!memory || r.memory <= memory, "%llu bytes of %llu", (unsigned long long)r.memory,
@@ -252,9 +252,9 @@ TEST(fit, batches_that_fit) {
 TEST(fit, source_of_a_nan) {
     fit_data d;
     eg_error error;
-    const eg_fit_options how = {.epochs = 1, .batch = 8};
+    const eg_fit_options options = {.epochs = 1, .batch = 8};
     CHECK_OK(fit_data_open(&d, NULL, "cfc:4,in=2,proj=1,backbone=0", true, &error), error);
-    CHECK_FAILS(eg_fit(d.model, d.training, NULL, &how, NULL, &error), error, EG_ERR_FORMAT,
+    CHECK_FAILS(eg_fit(d.model, d.training, NULL, &options, NULL, &error), error, EG_ERR_FORMAT,
                 "the first inf comes from node");
     /* a window that has row 205, at a step that it is */
     const char *row = strstr(error.message, "(row "), *time = strstr(error.message, "time ");
@@ -264,7 +264,7 @@ TEST(fit, source_of_a_nan) {
     eg_tensor tensor;
     const char *name = eg_model_tensor(d.model, 0, &tensor, NULL);
     *(float *)tensor.data = NAN;
-    CHECK_FAILS(eg_fit(d.model, d.training, NULL, &how, NULL, &error), error, EG_ERR_FORMAT,
+    CHECK_FAILS(eg_fit(d.model, d.training, NULL, &options, NULL, &error), error, EG_ERR_FORMAT,
                 "is nan");
     CHECK(strstr(error.message, name), "%s", error.message);
     fit_data_close(&d);
@@ -275,7 +275,7 @@ TEST(fit, source_of_a_nan) {
         if (strstr(name, "backbone") && tensor.rank == 2)
             for (uint64_t k = 0; k < tensor.shape[0] * tensor.shape[1]; k++)
                 ((float *)tensor.data)[k] = 3e38f;
-    CHECK_FAILS(eg_fit(d.model, d.training, NULL, &how, NULL, &error), error, EG_ERR_FORMAT,
+    CHECK_FAILS(eg_fit(d.model, d.training, NULL, &options, NULL, &error), error, EG_ERR_FORMAT,
                 "epoch 1, batch 1: the loss is");
     CHECK(strstr(error.message, "comes from node") && strstr(error.message, "time "), "%s",
           error.message);
@@ -295,11 +295,11 @@ TEST(fit, refusals) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fit_data d;
         eg_error error;
-        const eg_units none = {0};
+        const eg_scaling none = {0};
         fit_data_open(&d, NULL, "cfc:4,in=2,proj=1", false, &error);
         eg_model_destroy(d.model);
         CHECK_OK(eg_model_open(d.context, cases[i].spec, &d.model, &error), error);
-        CHECK_OK(eg_model_units_set(d.model, &none, &error), error);
+        CHECK_OK(eg_model_scaling_set(d.model, &none, &error), error);
         CHECK_FAILS(eg_fit(d.model, d.training, NULL, &cases[i].how, NULL, &error), error,
                     EG_ERR_ARGUMENT, cases[i].part);
         fit_data_close(&d);
@@ -347,14 +347,14 @@ TEST(fit, nothing_learned) {
         fit_data d;
         eg_error error;
         eg_fit_result r;
-        const eg_fit_options how = {.epochs = 3,
-                                    .batch = cases[i].batch,
-                                    .keep_last = cases[i].last,
-                                    .optimizer = {.learning_rate = cases[i].rate}};
+        const eg_fit_options options = {.epochs = 3,
+                                        .batch = cases[i].batch,
+                                        .keep_last = cases[i].last,
+                                        .optimizer = {.learning_rate = cases[i].rate}};
         CHECK_OK(fit_data_open(&d, NULL, cases[i].spec, false, &error), error);
         const uint64_t before = fit_model_bits(d.model);
         const eg_data *validation = cases[i].validated ? d.validation : NULL;
-        const eg_status status = eg_fit(d.model, d.training, validation, &how, &r, &error);
+        const eg_status status = eg_fit(d.model, d.training, validation, &options, &r, &error);
         CHECK((status == EG_OK) == !cases[i].part, "case %zu: %s", i, eg_status_name(status));
         if (cases[i].part) {
             CHECK(status == EG_ERR_FORMAT && strstr(error.message, cases[i].part), "%s",
@@ -375,16 +375,17 @@ TEST(fit, last_epoch_that_diverged) {
     for (int last = 0; last < 2; last++) {
         fit_data d;
         eg_error error = {0};
-        const eg_fit_options how = {.epochs = 2,
-                                    .batch = 8,
-                                    .keep_last = last,
-                                    .optimizer = {.learning_rate = 0.01},
-                                    .schedule = {.kind = EG_SCHEDULE_EXPONENTIAL, .decay = 1e5}};
+        const eg_fit_options options = {
+            .epochs = 2,
+            .batch = 8,
+            .keep_last = last,
+            .optimizer = {.learning_rate = 0.01},
+            .schedule = {.kind = EG_SCHEDULE_EXPONENTIAL, .decay = 1e5}};
         CHECK_OK(fit_data_open(&d, NULL, "cfc:4,in=2,proj=1,backbone=0", false, &error), error);
         if (last)
-            CHECK_FAILS(eg_fit(d.model, d.training, d.validation, &how, NULL, &error), error,
+            CHECK_FAILS(eg_fit(d.model, d.training, d.validation, &options, NULL, &error), error,
                         EG_ERR_FORMAT, "after the last epoch");
-        else CHECK_OK(eg_fit(d.model, d.training, d.validation, &how, NULL, &error), error);
+        else CHECK_OK(eg_fit(d.model, d.training, d.validation, &options, NULL, &error), error);
         fit_data_close(&d);
     }
 }
@@ -399,11 +400,11 @@ TEST(fit, validation_without_a_finite_loss) {
         fit_data d;
         eg_data *validation = NULL;
         eg_error error;
-        const eg_fit_options how = {.epochs = 2, .batch = 8, .keep_last = last};
+        const eg_fit_options options = {.epochs = 2, .batch = 8, .keep_last = last};
         CHECK_OK(fit_data_open(&d, NULL, "cfc:autoncp:12:1,in=2", false, &error), error);
         CHECK_OK(eg_data_create(d.context, 1, &table, &columns, &validation, &error), error);
         const uint64_t before = fit_model_bits(d.model);
-        CHECK_FAILS(eg_fit(d.model, d.training, validation, &how, NULL, &error), error,
+        CHECK_FAILS(eg_fit(d.model, d.training, validation, &options, NULL, &error), error,
                     EG_ERR_FORMAT, "the validation loss is not finite in any epoch");
         CHECK(fit_model_bits(d.model) == before, "another model");
         eg_data_destroy(validation);
@@ -431,12 +432,13 @@ TEST(fit, loss_of_a_constant) {
     const eg_table table = {.rows = 4, .columns = 5, .names = names, .values = (double *)values};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const bool classes = cases[i].loss == EG_LOSS_CLASSES;
-        const eg_data_options how = {.inputs = "a", .targets = cases[i].target, .classes = classes};
+        const eg_data_options options = {
+            .inputs = "a", .targets = cases[i].target, .classes = classes};
         const eg_fit_options fit = {.loss = cases[i].loss, .epochs = 1};
         eg_data *data;
         eg_model *model;
         eg_fit_result r;
-        CHECK_OK(eg_data_create(context, 1, &table, &how, &data, &error), error);
+        CHECK_OK(eg_data_create(context, 1, &table, &options, &data, &error), error);
         CHECK_OK(eg_model_open(context, classes ? "cfc:4,in=1,proj=3" : "cfc:4,in=1,proj=1", &model,
                                &error),
                  error);
@@ -488,7 +490,7 @@ TEST(fit, targets_on_alternating_rows) {
     }
     const eg_table table = {
         .rows = ROWS, .columns = COLUMNS, .names = names, .values = &values[0][0]};
-    const eg_data_options how = {.targets = "y,z", .window = 20, .stride = 10};
+    const eg_data_options options = {.targets = "y,z", .window = 20, .stride = 10};
     const eg_fit_options fit = {
         .epochs = 30, .batch = 4, .optimizer = {.learning_rate = 0.02, .clip_norm = 1}};
     eg_context *context;
@@ -501,7 +503,7 @@ TEST(fit, targets_on_alternating_rows) {
     eg_metrics_result each[2];
     double loss;
     CHECK_OK(eg_context_create(NULL, &context, &error), error);
-    CHECK_OK(eg_data_create(context, 1, &table, &how, &data, &error), error);
+    CHECK_OK(eg_data_create(context, 1, &table, &options, &data, &error), error);
     eg_data_info_get(data, &info);
     CHECK(info.covered == ROWS && info.missing_targets == ROWS + 10 && info.without_target == 10,
           "%d targets missing, %d rows without", (int)info.missing_targets,
@@ -526,7 +528,7 @@ TEST(fit, targets_on_alternating_rows) {
     /* a target of which nothing is there is refused by its name */
     for (int i = 0; i < ROWS; i++) values[i][3] = NAN;
     const uint64_t before = fit_model_bits(model);
-    CHECK_OK(eg_data_create(context, 1, &table, &how, &data, &error), error);
+    CHECK_OK(eg_data_create(context, 1, &table, &options, &data, &error), error);
     CHECK_FAILS(eg_fit(model, data, NULL, &fit, NULL, &error), error, EG_ERR_ARGUMENT,
                 "target 'z' has no value in the 200 rows of the training data");
     CHECK(fit_model_bits(model) == before, "another model");
@@ -537,7 +539,7 @@ TEST(fit, targets_on_alternating_rows) {
     for (int i = 0; i < ROWS; i++) values[i][3] = i < ROWS / 2 ? 1 : NAN;
     for (int there = 1; there >= 0; there--) {
         for (int i = ROWS / 2; !there && i < ROWS; i++) values[i][2] = NAN;
-        CHECK_OK(eg_data_create(context, 1, &table, &how, &data, &error), error);
+        CHECK_OK(eg_data_create(context, 1, &table, &options, &data, &error), error);
         CHECK_OK(eg_data_split(data, &split, &first, &second, &error), error);
         if (there) CHECK_OK(eg_fit(model, first, second, &fit, NULL, &error), error);
         else
@@ -553,9 +555,9 @@ TEST(fit, targets_on_alternating_rows) {
 
 static eg_status attempt(void *user, eg_context *context, eg_error *error) {
     fit_data d;
-    const eg_fit_options how = {.epochs = 1, .batch = 32, .average = 0.5};
+    const eg_fit_options options = {.epochs = 1, .batch = 32, .average = 0.5};
     eg_status status = fit_data_open_in(&d, context, user, false, error);
-    if (!status) status = eg_fit(d.model, d.training, d.validation, &how, NULL, error);
+    if (!status) status = eg_fit(d.model, d.training, d.validation, &options, NULL, error);
     fit_data_close(&d);
     return status;
 }

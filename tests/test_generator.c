@@ -26,10 +26,10 @@ static double difference(const float *a, const float *b, size_t count) {
     return worst;
 }
 
-static eg_context *open_context(const eg_context_options *how) {
+static eg_context *open_context(const eg_context_options *options) {
     eg_error error;
     eg_context *context;
-    CHECK_OK(eg_context_create(how, &context, &error), error);
+    CHECK_OK(eg_context_create(options, &context, &error), error);
     return context;
 }
 
@@ -111,8 +111,8 @@ static void check_cached(const char *name, eg_type cache, double tolerance) {
     for (size_t step = 1; step <= 17; step++)
         for (int own = 0; own < 2; own++) { /* chunks of the same size, and those of every prompt */
             if (!is_tried(step, own, cache)) continue;
-            const eg_generator_options how = {.chunk = own ? step : 0, .cache = cache};
-            CHECK_OK(eg_generator_create(model, &how, &b.g, &error), error);
+            const eg_generator_options options = {.chunk = own ? step : 0, .cache = cache};
+            CHECK_OK(eg_generator_create(model, &options, &b.g, &error), error);
             feed_all(&b, 0, step);
             CHECK_OK(eg_generator_rewind(b.g, 5 + step, &error), error);
             feed_all(&b, 5 + step, 18 - step);
@@ -161,8 +161,8 @@ TEST(generator, threads) {
     for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
         float *first = NULL;
         for (unsigned threads = 1; threads <= 2; threads++) {
-            const eg_context_options how = {.threads = threads};
-            eg_context *context = open_context(&how);
+            const eg_context_options options = {.threads = threads};
+            eg_context *context = open_context(&options);
             eg_model *model = open_model(context, models[m]);
             eg_generator *g;
             eg_generator_info info = {.size = sizeof info};

@@ -75,14 +75,14 @@ TEST(generator_memory, resident) {
 }
 
 static void save_model(const char *spec, eg_type type, const char *path) {
-    const eg_model_quantization how = {
-        .how = {.type = type, .per = EG_PER_CHANNEL, .block = EG_BLOCK_DEFAULT}};
+    const eg_model_quantization quantization = {
+        .quantization = {.type = type, .per = EG_PER_CHANNEL, .block = EG_BLOCK_DEFAULT}};
     eg_error error;
     eg_context *context;
     eg_model *model;
     CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, spec, &model, &error), error);
-    if (type != EG_F32) CHECK_OK(eg_model_quantize(model, &how, &error), error);
+    if (type != EG_F32) CHECK_OK(eg_model_quantize(model, &quantization, &error), error);
     CHECK_OK(eg_model_save(model, path, &error), error);
     eg_model_destroy(model);
     eg_context_destroy(context);

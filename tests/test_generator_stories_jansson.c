@@ -45,7 +45,7 @@ static void write_text(writer *w, const char *prompt, size_t steps, char *out, s
 
 /* `some` tokens of each text, 0 = all there are; with `how`, the model in quantized numbers. */
 static void check_file(const char *path, const char *vocabulary, const json_t *texts,
-                       const eg_model_quantization *how, size_t some) {
+                       const eg_model_quantization *quantization, size_t some) {
     eg_error error;
     eg_context *context;
     eg_model *model;
@@ -54,7 +54,7 @@ static void check_file(const char *path, const char *vocabulary, const json_t *t
     const char *name = strrchr(path, '/');
     CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, path, &model, &error), error);
-    if (how) CHECK_OK(eg_model_quantize(model, how, &error), error);
+    if (quantization) CHECK_OK(eg_model_quantize(model, quantization, &error), error);
     CHECK_OK(eg_tokenizer_open(context, vocabulary, &w.tokenizer, &error), error);
     CHECK_OK(eg_generator_create(model, &(eg_generator_options){.context = 256}, &w.g, &error),
              error);
@@ -109,15 +109,15 @@ TEST(stories, greedy) {
 }
 
 TEST(stories, int8_writes_the_same) {
-    const eg_model_quantization how = {.how = {.type = EG_I8}};
+    const eg_model_quantization quantization = {.quantization = {.type = EG_I8}};
     files f;
     if (!open_files(&f)) return;
-    check_file(f.gguf, f.gguf, f.texts, &how, 50);
+    check_file(f.gguf, f.gguf, f.texts, &quantization, 50);
     json_decref(f.texts);
 }
 
 /* Perplexity of `pieces` of 128 tokens of a text. */
-static double perplexity(const files *f, size_t pieces, const eg_model_quantization *how) {
+static double perplexity(const files *f, size_t pieces, const eg_model_quantization *quantization) {
     eg_error error;
     eg_context *context;
     eg_model *model;
@@ -131,7 +131,7 @@ static double perplexity(const files *f, size_t pieces, const eg_model_quantizat
     CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, f->gguf, &model, &error), error);
     CHECK_OK(eg_tokenizer_open(context, f->gguf, &tokenizer, &error), error);
-    if (how) CHECK_OK(eg_model_quantize(model, how, &error), error);
+    if (quantization) CHECK_OK(eg_model_quantize(model, quantization, &error), error);
     CHECK_OK(eg_tokenizer_encode(tokenizer, text, length, &(eg_encode_options){.ends = 1}, &tokens,
                                  &error),
              error);
@@ -150,8 +150,8 @@ static double perplexity(const files *f, size_t pieces, const eg_model_quantizat
 /* llama-perplexity of the same tokens: 2.4992 in f32, 2.7362 for Q4_0 --pure with ffn_down in f32. */
 TEST(stories, int4_is_no_worse_than_others) {
     const char *const keep[] = {"ffn_down"};
-    const eg_model_quantization how = {
-        .how = {.type = EG_I4, .per = EG_PER_BLOCK, .block = 32, .least_squares = 1},
+    const eg_model_quantization quantization = {
+        .quantization = {.type = EG_I4, .per = EG_PER_BLOCK, .block = 32, .least_squares = 1},
         .keep_count = 1,
         .keep = keep};
     files f;
@@ -159,7 +159,8 @@ TEST(stories, int4_is_no_worse_than_others) {
     /* the first two of these 36 pieces for an emulator, with our own number of them in f32 */
     const size_t pieces = test_emulated() ? 2 : 36;
     const double wanted = test_emulated() ? 2.17743 : 2.4992, worse = 2.7362 / 2.4992;
-    const double exact = perplexity(&f, pieces, NULL), small = perplexity(&f, pieces, &how);
+    const double exact = perplexity(&f, pieces, NULL),
+                 small = perplexity(&f, pieces, &quantization);
     CHECK(fabs(exact - wanted) < 2e-4, "perplexity %.6f in f32", exact);
     CHECK(small > exact && small <= worse * wanted, "perplexity %g in int4", small);
     json_decref(f.texts);

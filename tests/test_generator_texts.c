@@ -58,8 +58,8 @@ TEST(generator_texts, forks) {
     float want[VOCABULARY];
     uint32_t second[TOKENS];
     open_bench(&b, "llama:2:64,heads=4,kv=2,context=256,seed=1");
-    const eg_generator_options how = {.sequences = 2, .chunk = 32};
-    CHECK_OK(eg_generator_create(b.model, &how, &g, &error), error);
+    const eg_generator_options options = {.sequences = 2, .chunk = 32};
+    CHECK_OK(eg_generator_create(b.model, &options, &g, &error), error);
     CHECK_OK(eg_generator_feed(g, b.tokens, 100, NULL, &error), error); /* a page and a half */
     CHECK_OK(eg_generator_fork(g, &fork, &error), error);
     CHECK_FAILS(eg_generator_fork(g, &other, &error), error, EG_ERR_BUDGET, "2 texts share");
@@ -102,8 +102,8 @@ static eg_status attempt(void *user, eg_context *context, eg_error *error) {
     (void)user;
     eg_status status = eg_model_open(context, "llama:1:64,context=64", &model, error);
     if (status) return status;
-    const eg_generator_options how = {.sequences = 2};
-    status = eg_generator_create(model, &how, &g, error);
+    const eg_generator_options options = {.sequences = 2};
+    status = eg_generator_create(model, &options, &g, error);
     if (!status) status = eg_generator_feed(g, tokens, 3, NULL, error);
     if (!status) status = eg_generator_fork(g, &fork, error);
     eg_generator_destroy(fork);

@@ -43,14 +43,14 @@ static eg_node linear(eg_graph *g, eg_node x, const eg_node *weight) {
 }
 
 /* The last output of the network: sequence [T,B,I], time spans [T,B,1]. */
-static eg_node cfc(eg_graph *g, eg_node xs, eg_node spans, const eg_node *w) {
+static eg_node cfc(eg_graph *g, eg_node xs, eg_node timespans, const eg_node *w) {
     eg_node zeros = eg_broadcast(g, eg_scalar(g, 0), 2, (uint64_t[]){B, N});
     eg_node scan = eg_scan(g, T, 0), h = eg_scan_carry(g, scan, zeros);
     eg_node parts[] = {eg_scan_step(g, scan, xs), h};
     eg_node q = eg_silu(g, linear(g, eg_concat(g, 1, 2, parts), w));
     q = eg_silu(g, linear(g, q, w + 2));
     eg_node f1 = eg_tanh(g, linear(g, q, w + 4)), f2 = eg_tanh(g, linear(g, q, w + 6));
-    eg_node time = eg_mul(g, eg_scan_step(g, scan, spans), linear(g, q, w + 8));
+    eg_node time = eg_mul(g, eg_scan_step(g, scan, timespans), linear(g, q, w + 8));
     eg_node gate = eg_sigmoid(g, eg_add(g, time, linear(g, q, w + 10)));
     eg_node keep = eg_mul(g, f1, eg_sub(g, eg_scalar(g, 1), gate));
     eg_scan_update(g, h, eg_add(g, keep, eg_mul(g, gate, f2)));
@@ -107,7 +107,7 @@ static void run_compiled(eg_context *context, const eg_graph *g, const eg__bindi
     CHECK_OK(eg_compile(context, g, PARAMETERS + 2, wanted, NULL, &program, &error), error);
     CHECK_OK(eg_weights_create(program, &weights, &error), error);
     CHECK_OK(eg_instance_create(program, weights, &instance, &error), error);
-    eg_tensor spans = {0};
+    eg_tensor timespans = {0};
     for (int i = 0; i < PARAMETERS + 2; i++) {
         const eg__node *node = eg__node_at(g, bound[i].leaf);
         tensor = tensor_of(node, bound[i].data);
@@ -116,7 +116,7 @@ static void run_compiled(eg_context *context, const eg_graph *g, const eg__bindi
             free(tensor.data);
         } else {
             CHECK_OK(eg_instance_bind(instance, node->name, &tensor, &error), error);
-            spans = tensor;
+            timespans = tensor;
         }
         CHECK_OK(eg_instance_output(instance, outputs[i], &got[i], &error), error);
     }
@@ -124,7 +124,7 @@ static void run_compiled(eg_context *context, const eg_graph *g, const eg__bindi
     for (int i = 0; i < PARAMETERS + 2; i++)
         for (size_t k = 0; k < (size_t)eg__node_elements(eg__node_at(g, results[i])); k++)
             out[i][k] = ((const float *)got[i].data)[k];
-    free(spans.data);
+    free(timespans.data);
     eg_instance_destroy(instance);
     eg_weights_destroy(weights);
     eg_program_release(program);
@@ -142,9 +142,9 @@ TEST(golden, cfc_by_hand) {
     eg_graph *g;
     CHECK_OK(eg__graph_new(file.memory, &g, &error), error);
     eg_node input = eg_parameter(g, "input", 3, (uint64_t[]){B, T, I});
-    eg_node spans = eg_input(g, "timespans", EG_F32, 2, (uint64_t[]){B, T});
+    eg_node timespans = eg_input(g, "timespans", EG_F32, 2, (uint64_t[]){B, T});
     eg__binding bound[PARAMETERS + 2] = {{input, load(&file, "", "input", NULL)},
-                                         {spans, load(&file, "", "timespans", NULL)}};
+                                         {timespans, load(&file, "", "timespans", NULL)}};
     eg_node wrt[PARAMETERS + 1] = {input}, results[PARAMETERS + 2];
     for (int i = 0; i < PARAMETERS; i++) {
         eg_tensor shape;
@@ -154,7 +154,7 @@ TEST(golden, cfc_by_hand) {
     }
     eg_node xs = eg_transpose(g, input, (unsigned[]){1, 0, 2});
     eg_node ts =
-        eg_reshape(g, eg_transpose(g, spans, (unsigned[]){1, 0}), 3, (uint64_t[]){T, B, 1});
+        eg_reshape(g, eg_transpose(g, timespans, (unsigned[]){1, 0}), 3, (uint64_t[]){T, B, 1});
     results[0] = cfc(g, xs, ts, wrt + 1);
     eg_node loss = eg_sum(g, eg_mul(g, results[0], results[0]), EG_ALL_AXES, 0);
     CHECK_OK(eg_gradient(g, loss, PARAMETERS + 1, wrt, results + 1, &error), error);

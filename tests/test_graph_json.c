@@ -60,10 +60,10 @@ static eg_graph *build(eg__memory *memory) {
                                     .integers = 1,
                                     .layout = EG_LAYOUT_BLOCKS};
     eg_parameter_quantized(g, "small", &half, 2, S(3, 4));
-    eg_input_stored(g, "wide", &wide, 2, S(3, 4));
-    eg_node stored = eg_input_stored(g, "stored", &blocks, 2, S(3, 64));
-    eg_node picked = eg__stored_gather(g, (eg_node){stored.id - 1}, eg_constant(g, &index), 1, 2);
-    eg__stored_matmul(g, picked, (eg_node){stored.id - 1}, 1, 2);
+    eg_input_infile(g, "wide", &wide, 2, S(3, 4));
+    eg_node stored = eg_input_infile(g, "stored", &blocks, 2, S(3, 64));
+    eg_node picked = eg__infile_gather(g, (eg_node){stored.id - 1}, eg_constant(g, &index), 1, 2);
+    eg__infile_matmul(g, picked, (eg_node){stored.id - 1}, 1, 2);
     eg_update(g, state, eg_slice(g, eg_reshape(g, x, 2, S(6, 4)), 0, 0, 3));
     eg_node d[2];
     CHECK_OK(eg_gradient(g, loss, 2, (eg_node[]){x, w}, d, &error), error);

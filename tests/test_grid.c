@@ -354,11 +354,11 @@ TEST(grid, models_in_small_numbers) {
                                .batches = batches,
                                .batch_count = 1,
                                .profile = &(const eg_profile_options){.runs = 3, .no_ceilings = 1}};
-    const eg_model_quantization how = {.how = {.type = EG_I8}};
+    const eg_model_quantization quantization = {.quantization = {.type = EG_I8}};
     CHECK_OK(eg_grid_create(model, &options, &grid, &error), error);
     const double before = eg_grid_cell_at(grid, 0)->memory.value;
     eg_grid_destroy(grid);
-    CHECK_OK(eg_model_quantize(model, &how, &error), error);
+    CHECK_OK(eg_model_quantize(model, &quantization, &error), error);
     CHECK_OK(eg_grid_create(model, &options, &grid, &error), error);
     CHECK(eg_grid_cell_at(grid, 0)->memory.value < before &&
               eg_grid_cell_at(grid, 0)->type == EG_I8 &&

@@ -28,9 +28,9 @@ TEST(half, every_product_is_rounded) {
             eg_node_info info = {.size = sizeof info};
             size_t products = 0, roundings = 0;
             const char *wanted = types[k] == EG_F16 ? "round_f16" : "round_bf16";
-            const eg_train_options how = {.batch = 4, .time = 5, .dtype = types[k]};
+            const eg_train_options options = {.batch = 4, .time = 5, .dtype = types[k]};
             CHECK_OK(eg_model_open(context, specs[i], &model, &error), error);
-            CHECK_OK(eg_trainer_create(model, &how, &t, &error), error);
+            CHECK_OK(eg_trainer_create(model, &options, &t, &error), error);
             const eg_graph *g = eg_program_graph(eg_trainer_program(t));
             for (uint32_t n = 1; n <= eg_graph_size(g); n++) {
                 eg_graph_node(g, (eg_node){n}, &info, NULL);
@@ -66,8 +66,8 @@ static void product_run(eg_context *context, bool explicit, eg_type type, const 
         b = type == EG_F16 ? eg_round_f16(g, b) : eg_round_bf16(g, b);
     }
     const eg_output output = {"y", eg_matmul(g, a, b)};
-    const eg_compile_options how = {.products = explicit ? EG_F32 : type};
-    CHECK_OK(eg_compile(context, g, 1, &output, &how, &program, &error), error);
+    const eg_compile_options options = {.products = explicit ? EG_F32 : type};
+    CHECK_OK(eg_compile(context, g, 1, &output, &options, &program, &error), error);
     CHECK_OK(eg_weights_create(program, &weights, &error), error);
     CHECK_OK(eg_weights_begin(weights, 1, &error), error);
     eg_tensor tensor;
@@ -111,11 +111,11 @@ static void compare(const fit_data *d, const char *name, const eg_fit_options *o
         eg_fit_options how = *options;
         eg_fit_result r;
         eg_model *model;
-        eg_units units;
+        eg_scaling units;
         how.dtype = types[k];
         CHECK_OK(eg_model_open(d->context, name, &model, &error), error);
-        eg_model_units_get(d->model, &units);
-        CHECK_OK(eg_model_units_set(model, &units, &error), error);
+        eg_model_scaling_get(d->model, &units);
+        CHECK_OK(eg_model_scaling_set(model, &units, &error), error);
         CHECK_OK(eg_fit(model, d->training, d->validation, &how, &r, &error), error);
         losses[k][0] = r.history[r.history_count - 1].loss;
         losses[k][1] = r.best;
@@ -143,14 +143,14 @@ TEST(half, losses_as_in_f32) {
     for (unsigned i = 0; i < 3; i++) {
         fit_data d;
         eg_error error;
-        const eg_fit_options how = {.epochs = test_emulated() ? 1
-                                              : test_quick()  ? 3
-                                                              : 12,
-                                    .batch = 8,
-                                    .optimizer = {.learning_rate = 0.003, .clip_norm = 1},
-                                    .schedule = {.kind = EG_SCHEDULE_COSINE}};
+        const eg_fit_options options = {.epochs = test_emulated() ? 1
+                                                  : test_quick()  ? 3
+                                                                  : 12,
+                                        .batch = 8,
+                                        .optimizer = {.learning_rate = 0.003, .clip_norm = 1},
+                                        .schedule = {.kind = EG_SCHEDULE_COSINE}};
         CHECK_OK(fit_data_open(&d, NULL, specs[i], false, &error), error);
-        compare(&d, specs[i], &how);
+        compare(&d, specs[i], &options);
         fit_data_close(&d);
     }
 }
@@ -178,15 +178,15 @@ TEST(half, occupancy) {
     CHECK_OK(eg_data_split(d.whole, &split, &d.training, &d.validation, &error), error);
     CHECK_OK(eg_model_open(d.context, spec, &d.model, &error), error);
     float mean[5], scale[5];
-    CHECK_OK(eg_data_units(d.training, 0, mean, scale, NULL, NULL, NULL, &error), error);
-    const eg_units units = {.input_mean = mean, .input_scale = scale};
-    CHECK_OK(eg_model_units_set(d.model, &units, &error), error);
-    const eg_fit_options how = {.loss = EG_LOSS_CLASSES,
-                                .epochs = 2,
-                                .batch = 16,
-                                .optimizer = {.learning_rate = 0.001, .clip_norm = 1},
-                                .schedule = {.kind = EG_SCHEDULE_COSINE, .warmup = 0.2}};
-    compare(&d, spec, &how);
+    CHECK_OK(eg_data_scaling(d.training, 0, mean, scale, NULL, NULL, NULL, &error), error);
+    const eg_scaling units = {.input_mean = mean, .input_scale = scale};
+    CHECK_OK(eg_model_scaling_set(d.model, &units, &error), error);
+    const eg_fit_options options = {.loss = EG_LOSS_CLASSES,
+                                    .epochs = 2,
+                                    .batch = 16,
+                                    .optimizer = {.learning_rate = 0.001, .clip_norm = 1},
+                                    .schedule = {.kind = EG_SCHEDULE_COSINE, .warmup = 0.2}};
+    compare(&d, spec, &options);
     eg_table_release(d.context, &table);
     fit_data_close(&d);
 }
@@ -199,12 +199,12 @@ typedef struct pupil {
 } pupil;
 
 static void pupil_open(pupil *p, eg_type type, float target) {
-    const eg_train_options how = {
+    const eg_train_options options = {
         .batch = 2, .dtype = type, .optimizer = {.kind = EG_SGD, .learning_rate = 1e-12}};
     eg_error error;
     CHECK_OK(eg_context_create(&(eg_context_options){.threads = 1}, &p->context, &error), error);
     CHECK_OK(eg_model_open(p->context, "cfc:4,in=2,proj=1,backbone=4", &p->model, &error), error);
-    CHECK_OK(eg_trainer_create(p->model, &how, &p->trainer, &error), error);
+    CHECK_OK(eg_trainer_create(p->model, &options, &p->trainer, &error), error);
     const eg_train_batch batch = eg_trainer_batch(p->trainer);
     for (int i = 0; i < 4; i++) batch.x[i] = (float)i - 1.5f;
     for (int i = 0; i < 2; i++) batch.target[i] = target;
@@ -300,8 +300,8 @@ TEST(half, beyond_all_scales) {
     for (size_t i = 0; eg_model_tensor(p.model, i, &tensor, NULL); i++)
         if (tensor.rank == 2) *(float *)tensor.data = 70000;
     eg_trainer_destroy(p.trainer);
-    const eg_train_options how = {.batch = 2, .dtype = EG_F16};
-    CHECK_OK(eg_trainer_create(p.model, &how, &p.trainer, &error), error);
+    const eg_train_options options = {.batch = 2, .dtype = EG_F16};
+    CHECK_OK(eg_trainer_create(p.model, &options, &p.trainer, &error), error);
     CHECK_FAILS(eg_trainer_step(p.trainer, 0, NULL, &error), error, EG_ERR_FORMAT,
                 "the first inf comes from node");
     CHECK(strstr(error.message, "(round_f16)"), "%s", error.message);
@@ -310,9 +310,9 @@ TEST(half, beyond_all_scales) {
 
 static eg_status attempt(void *user, eg_context *context, eg_error *error) {
     fit_data d;
-    const eg_fit_options how = {.epochs = 1, .batch = 32, .dtype = EG_F16};
+    const eg_fit_options options = {.epochs = 1, .batch = 32, .dtype = EG_F16};
     eg_status status = fit_data_open_in(&d, context, user, false, error);
-    if (!status) status = eg_fit(d.model, d.training, NULL, &how, NULL, error);
+    if (!status) status = eg_fit(d.model, d.training, NULL, &options, NULL, error);
     fit_data_close(&d);
     return status;
 }

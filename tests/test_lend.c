@@ -212,14 +212,15 @@ TEST(lend, models) {
     eg_error error;
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
         for (int small = 0; small < 2; small++) {
-            const eg_model_quantization how = {.how = {.type = EG_I8, .per = EG_PER_CHANNEL}};
+            const eg_model_quantization quantization = {
+                .quantization = {.type = EG_I8, .per = EG_PER_CHANNEL}};
             eg_model *model;
             eg_graph *g;
             eg_program *program;
             eg_model_nodes nodes;
             const eg_model_options options = {.time = 3};
             CHECK_OK(eg_model_open(context, specs[i], &model, &error), error);
-            if (small) CHECK_OK(eg_model_quantize(model, &how, &error), error);
+            if (small) CHECK_OK(eg_model_quantize(model, &quantization, &error), error);
             CHECK_OK(eg_graph_create(context, &g, &error), error);
             CHECK_OK(eg_model_build(model, g, &options, &nodes, &error), error);
             const eg_output output = {"y", nodes.y};

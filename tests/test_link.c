@@ -42,7 +42,7 @@ static void run_stream(eg_model *model, float x[T][I], float y[T][O]) {
 }
 
 /* `how` asks for all steps of one sample, in whatever layout. */
-static void run_graph(eg_context *context, const eg_model *model, const eg_model_options *how,
+static void run_graph(eg_context *context, const eg_model *model, const eg_model_options *options,
                       float x[T][I], float y[T][O]) {
     eg_graph *g;
     eg_model_nodes n;
@@ -52,18 +52,18 @@ static void run_graph(eg_context *context, const eg_model *model, const eg_model
     eg_tensor given;
     eg_error error;
     CHECK_OK(eg_graph_create(context, &g, &error), error);
-    CHECK_OK(eg_model_build(model, g, how, &n, &error), error);
+    CHECK_OK(eg_model_build(model, g, options, &n, &error), error);
     const eg_output output = {"y", n.y};
     CHECK_OK(eg_compile(context, g, 1, &output, NULL, &program, &error), error);
     CHECK_OK(eg_weights_create(program, &weights, &error), error);
     CHECK_OK(eg_model_weights(model, weights, &error), error);
     CHECK_OK(eg_instance_create(program, weights, &instance, &error), error);
     eg_tensor in = {EG_F32, 3, {1, T, I}, x};
-    if (how->unbatched) in = (eg_tensor){EG_F32, 2, {T, I}, x};
+    if (options->unbatched) in = (eg_tensor){EG_F32, 2, {T, I}, x};
     CHECK_OK(eg_instance_bind(instance, "x", &in, &error), error);
     CHECK_OK(eg_instance_output(instance, "y", &given, &error), error);
     CHECK_OK(eg_run(instance, NULL, &error), error);
-    memcpy(y[how->last ? T - 1 : 0], given.data, (how->last ? 1 : T) * sizeof *y);
+    memcpy(y[options->last ? T - 1 : 0], given.data, (options->last ? 1 : T) * sizeof *y);
     eg_instance_destroy(instance);
     eg_weights_destroy(weights);
     eg_program_release(program);
@@ -222,11 +222,11 @@ static eg_data *make_data(eg_context *context, bool classes) {
         }
     const eg_table table = {
         .rows = ROWS, .columns = COLUMNS, .names = names, .values = &values[0][0]};
-    const eg_data_options how = {.inputs = "a,b,c",
-                                 .targets = classes ? "class" : "p,q,r,s",
-                                 .classes = classes,
-                                 .window = 10};
-    CHECK_OK(eg_data_create(context, 1, &table, &how, &data, &error), error);
+    const eg_data_options options = {.inputs = "a,b,c",
+                                     .targets = classes ? "class" : "p,q,r,s",
+                                     .classes = classes,
+                                     .window = 10};
+    CHECK_OK(eg_data_create(context, 1, &table, &options, &data, &error), error);
     return data;
 }
 
@@ -267,9 +267,9 @@ TEST(link, follows_from_the_loss) {
         CHECK_OK(eg_model_open(context, specs[s], &model, &error), error);
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) { /* one after the other */
             eg_data *data = make_data(context, cases[i].loss == EG_LOSS_CLASSES);
-            const eg_fit_options how = {.loss = cases[i].loss, .epochs = 1, .batch = 3};
+            const eg_fit_options options = {.loss = cases[i].loss, .epochs = 1, .batch = 3};
             CHECK(eg_loss_link(cases[i].loss) == cases[i].link, "another link of loss %zu", i);
-            CHECK_OK(eg_fit(model, data, NULL, &how, NULL, &error), error);
+            CHECK_OK(eg_fit(model, data, NULL, &options, NULL, &error), error);
             CHECK(eg_model_link(model) == cases[i].link, "%s after '%s'",
                   eg_link_name(eg_model_link(model)), eg_loss_name(cases[i].loss));
             same_rows same = {data, model, specs[s], 0};
@@ -287,23 +287,23 @@ TEST(link, follows_from_the_loss) {
 
 TEST(link, refusals) {
     static const float mean[O], scale[O] = {1, 1, 1, 1};
-    const eg_units units = {.output_mean = mean, .output_scale = scale};
+    const eg_scaling units = {.output_mean = mean, .output_scale = scale};
     eg_context *context = context_new();
     eg_data *data = make_data(context, false);
     eg_model *model;
     eg_error error;
-    eg_fit_options how = {.loss = EG_LOSS_BINARY, .epochs = 1};
+    eg_fit_options options = {.loss = EG_LOSS_BINARY, .epochs = 1};
     CHECK_OK(eg_model_open(context, specs[1], &model, &error), error);
-    CHECK_OK(eg_model_units_set(model, &units, &error), error);
+    CHECK_OK(eg_model_scaling_set(model, &units, &error), error);
     CHECK_FAILS(eg_model_link_set(model, EG_LINK_SIGMOID, &error), error, EG_ERR_ARGUMENT,
                 "the outputs have units");
-    CHECK_FAILS(eg_fit(model, data, NULL, &how, NULL, &error), error, EG_ERR_ARGUMENT,
+    CHECK_FAILS(eg_fit(model, data, NULL, &options, NULL, &error), error, EG_ERR_ARGUMENT,
                 "the outputs have units");
     CHECK_FAILS(eg_model_link_set(model, (eg_link)7, &error), error, EG_ERR_ARGUMENT,
                 "unknown link 7");
-    CHECK_OK(eg_model_units_set(model, &(eg_units){0}, &error), error);
+    CHECK_OK(eg_model_scaling_set(model, &(eg_scaling){0}, &error), error);
     CHECK_OK(eg_model_link_set(model, EG_LINK_SIGMOID, &error), error);
-    CHECK_FAILS(eg_model_units_set(model, &units, &error), error, EG_ERR_ARGUMENT,
+    CHECK_FAILS(eg_model_scaling_set(model, &units, &error), error, EG_ERR_ARGUMENT,
                 "which are probabilities");
     /* a figure of logits would not be one of what the model gives */
     CHECK_FAILS(

@@ -34,23 +34,24 @@ TEST(measure, ceilings_are_complete_and_kept) {
     eg_context *context = create(2);
     eg_error error;
     eg_ceilings first, second;
-    eg_ceilings_options how = {
+    eg_ceilings_options options = {
         .cache_folder = test_folder(), .seconds = test_quick() ? 0.01 : 0.05, .cached = 1};
-    CHECK_OK(eg_ceilings_measure(context, &how, &first, &error), error);
+    CHECK_OK(eg_ceilings_measure(context, &options, &first, &error), error);
     check_metrics(&first);
     CHECK(first.fma_one.provenance == EG_MEASURED, "no FMA peak: %s", first.fma_one.source);
     CHECK(!first.from_cache, "from a cache that was empty");
-    CHECK_OK(eg_ceilings_measure(context, &how, &second, &error), error);
+    CHECK_OK(eg_ceilings_measure(context, &options, &second, &error), error);
     CHECK(second.from_cache, "not kept");
     CHECK(second.fma_one.value == first.fma_one.value, "kept as %g, was %g", second.fma_one.value,
           first.fma_one.value);
     CHECK(second.measured_at == first.measured_at, "time");
     check_metrics(&second);
-    how.cached = 0;
-    CHECK_OK(eg_ceilings_measure(context, &how, &second, &error), error);
+    options.cached = 0;
+    CHECK_OK(eg_ceilings_measure(context, &options, &second, &error), error);
     CHECK(!second.from_cache, "asked for a new one");
-    how.seconds = -1;
-    CHECK_FAILS(eg_ceilings_measure(context, &how, &second, &error), error, EG_ERR_ARGUMENT, "-1");
+    options.seconds = -1;
+    CHECK_FAILS(eg_ceilings_measure(context, &options, &second, &error), error, EG_ERR_ARGUMENT,
+                "-1");
     eg_context_destroy(context);
 }
 

@@ -52,7 +52,7 @@ TEST(metrics, numbers) {
     CHECK_NUMBER(r.mae, 1.0625);
     CHECK_NUMBER(r.r2, 0.5738317757009346);
     /* units */
-    const eg_units units = {.output_mean = (float[]){10, -3}, .output_scale = (float[]){2, 0.5f}};
+    const eg_scaling units = {.output_mean = (float[]){10, -3}, .output_scale = (float[]){2, 0.5f}};
     eg_metrics_reset(m);
     CHECK_OK(eg_metrics_add(m, y[0], t[0], NULL, 4, &units, &test.error), test.error);
     eg_metrics_get(m, &r);

@@ -155,13 +155,13 @@ TEST(model_files, units_and_notes) {
     eg_error error = {0};
     eg_model *model, *loaded;
     CHECK_OK(eg_model_open(context, "cfc:4,in=3,proj=2", &model, &error), error);
-    const eg_units units = {mean, scale, mean, scale, 59.5f};
-    CHECK_OK(eg_model_units_set(model, &units, &error), error);
+    const eg_scaling units = {mean, scale, mean, scale, 59.5f};
+    CHECK_OK(eg_model_scaling_set(model, &units, &error), error);
     CHECK_OK(eg_model_note_set(model, "inputs", 3, names, &error), error);
     CHECK_OK(eg_model_save(model, path, &error), error);
     CHECK_OK(eg_model_open(context, path, &loaded, &error), error);
-    eg_units got = {0};
-    eg_model_units_get(loaded, &got);
+    eg_scaling got = {0};
+    eg_model_scaling_get(loaded, &got);
     CHECK(got.input_mean && memcmp(got.input_mean, mean, 3 * sizeof *mean) == 0 &&
               memcmp(got.input_scale, scale, 3 * sizeof *mean) == 0 &&
               memcmp(got.output_mean, mean, 2 * sizeof *mean) == 0 && got.time == 59.5f,

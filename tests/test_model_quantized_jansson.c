@@ -74,13 +74,13 @@ static void copy_values(const eg_model *from, eg_model *to) {
     }
 }
 
-static void check(eg_context *context, const char *spec, const eg_quantization *how,
+static void check(eg_context *context, const char *spec, const eg_quantization *quantization,
                   const char *path) {
     eg_model *small = NULL, *wide = NULL, *back = NULL;
     eg_error error = {0};
     eg_tensor y[3] = {0};
     eg_difference d = {0};
-    const eg_model_quantization all = {.how = *how};
+    const eg_model_quantization all = {.quantization = *quantization};
     CHECK_OK(eg_model_open(context, spec, &small, &error), error);
     CHECK_OK(eg_model_open(context, spec, &wide, &error), error);
     CHECK_OK(eg_model_quantize(small, &all, &error), error);
@@ -88,13 +88,13 @@ static void check(eg_context *context, const char *spec, const eg_quantization *
     CHECK_OK(run(context, small, &y[0], &error), error);
     CHECK_OK(run(context, wide, &y[1], &error), error);
     CHECK_OK(eg_tensor_compare(&y[1], &y[0], &d, &error), error);
-    CHECK(d.count && (how->integers ? d.snr > 30 : d.most < 1e-5), "%s %s: off by %g, %g dB", spec,
-          eg_type_name(how->type), d.most, d.snr);
+    CHECK(d.count && (quantization->integers ? d.snr > 30 : d.most < 1e-5),
+          "%s %s: off by %g, %g dB", spec, eg_type_name(quantization->type), d.most, d.snr);
     CHECK_OK(eg_model_save(small, path, &error), error);
     CHECK_OK(eg_model_open(context, path, &back, &error), error);
     CHECK_OK(run(context, back, &y[2], &error), error);
     CHECK(memcmp(y[0].data, y[2].data, (size_t)d.count * sizeof(float)) == 0,
-          "%s %s: another result from the file", spec, eg_type_name(how->type));
+          "%s %s: another result from the file", spec, eg_type_name(quantization->type));
     size_t kept = 0, quantized = 0;
     for (size_t i = 0; i < eg_model_count(back); i++)
         *(eg_model_quantized(back, i) ? &quantized : &kept) += 1;
@@ -117,7 +117,7 @@ TEST(model_quantized, as_its_values) {
  * back: they may not lie there any more. */
 TEST(model_quantized, of_a_mapped_file) {
     const char *path = test_join(test_folder(), "mapped.safetensors");
-    const eg_model_quantization how = {.how = {.type = EG_I8}};
+    const eg_model_quantization quantization = {.quantization = {.type = EG_I8}};
     eg_context *context = open_context();
     eg_error error = {0};
     eg_model *drawn = NULL, *mapped = NULL;
@@ -126,8 +126,8 @@ TEST(model_quantized, of_a_mapped_file) {
     CHECK_OK(eg_model_open(context, "cfc:64,in=3,backbone=128x2,seed=1", &drawn, &error), error);
     CHECK_OK(eg_model_save(drawn, path, &error), error);
     CHECK_OK(eg_model_open(context, path, &mapped, &error), error);
-    CHECK_OK(eg_model_quantize(drawn, &how, &error), error);
-    CHECK_OK(eg_model_quantize(mapped, &how, &error), error);
+    CHECK_OK(eg_model_quantize(drawn, &quantization, &error), error);
+    CHECK_OK(eg_model_quantize(mapped, &quantization, &error), error);
     CHECK_OK(run(context, mapped, &y, &error), error); /* copies all values */
     for (size_t i = 0; (name = eg_model_tensor(drawn, i, &a, NULL)); i++) {
         uint64_t bytes = 0;
@@ -147,28 +147,31 @@ TEST(model_quantized, again_and_kept) {
     eg_model *model = NULL;
     eg_error error = {0};
     static const char *const keep[] = {"time_a", "layer_1"};
-    eg_model_quantization how = {.how = {.type = EG_I8}};
+    eg_model_quantization quantization = {.quantization = {.type = EG_I8}};
     CHECK_OK(eg_model_open(context, specs[0], &model, &error), error);
-    CHECK_OK(eg_model_quantize(model, &how, &error), error);
-    how = (eg_model_quantization){{.type = EG_F16}, 2, keep};
-    CHECK_OK(eg_model_quantize(model, &how, &error), error);
+    CHECK_OK(eg_model_quantize(model, &quantization, &error), error);
+    quantization = (eg_model_quantization){{.type = EG_F16}, 2, keep};
+    CHECK_OK(eg_model_quantize(model, &quantization, &error), error);
     const char *name;
     for (size_t i = 0; (name = eg_model_tensor(model, i, NULL, NULL)); i++) {
         const eg_quantized *q = eg_model_quantized(model, i);
         const bool stays = strstr(name, "mask") || strstr(name, keep[0]) || strstr(name, keep[1]);
-        CHECK(!q == stays && (!q || q->how.type == EG_F16), "'%s' is %s", name,
-              q ? eg_type_name(q->how.type) : "f32");
+        CHECK(!q == stays && (!q || q->quantization.type == EG_F16), "'%s' is %s", name,
+              q ? eg_type_name(q->quantization.type) : "f32");
     }
-    how.keep = (const char *const[]){"ff1", "nothing"};
-    CHECK_FAILS(eg_model_quantize(model, &how, &error), error, EG_ERR_NOT_FOUND, "'nothing'");
-    how = (eg_model_quantization){.how = {.type = EG_I32}};
-    CHECK_FAILS(eg_model_quantize(model, &how, &error), error, EG_ERR_UNSUPPORTED, "'i32'");
+    quantization.keep = (const char *const[]){"ff1", "nothing"};
+    CHECK_FAILS(eg_model_quantize(model, &quantization, &error), error, EG_ERR_NOT_FOUND,
+                "'nothing'");
+    quantization = (eg_model_quantization){.quantization = {.type = EG_I32}};
+    CHECK_FAILS(eg_model_quantize(model, &quantization, &error), error, EG_ERR_UNSUPPORTED,
+                "'i32'");
     eg_tensor tensor;
     eg_model_tensor(model, 1, &tensor, NULL);
     ((float *)tensor.data)[3] = INFINITY;
-    how.how.type = EG_I8;
-    CHECK_FAILS(eg_model_quantize(model, &how, &error), error, EG_ERR_ARGUMENT, "not finite");
-    CHECK(eg_model_quantized(model, 1) && eg_model_quantized(model, 1)->how.type == EG_F16,
+    quantization.quantization.type = EG_I8;
+    CHECK_FAILS(eg_model_quantize(model, &quantization, &error), error, EG_ERR_ARGUMENT,
+                "not finite");
+    CHECK(eg_model_quantized(model, 1) && eg_model_quantized(model, 1)->quantization.type == EG_F16,
           "a model that failed is not as it was");
     eg_trainer *trainer = NULL;
     const eg_train_options train = {.batch = 2, .time = 3};
@@ -214,8 +217,9 @@ TEST(model_quantized, damaged_files) {
     snprintf(good, sizeof good, "%s/good.safetensors", folder);
     snprintf(bad, sizeof bad, "%s/bad.safetensors", folder);
     CHECK_OK(eg_model_open(context, specs[0], &model, &error), error);
-    CHECK_OK(eg_model_quantize(model, &(eg_model_quantization){.how = {.type = EG_I8}}, &error),
-             error);
+    CHECK_OK(
+        eg_model_quantize(model, &(eg_model_quantization){.quantization = {.type = EG_I8}}, &error),
+        error);
     CHECK_OK(eg_model_save(model, good, &error), error);
     eg_model_destroy(model);
     FILE *file = fopen(good, "rb");
@@ -243,8 +247,8 @@ static eg_status attempt(void *user, eg_context *context, eg_error *error) {
     eg_model *model = NULL, *back = NULL;
     eg_tensor y = {0};
     eg_status status = eg_model_open(context, specs[0], &model, error);
-    const eg_model_quantization how = {.how = ways[4]};
-    if (!status) status = eg_model_quantize(model, &how, error);
+    const eg_model_quantization quantization = {.quantization = ways[4]};
+    if (!status) status = eg_model_quantize(model, &quantization, error);
     if (!status) status = eg_model_save(model, user, error);
     if (!status) status = eg_model_open(context, user, &back, error);
     if (!status) status = run(context, back, &y, error);

@@ -70,8 +70,8 @@ size_t model_build(eg_graph *g, const model_case *c, eg_output outputs[MODEL_OUT
         eg_node x = eg_scan_step(g, scan, xs);
         if (strcmp(c->name, "gru") == 0) next = gru_cell(&b, x, h);
         else {
-            eg_node spans = eg_input(g, "spans", EG_F32, 3, (uint64_t[]){c->time, c->batch, 1});
-            next = cfc_cell(&b, x, h, eg_scan_step(g, scan, spans));
+            eg_node timespans = eg_input(g, "spans", EG_F32, 3, (uint64_t[]){c->time, c->batch, 1});
+            next = cfc_cell(&b, x, h, eg_scan_step(g, scan, timespans));
         }
         eg_scan_update(g, h, next);
         y = eg_scan_stack(g, scan, next);

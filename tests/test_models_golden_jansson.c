@@ -83,7 +83,7 @@ static void check_run(golden_run *r, eg_context *context, const json_t *config) 
                           .batch_first = flag(config, "batch_first"),
                           .unbatched = !flag(config, "batched"),
                           .last = !flag(config, "return_sequences"),
-                          .spans = flag(config, "timespans"),
+                          .timespans = flag(config, "timespans"),
                           .state = flag(config, "hx"),
                           .as_parameters = r->gradients};
     if (o.unbatched) o.batch = 1;
@@ -114,7 +114,7 @@ static void check_run(golden_run *r, eg_context *context, const json_t *config) 
     CHECK_OK(eg_instance_create(r->program, r->weights, &r->instance, &error), error);
     CHECK_OK(eg_model_weights(r->model, r->weights, &error), error);
     give(r, "x", "input", r->gradients);
-    if (o.spans) give(r, "timespans", "timespans", r->gradients);
+    if (o.timespans) give(r, "timespans", "timespans", r->gradients);
     if (o.state) give(r, "h0", "h0", r->gradients);
     if (o.state && nodes.states > 1) give(r, "c0", "c0", r->gradients);
     for (size_t i = 0; i < count; i++) output(r, outputs[i].name);

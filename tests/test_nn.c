@@ -117,11 +117,12 @@ TEST(nn, streams_are_sequences) {
         eg_error error = {0};
         open_model(&f, specs[i]);
         if (!f.model) continue;
-        compile(&f, &(eg_model_options){.time = T, .spans = 1});
-        float x[T * 5], spans[T], y[64], state[256], again[64];
+        compile(&f, &(eg_model_options){.time = T, .timespans = 1});
+        float x[T * 5], timespans[T], y[64], state[256], again[64];
         fill(x, T * f.info.inputs, i + 1);
-        for (int t = 0; t < T; t++) spans[t] = 0.2f + 0.3f * (float)t;
-        const eg_tensor xs = {EG_F32, 3, {T, 1, f.info.inputs}, x}, ts = {EG_F32, 2, {T, 1}, spans};
+        for (int t = 0; t < T; t++) timespans[t] = 0.2f + 0.3f * (float)t;
+        const eg_tensor xs = {EG_F32, 3, {T, 1, f.info.inputs}, x},
+                        ts = {EG_F32, 2, {T, 1}, timespans};
         CHECK_OK(eg_instance_bind(f.instance, "x", &xs, &error), error);
         CHECK_OK(eg_instance_bind(f.instance, "timespans", &ts, &error), error);
         CHECK_OK(eg_run(f.instance, NULL, &error), error);
@@ -136,15 +137,17 @@ TEST(nn, streams_are_sequences) {
         for (int turn = 0; turn < 2; turn++, eg_stream_reset(stream))
             for (int t = 0; t < T; t++) {
                 eg_stream_state_get(stream, state);
-                CHECK_OK(eg_stream_step(stream, x + t * (int)f.info.inputs, spans[t], y, &error),
-                         error);
+                CHECK_OK(
+                    eg_stream_step(stream, x + t * (int)f.info.inputs, timespans[t], y, &error),
+                    error);
                 for (uint64_t k = 0; k < f.info.outputs; k++)
                     worst = test_worse(
                         worst, fabs((double)y[k] -
                                     (double)((float *)all.data)[(uint64_t)t * f.info.outputs + k]));
                 eg_stream_state_set(other, state);
-                CHECK_OK(eg_stream_step(other, x + t * (int)f.info.inputs, spans[t], again, &error),
-                         error);
+                CHECK_OK(
+                    eg_stream_step(other, x + t * (int)f.info.inputs, timespans[t], again, &error),
+                    error);
                 CHECK(memcmp(y, again, (size_t)f.info.outputs * sizeof *y) == 0,
                       "%s: a state put back does not go on", specs[i]);
             }
@@ -203,14 +206,15 @@ TEST(nn, samples_alone) {
         eg_error error = {0};
         open_model(&f, few[i]);
         open_model(&one, few[i]);
-        compile(&f,
-                &(eg_model_options){
-                    .time = T, .batch = B, .batch_first = 1, .spans = 1, .lengths = 1, .last = 1});
-        float x[B * T * 5], spans[B * T], lengths[B];
+        compile(
+            &f,
+            &(eg_model_options){
+                .time = T, .batch = B, .batch_first = 1, .timespans = 1, .lengths = 1, .last = 1});
+        float x[B * T * 5], timespans[B * T], lengths[B];
         fill(x, B * T * 5, 7);
-        for (int k = 0; k < B * T; k++) spans[k] = 0.1f * (float)(k % 11); /* 0 among them */
+        for (int k = 0; k < B * T; k++) timespans[k] = 0.1f * (float)(k % 11); /* 0 among them */
         for (int k = 0; k < B; k++) lengths[k] = (float)(T - k);
-        const eg_tensor xs = {EG_F32, 3, {B, T, 5}, x}, ts = {EG_F32, 2, {B, T}, spans},
+        const eg_tensor xs = {EG_F32, 3, {B, T, 5}, x}, ts = {EG_F32, 2, {B, T}, timespans},
                         ls = {EG_F32, 1, {B}, lengths};
         CHECK_OK(eg_instance_bind(f.instance, "x", &xs, &error), error);
         CHECK_OK(eg_instance_bind(f.instance, "timespans", &ts, &error), error);
@@ -218,10 +222,10 @@ TEST(nn, samples_alone) {
         CHECK_OK(eg_run(f.instance, NULL, &error), error);
         eg_tensor all, alone;
         CHECK_OK(eg_instance_output(f.instance, "y", &all, &error), error);
-        compile(&one, &(eg_model_options){.time = T, .unbatched = 1, .spans = 1, .last = 1});
+        compile(&one, &(eg_model_options){.time = T, .unbatched = 1, .timespans = 1, .last = 1});
         for (int b = 0; b < B; b++) {
             const eg_tensor x1 = {EG_F32, 2, {T, 5}, x + b * T * 5},
-                            t1 = {EG_F32, 1, {T}, spans + b * T};
+                            t1 = {EG_F32, 1, {T}, timespans + b * T};
             CHECK_OK(eg_instance_bind(one.instance, "x", &x1, &error), error);
             CHECK_OK(eg_instance_bind(one.instance, "timespans", &t1, &error), error);
             CHECK_OK(
@@ -343,10 +347,10 @@ TEST(nn, refused) {
         CHECK_FAILS(eg_model_open(context, rows[i].spec, &model, &error), error, rows[i].status,
                     rows[i].part);
     }
-    const float spans[] = {1, 2, 0, 1, -3, 1};
-    CHECK_FAILS(eg_model_check_spans(spans, 2, 3, 1, &error), error, EG_ERR_ARGUMENT,
+    const float timespans[] = {1, 2, 0, 1, -3, 1};
+    CHECK_FAILS(eg_model_check_timespans(timespans, 2, 3, 1, &error), error, EG_ERR_ARGUMENT,
                 "sample 1, step 1");
-    CHECK_FAILS(eg_model_check_spans(spans, 2, 3, 0, &error), error, EG_ERR_ARGUMENT,
+    CHECK_FAILS(eg_model_check_timespans(timespans, 2, 3, 0, &error), error, EG_ERR_ARGUMENT,
                 "sample 0, step 2");
     eg_context_destroy(context);
 }
@@ -457,12 +461,13 @@ TEST(nn, outline) {
         }
         const char *name = eg_model_tensor(outline, 0, &tensor, NULL);
         CHECK(name && !tensor.data, "%s: data of '%s'", outlined[i], name ? name : "nothing");
-        const eg_model_quantization how = {.how = {.type = EG_F16}};
+        const eg_model_quantization quantization = {.quantization = {.type = EG_F16}};
         eg_trainer *trainer;
         const eg_train_options train = {.batch = 1};
         CHECK_FAILS(eg_model_read(outline, 0, value, &error), error, EG_ERR_ARGUMENT, "an outline");
         CHECK_FAILS(eg_model_widen(outline, &error), error, EG_ERR_ARGUMENT, outlined[i]);
-        CHECK_FAILS(eg_model_quantize(outline, &how, &error), error, EG_ERR_ARGUMENT, "an outline");
+        CHECK_FAILS(eg_model_quantize(outline, &quantization, &error), error, EG_ERR_ARGUMENT,
+                    "an outline");
         CHECK_FAILS(eg_model_save(outline, "nothing.safetensors", &error), error, EG_ERR_ARGUMENT,
                     "open it with eg_model_open");
         CHECK_FAILS(eg_model_export_c(outline, ".", "nothing", NULL, &error), error,

@@ -18,17 +18,17 @@ static eg_preset preset_of(const char *chip) {
 TEST(preset, the_m1_family_by_value) {
     static const struct {
         const char *chip;
-        eg_tier tier;
+        eg_chip_tier tier;
         unsigned batch, low, high, backbone;
         double gib, watts;
-    } rows[] = {{"M1", EG_TIER_BASE, 32, 32, 64, 32, 8, 40},
-                {"Apple M1 Pro", EG_TIER_PRO, 64, 64, 128, 64, 16, 60},
-                {"T6001", EG_TIER_MAX, 128, 64, 128, 64, 32, 90},
-                {"M1 Ultra", EG_TIER_ULTRA, 256, 128, 256, 128, 64, 180}};
+    } rows[] = {{"M1", EG_CHIP_TIER_BASE, 32, 32, 64, 32, 8, 40},
+                {"Apple M1 Pro", EG_CHIP_TIER_PRO, 64, 64, 128, 64, 16, 60},
+                {"T6001", EG_CHIP_TIER_MAX, 128, 64, 128, 64, 32, 90},
+                {"M1 Ultra", EG_CHIP_TIER_ULTRA, 256, 128, 256, 128, 64, 180}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const eg_preset p = preset_of(rows[i].chip);
         CHECK(p.tier == rows[i].tier && p.provenance == EG_SPEC, "%s: %s, %s", rows[i].chip,
-              eg_tier_name(p.tier), eg_provenance_name(p.provenance));
+              eg_chip_tier_name(p.tier), eg_provenance_name(p.provenance));
         CHECK(p.batch == rows[i].batch && p.batch_low == rows[i].low &&
                   p.batch_high == rows[i].high,
               "%s: batch %u within %u..%u", p.chip, p.batch, p.batch_low, p.batch_high);
@@ -62,20 +62,20 @@ TEST(preset, watts_say_where_they_are_from) {
 TEST(preset, every_other_chip_by_rule) {
     static const struct {
         const char *chip;
-        eg_tier tier;
+        eg_chip_tier tier;
         unsigned batch;
         double gib;
-    } rows[] = {{"M2", EG_TIER_BASE, 32, 12},     {"M2 Pro", EG_TIER_PRO, 64, 16},
-                {"M2 Max", EG_TIER_MAX, 128, 48}, {"M2 Ultra", EG_TIER_ULTRA, 256, 96},
-                {"M3", EG_TIER_BASE, 32, 12},     {"M3 Pro", EG_TIER_PRO, 64, 18},
-                {"M3 Max", EG_TIER_MAX, 128, 64}, {"M3 Ultra", EG_TIER_ULTRA, 256, 256},
-                {"M4", EG_TIER_BASE, 32, 16},     {"M4 Pro", EG_TIER_PRO, 64, 32},
-                {"M4 Max", EG_TIER_MAX, 128, 64}, {"M5", EG_TIER_PRO, 64, 16},
-                {"M5 Pro", EG_TIER_MAX, 64, 32},  {"M5 Max", EG_TIER_ULTRA, 128, 64}};
+    } rows[] = {{"M2", EG_CHIP_TIER_BASE, 32, 12},     {"M2 Pro", EG_CHIP_TIER_PRO, 64, 16},
+                {"M2 Max", EG_CHIP_TIER_MAX, 128, 48}, {"M2 Ultra", EG_CHIP_TIER_ULTRA, 256, 96},
+                {"M3", EG_CHIP_TIER_BASE, 32, 12},     {"M3 Pro", EG_CHIP_TIER_PRO, 64, 18},
+                {"M3 Max", EG_CHIP_TIER_MAX, 128, 64}, {"M3 Ultra", EG_CHIP_TIER_ULTRA, 256, 256},
+                {"M4", EG_CHIP_TIER_BASE, 32, 16},     {"M4 Pro", EG_CHIP_TIER_PRO, 64, 32},
+                {"M4 Max", EG_CHIP_TIER_MAX, 128, 64}, {"M5", EG_CHIP_TIER_PRO, 64, 16},
+                {"M5 Pro", EG_CHIP_TIER_MAX, 64, 32},  {"M5 Max", EG_CHIP_TIER_ULTRA, 128, 64}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const eg_preset p = preset_of(rows[i].chip);
         CHECK(p.tier == rows[i].tier && p.batch == rows[i].batch, "%s: %s, batch %u", p.chip,
-              eg_tier_name(p.tier), p.batch);
+              eg_chip_tier_name(p.tier), p.batch);
         CHECK((double)p.memory_budget == rows[i].gib * GIB, "%s: %g GiB", p.chip,
               (double)p.memory_budget / GIB);
         CHECK(p.provenance == EG_MODELLED && p.rule && p.rule[0], "%s: no rule", p.chip);
@@ -132,12 +132,12 @@ TEST(preset, this_machine) {
     eg_ceilings c = {.fma_all = {9000, EG_MEASURED, "GFLOP/s", ""},
                      .dram_all = {350, EG_MEASURED, "GB/s", ""}};
     CHECK_OK(eg_preset_host(&chip, &c, &p, &error), error);
-    CHECK(p.tier == EG_TIER_MAX && p.batch == 64 && !p.neural_engine &&
+    CHECK(p.tier == EG_CHIP_TIER_MAX && p.batch == 64 && !p.neural_engine &&
               p.memory_budget == UINT64_C(32) << 30 && strcmp(p.chip, "some x86") == 0,
-          "%s, batch %u", eg_tier_name(p.tier), p.batch);
+          "%s, batch %u", eg_chip_tier_name(p.tier), p.batch);
     CHECK(p.power.provenance == EG_UNAVAILABLE && p.power.source[0], "power of an unknown chip");
     CHECK_OK(eg_preset_host(&chip, NULL, &p, &error), error);
-    CHECK(p.tier == EG_TIER_BASE && strstr(p.rule, "not measured"), "'%s'", p.rule);
+    CHECK(p.tier == EG_CHIP_TIER_BASE && strstr(p.rule, "not measured"), "'%s'", p.rule);
     CHECK_OK(eg_chip_table_find("M1", &chip.row, &error), error);
     chip.in_table = 1;
     chip.memory_bytes = UINT64_C(8) << 30;
@@ -157,28 +157,28 @@ TEST(preset, requirements_of_this_machine) {
     eg_chip chip = {.name = "some x86", .memory_bytes = UINT64_C(64) << 30};
     const eg_ceilings c = {.fma_all = {200, EG_MEASURED, "GFLOP/s", ""},
                            .dram_all = {40, EG_MEASURED, "GB/s", ""}};
-    CHECK_OK(eg_requirement_host(&chip, &c, EG_NEED_COMPUTE, &r, &ceiling, &error), error);
+    CHECK_OK(eg_requirement_host(&chip, &c, EG_REQUIREMENT_COMPUTE, &r, &ceiling, &error), error);
     CHECK(fabs(r.minimum - 0.15) < 1e-12 && fabs(r.target - 0.18) < 1e-12 &&
               fabs(ceiling.value - 0.2) < 1e-12 && ceiling.provenance == EG_MEASURED &&
               strcmp(ceiling.unit, "TFLOP/s") == 0,
           "%g, %g of %g %s", r.minimum, r.target, ceiling.value, ceiling.unit);
-    CHECK_OK(eg_requirement_host(&chip, &c, EG_NEED_BANDWIDTH, &r, NULL, &error), error);
+    CHECK_OK(eg_requirement_host(&chip, &c, EG_REQUIREMENT_BANDWIDTH, &r, NULL, &error), error);
     CHECK(r.minimum == 30 && r.target == 36 && strcmp(r.unit, "GB/s") == 0, "%g, %g", r.minimum,
           r.target);
-    CHECK_OK(eg_requirement_host(&chip, NULL, EG_NEED_MEMORY, &r, &ceiling, &error), error);
+    CHECK_OK(eg_requirement_host(&chip, NULL, EG_REQUIREMENT_MEMORY, &r, &ceiling, &error), error);
     CHECK(r.minimum == 32768 && r.target == 49152 && ceiling.value == 65536, "%g, %g MB", r.minimum,
           r.target);
-    CHECK_FAILS(eg_requirement_host(&chip, NULL, EG_NEED_COMPUTE, &r, &ceiling, &error), error,
-                EG_ERR_UNSUPPORTED, "not measured");
+    CHECK_FAILS(eg_requirement_host(&chip, NULL, EG_REQUIREMENT_COMPUTE, &r, &ceiling, &error),
+                error, EG_ERR_UNSUPPORTED, "not measured");
     CHECK(ceiling.provenance == EG_UNAVAILABLE && ceiling.source[0], "a ceiling of nothing");
-    CHECK_FAILS(eg_requirement_host(&chip, NULL, (eg_need)9, &r, NULL, &error), error,
+    CHECK_FAILS(eg_requirement_host(&chip, NULL, (eg_requirement_kind)9, &r, NULL, &error), error,
                 EG_ERR_ARGUMENT, "9");
-    CHECK_FAILS(eg_requirement_host(NULL, NULL, EG_NEED_MEMORY, &r, NULL, &error), error,
+    CHECK_FAILS(eg_requirement_host(NULL, NULL, EG_REQUIREMENT_MEMORY, &r, NULL, &error), error,
                 EG_ERR_ARGUMENT, "no chip");
     /* a chip of the table is of its tier, measured or not */
     CHECK_OK(eg_chip_table_find("M1", &chip.row, &error), error);
     chip.in_table = 1;
-    CHECK_OK(eg_requirement_host(&chip, &c, EG_NEED_COMPUTE, &r, &ceiling, &error), error);
+    CHECK_OK(eg_requirement_host(&chip, &c, EG_REQUIREMENT_COMPUTE, &r, &ceiling, &error), error);
     CHECK(r.minimum == 2 && r.target == 3 && ceiling.value == 2.62, "%g, %g of %g", r.minimum,
           r.target, ceiling.value);
 }
@@ -191,11 +191,12 @@ TEST(preset, refusals) {
     CHECK_FAILS(eg_preset_find(NULL, &p, &error), error, EG_ERR_ARGUMENT, "no key");
     CHECK_FAILS(eg_preset_of(NULL, &p, &error), error, EG_ERR_ARGUMENT, "no chip");
     CHECK_FAILS(eg_preset_host(NULL, NULL, &p, &error), error, EG_ERR_ARGUMENT, "no chip");
-    CHECK_FAILS(eg_requirement_of((eg_tier)4, EG_NEED_MEMORY, &r, &error), error, EG_ERR_ARGUMENT,
-                "tier 4");
-    CHECK_FAILS(eg_requirement_of(EG_TIER_BASE, (eg_need)3, &r, &error), error, EG_ERR_ARGUMENT,
-                "requirement 3");
-    CHECK(!eg_tier_name((eg_tier)4) && !eg_check_name((eg_check)7), "names past the last");
+    CHECK_FAILS(eg_requirement_of((eg_chip_tier)4, EG_REQUIREMENT_MEMORY, &r, &error), error,
+                EG_ERR_ARGUMENT, "tier 4");
+    CHECK_FAILS(eg_requirement_of(EG_CHIP_TIER_BASE, (eg_requirement_kind)3, &r, &error), error,
+                EG_ERR_ARGUMENT, "requirement 3");
+    CHECK(!eg_chip_tier_name((eg_chip_tier)4) && !eg_check_name((eg_check)7),
+          "names past the last");
 }
 
 TEST(preset, requirements_by_value) {
@@ -207,10 +208,13 @@ TEST(preset, requirements_by_value) {
     for (int need = 0; need < 3; need++)
         for (int tier = 0; tier < 4; tier++) {
             eg_requirement r;
-            CHECK(eg_requirement_of((eg_tier)tier, (eg_need)need, &r, NULL) == EG_OK, "refused");
+            CHECK(eg_requirement_of((eg_chip_tier)tier, (eg_requirement_kind)need, &r, NULL) ==
+                      EG_OK,
+                  "refused");
             CHECK(r.minimum == minimum[need][tier] && r.target == target[need][tier] &&
                       strcmp(r.unit, units[need]) == 0,
-                  "%s of %s: %g, %g", r.name, eg_tier_name((eg_tier)tier), r.minimum, r.target);
+                  "%s of %s: %g, %g", r.name, eg_chip_tier_name((eg_chip_tier)tier), r.minimum,
+                  r.target);
         }
 }
 
@@ -221,34 +225,34 @@ static eg_metric metric(double value, const char *unit) {
 
 TEST(preset, every_outcome_of_a_check) {
     static const struct {
-        eg_need need;
+        eg_requirement_kind need;
         double value, ceiling; /* NAN = unavailable */
         eg_check expected;
         const char *part; /* of the text */
     } rows[] = {
         /* the base tier asks for 2 and 3 TFLOP/s, 50 and 70 GB/s, 8192 and 6144 MB */
-        {EG_NEED_COMPUTE, 3.1, 4, EG_CHECK_MET, "3.1 TFLOP/s of 3"},
-        {EG_NEED_COMPUTE, 3, NAN, EG_CHECK_MET, "3"},
-        {EG_NEED_COMPUTE, 2.5, 4, EG_CHECK_BELOW_TARGET, "2.5 TFLOP/s of 3"},
-        {EG_NEED_COMPUTE, 2.5, NAN, EG_CHECK_BELOW_TARGET, "of 3"},
-        {EG_NEED_COMPUTE, 2.5, 2.62, EG_CHECK_ABOVE_CEILING, "only 2.62"},
-        {EG_NEED_COMPUTE, 1.5, 2.62, EG_CHECK_BELOW_MINIMUM, "1.5 TFLOP/s of 2"},
-        {EG_NEED_COMPUTE, 1, 1.5, EG_CHECK_ABOVE_CEILING, "of 2, but the chip has only 1.5"},
-        {EG_NEED_COMPUTE, NAN, 2.62, EG_CHECK_UNKNOWN, "nobody knows"},
-        {EG_NEED_COMPUTE, 3, 2.62, EG_CHECK_UNKNOWN, "one of both is wrong"},
-        {EG_NEED_BANDWIDTH, 65, 68.3, EG_CHECK_ABOVE_CEILING, "65 GB/s of 70"},
-        {EG_NEED_BANDWIDTH, 40, 68.3, EG_CHECK_BELOW_MINIMUM, "40 GB/s of 50"},
-        {EG_NEED_MEMORY, 6000, 8192, EG_CHECK_MET, "below 6144"},
-        {EG_NEED_MEMORY, 7000, 8192, EG_CHECK_OVER_TARGET, "7000 MB"},
-        {EG_NEED_MEMORY, 3000, 4096, EG_CHECK_BELOW_MINIMUM, "4096 MB installed of 8192"},
-        {EG_NEED_MEMORY, 6000, NAN, EG_CHECK_MET, ""},
-        {EG_NEED_MEMORY, NAN, 8192, EG_CHECK_UNKNOWN, "nobody knows"},
+        {EG_REQUIREMENT_COMPUTE, 3.1, 4, EG_CHECK_MET, "3.1 TFLOP/s of 3"},
+        {EG_REQUIREMENT_COMPUTE, 3, NAN, EG_CHECK_MET, "3"},
+        {EG_REQUIREMENT_COMPUTE, 2.5, 4, EG_CHECK_BELOW_TARGET, "2.5 TFLOP/s of 3"},
+        {EG_REQUIREMENT_COMPUTE, 2.5, NAN, EG_CHECK_BELOW_TARGET, "of 3"},
+        {EG_REQUIREMENT_COMPUTE, 2.5, 2.62, EG_CHECK_ABOVE_CEILING, "only 2.62"},
+        {EG_REQUIREMENT_COMPUTE, 1.5, 2.62, EG_CHECK_BELOW_MINIMUM, "1.5 TFLOP/s of 2"},
+        {EG_REQUIREMENT_COMPUTE, 1, 1.5, EG_CHECK_ABOVE_CEILING, "of 2, but the chip has only 1.5"},
+        {EG_REQUIREMENT_COMPUTE, NAN, 2.62, EG_CHECK_UNKNOWN, "nobody knows"},
+        {EG_REQUIREMENT_COMPUTE, 3, 2.62, EG_CHECK_UNKNOWN, "one of both is wrong"},
+        {EG_REQUIREMENT_BANDWIDTH, 65, 68.3, EG_CHECK_ABOVE_CEILING, "65 GB/s of 70"},
+        {EG_REQUIREMENT_BANDWIDTH, 40, 68.3, EG_CHECK_BELOW_MINIMUM, "40 GB/s of 50"},
+        {EG_REQUIREMENT_MEMORY, 6000, 8192, EG_CHECK_MET, "below 6144"},
+        {EG_REQUIREMENT_MEMORY, 7000, 8192, EG_CHECK_OVER_TARGET, "7000 MB"},
+        {EG_REQUIREMENT_MEMORY, 3000, 4096, EG_CHECK_BELOW_MINIMUM, "4096 MB installed of 8192"},
+        {EG_REQUIREMENT_MEMORY, 6000, NAN, EG_CHECK_MET, ""},
+        {EG_REQUIREMENT_MEMORY, NAN, 8192, EG_CHECK_UNKNOWN, "nobody knows"},
     };
     eg_error error;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         eg_requirement r;
         eg_requirement_result result;
-        CHECK_OK(eg_requirement_of(EG_TIER_BASE, rows[i].need, &r, &error), error);
+        CHECK_OK(eg_requirement_of(EG_CHIP_TIER_BASE, rows[i].need, &r, &error), error);
         const eg_metric value = metric(rows[i].value, r.unit),
                         most = metric(rows[i].ceiling, r.unit);
         CHECK_OK(eg_requirement_check(&value, &r, &most, &result, &error), error);
@@ -263,7 +267,7 @@ TEST(preset, units_of_a_check) {
     eg_requirement_result result;
     eg_metric giga = metric(3500, "GFLOP/s"), bytes = metric(7e9, "bytes"), none = {0},
               wrong = metric(1, "furlong");
-    CHECK_OK(eg_requirement_of(EG_TIER_BASE, EG_NEED_COMPUTE, &r, &error), error);
+    CHECK_OK(eg_requirement_of(EG_CHIP_TIER_BASE, EG_REQUIREMENT_COMPUTE, &r, &error), error);
     CHECK_OK(eg_requirement_check(&giga, &r, NULL, &result, &error), error);
     CHECK(result.check == EG_CHECK_MET && strstr(result.text, "3.5 TFLOP/s"), "'%s'", result.text);
     CHECK_OK(eg_requirement_check(&none, &r, NULL, &result, &error), error);
@@ -274,7 +278,7 @@ TEST(preset, units_of_a_check) {
                 "'furlong'");
     CHECK_FAILS(eg_requirement_check(NULL, &r, NULL, &result, &error), error, EG_ERR_ARGUMENT,
                 "no value");
-    CHECK_OK(eg_requirement_of(EG_TIER_BASE, EG_NEED_MEMORY, &r, &error), error);
+    CHECK_OK(eg_requirement_of(EG_CHIP_TIER_BASE, EG_REQUIREMENT_MEMORY, &r, &error), error);
     CHECK_OK(eg_requirement_check(&bytes, &r, NULL, &result, &error), error);
     CHECK(result.check == EG_CHECK_OVER_TARGET, "'%s'", result.text);
 }
@@ -288,15 +292,16 @@ TEST(preset, targets_above_the_silicon_are_found) {
         eg_requirement_result result;
         eg_error error;
         CHECK_OK(eg_chip_table_find(chips[i], &row, &error), error);
-        CHECK_OK(eg_requirement_of((eg_tier)i, EG_NEED_COMPUTE, &r, &error), error);
-        const eg_metric most = eg_chip_ceiling(&row, EG_NEED_COMPUTE);
+        CHECK_OK(eg_requirement_of((eg_chip_tier)i, EG_REQUIREMENT_COMPUTE, &r, &error), error);
+        const eg_metric most = eg_chip_ceiling(&row, EG_REQUIREMENT_COMPUTE);
         CHECK_OK(eg_requirement_check(&most, &r, &most, &result, &error), error);
         CHECK(result.check == EG_CHECK_ABOVE_CEILING, "%s: %s", chips[i], result.text);
     }
     const eg_chip_row blank = {
         .gpu_tflops = NAN, .fast_core_gflops = NAN, .memory_gbs = NAN, .memory_max_gb = NAN};
     for (int need = 0; need < 4; need++)
-        CHECK(eg_chip_ceiling(&blank, (eg_need)need).provenance == EG_UNAVAILABLE, "need %d", need);
+        CHECK(eg_chip_ceiling(&blank, (eg_requirement_kind)need).provenance == EG_UNAVAILABLE,
+              "need %d", need);
     const eg_chip_row cores = {.gpu_tflops = NAN, .fast_core_gflops = 100, .fast_cores = 8};
-    CHECK(fabs(eg_chip_ceiling(&cores, EG_NEED_COMPUTE).value - 0.8) < 1e-12, "cores alone");
+    CHECK(fabs(eg_chip_ceiling(&cores, EG_REQUIREMENT_COMPUTE).value - 0.8) < 1e-12, "cores alone");
 }

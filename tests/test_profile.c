@@ -24,11 +24,11 @@ TEST(profile, promised_figures) {
         eg_model *model;
         eg_profile *profile;
         eg_error error;
-        const eg_profile_options how = {
+        const eg_profile_options options = {
             .batch = 4, .seq = 6, .runs = 12, .no_ceilings = s != 0, .ceilings_seconds = 0.05};
         CHECK_OK(eg_context_create(NULL, &context, &error), error);
         CHECK_OK(eg_model_open(context, specs[s], &model, &error), error);
-        CHECK_OK(eg_profile_model(model, specs[s], &how, &profile, &error), error);
+        CHECK_OK(eg_profile_model(model, specs[s], &options, &profile, &error), error);
         for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
             int id = 0;
             while (eg_profile_metric_name((eg_profile_metric_id)id) &&
@@ -212,9 +212,10 @@ TEST(profile, callbacks) {
     eg_profile *profile;
     eg_error error;
     int calls = 0;
-    const eg_profile_options how = {.runs = 20, .warmup = 5, .no_ceilings = 1};
+    const eg_profile_options options = {.runs = 20, .warmup = 5, .no_ceilings = 1};
     CHECK_OK(eg_context_create(NULL, &context, &error), error);
-    CHECK_OK(eg_profile_callback(context, "count", count, &calls, &how, &profile, &error), error);
+    CHECK_OK(eg_profile_callback(context, "count", count, &calls, &options, &profile, &error),
+             error);
     CHECK(calls == 25, "%d calls", calls);
     CHECK(eg_profile_metric(profile, EG_PROFILE_time_mean).provenance == EG_MEASURED, "no time");
     CHECK(eg_profile_metric(profile, EG_PROFILE_tflops).provenance == EG_UNAVAILABLE,
@@ -237,8 +238,8 @@ TEST(profile, callbacks) {
 
 /* Who looks at weights does not change them: no value is widened, and a file stays what it was. */
 TEST(profile, weights_are_looked_at_as_they_are) {
-    const eg_profile_options how = {.runs = 3, .no_ceilings = 1, .no_cache = 1};
-    const eg_model_quantization small = {.how = {.type = EG_I8, .per = EG_PER_CHANNEL}};
+    const eg_profile_options options = {.runs = 3, .no_ceilings = 1, .no_cache = 1};
+    const eg_model_quantization small = {.quantization = {.type = EG_I8, .per = EG_PER_CHANNEL}};
     eg_context *context;
     eg_model *model;
     eg_profile *profile;
@@ -246,13 +247,13 @@ TEST(profile, weights_are_looked_at_as_they_are) {
     CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, "cfc:24,in=8", &model, &error), error);
     CHECK_OK(eg_model_quantize(model, &small, &error), error);
-    model->touched = false;
+    model->values_exposed = false;
     size_t widened = 0;
     for (size_t i = 0; i < model->parameter_count; i++) widened += model->parameters[i].own != NULL;
-    CHECK_OK(eg_profile_model(model, "", &how, &profile, &error), error);
+    CHECK_OK(eg_profile_model(model, "", &options, &profile, &error), error);
     for (size_t i = 0; i < model->parameter_count; i++) widened -= model->parameters[i].own != NULL;
-    CHECK(widened == 0 && !model->touched, "%zu tensors, %s", (size_t)0 - widened,
-          model->touched ? "touched" : "not touched");
+    CHECK(widened == 0 && !model->values_exposed, "%zu tensors, %s", (size_t)0 - widened,
+          model->values_exposed ? "touched" : "not touched");
     CHECK(strcmp(profile->weights.most, "i8") == 0 &&
               profile->weights.bytes < 4 * profile->weights.count,
           "%s", profile->weights.most);
@@ -270,8 +271,8 @@ TEST(profile, quickly) {
     eg_quick_result r;
     CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, "cfc:autoncp:12:3,in=4", &model, &error), error);
-    const eg_quick_options how = {
-        .size = sizeof how, .batch = 4, .seq = 6, .runs = 20, .warmup = 5};
+    const eg_quick_options options = {
+        .size = sizeof options, .batch = 4, .seq = 6, .runs = 20, .warmup = 5};
     double flops = 0;
     for (int i = 0; i < 3; i++) { /* the model, both, the function */
         const eg_quick_subject what = {.context = i == 2 ? context : NULL,
@@ -279,7 +280,7 @@ TEST(profile, quickly) {
                                        .function = i ? count : NULL,
                                        .user = &calls};
         calls = 0;
-        CHECK_OK(eg_quick_profile(&what, &how, &r, &error), error);
+        CHECK_OK(eg_quick_profile(&what, &options, &r, &error), error);
         CHECK(calls == (i ? 25 : 0), "case %d: %d calls", i, calls);
         const eg_metric *all[] = {&r.seconds, &r.rate,         &r.samples, &r.flops,
                                   &r.tflops,  &r.bytes_moved,  &r.memory,  &r.library,
@@ -335,9 +336,10 @@ TEST(profile, noisy_runs_are_said_to_be_noisy) {
     eg_analysis *analysis;
     eg_error error;
     stumble s = {0};
-    const eg_profile_options how = {.runs = 60, .no_ceilings = 1};
+    const eg_profile_options options = {.runs = 60, .no_ceilings = 1};
     CHECK_OK(eg_context_create(NULL, &context, &error), error);
-    CHECK_OK(eg_profile_callback(context, "stumbles", stumbles, &s, &how, &profile, &error), error);
+    CHECK_OK(eg_profile_callback(context, "stumbles", stumbles, &s, &options, &profile, &error),
+             error);
     CHECK_OK(eg_analyse(profile, &analysis, &error), error);
     CHECK(strncmp(eg_analysis_verdict(analysis), "noisy: ", 7) == 0, "%s",
           eg_analysis_verdict(analysis));
@@ -351,10 +353,10 @@ TEST(profile, all_rates_are_over_the_median) {
     eg_model *model;
     eg_profile *profile;
     eg_error error;
-    const eg_profile_options how = {.batch = 4, .seq = 6, .runs = 12, .no_ceilings = 1};
+    const eg_profile_options options = {.batch = 4, .seq = 6, .runs = 12, .no_ceilings = 1};
     CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, "cfc:autoncp:12:3,in=4", &model, &error), error);
-    CHECK_OK(eg_profile_model(model, "", &how, &profile, &error), error);
+    CHECK_OK(eg_profile_model(model, "", &options, &profile, &error), error);
     eg_statistics time;
     eg_profile_time(profile, &time);
     static const struct {
@@ -387,15 +389,15 @@ static eg_status attempt(void *user, eg_context *context, eg_error *error) {
     eg_model *model;
     eg_profile *profile = NULL;
     eg_analysis *analysis = NULL;
-    const eg_profile_options how = {.batch = 2,
-                                    .seq = 2,
-                                    .runs = 3,
-                                    .no_ceilings = 1,
-                                    .no_cache = 1,
-                                    .recorder = &(const eg_recorder_options){.events = 256}};
+    const eg_profile_options options = {.batch = 2,
+                                        .seq = 2,
+                                        .runs = 3,
+                                        .no_ceilings = 1,
+                                        .no_cache = 1,
+                                        .recorder = &(const eg_recorder_options){.events = 256}};
     eg_status status = eg_model_open(context, user, &model, error);
     if (status) return status;
-    status = eg_profile_model(model, user, &how, &profile, error);
+    status = eg_profile_model(model, user, &options, &profile, error);
     if (!status) status = eg_analyse(profile, &analysis, error);
     eg_analysis_destroy(analysis);
     eg_profile_destroy(profile);

@@ -10,21 +10,22 @@ AREA(profile_files, "weights that stay in a file count as those of a spec: worki
 static const char spec[] = "llama:2:128,vocab=300,context=32,seed=1";
 
 /* The model as a file has it; `how` NULL = in f32. */
-static eg_model *open_saved(eg_context *context, const eg_quantization *how) {
+static eg_model *open_saved(eg_context *context, const eg_quantization *quantization) {
     eg_model *model = NULL, *saved = NULL;
     eg_error error;
     char path[600];
     snprintf(path, sizeof path, "%s/model.safetensors", test_folder());
     CHECK_OK(eg_model_open(context, spec, &model, &error), error);
-    const eg_model_quantization small = {.how = how ? *how : (eg_quantization){0}};
-    if (how) CHECK_OK(eg_model_quantize(model, &small, &error), error);
+    const eg_model_quantization small = {.quantization =
+                                             quantization ? *quantization : (eg_quantization){0}};
+    if (quantization) CHECK_OK(eg_model_quantize(model, &small, &error), error);
     CHECK_OK(eg_model_save(model, path, &error), error);
     eg_model_destroy(model);
     CHECK_OK(eg_model_open(context, path, &saved, &error), error);
     return saved;
 }
 
-static double stored_bytes(const eg_model *model) {
+static double infile_bytes(const eg_model *model) {
     double sum = 0;
     uint64_t bytes;
     for (size_t i = 0; eg_model_numbers(model, i, &bytes); i++) sum += (double)bytes;
@@ -33,7 +34,7 @@ static double stored_bytes(const eg_model *model) {
 
 static const struct {
     const char *name;
-    eg_quantization how;
+    eg_quantization quantization;
 } ways[] = {{"f32", {0}},
             {"f16", {.type = EG_F16}},
             {"bf16", {.type = EG_BF16}},
@@ -47,13 +48,13 @@ TEST(profile_files, a_working_set_has_the_weights_of_its_file) {
     eg_error error;
     CHECK_OK(eg_context_create(NULL, &context, &error), error);
     for (size_t i = 0; i < WAYS; i++) {
-        eg_model *model = open_saved(context, i ? &ways[i].how : NULL);
+        eg_model *model = open_saved(context, i ? &ways[i].quantization : NULL);
         eg_profile *profile;
-        const eg_profile_options how = {
+        const eg_profile_options options = {
             .batch = 1, .seq = 1, .runs = 1, .no_ceilings = 1, .no_cache = 1};
-        CHECK_OK(eg_profile_model(model, "", &how, &profile, &error), error);
+        CHECK_OK(eg_profile_model(model, "", &options, &profile, &error), error);
         const double touched = eg__working_set(eg_profile_program(profile)),
-                     weights = stored_bytes(model);
+                     weights = infile_bytes(model);
         CHECK(touched > 0.7 * weights && touched < 1.6 * weights, "%s: %g bytes of %g",
               ways[i].name, touched, weights);
         eg_profile_destroy(profile);
@@ -107,7 +108,7 @@ TEST(profile_files, a_grid_names_the_type_of_the_weights) {
     eg_error error;
     CHECK_OK(eg_context_create(NULL, &context, &error), error);
     for (size_t i = 0; i < WAYS; i++) {
-        eg_model *model = open_saved(context, i ? &ways[i].how : NULL);
+        eg_model *model = open_saved(context, i ? &ways[i].quantization : NULL);
         eg_grid *grid = grid_of(model, NULL, 0);
         const eg_grid_cell *c = eg_grid_cell_at(grid, 0);
         int alone = -1;

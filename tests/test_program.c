@@ -479,8 +479,8 @@ TEST(program, inputs_in_place) {
     for (size_t k = 0; k < sizeof passes / sizeof *passes; k++) {
         eg_program *program;
         eg_instance *instance;
-        const eg_compile_options how = {.passes = passes[k]};
-        CHECK_OK(eg_compile(context, g, 2, outputs, &how, &program, &error), error);
+        const eg_compile_options options = {.passes = passes[k]};
+        CHECK_OK(eg_compile(context, g, 2, outputs, &options, &program, &error), error);
         CHECK_OK(eg_instance_create(program, NULL, &instance, &error), error);
         float *const memory[] = {a, b, c, sum, old};
         static const char *const names[] = {"a", "b", "c", "sum", "old"};

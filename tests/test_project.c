@@ -38,8 +38,8 @@ static eg_projection project(size_t count, const eg_step_cost *costs, const eg_c
                              const eg_efficiency *e, unsigned threads) {
     eg_projection p = {0};
     eg_error error;
-    const eg_project_options how = {.efficiency = e, .threads = threads};
-    CHECK_OK(eg_project(count, costs, row, &how, &p, &error), error);
+    const eg_project_options options = {.efficiency = e, .threads = threads};
+    CHECK_OK(eg_project(count, costs, row, &options, &p, &error), error);
     return p;
 }
 
@@ -212,9 +212,9 @@ static eg_projection project_typed(const eg_step_cost *cost, const eg_chip_row *
                                    const eg_efficiency *e, eg_type type) {
     eg_projection p = {0};
     eg_error error;
-    const eg_project_options how = {
-        .size = sizeof how, .efficiency = e, .threads = 1, .type = type};
-    CHECK_OK(eg_project(1, cost, row, &how, &p, &error), error);
+    const eg_project_options options = {
+        .size = sizeof options, .efficiency = e, .threads = 1, .type = type};
+    CHECK_OK(eg_project(1, cost, row, &options, &p, &error), error);
     return p;
 }
 
@@ -327,19 +327,20 @@ TEST(project, measured_ceilings_come_first) {
     e.provenance = EG_MEASURED;
     const eg_step_cost costs[] = {{.work = EG_WORK_MOVE, .calls = 1, .bytes = 1e4},
                                   {.work = EG_WORK_MOVE, .calls = 1, .bytes = 1e5}};
-    const eg_project_options how = {
-        .size = sizeof how, .efficiency = &e, .chip = &chip, .ceilings = &c};
-    CHECK_OK(eg_project(2, costs, NULL, &how, &p, &error), error);
+    const eg_project_options options = {
+        .size = sizeof options, .efficiency = &e, .chip = &chip, .ceilings = &c};
+    CHECK_OK(eg_project(2, costs, NULL, &options, &p, &error), error);
     /* the second level was not measured */
     CHECK(near(p.unit[0].seconds.value, (500 + 200 + 50 + 2000) * 1e-9), "%g s",
           p.unit[0].seconds.value);
     CHECK(near(p.unit[0].high, p.unit[0].seconds.value * 1.2) && p.threads == 1, "band %g",
           p.unit[0].high / p.unit[0].seconds.value);
     c.fma_one.provenance = EG_UNAVAILABLE;
-    CHECK_FAILS(eg_project(2, costs, NULL, &how, &p, &error), error, EG_ERR_ARGUMENT, "peak");
+    CHECK_FAILS(eg_project(2, costs, NULL, &options, &p, &error), error, EG_ERR_ARGUMENT, "peak");
     c = ceilings_make();
     c.dram_one.provenance = EG_UNAVAILABLE;
-    CHECK_FAILS(eg_project(2, costs, NULL, &how, &p, &error), error, EG_ERR_ARGUMENT, "bandwidth");
+    CHECK_FAILS(eg_project(2, costs, NULL, &options, &p, &error), error, EG_ERR_ARGUMENT,
+                "bandwidth");
 }
 
 /* A guest is told the L3 of its host; what it has of it was measured. */
@@ -364,10 +365,10 @@ TEST(project, the_last_cache_as_it_was_measured) {
         c.l3_one = (eg_metric){80, EG_MEASURED, "GB/s", ""};
         c.last_cache = cases[i].mib > 0 ? (eg_metric){cases[i].mib, EG_MEASURED, "MiB", ""}
                                         : eg__metric_unavailable("MiB", "");
-        const eg_project_options how = {
-            .size = sizeof how, .efficiency = &e, .chip = &chip, .ceilings = &c};
+        const eg_project_options options = {
+            .size = sizeof options, .efficiency = &e, .chip = &chip, .ceilings = &c};
         const eg_step_cost cost = {.work = EG_WORK_MOVE, .calls = 1, .bytes = cases[i].bytes};
-        CHECK_OK(eg_project(1, &cost, NULL, &how, &p, &error), error);
+        CHECK_OK(eg_project(1, &cost, NULL, &options, &p, &error), error);
         const double ns = 500 + 100 + cases[i].bytes / cases[i].gbps;
         CHECK(near(p.unit[0].seconds.value, ns * 1e-9), "case %zu: %g s, expected %g", i,
               p.unit[0].seconds.value, ns * 1e-9);
@@ -424,8 +425,8 @@ static size_t costs_of(eg_context *context, eg_graph *g, eg_node y, int training
     eg_program *program;
     eg_error error;
     size_t count = 0;
-    const eg_compile_options how = {.training = training};
-    CHECK_OK(eg_compile(context, g, 1, &(eg_output){"y", y}, &how, &program, &error), error);
+    const eg_compile_options options = {.training = training};
+    CHECK_OK(eg_compile(context, g, 1, &(eg_output){"y", y}, &options, &program, &error), error);
     eg_program_info_get(program, info);
     CHECK(info->steps <= COSTS, "%zu steps", info->steps);
     CHECK_OK(eg_program_costs(program, costs, &count, &error), error);

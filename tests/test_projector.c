@@ -26,9 +26,9 @@ static eg_projector *open_projector(eg_context *context, const char *spec, uint6
     eg_model *model;
     eg_projector *projector = NULL;
     eg_error error;
-    const eg_profile_options how = {.batch = batch, .seq = length};
+    const eg_profile_options options = {.batch = batch, .seq = length};
     CHECK_OK(eg_model_open(context, spec, &model, &error), error);
-    CHECK_OK(eg_projector_create(model, &how, &projector, &error), error);
+    CHECK_OK(eg_projector_create(model, &options, &projector, &error), error);
     eg_model_destroy(model);
     return projector;
 }
@@ -37,8 +37,8 @@ static eg_projection project(const eg_projector *p, uint64_t batch, const eg_chi
                              eg_type type) {
     eg_projection out = {0};
     eg_error error;
-    const eg_project_options how = {.size = sizeof how, .type = type};
-    CHECK_OK(eg_projector_project(p, batch, row, &how, &out, &error), error);
+    const eg_project_options options = {.size = sizeof options, .type = type};
+    CHECK_OK(eg_projector_project(p, batch, row, &options, &out, &error), error);
     return out;
 }
 
@@ -225,18 +225,18 @@ TEST(projector, bands_grow_with_what_was_never_fitted) {
                            .dram_one = {50, EG_MEASURED, "GB/s", ""}};
     eg_efficiency_default(&fitted);
     fitted.provenance = EG_MEASURED;
-    eg_project_options how = {
-        .size = sizeof how, .efficiency = &fitted, .chip = &chip, .ceilings = &c};
-    CHECK_OK(eg_projector_project(p, MOST, NULL, &how, &here, &error), error);
-    how.threads = 8;
-    CHECK_OK(eg_projector_project(p, MOST, NULL, &how, &threaded, &error), error);
-    how.efficiency = NULL;
-    CHECK_OK(eg_projector_project(p, MOST, NULL, &how, &carried, &error), error);
+    eg_project_options options = {
+        .size = sizeof options, .efficiency = &fitted, .chip = &chip, .ceilings = &c};
+    CHECK_OK(eg_projector_project(p, MOST, NULL, &options, &here, &error), error);
+    options.threads = 8;
+    CHECK_OK(eg_projector_project(p, MOST, NULL, &options, &threaded, &error), error);
+    options.efficiency = NULL;
+    CHECK_OK(eg_projector_project(p, MOST, NULL, &options, &carried, &error), error);
     CHECK_OK(eg_chip_table_find("M1", &m1, &error), error);
-    how = (eg_project_options){.size = sizeof how, .threads = 4};
-    CHECK_OK(eg_projector_project(p, MOST, &m1, &how, &table, &error), error);
-    how.threads = 0;
-    CHECK_OK(eg_projector_project(p, MOST, &m1, &how, &slow, &error), error);
+    options = (eg_project_options){.size = sizeof options, .threads = 4};
+    CHECK_OK(eg_projector_project(p, MOST, &m1, &options, &table, &error), error);
+    options.threads = 0;
+    CHECK_OK(eg_projector_project(p, MOST, &m1, &options, &slow, &error), error);
     const eg_projection *const rising[] = {&here, &threaded, &carried, &table, &slow};
     double band = 1;
     for (size_t i = 0; i < 5; i++) {
@@ -256,13 +256,14 @@ TEST(projector, refusals) {
     eg_projection out;
     eg_chip_row row;
     eg_error error;
-    eg_profile_options how = {.batch = (uint64_t)1 << 21};
+    eg_profile_options options = {.batch = (uint64_t)1 << 21};
     CHECK_OK(eg_model_open(context, specs[0], &model, &error), error);
     CHECK_OK(eg_chip_table_find("M1", &row, &error), error);
     CHECK_FAILS(eg_projector_create(NULL, NULL, &p, &error), error, EG_ERR_ARGUMENT, "no model");
-    CHECK_FAILS(eg_projector_create(model, &how, &p, &error), error, EG_ERR_ARGUMENT, "2097152");
-    how.batch = 3;
-    CHECK_OK(eg_projector_create(model, &how, &p, &error), error);
+    CHECK_FAILS(eg_projector_create(model, &options, &p, &error), error, EG_ERR_ARGUMENT,
+                "2097152");
+    options.batch = 3;
+    CHECK_OK(eg_projector_create(model, &options, &p, &error), error);
     CHECK_OK(eg_projector_project(p, 4, &row, NULL, &out, &error), error);
     CHECK_FAILS(eg_projector_project(p, 5, &row, NULL, &out, &error), error, EG_ERR_ARGUMENT,
                 "batch of 5");
@@ -304,7 +305,7 @@ TEST(projector, requirements_that_do_not_apply) {
                 {3, 3000, 1, EG_CHECK_MET, "3 TFLOP/s"}};
     eg_requirement r;
     eg_error error;
-    CHECK_OK(eg_requirement_of(EG_TIER_BASE, EG_NEED_COMPUTE, &r, &error), error);
+    CHECK_OK(eg_requirement_of(EG_CHIP_TIER_BASE, EG_REQUIREMENT_COMPUTE, &r, &error), error);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const eg_metric value = {rows[i].tflops, EG_MODELLED, "TFLOP/s", ""};
         eg_requirement_result out;
@@ -328,9 +329,9 @@ TEST(projector, requirements_apply_to_larger_batches_too) {
     for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
         eg_model *model;
         eg_projector *projector;
-        const eg_profile_options how = {.batch = LARGEST, .seq = 1};
+        const eg_profile_options options = {.batch = LARGEST, .seq = 1};
         CHECK_OK(eg_model_open(context, models[m], &model, &error), error);
-        CHECK_OK(eg_projector_create(model, &how, &projector, &error), error);
+        CHECK_OK(eg_projector_create(model, &options, &projector, &error), error);
         eg_chip_row row;
         for (size_t i = 0; i < eg_chip_table_size(); i++) {
             uint64_t applies[2] = {0}; /* compute, bandwidth: the smallest batch to which it does */
@@ -342,7 +343,8 @@ TEST(projector, requirements_apply_to_larger_batches_too) {
                 CHECK_OK(eg_projector_project(projector, batch, &row, NULL, &p, &error), error);
                 const eg_unit_projection *best = &p.unit[p.best];
                 for (int k = 0; k < 2; k++) {
-                    const eg_need need = k ? EG_NEED_BANDWIDTH : EG_NEED_COMPUTE;
+                    const eg_requirement_kind need =
+                        k ? EG_REQUIREMENT_BANDWIDTH : EG_REQUIREMENT_COMPUTE;
                     const eg_metric *value = k ? &best->memory_bandwidth : &best->tflops;
                     const eg_metric ceiling = eg_chip_ceiling(&row, need);
                     const double amount =

@@ -82,14 +82,16 @@ enum { SHAPES = sizeof shapes / sizeof *shapes, WAYS = sizeof ways / sizeof *way
 /* The scale of element i, from what the header says. */
 static size_t scale_index(const eg_quantized *q, size_t i) {
     const size_t row = i / q->columns, column = i % q->columns;
-    if (q->how.per == EG_PER_TENSOR) return 0;
-    return row * q->groups + (q->how.per == EG_PER_BLOCK ? column / q->how.block : 0);
+    if (q->quantization.per == EG_PER_TENSOR) return 0;
+    return row * q->groups +
+           (q->quantization.per == EG_PER_BLOCK ? column / q->quantization.block : 0);
 }
 
-static void name(char *to, size_t size, const eg_quantization *how, size_t s, content what) {
-    snprintf(to, size, "%s per %s of %u %s, shape %zu, %s", eg_type_name(how->type),
-             eg_granularity_name(how->per), how->block, how->symmetric ? "symmetric" : "affine", s,
-             content_names[what]);
+static void name(char *to, size_t size, const eg_quantization *quantization, size_t s,
+                 content what) {
+    snprintf(to, size, "%s per %s of %u %s, shape %zu, %s", eg_type_name(quantization->type),
+             eg_granularity_name(quantization->per), quantization->block,
+             quantization->symmetric ? "symmetric" : "affine", s, content_names[what]);
 }
 
 /* Half a step, and the rounding of the result to a float. */
@@ -101,7 +103,7 @@ static void steps_check(const eg_quantized *q, const float *x, const float *y, s
         CHECK(error <= scale / 2 * (1 + 1e-6) + fabs((double)y[i]) * 0x1p-24,
               "%s: [%zu] %g becomes %g, a step is %g", what, i, (double)x[i], (double)y[i], scale);
         CHECK(x[i] != 0 || y[i] == 0, "%s: [%zu] 0 becomes %g", what, i, (double)y[i]);
-        CHECK(!q->how.symmetric || !q->zero, "%s: zero points", what);
+        CHECK(!q->quantization.symmetric || !q->zero, "%s: zero points", what);
     }
 }
 
@@ -226,10 +228,11 @@ TEST(quantize, refusals) {
     CHECK_OK(eg_tensor_create(context, EG_I32, 2, shape, &whole, &error), error);
     static const eg_type types[] = {EG_F32, EG_U8, EG_I32, EG_I64, EG_BOOL};
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
-        const eg_quantization how = {.type = types[t]};
+        const eg_quantization quantization = {.type = types[t]};
         char part[60];
         snprintf(part, sizeof part, "no quantization to '%s'", eg_type_name(types[t]));
-        CHECK_FAILS(eg_quantize(context, &x, &how, &q, &error), error, EG_ERR_UNSUPPORTED, part);
+        CHECK_FAILS(eg_quantize(context, &x, &quantization, &q, &error), error, EG_ERR_UNSUPPORTED,
+                    part);
         CHECK(!q.values.data && !q.scale, "something stays");
     }
     const eg_quantization per = {.type = EG_I8, .per = (eg_granularity)7};
@@ -303,12 +306,13 @@ TEST(quantize, comparing) {
 }
 
 /* The error that the search makes smaller: squares of errors, each times the number that it is of. */
-static double weighed(eg_context *context, const eg_tensor *x, const eg_quantization *how) {
+static double weighed(eg_context *context, const eg_tensor *x,
+                      const eg_quantization *quantization) {
     eg_quantized q;
     eg_tensor back;
     eg_error error;
     double sum = 0;
-    CHECK_OK(eg_quantize(context, x, how, &q, &error), error);
+    CHECK_OK(eg_quantize(context, x, quantization, &q, &error), error);
     CHECK_OK(eg_tensor_create(context, EG_F32, x->rank, x->shape, &back, &error), error);
     CHECK_OK(eg_dequantize(context, &q, &back, &error), error);
     const float *a = x->data, *b = back.data;
@@ -333,11 +337,11 @@ TEST(quantize, least_squares) {
     for (size_t i = 0; i < 32; i++) values[i] = 0;
     const eg_tensor x = {EG_F32, 2, {ROWS, COLUMNS}, values};
     for (int symmetric = 0; symmetric < 2; symmetric++) {
-        eg_quantization how = {
+        eg_quantization quantization = {
             .type = EG_I4, .per = EG_PER_BLOCK, .block = 32, .symmetric = symmetric};
-        const double whole = weighed(context, &x, &how);
-        how.least_squares = 1;
-        const double least = weighed(context, &x, &how);
+        const double whole = weighed(context, &x, &quantization);
+        quantization.least_squares = 1;
+        const double least = weighed(context, &x, &quantization);
         CHECK(least < 0.9 * whole, "symmetric %d: %g after a search, %g before", symmetric, least,
               whole);
     }
@@ -345,9 +349,9 @@ TEST(quantize, least_squares) {
     values[40] = INFINITY;
     values[41] = NAN;
     eg_quantized q;
-    const eg_quantization how = {
+    const eg_quantization quantization = {
         .type = EG_I4, .per = EG_PER_BLOCK, .block = 32, .least_squares = 1};
-    CHECK_OK(eg_quantize(context, &x, &how, &q, &error), error);
+    CHECK_OK(eg_quantize(context, &x, &quantization, &q, &error), error);
     CHECK(q.odd == 2 && isfinite(q.scale[1]), "%llu odd numbers, scale %g",
           (unsigned long long)q.odd, (double)q.scale[1]);
     eg_quantized_release(context, &q);
@@ -419,12 +423,13 @@ TEST(quantize, least_squares_search) {
                 x[i] = (float)(i % 2 ? ends[kind][0] * cube : ends[kind][1] * cube);
             }
             const eg_tensor from = {EG_F32, 1, {N}, x};
-            eg_quantization how = {.type = try % 2 ? EG_I8 : EG_I4, .per = EG_PER_TENSOR};
-            const int low = how.type == EG_I4 ? -8 : -128, high = how.type == EG_I4 ? 7 : 127;
+            eg_quantization quantization = {.type = try % 2 ? EG_I8 : EG_I4, .per = EG_PER_TENSOR};
+            const int low = quantization.type == EG_I4 ? -8 : -128,
+                      high = quantization.type == EG_I4 ? 7 : 127;
             eg_quantized plain, best;
-            CHECK_OK(eg_quantize(context, &from, &how, &plain, &error), error);
-            how.least_squares = 1;
-            CHECK_OK(eg_quantize(context, &from, &how, &best, &error), error);
+            CHECK_OK(eg_quantize(context, &from, &quantization, &plain, &error), error);
+            quantization.least_squares = 1;
+            CHECK_OK(eg_quantize(context, &from, &quantization, &best, &error), error);
             const choice whole = {(double)plain.scale[0], plain.zero[0]};
             const choice expected = search(whole, low, high, N, x);
             const choice got = {(double)best.scale[0], best.zero[0]};

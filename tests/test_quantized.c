@@ -21,7 +21,7 @@ static void claim(void) {
                kernel_isas(EG__OP_gemm_i8i8), worst);
 }
 
-static void result_check(const small_problem *p, const eg__gemm_quantized_args *args,
+static void result_check(const quantized_problem *p, const eg__gemm_quantized_args *args,
                          const char *what) {
     for (size_t i = 0; i < args->m; i++)
         for (size_t j = 0; j < args->b.n; j++) {
@@ -38,14 +38,14 @@ static void result_check(const small_problem *p, const eg__gemm_quantized_args *
     products++;
 }
 
-static void product_check(const eg__kernel *row, const small_problem *p, size_t m,
+static void product_check(const eg__kernel *row, const quantized_problem *p, size_t m,
                           const eg__packed_quantized *b, unsigned variant) {
-    const eg__gemm_quantized_args args = small_args(p, m, b, variant & 1, variant & 2);
+    const eg__gemm_quantized_args args = quantized_args(p, m, b, variant & 1, variant & 2);
     char what[160];
     snprintf(what, sizeof what, "%s %s m %zu n %zu k %zu, %zu groups%s%s%s",
              eg__operation_name(row->operation), row->isa, m, b->n, p->k, p->groups,
              p->offsets ? " offsets" : "", variant & 1 ? " gaps" : "", variant & 2 ? " add" : "");
-    small_function(row)(&args);
+    quantized_function(row)(&args);
     result_check(p, &args, what);
 }
 
@@ -65,9 +65,9 @@ enum {
 };
 
 /* All heights with all widths for one right side; few of them for each, all of them over the tests. */
-static void shapes_check(const small_problem *p, uint64_t *state) {
+static void shapes_check(const quantized_problem *p, uint64_t *state) {
     for (size_t w = 0; w < WIDTHS; w++) {
-        const eg__packed_quantized b = small_packed(p, widths[w]);
+        const eg__packed_quantized b = quantized_packed(p, widths[w]);
         for (size_t h = 0; h < HEIGHTS; h++)
             for (const eg__kernel *row = NULL; (row = kernel_next(p->operation, row));) {
                 const unsigned pick = (unsigned)(test_random(state) * 4096 + 4096);
@@ -84,12 +84,12 @@ TEST(quantized, every_shape) {
             for (size_t c = 0; c < CUTS; c++) {
                 if (c && (cuts[c].block > depths[d] || o < 2)) continue;
                 if (kernel_quick() && (o + d + c) % 3) continue;
-                small_problem p =
-                    small_problem_make(operations[o], 100, 70, depths[d], cuts[c].block,
-                                       cuts[c].uneven, (c + d) % 2, &state);
-                small_problem_solve(&p);
+                quantized_problem p =
+                    quantized_problem_make(operations[o], 100, 70, depths[d], cuts[c].block,
+                                           cuts[c].uneven, (c + d) % 2, &state);
+                quantized_problem_solve(&p);
                 shapes_check(&p, &state);
-                small_problem_free(&p);
+                quantized_problem_free(&p);
             }
     claim();
 }
@@ -107,14 +107,14 @@ TEST(quantized, large_shapes) {
     for (size_t o = 0; o < OPERATIONS; o++)
         for (size_t s = 0; s < sizeof large / sizeof *large; s++) {
             if (kernel_quick() && (o + s) % 4) continue;
-            small_problem p =
-                small_problem_make(operations[o], large[s].m, large[s].n, large[s].k,
-                                   large[s].block, large[s].uneven, large[s].offsets, &state);
-            small_problem_solve(&p);
-            const eg__packed_quantized b = small_packed(&p, p.n);
+            quantized_problem p =
+                quantized_problem_make(operations[o], large[s].m, large[s].n, large[s].k,
+                                       large[s].block, large[s].uneven, large[s].offsets, &state);
+            quantized_problem_solve(&p);
+            const eg__packed_quantized b = quantized_packed(&p, p.n);
             for (const eg__kernel *row = NULL; (row = kernel_next(operations[o], row));)
                 if (!kernel_is_ref(row)) product_check(row, &p, p.m, &b, (unsigned)(s + o) % 4);
-            small_problem_free(&p);
+            quantized_problem_free(&p);
         }
     claim();
 }
@@ -137,20 +137,21 @@ TEST(quantized, epilogue) {
     uint64_t state = 3;
     for (size_t o = 0; o < OPERATIONS; o++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-            small_problem p = small_problem_make(operations[o], sizes[s][0], sizes[s][1],
-                                                 sizes[s][2], sizes[s][3], false, s % 2, &state);
-            small_problem_solve(&p);
-            const eg__packed_quantized b = small_packed(&p, p.n);
+            quantized_problem p =
+                quantized_problem_make(operations[o], sizes[s][0], sizes[s][1], sizes[s][2],
+                                       sizes[s][3], false, s % 2, &state);
+            quantized_problem_solve(&p);
+            const eg__packed_quantized b = quantized_packed(&p, p.n);
             for (const eg__kernel *row = NULL; (row = kernel_next(operations[o], row));) {
-                eg__gemm_quantized_args args = small_args(&p, p.m, &b, true, true);
+                eg__gemm_quantized_args args = quantized_args(&p, p.m, &b, true, true);
                 const eg__epilogue epilogue = {epilogue_negate, &args};
                 args.epilogue = &epilogue;
-                small_function(row)(&args);
+                quantized_function(row)(&args);
                 for (size_t i = 0; i < p.m; i++)
                     for (size_t j = 0; j < p.n; j++) args.c[i * args.c_stride + j] *= -1;
                 result_check(&p, &args, row->isa);
             }
-            small_problem_free(&p);
+            quantized_problem_free(&p);
         }
 }
 
@@ -167,21 +168,21 @@ TEST(quantized, empty_shapes) {
     uint64_t state = 4;
     for (size_t o = 0; o < OPERATIONS; o++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-            small_problem p = small_problem_make(operations[o], sizes[s][0], sizes[s][1],
-                                                 sizes[s][2], 0, false, true, &state);
-            const eg__packed_quantized b = small_packed(&p, p.n);
+            quantized_problem p = quantized_problem_make(operations[o], sizes[s][0], sizes[s][1],
+                                                         sizes[s][2], 0, false, true, &state);
+            const eg__packed_quantized b = quantized_packed(&p, p.n);
             for (const eg__kernel *row = NULL; (row = kernel_next(operations[o], row));)
                 for (int add = 0; add < 2; add++) {
-                    eg__gemm_quantized_args args = small_args(&p, p.m, &b, true, add);
+                    eg__gemm_quantized_args args = quantized_args(&p, p.m, &b, true, add);
                     if (!p.m || !p.n) args.epilogue = &epilogue;
-                    small_function(row)(&args);
+                    quantized_function(row)(&args);
                     for (size_t i = 0; i < p.m; i++)
                         for (size_t j = 0; j < p.n; j++)
                             CHECK(args.c[i * args.c_stride + j] == (add ? p.add[j] : 0),
                                   "%s %s: C[%zu][%zu]", eg__operation_name(operations[o]), row->isa,
                                   i, j);
                 }
-            small_problem_free(&p);
+            quantized_problem_free(&p);
         }
 }
 
@@ -193,8 +194,8 @@ TEST(quantized, extreme_integers) {
     for (size_t o = 4; o < OPERATIONS; o++)
         for (size_t e = 0; e < 4; e++)
             for (size_t d = 0; d < 3; d++) {
-                small_problem p = small_problem_make(operations[o], 9, 50, depth[d],
-                                                     d == 1 ? 128 : 0, false, d == 2, &state);
+                quantized_problem p = quantized_problem_make(
+                    operations[o], 9, 50, depth[d], d == 1 ? 128 : 0, false, d == 2, &state);
                 for (size_t i = 0; i < p.n * p.k; i++) {
                     if (p.type == EG_I8) ((int8_t *)p.values)[i] = (int8_t)extremes[e][0];
                     else eg__nibble_set(p.values, i, extremes[e][0] < 0 ? -8 : 7);
@@ -203,18 +204,18 @@ TEST(quantized, extreme_integers) {
                 for (size_t i = 0; i < p.m * p.k; i++)
                     p.a[i] = (float)(i % 3 && i / p.k % 2 ? -extremes[e][1] : extremes[e][1]);
                 for (size_t i = 0; i < p.groups * p.n; i++) p.scale[i] = 1;
-                small_problem_solve(&p);
-                const eg__packed_quantized b = small_packed(&p, p.n);
+                quantized_problem_solve(&p);
+                const eg__packed_quantized b = quantized_packed(&p, p.n);
                 for (const eg__kernel *row = NULL; (row = kernel_next(operations[o], row));) {
-                    const eg__gemm_quantized_args args = small_args(&p, p.m, &b, false, false);
-                    small_function(row)(&args);
+                    const eg__gemm_quantized_args args = quantized_args(&p, p.m, &b, false, false);
+                    quantized_function(row)(&args);
                     for (size_t i = 0; i < p.m * p.n; i++)
                         CHECK(args.c[i] == (float)p.exact[i],
                               "%s %s q %d a %d k %zu: C[%zu] is %.9g, not %.9g",
                               eg__operation_name(operations[o]), row->isa, extremes[e][0],
                               extremes[e][1], p.k, i, (double)args.c[i], p.exact[i]);
                 }
-                small_problem_free(&p);
+                quantized_problem_free(&p);
             }
 }
 
@@ -227,23 +228,24 @@ TEST(quantized, odd_rows) {
     uint64_t state = 6;
     for (size_t o = 0; o < OPERATIONS; o++)
         for (size_t s = 0; s < 4; s++) {
-            small_problem p = small_problem_make(operations[o], M, 35, s < 2 ? 70 : 21,
-                                                 s % 2 ? 32 : 0, false, s > 2, &state);
+            quantized_problem p = quantized_problem_make(operations[o], M, 35, s < 2 ? 70 : 21,
+                                                         s % 2 ? 32 : 0, false, s > 2, &state);
             for (size_t i = 0; i < ODD; i++)
                 for (size_t k = 0; k < p.k; k++) {
                     const bool whole = isfinite(odd[i]);
                     if (whole) p.a[i * p.k + k] = odd[i] * (k % 3 ? 0.5f : -0.25f);
                     else if (k == p.k - 2) p.a[i * p.k + k] = odd[i];
                 }
-            small_problem_solve(&p);
-            const eg__packed_quantized b = small_packed(&p, p.n);
+            quantized_problem_solve(&p);
+            const eg__packed_quantized b = quantized_packed(&p, p.n);
             for (const eg__kernel *row = NULL; (row = kernel_next(operations[o], row));)
                 for (size_t m = 1; m <= M; m += M - 1)
                     for (size_t first = 0; first + m <= M; first++) {
-                        small_problem part = p;
+                        quantized_problem part = p;
                         part.a += first * p.k, part.m = m;
-                        const eg__gemm_quantized_args args = small_args(&part, m, &b, false, false);
-                        small_function(row)(&args);
+                        const eg__gemm_quantized_args args =
+                            quantized_args(&part, m, &b, false, false);
+                        quantized_function(row)(&args);
                         for (size_t i = 0; i < m * p.n; i++) {
                             const double want = p.exact[first * p.n + i], got = args.c[i];
                             const double near = ldexp(p.size[first * p.n + i], -21) + 1e-44;
@@ -253,6 +255,6 @@ TEST(quantized, odd_rows) {
                                   got, want);
                         }
                     }
-            small_problem_free(&p);
+            quantized_problem_free(&p);
         }
 }

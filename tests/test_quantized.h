@@ -4,7 +4,7 @@
 
 #include "test_kernels.h"
 
-typedef struct small_problem {
+typedef struct quantized_problem {
     eg__operation operation;
     eg_type type;
     bool integer; /* rows of A become int8 */
@@ -17,17 +17,17 @@ typedef struct small_problem {
     float *a, *add; /* m x k; n */
     double *exact;  /* m x n, without `add` */
     double *size;   /* what its roundings are measured by */
-} small_problem;
+} quantized_problem;
 
 /* Groups of `block` rows (0 = one group), or where `uneven` of all sizes up to it. */
-small_problem small_problem_make(eg__operation operation, size_t m, size_t n, size_t k,
-                                 size_t block, bool uneven, bool offsets, uint64_t *state);
-void small_problem_solve(small_problem *p);
-void small_problem_free(small_problem *p);
+quantized_problem quantized_problem_make(eg__operation operation, size_t m, size_t n, size_t k,
+                                         size_t block, bool uneven, bool offsets, uint64_t *state);
+void quantized_problem_solve(quantized_problem *p);
+void quantized_problem_free(quantized_problem *p);
 /* Its first n columns, packed into memory that ends at a wall; and its first m rows as arguments. */
-eg__packed_quantized small_packed(const small_problem *p, size_t n);
-eg__gemm_quantized_args small_args(const small_problem *p, size_t m, const eg__packed_quantized *b,
-                                   bool gaps, bool add);
-eg__gemm_quantized_function *small_function(const eg__kernel *row);
+eg__packed_quantized quantized_packed(const quantized_problem *p, size_t n);
+eg__gemm_quantized_args quantized_args(const quantized_problem *p, size_t m,
+                                       const eg__packed_quantized *b, bool gaps, bool add);
+eg__gemm_quantized_function *quantized_function(const eg__kernel *row);
 
 #endif

@@ -5,7 +5,7 @@
 
 enum { SLOT_A, SLOT_B, SLOT_C, SLOT_ADD, SLOT_SCRATCH };
 
-eg__gemm_quantized_function *small_function(const eg__kernel *row) {
+eg__gemm_quantized_function *quantized_function(const eg__kernel *row) {
     switch (row->operation) {
     case EG__OP_gemm_f16: return row->function.gemm_f16;
     case EG__OP_gemm_bf16: return row->function.gemm_bf16;
@@ -31,7 +31,7 @@ static size_t below(size_t limit, uint64_t *state) {
     return (size_t)((test_random(state) + 1) / 2 * (float)limit);
 }
 
-static void groups_make(small_problem *p, size_t block, bool uneven, uint64_t *state) {
+static void groups_make(quantized_problem *p, size_t block, bool uneven, uint64_t *state) {
     size_t at = 0;
     p->end = test_alloc((p->k + 1) * sizeof *p->end);
     p->groups = 0;
@@ -42,7 +42,7 @@ static void groups_make(small_problem *p, size_t block, bool uneven, uint64_t *s
     } while (at < p->k);
 }
 
-static void values_make(small_problem *p, uint64_t *state) {
+static void values_make(quantized_problem *p, uint64_t *state) {
     const size_t count = p->n * p->k;
     p->values = test_alloc(count * 2 + 1);
     memset(p->values, 0, count * 2 + 1);
@@ -56,9 +56,10 @@ static void values_make(small_problem *p, uint64_t *state) {
     }
 }
 
-small_problem small_problem_make(eg__operation operation, size_t m, size_t n, size_t k,
-                                 size_t block, bool uneven, bool offsets, uint64_t *state) {
-    small_problem p = {.operation = operation, .type = type_of(operation), .m = m, .n = n, .k = k};
+quantized_problem quantized_problem_make(eg__operation operation, size_t m, size_t n, size_t k,
+                                         size_t block, bool uneven, bool offsets, uint64_t *state) {
+    quantized_problem p = {
+        .operation = operation, .type = type_of(operation), .m = m, .n = n, .k = k};
     const bool halves = p.type == EG_F16 || p.type == EG_BF16;
     p.integer = operation == EG__OP_gemm_i8i8 || operation == EG__OP_gemm_i4i8;
     p.offsets = offsets && !halves;
@@ -80,12 +81,12 @@ small_problem small_problem_make(eg__operation operation, size_t m, size_t n, si
     return p;
 }
 
-void small_problem_free(small_problem *p) {
+void quantized_problem_free(quantized_problem *p) {
     free(p->end), free(p->values), free(p->scale), free(p->zero);
     free(p->a), free(p->add), free(p->exact), free(p->size);
 }
 
-eg__packed_quantized small_packed(const small_problem *p, size_t n) {
+eg__packed_quantized quantized_packed(const quantized_problem *p, size_t n) {
     const bool halves = p->type == EG_F16 || p->type == EG_BF16;
     eg__quantized_layout layout;
     CHECK(eg__quantized_measure(p->type, p->k, n, p->groups, p->end, p->offsets, &layout),
@@ -96,13 +97,13 @@ eg__packed_quantized small_packed(const small_problem *p, size_t n) {
         eg__quantized_at(p->type, p->k, n, p->groups, memory, &layout, p->offsets);
     eg__quantized_begin(&b, p->end);
     for (uint32_t g = 0, from = 0; g < p->groups; from = p->end[g++]) {
-        const eg__stored stored = {.type = p->type,
-                                   .rows = p->n,
-                                   .columns = p->k,
-                                   .block = p->k,
-                                   .values = p->values,
-                                   .scale = halves ? NULL : p->scale + g * p->n,
-                                   .zero = p->offsets ? p->zero + g * p->n : NULL};
+        const eg__quantized_matrix stored = {.type = p->type,
+                                             .rows = p->n,
+                                             .columns = p->k,
+                                             .block = p->k,
+                                             .values = p->values,
+                                             .scale = halves ? NULL : p->scale + g * p->n,
+                                             .zero = p->offsets ? p->zero + g * p->n : NULL};
         const eg__quantized_piece piece = {
             .k_to = from, .k = p->end[g] - from, .n = (uint32_t)n, .column = from};
         eg__quantized_pack(&b, &piece, &stored);
@@ -110,8 +111,8 @@ eg__packed_quantized small_packed(const small_problem *p, size_t n) {
     return b;
 }
 
-eg__gemm_quantized_args small_args(const small_problem *p, size_t m, const eg__packed_quantized *b,
-                                   bool gaps, bool add) {
+eg__gemm_quantized_args quantized_args(const quantized_problem *p, size_t m,
+                                       const eg__packed_quantized *b, bool gaps, bool add) {
     const size_t a_stride = p->k + (gaps ? 3 : 0), c_stride = b->n + (gaps ? 5 : 0);
     const size_t a_size = kernel_extent(m, p->k, a_stride);
     const size_t c_size = kernel_extent(m, b->n, c_stride);
@@ -138,7 +139,8 @@ eg__gemm_quantized_args small_args(const small_problem *p, size_t m, const eg__p
 }
 
 /* ---- exact results: column j of B as doubles, or as integers beside what each group scales by */
-static void solve_floats(small_problem *p, const eg__packed_quantized *b, double *w, double *size) {
+static void solve_floats(quantized_problem *p, const eg__packed_quantized *b, double *w,
+                         double *size) {
     for (size_t j = 0; j < p->n; j++) {
         for (size_t k = 0, g = 0; k < p->k; k++) {
             while (k >= p->end[g]) g++;
@@ -159,7 +161,7 @@ static void solve_floats(small_problem *p, const eg__packed_quantized *b, double
     }
 }
 
-static void solve_integers(small_problem *p, const eg__packed_quantized *b, double *w,
+static void solve_integers(quantized_problem *p, const eg__packed_quantized *b, double *w,
                            double *rows) {
     const eg__gemm_quantized_args args = {.m = 1, .b = *b, .scratch = rows};
     const eg__quantized_rows to = eg__quantized_rows_at(&args);
@@ -183,8 +185,8 @@ static void solve_integers(small_problem *p, const eg__packed_quantized *b, doub
     }
 }
 
-void small_problem_solve(small_problem *p) {
-    const eg__packed_quantized b = small_packed(p, p->n);
+void quantized_problem_solve(quantized_problem *p) {
+    const eg__packed_quantized b = quantized_packed(p, p->n);
     double *w = test_alloc((p->n + 1) * p->k * sizeof *w);
     double *other =
         test_alloc(p->k * sizeof *w + eg__quantized_scratch(1, p->k, p->groups, p->type));

@@ -14,7 +14,7 @@ typedef struct subject {
     eg_tensor wide[2];          /* the same in f32 */
 } subject;
 
-static subject subject_open(const eg_quantization *how, unsigned threads) {
+static subject subject_open(const eg_quantization *quantization, unsigned threads) {
     subject s = {0};
     eg_error error;
     uint64_t seed = 7, shape[] = {N, K};
@@ -25,7 +25,7 @@ static subject subject_open(const eg_quantization *how, unsigned threads) {
         CHECK_OK(eg_tensor_create(s.context, EG_F32, 2, shape, &s.wide[i], &error), error);
         float *x = s.wide[i].data;
         for (int k = 0; k < N * K; k++) x[k] = test_random(&seed) * (float)(1 + k % 3) + 0.2f;
-        CHECK_OK(eg_quantize(s.context, &s.wide[i], how, both[i], &error), error);
+        CHECK_OK(eg_quantize(s.context, &s.wide[i], quantization, both[i], &error), error);
         CHECK_OK(eg_dequantize(s.context, both[i], &s.wide[i], &error), error);
     }
     return s;
@@ -61,7 +61,8 @@ typedef struct result {
     size_t products, wide;
 } result;
 
-static result run(subject *s, const eg_quantization *how, const char *passes, bool straight) {
+static result run(subject *s, const eg_quantization *quantization, const char *passes,
+                  bool straight) {
     eg_error error;
     eg_graph *graph;
     eg_program *program;
@@ -70,10 +71,10 @@ static result run(subject *s, const eg_quantization *how, const char *passes, bo
     result r = {0};
     const uint64_t shape[] = {N, K};
     CHECK_OK(eg_graph_create(s->context, &graph, &error), error);
-    eg_node a = how ? eg_parameter_quantized(graph, "a", how, 2, shape)
-                    : eg_parameter(graph, "a", 2, shape);
-    eg_node b = how ? eg_parameter_quantized(graph, "b", how, 2, shape)
-                    : eg_parameter(graph, "b", 2, shape);
+    eg_node a = quantization ? eg_parameter_quantized(graph, "a", quantization, 2, shape)
+                             : eg_parameter(graph, "a", 2, shape);
+    eg_node b = quantization ? eg_parameter_quantized(graph, "b", quantization, 2, shape)
+                             : eg_parameter(graph, "b", 2, shape);
     const eg_output output = {"y", build(graph, a, b, straight)};
     const eg_compile_options options = {.passes = passes};
     CHECK_OK(eg_compile(s->context, graph, 1, &output, &options, &program, &error), error);
@@ -84,7 +85,7 @@ static result run(subject *s, const eg_quantization *how, const char *passes, bo
     for (int i = 0; i < N; i++) bias[i] = test_random(&seed);
     for (size_t i = 0; i < sizeof x / sizeof *x; i++) x[i] = test_random(&seed);
     CHECK_OK(eg_weights_set(weights, "bias", &(eg_tensor){EG_F32, 1, {N}, bias}, &error), error);
-    if (how) {
+    if (quantization) {
         CHECK_OK(eg_weights_set_quantized(weights, "a", &s->first, &error), error);
         CHECK_OK(eg_weights_set_quantized(weights, "b", &s->second, &error), error);
     } else {
@@ -110,20 +111,21 @@ static result run(subject *s, const eg_quantization *how, const char *passes, bo
     return r;
 }
 
-static void check(const eg_quantization *how, bool straight) {
-    const bool half = how->type == EG_F16 || how->type == EG_BF16;
-    subject s = subject_open(how, 2);
+static void check(const eg_quantization *quantization, bool straight) {
+    const bool half = quantization->type == EG_F16 || quantization->type == EG_BF16;
+    subject s = subject_open(quantization, 2);
     result exact = run(&s, NULL, NULL, straight);
     static const char *const ways[] = {NULL, "none", "-quantized", "quantized", "-hoist,-siblings"};
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        result small = run(&s, how, ways[i], straight);
+        result small = run(&s, quantization, ways[i], straight);
         eg_difference d = {0};
         eg_error error;
         CHECK_OK(eg_tensor_compare(&exact.y, &small.y, &d, &error), error);
-        const bool fits = how->integers ? d.snr > 25 : d.most < 3e-4;
+        const bool fits = quantization->integers ? d.snr > 25 : d.most < 3e-4;
         CHECK(d.count >= STEPS * BATCH * 20 && fits,
-              "%s per %s block %u, passes '%s': off by %g, %g dB", eg_type_name(how->type),
-              eg_granularity_name(how->per), how->block, ways[i] ? ways[i] : "all", d.most, d.snr);
+              "%s per %s block %u, passes '%s': off by %g, %g dB", eg_type_name(quantization->type),
+              eg_granularity_name(quantization->per), quantization->block,
+              ways[i] ? ways[i] : "all", d.most, d.snr);
         const bool on = i == 0 || i == 3;
         CHECK(!on || small.products >= 3, "%zu products of quantized weights", small.products);
         CHECK(on || i == 4 || !small.products, "products although the pass is off");
@@ -139,32 +141,33 @@ TEST(quantized_products, as_f32_would) {
     for (int t = 0; t < 4; t++)
         for (int per = 0; per < 3; per++)
             for (int symmetric = 0; symmetric < 2; symmetric++) {
-                eg_quantization how = {.type = types[t],
-                                       .per = (eg_granularity)per,
-                                       .block = 16,
-                                       .symmetric = symmetric};
-                check(&how, false);
-                how.block = 5;
-                if (per == EG_PER_BLOCK) check(&how, false);
-                check(&how, true); /* a right side that is not turned: halves alone can have it */
+                eg_quantization quantization = {.type = types[t],
+                                                .per = (eg_granularity)per,
+                                                .block = 16,
+                                                .symmetric = symmetric};
+                check(&quantization, false);
+                quantization.block = 5;
+                if (per == EG_PER_BLOCK) check(&quantization, false);
+                check(&quantization,
+                      true); /* a right side that is not turned: halves alone can have it */
             }
 }
 
 TEST(quantized_products, integers) {
     for (int t = 0; t < 2; t++)
         for (int per = 0; per < 3; per++) {
-            const eg_quantization how = {.type = t ? EG_I8 : EG_I4,
-                                         .per = (eg_granularity)per,
-                                         .block = 16,
-                                         .symmetric = t,
-                                         .integers = 1};
-            check(&how, false);
+            const eg_quantization quantization = {.type = t ? EG_I8 : EG_I4,
+                                                  .per = (eg_granularity)per,
+                                                  .block = 16,
+                                                  .symmetric = t,
+                                                  .integers = 1};
+            check(&quantization, false);
         }
 }
 
 /* Rows of a table in quantized numbers are widened when they are picked, not before. */
 TEST(quantized_products, rows_of_tables) {
-    static const eg_quantization how[] = {
+    static const eg_quantization quantization[] = {
         {.type = EG_F16},
         {.type = EG_BF16},
         {.type = EG_I8, .per = EG_PER_CHANNEL},
@@ -175,7 +178,7 @@ TEST(quantized_products, rows_of_tables) {
     enum { ROWS = 900, COLUMNS = 301, PICKED = 6, FIRST = 2 };
     const uint64_t shape[] = {ROWS, COLUMNS};
     static const int32_t picked[PICKED] = {0, 896, 5, -1, 897, 5}; /* two are not there */
-    for (size_t t = 0; t < sizeof how / sizeof *how; t++) {
+    for (size_t t = 0; t < sizeof quantization / sizeof *quantization; t++) {
         eg_context *context;
         eg_error error;
         eg_quantized table = {0};
@@ -184,7 +187,7 @@ TEST(quantized_products, rows_of_tables) {
         CHECK_OK(eg_context_create(NULL, &context, &error), error);
         CHECK_OK(eg_tensor_create(context, EG_F32, 2, shape, &wide, &error), error);
         for (int k = 0; k < ROWS * COLUMNS; k++) ((float *)wide.data)[k] = test_random(&seed);
-        CHECK_OK(eg_quantize(context, &wide, &how[t], &table, &error), error);
+        CHECK_OK(eg_quantize(context, &wide, &quantization[t], &table, &error), error);
         CHECK_OK(eg_dequantize(context, &table, &wide, &error), error);
         for (int all = 0; all < 2; all++) {
             eg_graph *g;
@@ -195,8 +198,9 @@ TEST(quantized_products, rows_of_tables) {
             eg_program_info info = {.size = sizeof info};
             const eg_compile_options options = {.passes = all ? NULL : "none"};
             CHECK_OK(eg_graph_create(context, &g, &error), error);
-            eg_node rows = eg_slice(g, eg_parameter_quantized(g, "table", &how[t], 2, shape), 0,
-                                    FIRST, ROWS - FIRST - 1);
+            eg_node rows =
+                eg_slice(g, eg_parameter_quantized(g, "table", &quantization[t], 2, shape), 0,
+                         FIRST, ROWS - FIRST - 1);
             eg_node index = eg_input(g, "index", EG_I32, 1, (uint64_t[]){PICKED});
             const eg_output output = {"y", eg_gather(g, rows, index)};
             CHECK_OK(eg_compile(context, g, 1, &output, &options, &program, &error), error);

@@ -136,14 +136,14 @@ TEST(ratios, what_does_not_apply_to_small_models) {
                  {0.05, 500, "below 0.80", "below 0.80"},
                  {0.05, 99, "below 0.80", "does not apply: caches serve it"},
                  {0, 0, "below 0.80", "does not apply: caches serve it"}};
-    const eg_profile_options how = {.runs = 2, .no_ceilings = 1, .no_cache = 1};
+    const eg_profile_options options = {.runs = 2, .no_ceilings = 1, .no_cache = 1};
     eg_context *context;
     eg_model *model;
     eg_profile *p;
     eg_error error;
     CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, "cfc:autoncp:12:3,in=4", &model, &error), error);
-    CHECK_OK(eg_profile_model(model, "", &how, &p, &error), error);
+    CHECK_OK(eg_profile_model(model, "", &options, &p, &error), error);
     p->context->chip.in_table = false;
     p->has_ceilings = true;
     p->ceilings.fma_all = known(100, "GFLOP/s");
@@ -193,11 +193,11 @@ TEST(ratios, of_a_profile) {
     eg_analysis *analysis;
     eg_error error;
     for (int measured = 0; measured < 2; measured++) {
-        const eg_profile_options how = {
+        const eg_profile_options options = {
             .batch = 4, .seq = 4, .runs = 10, .no_ceilings = !measured, .ceilings_seconds = 0.05};
         CHECK_OK(eg_context_create(NULL, &context, &error), error);
         CHECK_OK(eg_model_open(context, "cfc:autoncp:12:3,in=4", &model, &error), error);
-        CHECK_OK(eg_profile_model(model, "", &how, &profile, &error), error);
+        CHECK_OK(eg_profile_model(model, "", &options, &profile, &error), error);
         CHECK_OK(eg_analyse(profile, &analysis, &error), error);
         size_t fired = 0, found = 0;
         for (size_t i = 0; i < EG_RATIO_COUNT; i++) {

@@ -21,19 +21,19 @@ static eg_profile *profile_new(eg_context *context, const char *name) {
     eg_profile *profile = NULL;
     eg_model *model;
     eg_error error = {0};
-    const eg_profile_options how = {
+    const eg_profile_options options = {
         .batch = 2, .seq = 3, .runs = 5, .no_ceilings = 1, .no_cache = 1};
     CHECK_OK(eg_model_open(context, spec, &model, &error), error);
-    CHECK_OK(eg_profile_model(model, name ? name : spec, &how, &profile, &error), error);
+    CHECK_OK(eg_profile_model(model, name ? name : spec, &options, &profile, &error), error);
     eg_model_destroy(model);
     return profile;
 }
 
-static char *text_of(const eg_profile *profile, const eg_report_options *how) {
+static char *text_of(const eg_profile *profile, const eg_report_options *options) {
     eg_report *report;
     eg_error error = {0};
     size_t length = 0;
-    CHECK_OK(eg_report_of_profile(profile, NULL, how, &report, &error), error);
+    CHECK_OK(eg_report_of_profile(profile, NULL, options, &report, &error), error);
     if (!report) return strdup("");
     char *text = strdup(eg_report_text(report, &length));
     CHECK(length == strlen(text), "%zu bytes of %zu", length, strlen(text));
@@ -66,9 +66,9 @@ TEST(report, document) {
     eg_context *context = context_new();
     eg_profile *profile = profile_new(context, NULL);
     for (unsigned wanted = 0; wanted < 8; wanted++) {
-        const eg_report_options how = {
-            .size = sizeof how, .format = EG_REPORT_JSON, .parts = wanted};
-        char *text = text_of(profile, &how);
+        const eg_report_options options = {
+            .size = sizeof options, .format = EG_REPORT_JSON, .parts = wanted};
+        char *text = text_of(profile, &options);
         for (size_t i = 0; i < sizeof always / sizeof *always; i++)
             CHECK(strstr(text, always[i]), "parts %u: no '%s'", wanted, always[i]);
         for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -89,13 +89,13 @@ TEST(report, document_forms) {
     eg_profile *profile = profile_new(context, "caf\xe9 \x1b");
     eg_report_device *device = test_alloc(sizeof *device);
     *device = (eg_report_device){.name = "M1 \"x\""};
-    const eg_report_options how = {.size = sizeof how,
-                                   .format = EG_REPORT_JSON,
-                                   .indented = 1,
-                                   .digits = 3,
-                                   .device_count = 1,
-                                   .devices = device};
-    char *text = text_of(profile, &how);
+    const eg_report_options options = {.size = sizeof options,
+                                       .format = EG_REPORT_JSON,
+                                       .indented = 1,
+                                       .digits = 3,
+                                       .device_count = 1,
+                                       .devices = device};
+    char *text = text_of(profile, &options);
     CHECK(strncmp(text, "{\n  \"elegans_profile\": 1,\n  \"model\": \"caf\\\\xe9 \\u001b\",\n",
                   52) == 0,
           "%.60s", text);
@@ -169,8 +169,8 @@ TEST(report, files) {
     eg_report *report;
     eg_error error = {0};
     char path[512];
-    const eg_report_options how = {.format = EG_REPORT_JSON};
-    CHECK_OK(eg_report_of_profile(profile, NULL, &how, &report, &error), error);
+    const eg_report_options options = {.format = EG_REPORT_JSON};
+    CHECK_OK(eg_report_of_profile(profile, NULL, &options, &report, &error), error);
     snprintf(path, sizeof path, "%s/run.json", test_folder());
     CHECK_OK(eg_report_write(report, path, &error), error);
     size_t length;

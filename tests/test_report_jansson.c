@@ -26,12 +26,12 @@ static eg_context *context_new(void) {
     return context;
 }
 
-static eg_status make(eg_context *context, const char *json, const eg_report_options *how,
+static eg_status make(eg_context *context, const char *json, const eg_report_options *options,
                       eg_report **out, eg_error *error) {
     const size_t length = strlen(json);
     char *exact = test_alloc(length ? length : 1);
     memcpy(exact, json, length);
-    const eg_status status = eg_report_of_text(context, exact, length, how, out, error);
+    const eg_status status = eg_report_of_text(context, exact, length, options, out, error);
     CHECK(!status == (*out != NULL), "a report and a status");
     free(exact);
     return status;
@@ -43,7 +43,7 @@ static const eg_report_options ways[] = {{.format = EG_REPORT_HTML, .digits = 17
 static const char *const stored[] = {"run.html", "run.md", "run.json"};
 
 /* Pages that an earlier version made, in this locale and in one with commas. */
-static void check_stored(eg_context *context) {
+static void check_infile(eg_context *context) {
     eg_error error = {0};
     for (int i = 0; i < 3; i++) {
         size_t length;
@@ -65,8 +65,8 @@ static void check_stored(eg_context *context) {
 
 TEST(report, pages) {
     eg_context *context = context_new();
-    check_stored(context);
-    if (setlocale(LC_NUMERIC, "de_DE.UTF-8")) check_stored(context);
+    check_infile(context);
+    if (setlocale(LC_NUMERIC, "de_DE.UTF-8")) check_infile(context);
     setlocale(LC_NUMERIC, "C");
     eg_context_destroy(context);
 }
@@ -86,13 +86,15 @@ TEST(report, pages_of_a_profile) {
     const eg_report_options json = {.format = EG_REPORT_JSON};
     CHECK_OK(eg_report_of_profile(profile, analysis, &json, &document, &error), error);
     for (int i = 0; i < 4; i++) {
-        const eg_report_options how = {.format = i % 2 ? EG_REPORT_MARKDOWN : EG_REPORT_HTML,
-                                       .basic = i / 2};
-        CHECK_OK(eg_report_of_profile(profile, i ? analysis : NULL, &how, &direct, &error), error);
-        CHECK_OK(make(context, eg_report_text(document, NULL), &how, &stored_page, &error), error);
+        const eg_report_options options = {.format = i % 2 ? EG_REPORT_MARKDOWN : EG_REPORT_HTML,
+                                           .basic = i / 2};
+        CHECK_OK(eg_report_of_profile(profile, i ? analysis : NULL, &options, &direct, &error),
+                 error);
+        CHECK_OK(make(context, eg_report_text(document, NULL), &options, &stored_page, &error),
+                 error);
         const char *text = eg_report_text(direct, NULL);
         CHECK(strcmp(text, eg_report_text(stored_page, NULL)) == 0, "way %d: two pages", i);
-        CHECK(!strstr(text, i % 2 ? "## Ratios" : "<h2>Ratios") == (how.basic != 0),
+        CHECK(!strstr(text, i % 2 ? "## Ratios" : "<h2>Ratios") == (options.basic != 0),
               "way %d: ratios", i);
         eg_report_destroy(direct);
         eg_report_destroy(stored_page);

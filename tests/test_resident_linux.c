@@ -32,15 +32,15 @@ static void profile_here(const char *spec, const char *folder, seen *out) {
     eg_profile *profile;
     eg_memory_figures before;
     const eg_context_options one = {.size = sizeof one, .threads = 1};
-    const eg_profile_options how = {.runs = 3,
-                                    .no_ceilings = !folder,
-                                    .ceilings_seconds = 0.02,
-                                    .no_cache = 1,
-                                    .recorder = &(const eg_recorder_options){.events = 1024}};
+    const eg_profile_options options = {.runs = 3,
+                                        .no_ceilings = !folder,
+                                        .ceilings_seconds = 0.02,
+                                        .no_cache = 1,
+                                        .recorder = &(const eg_recorder_options){.events = 1024}};
     if (folder) setenv("XDG_CACHE_HOME", folder, 1);
     if (eg_context_create(&one, &context, NULL) || eg_model_open(context, spec, &model, NULL) ||
         eg_memory_query(context, EG_TAG_COUNT, &before, NULL) ||
-        eg_profile_model(model, spec, &how, &profile, NULL))
+        eg_profile_model(model, spec, &options, &profile, NULL))
         return;
     out->high = status_field("VmHWM:");
     out->resident = status_field("VmRSS:");

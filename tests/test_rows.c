@@ -228,7 +228,7 @@ TEST(rows, squares) {
 /* ---- synapses: any list, and one in lanes, against the definition */
 typedef struct synapse_case {
     size_t sources, targets, batch, fan;
-    size_t laned; /* lanes of a target; 0 = a list that is not laned */
+    size_t in_lanes; /* lanes of a target; 0 = a list that is not laned */
 } synapse_case;
 
 static int32_t ends_of(size_t source, size_t target, bool there) {
@@ -238,19 +238,19 @@ static int32_t ends_of(size_t source, size_t target, bool there) {
 
 static size_t synapses_fill(const synapse_case *c, int32_t *ends) {
     size_t count = 0;
-    if (!c->laned) {
+    if (!c->in_lanes) {
         for (; count < c->targets * c->fan; count++)
             ends[count] = ends_of(count * 5 % c->sources, count * 3 % c->targets, count % 7 != 6);
         return count;
     }
     /* the targets of a group have fewer and fewer synapses */
-    const size_t lanes = c->targets * c->laned;
+    const size_t lanes = c->targets * c->in_lanes;
     for (size_t group = 0; group < lanes; group += EG__LANES)
         for (size_t row = 0; row < c->fan; row++)
             for (size_t lane = 0; lane < EG__LANES; lane++, count++) {
                 const size_t t = group + lane;
                 const bool there = t < lanes && (lane == 0 || row + lane % 3 < c->fan);
-                ends[count] = ends_of((t + row * 3) % c->sources, t / c->laned, there);
+                ends[count] = ends_of((t + row * 3) % c->sources, t / c->in_lanes, there);
             }
     return count;
 }
@@ -269,7 +269,7 @@ static void synapses_check(const synapse_case *c, uint64_t *state) {
         exit(1);
     const size_t n = c->batch * 2 * c->targets;
     float *want = test_alloc(n * sizeof *want), *got = test_alloc(n * sizeof *got);
-    eg__synapses_f32_args args = {.list = {c->sources, c->targets, count, list, c->laned > 0},
+    eg__synapses_f32_args args = {.list = {c->sources, c->targets, count, list, c->in_lanes > 0},
                                   .batch = c->batch,
                                   .v = v,
                                   .v_stride = c->sources,
@@ -288,7 +288,7 @@ static void synapses_check(const synapse_case *c, uint64_t *state) {
         for (size_t i = 0; i < n; i++)
             CHECK(fabs((double)got[i] - (double)want[i]) <= 1e-5 * (1 + (double)c->fan),
                   "%s: %zu x %zu -> %zu, fan %zu%s: element %zu is %.9g, not %.9g", row->isa,
-                  c->batch, c->sources, c->targets, c->fan, c->laned ? ", laned" : "", i,
+                  c->batch, c->sources, c->targets, c->fan, c->in_lanes ? ", laned" : "", i,
                   (double)got[i], (double)want[i]);
     }
     /* the gradients, of a random d */

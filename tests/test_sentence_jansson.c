@@ -27,9 +27,9 @@ enum { NARROW = 24, WIDTH = 64 };
     "{\"in_features\":64,\"out_features\":24,\"bias\":true,\"activation_function\":\"" activation \
     "\"}"
 
-typedef struct wish {
+typedef struct settings {
     const char *modules, *pooling, *dense;
-} wish;
+} settings;
 
 static void write_text(const char *folder, const char *name, const char *text) {
     char path[700];
@@ -46,7 +46,7 @@ static void copy_file(const char *from, const char *folder, const char *name) {
     free(bytes);
 }
 
-static void make_folder(const wish *w, char folder[512]) {
+static void make_folder(const settings *w, char folder[512]) {
     static const char *const names[] = {"1_Pooling", "2_Dense"};
     char from[512], path[700];
     snprintf(folder, 512, "%s", test_folder());
@@ -64,7 +64,7 @@ static void make_folder(const wish *w, char folder[512]) {
 }
 
 static void check_rows(eg_context *context, const char *path, const char *key,
-                       const eg_embedder_options *how) {
+                       const eg_embedder_options *options) {
     eg_error error;
     eg_model *model;
     eg_embedder *e;
@@ -73,7 +73,7 @@ static void check_rows(eg_context *context, const char *path, const char *key,
     transformer_expected(context, "bert", "lengths", &lengths);
     transformer_expected(context, "sentence", key, &want);
     CHECK_OK(eg_model_open(context, path, &model, &error), error);
-    CHECK_OK(eg_embedder_create(model, how, &e, &error), error);
+    CHECK_OK(eg_embedder_create(model, options, &e, &error), error);
     CHECK(eg_embedder_width(e) == want.shape[1], "%s: rows of %llu", key,
           (unsigned long long)eg_embedder_width(e));
     for (size_t b = 0; b < 2; b++) {
@@ -110,7 +110,7 @@ static void save_again(eg_context *context, const char *folder, const char *path
 
 TEST(sentence, golden) {
     static const struct {
-        wish w;
+        settings w;
         const char *key;
     } rows[] = {
         {{MODULES(""), LEGACY("pooling_mode_mean_tokens_not"), NULL}, "mean"},
@@ -149,8 +149,8 @@ TEST(sentence, golden) {
 
 /* What is asked for goes before what the folder says. */
 TEST(sentence, overridden) {
-    static const wish plain = {MODULES(NORMALIZE), MODE("mean"), NULL},
-                      bare = {MODULES(""), MODE("mean"), NULL};
+    static const settings plain = {MODULES(NORMALIZE), MODE("mean"), NULL},
+                          bare = {MODULES(""), MODE("mean"), NULL};
     eg_error error;
     eg_context *context;
     char folder[512];
@@ -161,10 +161,10 @@ TEST(sentence, overridden) {
     make_folder(&bare, folder);
     check_rows(context, folder, "normalized",
                &(eg_embedder_options){.pooled = 1, .pooling = EG_POOLING_MAX, .scaled = 1});
-    static const wish dense = {MODULES(NORMALIZE DENSE), MODE("mean"),
-                               LAYER("torch.nn.modules.activation.Tanh")};
+    static const settings dense = {MODULES(NORMALIZE DENSE), MODE("mean"),
+                                   LAYER("torch.nn.modules.activation.Tanh")};
     static const struct {
-        const wish *w;
+        const settings *w;
         uint64_t width, dense;
         int scaled;
     } facts[] = {{&bare, WIDTH, 0, 0}, {&plain, WIDTH, 0, 1}, {&dense, NARROW, 1, 0}};
@@ -185,7 +185,7 @@ TEST(sentence, overridden) {
 
 TEST(sentence, damage) {
     static const struct {
-        wish w;
+        settings w;
         eg_status status;
         const char *part;
     } rows[] = {
@@ -283,8 +283,8 @@ static eg_status open_folder(void *user, eg_context *context, eg_error *error) {
 }
 
 TEST(sentence, every_allocation) {
-    static const wish w = {MODULES(DENSE NORMALIZE), MODE("mean"),
-                           LAYER("torch.nn.modules.activation.Tanh")};
+    static const settings w = {MODULES(DENSE NORMALIZE), MODE("mean"),
+                               LAYER("torch.nn.modules.activation.Tanh")};
     char folder[512];
     make_folder(&w, folder);
     CHECK(test_every_allocation_within(open_folder, folder) > 3, "few allocations");

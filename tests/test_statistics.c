@@ -67,7 +67,7 @@ TEST(statistics, ranks) {
               "pair %zu: p %.17g and %.17g, not %.17g", i, c.p, back.p, pairs[i].p);
         CHECK(near(c.ratio.value, pairs[i].ratio, 1e-12), "pair %zu: ratio %.17g, not %.17g", i,
               c.ratio.value, pairs[i].ratio);
-        CHECK(c.verdict == EG_SAME, "pair %zu: verdict %d", i, c.verdict);
+        CHECK(c.verdict == EG_VERDICT_SAME, "pair %zu: verdict %d", i, c.verdict);
         if (n > 1 && m > 1)
             CHECK(c.ratio.low <= c.ratio.value && c.ratio.value <= c.ratio.high,
                   "pair %zu: %g within %g..%g", i, c.ratio.value, c.ratio.low, c.ratio.high);
@@ -214,8 +214,8 @@ static int alarms(eg_context *context, int trials, size_t count, double slowdown
         const eg_compare_options options = {.seed = (uint64_t)t};
         eg_comparison c;
         CHECK_OK(eg_compare(context, count, a, count, b, &options, &c, &error), error);
-        slower += c.verdict == EG_SLOWER;
-        *faster += c.verdict == EG_FASTER;
+        slower += c.verdict == EG_VERDICT_SLOWER;
+        *faster += c.verdict == EG_VERDICT_FASTER;
     }
     return slower;
 }
@@ -254,7 +254,8 @@ TEST(statistics, options) {
     eg_comparison x, y;
     CHECK_OK(eg_compare(context, 100, a, 100, b, NULL, &x, &error), error);
     CHECK_OK(eg_compare(context, 100, a, 100, b, NULL, &y, &error), error);
-    CHECK(x.verdict == EG_SLOWER && x.p < 1e-9, "20 %% more: verdict %d, p %g", x.verdict, x.p);
+    CHECK(x.verdict == EG_VERDICT_SLOWER && x.p < 1e-9, "20 %% more: verdict %d, p %g", x.verdict,
+          x.p);
     CHECK(x.ratio.low == y.ratio.low && x.ratio.high == y.ratio.high, "not the same twice");
     CHECK(x.ratio.low > 1.15 && x.ratio.high < 1.25 && x.ratio.low < 1.2 && x.ratio.high > 1.18,
           "interval %g..%g of 1.2", x.ratio.low, x.ratio.high);
@@ -265,12 +266,12 @@ TEST(statistics, options) {
           "another seed: %g..%g", y.ratio.low, y.ratio.high);
     options = (eg_compare_options){.effect = 0.3};
     CHECK_OK(eg_compare(context, 100, a, 100, b, &options, &y, &error), error);
-    CHECK(y.verdict == EG_SAME, "20 %% where 30 %% are asked for");
+    CHECK(y.verdict == EG_VERDICT_SAME, "20 %% where 30 %% are asked for");
     options = (eg_compare_options){.alpha = 1e-300};
     CHECK_OK(eg_compare(context, 100, a, 100, b, &options, &y, &error), error);
-    CHECK(y.verdict == EG_SAME, "p %g is below 1e-300", y.p);
+    CHECK(y.verdict == EG_VERDICT_SAME, "p %g is below 1e-300", y.p);
     CHECK_OK(eg_compare(context, 100, a, 100, c, NULL, &y, &error), error);
-    CHECK(y.verdict == EG_SAME, "1 %% is no change");
+    CHECK(y.verdict == EG_VERDICT_SAME, "1 %% is no change");
     eg_context_destroy(context);
 }
 

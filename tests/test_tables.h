@@ -46,11 +46,11 @@ static inline test_batch test_batch_make(const eg_data *data, uint64_t batch, ui
     b.of.target_size = info.targets;
     b.of.target = test_alloc(rows * (size_t)info.targets * sizeof(float));
     b.of.weight = test_alloc(rows * (size_t)info.targets * sizeof(float));
-    b.of.spans = test_alloc(steps * sizeof(float));
+    b.of.timespans = test_alloc(steps * sizeof(float));
     b.of.lengths = test_alloc((size_t)batch * sizeof(float));
     for (size_t i = 0; i < steps * info.inputs; i++) b.of.x[i] = -99;
     for (size_t i = 0; i < rows * info.targets; i++) b.of.target[i] = b.of.weight[i] = -99;
-    for (size_t i = 0; i < steps; i++) b.of.spans[i] = -99;
+    for (size_t i = 0; i < steps; i++) b.of.timespans[i] = -99;
     for (size_t i = 0; i < batch; i++) b.of.lengths[i] = -99;
     return b;
 }
@@ -59,7 +59,7 @@ static inline void test_batch_free(test_batch *b) {
     free(b->of.x);
     free(b->of.target);
     free(b->of.weight);
-    free(b->of.spans);
+    free(b->of.timespans);
     free(b->of.lengths);
 }
 
@@ -72,7 +72,8 @@ static inline void test_append(char *out, size_t size, const float *values, size
 }
 
 /* One window alone as text: "x ..|spans ..|targets ..|weights .."; a static buffer. */
-static inline const char *window_text(const eg_data *data, const eg_units *units, uint64_t window) {
+static inline const char *window_text(const eg_data *data, const eg_scaling *units,
+                                      uint64_t window) {
     static char text[2000];
     eg_data_info info = {.size = sizeof info};
     uint64_t first, length;
@@ -81,7 +82,7 @@ static inline const char *window_text(const eg_data *data, const eg_units *units
     test_batch b = test_batch_make(data, 1, length);
     eg_data_fill(data, units, window, 1, length, 0, &b.of);
     const size_t rows = info.last ? 1 : (size_t)length;
-    const float *const parts[] = {b.of.x, b.of.spans, b.of.target, b.of.weight};
+    const float *const parts[] = {b.of.x, b.of.timespans, b.of.target, b.of.weight};
     const size_t counts[] = {(size_t)(length * info.inputs), (size_t)length,
                              rows * (size_t)info.targets, rows * (size_t)info.targets};
     text[0] = 0;

@@ -83,14 +83,14 @@ static void profile_on(eg_context *context, uint64_t l3, bool simulated, double 
     eg_model *model;
     eg_profile *profile;
     eg_error error;
-    const eg_profile_options how = {
+    const eg_profile_options options = {
         .batch = 1, .seq = 1, .runs = 3, .no_ceilings = 1, .no_cache = !simulated};
     context->chip.kinds[0].l1d_bytes = 32 << 10;
     context->chip.kinds[0].l2_bytes = 256 << 10;
     context->chip.l3_bytes = l3;
     context->chip.slc_bytes = 0;
     CHECK_OK(eg_model_open(context, "cfc:256,in=64,backbone=512x2,seed=1", &model, &error), error);
-    CHECK_OK(eg_profile_model(model, "", &how, &profile, &error), error);
+    CHECK_OK(eg_profile_model(model, "", &options, &profile, &error), error);
     const eg_metric bytes = eg_profile_metric(profile, EG_PROFILE_dram_bytes),
                     rate = eg_profile_metric(profile, EG_PROFILE_bandwidth);
     eg_statistics time;
@@ -136,7 +136,7 @@ TEST(traffic, counted_misses_belong_to_steps) {
     eg_model *model;
     eg_error error;
     const eg_context_options one = {.size = sizeof one, .threads = 1};
-    const eg_profile_options how = {.seq = 2, .runs = 3, .no_ceilings = 1, .no_cache = 1};
+    const eg_profile_options options = {.seq = 2, .runs = 3, .no_ceilings = 1, .no_cache = 1};
     CHECK_OK(eg_context_create(&one, &context, &error), error);
     CHECK_OK(eg_model_open(context, "cfc:256,in=64,backbone=512x2,seed=1", &model, &error), error);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -146,7 +146,7 @@ TEST(traffic, counted_misses_belong_to_steps) {
         context->chip.kinds[0].l2_bytes = 256 << 10;
         context->chip.l3_bytes = cases[i].l3;
         context->chip.cache_line = LINE;
-        CHECK_OK(eg_profile_model(model, "", &how, &p, &error), error);
+        CHECK_OK(eg_profile_model(model, "", &options, &p, &error), error);
         eg__memory_give(p->memory, p->traffic.steps);
         p->traffic = (eg__traffic){0};
         p->hardware.cache_misses = eg__metric(MISSES, "misses", EG_COUNTED, "by hand");
@@ -218,11 +218,11 @@ TEST(traffic, a_working_set_has_its_weights_once) {
     eg_model *model;
     eg_profile *profile;
     eg_error error;
-    const eg_profile_options how = {
+    const eg_profile_options options = {
         .batch = 1, .seq = 1, .runs = 1, .no_ceilings = 1, .no_cache = 1};
     CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, "cfc:256,in=64,backbone=512x2,seed=1", &model, &error), error);
-    CHECK_OK(eg_profile_model(model, "", &how, &profile, &error), error);
+    CHECK_OK(eg_profile_model(model, "", &options, &profile, &error), error);
     eg_program_info info = {.size = sizeof info};
     eg_program_info_get(eg_profile_program(profile), &info);
     const double touched = eg__working_set(eg_profile_program(profile)),

@@ -297,7 +297,7 @@ static void fill(eg_train_batch *batch, uint64_t seed) {
             for (uint64_t i = 0; i < batch->target_size; i++)
                 batch->target[(uint64_t)(t * B + b) * batch->target_size + i] =
                     (float)sin(phase + (time + 0.3) * (1 + 0.3 * (double)i));
-            if (batch->spans) batch->spans[t * B + b] = (float)span;
+            if (batch->timespans) batch->timespans[t * B + b] = (float)span;
         }
     }
 }
@@ -320,7 +320,7 @@ static void train(const training *c, int steps, double *before, double *after, u
     CHECK_OK(eg_model_open(context, c->spec, &model, &error), error);
     const eg_train_options how = {.batch = B,
                                   .time = T,
-                                  .spans = 1,
+                                  .timespans = 1,
                                   .optimizer = {.learning_rate = 0.01, .clip_norm = c->clip}};
     CHECK_OK(eg_trainer_create(model, &how, &trainer, &error), error);
     eg_train_batch batch = eg_trainer_batch(trainer);
@@ -390,8 +390,8 @@ TEST(train, partial_batch) {
     eg_error error;
     CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, "cfc:8,in=3,proj=3", &model, &error), error);
-    const eg_train_options how = {.batch = B, .time = T};
-    CHECK_OK(eg_trainer_create(model, &how, &trainer, &error), error);
+    const eg_train_options options = {.batch = B, .time = T};
+    CHECK_OK(eg_trainer_create(model, &options, &trainer, &error), error);
     eg_train_batch batch = eg_trainer_batch(trainer);
     fill(&batch, 5);
     for (int t = 0; t < T; t++)
@@ -440,9 +440,9 @@ TEST(train, models_constrain_their_parameters) {
               eg_model_shape(model, i, NULL, NULL));
     eg_model_destroy(model);
     CHECK_OK(eg_model_open(context, "ltc:autoncp:12:3,in=3,explicit=1", &model, &error), error);
-    const eg_train_options how = {
+    const eg_train_options options = {
         .batch = B, .time = T, .optimizer = {.kind = EG_SGD, .learning_rate = 2}};
-    CHECK_OK(eg_trainer_create(model, &how, &trainer, &error), error);
+    CHECK_OK(eg_trainer_create(model, &options, &trainer, &error), error);
     eg_train_batch batch = eg_trainer_batch(trainer);
     fill(&batch, 5);
     CHECK_OK(eg_trainer_step(trainer, 0, NULL, &error), error);
@@ -481,8 +481,8 @@ TEST(train, parts_are_recorded) {
     eg_error error;
     CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, "cfc:8,in=3,proj=3", &model, &error), error);
-    const eg_train_options how = {.batch = B, .time = T};
-    CHECK_OK(eg_trainer_create(model, &how, &trainer, &error), error);
+    const eg_train_options options = {.batch = B, .time = T};
+    CHECK_OK(eg_trainer_create(model, &options, &trainer, &error), error);
     eg_train_batch batch = eg_trainer_batch(trainer);
     fill(&batch, 5);
     CHECK(eg_trainer_part(trainer, EG_TRAIN_GRADIENT, NULL) == eg_trainer_program(trainer),
@@ -517,9 +517,9 @@ TEST(train, parts_are_recorded) {
 static eg_status attempt(void *user, eg_context *context, eg_error *error) {
     eg_model *model = NULL;
     eg_trainer *trainer = NULL;
-    const eg_train_options how = {.batch = 2, .time = 2};
+    const eg_train_options options = {.batch = 2, .time = 2};
     eg_status status = eg_model_open(context, user, &model, error);
-    if (!status) status = eg_trainer_create(model, &how, &trainer, error);
+    if (!status) status = eg_trainer_create(model, &options, &trainer, error);
     for (int i = 0; !status && i < 2; i++) {
         status = eg_trainer_gradient(trainer, NULL, error);
         if (!status) status = eg_trainer_step(trainer, 0, NULL, error);

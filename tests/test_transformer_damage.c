@@ -400,11 +400,11 @@ TEST(transformer_damage, gguf_unknown_keys) {
                 {{"general.anything", EG_GGUF_TEXT, 0, "x"}, ""}};
     char path[600], said[600];
     snprintf(path, sizeof path, "%s/model.gguf", test_folder());
-    const eg_context_options how = {.size = sizeof how,
-                                    .threads = 1,
-                                    .log = keep_message,
-                                    .log_user = said,
-                                    .log_level = EG_LOG_WARNING};
+    const eg_context_options options = {.size = sizeof options,
+                                        .threads = 1,
+                                        .log = keep_message,
+                                        .log_user = said,
+                                        .log_level = EG_LOG_WARNING};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         model_file m;
         eg_context *context;
@@ -413,7 +413,7 @@ TEST(transformer_damage, gguf_unknown_keys) {
         make_llama(&m);
         add_entry(&m, rows[i].more);
         write_model(&m, path, 32);
-        CHECK_OK(eg_context_create(&how, &context, &error), error);
+        CHECK_OK(eg_context_create(&options, &context, &error), error);
         said[0] = 0;
         CHECK_OK(eg_model_open(context, path, &model, &error), error);
         CHECK(*rows[i].said ? strstr(said, rows[i].said) != NULL : !*said, "row %zu: '%s'", i,

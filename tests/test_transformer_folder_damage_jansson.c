@@ -164,9 +164,9 @@ TEST(folder_damage, unknown_keys) {
     char said[512];
     eg_error error;
     eg_context *context = NULL;
-    const eg_context_options how = {
+    const eg_context_options options = {
         .threads = 1, .log = keep_warning, .log_user = said, .log_level = EG_LOG_WARNING};
-    CHECK_OK(eg_context_create(&how, &context, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         json_t *object = json_deep_copy(c.object);
         json_object_set_new(object, rows[i][0], json_loads(rows[i][1], JSON_DECODE_ANY, NULL));

@@ -107,13 +107,13 @@ TEST(transformer_folders, unknown_keys) {
         eg_error error;
         eg_context *context;
         eg_model *model;
-        const eg_context_options how = {.size = sizeof how,
-                                        .threads = 1,
-                                        .log = keep_message,
-                                        .log_user = said,
-                                        .log_level = EG_LOG_WARNING};
+        const eg_context_options options = {.size = sizeof options,
+                                            .threads = 1,
+                                            .log = keep_message,
+                                            .log_user = said,
+                                            .log_level = EG_LOG_WARNING};
         copy_folder(rows[i].folder, rows[i].more, folder);
-        CHECK_OK(eg_context_create(&how, &context, &error), error);
+        CHECK_OK(eg_context_create(&options, &context, &error), error);
         said[0] = 0;
         CHECK_OK(eg_model_open(context, folder, &model, &error), error);
         CHECK(*rows[i].said

@@ -63,12 +63,12 @@ static double run(eg_model *model, const expected *e, int in_place) {
     eg_model_nodes nodes;
     eg_tensor y;
     float lengths[2] = {0};
-    const eg_model_options how = {.batch = e->ids.shape[0],
-                                  .time = e->ids.shape[1],
-                                  .lengths = e->lengths.data != NULL,
-                                  .in_place = in_place};
+    const eg_model_options options = {.batch = e->ids.shape[0],
+                                      .time = e->ids.shape[1],
+                                      .lengths = e->lengths.data != NULL,
+                                      .in_place = in_place};
     CHECK_OK(eg_graph_create(e->context, &g, &error), error);
-    CHECK_OK(eg_model_build(model, g, &how, &nodes, &error), error);
+    CHECK_OK(eg_model_build(model, g, &options, &nodes, &error), error);
     const eg_output output = {"y", nodes.y};
     CHECK_OK(eg_compile(e->context, g, 1, &output, NULL, &program, &error), error);
     CHECK_OK(eg_weights_create(program, &weights, &error), error);
@@ -141,10 +141,10 @@ float *transformer_rows(eg_context *context, const eg_model *model, const uint32
     const uint64_t columns =
         hidden || strcmp(info.family, "bert") == 0 ? info.width : info.vocabulary;
     float *rows = test_alloc(count * columns * sizeof *rows);
-    const eg_model_options how = {.time = count, .in_place = in_place, .hidden = hidden};
+    const eg_model_options options = {.time = count, .in_place = in_place, .hidden = hidden};
     const eg_tensor in = {EG_I32, 2, {1, count}, ids}, y = {EG_F32, 3, {1, count, columns}, rows};
     CHECK_OK(eg_graph_create(context, &g, &error), error);
-    CHECK_OK(eg_model_build(model, g, &how, &nodes, &error), error);
+    CHECK_OK(eg_model_build(model, g, &options, &nodes, &error), error);
     const eg_output output = {"y", nodes.y};
     CHECK_OK(eg_compile(context, g, 1, &output, NULL, &program, &error), error);
     CHECK_OK(eg_weights_create(program, &weights, &error), error);
@@ -177,12 +177,12 @@ void check_choices(const char *file, const char *folder, eg_type cache) {
     char path[512];
     eg_tensor ids, greedy;
     const float *logits = NULL;
-    const eg_generator_options how = {.cache = cache};
+    const eg_generator_options options = {.cache = cache};
     CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, transformer_path(file, path), &model, &error), error);
     transformer_expected(context, folder, "ids", &ids);
     transformer_expected(context, folder, "greedy", &greedy);
-    CHECK_OK(eg_generator_create(model, &how, &g, &error), error);
+    CHECK_OK(eg_generator_create(model, &options, &g, &error), error);
     uint32_t prompt[5];
     for (int i = 0; i < 5; i++) prompt[i] = (uint32_t)((const int32_t *)ids.data)[i];
     CHECK_OK(eg_generator_feed(g, prompt, 5, &logits, &error), error);
@@ -204,8 +204,8 @@ void check_choices(const char *file, const char *folder, eg_type cache) {
 eg_context *small_context(void) {
     eg_error error;
     eg_context *context;
-    const eg_context_options how = {.threads = 1, .memory_budget = UINT64_C(1) << 24};
-    CHECK_OK(eg_context_create(&how, &context, &error), error);
+    const eg_context_options options = {.threads = 1, .memory_budget = UINT64_C(1) << 24};
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     return context;
 }
 

@@ -56,7 +56,7 @@ static void check_same(eg_context *context, eg_model *model, const char *name) {
 
 static const struct {
     const char *name;
-    eg_quantization how;
+    eg_quantization quantization;
     double most; /* of the largest output, that outputs may move */
 } ways[] = {{"int8", {.type = EG_I8, .per = EG_PER_BLOCK, .block = 32, .symmetric = 1}, 0.08},
             {"int8 with zero points", {.type = EG_I8, .per = EG_PER_BLOCK, .block = 32}, 0.05},
@@ -83,10 +83,10 @@ static void check_model(const char *file) {
     CHECK_OK(eg_model_widen(model, &error), error);
     check_same(context, model, file);
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        const eg_model_quantization how = {.how = ways[i].how};
+        const eg_model_quantization quantization = {.quantization = ways[i].quantization};
         eg_model *small;
         CHECK_OK(eg_model_open(context, from, &small, &error), error);
-        CHECK_OK(eg_model_quantize(small, &how, &error), error);
+        CHECK_OK(eg_model_quantize(small, &quantization, &error), error);
         snprintf(name, sizeof name, "%s, %s", file, ways[i].name);
         float *rows = rows_of(context, small, 1, &count);
         const double off = spread(rows, exact, count);
@@ -118,9 +118,9 @@ TEST(transformer_saved, more_than_the_file) {
     eg_error error;
     eg_context *context;
     eg_model *model;
-    const eg_context_options how = {.threads = 1, .memory_budget = UINT64_C(1) << 26};
+    const eg_context_options options = {.threads = 1, .memory_budget = UINT64_C(1) << 26};
     char path[600];
-    CHECK_OK(eg_context_create(&how, &context, &error), error);
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
     CHECK_OK(eg_model_open(context, "llama:1:64,vocab=100,context=64", &model, &error), error);
     snprintf(path, sizeof path, "%s/model.safetensors", test_folder());
     CHECK_OK(eg_model_save(model, path, &error), error);

@@ -84,8 +84,8 @@ static void check_slopes(const char *name, const eg__transformer *t) {
     CHECK_OK(eg_context_create(&(eg_context_options){.threads = 1}, &context, &error), error);
     CHECK_OK(eg__transformer_new(context, t, &model, &error), error);
     CHECK_OK(eg_graph_create(context, &s.graph, &error), error);
-    const eg_model_options how = {.batch = BATCH, .time = TIME};
-    CHECK_OK(eg_model_build(model, s.graph, &how, &nodes, &error), error);
+    const eg_model_options options = {.batch = BATCH, .time = TIME};
+    CHECK_OK(eg_model_build(model, s.graph, &options, &nodes, &error), error);
     bind_parameters(&s);
     double *tokens = bind(&s, nodes.x);
     eg_node target = eg_input(s.graph, "target", EG_F32, 3, (uint64_t[]){BATCH, TIME, 1});
@@ -141,19 +141,19 @@ typedef struct school {
     eg_trainer *trainer;
 } school;
 
-static school open_school(const char *spec, const eg_train_options *how, const char *text) {
+static school open_school(const char *spec, const eg_train_options *options, const char *text) {
     school s;
     eg_error error;
     CHECK_OK(eg_context_create(NULL, &s.context, &error), error);
     CHECK_OK(eg_model_open(s.context, spec, &s.model, &error), error);
-    CHECK_OK(eg_trainer_create(s.model, how, &s.trainer, &error), error);
+    CHECK_OK(eg_trainer_create(s.model, options, &s.trainer, &error), error);
     const eg_train_batch batch = eg_trainer_batch(s.trainer);
     const size_t length = strlen(text);
-    for (size_t b = 0; b < how->batch; b++)
-        for (size_t i = 0; i < how->time; i++) {
+    for (size_t b = 0; b < options->batch; b++)
+        for (size_t i = 0; i < options->time; i++) {
             const size_t at = b * 37 + i;
-            batch.tokens[b * how->time + i] = (unsigned char)text[at % length];
-            batch.target[b * how->time + i] = (float)(unsigned char)text[(at + 1) % length];
+            batch.tokens[b * options->time + i] = (unsigned char)text[at % length];
+            batch.target[b * options->time + i] = (float)(unsigned char)text[(at + 1) % length];
         }
     return s;
 }
@@ -170,17 +170,17 @@ static const char fable[] =
 
 /* Steps of length 1 without momentum: what the parameters become is the gradient. */
 static void check_again(const char *spec) {
-    eg_train_options how = {.batch = 2,
-                            .time = 24,
-                            .loss = EG_LOSS_CLASSES,
-                            .optimizer = {.kind = EG_SGD, .learning_rate = 1}};
+    eg_train_options options = {.batch = 2,
+                                .time = 24,
+                                .loss = EG_LOSS_CLASSES,
+                                .optimizer = {.kind = EG_SGD, .learning_rate = 1}};
     eg_error error;
     eg_program_info info[2] = {0};
     school s[2];
     for (int again = 0; again < 2; again++) {
         eg_train_result result = {0};
-        how.layers_again = again;
-        s[again] = open_school(spec, &how, fable);
+        options.layers_again = again;
+        s[again] = open_school(spec, &options, fable);
         eg_program_info_get(eg_trainer_program(s[again].trainer), &info[again]);
         CHECK_OK(eg_trainer_step(s[again].trainer, 0, &result, &error), error);
         CHECK(result.gradient_norm > 0.1, "%s: a gradient of %g", spec, result.gradient_norm);
@@ -210,7 +210,7 @@ TEST(transformer_train, rows_stay) {
     t.rows_told = true;
     t.row_steps = 1;
     t.row_step[0] = (eg__row_step){.outputs = 3, .bias = true};
-    const eg_train_options how = {.batch = BATCH, .time = TIME, .loss = EG_LOSS_CLASSES};
+    const eg_train_options options = {.batch = BATCH, .time = TIME, .loss = EG_LOSS_CLASSES};
     eg_context *context;
     eg_model *model;
     eg_trainer *trainer;
@@ -224,7 +224,7 @@ TEST(transformer_train, rows_stay) {
                         *norm = eg__model_parameter(model, "output_norm.weight");
     const float kept = *eg__parameter_values(model, dense),
                 old = *eg__parameter_values(model, norm);
-    CHECK_OK(eg_trainer_create(model, &how, &trainer, &error), error);
+    CHECK_OK(eg_trainer_create(model, &options, &trainer, &error), error);
     const eg_train_batch batch = eg_trainer_batch(trainer);
     for (int i = 0; i < BATCH * TIME; i++) batch.tokens[i] = i % 7, batch.target[i] = 3;
     CHECK_OK(eg_trainer_step(trainer, 0, NULL, &error), error);
@@ -243,7 +243,7 @@ TEST(transformer_train, layers_again) {
 }
 
 static void check_learning(const char *spec, double below) {
-    const eg_train_options how = {
+    const eg_train_options options = {
         .batch = 4,
         .time = 32,
         .loss = EG_LOSS_CLASSES,
@@ -252,7 +252,7 @@ static void check_learning(const char *spec, double below) {
     eg_train_result result = {0};
     double first = 0, loss = 0;
     const float *outputs;
-    school s = open_school(spec, &how, fable);
+    school s = open_school(spec, &options, fable);
     const int steps = test_emulated() ? 6 : 60;
     for (int i = 0; i < steps; i++) {
         CHECK_OK(eg_trainer_step(s.trainer, 0, &result, &error), error);
@@ -269,9 +269,9 @@ static void check_learning(const char *spec, double below) {
     double sum = 0;
     CHECK_OK(eg_generator_create(s.model, NULL, &g, &error), error);
     const eg_train_batch batch = eg_trainer_batch(s.trainer);
-    for (size_t b = 0; g && b < how.batch; b++) {
+    for (size_t b = 0; g && b < options.batch; b++) {
         CHECK_OK(eg_generator_rewind(g, 0, &error), error);
-        for (size_t i = b * how.time; i < (b + 1) * how.time; i++) {
+        for (size_t i = b * options.time; i < (b + 1) * options.time; i++) {
             const uint32_t token = (uint32_t)batch.tokens[i];
             double all = 0;
             CHECK_OK(eg_generator_feed(g, &token, 1, &logits, &error), error);
@@ -279,7 +279,7 @@ static void check_learning(const char *spec, double below) {
             sum += log(all) - (double)logits[(int)batch.target[i]];
         }
     }
-    sum /= (double)(how.batch * how.time);
+    sum /= (double)(options.batch * options.time);
     CHECK(fabs(sum - loss) < 1e-3, "%s: a loss of %g, token by token %g", spec, loss, sum);
     eg_generator_destroy(g);
     close_school(&s);

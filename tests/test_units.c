@@ -9,7 +9,7 @@ AREA(units, "a model in other units says what the bare one says; notes are kept"
 enum { I = 2, O = 3, T = 5 };
 static const float input_mean[I] = {10, -2}, input_scale[I] = {4, 0.5f};
 static const float output_mean[O] = {1, 0, -7}, output_scale[O] = {2, 1, 0.25f};
-static const eg_units units = {input_mean, input_scale, output_mean, output_scale, 30};
+static const eg_scaling units = {input_mean, input_scale, output_mean, output_scale, 30};
 
 /* Outputs of a stream and of a batch, [2][T][O]; `given`: the batch is told the elapsed times. */
 static void run(eg_context *context, eg_model *model, float x[T][I], float span, bool given,
@@ -28,17 +28,17 @@ static void run(eg_context *context, eg_model *model, float x[T][I], float span,
     eg_program *compiled;
     eg_weights *weights;
     eg_instance *instance;
-    float spans[T] = {span, span, span, span, span};
-    const eg_model_options how = {.batch = 1, .time = T, .batch_first = 1, .spans = given};
+    float timespans[T] = {span, span, span, span, span};
+    const eg_model_options options = {.batch = 1, .time = T, .batch_first = 1, .timespans = given};
     CHECK_OK(eg_graph_create(context, &g, &error), error);
-    CHECK_OK(eg_model_build(model, g, &how, &n, &error), error);
+    CHECK_OK(eg_model_build(model, g, &options, &n, &error), error);
     const eg_output output = {"y", n.y};
     CHECK_OK(eg_compile(context, g, 1, &output, NULL, &compiled, &error), error);
     CHECK_OK(eg_weights_create(compiled, &weights, &error), error);
     CHECK_OK(eg_model_weights(model, weights, &error), error);
     CHECK_OK(eg_instance_create(compiled, weights, &instance, &error), error);
     const eg_tensor tensors[] = {
-        {EG_F32, 3, {1, T, I}, x}, {EG_F32, 2, {1, T}, spans}, {EG_F32, 3, {1, T, O}, y[1]}};
+        {EG_F32, 3, {1, T, I}, x}, {EG_F32, 2, {1, T}, timespans}, {EG_F32, 3, {1, T, O}, y[1]}};
     CHECK_OK(eg_instance_bind(instance, "x", &tensors[0], &error), error);
     if (given) CHECK_OK(eg_instance_bind(instance, "timespans", &tensors[1], &error), error);
     CHECK_OK(eg_instance_bind(instance, "y", &tensors[2], &error), error);
@@ -67,7 +67,7 @@ TEST(units, in_streams_and_batches) {
         CHECK_OK(eg_context_create(NULL, &context, &error), error);
         CHECK_OK(eg_model_open(context, specs[s], &model, &error), error);
         run(context, model, standard, 1.5f, true, want);
-        CHECK_OK(eg_model_units_set(model, &units, &error), error);
+        CHECK_OK(eg_model_scaling_set(model, &units, &error), error);
         run(context, model, raw, 45, true, got);
         for (int k = 0; k < 2; k++)
             for (int t = 0; t < T; t++)
@@ -100,10 +100,11 @@ TEST(units, usual_span) {
             eg_model *model;
             float x[T][I] = {{1, 2}, {-1, 0}, {0.5f, 1}}, y[2][T][O];
             CHECK_OK(eg_model_open(context, specs[s], &model, &error), error);
-            CHECK_OK(eg_model_units_set(model, &(eg_units){.time = cases[i].unit}, &error), error);
+            CHECK_OK(eg_model_scaling_set(model, &(eg_scaling){.time = cases[i].unit}, &error),
+                     error);
             if (cases[i].note)
                 CHECK_OK(eg_model_note_set(model, "median_span", 1, &cases[i].note, &error), error);
-            const float span = eg_model_span(model);
+            const float span = eg_model_timespan(model);
             CHECK(span == cases[i].want, "case %zu: %g", i, (double)span);
             run(context, model, x, span, false, y);
             for (int t = 0; t < T; t++)
@@ -119,7 +120,7 @@ TEST(units, usual_span) {
 TEST(units, refusals) {
     static const float zero[] = {1, 0}, nothing[] = {NAN, 1};
     static const struct {
-        eg_units units;
+        eg_scaling units;
         const char *part;
     } cases[] = {{{.input_mean = input_mean}, "a mean without a scale"},
                  {{.input_mean = input_mean, .input_scale = zero}, "input 1: mean -2, scale 0"},
@@ -130,16 +131,16 @@ TEST(units, refusals) {
     eg_error error;
     CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_model_open(context, "cfc:3,in=2", &model, &error), error);
-    CHECK_OK(eg_model_units_set(model, &units, &error), error);
+    CHECK_OK(eg_model_scaling_set(model, &units, &error), error);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        CHECK_FAILS(eg_model_units_set(model, &cases[i].units, &error), error, EG_ERR_ARGUMENT,
+        CHECK_FAILS(eg_model_scaling_set(model, &cases[i].units, &error), error, EG_ERR_ARGUMENT,
                     cases[i].part);
-    eg_units kept;
-    eg_model_units_get(model, &kept);
+    eg_scaling kept;
+    eg_model_scaling_get(model, &kept);
     CHECK(kept.input_mean[1] == -2 && kept.output_scale[2] == 0.25f && kept.time == 30,
           "a refusal changed the units");
-    CHECK_OK(eg_model_units_set(model, &kept, &error), error); /* its own */
-    eg_model_units_get(model, &kept);
+    CHECK_OK(eg_model_scaling_set(model, &kept, &error), error); /* its own */
+    eg_model_scaling_get(model, &kept);
     CHECK(kept.input_mean[1] == -2, "its own units changed");
     eg_model_destroy(model);
     eg_context_destroy(context);

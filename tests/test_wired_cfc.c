@@ -23,12 +23,12 @@ typedef struct run {
     eg_tensor y, gradient[MANY];
 } run;
 
-static float x[TIME * BATCH * 16], spans[TIME * BATCH];
+static float x[TIME * BATCH * 16], timespans[TIME * BATCH];
 
 static void fill(uint64_t inputs) {
     uint64_t seed = 5;
     for (size_t i = 0; i < TIME * BATCH * inputs; i++) x[i] = test_random(&seed);
-    for (size_t i = 0; i < TIME * BATCH; i++) spans[i] = 1.2f + test_random(&seed);
+    for (size_t i = 0; i < TIME * BATCH; i++) timespans[i] = 1.2f + test_random(&seed);
 }
 
 /* The gradients are left out when the model is of quantized numbers. */
@@ -36,7 +36,7 @@ static void start(run *r, bool training, bool gradients) {
     eg_error error = {0};
     eg_graph *g;
     eg_model_nodes nodes;
-    const eg_model_options o = {.batch = BATCH, .time = TIME, .spans = 1};
+    const eg_model_options o = {.batch = BATCH, .time = TIME, .timespans = 1};
     r->info.size = sizeof r->info;
     eg_model_info_get(r->model, &r->info);
     CHECK_OK(eg_graph_create(r->context, &g, &error), error);
@@ -58,7 +58,7 @@ static void start(run *r, bool training, bool gradients) {
     CHECK_OK(eg_model_weights(r->model, r->weights, &error), error);
     CHECK_OK(eg_instance_create(r->program, r->weights, &r->instance, &error), error);
     const eg_tensor xs = {EG_F32, 3, {TIME, BATCH, r->info.inputs}, x};
-    const eg_tensor ts = {EG_F32, 2, {TIME, BATCH}, spans};
+    const eg_tensor ts = {EG_F32, 2, {TIME, BATCH}, timespans};
     CHECK_OK(eg_instance_bind(r->instance, "x", &xs, &error), error);
     CHECK_OK(eg_instance_bind(r->instance, "timespans", &ts, &error), error);
     CHECK_OK(eg_instance_output(r->instance, "y", &r->y, &error), error);
@@ -181,7 +181,7 @@ static double define(const definition *d, double *y) {
             for (size_t k = 0; k < inputs; k++) in[k] = (double)x[(t * BATCH + b) * inputs + k];
             for (unsigned i = 0; i < layer->wired_count; i++) {
                 const size_t units = layer->wired[i].units;
-                cell_step(d, layer, i, in, inputs, h[i], units, (double)spans[t * BATCH + b]);
+                cell_step(d, layer, i, in, inputs, h[i], units, (double)timespans[t * BATCH + b]);
                 memcpy(in, h[i], units * sizeof *in);
                 inputs = units;
             }
@@ -276,10 +276,10 @@ TEST(wired_cfc, small_numbers) {
         for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
             run r = {0};
             eg_error error = {0};
-            const eg_model_quantization how = {.how = ways[k]};
+            const eg_model_quantization quantization = {.quantization = ways[k]};
             if (!open_run(&r, specs[i])) continue;
             fill(r.model->layers[0].inputs);
-            CHECK_OK(eg_model_quantize(r.model, &how, &error), error);
+            CHECK_OK(eg_model_quantize(r.model, &quantization, &error), error);
             start(&r, false, false);
             check_output(&r, specs[i]);
             for (size_t p = 0; p < r.model->parameter_count; p++) {

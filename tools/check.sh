@@ -118,7 +118,7 @@ check_asan() {
 one_thread="-attention_kernels -cache -cache_steps -cached_kernels -cli -convert -csv -date -entropy -export \
 -export_quantized -fused -fused_code -gemm -gemm_parts -gemm_tn -gguf -gguf_damage -gradient -graph \
 -graph_json -norms -npy -npz -npz_damage -round -rows -safetensors -safetensors_damage -sampler -quantized \
--statistics -stored -table -tokenizer -tokenizer_json -tokenizer_vocabularies -tour -vmath -wiring \
+-statistics -infile -table -tokenizer -tokenizer_json -tokenizer_vocabularies -tour -vmath -wiring \
 -wiring_files"
 
 check_tsan() {

@@ -5,7 +5,7 @@
     make && taskset -c 1 venv/bin/python bench/peers/rows.py
 
 Both get the same bytes: F16, or the blocks Q8_0 and Q4_0 that ggml makes of random numbers. Ours is a program
-of one product with such an input (eg_input_stored), rows made int8 where there are blocks, as ggml does.
+of one product with such an input (eg_input_infile), rows made int8 where there are blocks, as ggml does.
 ggml computes with the weights as they are and, where it can, with a copy rearranged for this processor
 (CPU_REPACK), which is no longer the file. First, everybody must be near the exact product. Small weights
 stay in the caches, for all alike; the largest ones come from memory, or from the last cache."""
@@ -50,11 +50,11 @@ class Ours:
                            not half, 0 if half else BLOCKS)
         graph, program, self.instance = c.c_void_p(), c.c_void_p(), c.c_void_p()
         library.call("eg_graph_create", library.context, c.byref(graph))
-        for maker in ("eg_input", "eg_input_stored", "eg_matmul_transposed"):
+        for maker in ("eg_input", "eg_input_infile", "eg_matmul_transposed"):
             getattr(raw, maker).restype = Node
         shape = lambda *sizes: (c.c_uint64 * len(sizes))(*sizes)
         x = raw.eg_input(graph, b"x", F32, 2, shape(m, k))
-        w = raw.eg_input_stored(graph, b"w", c.byref(how), 2, shape(n, k))
+        w = raw.eg_input_infile(graph, b"w", c.byref(how), 2, shape(n, k))
         output = Output(b"y", raw.eg_matmul_transposed(graph, x, 0, w, 1))
         library.call("eg_compile", library.context, graph, c.c_size_t(1), c.byref(output), None, c.byref(program))
         library.call("eg_instance_create", program, None, c.byref(self.instance))

@@ -28,11 +28,11 @@ typedef struct eg_data_options {
     const char *
         inputs; /* NULL = all numeric columns (with a name, if any has one) that are not used below */
     const char *targets; /* NULL = none: for prediction */
-    const char *time;  /* a column of times or dates, which must not decrease within a recording */
-    const char *spans; /* or a column of timespans: the time elapsed before each row */
+    const char *time; /* a column of times or dates, which must not decrease within a recording */
+    const char *timespans; /* or a column of timespans: the time elapsed before each row */
     double
-        first_span; /* with `time`: the timespan of the first row of a recording, as a model learned it
-                            (eg_model_span); 0 = the median, below 0 = none */
+        first_timespan; /* with `time`: the timespan of the first row of a recording, as a model learned it
+                            (eg_model_timespan); 0 = the median, below 0 = none */
     const char *group; /* a column whose value changes where a new recording begins */
     int classes;       /* the target is one column of class numbers or labels */
     const char *const
@@ -52,7 +52,7 @@ typedef struct eg_data eg_data; /* opaque; read by any number of threads */
 /* Copies the recordings of some tables. All tables have the same columns; a new recording begins with each table, after
  * every `steps` rows of a table and with each change of `group`. A missing target is masked, in training and in
  * metrics; the other targets of its row are used. Where no column gives it, the timespan of the first row of a
- * recording is `first_span` or the median of all timespans that are not 0. Classes are the labels of the target in the
+ * recording is `first_timespan` or the median of all timespans that are not 0. Classes are the labels of the target in the
  * order of strcmp, or its numbers (integers from 0) in ascending order, named "0", "3", ... EG_ERR_FORMAT names line
  * and column of a missing input (EG_MISSING_ERROR), a number that is infinite or beyond f32, a time that decreases or
  * is missing, an unknown label. EG_ERR_ARGUMENT: impossible options or columns, or not a single window. You own *out.
@@ -74,7 +74,7 @@ typedef struct eg_data_info {
     uint64_t dropped;         /* rows left out because of them (EG_MISSING_DROP) */
     uint64_t missing_targets; /* missing targets; with `last`, of the last rows of windows */
     uint64_t without_target; /* rows without any target: they are not used in training or metrics */
-    int spans;               /* elapsed times are known, or rows were left out; else each is 1 */
+    int timespans;           /* elapsed times are known, or rows were left out; else each is 1 */
     float
         span; /* before the first row of a recording where times are given; their median otherwise, and 1
                    where there are none */
@@ -126,9 +126,9 @@ EG_API eg_status eg_data_split(const eg_data *data, const eg_split *split, eg_da
 /* ---- units: mean and standard deviation of the columns in the rows of the windows, and the median time between rows.
  * The arrays have `inputs` and `targets` floats; a constant column has scale 1. Targets are computed with
  * `targets` != 0 and must not be classes; `time` may be NULL. A row of several windows counts once. */
-EG_API eg_status eg_data_units(const eg_data *data, int targets, float *input_mean,
-                               float *input_scale, float *target_mean, float *target_scale,
-                               float *time, eg_error *error);
+EG_API eg_status eg_data_scaling(const eg_data *data, int targets, float *input_mean,
+                                 float *input_scale, float *target_mean, float *target_scale,
+                                 float *time, eg_error *error);
 
 /* ---- batches: window `window` as sample `sample` of a batch of `batch` samples and `time` steps, in
  * standard units: (x - mean) / scale; NULL in `units` leaves values as they are, and a mean without a scale
@@ -136,7 +136,7 @@ EG_API eg_status eg_data_units(const eg_data *data, int targets, float *input_me
  * there are as many weights as targets. `window` past the last gives an empty sample, of weight 0 and length 0;
  * steps after `time` are left out. Arrays of `out` that are NULL are not filled.
  * With `last`, targets and weights are of the last step alone. Any thread. */
-EG_API void eg_data_fill(const eg_data *data, const eg_units *units, uint64_t window,
+EG_API void eg_data_fill(const eg_data *data, const eg_scaling *units, uint64_t window,
                          uint64_t batch, uint64_t time, uint64_t sample, const eg_train_batch *out);
 
 /* Position of a window: its first row among all rows that were kept, and its length; 0 past the last. */

@@ -114,7 +114,7 @@ typedef struct eg_fit_result {
     eg_fit_epoch *history; /* give it back with eg_fit_release */
 } eg_fit_result;
 
-/* Trains `model` in its standard units (call eg_model_units_set first) and sets its link to that of the loss.
+/* Trains `model` in its standard units (call eg_model_scaling_set first) and sets its link to that of the loss.
  * `validation` may be NULL. After a failure the model is unchanged. `out` may be NULL. Targets that are
  * missing are masked one by one (eg_data_info says how many). EG_ERR_ARGUMENT: a target without any value in
  * the training data, or none at all in the validation data. EG_ERR_FORMAT: a loss or gradient is not

@@ -35,19 +35,21 @@ EG_API eg_node eg_parameter(eg_graph *graph, const char *name, unsigned rank,
                             const uint64_t *shape);
 /* A quantized parameter. The node has the dequantized values (f32); matrix products dequantize it block by block, never
  * as a whole. It has no gradient. */
-EG_API eg_node eg_parameter_quantized(eg_graph *graph, const char *name, const eg_quantization *how,
-                                      unsigned rank, const uint64_t *shape);
+EG_API eg_node eg_parameter_quantized(eg_graph *graph, const char *name,
+                                      const eg_quantization *quantization, unsigned rank,
+                                      const uint64_t *shape);
 /* An input in the format of a weight file, used where it lies (a mapped file, for instance) and never copied: f32, f16,
  * bf16, or Q8_0 and Q4_0 (EG_I8 and EG_I4 with EG_LAYOUT_BLOCKS), whose last axis is a multiple of 32. The node has the
- * dequantized values (f32). It is bound by eg_instance_bind: a tensor of how->type and this shape, eg_stored_bytes
+ * dequantized values (f32). It is bound by eg_instance_bind: a tensor of quantization->type and this shape, eg_infile_bytes
  * long, aligned to 4 bytes for f32 and else to 2. Products x W' (also with a slice of its rows) and eg_gather read it
- * in place; any other operation dequantizes all of it in every run. With how->integers, the left side of a product with
+ * in place; any other operation dequantizes all of it in every run. With quantization->integers, the left side of a product with
  * blocks is quantized to int8, with a scale per 32 elements. It has no gradient. */
-EG_API eg_node eg_input_stored(eg_graph *graph, const char *name, const eg_quantization *how,
-                               unsigned rank, const uint64_t *shape);
-/* Bytes of such a tensor; fails where eg_input_stored would. */
-EG_API eg_status eg_stored_bytes(const eg_quantization *how, unsigned rank, const uint64_t *shape,
-                                 uint64_t *out, eg_error *error);
+EG_API eg_node eg_input_infile(eg_graph *graph, const char *name,
+                               const eg_quantization *quantization, unsigned rank,
+                               const uint64_t *shape);
+/* Bytes of such a tensor; fails where eg_input_infile would. */
+EG_API eg_status eg_infile_bytes(const eg_quantization *quantization, unsigned rank,
+                                 const uint64_t *shape, uint64_t *out, eg_error *error);
 /* Copies the data (f32 or i32). */
 EG_API eg_node eg_constant(eg_graph *graph, const eg_tensor *tensor);
 EG_API eg_node eg_scalar(eg_graph *graph, double value);

@@ -79,8 +79,8 @@ EG_API eg_status eg_bench_gemm(eg_context *context, eg_type type, uint64_t m, ui
                                eg_error *error);
 
 /* The same with a quantized right side, on one thread. */
-EG_API eg_status eg_bench_quantized(eg_context *context, const eg_quantization *how, uint64_t m,
-                                    uint64_t n, uint64_t k, uint64_t iterations,
+EG_API eg_status eg_bench_quantized(eg_context *context, const eg_quantization *quantization,
+                                    uint64_t m, uint64_t n, uint64_t k, uint64_t iterations,
                                     eg_bench_result *out, eg_error *error);
 
 /* ---- every kernel of the table, on one typical size each, one thread */

@@ -26,7 +26,7 @@ EG_API void eg_metrics_reset(eg_metrics *metrics);   /* back to no rows */
  * are compared; not classes and binary outputs. EG_ERR_FORMAT: a class that does not exist; then nothing was
  * added. */
 EG_API eg_status eg_metrics_add(eg_metrics *metrics, const float *outputs, const float *targets,
-                                const float *weights, uint64_t count, const eg_units *units,
+                                const float *weights, uint64_t count, const eg_scaling *units,
                                 eg_error *error);
 
 typedef struct eg_metrics_result {

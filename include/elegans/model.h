@@ -115,31 +115,33 @@ EG_API eg_status eg_model_widen(eg_model *model, eg_error *error);
 
 /* ---- quantized models. The values above are then the dequantized ones, and read-only. */
 typedef struct eg_model_quantization {
-    eg_quantization how; /* int8 and int4: of matrices; f16 and bf16: of every trainable tensor */
-    size_t keep_count;   /* tensors whose name contains one of these stay f32 */
+    eg_quantization
+        quantization;  /* int8 and int4: of matrices; f16 and bf16: of every trainable tensor */
+    size_t keep_count; /* tensors whose name contains one of these stay f32 */
     const char *const *keep;
 } eg_model_quantization;
 /* From the present values, also of a model that is quantized already. Weights without a synapse become 0.
  * EG_ERR_NOT_FOUND: no tensor matches a name of `keep`; EG_ERR_ARGUMENT names the tensor that has a value that is not
  * finite. On failure the model is unchanged. */
-EG_API eg_status eg_model_quantize(eg_model *model, const eg_model_quantization *how,
+EG_API eg_status eg_model_quantize(eg_model *model, const eg_model_quantization *quantization,
                                    eg_error *error);
 /* A tensor in quantized form; NULL = it is f32. */
 EG_API const eg_quantized *eg_model_quantized(const eg_model *model, size_t index);
 
 /* ---- units: standardization of inputs and outputs, so that users work in the units of their data. Without it,
  * values are used as they are. */
-typedef struct eg_units {
+typedef struct eg_scaling {
     const float *input_mean, *input_scale;   /* [inputs]: it computes with (x - mean) / scale */
     const float *output_mean, *output_scale; /* [outputs]: and gives y * scale + mean */
     float time;                              /* elapsed times are divided by this; 0 = 1 */
-} eg_units;                                  /* NULL = as they are */
+} eg_scaling;                                /* NULL = as they are */
 /* Copied, and saved with the model. EG_ERR_ARGUMENT: a scale is not above 0, or not finite. */
-EG_API eg_status eg_model_units_set(eg_model *model, const eg_units *units, eg_error *error);
-EG_API void eg_model_units_get(const eg_model *model, eg_units *out); /* pointers into the model */
+EG_API eg_status eg_model_scaling_set(eg_model *model, const eg_scaling *units, eg_error *error);
+EG_API void eg_model_scaling_get(const eg_model *model,
+                                 eg_scaling *out); /* pointers into the model */
 /* The default elapsed time, in the units of the user: before the first row of a recording, and of every step of data
  * without times. It is the median of the training data (the note "median_span"), else the unit of time, else 1. */
-EG_API float eg_model_span(const eg_model *model);
+EG_API float eg_model_timespan(const eg_model *model);
 
 /* ---- link: the function that turns logits into outputs. Training sets it:
  * a model that learned 0 or 1 (EG_LOSS_BINARY) or classes (EG_LOSS_CLASSES) gives probabilities. It is the
@@ -178,7 +180,7 @@ typedef struct eg_model_options { /* all zero = one sample, one step, no elapsed
     int batch_first;              /* x is [batch, time, inputs], else [time, batch, inputs] */
     int unbatched;                /* no batch axis at all; batch must be 0 or 1 */
     int last;                     /* only the last output, else all */
-    int spans; /* an input "timespans", shaped as x without features; else each is eg_model_span */
+    int timespans; /* an input "timespans", shaped as x without features; else each is eg_model_timespan */
     int lengths;       /* an input "lengths" [batch]: steps of each sample */
     int state;         /* inputs "h0" (and "c0"): initial states, else zeros */
     int as_parameters; /* inputs become parameters, to get their gradients */
@@ -191,19 +193,19 @@ typedef struct eg_model_options { /* all zero = one sample, one step, no elapsed
     int in_place; /* matrices in the model's file are inputs, read in place: eg_model_bind */
 } eg_model_options;
 
-enum { EG_MODEL_STATES = 64, EG_MODEL_CUTS = 512 };
+enum { EG_MODEL_STATES = 64, EG_MODEL_BOUNDARIES = 512 };
 typedef struct eg_model_nodes {
-    eg_node x, spans, lengths; /* {0} where there is none; x: the tokens of a transformer */
+    eg_node x, timespans, lengths; /* {0} where there is none; x: the tokens of a transformer */
     eg_node y;
-    size_t cuts; /* transformers: outputs of the embedding and of each layer but the last */
-    eg_node cut[EG_MODEL_CUTS];
+    size_t boundaries; /* transformers: outputs of the embedding and of each layer but the last */
+    eg_node boundary[EG_MODEL_BOUNDARIES];
     size_t states; /* of each layer and direction: h, and c with mixed memory */
     eg_node initial[EG_MODEL_STATES], final[EG_MODEL_STATES];
     char state_name[EG_MODEL_STATES]
                    [16]; /* of the input and, with 'n' for '0', of the output: "h0" */
 } eg_model_nodes;
 /* Builds the model in `graph`: inputs x, timespans, lengths, h0 ..; parameters named as in the state-dict.
- * Elapsed times are not checked here: see eg_model_check_spans. */
+ * Elapsed times are not checked here: see eg_model_check_timespans. */
 EG_API eg_status eg_model_build(const eg_model *model, eg_graph *graph,
                                 const eg_model_options *options, eg_model_nodes *out,
                                 eg_error *error);
@@ -218,8 +220,8 @@ EG_API eg_status eg_model_weights(const eg_model *model, eg_weights *weights, eg
 EG_API eg_status eg_model_lend(const eg_model *model, eg_program *program, eg_weights **out,
                                eg_error *error);
 /* EG_ERR_ARGUMENT names the sample and step of the first span that is negative, infinite or NaN. */
-EG_API eg_status eg_model_check_spans(const float *spans, uint64_t batch, uint64_t time,
-                                      int batch_first, eg_error *error);
+EG_API eg_status eg_model_check_timespans(const float *timespans, uint64_t batch, uint64_t time,
+                                          int batch_first, eg_error *error);
 
 /* ---- streams: one step in, one step out, with a state of their own. A step takes no memory and no
  * lock. */

@@ -11,22 +11,22 @@ extern "C" {
 #endif
 
 /* ---- tiers: the four sizes that chips come in, as the M1 family has them */
-#define EG_TIER_MAP(X)      \
-    X(EG_TIER_BASE, "base") \
-    X(EG_TIER_PRO, "pro")   \
-    X(EG_TIER_MAX, "max")   \
-    X(EG_TIER_ULTRA, "ultra")
-typedef enum eg_tier {
-#define EG_TIER_ENUM(name, text) name,
-    EG_TIER_MAP(EG_TIER_ENUM)
-#undef EG_TIER_ENUM
-} eg_tier;
-EG_API const char *eg_tier_name(eg_tier tier); /* "base"; static, NULL past the last */
+#define EG_CHIP_TIER_MAP(X)      \
+    X(EG_CHIP_TIER_BASE, "base") \
+    X(EG_CHIP_TIER_PRO, "pro")   \
+    X(EG_CHIP_TIER_MAX, "max")   \
+    X(EG_CHIP_TIER_ULTRA, "ultra")
+typedef enum eg_chip_tier {
+#define EG_CHIP_TIER_ENUM(name, text) name,
+    EG_CHIP_TIER_MAP(EG_CHIP_TIER_ENUM)
+#undef EG_CHIP_TIER_ENUM
+} eg_chip_tier;
+EG_API const char *eg_chip_tier_name(eg_chip_tier tier); /* "base"; static, NULL past the last */
 
 /* ---- presets */
 typedef struct eg_preset {
     char chip[96]; /* "M1 Max" */
-    eg_tier tier;
+    eg_chip_tier tier;
     eg_provenance provenance; /* EG_SPEC: stands in the table; EG_MODELLED: derived by `rule` */
     const char *rule;         /* static */
     unsigned batch, batch_low, batch_high; /* recommended, and its sensible range */
@@ -54,34 +54,35 @@ EG_API eg_status eg_preset_host(const eg_chip *chip, const eg_ceilings *ceilings
                                 eg_error *error);
 
 /* ---- requirements: what a chip of a tier must have, and what a run should reach */
-typedef enum eg_need {
-    EG_NEED_COMPUTE,   /* TFLOP/s */
-    EG_NEED_BANDWIDTH, /* GB/s */
-    EG_NEED_MEMORY     /* MB of 2^20 bytes */
-} eg_need;
+typedef enum eg_requirement_kind {
+    EG_REQUIREMENT_COMPUTE,   /* TFLOP/s */
+    EG_REQUIREMENT_BANDWIDTH, /* GB/s */
+    EG_REQUIREMENT_MEMORY     /* MB of 2^20 bytes */
+} eg_requirement_kind;
 typedef struct eg_requirement {
-    eg_need need;
-    eg_tier tier;
+    eg_requirement_kind need;
+    eg_chip_tier tier;
     const char *name, *unit; /* static */
     /* Compute and bandwidth: what a run must reach, and what it should reach. Memory: what must be
      * installed, and what a run should stay below. */
     double minimum, target;
 } eg_requirement;
 /* EG_ERR_ARGUMENT: there is no such tier or need. */
-EG_API eg_status eg_requirement_of(eg_tier tier, eg_need need, eg_requirement *out,
+EG_API eg_status eg_requirement_of(eg_chip_tier tier, eg_requirement_kind need, eg_requirement *out,
                                    eg_error *error);
 
 /* The physical ceiling from the chip table: f32 of the GPU or of the fast cores, whichever is
  * more; memory bandwidth; memory. Unavailable where the table is blank. */
-EG_API eg_metric eg_chip_ceiling(const eg_chip_row *row, eg_need need);
+EG_API eg_metric eg_chip_ceiling(const eg_chip_row *row, eg_requirement_kind need);
 
 /* The requirement for runs on this machine, and (`ceiling` may be NULL) the physical ceiling. A chip of the table has
  * the requirements of its tier. On other machines, compute and bandwidth are fractions of the measured ceilings: the
  * minimum is three quarters, as the tiers ask of their M1 (0.73 to 0.76), the target nine tenths; memory: the minimum
  * is half of what is installed, the target three quarters. EG_ERR_UNSUPPORTED names the missing measurement;
  * `ceilings` may be NULL. */
-EG_API eg_status eg_requirement_host(const eg_chip *chip, const eg_ceilings *ceilings, eg_need need,
-                                     eg_requirement *out, eg_metric *ceiling, eg_error *error);
+EG_API eg_status eg_requirement_host(const eg_chip *chip, const eg_ceilings *ceilings,
+                                     eg_requirement_kind need, eg_requirement *out,
+                                     eg_metric *ceiling, eg_error *error);
 
 #define EG_CHECK_MAP(X)                                     \
     X(EG_CHECK_UNKNOWN, "unknown")                          \

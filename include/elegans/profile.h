@@ -99,12 +99,12 @@ typedef struct eg_compare_options { /* all zero = defaults */
     uint64_t resamples; /* of the bootstrap; 0 = 2000 */
     uint64_t seed;
 } eg_compare_options;
-typedef enum eg_verdict { EG_SAME, EG_FASTER, EG_SLOWER } eg_verdict;
+typedef enum eg_verdict { EG_VERDICT_SAME, EG_VERDICT_FASTER, EG_VERDICT_SLOWER } eg_verdict;
 typedef struct eg_comparison {
     eg_interval ratio; /* median of the new times over that of the old ones, by bootstrap */
     double p;          /* Mann-Whitney, two-sided; exact up to 20 samples each without ties */
     eg_verdict
-        verdict; /* not EG_SAME if p < alpha, the median changed by `effect` or more, and the interval
+        verdict; /* not EG_VERDICT_SAME if p < alpha, the median changed by `effect` or more, and the interval
                            excludes 1 */
 } eg_comparison;
 /* Alternate the samples (old, new, old, new): otherwise a change in the load of the machine looks like a

@@ -50,7 +50,7 @@ typedef struct eg_quantization {
                           values are then off by more than half a step. Better for int4 */
 } eg_quantization;
 /* EG_ERR_UNSUPPORTED: another type than these four, or EG_LAYOUT_BLOCKS with anything but GGUF's blocks. */
-EG_API eg_status eg_quantization_check(const eg_quantization *how, eg_error *error);
+EG_API eg_status eg_quantization_check(const eg_quantization *quantization, eg_error *error);
 
 /* Difference of two tensors of the same shape. Pairs of which one is not finite are left out. */
 typedef struct eg_difference {
@@ -66,10 +66,10 @@ typedef struct eg_difference {
  * becomes 0. Where all values are zero or not finite, the scale is 0 and so is every result. f16 has no range: what is
  * too large for it becomes an infinity. */
 typedef struct eg_quantized {
-    eg_quantization how;    /* with the block that was used */
-    eg_tensor values;       /* of that type, of the original shape */
-    uint64_t rows, columns; /* of the values, as scales see them */
-    uint64_t groups;        /* blocks of a row; 1 = the row as a whole */
+    eg_quantization quantization; /* with the block that was used */
+    eg_tensor values;             /* of that type, of the original shape */
+    uint64_t rows, columns;       /* of the values, as scales see them */
+    uint64_t groups;              /* blocks of a row; 1 = the row as a whole */
     uint64_t scales;   /* number of scales: rows * groups, or 1 per tensor; 0 for f16 and bf16 */
     float *scale;      /* NULL for f16 and bf16 */
     int8_t *zero;      /* NULL = all 0 */
@@ -80,11 +80,12 @@ typedef struct eg_quantized {
 /* From f32. You own *out: give it back with eg_quantized_release, which leaves it all zero. Only
  * EG_LAYOUT_APART; EG_LAYOUT_BLOCKS is EG_ERR_UNSUPPORTED. */
 EG_API eg_status eg_quantize(eg_context *context, const eg_tensor *tensor,
-                             const eg_quantization *how, eg_quantized *out, eg_error *error);
+                             const eg_quantization *quantization, eg_quantized *out,
+                             eg_error *error);
 EG_API void eg_quantized_release(eg_context *context, eg_quantized *quantized);
 /* Memory for a quantized tensor of this shape, all zero: to be filled, from a file for instance. */
 EG_API eg_status eg_quantized_create(eg_context *context, unsigned rank, const uint64_t *shape,
-                                     const eg_quantization *how, eg_quantized *out,
+                                     const eg_quantization *quantization, eg_quantized *out,
                                      eg_error *error);
 /* Into `to`, f32 of the same shape. */
 EG_API eg_status eg_dequantize(const eg_context *context, const eg_quantized *quantized,

@@ -49,7 +49,7 @@ typedef struct eg_train_options {
     size_t size;          /* sizeof(eg_train_options); 0 = the fields of version 0.1 */
     uint64_t batch, time; /* of one step; 0 = 1 */
     int last;             /* the loss is that of the last output only */
-    int spans;            /* batches have timespans (elapsed times) */
+    int timespans;        /* batches have timespans (elapsed times) */
     int lengths;          /* batches have lengths of samples */
     int forward_only;     /* only eg_trainer_evaluate will be called: half the memory */
     eg_loss loss;
@@ -94,7 +94,7 @@ typedef struct eg_train_batch {
     float *
         weight; /* one per float of target; 1 at first. Set 0 to mask an element (a missing target, a
                         partial batch), whose target must still be finite */
-    float *spans;         /* timespans [time, batch]; NULL = none */
+    float *timespans;     /* timespans [time, batch]; NULL = none */
     float *lengths;       /* [batch]; NULL = none */
     uint64_t target_size; /* floats per sample and step */
 } eg_train_batch;

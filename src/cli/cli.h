@@ -133,10 +133,10 @@ char *take_text(const char *text);
 char *list_item(const char *text);
 
 /* ---- table_options.c: how a file of text is to be read */
-typedef struct table_wish {
+typedef struct table_settings {
     bool short_header, no_header;
     const char *decimal, *dates, *encoding;
-} table_wish;
+} table_settings;
 #define TABLE_OPTIONS(t)                                                                          \
     {"--short-header", OPTION_FLAG, &(t).short_header, NULL, "the first column has no name"},     \
         {"--no-header", OPTION_FLAG, &(t).no_header, NULL, "the first line is data"},             \
@@ -144,7 +144,7 @@ typedef struct table_wish {
         {"--dates", OPTION_TEXT, &(t).dates, "ORDER", "iso (default), mdy (2/4/2015), dmy"}, {    \
         "--encoding", OPTION_TEXT, &(t).encoding, "NAME", "utf-8 (default), latin1, windows-1252" \
     }
-int table_options(const table_wish *wish, eg_table_options *out);
+int table_options(const table_settings *settings, eg_table_options *out);
 
 /* ---- output_file.c: a file that takes its name when it is complete, on the disk; a pipe or device is written
  * straight; without a path, stdout. Nothing else opens files to write (tools/layers.awk). */

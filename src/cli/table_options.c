@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-int table_options(const table_wish *w, eg_table_options *out) {
+int table_options(const table_settings *w, eg_table_options *out) {
     *out = (eg_table_options){
         .short_header = w->short_header, .no_header = w->no_header, .encoding = w->encoding};
     if (w->no_header && w->short_header)

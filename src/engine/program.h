@@ -81,8 +81,9 @@ eg_status eg__leaf_fill_scales(const eg__leaf *leaf, const eg_quantized *quantiz
                                eg_error *error);
 
 /* Quantized numbers without memory: sizes, and how many scales (zero points as many, unless symmetric). */
-eg_status eg__quantized_like(unsigned rank, const uint64_t *shape, const eg_quantization *how,
-                             eg_quantized *out, eg_error *error);
+eg_status eg__quantized_like(unsigned rank, const uint64_t *shape,
+                             const eg_quantization *quantization, eg_quantized *out,
+                             eg_error *error);
 
 const eg_program *eg__instance_program(const eg_instance *instance);
 /* From now on its runs are recorded; NULL = no more. The record has a ring for each thread. */

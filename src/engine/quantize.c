@@ -26,30 +26,32 @@ const char *eg_layout_name(eg_layout layout) {
 
 static bool is_half(eg_type type) { return type == EG_F16 || type == EG_BF16; }
 
-eg_status eg_quantization_check(const eg_quantization *how, eg_error *error) {
-    if (!how) return eg__fail(error, EG_ERR_ARGUMENT, "no quantization");
-    if (!is_half(how->type) && how->type != EG_I8 && how->type != EG_I4)
+eg_status eg_quantization_check(const eg_quantization *quantization, eg_error *error) {
+    if (!quantization) return eg__fail(error, EG_ERR_ARGUMENT, "no quantization");
+    if (!is_half(quantization->type) && quantization->type != EG_I8 && quantization->type != EG_I4)
         return eg__fail(error, EG_ERR_UNSUPPORTED,
                         "no quantization to '%s', only to f16, bf16, i8 and i4",
-                        eg_type_name(how->type));
-    if (!eg_granularity_name(how->per))
-        return eg__fail(error, EG_ERR_ARGUMENT, "no scales per '%d'", (int)how->per);
-    if (!eg_layout_name(how->layout))
-        return eg__fail(error, EG_ERR_ARGUMENT, "no layout '%d'", (int)how->layout);
-    if (how->layout == EG_LAYOUT_BLOCKS && (is_half(how->type) || how->per != EG_PER_BLOCK ||
-                                            how->block != EG_BLOCK_GGUF || !how->symmetric))
+                        eg_type_name(quantization->type));
+    if (!eg_granularity_name(quantization->per))
+        return eg__fail(error, EG_ERR_ARGUMENT, "no scales per '%d'", (int)quantization->per);
+    if (!eg_layout_name(quantization->layout))
+        return eg__fail(error, EG_ERR_ARGUMENT, "no layout '%d'", (int)quantization->layout);
+    if (quantization->layout == EG_LAYOUT_BLOCKS &&
+        (is_half(quantization->type) || quantization->per != EG_PER_BLOCK ||
+         quantization->block != EG_BLOCK_GGUF || !quantization->symmetric))
         return eg__fail(error, EG_ERR_UNSUPPORTED,
                         "blocks of %s per %s of '%u', only of symmetric i8 and i4 per block of 32",
-                        eg_type_name(how->type), eg_granularity_name(how->per), how->block);
+                        eg_type_name(quantization->type), eg_granularity_name(quantization->per),
+                        quantization->block);
     return EG_OK;
 }
 
-static eg_status check_apart(const eg_quantization *how, eg_error *error) {
-    eg_status status = eg_quantization_check(how, error);
-    if (!status && how->layout != EG_LAYOUT_APART)
+static eg_status check_apart(const eg_quantization *quantization, eg_error *error) {
+    eg_status status = eg_quantization_check(quantization, error);
+    if (!status && quantization->layout != EG_LAYOUT_APART)
         return eg__fail(error, EG_ERR_UNSUPPORTED,
                         "layout '%s' of a quantized tensor, whose scales are apart",
-                        eg_layout_name(how->layout));
+                        eg_layout_name(quantization->layout));
     return status;
 }
 
@@ -63,17 +65,20 @@ static void count(eg_quantized *q) {
     q->groups = 1;
     q->scales = 0;
     if (is_half(t->type)) return;
-    if (q->how.per == EG_PER_BLOCK) {
-        if (!q->how.block) q->how.block = EG_BLOCK_DEFAULT;
-        q->groups = q->columns / q->how.block + (q->columns % q->how.block != 0);
+    if (q->quantization.per == EG_PER_BLOCK) {
+        if (!q->quantization.block) q->quantization.block = EG_BLOCK_DEFAULT;
+        q->groups = q->columns / q->quantization.block + (q->columns % q->quantization.block != 0);
     }
-    q->scales = q->how.per == EG_PER_TENSOR ? 1 : q->rows * q->groups; /* not above the elements */
+    q->scales =
+        q->quantization.per == EG_PER_TENSOR ? 1 : q->rows * q->groups; /* not above the elements */
 }
 
-eg_status eg__quantized_like(unsigned rank, const uint64_t *shape, const eg_quantization *how,
-                             eg_quantized *out, eg_error *error) {
-    *out = (eg_quantized){.how = *how, .values = {.type = how->type, .rank = rank}};
-    eg_status status = check_apart(how, error);
+eg_status eg__quantized_like(unsigned rank, const uint64_t *shape,
+                             const eg_quantization *quantization, eg_quantized *out,
+                             eg_error *error) {
+    *out = (eg_quantized){.quantization = *quantization,
+                          .values = {.type = quantization->type, .rank = rank}};
+    eg_status status = check_apart(quantization, error);
     for (unsigned i = 0; !status && i < rank; i++) out->values.shape[i] = shape[i];
     if (!status) status = eg_tensor_measure(&out->values, NULL, NULL, error);
     if (!status) count(out);
@@ -81,21 +86,22 @@ eg_status eg__quantized_like(unsigned rank, const uint64_t *shape, const eg_quan
 }
 
 eg_status eg_quantized_create(eg_context *context, unsigned rank, const uint64_t *shape,
-                              const eg_quantization *how, eg_quantized *out, eg_error *error) {
+                              const eg_quantization *quantization, eg_quantized *out,
+                              eg_error *error) {
     if (!context || !out)
         return eg__fail(error, EG_ERR_ARGUMENT, "no context or no output pointer");
     memset(out, 0, sizeof *out);
-    eg_status status = check_apart(how, error);
+    eg_status status = check_apart(quantization, error);
     if (status) return status;
-    eg_quantized q = {.how = *how};
-    status = eg_tensor_create(context, how->type, rank, shape, &q.values, error);
+    eg_quantized q = {.quantization = *quantization};
+    status = eg_tensor_create(context, quantization->type, rank, shape, &q.values, error);
     if (status) return status;
     count(&q);
     eg_error reason = {EG_OK, ""};
     if (q.scales) {
         q.scale = eg__memory_take_array(context->memory, EG_TAG_TENSOR, q.scales, sizeof *q.scale,
                                         &reason);
-        if (!how->symmetric)
+        if (!quantization->symmetric)
             q.zero = eg__memory_take_array(context->memory, EG_TAG_TENSOR, q.scales, 1, &reason);
     }
     *out = q;
@@ -130,15 +136,16 @@ static double float_above(double x) {
     return single < x ? nextafterf(single, INFINITY) : single;
 }
 
-static range find_range(size_t n, const float *x, const eg_quantization *how) {
+static range find_range(size_t n, const float *x, const eg_quantization *quantization) {
     double least = 0, most = 0;
     for (size_t i = 0; i < n; i++) {
         if (!isfinite(x[i])) continue;
         if (x[i] < least) least = x[i];
         if (x[i] > most) most = x[i];
     }
-    range r = {0, 0, how->type == EG_I4 ? -8 : -128, how->type == EG_I4 ? 7 : 127};
-    if (how->symmetric) {
+    range r = {0, 0, quantization->type == EG_I4 ? -8 : -128,
+               quantization->type == EG_I4 ? 7 : 127};
+    if (quantization->symmetric) {
         r.low++;
         r.scale = float_above(fmax(most, -least) / r.high);
         return r;
@@ -186,15 +193,15 @@ static void fit_scale(range *r, size_t n, const float *x) {
     if (square > 0 && product > 0) r->scale = (float)(product / square);
 }
 
-static range find_least_squares(size_t n, const float *x, const eg_quantization *how) {
+static range find_least_squares(size_t n, const float *x, const eg_quantization *quantization) {
     enum { AROUND = 3, PARTS = 7 };
-    const range whole = find_range(n, x, how);
+    const range whole = find_range(n, x, quantization);
     if (whole.scale == 0) return whole;
     const double from = (whole.low - whole.zero) * whole.scale;
     const double to = (whole.high - whole.zero) * whole.scale;
     range best = whole;
     double least = squares(&best, n, x);
-    const int around = how->symmetric ? 0 : AROUND;
+    const int around = quantization->symmetric ? 0 : AROUND;
     for (int zero = whole.zero - around; zero <= whole.zero + around; zero++) {
         if (zero < whole.low || zero > whole.high) continue;
         const double below = zero > whole.low ? from / (whole.low - zero) : 0;
@@ -216,40 +223,41 @@ static range find_least_squares(size_t n, const float *x, const eg_quantization 
 
 /* `n` numbers from element `first` on share a scale. */
 static void quantize_group(const float *x, size_t first, size_t n, size_t index, eg_quantized *q) {
-    const range r = q->how.least_squares ? find_least_squares(n, x + first, &q->how)
-                                         : find_range(n, x + first, &q->how);
+    const range r = q->quantization.least_squares
+                        ? find_least_squares(n, x + first, &q->quantization)
+                        : find_range(n, x + first, &q->quantization);
     q->scale[index] = (float)r.scale;
     if (q->zero) q->zero[index] = (int8_t)r.zero;
     for (size_t i = first; i < first + n; i++) {
         const int value = quantize_one(&r, x[i]);
-        if (q->how.type == EG_I8) ((int8_t *)q->values.data)[i] = (int8_t)value;
+        if (q->quantization.type == EG_I8) ((int8_t *)q->values.data)[i] = (int8_t)value;
         else eg__nibble_set(q->values.data, i, value);
     }
 }
 
 static void quantize_all(const float *x, eg_quantized *q) {
     const size_t columns = (size_t)q->columns, rows = (size_t)q->rows;
-    if (q->how.per == EG_PER_TENSOR) {
+    if (q->quantization.per == EG_PER_TENSOR) {
         quantize_group(x, 0, rows * columns, 0, q);
         return;
     }
-    const size_t block = q->how.per == EG_PER_BLOCK ? q->how.block : columns;
+    const size_t block = q->quantization.per == EG_PER_BLOCK ? q->quantization.block : columns;
     for (size_t r = 0, index = 0; r < rows; r++)
         for (size_t from = 0; from < columns; from += block)
             quantize_group(x, r * columns + from, eg__min(block, columns - from), index++, q);
 }
 
 /* ---- back */
-static eg__stored stored_of(const eg_quantized *q) {
-    const bool blocks = q->how.per == EG_PER_BLOCK;
-    return (eg__stored){.type = q->how.type,
-                        .rows = (size_t)q->rows,
-                        .columns = (size_t)q->columns,
-                        .block = blocks ? q->how.block : (size_t)q->columns,
-                        .one_scale = q->how.per == EG_PER_TENSOR,
-                        .values = q->values.data,
-                        .scale = q->scale,
-                        .zero = q->zero};
+static eg__quantized_matrix matrix_of(const eg_quantized *q) {
+    const bool blocks = q->quantization.per == EG_PER_BLOCK;
+    return (eg__quantized_matrix){.type = q->quantization.type,
+                                  .rows = (size_t)q->rows,
+                                  .columns = (size_t)q->columns,
+                                  .block = blocks ? q->quantization.block : (size_t)q->columns,
+                                  .one_scale = q->quantization.per == EG_PER_TENSOR,
+                                  .values = q->values.data,
+                                  .scale = q->scale,
+                                  .zero = q->zero};
 }
 
 eg_status eg_dequantize(const eg_context *context, const eg_quantized *q, eg_tensor *to,
@@ -259,12 +267,12 @@ eg_status eg_dequantize(const eg_context *context, const eg_quantized *q, eg_ten
     if (to->type != EG_F32 || to->rank != q->values.rank ||
         memcmp(to->shape, q->values.shape, to->rank * sizeof *to->shape) != 0)
         return eg__fail(error, EG_ERR_ARGUMENT, "needs f32 of the shape that was quantized");
-    if (is_half(q->how.type)) return eg_tensor_convert(context, &q->values, to, error);
-    const eg__stored stored = stored_of(q);
+    if (is_half(q->quantization.type)) return eg_tensor_convert(context, &q->values, to, error);
+    const eg__quantized_matrix stored = matrix_of(q);
     const size_t columns = (size_t)q->columns;
     for (size_t r = 0; r < q->rows; r++)
         for (size_t c = 0; c < columns; c++)
-            ((float *)to->data)[r * columns + c] = eg__stored_value(&stored, r, c);
+            ((float *)to->data)[r * columns + c] = eg__quantized_matrix_value(&stored, r, c);
     return EG_OK;
 }
 
@@ -306,8 +314,8 @@ static eg_status find_difference(eg_context *context, const eg_tensor *tensor, e
     return status;
 }
 
-eg_status eg_quantize(eg_context *context, const eg_tensor *tensor, const eg_quantization *how,
-                      eg_quantized *out, eg_error *error) {
+eg_status eg_quantize(eg_context *context, const eg_tensor *tensor,
+                      const eg_quantization *quantization, eg_quantized *out, eg_error *error) {
     if (!context || !tensor || !out)
         return eg__fail(error, EG_ERR_ARGUMENT, "no context, no tensor or no output pointer");
     memset(out, 0, sizeof *out);
@@ -315,11 +323,12 @@ eg_status eg_quantize(eg_context *context, const eg_tensor *tensor, const eg_qua
         return eg__fail(error, EG_ERR_UNSUPPORTED, "quantization of '%s', only of f32",
                         eg_type_name(tensor->type));
     eg_quantized q;
-    eg_status status = eg_quantized_create(context, tensor->rank, tensor->shape, how, &q, error);
+    eg_status status =
+        eg_quantized_create(context, tensor->rank, tensor->shape, quantization, &q, error);
     if (status) return status;
     const float *x = tensor->data;
     for (size_t i = 0; i < q.rows * q.columns; i++) q.odd += !isfinite(x[i]);
-    if (is_half(how->type)) status = eg_tensor_convert(context, tensor, &q.values, error);
+    if (is_half(quantization->type)) status = eg_tensor_convert(context, tensor, &q.values, error);
     else if (q.rows && q.columns) quantize_all(x, &q);
     if (!status) status = find_difference(context, tensor, &q, error);
     if (status) eg_quantized_release(context, &q);

@@ -205,14 +205,15 @@ static bool same_quantization(const eg_quantization *a, const eg_quantization *b
 eg_status eg__leaf_fill_scales(const eg__leaf *leaf, const eg_quantized *quantized, void *memory,
                                eg_error *error) {
     eg_status status = eg__leaf_check(leaf, &quantized->values, false, error);
-    if (!status && (leaf->type == EG_F32 || !same_quantization(&leaf->how, &quantized->how)))
+    if (!status &&
+        (leaf->type == EG_F32 || !same_quantization(&leaf->quantization, &quantized->quantization)))
         status = eg__fail(error, EG_ERR_ARGUMENT, "'%s' is quantized in another way", leaf->name);
     if (status) return status;
-    const eg__stored_layout *layout = &leaf->small.layout;
+    const eg__quantized_matrix_layout *layout = &leaf->quantized.layout;
     char *to = memory;
-    const size_t scales = leaf->small.scales;
+    const size_t scales = leaf->quantized.scales;
     if (scales) memcpy(to + layout->scale, quantized->scale, scales * sizeof *quantized->scale);
-    if (leaf->small.has_zeros) memcpy(to + layout->zero, quantized->zero, scales);
+    if (leaf->quantized.has_zeros) memcpy(to + layout->zero, quantized->zero, scales);
     return EG_OK;
 }
 
@@ -258,7 +259,7 @@ static eg_status check_same(const eg_program *a, const eg_program *b, eg_error *
                 "parameter '%.80s' is masked by the model for one program, by the graph "
                 "of the other (eg_model_options.lent)",
                 x->name);
-        if (eg__is_quantized(x->type) && !same_quantization(&x->how, &y->how))
+        if (eg__is_quantized(x->type) && !same_quantization(&x->quantization, &y->quantization))
             return eg__fail(error, EG_ERR_ARGUMENT, "parameter '%.80s' is quantized in another way",
                             x->name);
     }

@@ -88,8 +88,8 @@ static eg_status pack_pieces(eg_weights *w, const eg__derived *d, const eg__leaf
         eg__operand operands[2];
         size_t from, end;
         eg__pack_piece(step, at, eg__min(panels, step->items - at), &piece, operands, &from, &end);
-        const part p = {(from - leaf->offset) / sizeof(float), (end - from) / sizeof(float), at == 0,
-                        at + panels >= step->items};
+        const part p = {(from - leaf->offset) / sizeof(float), (end - from) / sizeof(float),
+                        at == 0, at + panels >= step->items};
         status = run_part(w, d, leaf, &piece, &p, error);
     }
     return status;
@@ -124,7 +124,7 @@ static bool shrinks_by_pieces(const eg__step *step) {
 static eg_status shrink_pieces(eg_weights *w, const eg__derived *d, const eg__leaf *leaf,
                                const eg__step *step, eg_error *error) {
     eg__memory *memory = w->program->memory;
-    const size_t all = leaf->small.rows, columns = leaf->small.columns;
+    const size_t all = leaf->quantized.rows, columns = leaf->quantized.columns;
     /* an even number: then they are whole bytes */
     const size_t some = eg__round_up(eg__ceil_div(all, PIECES), 2);
     const size_t values = eg__ceil_div(leaf->elements * eg_type_bits(leaf->type), 8);

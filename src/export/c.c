@@ -218,8 +218,8 @@ eg_status eg__export_c(eg_program *program, eg_weights *weights, const char *dir
                             "no C for the input '%.100s', which is written to",
                             program->inputs.list[i].name);
     for (size_t i = 0; i < program->step_count; i++)
-        if (eg__c_row(&program->steps[i])->reads_stored &&
-            eg__c_row(&program->steps[i])->reads_stored(&program->steps[i]))
+        if (eg__c_row(&program->steps[i])->reads_infile &&
+            eg__c_row(&program->steps[i])->reads_infile(&program->steps[i]))
             return eg__fail(error, EG_ERR_UNSUPPORTED, "no C for a step '%s' on weights in a file",
                             program->steps[i].name);
     for (size_t i = 0; i < program->states.count; i++)

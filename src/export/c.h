@@ -16,7 +16,7 @@ typedef struct eg__c_range {
     size_t place;      /* in the exported arena */
     size_t k, n;       /* the right side of a product, packed where it comes from; 0 = as it is */
     bool is_index;     /* i32 */
-    const eg__step_gemm *small; /* whose quantized right side it is; NULL = floats */
+    const eg__step_gemm *quantized; /* whose quantized right side it is; NULL = floats */
     char name[EG__C_NAME];
     char more[3]
              [EG__C_NAME]; /* names of scales, zero points and ends of groups, where it has them */
@@ -102,7 +102,7 @@ typedef struct eg__c_step {
     bool packed_side; /* operand 1 is a right side that the prologue packs */
     /* Steps of the prologue: the name of what was packed to `offset` of the derived values. */
     const char *(*packed)(const eg__c_export *x, const eg__step *step, size_t offset);
-    bool (*reads_stored)(const eg__step *step); /* an input as its file has it: not in C */
+    bool (*reads_infile)(const eg__step *step); /* an input as its file has it: not in C */
 } eg__c_step;
 const eg__c_step *eg__c_row(const eg__step *step);
 #define STEP(kind, label, work, one, traits, cut, scratch, shape, cost, c, ...) \
@@ -160,7 +160,7 @@ typedef struct eg__c_functions {
 } eg__c_functions;
 extern const eg__c_functions eg__c_functions_products, eg__c_functions_rows, eg__c_functions_moves,
     eg__c_functions_synapses, eg__c_functions_attention, eg__c_functions_conv,
-    eg__c_functions_small;
+    eg__c_functions_quantized;
 bool eg__c_is_function(const char *name); /* of any source */
 void eg__c_write_data(eg__c_export *x);
 /* The text of an operation with inputs $a, $b, $c; NULL = it has none. */

@@ -40,7 +40,7 @@ void eg__c_write_data(eg__c_export *x) {
     for (size_t i = 0; i < x->range_count; i++) {
         const eg__c_range *range = &x->ranges[i];
         if (range->space == EG__SPACE_ARENA) continue;
-        if (range->small) eg__c_quantized_write(x, range);
+        if (range->quantized) eg__c_quantized_write(x, range);
         else if (range->is_index) write_indices(x, range);
         else write_floats(x, range);
     }

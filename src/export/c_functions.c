@@ -39,7 +39,7 @@ static const eg__c_functions *const lists[] = {
     &eg__c_functions_synapses,
     &eg__c_functions_attention,
     &eg__c_functions_conv,
-    &eg__c_functions_small,
+    &eg__c_functions_quantized,
 };
 enum { LISTS = sizeof lists / sizeof *lists, MOST = 64 }; /* one bit each */
 

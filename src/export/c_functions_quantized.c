@@ -127,4 +127,4 @@ static const eg__c_function functions[] = {
     BOTH("i8i8", "int8_t", INTEGERS, "k", "size * "),
     BOTH("i4i8", "uint8_t", INTEGERS, "((k + 1) / 2)", "size * "),
 };
-const eg__c_functions eg__c_functions_small = {functions, sizeof functions / sizeof *functions};
+const eg__c_functions eg__c_functions_quantized = {functions, sizeof functions / sizeof *functions};

@@ -11,7 +11,7 @@ static size_t span_gemm(const eg__c_export *x, const eg__step *step, const eg__c
     switch (i) {
     case 0: return eg__c_rows(products, g->a_step, eg__c_rows(rows, stride, k));
     case 1: /* quantized numbers are found by where they begin */
-        return eg__is_quantized(g->small.type) ? 1 : eg__c_rows(products, g->b_step, k * g->n);
+        return eg__is_quantized(g->quantized.type) ? 1 : eg__c_rows(products, g->b_step, k * g->n);
     case 2: return eg__c_rows(products, g->c_step, eg__c_rows(rows, stride, g->n));
     default: return eg__c_chain(g->epilogue.kind[i - 3], stride, rows, g->n);
     }
@@ -71,12 +71,12 @@ static void write_gemm_quantized(eg__c_writing *w) {
     eg__c_export *x = w->x;
     const eg__c_range *range = eg__c_array(x, w->step, w->frame, 1);
     char side[EG__C_TEXT] = "", groups[EG__C_TEXT] = "", row[EG__C_TEXT] = "";
-    if (!range || !range->small) {
+    if (!range || !range->quantized) {
         eg__c_fail(x, EG_ERR_UNSUPPORTED, "no array for a step '%s'", w->step->name);
         return;
     }
-    if (g->small.groups > 1) eg__c_add(groups, "%u, %s, ", g->small.groups, range->more[2]);
-    if (g->small.integers) eg__c_add(row, "(int8_t *)(arena + %zu), ", x->row);
+    if (g->quantized.groups > 1) eg__c_add(groups, "%u, %s, ", g->quantized.groups, range->more[2]);
+    if (g->quantized.integers) eg__c_add(row, "(int8_t *)(arena + %zu), ", x->row);
     eg__c_quantized_arguments(x, range, side);
     eg__c_line(x, "%s(%zu, %zu, %zu, %s%s, %zu,", eg__c_function_of(w->step), w->rows, g->n, g->k,
                groups, w->at[0], w->step->operand[0].stride);
@@ -140,8 +140,8 @@ const eg__c_step eg__c_step_pack = {.function = {.name = "matrix"},
                                     .packed = packed_matrix};
 /* steps of the prologue: what they made is written as data */
 const eg__c_step eg__c_step_pack_quantized = {.packed = packed_small};
-const eg__c_step eg__c_step_widen = {.reads_stored = widens_in_place};
-const eg__c_step eg__c_step_stored = {.reads_stored = always};
+const eg__c_step eg__c_step_widen = {.reads_infile = widens_in_place};
+const eg__c_step eg__c_step_infile = {.reads_infile = always};
 
 /* ---- functions */
 static const eg__c_function functions[] = {

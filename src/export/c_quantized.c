@@ -31,10 +31,10 @@ static int zero_at(const eg__packed_quantized *b, size_t n, size_t group) {
 static bool is_half(const eg__packed_quantized *b) { return eg__quantized_unit(b->type) == 1; }
 
 static side side_of(const eg__c_export *x, const eg__c_range *range) {
-    const eg__step_gemm *g = range->small;
-    side s = {.b = eg__quantized_at(g->small.type, g->k, g->n, g->small.groups,
-                                    x->data[range->space] + range->from, &g->small.layout,
-                                    g->small.has_offsets),
+    const eg__step_gemm *g = range->quantized;
+    side s = {.b = eg__quantized_at(g->quantized.type, g->k, g->n, g->quantized.groups,
+                                    x->data[range->space] + range->from, &g->quantized.layout,
+                                    g->quantized.has_offsets),
               .columns = 1};
     for (size_t n = 0; n < s.b.n && !is_half(&s.b); n++)
         for (size_t group = 0; group < s.b.groups; group++) {
@@ -54,8 +54,8 @@ static size_t row_bytes(const eg__packed_quantized *b) {
 /* ---- what steps need of it */
 const char *eg__c_quantized_function(const eg__step *step) {
     const eg__step_gemm *g = &step->u.gemm;
-    const bool many = g->small.groups > 1, integers = g->small.integers;
-    switch (g->small.type) {
+    const bool many = g->quantized.groups > 1, integers = g->quantized.integers;
+    switch (g->quantized.type) {
     case EG_F16: return "product_f16";
     case EG_BF16: return "product_bf16";
     case EG_I8:
@@ -73,7 +73,7 @@ void eg__c_quantized_collect(eg__c_export *x, const eg__step *step) {
     /* (q - zero) * x of each is 255 * 127 at most */
     enum { LONGEST = INT32_MAX / (255 * 127) };
     const eg__step_gemm *g = &step->u.gemm;
-    if (!g->small.integers) return;
+    if (!g->quantized.integers) return;
     if (g->k > LONGEST)
         eg__c_fail(x, EG_ERR_OVERFLOW, "a sum of %zu products of integers is too long for 32 bits",
                    g->k);

@@ -66,7 +66,7 @@ static void add_range(eg__c_export *x, const eg__step *step, const eg__c_frame *
             eg__c_fail(x, EG_ERR_UNSUPPORTED, "no C for a step 'gemm' with many constant matrices");
         range->k = g->k;
         range->n = g->n;
-        range->small = eg__is_quantized(g->small.type) ? g : NULL;
+        range->quantized = eg__is_quantized(g->quantized.type) ? g : NULL;
         range->size = 1; /* it is found by where it begins */
     }
     x->range_count++;
@@ -74,7 +74,7 @@ static void add_range(eg__c_export *x, const eg__step *step, const eg__c_frame *
 
 static void visit(eg__c_export *x, const eg__step *step, const eg__c_frame *frame) {
     for (unsigned i = 0; i < step->operands; i++)
-        if (eg__is_half(step->operand[i].type) && !eg__c_row(step)->reads_stored)
+        if (eg__is_half(step->operand[i].type) && !eg__c_row(step)->reads_infile)
             eg__c_fail(x, EG_ERR_UNSUPPORTED, "no C for values of type '%s'",
                        eg_type_name(step->operand[i].type));
     if (x->status) return;
@@ -138,7 +138,7 @@ static void name_range(eg__c_export *x, eg__c_range *range) {
                                : NULL;
     const char *name = leaf ? leaf->name : range->k ? packed_name(x, range->from) : NULL;
     char wanted[EG__C_NAME];
-    if (range->small) {
+    if (range->quantized) {
         eg__c_quantized_name(x, range, name ? name : "weights");
         return;
     }
@@ -173,10 +173,10 @@ void eg__c_collect(eg__c_export *x) {
             continue;
         }
         name_range(x, range);
-        if (range->k && !range->small) range->size = range->k * range->n;
-        weights += range->small ? range->k * range->n : range->size;
+        if (range->k && !range->quantized) range->size = range->k * range->n;
+        weights += range->quantized ? range->k * range->n : range->size;
         x->info.weight_bytes +=
-            range->small ? eg__c_quantized_bytes(x, range) : range->size * sizeof(float);
+            range->quantized ? eg__c_quantized_bytes(x, range) : range->size * sizeof(float);
     }
     x->row = arena;
     arena += row;

@@ -42,7 +42,7 @@ static void describe(eg__c_export *x, const void *user) {
     eg_model_info info = {.size = sizeof info};
     eg_model_info_get(model, &info);
     char what[32], span[EG_NUMBER_SIZE];
-    eg_number_format_f32(span, eg_model_span(model));
+    eg_number_format_f32(span, eg_model_timespan(model));
     snprintf(what, sizeof what, "%s of ", eg_model_gives(model));
     write_names(x, 'x', "", (size_t)info.inputs, input_name, model);
     if (model->link != EG_LINK_IDENTITY)

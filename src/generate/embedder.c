@@ -25,10 +25,10 @@ static eg_status build(void *user, eg_graph *graph, const uint64_t *dimensions, 
     (void)count, (void)room;
     /* decoders look back only, so that what fills a text up is never seen */
     const bool causal = eg__transformer_traits(e->model->transformer)->causal;
-    const eg_model_options how = {
+    const eg_model_options options = {
         .time = dimensions[0], .hidden = 1, .in_place = causal, .lengths = !causal};
     eg_model_nodes nodes;
-    eg_status status = eg_model_build(e->model, graph, &how, &nodes, error);
+    eg_status status = eg_model_build(e->model, graph, &options, &nodes, error);
     outputs[0] = (eg_output){"y", nodes.y};
     *output_count = 1;
     return status;

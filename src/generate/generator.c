@@ -47,18 +47,18 @@ static void close_chunk(eg_model *model, chunk *c) {
 }
 
 static eg_status compile(shared *s, size_t size, eg_program **out, eg_error *error) {
-    const eg__transformer_wish wish = {.batch = 1,
-                                       .time = size,
-                                       .in_place = true,
-                                       .last = true,
-                                       .slots = s->slots,
-                                       .page = PAGE,
-                                       .pages = s->page_count,
-                                       .cache = s->how.cache};
+    const eg__transformer_options build = {.batch = 1,
+                                           .time = size,
+                                           .in_place = true,
+                                           .last = true,
+                                           .slots = s->slots,
+                                           .page = PAGE,
+                                           .pages = s->page_count,
+                                           .cache = s->how.cache};
     eg__transformer_nodes nodes = {0};
     eg_graph *g = NULL;
     eg_status status = eg_graph_create(s->model->context, &g, error);
-    if (!status) status = eg__transformer_build(s->model, g, &wish, &nodes, error);
+    if (!status) status = eg__transformer_build(s->model, g, &build, &nodes, error);
     const eg_output output = {"y", nodes.y};
     if (!status) status = eg_compile(s->model->context, g, 1, &output, NULL, out, error);
     eg_graph_destroy(g);
@@ -134,7 +134,7 @@ static void release(shared *s) {
     eg__memory_give(memory, s);
 }
 
-static eg_status check(const eg_model *model, eg_generator_options *how, eg_error *error) {
+static eg_status check(const eg_model *model, eg_generator_options *options, eg_error *error) {
     if (!model->transformer || !eg__transformer_traits(model->transformer)->logits)
         return eg__fail(error, EG_ERR_ARGUMENT, "%s makes no text: a decoder does",
                         model->transformer ? "an encoder" : "a liquid network");
@@ -142,16 +142,16 @@ static eg_status check(const eg_model *model, eg_generator_options *how, eg_erro
     const uint64_t made_for = model->transformer->context;
     const bool rotary = eg__transformer_positions(model->transformer) == EG__POSITIONS_ROTARY;
     const uint64_t most = rotary ? EG__TRANSFORMER_TOKENS_MAX : made_for;
-    if (!how->context) how->context = made_for < CONTEXT ? made_for : CONTEXT;
-    if (how->context > most)
+    if (!options->context) options->context = made_for < CONTEXT ? made_for : CONTEXT;
+    if (options->context > most)
         return eg__fail(error, EG_ERR_ARGUMENT, "a context of %llu exceeds the model's %llu",
-                        (unsigned long long)how->context, (unsigned long long)most);
-    if (!how->sequences) how->sequences = 1;
-    if (!how->chunk) how->chunk = CHUNK;
-    if (how->chunk > how->context) how->chunk = how->context;
-    if (how->cache != EG_F32 && how->cache != EG_F16 && how->cache != EG_I8)
+                        (unsigned long long)options->context, (unsigned long long)most);
+    if (!options->sequences) options->sequences = 1;
+    if (!options->chunk) options->chunk = CHUNK;
+    if (options->chunk > options->context) options->chunk = options->context;
+    if (options->cache != EG_F32 && options->cache != EG_F16 && options->cache != EG_I8)
         return eg__fail(error, EG_ERR_ARGUMENT, "a cache of %s: f32, f16 or int8",
-                        eg_type_name(how->cache));
+                        eg_type_name(options->cache));
     return EG_OK;
 }
 

@@ -22,7 +22,7 @@ static void close_looker(eg_model *model, looker *l) {
 }
 
 static eg_status open_looker(eg_model *model, uint64_t piece, looker *l, eg_error *error) {
-    const eg_model_options how = {.time = piece, .in_place = 1};
+    const eg_model_options options = {.time = piece, .in_place = 1};
     eg_model_nodes nodes = {0};
     eg_graph *g = NULL;
     eg_error reason = {EG_ERR_MEMORY, ""};
@@ -31,7 +31,7 @@ static eg_status open_looker(eg_model *model, uint64_t piece, looker *l, eg_erro
                                       sizeof *l->tokens, &reason);
     if (!l->tokens) return eg__fail(error, reason.status, "%s", reason.message);
     eg_status status = eg_graph_create(model->context, &g, error);
-    if (!status) status = eg_model_build(model, g, &how, &nodes, error);
+    if (!status) status = eg_model_build(model, g, &options, &nodes, error);
     const eg_output output = {"y", nodes.y};
     if (!status) status = eg_compile(model->context, g, 1, &output, NULL, &l->program, error);
     eg_graph_destroy(g);

@@ -11,7 +11,7 @@
 #include "kernels/gemm/gemm.h"
 #include "kernels/rows/rows.h"
 #include "kernels/quantized/quantized.h"
-#include "kernels/quantized/stored.h"
+#include "kernels/quantized/infile.h"
 #include "kernels/liquid/synapses.h"
 
 /* ---- what a kernel of each operation looks like */
@@ -45,10 +45,10 @@ typedef void eg__depthwise_dw_f32_function(const eg__depthwise_dw_f32_args *args
 typedef void eg__gemm_quantized_function(const eg__gemm_quantized_args *args);
 typedef eg__gemm_quantized_function eg__gemm_f16_function, eg__gemm_bf16_function,
     eg__gemm_i8_function, eg__gemm_i4_function, eg__gemm_i8i8_function, eg__gemm_i4i8_function;
-typedef void eg__stored_function(const eg__stored_args *args);
-typedef eg__stored_function eg__stored_f32_function, eg__stored_f16_function,
-    eg__stored_bf16_function, eg__stored_q8_function, eg__stored_q4_function,
-    eg__stored_q8i8_function, eg__stored_q4i8_function;
+typedef void eg__infile_function(const eg__infile_args *args);
+typedef eg__infile_function eg__infile_f32_function, eg__infile_f16_function,
+    eg__infile_bf16_function, eg__infile_q8_function, eg__infile_q4_function,
+    eg__infile_q8i8_function, eg__infile_q4i8_function;
 /* n elements; rounding to nearest, ties to even; a NaN stays a (quiet) NaN */
 typedef void eg__f16_to_f32_function(size_t n, const uint16_t *x, float *y);
 typedef void eg__f32_to_f16_function(size_t n, const float *x, uint16_t *y);
@@ -148,8 +148,8 @@ eg__operation eg__fused_operation(const eg__fused_program *program);
 /* A product with a packed right side of this type; with `integers`, the rows of the left side become int8. All of them are
  * called as gemm_f16 is. */
 eg__operation eg__quantized_operation(eg_type type, bool integers);
-/* A product with a right side that lies as files have it. All of them are called as stored_f32 is. */
-eg__operation eg__stored_operation(eg_type type, bool integers);
+/* A product with a right side that lies as files have it. All of them are called as infile_f32 is. */
+eg__operation eg__infile_operation(eg_type type, bool integers);
 /* f16 or bf16 to f32, and back; the functions are of the same type. */
 static inline eg__operation eg__widen_operation(eg_type type) {
     return type == EG_BF16 ? EG__OP_bf16_to_f32 : EG__OP_f16_to_f32;
@@ -158,7 +158,7 @@ static inline eg__operation eg__narrow_operation(eg_type type) {
     return type == EG_BF16 ? EG__OP_f32_to_bf16 : EG__OP_f32_to_f16;
 }
 /* n numbers (whole blocks) that lie as files have them to f32; `halves` is the kernel for f16 or bf16, if they are such. */
-void eg__stored_widen(eg__f16_to_f32_function *halves, eg_type type, size_t n, const void *from,
+void eg__infile_widen(eg__f16_to_f32_function *halves, eg_type type, size_t n, const void *from,
                       float *to);
 
 /* The kernels that a convolution is made of. */

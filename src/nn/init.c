@@ -142,7 +142,7 @@ static void layer_draw(drawing *d) {
 }
 
 eg_status eg__model_initialise(eg_model *model, uint64_t seed, eg_error *error) {
-    model->touched = true;
+    model->values_exposed = true;
     if (seed > UINT32_MAX)
         return eg__fail(error, EG_ERR_ARGUMENT, "seed %llu is above 4294967295",
                         (unsigned long long)seed);

@@ -257,13 +257,13 @@ const char *eg_model_tensor(const eg_model *model, size_t index, eg_tensor *out,
     const eg__parameter *p = &model->parameters[index];
     if (p->file.data || eg__parameter_own(model, p, NULL)) return name;
     /* what is written to must not be read from the file again */
-    __atomic_store_n(&((eg_model *)(uintptr_t)model)->touched, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&((eg_model *)(uintptr_t)model)->values_exposed, true, __ATOMIC_RELAXED);
     out->data = eg__parameter_values(model, p);
     return name;
 }
 
 void eg__model_forget(const eg_model *model, const void *bytes, size_t size) {
-    if (model->backing_forget && !__atomic_load_n(&model->touched, __ATOMIC_RELAXED))
+    if (model->backing_forget && !__atomic_load_n(&model->values_exposed, __ATOMIC_RELAXED))
         model->backing_forget(model->backing, bytes, size);
 }
 
@@ -278,20 +278,20 @@ static void copy_from_file(const eg_model *model, const void *from, size_t bytes
 
 static eg_status copy_scales(const eg_model *model, const eg__parameter *p, const eg__leaf *leaf,
                              void *to, eg_error *error) {
-    const size_t scales = leaf->small.scales;
-    const eg_status status = eg__leaf_fill_scales(leaf, &p->small, to, error);
+    const size_t scales = leaf->quantized.scales;
+    const eg_status status = eg__leaf_fill_scales(leaf, &p->quantized, to, error);
     if (status || !p->borrowed) return status;
-    eg__model_forget(model, p->small.scale, scales * sizeof *p->small.scale);
-    eg__model_forget(model, p->small.zero, scales);
+    eg__model_forget(model, p->quantized.scale, scales * sizeof *p->quantized.scale);
+    eg__model_forget(model, p->quantized.zero, scales);
     return EG_OK;
 }
 
 /* Whole bytes, and the scales with the first of them. */
 static eg_status copy_small(const eg_model *model, const eg__parameter *p, const eg__leaf *leaf,
                             size_t first, size_t count, void *to, eg_error *error) {
-    const size_t bits = eg_type_bits(p->small.values.type);
+    const size_t bits = eg_type_bits(p->quantized.values.type);
     const size_t bytes = eg__ceil_div(count * bits, 8);
-    const char *from = (const char *)p->small.values.data + first * bits / 8;
+    const char *from = (const char *)p->quantized.values.data + first * bits / 8;
     const eg_status status = first ? EG_OK : copy_scales(model, p, leaf, to, error);
     if (status) return status;
     if (p->borrowed) copy_from_file(model, from, bytes, to);
@@ -319,9 +319,9 @@ static eg_status fill(void *user, const eg__leaf *leaf, size_t first, size_t cou
     if (!p) return EG_OK; /* what the model does not have is zero */
     if (eg__parameter_is_quantized(p)) return copy_small(model, p, leaf, first, count, to, error);
     if (p->file.data) /* a part is whole rows, and so whole blocks */
-        eg__stored_widen(
+        eg__infile_widen(
             model->context->kernels.row[eg__widen_operation(p->file.type)]->function.f16_to_f32,
-            p->file.type, count, (const char *)p->file.data + eg__stored_bytes(p->file.type, first),
+            p->file.type, count, (const char *)p->file.data + eg__infile_bytes(p->file.type, first),
             to);
     else copy_values(model, p, leaf->masked, first, count, to);
     return EG_OK;

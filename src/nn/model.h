@@ -4,7 +4,7 @@
 
 #include "elegans/model.h"
 #include "engine/program.h"
-#include "kernels/quantized/stored.h"
+#include "kernels/quantized/infile.h"
 #include "nn/wiring.h"
 
 typedef enum eg__cell { EG__CFC, EG__LTC } eg__cell;
@@ -68,11 +68,11 @@ typedef struct eg__parameter {
     bool is_mask; /* constant: follows from the wiring */
     float least;  /* training keeps its values at or above this; -INFINITY = they are free */
     size_t layer;
-    size_t offset;      /* of its values in the model */
-    eg_quantized small; /* what the values come from; all zero = they are themselves */
-    bool borrowed;      /* the quantized numbers lie in the model's backing */
-    float *view;        /* the values in the model's backing; NULL = they are elsewhere */
-    float *own;         /* the values in memory of their own; NULL = elsewhere */
+    size_t offset;          /* of its values in the model */
+    eg_quantized quantized; /* what the values come from; all zero = they are themselves */
+    bool borrowed;          /* the quantized numbers lie in the model's backing */
+    float *view;            /* the values in the model's backing; NULL = they are elsewhere */
+    float *own;             /* the values in memory of their own; NULL = elsewhere */
     struct {
         const void *data; /* where it lies in a file; NULL = it is among the values */
         eg_type type;     /* EG_I8 and EG_I4 are blocks, as GGUF has them */
@@ -100,7 +100,7 @@ struct eg_model {
     size_t value_count;
     char *spec;   /* what it was made from, NULL = a file */
     bool outline; /* a spec without values */
-    eg_units units;
+    eg_scaling units;
     float *unit_values; /* what they point to */
     eg_link link;
     eg__note *notes[EG__NOTES_MAX];
@@ -112,7 +112,7 @@ struct eg_model {
     void (*backing_close)(void *backing);
     void (*backing_forget)(void *backing, const void *bytes,
                            size_t size); /* pages not needed now */
-    bool touched; /* somebody has been given the values to write to; atomic */
+    bool values_exposed; /* somebody has been given the values to write to; atomic */
 };
 
 /* ---- model.c */
@@ -163,16 +163,16 @@ eg_status eg__parameter_add(eg_model *model, unsigned rank, uint64_t rows, uint6
 void eg__parameter_floats(const eg_model *model, const eg__parameter *p, float *out);
 eg_quantization eg__file_quantization(eg_type type);
 /* Where it lies in a file as it can be multiplied there, and as what; NULL = it must be a parameter. */
-const void *eg__parameter_stored(const eg__parameter *p, eg_type *type);
+const void *eg__parameter_in_file(const eg__parameter *p, eg_type *type);
 static inline bool eg__parameter_is_quantized(const eg__parameter *p) {
-    return p->borrowed || p->small.values.data != NULL;
+    return p->borrowed || p->quantized.values.data != NULL;
 }
 /* The values of a small parameter from its numbers. */
 eg_status eg__parameter_widen(const eg_model *model, const eg__parameter *p, float *out,
                               eg_error *error);
 /* Quantized numbers that still have to be told where they lie (borrowed). EG_ERR_ARGUMENT for a mask. */
-eg_status eg__parameter_shrink(eg_model *model, eg__parameter *p, const eg_quantization *how,
-                               eg_error *error);
+eg_status eg__parameter_shrink(eg_model *model, eg__parameter *p,
+                               const eg_quantization *quantization, eg_error *error);
 /* Names as files and specs have them; NULL past the last. */
 const char *eg__activation_name(unsigned activation);
 const char *eg__mode_name(unsigned mode);

@@ -11,7 +11,7 @@
 static eg_node make_parameter(const eg__builder *b, const eg__parameter *p) {
     eg_graph *g = b->graph;
     if (eg__parameter_is_quantized(p))
-        return eg_parameter_quantized(g, p->name, &p->small.how, p->rank, p->shape);
+        return eg_parameter_quantized(g, p->name, &p->quantized.quantization, p->rank, p->shape);
     const eg_node node = eg_parameter(g, p->name, p->rank, p->shape);
     if (node.id && b->lent && eg__parameter_mask(b->model, p).bits)
         eg__node_at(g, node)->kind = EG__PARAMETER_MASKED;
@@ -110,8 +110,8 @@ static eg_node cell_step(eg__builder *b, eg_node x, eg_node h, eg_node span) {
 typedef struct sequence {
     const eg_model_options *options;
     eg_model_nodes *nodes;
-    eg_node spans;   /* [T, B, 1], {0} = none */
-    eg_node lengths; /* [B] */
+    eg_node timespans; /* [T, B, 1], {0} = none */
+    eg_node lengths;   /* [B] */
     uint64_t time, batch;
 } sequence;
 
@@ -167,7 +167,7 @@ static eg_node run_way(eg__builder *b, sequence *s, eg_node xs, size_t layer, in
         s->nodes->states--;
     }
     eg_node x = eg_scan_step(g, scan, xs);
-    eg_node span = s->spans.id ? eg_scan_step(g, scan, s->spans) : none;
+    eg_node span = s->timespans.id ? eg_scan_step(g, scan, s->timespans) : none;
     if (b->layer->mixed) eg__memory_step(b, x, &state, &c);
     eg_node next = cell_step(b, x, state, span);
     eg_scan_update(g, h, next);
@@ -237,23 +237,24 @@ static eg_node give_output(eg_graph *g, const sequence *s, uint64_t width, eg_no
     return all;
 }
 
-_Static_assert((int)EG_MODEL_CUTS >= (int)EG__TRANSFORMER_LAYERS_MAX, "every layer can be cut");
+_Static_assert((int)EG_MODEL_BOUNDARIES >= (int)EG__TRANSFORMER_LAYERS_MAX,
+               "every layer can be cut");
 static eg_status build_transformer(const eg_model *model, eg_graph *graph,
                                    const eg_model_options *o, eg_model_nodes *out,
                                    eg_error *error) {
-    const eg__transformer_wish wish = {.batch = o->batch ? o->batch : 1,
-                                       .time = o->time ? o->time : 1,
-                                       .in_place = o->in_place,
-                                       .last = o->last,
-                                       .hidden = o->hidden,
-                                       .lengths = o->lengths};
+    const eg__transformer_options build = {.batch = o->batch ? o->batch : 1,
+                                           .time = o->time ? o->time : 1,
+                                           .in_place = o->in_place,
+                                           .last = o->last,
+                                           .hidden = o->hidden,
+                                           .lengths = o->lengths};
     eg__transformer_nodes nodes;
-    eg_status status = eg__transformer_build(model, graph, &wish, &nodes, error);
+    eg_status status = eg__transformer_build(model, graph, &build, &nodes, error);
     out->x = nodes.tokens;
     out->lengths = nodes.lengths;
     out->y = nodes.y;
-    out->cuts = status ? 0 : model->transformer->layers;
-    memcpy(out->cut, nodes.given, out->cuts * sizeof *out->cut);
+    out->boundaries = status ? 0 : model->transformer->layers;
+    memcpy(out->boundary, nodes.given, out->boundaries * sizeof *out->boundary);
     return status;
 }
 
@@ -280,17 +281,17 @@ eg_status eg_model_build(const eg_model *model, eg_graph *graph, const eg_model_
     if (!b.nodes) return eg__fail(error, reason.status, "%s", reason.message);
     make_parameters(&b);
     eg_node xs = take_input(graph, &s, "x", model->layers[0].inputs, &out->x), last = {0};
-    if (o->spans) s.spans = take_input(graph, &s, "timespans", 0, &out->spans);
+    if (o->timespans) s.timespans = take_input(graph, &s, "timespans", 0, &out->timespans);
     if (o->lengths) {
         out->lengths = eg_input(graph, "lengths", EG_F32, 1, &s.batch);
         s.lengths = out->lengths;
     }
     if (!o->standard) {
         xs = eg__units_input(model, graph, xs);
-        s.spans = eg__units_span(model, graph, s.spans);
+        s.timespans = eg__units_span(model, graph, s.timespans);
         const double step = eg__units_step(model); /* 1 is what cells take without spans */
-        if (!o->spans && step != 1)
-            s.spans =
+        if (!o->timespans && step != 1)
+            s.timespans =
                 eg_broadcast(graph, eg_scalar(graph, step), 3, (uint64_t[]){s.time, s.batch, 1});
     }
     for (size_t i = 0; i < model->layer_count && !graph->mistake.status; i++)
@@ -303,14 +304,14 @@ eg_status eg_model_build(const eg_model *model, eg_graph *graph, const eg_model_
     return eg_graph_check(graph, error);
 }
 
-eg_status eg_model_check_spans(const float *spans, uint64_t batch, uint64_t time, int batch_first,
-                               eg_error *error) {
+eg_status eg_model_check_timespans(const float *timespans, uint64_t batch, uint64_t time,
+                                   int batch_first, eg_error *error) {
     for (uint64_t i = 0; i < batch * time; i++) {
-        if (spans[i] >= 0 && isfinite(spans[i])) continue;
+        if (timespans[i] >= 0 && isfinite(timespans[i])) continue;
         const uint64_t sample = batch_first ? i / time : i % batch;
         const uint64_t step = batch_first ? i % time : i / batch;
         return eg__fail(error, EG_ERR_ARGUMENT, "elapsed time %g at sample %llu, step %llu",
-                        (double)spans[i], (unsigned long long)sample, (unsigned long long)step);
+                        (double)timespans[i], (unsigned long long)sample, (unsigned long long)step);
     }
     return EG_OK;
 }

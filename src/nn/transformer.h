@@ -97,7 +97,7 @@ eg_status eg__tokens_check(const eg__transformer *t, const uint32_t *tokens, siz
                            eg_error *error);
 
 /* ---- as a graph */
-typedef struct eg__transformer_wish {
+typedef struct eg__transformer_options {
     uint64_t batch, time;
     bool in_place; /* what lies in a file is used there */
     bool last;     /* only the last position */
@@ -107,13 +107,13 @@ typedef struct eg__transformer_wish {
     uint64_t slots, page; /* 0 = no cache */
     uint64_t pages;       /* of one text, at most */
     eg_type cache;
-} eg__transformer_wish;
+} eg__transformer_options;
 typedef struct eg__transformer_nodes {
     eg_node tokens, lengths, y;
     eg_node given[EG__TRANSFORMER_LAYERS_MAX]; /* to each layer */
 } eg__transformer_nodes;
 eg_status eg__transformer_build(const eg_model *model, eg_graph *graph,
-                                const eg__transformer_wish *wish, eg__transformer_nodes *out,
+                                const eg__transformer_options *options, eg__transformer_nodes *out,
                                 eg_error *error);
 
 #endif

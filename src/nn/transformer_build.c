@@ -11,7 +11,7 @@ typedef struct builder {
     const eg__transformer *t;
     const eg__traits *traits;
     eg_graph *graph;
-    const eg__transformer_wish *wish;
+    const eg__transformer_options *options;
     eg_node *nodes; /* per parameter; made when they are asked for first */
     eg_node positions, slots, pages, lengths;
     unsigned layer;
@@ -20,12 +20,13 @@ typedef struct builder {
 /* ---- parameters */
 static eg_node make(const builder *b, const eg__parameter *p) {
     eg_type type;
-    if (b->wish->in_place && p->rank == 2 && eg__parameter_stored(p, &type)) {
-        const eg_quantization how = eg__file_quantization(type);
-        return eg_input_stored(b->graph, p->name, &how, p->rank, p->shape);
+    if (b->options->in_place && p->rank == 2 && eg__parameter_in_file(p, &type)) {
+        const eg_quantization quantization = eg__file_quantization(type);
+        return eg_input_infile(b->graph, p->name, &quantization, p->rank, p->shape);
     }
     if (eg__parameter_is_quantized(p))
-        return eg_parameter_quantized(b->graph, p->name, &p->small.how, p->rank, p->shape);
+        return eg_parameter_quantized(b->graph, p->name, &p->quantized.quantization, p->rank,
+                                      p->shape);
     return eg_parameter(b->graph, p->name, p->rank, p->shape);
 }
 
@@ -92,15 +93,15 @@ static eg_node activate(const builder *b, eg_node x) {
 }
 
 static eg_node rows(const builder *b, eg_node x, uint64_t columns) {
-    const uint64_t shape[] = {b->wish->batch, b->wish->time, columns};
+    const uint64_t shape[] = {b->options->batch, b->options->time, columns};
     return eg_reshape(b->graph, x, 3, shape);
 }
 
 static eg_node rotate(const builder *b, eg_node x) {
-    const eg_rotary_options how = {
+    const eg_rotary_options options = {
         .d = b->t->head, .base = b->t->rope_base, .interleaved = b->t->interleaved};
     if (eg__transformer_positions(b->t) != EG__POSITIONS_ROTARY) return x;
-    return eg_rotary(b->graph, &how, x, b->positions);
+    return eg_rotary(b->graph, &options, x, b->positions);
 }
 
 /* New rows go where the slots say; what is there then is looked at. */
@@ -108,7 +109,7 @@ static eg_node remember(const builder *b, const char *what, eg_node x) {
     char name[32];
     snprintf(name, sizeof name, "%s.%u", what, b->layer);
     eg_node cache =
-        eg_cache(b->graph, name, b->wish->cache, b->wish->slots, b->t->kv_heads, b->t->head);
+        eg_cache(b->graph, name, b->options->cache, b->options->slots, b->t->kv_heads, b->t->head);
     return eg_update(b->graph, cache, eg_append(b->graph, cache, x, b->slots));
 }
 
@@ -134,11 +135,11 @@ static eg_node attend(const builder *b, eg_node q, eg_node k, eg_node v) {
     k = rotate(b, rows(b, k, narrow));
     v = rows(b, v, narrow);
     eg_node y;
-    if (b->wish->slots)
+    if (b->options->slots)
         y = eg_attention_cached(g, &how, q, remember(b, "k", k), remember(b, "v", v), b->pages,
-                                b->lengths, b->wish->page);
+                                b->lengths, b->options->page);
     else y = eg_attention(g, &how, q, k, v, (eg_node){0}, b->lengths);
-    const uint64_t flat[] = {b->wish->batch * b->wish->time, wide};
+    const uint64_t flat[] = {b->options->batch * b->options->time, wide};
     return eg_reshape(g, y, 2, flat);
 }
 
@@ -179,7 +180,7 @@ static eg_node layer(builder *b, eg_node x) {
 
 /* 0, 1, 2 ... */
 static eg_node counted(builder *b) {
-    const uint64_t time = b->wish->time;
+    const uint64_t time = b->options->time;
     eg_error reason = {EG_ERR_MEMORY, ""};
     int32_t *list =
         eg__memory_take_array(b->model->memory, EG_TAG_GRAPH, (size_t)time, sizeof *list, &reason);
@@ -219,7 +220,7 @@ static eg_node places(builder *b) {
                          cached ? b->positions : counted(b));
     case EG__POSITIONS_SINUSOIDAL:
         return cached ? eg_gather(b->graph, waves(b, b->t->context), b->positions)
-                      : waves(b, b->wish->time);
+                      : waves(b, b->options->time);
     default: return (eg_node){0};
     }
 }
@@ -235,7 +236,7 @@ static eg_node embed(builder *b, eg_node tokens) {
         eg_node first = eg_constant(g, &(eg_tensor){EG_I32, 1, {1}, (void *)&zero});
         x = eg_add(g, x, eg_gather(g, parameter(b, "token_types.weight"), first));
     }
-    const uint64_t flat[] = {b->wish->batch * b->wish->time, t->width};
+    const uint64_t flat[] = {b->options->batch * b->options->time, t->width};
     x = eg_reshape(g, x, 2, flat);
     if (b->traits->norm_embedding) x = scale(b, x, "token_embd_norm");
     return drop(b, x);
@@ -244,7 +245,7 @@ static eg_node embed(builder *b, eg_node tokens) {
 /* ---- the end */
 static eg_node output(builder *b, eg_node x) {
     const eg__transformer *t = b->t;
-    const eg__transformer_wish *w = b->wish;
+    const eg__transformer_options *w = b->options;
     eg_graph *g = b->graph;
     uint64_t time = w->time;
     if (w->last && time > 1) {
@@ -265,7 +266,7 @@ static eg_node output(builder *b, eg_node x) {
 }
 
 static void take_inputs(builder *b, eg__transformer_nodes *out) {
-    const eg__transformer_wish *w = b->wish;
+    const eg__transformer_options *w = b->options;
     const uint64_t each[] = {w->batch, w->time};
     out->tokens = eg_input(b->graph, "tokens", EG_I32, 2, each);
     if (w->lengths || w->slots)
@@ -279,16 +280,19 @@ static void take_inputs(builder *b, eg__transformer_nodes *out) {
 }
 
 eg_status eg__transformer_build(const eg_model *model, eg_graph *graph,
-                                const eg__transformer_wish *wish, eg__transformer_nodes *out,
+                                const eg__transformer_options *options, eg__transformer_nodes *out,
                                 eg_error *error) {
     const eg__transformer *t = model->transformer;
     memset(out, 0, sizeof *out);
-    if (wish->time > t->context && eg__transformer_positions(t) != EG__POSITIONS_ROTARY)
+    if (options->time > t->context && eg__transformer_positions(t) != EG__POSITIONS_ROTARY)
         return eg__fail(error, EG_ERR_ARGUMENT, "%llu tokens exceed the model's context of %u",
-                        (unsigned long long)wish->time, t->context);
+                        (unsigned long long)options->time, t->context);
     eg_error reason = {EG_ERR_MEMORY, ""};
-    builder b = {
-        .model = model, .t = t, .traits = eg__transformer_traits(t), .graph = graph, .wish = wish};
+    builder b = {.model = model,
+                 .t = t,
+                 .traits = eg__transformer_traits(t),
+                 .graph = graph,
+                 .options = options};
     b.nodes = eg__memory_take_array(model->memory, EG_TAG_GRAPH, model->parameter_count + 1,
                                     sizeof *b.nodes, &reason);
     if (!b.nodes) return eg__fail(error, reason.status, "%s", reason.message);

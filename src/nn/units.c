@@ -27,7 +27,7 @@ static const float *copy(float **to, const float *from, size_t count) {
     return kept;
 }
 
-eg_status eg_model_units_set(eg_model *model, const eg_units *units, eg_error *error) {
+eg_status eg_model_scaling_set(eg_model *model, const eg_scaling *units, eg_error *error) {
     if (!model || !units) return eg__fail(error, EG_ERR_ARGUMENT, "no model or no units");
     eg_model_info info = {.size = sizeof info};
     eg_model_info_get(model, &info);
@@ -48,18 +48,18 @@ eg_status eg_model_units_set(eg_model *model, const eg_units *units, eg_error *e
                                           sizeof *values, &reason);
     if (!values) return eg__fail(error, reason.status, "%s", reason.message);
     float *to = values;
-    model->units = (eg_units){.input_mean = copy(&to, in.mean, inputs),
-                              .input_scale = copy(&to, in.scale, inputs),
-                              .output_mean = copy(&to, out.mean, outputs),
-                              .output_scale = copy(&to, out.scale, outputs),
-                              .time = units->time};
+    model->units = (eg_scaling){.input_mean = copy(&to, in.mean, inputs),
+                                .input_scale = copy(&to, in.scale, inputs),
+                                .output_mean = copy(&to, out.mean, outputs),
+                                .output_scale = copy(&to, out.scale, outputs),
+                                .time = units->time};
     eg__memory_give(model->memory, model->unit_values); /* last: they may be the ones given */
     model->unit_values = values;
     return EG_OK;
 }
 
 /* Of a model that says nothing of its training, the unit of time is what is known of it. */
-float eg_model_span(const eg_model *model) {
+float eg_model_timespan(const eg_model *model) {
     const char *text = eg_model_note(model, EG__NOTE_SPAN, 0);
     double span;
     if (text && eg_number_parse(text, strlen(text), &span, NULL) == EG_OK && (float)span > 0 &&
@@ -68,7 +68,7 @@ float eg_model_span(const eg_model *model) {
     return model->units.time > 0 ? model->units.time : 1;
 }
 
-void eg_model_units_get(const eg_model *model, eg_units *out) { *out = model->units; }
+void eg_model_scaling_get(const eg_model *model, eg_scaling *out) { *out = model->units; }
 
 /* ---- in graphs */
 static eg_node row(eg_graph *g, const float *values, size_t count) {
@@ -88,8 +88,8 @@ eg_node eg__units_span(const eg_model *model, eg_graph *g, eg_node span) {
 }
 
 double eg__units_step(const eg_model *model) {
-    return model->units.time > 0 ? (double)eg_model_span(model) / (double)model->units.time
-                                 : (double)eg_model_span(model);
+    return model->units.time > 0 ? (double)eg_model_timespan(model) / (double)model->units.time
+                                 : (double)eg_model_timespan(model);
 }
 
 eg_node eg__units_output(const eg_model *model, eg_graph *g, eg_node y) {

@@ -29,7 +29,7 @@ static const struct {
 static eg_metric whole(const char *of) { return eg__metric(1, "ratio", EG_COUNTED, of); }
 
 /* The least that is asked, the ceiling, and whether it is asked of a run that computes or moves `amount`. */
-static void need_fill(const eg__facts *f, eg_need need, eg_ratio_id id, double amount,
+static void need_fill(const eg__facts *f, eg_requirement_kind need, eg_ratio_id id, double amount,
                       eg__ratio_facts *out) {
     const eg_profile *p = f->profile;
     const eg_chip *chip = &p->context->chip;
@@ -69,8 +69,9 @@ void eg__ratio_facts_of(const eg__facts *facts, eg__ratio_facts *out) {
     }
     /* a tenth of the operands from the DRAM is what caches leave of any run */
     const double dram = p->traffic.run[EG__LEVELS - 1];
-    need_fill(facts, EG_NEED_COMPUTE, EG_RATIO_compute, p->metrics[EG_PROFILE_flops].value, out);
-    need_fill(facts, EG_NEED_BANDWIDTH, EG_RATIO_bandwidth,
+    need_fill(facts, EG_REQUIREMENT_COMPUTE, EG_RATIO_compute, p->metrics[EG_PROFILE_flops].value,
+              out);
+    need_fill(facts, EG_REQUIREMENT_BANDWIDTH, EG_RATIO_bandwidth,
               dram < 0.1 * p->traffic.run[0] ? 0 : dram, out);
     /* bytes multiply more often than an FMA: the peak of these is no ceiling of theirs */
     if (p->metrics[EG_PROFILE_compute_efficiency].provenance == EG_MODELLED)

@@ -12,15 +12,15 @@ static eg_status build(void *user, eg_graph *graph, const uint64_t *dimensions,
     eg_model_info info = {.size = sizeof info};
     eg_model_info_get(model, &info);
     /* as generators and embedders run it */
-    const eg_model_options how = {.batch = dimensions[0],
-                                  .time = dimensions[1],
-                                  .spans = 1,
-                                  .lent = 1,
-                                  .in_place = info.kind == EG_MODEL_DECODER};
+    const eg_model_options options = {.batch = dimensions[0],
+                                      .time = dimensions[1],
+                                      .timespans = 1,
+                                      .lent = 1,
+                                      .in_place = info.kind == EG_MODEL_DECODER};
     eg_model_nodes nodes = {0};
     (void)dimension_count;
     (void)room;
-    eg_status status = eg_model_build(user, graph, &how, &nodes, error);
+    eg_status status = eg_model_build(user, graph, &options, &nodes, error);
     outputs[0] = (eg_output){"y", nodes.y};
     *count = 1;
     return status;
@@ -29,11 +29,11 @@ static eg_status build(void *user, eg_graph *graph, const uint64_t *dimensions,
 eg_status eg__subject_compile(eg__subject *s, eg_model *model, const eg_profile_options *o,
                               eg_error *error) {
     const eg_compile_options compile = {.passes = o->no_compile ? "none" : NULL};
-    const eg_session_options how = {.programs = 1, .compile = &compile};
+    const eg_session_options options = {.programs = 1, .compile = &compile};
     *s = (eg__subject){.context = model->context};
     s->dimensions[0] = o->batch ? o->batch : 1;
     s->dimensions[1] = o->seq ? o->seq : 1;
-    eg_status status = eg_session_create(s->context, build, model, &how, &s->session, error);
+    eg_status status = eg_session_create(s->context, build, model, &options, &s->session, error);
     const eg__lender lender = eg__model_lender(model);
     if (!status) eg__session_lend(s->session, &lender);
     if (!status) status = eg_session_program(s->session, s->dimensions, 2, &s->program, error);
@@ -46,11 +46,11 @@ eg_status eg__subject_instance(eg__subject *s, eg_instance **out, eg_error *erro
 }
 
 static void fill(const char *name, const eg_model *model, size_t elements, eg_tensor *tensor) {
-    const bool spans = strcmp(name, "timespans") == 0;
+    const bool timespans = strcmp(name, "timespans") == 0;
     for (size_t k = 0; k < elements; k++) {
         if (tensor->type == EG_I32) /* tokens */
             ((int32_t *)tensor->data)[k] = (int32_t)(k * 31 % model->transformer->vocabulary);
-        else ((float *)tensor->data)[k] = spans ? 1 : (float)(k % 31) / 16 - 1;
+        else ((float *)tensor->data)[k] = timespans ? 1 : (float)(k % 31) / 16 - 1;
     }
 }
 

@@ -49,9 +49,10 @@ static eg_status open_again(trial *t, eg_context *context, eg_type type, eg_mode
     if (is.most != was.most || is.bytes != was.bytes || is.count != was.count)
         t->refusal = "not tried: the name refers to other weights";
     if (t->refusal || type == EG_F32) return EG_OK;
-    const eg_model_quantization how = {
-        .how = {.type = type, .per = EG_PER_CHANNEL, .block = EG_BLOCK_DEFAULT}}; /* as the CLI */
-    return eg_model_quantize(*out, &how, error);
+    const eg_model_quantization quantization = {
+        .quantization = {
+            .type = type, .per = EG_PER_CHANNEL, .block = EG_BLOCK_DEFAULT}}; /* as the CLI */
+    return eg_model_quantize(*out, &quantization, error);
 }
 
 /* Both contexts together stay within the budget of the first; 0 = it has none. */

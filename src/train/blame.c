@@ -20,7 +20,7 @@ static const float *values_of(const eg_trainer *t, const eg__node *node) {
     if (strcmp(name, "x") == 0) return b->x;
     if (strcmp(name, "target") == 0) return b->target;
     if (strcmp(name, "weight") == 0) return b->weight;
-    if (strcmp(name, "timespans") == 0) return b->spans;
+    if (strcmp(name, "timespans") == 0) return b->timespans;
     if (strcmp(name, "lengths") == 0) return b->lengths;
     if (strcmp(name, EG__LOSS_SCALE) == 0) return &t->scale;
     eg_tensor tensor = {0};

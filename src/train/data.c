@@ -45,7 +45,7 @@ static void store_release(eg__store *s) {
     if (__atomic_sub_fetch(&s->users, 1, __ATOMIC_ACQ_REL) != 0) return;
     void *const blocks[] = {s->x,
                             s->y,
-                            s->spans,
+                            s->timespans,
                             s->times,
                             s->mean,
                             s->starts,
@@ -129,13 +129,13 @@ static eg_status check_options(const eg_data_options *o, eg_error *error) {
     if (!eg_missing_name(o->missing))
         return eg__fail(error, EG_ERR_ARGUMENT, "unknown policy %d for missing values",
                         (int)o->missing);
-    if (o->time && o->spans)
+    if (o->time && o->timespans)
         return eg__fail(error, EG_ERR_ARGUMENT,
                         "a column of times '%.40s' and one of elapsed times '%.40s'", o->time,
-                        o->spans);
-    if (!isfinite((float)o->first_span))
+                        o->timespans);
+    if (!isfinite((float)o->first_timespan))
         return eg__fail(error, EG_ERR_ARGUMENT, "elapsed time %g before the first row",
-                        o->first_span);
+                        o->first_timespan);
     if (o->classes && !o->targets)
         return eg__fail(error, EG_ERR_ARGUMENT, "classes, but no target that has them");
     for (size_t i = 0; o->classes && o->labels && i < o->label_count; i++)
@@ -178,7 +178,7 @@ eg_status eg_data_create(eg_context *context, size_t table_count, const eg_table
                          .tables = tables,
                          .options = options,
                          .time = EG__NO_COLUMN,
-                         .spans = EG__NO_COLUMN,
+                         .timespans = EG__NO_COLUMN,
                          .group = EG__NO_COLUMN};
     status = read_tables(&reader, out, error);
     eg__memory_give(memory, reader.inputs);
@@ -203,7 +203,7 @@ void eg_data_info_get(const eg_data *data, eg_data_info *out) {
                          .dropped = data->dropped,
                          .missing_targets = data->missing_targets,
                          .without_target = data->without_target,
-                         .spans = s->spans != NULL,
+                         .timespans = s->timespans != NULL,
                          .span = s->span,
                          .dates = s->dates,
                          .lengths = data->lengths,

@@ -19,7 +19,7 @@ typedef struct eg__store {
     size_t recordings, classes, tables;
     float *x;               /* [rows][inputs]; NaN = the mean, whichever that will be */
     float *y;               /* [rows][targets], numbers of classes among them; NaN = none */
-    float *spans;           /* [rows]; NULL = each is 1 */
+    float *timespans;       /* [rows]; NULL = each is 1 */
     float span;             /* the usual one, or what was asked for */
     double *times;          /* [rows]; NULL = there is no column of them */
     float *mean;            /* [inputs], of what is there */
@@ -52,8 +52,8 @@ typedef struct eg__reader {
     size_t table_count;
     const eg_table *tables;
     const eg_data_options *options;
-    uint64_t *inputs, *targets;  /* columns */
-    uint64_t time, spans, group; /* columns, or EG__NO_COLUMN */
+    uint64_t *inputs, *targets;      /* columns */
+    uint64_t time, timespans, group; /* columns, or EG__NO_COLUMN */
     double *numbers; /* classes that are numbers, ascending; NULL = their texts are compared */
 } eg__reader;
 
@@ -105,6 +105,6 @@ eg_status eg__data_statistics(eg__memory *memory, size_t count, const eg__window
                               eg_error *error);
 /* The median of the positive spans in the rows of some windows, each row once; 1 when there is none. */
 eg_status eg__data_median(eg__memory *memory, size_t count, const eg__window *windows,
-                          const float *spans, float *out, eg_error *error);
+                          const float *timespans, float *out, eg_error *error);
 
 #endif

@@ -275,7 +275,7 @@ static eg_status find_one(eg__reader *r, const char *role, const char *name, boo
 
 /* Numbers in all tables that mean nothing else. One without a name beside others is an index. */
 static bool is_used(const eg__reader *r, uint64_t column) {
-    if (column == r->time || column == r->spans || column == r->group) return true;
+    if (column == r->time || column == r->timespans || column == r->group) return true;
     for (uint64_t i = 0; i < r->store->targets; i++)
         if (r->targets[i] == column) return true;
     return false;
@@ -313,7 +313,7 @@ static eg_status find_all(eg__reader *r, eg_error *error) {
     const eg_data_options *o = r->options;
     eg__store *s = r->store;
     eg_status status = find_one(r, "time", o->time, true, false, &r->time, error);
-    if (!status) status = find_one(r, "spans", o->spans, false, false, &r->spans, error);
+    if (!status) status = find_one(r, "spans", o->timespans, false, false, &r->timespans, error);
     if (!status) status = find_one(r, "group", o->group, true, true, &r->group, error);
     if (!status && o->targets)
         status =

@@ -23,7 +23,7 @@ static void as_they_are(float *to, const float *from, uint64_t count, const floa
     for (uint64_t i = 0; i < count; i++) to[i] = from[i] == from[i] ? from[i] : mean[i];
 }
 
-static void fill_inputs(const eg__store *s, const eg_units *u, eg__window w, uint64_t batch,
+static void fill_inputs(const eg__store *s, const eg_scaling *u, eg__window w, uint64_t batch,
                         uint64_t time, float *x) {
     const float *mean = u && u->input_mean && u->input_scale ? u->input_mean : NULL;
     const float *from = s->x + w.first * s->inputs;
@@ -35,18 +35,18 @@ static void fill_inputs(const eg__store *s, const eg_units *u, eg__window w, uin
         memset(x, 0, (size_t)s->inputs * sizeof *x);
 }
 
-static void fill_spans(const eg__store *s, const eg_units *u, eg__window w, uint64_t batch,
-                       uint64_t time, float *spans) {
+static void fill_spans(const eg__store *s, const eg_scaling *u, eg__window w, uint64_t batch,
+                       uint64_t time, float *timespans) {
     const float unit = u && u->time > 0 ? u->time : 1;
     for (uint64_t t = 0; t < w.length; t++)
-        spans[t * batch] = (s->spans ? s->spans[w.first + t] : 1) / unit;
+        timespans[t * batch] = (s->timespans ? s->timespans[w.first + t] : 1) / unit;
     /* not 0 after the end: some cells divide by it, and what is NaN there stays NaN times weight 0 */
-    for (uint64_t t = w.length; t < time; t++) spans[t * batch] = 1;
+    for (uint64_t t = w.length; t < time; t++) timespans[t * batch] = 1;
 }
 
 /* The targets of a row, each with its weight: 0 for what is not there, whatever the others are. */
-static void fill_row(const eg__store *s, const eg_units *u, uint64_t row, uint64_t size, float *to,
-                     float *weights) {
+static void fill_row(const eg__store *s, const eg_scaling *u, uint64_t row, uint64_t size,
+                     float *to, float *weights) {
     const bool standard = u && u->output_mean && u->output_scale && !s->classes;
     const float *from = s->y + row * s->targets;
     for (uint64_t i = 0; i < size; i++) {
@@ -58,7 +58,7 @@ static void fill_row(const eg__store *s, const eg_units *u, uint64_t row, uint64
     }
 }
 
-static void fill_targets(const eg__store *s, const eg_units *u, eg__window w, uint64_t batch,
+static void fill_targets(const eg__store *s, const eg_scaling *u, eg__window w, uint64_t batch,
                          uint64_t steps, uint64_t sample, const eg_train_batch *out) {
     const uint64_t size = out->target_size;
     for (uint64_t t = 0; t < steps; t++) {
@@ -74,14 +74,14 @@ static void fill_targets(const eg__store *s, const eg_units *u, eg__window w, ui
     }
 }
 
-void eg_data_fill(const eg_data *data, const eg_units *units, uint64_t window, uint64_t batch,
+void eg_data_fill(const eg_data *data, const eg_scaling *units, uint64_t window, uint64_t batch,
                   uint64_t time, uint64_t sample, const eg_train_batch *out) {
     if (!data || !out || sample >= batch) return;
     const eg__store *s = data->store;
     eg__window w = window < data->count ? data->windows[window] : (eg__window){0, 0};
     if (w.length > time) w.length = time;
     if (out->x) fill_inputs(s, units, w, batch, time, out->x + sample * s->inputs);
-    if (out->spans) fill_spans(s, units, w, batch, time, out->spans + sample);
+    if (out->timespans) fill_spans(s, units, w, batch, time, out->timespans + sample);
     if (out->lengths) out->lengths[sample] = (float)w.length;
     if (!s->last) {
         fill_targets(s, units, w, batch, time, sample, out);

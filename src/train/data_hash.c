@@ -21,5 +21,5 @@ uint64_t eg__data_hash(const eg_data *data, uint64_t hash) {
     hash = add(hash, data->windows, data->count * sizeof *data->windows / 4);
     hash = add(hash, s->x, s->rows * s->inputs);
     hash = add(hash, s->y, s->rows * s->targets);
-    return add(hash, s->spans, s->rows);
+    return add(hash, s->timespans, s->rows);
 }

@@ -85,26 +85,26 @@ static eg_status read_time(eg__reader *r, place *p, bool dropped, eg_error *erro
         return eg__reader_fault(r, p->table, p->row, r->time, error,
                                 "'%g' since the row before is beyond a single float", span);
     s->times[s->rows] = p->kept = time;
-    s->spans[s->rows] = (float)span;
+    s->timespans[s->rows] = (float)span;
     return EG_OK;
 }
 
 static eg_status read_span(eg__reader *r, place *p, bool dropped, eg_error *error) {
     eg__store *s = r->store;
     if (r->time != EG__NO_COLUMN) return read_time(r, p, dropped, error);
-    const double span = r->spans == EG__NO_COLUMN ? 1 : p->values[r->spans];
+    const double span = r->timespans == EG__NO_COLUMN ? 1 : p->values[r->timespans];
     if (isnan(span))
-        return eg__reader_fault(r, p->table, p->row, r->spans, error, "no elapsed time");
+        return eg__reader_fault(r, p->table, p->row, r->timespans, error, "no elapsed time");
     if (span < 0)
-        return eg__reader_fault(r, p->table, p->row, r->spans, error,
+        return eg__reader_fault(r, p->table, p->row, r->timespans, error,
                                 "elapsed time '%g' is negative", span);
     p->passed += span;
     if (!fits_single(p->passed))
-        return eg__reader_fault(r, p->table, p->row, r->spans, error,
+        return eg__reader_fault(r, p->table, p->row, r->timespans, error,
                                 "elapsed time '%g' is beyond a single float", p->passed);
     if (dropped) return EG_OK;
     /* when rows just follow each other, nobody says how long before the first one there was none */
-    s->spans[s->rows] = p->first && r->spans == EG__NO_COLUMN ? 1 : (float)p->passed;
+    s->timespans[s->rows] = p->first && r->timespans == EG__NO_COLUMN ? 1 : (float)p->passed;
     p->passed = 0;
     return EG_OK;
 }
@@ -202,7 +202,7 @@ static eg_status take_rows(eg__reader *r, eg_error *error) {
     eg_status status = EG_OK;
     s->x = eg__data_take(s->memory, x, sizeof *s->x, &status, error);
     s->y = eg__data_take(s->memory, y, sizeof *s->y, &status, error);
-    s->spans = eg__data_take(s->memory, rows, sizeof *s->spans, &status, error);
+    s->timespans = eg__data_take(s->memory, rows, sizeof *s->timespans, &status, error);
     if (r->time != EG__NO_COLUMN)
         s->times = eg__data_take(s->memory, rows, sizeof *s->times, &status, error);
     s->origins = eg__data_take(s->memory, rows, sizeof *s->origins, &status, error);
@@ -221,16 +221,16 @@ static eg_status finish_spans(eg__reader *r, eg_error *error) {
     eg__store *s = r->store;
     const eg__window all = {0, s->rows};
     const bool timed = r->time != EG__NO_COLUMN;
-    const float first = (float)r->options->first_span;
-    bool ones = r->spans == EG__NO_COLUMN && !timed;
-    const eg_status status = eg__data_median(s->memory, 1, &all, s->spans, &s->span, error);
+    const float first = (float)r->options->first_timespan;
+    bool ones = r->timespans == EG__NO_COLUMN && !timed;
+    const eg_status status = eg__data_median(s->memory, 1, &all, s->timespans, &s->span, error);
     if (status) return status;
     if (timed && first != 0) s->span = first > 0 ? first : 0;
-    for (size_t i = 0; timed && i < s->recordings; i++) s->spans[s->starts[i]] = s->span;
-    for (uint64_t i = 0; ones && i < s->rows; i++) ones = s->spans[i] == 1;
+    for (size_t i = 0; timed && i < s->recordings; i++) s->timespans[s->starts[i]] = s->span;
+    for (uint64_t i = 0; ones && i < s->rows; i++) ones = s->timespans[i] == 1;
     if (!ones) return EG_OK;
-    eg__memory_give(s->memory, s->spans);
-    s->spans = NULL;
+    eg__memory_give(s->memory, s->timespans);
+    s->timespans = NULL;
     return EG_OK;
 }
 

@@ -74,15 +74,15 @@ eg_status eg__data_statistics(eg__memory *memory, size_t count, const eg__window
 
 /* ---- the median */
 typedef struct positives {
-    const float *spans;
+    const float *timespans;
     float *values; /* NULL = they are counted only */
     size_t count;
 } positives;
 
 static void add_positive(void *user, uint64_t row) {
     positives *p = user;
-    if (!(p->spans[row] > 0)) return;
-    if (p->values) p->values[p->count] = p->spans[row];
+    if (!(p->timespans[row] > 0)) return;
+    if (p->values) p->values[p->count] = p->timespans[row];
     p->count++;
 }
 
@@ -92,8 +92,8 @@ static int compare(const void *a, const void *b) {
 }
 
 eg_status eg__data_median(eg__memory *memory, size_t count, const eg__window *windows,
-                          const float *spans, float *out, eg_error *error) {
-    positives p = {.spans = spans};
+                          const float *timespans, float *out, eg_error *error) {
+    positives p = {.timespans = timespans};
     eg_status status = EG_OK;
     each_row(count, windows, add_positive, &p);
     *out = 1;
@@ -109,8 +109,8 @@ eg_status eg__data_median(eg__memory *memory, size_t count, const eg__window *wi
     return EG_OK;
 }
 
-eg_status eg_data_units(const eg_data *data, int targets, float *input_mean, float *input_scale,
-                        float *target_mean, float *target_scale, float *time, eg_error *error) {
+eg_status eg_data_scaling(const eg_data *data, int targets, float *input_mean, float *input_scale,
+                          float *target_mean, float *target_scale, float *time, eg_error *error) {
     if (!data) return eg__fail(error, EG_ERR_ARGUMENT, "units: no data");
     const eg__store *s = data->store;
     const bool outputs = targets && s->targets;
@@ -124,8 +124,8 @@ eg_status eg_data_units(const eg_data *data, int targets, float *input_mean, flo
                                      (size_t)s->targets, target_mean, target_scale, error);
     if (!time || status) return status;
     *time = 1;
-    if (!s->spans) return EG_OK;
-    return eg__data_median(s->memory, data->count, data->windows, s->spans, time, error);
+    if (!s->timespans) return EG_OK;
+    return eg__data_median(s->memory, data->count, data->windows, s->timespans, time, error);
 }
 
 /* ---- targets of a part */

@@ -13,7 +13,7 @@ typedef struct pass {
     const eg_evaluate_options *options;
     eg_metrics *metrics;
     eg_data_info info;
-    eg_units units;
+    eg_scaling units;
     eg_trainer *trainer;
     float *row; /* the outputs of a window, as the model gives them */
     double sum, weight;
@@ -66,7 +66,7 @@ static eg_status prepare(pass *p, eg_error *error) {
     const eg_train_options options = {.batch = batch,
                                       .time = p->info.steps,
                                       .last = p->info.last,
-                                      .spans = p->info.spans,
+                                      .timespans = p->info.timespans,
                                       .lengths = p->info.lengths,
                                       .forward_only = 1,
                                       .loss = p->options->loss};
@@ -87,7 +87,7 @@ eg_status eg_evaluate(const eg_model *model, const eg_data *data,
     if (taken) return taken;
     pass p = {.model = model, .data = data, .options = &kept, .metrics = metrics};
     eg_data_info_get(data, &p.info);
-    eg_model_units_get(model, &p.units);
+    eg_model_scaling_get(model, &p.units);
     eg_status status = prepare(&p, error);
     for (uint64_t first = 0; !status && first < p.info.windows; first += p.trainer->options.batch)
         status = one_batch(&p, first, error);

@@ -49,7 +49,7 @@ static eg_status try(eg__fit *f, uint64_t batch, uint64_t kept, eg_error *error)
         .batch = batch,
         .time = f->data.steps > validation.steps ? f->data.steps : validation.steps,
         .last = f->data.last,
-        .spans = f->data.spans || validation.spans,
+        .timespans = f->data.timespans || validation.timespans,
         .lengths = f->data.lengths || validation.lengths || f->data.steps < validation.steps ||
                    (validation.steps && validation.steps < f->data.steps),
         .loss = o->loss,

@@ -7,7 +7,7 @@
 struct eg__loader {
     eg_trainer *trainer;
     const eg_data *data;
-    eg_units units;
+    eg_scaling units;
     eg_train_batch ring[EG__LOADER_BATCHES];
     pthread_t thread;
     pthread_mutex_t lock;
@@ -61,7 +61,7 @@ eg_status eg__loader_start(eg_trainer *trainer, const eg_data *data, eg__loader 
     if (!l) return eg__fail(error, reason.status, "%s", reason.message);
     l->trainer = trainer;
     l->data = data;
-    eg_model_units_get(trainer->model, &l->units);
+    eg_model_scaling_get(trainer->model, &l->units);
     eg_status status = EG_OK;
     for (unsigned i = 0; !status && i < EG__LOADER_BATCHES; i++)
         status = eg_trainer_batch_create(trainer, &l->ring[i], error);

@@ -117,7 +117,7 @@ static size_t largest(const float *outputs, size_t count) {
 }
 
 static bool add_row(eg_metrics *m, const float *outputs, const float *targets, double weight,
-                    const eg_units *units) {
+                    const eg_scaling *units) {
     bool counts = false;
     if (m->loss == EG_LOSS_CLASSES) {
         if (isnan(targets[0])) return false;
@@ -141,7 +141,7 @@ static bool add_row(eg_metrics *m, const float *outputs, const float *targets, d
 }
 
 eg_status eg_metrics_add(eg_metrics *m, const float *outputs, const float *targets,
-                         const float *weights, uint64_t count, const eg_units *units,
+                         const float *weights, uint64_t count, const eg_scaling *units,
                          eg_error *error) {
     if (!m || (count && (!outputs || !targets)))
         return eg__fail(error, EG_ERR_ARGUMENT, "metrics: no outputs or targets");

@@ -67,8 +67,8 @@ static void find_shares(const eg_data *training, double *share) {
 eg_status eg__fit_constant(const eg__fit *f, const eg_data *data, double *out, eg_error *error) {
     const eg__store *s = f->training->store;
     eg_status status = EG_OK;
-    eg_units units;
-    eg_model_units_get(f->model, &units);
+    eg_scaling units;
+    eg_model_scaling_get(f->model, &units);
     const size_t targets = (size_t)s->targets;
     double *share = eg__data_take(s->memory, s->classes, sizeof *share, &status, error);
     double *mean = eg__data_take(s->memory, 2 * targets, sizeof *mean, &status, error);

@@ -18,8 +18,8 @@ eg_status eg_trainer_batch_create(eg_trainer *t, eg_train_batch *out, eg_error *
     const eg_train_options *o = &t->options;
     const size_t steps = (size_t)(o->time * o->batch), rows = o->last ? (size_t)o->batch : steps;
     const size_t targets = rows * (size_t)t->batch.target_size;
-    const size_t sizes[] = {steps * (size_t)t->info.inputs, targets, targets, o->spans ? steps : 0,
-                            o->lengths ? (size_t)o->batch : 0};
+    const size_t sizes[] = {steps * (size_t)t->info.inputs, targets, targets,
+                            o->timespans ? steps : 0, o->lengths ? (size_t)o->batch : 0};
     size_t total = 0, at[5];
     for (unsigned i = 0; i < 5; i++) {
         at[i] = total;
@@ -32,11 +32,11 @@ eg_status eg_trainer_batch_create(eg_trainer *t, eg_train_batch *out, eg_error *
                             .tokens = t->model->transformer ? (int32_t *)(m + at[0]) : NULL,
                             .target = m + at[1],
                             .weight = m + at[2],
-                            .spans = o->spans ? m + at[3] : NULL,
+                            .timespans = o->timespans ? m + at[3] : NULL,
                             .lengths = o->lengths ? m + at[4] : NULL,
                             .target_size = t->batch.target_size};
     for (size_t i = 0; i < targets; i++) out->weight[i] = 1;
-    for (size_t i = 0; i < sizes[3]; i++) out->spans[i] = 1;
+    for (size_t i = 0; i < sizes[3]; i++) out->timespans[i] = 1;
     for (size_t i = 0; i < sizes[4]; i++) out->lengths[i] = (float)o->time;
     return EG_OK;
 }
@@ -55,7 +55,7 @@ static void *memory_of(eg_trainer *t, const char *name) {
                  {"tokens", t->used->tokens},
                  {"target", t->used->target},
                  {"weight", t->used->weight},
-                 {"timespans", t->used->spans},
+                 {"timespans", t->used->timespans},
                  {"lengths", t->used->lengths},
                  {EG__LOSS_SCALE, &t->scale},
                  {"loss", &t->loss},
@@ -159,7 +159,7 @@ eg_status eg__trainer_create(const eg_model *model, const eg_train_options *give
     eg_model_info_get(model, &t->info);
     t->batch.target_size = options->loss == EG_LOSS_CLASSES ? 1 : t->info.outputs;
     eg_status status = EG_OK;
-    if (model->transformer && (options->last || options->spans || options->lengths))
+    if (model->transformer && (options->last || options->timespans || options->lengths))
         status = eg__fail(error, EG_ERR_UNSUPPORTED,
                           "a transformer learns from all its tokens: no last, spans or lengths");
     if (!status && !model->transformer)
@@ -302,7 +302,7 @@ eg_status eg_trainer_store(const eg_trainer *t, eg_model *model, eg_error *error
         status = eg_weights_tensor(t->weights, p->name, &tensor, error);
         if (!status) status = eg__parameter_own(model, p, error);
         if (status) return status;
-        model->touched = true;
+        model->values_exposed = true;
         memcpy(eg__parameter_values(model, p), tensor.data, eg__parameter_size(p) * sizeof(float));
     }
     if (!status && !model->transformer)

@@ -9,7 +9,7 @@ eg_status eg__train_graph(const eg_trainer *t, eg_graph *g, eg__train_nodes *out
     const eg_model_options options = {.batch = o->batch,
                                       .time = o->time,
                                       .last = o->last,
-                                      .spans = o->spans,
+                                      .timespans = o->timespans,
                                       .lengths = o->lengths,
                                       .standard = 1};
     eg_status status = eg_model_build(t->model, g, &options, &out->model, error);
@@ -75,8 +75,8 @@ static eg_status compile_gradient(eg_trainer *t, eg_error *error) {
     }
     eg_gradient_options gradient = {.memory = t->options.memory};
     if (t->options.layers_again) {
-        gradient.keep_count = n.model.cuts;
-        gradient.keep = n.model.cut;
+        gradient.keep_count = n.model.boundaries;
+        gradient.keep = n.model.boundary;
     }
     if (!status) status = eg__train_gradient(t, g, &gradient, n.loss, count, wrt, d, error);
     outputs[0] = (eg_output){"loss", n.loss};
@@ -93,9 +93,10 @@ static size_t find_pieces(const eg_trainer *t, eg__update_piece *out) {
     const eg__leaves *leaves = &t->program->parameters;
     size_t count = 0;
     for (size_t i = 0; i < leaves->count; i++) {
-        const size_t first = leaves->list[i].offset;
+        const size_t first = leaves->list[i].offset / sizeof(float);
         const size_t end =
-            i + 1 < leaves->count ? leaves->list[i + 1].offset : t->program->parameters_size;
+            (i + 1 < leaves->count ? leaves->list[i + 1].offset : t->program->parameters_size) /
+            sizeof(float);
         const eg__parameter *p = eg__model_parameter(t->model, leaves->list[i].name);
         const float least = p ? p->least : -INFINITY;
         if (count && out[count - 1].least == least) out[count - 1].count += end - first;
@@ -109,9 +110,9 @@ static eg_status compile_update(eg_trainer *t, eg_error *error) {
     eg__update_piece *pieces = eg__memory_take_array(
         t->memory, EG_TAG_GRAPH, t->program->parameters.count + 1, sizeof *pieces, &reason);
     if (!pieces) return eg__fail(error, reason.status, "%s", reason.message);
-    eg_status status =
-        eg__update_compile(&t->update, t->context, &t->options.optimizer,
-                           t->program->parameters_size, find_pieces(t, pieces), pieces, error);
+    eg_status status = eg__update_compile(&t->update, t->context, &t->options.optimizer,
+                                          t->program->parameters_size / sizeof(float),
+                                          find_pieces(t, pieces), pieces, error);
     eg__memory_give(t->memory, pieces);
     return status;
 }

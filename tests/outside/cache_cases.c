@@ -64,14 +64,14 @@ static eg_node linear(eg_graph *g, const char *name, eg_node x, uint64_t from, u
 /* a liquid cell over time: steps, samples, units */
 static eg_node build_cell(eg_graph *g, const uint64_t *s) {
     eg_node xs = eg_input(g, "x", EG_F32, 3, (uint64_t[]){s[0], s[1], 16});
-    eg_node spans = eg_input(g, "ts", EG_F32, 3, (uint64_t[]){s[0], s[1], 1});
+    eg_node timespans = eg_input(g, "ts", EG_F32, 3, (uint64_t[]){s[0], s[1], 1});
     eg_node scan = eg_scan(g, s[0], 0);
     eg_node h = eg_scan_carry(g, scan, eg_input(g, "h", EG_F32, 2, s + 1));
     eg_node both[] = {eg_scan_step(g, scan, xs), h};
     eg_node q = eg_tanh(g, linear(g, "q", eg_concat(g, 1, 2, both), 16 + s[2], 128));
     eg_node a = eg_tanh(g, linear(g, "a", q, 128, s[2]));
     eg_node b = eg_tanh(g, linear(g, "b", q, 128, s[2]));
-    eg_node ta = eg_mul(g, eg_scan_step(g, scan, spans), linear(g, "ta", q, 128, s[2]));
+    eg_node ta = eg_mul(g, eg_scan_step(g, scan, timespans), linear(g, "ta", q, 128, s[2]));
     eg_node t = eg_sigmoid(g, eg_add(g, ta, linear(g, "tb", q, 128, s[2])));
     eg_node next = eg_add(g, a, eg_mul(g, t, eg_sub(g, b, a)));
     eg_scan_update(g, h, next);

@@ -21,7 +21,7 @@ static void give_back(trial *t) {
 
 /* "batch=1 isa=avx2 seq=16 threads=1" back into a wish: anything else was not written by us, and would be compared
  * with other options than it was measured with. */
-static int read_options(const eg_history_entry *entry, baseline_wish *w) {
+static int read_options(const eg_history_entry *entry, baseline_settings *w) {
     const struct {
         const char *key;
         uint64_t *value; /* NULL = a word, which only tells */
@@ -52,7 +52,7 @@ static int read_options(const eg_history_entry *entry, baseline_wish *w) {
     return CLI_OK;
 }
 
-static int judge(eg_context *context, const baseline_wish *w, trial *t) {
+static int judge(eg_context *context, const baseline_settings *w, trial *t) {
     const eg_compare_options options = {.alpha = w->alpha, .effect = w->effect};
     eg_error error;
     if (eg_compare(context, t->old_ones.count, t->old_ones.seconds, t->new_ones.count,
@@ -66,20 +66,20 @@ typedef struct side {
     const char *program, *model;
 } side;
 
-static int take_turn(eg_context *context, const baseline_wish *w, const side *s, bool apart,
+static int take_turn(eg_context *context, const baseline_settings *w, const side *s, bool apart,
                      samples *to) {
     char self[4096];
-    baseline_wish wish = *w;
-    wish.model = s->model;
+    baseline_settings settings = *w;
+    settings.model = s->model;
     if (!apart) return baseline_profile(context, w, s->model, to, NULL);
     if (!s->program && !program_path(self, sizeof self))
         return fail(EXIT_FAILED, "the system does not report the path of this program");
-    return baseline_foreign(s->program ? s->program : self, &wish, to);
+    return baseline_foreign(s->program ? s->program : self, &settings, to);
 }
 
 /* Rounds in turn. When one program is not this one, this one runs as a process of its own, too: what a start
  * costs then is on both sides. */
-static int alternate(eg_context *context, const baseline_wish *w, const side *old_side,
+static int alternate(eg_context *context, const baseline_settings *w, const side *old_side,
                      const side *new_side, bool apart, trial *t) {
     int code = CLI_OK;
     for (uint64_t round = 0; !code && round < w->rounds; round++)
@@ -92,7 +92,9 @@ static int alternate(eg_context *context, const baseline_wish *w, const side *ol
 }
 
 static const char *verdict_text(eg_verdict verdict) {
-    return verdict == EG_SLOWER ? "slower" : verdict == EG_FASTER ? "faster" : "the same";
+    return verdict == EG_VERDICT_SLOWER   ? "slower"
+           : verdict == EG_VERDICT_FASTER ? "faster"
+                                          : "the same";
 }
 
 static void print_trial(const char *name, const trial *t, const char *note) {
@@ -124,7 +126,7 @@ static double noise_of(const trial *t) {
 
 /* A difference that the same program shows beside itself is none. */
 static void forgive_noise(const trial *noise, trial *t) {
-    if (fabs(t->result.ratio.value - 1) <= noise_of(noise)) t->result.verdict = EG_SAME;
+    if (fabs(t->result.ratio.value - 1) <= noise_of(noise)) t->result.verdict = EG_VERDICT_SAME;
 }
 
 /* ---- what was measured then, and what is now */
@@ -133,7 +135,8 @@ typedef struct subject {
     char then[CONFIGURATION_SIZE], now[CONFIGURATION_SIZE], program[160], cores[96];
 } subject;
 
-static void describe_program(const eg_history_entry *entry, const baseline_wish *w, subject *s) {
+static void describe_program(const eg_history_entry *entry, const baseline_settings *w,
+                             subject *s) {
     char self[4096] = "", hash[EG_FILE_HASH_SIZE] = "";
     if (w->program) eg_file_hash(w->program, hash, NULL);
     else if (program_path(self, sizeof self)) eg_file_hash(self, hash, NULL);
@@ -165,7 +168,8 @@ static void describe_models(const eg_history_entry *entry, bool same_file, subje
                     : "another configuration";
 }
 
-static void tell_subject(const eg_history_entry *entry, const baseline_wish *w, const subject *s) {
+static void tell_subject(const eg_history_entry *entry, const baseline_settings *w,
+                         const subject *s) {
     if (entry->note[0]) print_row("note", entry->note, "");
     print_row("model", s->models, "");
     if (strcmp(w->model, entry->model) != 0) print_row("model then", entry->model, "");
@@ -188,10 +192,10 @@ static void put_subject(json *document, const eg_history_entry *entry, const sub
     json_put_text(document, "cores", s->cores);
 }
 
-static int tell(const baseline_wish *w, const eg_history_entry *entry, const subject *s,
+static int tell(const baseline_settings *w, const eg_history_entry *entry, const subject *s,
                 const trial *noise, const trial *t) {
     const double floor_ = noise_of(noise);
-    const int code = t->result.verdict == EG_SLOWER ? EXIT_SLOWER : CLI_OK;
+    const int code = t->result.verdict == EG_VERDICT_SLOWER ? EXIT_SLOWER : CLI_OK;
     if (w->json) {
         json *document = json_new_object();
         json_put_text(document, "baseline", w->name);
@@ -215,8 +219,8 @@ static int tell(const baseline_wish *w, const eg_history_entry *entry, const sub
 }
 
 /* The stored samples beside new ones. */
-static int beside_stored(eg_context *context, const baseline_wish *w, const eg_history_entry *entry,
-                         trial *t) {
+static int beside_stored(eg_context *context, const baseline_settings *w,
+                         const eg_history_entry *entry, trial *t) {
     int code = CLI_OK;
     samples_add(&t->old_ones, entry->samples, entry->sample_count);
     for (uint64_t i = 0; !code && i < w->rounds; i++)
@@ -232,7 +236,7 @@ static bool is_as_then(const char *model, const eg_history_entry *entry) {
 }
 
 /* Nothing that the history names is run: a program only when the command line names it. */
-static int measure(eg_context *context, const baseline_wish *w, const eg_history_entry *entry,
+static int measure(eg_context *context, const baseline_settings *w, const eg_history_entry *entry,
                    subject *s, trial *noise, trial *t) {
     const bool same_name = strcmp(w->model, entry->model) == 0;
     const bool as_then = is_as_then(entry->model, entry);
@@ -252,7 +256,7 @@ static int measure(eg_context *context, const baseline_wish *w, const eg_history
     return beside_stored(context, w, entry, t);
 }
 
-int baseline_compare(eg_context *context, eg_history *history, const baseline_wish *given) {
+int baseline_compare(eg_context *context, eg_history *history, const baseline_settings *given) {
     eg_error error;
     eg_history_entry *entry;
     eg_environment environment;
@@ -260,7 +264,7 @@ int baseline_compare(eg_context *context, eg_history *history, const baseline_wi
         return fail(EXIT_FAILED, "--program: '%s' is not an executable program", given->program);
     if (eg_history_get(history, given->name, &entry, &error))
         return fail(EXIT_FAILED, "%s", error.message);
-    baseline_wish w = *given;
+    baseline_settings w = *given;
     subject s = {.how = ""};
     trial noise = {0}, t = {0};
     int code = CLI_OK;

@@ -16,8 +16,8 @@ void samples_add(samples *s, const double *seconds, size_t count) {
     s->count += count;
 }
 
-int baseline_profile(eg_context *context, const baseline_wish *w, const char *name, samples *out,
-                     eg_profile **profile) {
+int baseline_profile(eg_context *context, const baseline_settings *w, const char *name,
+                     samples *out, eg_profile **profile) {
     eg_error error;
     eg_model *model;
     eg_profile *made = NULL;
@@ -50,7 +50,7 @@ static void put(char **at, const char *name, uint64_t value, char texts[][24], i
     at[1] = texts[(*used)++];
 }
 
-static void run_foreign(const char *program, const baseline_wish *w, const char *output) {
+static void run_foreign(const char *program, const baseline_settings *w, const char *output) {
     char texts[6][24];
     int used = 0;
     char *arguments[24] = {(char *)(uintptr_t)program, "profile", (char *)(uintptr_t)w->model,
@@ -79,7 +79,7 @@ static void run_foreign(const char *program, const baseline_wish *w, const char 
     _exit(127);
 }
 
-int baseline_foreign(const char *program, const baseline_wish *w, samples *out) {
+int baseline_foreign(const char *program, const baseline_settings *w, samples *out) {
     char path[1024], message[256];
     const char *folder = getenv("TMPDIR");
     snprintf(path, sizeof path, "%s/elegans-baseline-XXXXXX",
@@ -107,7 +107,7 @@ int baseline_foreign(const char *program, const baseline_wish *w, samples *out) 
 }
 
 /* ---- texts */
-void options_text(eg_context *context, const baseline_wish *w, char out[OPTIONS_SIZE]) {
+void options_text(eg_context *context, const baseline_settings *w, char out[OPTIONS_SIZE]) {
     snprintf(out, OPTIONS_SIZE, "batch=%llu isa=%s seq=%llu threads=%u%s",
              (unsigned long long)(w->batch ? w->batch : 1), eg_context_isa(context),
              (unsigned long long)(w->seq ? w->seq : 1), eg_context_threads(context),

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-static int save(eg_context *context, eg_history *history, const baseline_wish *w) {
+static int save(eg_context *context, eg_history *history, const baseline_settings *w) {
     eg_error error;
     eg_environment environment;
     eg_profile *profile = NULL;
@@ -107,11 +107,11 @@ static int list(eg_context *context, eg_history *history, const eg_history_filte
 
 enum { ROUNDS_MOST = 1000 };
 
-static int list_names(eg_context *context, eg_history *history, const baseline_wish *w) {
+static int list_names(eg_context *context, eg_history *history, const baseline_settings *w) {
     return list(context, history, &(eg_history_filter){.baselines = 1}, w->json);
 }
 
-static int delete_one(eg_context *context, eg_history *history, const baseline_wish *w) {
+static int delete_one(eg_context *context, eg_history *history, const baseline_settings *w) {
     eg_error error;
     (void)context;
     return eg_history_delete(history, w->name, &error) ? fail(EXIT_FAILED, "%s", error.message)
@@ -123,14 +123,14 @@ static const struct {
     const char *name;
     int arguments;
     bool program, note;
-    int (*run)(eg_context *context, eg_history *history, const baseline_wish *w);
+    int (*run)(eg_context *context, eg_history *history, const baseline_settings *w);
 } actions[] = {{"save", 2, false, true, save},
                {"list", 0, false, false, list_names},
                {"compare", 2, true, false, baseline_compare},
                {"delete", 1, false, false, delete_one}};
 enum { ACTIONS = sizeof actions / sizeof *actions };
 
-static int act(eg_context *context, const char *action, const baseline_wish *w) {
+static int act(eg_context *context, const char *action, const baseline_settings *w) {
     eg_error error;
     eg_history *history;
     size_t i = 0;
@@ -157,7 +157,7 @@ static int act(eg_context *context, const char *action, const baseline_wish *w) 
 }
 
 int cmd_baseline(int argc, char **argv) {
-    baseline_wish w = {0};
+    baseline_settings w = {0};
     context_flags flags = {.threads = 1};
     const option options[] = {
         {"--batch", OPTION_COUNT, &w.batch, "N", "batch size (default: 1)"},

@@ -90,17 +90,17 @@ static int bench_gemm(eg_context *context, const bench_flags *flags) {
     if (eg_type_find(dtype, &type, &error)) return fail(EXIT_USAGE, "--dtype: %s", error.message);
     if (type == EG_F32 && (flags->block || flags->integers || flags->symmetric))
         return fail(EXIT_USAGE, "f32 has no scales: no --block, --symmetric or --integers");
-    const eg_quantization how = {.type = type,
-                                 .per = flags->block ? EG_PER_BLOCK : EG_PER_CHANNEL,
-                                 .block = (uint32_t)flags->block,
-                                 .symmetric = flags->symmetric,
-                                 .integers = flags->integers};
+    const eg_quantization quantization = {.type = type,
+                                          .per = flags->block ? EG_PER_BLOCK : EG_PER_CHANNEL,
+                                          .block = (uint32_t)flags->block,
+                                          .symmetric = flags->symmetric,
+                                          .integers = flags->integers};
     eg_bench_result result;
     eg_status status = type == EG_F32
                            ? eg_bench_gemm(context, type, shape[0], shape[1], shape[2],
                                            flags->iterations, &result, &error)
-                           : eg_bench_quantized(context, &how, shape[0], shape[1], shape[2],
-                                                flags->iterations, &result, &error);
+                           : eg_bench_quantized(context, &quantization, shape[0], shape[1],
+                                                shape[2], flags->iterations, &result, &error);
     if (status) return fail(EXIT_FAILED, "%s", error.message);
     char size[100], block[32] = "";
     if (flags->block) snprintf(block, sizeof block, "/%llu", (unsigned long long)flags->block);

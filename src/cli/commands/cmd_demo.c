@@ -64,7 +64,7 @@ static void fill_batch(const eg_train_batch *b, const record *trips, size_t coun
             memcpy(b->x + 2 * at, r->sensed[t], sizeof r->sensed[t]);
             b->target[at] = r->wanted[t];
             b->weight[at] = t < 4 ? 0 : 1; /* nobody knows speeds at the first look */
-            b->spans[at] = knows_time ? r->wait[t] / (float)WAIT_MEAN : 1;
+            b->timespans[at] = knows_time ? r->wait[t] / (float)WAIT_MEAN : 1;
         }
     }
 }
@@ -95,7 +95,7 @@ static bool renew(policy *p, eg_error *error) {
 static bool learn(policy *p, int steps, uint64_t seed, double *loss, eg_error *error) {
     const eg_train_options options = {.batch = BATCH,
                                       .time = STEPS,
-                                      .spans = 1,
+                                      .timespans = 1,
                                       .optimizer = {.learning_rate = 0.01, .clip_norm = 1}};
     eg_trainer *trainer;
     if (eg_trainer_create(p->model, &options, &trainer, error)) return false;
@@ -247,9 +247,9 @@ static void print_report(const policy *with, const trials done[2], const double 
 static bool write_report(const eg_profile *profile, const eg_analysis *analysis, const devices *d,
                          const char *path, eg_error *error) {
     eg_report *page = NULL;
-    const eg_report_options how = {
-        .size = sizeof how, .digits = 17, .device_count = d->count, .devices = d->list};
-    const bool fine = eg_report_of_profile(profile, analysis, &how, &page, error) == EG_OK &&
+    const eg_report_options options = {
+        .size = sizeof options, .digits = 17, .device_count = d->count, .devices = d->list};
+    const bool fine = eg_report_of_profile(profile, analysis, &options, &page, error) == EG_OK &&
                       eg_report_write(page, path, error) == EG_OK;
     eg_report_destroy(page);
     return fine;
@@ -259,11 +259,11 @@ static bool write_report(const eg_profile *profile, const eg_analysis *analysis,
 static bool profile_policy(eg_model *model, const char *folder, eg_error *error) {
     eg_profile *profile = NULL;
     eg_analysis *analysis = NULL;
-    const eg_profile_options how = {.runs = 1000};
+    const eg_profile_options options = {.runs = 1000};
     devices *d = take_memory(1, sizeof *d);
-    bool fine = eg_profile_model(model, SPEC, &how, &profile, error) == EG_OK &&
+    bool fine = eg_profile_model(model, SPEC, &options, &profile, error) == EG_OK &&
                 eg_analyse(profile, &analysis, error) == EG_OK &&
-                devices_project(model, &how, "M1,M2,M3,M4,M4 Max,M5", d) == CLI_OK;
+                devices_project(model, &options, "M1,M2,M3,M4,M4 Max,M5", d) == CLI_OK;
     if (fine) {
         char path[1024];
         print_section("what it costs", "elegans profile tells more");

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct wish {
+typedef struct settings {
     const char *tokenizer, *pooling, *output;
     bool json, unscaled, scaled, compare;
-} wish;
+} settings;
 
 typedef struct rows {
     size_t count;
@@ -18,7 +18,7 @@ typedef struct rows {
     size_t width;
 } rows;
 
-static int read_pooling(const wish *w, eg_embedder_options *out) {
+static int read_pooling(const settings *w, eg_embedder_options *out) {
     const char *name;
     out->unscaled = w->unscaled;
     out->scaled = w->scaled;
@@ -117,15 +117,15 @@ static int save(const rows *all, const char *path) {
     return eg_npy_write(path, &tensor, &error) ? fail(EXIT_FAILED, "%s", error.message) : CLI_OK;
 }
 
-static int run(eg_context *context, const char *model, rows *all, const wish *w) {
+static int run(eg_context *context, const char *model, rows *all, const settings *w) {
     language l;
     eg_embedder *e = NULL;
-    eg_embedder_options how = {0};
+    eg_embedder_options options = {0};
     eg_error error;
-    int code = read_pooling(w, &how);
+    int code = read_pooling(w, &options);
     if (code) return code;
     code = language_open(&l, context, model, w->tokenizer);
-    if (!code && eg_embedder_create(l.model, &how, &e, &error))
+    if (!code && eg_embedder_create(l.model, &options, &e, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     if (!code) all->width = (size_t)eg_embedder_width(e);
     if (!code) all->values = take_memory(all->count * all->width, sizeof *all->values);
@@ -160,7 +160,7 @@ static int read_lines(bytes *input, rows *all) {
 }
 
 int cmd_embed(int argc, char **argv) {
-    wish w = {0};
+    settings w = {0};
     context_flags flags = {0};
     const option options[] = {
         {"--pooling", OPTION_TEXT, &w.pooling, "HOW",

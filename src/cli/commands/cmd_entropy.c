@@ -5,17 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct entropy_wish {
+typedef struct entropy_settings {
     const char *path, *output, *svg;
     uint64_t window, minimum, maximum, target, size;
     double low, high;
     bool patches, fixed, json;
-} entropy_wish;
+} entropy_settings;
 
 enum { SIZES = 65536 }; /* that come of one piece, at most */
 
 typedef struct entropy_run {
-    const entropy_wish *wish;
+    const entropy_settings *settings;
     eg_context *context;
     entropy_input input;
     eg_patch_options options;
@@ -65,7 +65,7 @@ static void print_entropy(const entropy_run *r, const eg_entropy_curve_info *c) 
     const eg_entropy_column all = c->all;
     char note[96], value[96], count[48];
     snprintf(note, sizeof note, "%s, window of %llu", format_count(count, c->bytes, "byte"),
-             (unsigned long long)r->wish->window);
+             (unsigned long long)r->settings->window);
     print_title(r->input.path, note);
     if (!all.count) return;
     const double mean = all.sum / (double)all.count;
@@ -114,13 +114,13 @@ static int measure(void *user, const float *entropies, size_t count) {
 
 static void keep_patches(entropy_run *r, size_t count) {
     for (size_t i = 0; i < count; i++) eg_entropy_curve_add_patch(r->curve, r->sizes[i], NULL);
-    if (r->wish->json) entropy_json_patch(&r->json, r->sizes, count);
+    if (r->settings->json) entropy_json_patch(&r->json, r->sizes, count);
 }
 
 static int take(void *user, const float *entropies, size_t count) {
     entropy_run *r = user;
     eg_entropy_curve_add(r->curve, entropies, count);
-    if (r->wish->json) entropy_json_add(&r->json, entropies, count);
+    if (r->settings->json) entropy_json_add(&r->json, entropies, count);
     for (size_t at = 0; r->patcher && at < count; at += SIZES) {
         const size_t piece = count - at < SIZES ? count - at : SIZES;
         keep_patches(r, eg_patcher_push(r->patcher, entropies + at, piece, r->sizes));
@@ -132,7 +132,7 @@ static int take(void *user, const float *entropies, size_t count) {
 static int run_first(entropy_run *r) {
     eg_error error;
     if (r->options.mode != EG_PATCH_TARGET) return CLI_OK;
-    const int code = entropy_walk(&r->input, r->context, r->wish->window, measure, r);
+    const int code = entropy_walk(&r->input, r->context, r->settings->window, measure, r);
     if (code) return code;
     if (eg_patcher_begin(r->patcher, &error)) return fail(EXIT_FAILED, "%s", error.message);
     rewind(r->input.file);
@@ -140,7 +140,7 @@ static int run_first(entropy_run *r) {
 }
 
 static int run_second(entropy_run *r) {
-    int code = entropy_walk(&r->input, r->context, r->wish->window, take, r);
+    int code = entropy_walk(&r->input, r->context, r->settings->window, take, r);
     if (code) return code;
     if (r->options.mode == EG_PATCH_TARGET && curve_of(r).bytes != r->measured)
         return fail(EXIT_FAILED, "'%s' changed while it was read", r->input.path);
@@ -152,15 +152,15 @@ static int draw(const entropy_run *r) {
     eg_report *picture;
     eg_error error;
     const bool thresholds = r->patcher && r->options.mode != EG_PATCH_FIXED;
-    if (eg_report_of_entropy(r->curve, r->input.path, r->wish->window, thresholds, &picture,
+    if (eg_report_of_entropy(r->curve, r->input.path, r->settings->window, thresholds, &picture,
                              &error))
         return fail(EXIT_FAILED, "%s", error.message);
-    return output_report_file(picture, r->wish->svg);
+    return output_report_file(picture, r->settings->svg);
 }
 
 static int show(entropy_run *r) {
     const eg_entropy_curve_info curve = curve_of(r);
-    const entropy_wish *w = r->wish;
+    const entropy_settings *w = r->settings;
     eg_patch_statistics statistics;
     if (r->patcher) eg_patcher_statistics_get(r->patcher, &statistics);
     if (w->json) {
@@ -175,7 +175,7 @@ static int show(entropy_run *r) {
 }
 
 static int run(entropy_run *r) {
-    const entropy_wish *w = r->wish;
+    const entropy_settings *w = r->settings;
     int code = run_first(r);
     if (code) return code;
     if (w->json) code = entropy_json_begin(&r->json, w->output, w->window, w->patches);
@@ -190,11 +190,11 @@ static int run(entropy_run *r) {
 
 /* ---- the command */
 
-static int run_wish(const entropy_wish *w) {
+static int run_settings(const entropy_settings *w) {
     entropy_run *r = take_memory(1, sizeof *r);
     const context_flags flags = {.threads = 1};
     eg_error error;
-    r->wish = w;
+    r->settings = w;
     r->options = (eg_patch_options){.mode = w->target  ? EG_PATCH_TARGET
                                             : w->fixed ? EG_PATCH_FIXED
                                                        : EG_PATCH_ENTROPY,
@@ -219,7 +219,7 @@ static int run_wish(const entropy_wish *w) {
     return code;
 }
 
-static int check(entropy_wish *w, bool patches_only) {
+static int check(entropy_settings *w, bool patches_only) {
     if (w->size) w->fixed = true;
     else w->size = 18;
     if (w->fixed && w->target) return fail(EXIT_USAGE, "--target or --fixed, not both");
@@ -241,7 +241,7 @@ static int check(entropy_wish *w, bool patches_only) {
 }
 
 int cmd_entropy(int argc, char **argv) {
-    entropy_wish w = {.window = EG_ENTROPY_WINDOW, .low = 0.3, .high = 0.7};
+    entropy_settings w = {.window = EG_ENTROPY_WINDOW, .low = 0.3, .high = 0.7};
     const option options[] = {
         {"--window", OPTION_COUNT, &w.window, "N", "bytes of a window (256)"},
         {"--patches", OPTION_FLAG, &w.patches, NULL, "cut the input into patches"},
@@ -274,5 +274,5 @@ int cmd_entropy(int argc, char **argv) {
     if (!w.maximum) w.maximum = 32;
     w.path = argv[0];
     code = check(&w, patches_only);
-    return code ? code : run_wish(&w);
+    return code ? code : run_settings(&w);
 }

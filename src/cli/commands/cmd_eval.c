@@ -2,14 +2,14 @@
 #include "cli/commands/language.h"
 #include "cli/commands/train.h"
 
-typedef struct eval_wish {
-    data_wish data;
+typedef struct eval_settings {
+    data_settings data;
     const char *model, *files, *loss;
     bool json;
-} eval_wish;
+} eval_settings;
 
 /* Figures of nothing are none, and a script that asks for them must notice. */
-static int check_targets(const eval_wish *w, const eg_data *data) {
+static int check_targets(const eval_settings *w, const eg_data *data) {
     eg_data_info d = {.size = sizeof d};
     eg_data_info_get(data, &d);
     const uint64_t rows = d.last ? d.windows : d.covered;
@@ -20,7 +20,7 @@ static int check_targets(const eval_wish *w, const eg_data *data) {
                 w->files, (unsigned long long)rows, w->data.target);
 }
 
-static int measure(eg_context *context, const eg_model *model, eval_wish *w, notes *n) {
+static int measure(eg_context *context, const eg_model *model, eval_settings *w, notes *n) {
     const bool windows = w->data.window || w->data.stride; /* as asked, else each row once */
     if (w->data.window && !w->data.stride) w->data.stride = w->data.window;
     int code = notes_read(model, &w->data, n);
@@ -54,7 +54,7 @@ static int measure(eg_context *context, const eg_model *model, eval_wish *w, not
 }
 
 int cmd_eval(int argc, char **argv) {
-    eval_wish w = {0};
+    eval_settings w = {0};
     context_flags flags = {0};
     const option options[] = {
         {"--data", OPTION_TEXT, &w.files, "FILES", "tables, separated by commas"},

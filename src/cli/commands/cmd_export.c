@@ -10,12 +10,13 @@ static void print_bytes(const char *name, uint64_t bytes) {
     print_row(name, format_count(text, bytes, "byte"), "counted");
 }
 
-typedef struct wish {
+typedef struct settings {
     const char *model, *against, *directory, *name;
     bool raw, json;
-} wish;
+} settings;
 
-static int print_json(const wish *w, const eg_export_info *info, const run_difference *difference) {
+static int print_json(const settings *w, const eg_export_info *info,
+                      const run_difference *difference) {
     json *document = json_new_object();
     json_put_text(document, "directory", w->directory);
     json_put_text(document, "name", w->name);
@@ -27,13 +28,13 @@ static int print_json(const wish *w, const eg_export_info *info, const run_diffe
     if (w->against) {
         json *outputs = json_new_object();
         json_put_text(outputs, "against", w->against);
-        run_put_outputs(outputs, &(run_wish){0}, difference);
+        run_put_outputs(outputs, &(run_settings){0}, difference);
         json_put(document, "outputs", outputs);
     }
     return json_print(document);
 }
 
-static void print_text(const wish *w, const eg_export_info *info,
+static void print_text(const settings *w, const eg_export_info *info,
                        const run_difference *difference) {
     char text[300], lines[48];
     const char *name = w->name;
@@ -50,7 +51,7 @@ static void print_text(const wish *w, const eg_export_info *info,
 }
 
 /* The model as the library runs it, which is what the source computes, against another one. */
-static int compare(eg_context *context, const wish *w, const eg_model *model,
+static int compare(eg_context *context, const settings *w, const eg_model *model,
                    run_difference *difference) {
     eg_model *against;
     eg_error error;
@@ -64,12 +65,12 @@ static int compare(eg_context *context, const wish *w, const eg_model *model,
     if (a.inputs != b.inputs || a.outputs != b.outputs || a.state != b.state)
         code = fail(EXIT_FAILED, "'%s' and '%s' differ in inputs, outputs or state", w->against,
                     w->model);
-    else code = run_compare(context, &(run_wish){0}, against, model, difference);
+    else code = run_compare(context, &(run_settings){0}, against, model, difference);
     eg_model_destroy(against);
     return code;
 }
 
-static int write_files(const wish *w, eg_model *model, eg_export_info *info) {
+static int write_files(const settings *w, eg_model *model, eg_export_info *info) {
     eg_error error;
     if (mkdir(w->directory, 0777) && errno != EEXIST)
         return fail(EXIT_FAILED, "cannot create '%s': %s", w->directory, strerror(errno));
@@ -78,7 +79,7 @@ static int write_files(const wish *w, eg_model *model, eg_export_info *info) {
     return CLI_OK;
 }
 
-static int export_model(eg_context *context, const wish *w) {
+static int export_model(eg_context *context, const settings *w) {
     eg_model *model;
     eg_error error;
     eg_export_info info = {.size = sizeof info};
@@ -98,7 +99,7 @@ static int export_model(eg_context *context, const wish *w) {
 
 int cmd_export(int argc, char **argv) {
     const char *to = "c";
-    wish w = {.name = "model"};
+    settings w = {.name = "model"};
     context_flags flags = {.threads = 1};
     const option options[] = {
         {"--to", OPTION_TEXT, &to, "FORMAT", "c: C99 source"},

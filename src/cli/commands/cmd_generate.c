@@ -9,7 +9,7 @@
 
 typedef struct writer { /* of tokens, as text */
     const language *language;
-    const generate_wish *wish;
+    const generate_settings *settings;
     eg_decoder decoder;
     generate_result *result;
     bool closed; /* nobody reads it any more */
@@ -19,7 +19,7 @@ static double now(void) { return 1e-9 * (double)eg_clock_ns(); }
 
 /* ---- showing */
 static void show(writer *w, const char *text, size_t length) {
-    if (w->wish->json) bytes_append(&w->result->text, text, length);
+    if (w->settings->json) bytes_append(&w->result->text, text, length);
     else if (length && (fwrite(text, 1, length, stdout) != length || fflush(stdout) != 0)) {
         w->closed = true;
         if (errno == EPIPE) clearerr(stdout); /* a full disk, however, is an error in the end */
@@ -51,7 +51,7 @@ static void show_end(writer *w) {
     char held[4];
     const size_t count = w->language->tokenizer ? eg_decoder_finish(&w->decoder, held) : 0;
     show(w, held, count);
-    if (!w->wish->json) show(w, "\n", 1);
+    if (!w->settings->json) show(w, "\n", 1);
 }
 
 /* ---- tokens */
@@ -63,20 +63,20 @@ static int decode(writer *w, eg_generator *g, eg_sampler *sampler, const float *
     eg_error error;
     int code = CLI_OK;
     r->stopped = "length";
-    while (r->tokens < w->wish->count && !code) {
+    while (r->tokens < w->settings->count && !code) {
         uint32_t token;
         if (interrupted()) r->stopped = "interrupt";
         else if (w->closed) r->stopped = "closed";
         if (strcmp(r->stopped, "length") != 0) break;
         if (eg_sampler_next(sampler, logits, &token, &error))
             return fail(EXIT_FAILED, "%s", error.message);
-        if (language_ends(w->language, token) && !w->wish->ignore_end) {
+        if (language_ends(w->language, token) && !w->settings->ignore_end) {
             r->stopped = "end";
             break;
         }
         r->ids[r->tokens++] = token;
         code = show_token(w, token, false);
-        if (code || r->tokens == w->wish->count) break;
+        if (code || r->tokens == w->settings->count) break;
         r->info.size = sizeof r->info;
         eg_generator_info_get(g, &r->info);
         const eg_status status = eg_generator_feed(g, &token, 1, &logits, &error);
@@ -101,7 +101,7 @@ static int begin(writer *w, eg_generator *g, const uint32_t *ids, size_t count,
     if (count > r->info.context) /* before any of it is shown */
         return fail(EXIT_FAILED, "a prompt of %zu tokens in a context of %llu", count,
                     (unsigned long long)r->info.context);
-    if (!w->wish->json) show(w, w->wish->prompt, w->wish->prompt_length);
+    if (!w->settings->json) show(w, w->settings->prompt, w->settings->prompt_length);
     for (size_t i = 0; i < count; i++) {
         const int code = show_token(w, ids[i], true);
         if (code) return code;
@@ -116,23 +116,23 @@ static int begin(writer *w, eg_generator *g, const uint32_t *ids, size_t count,
     return CLI_OK;
 }
 
-static int generate(const language *l, const generate_wish *wish, const eg_generator_options *how,
-                    generate_result *r) {
+static int generate(const language *l, const generate_settings *settings,
+                    const eg_generator_options *options, generate_result *r) {
     eg_generator *g;
     eg_sampler *sampler = NULL;
     eg_error error;
     uint32_t *ids;
     size_t count;
-    writer w = {.language = l, .wish = wish, .result = r};
-    int code = language_encode(l, wish->prompt, wish->prompt_length, &ids, &count);
+    writer w = {.language = l, .settings = settings, .result = r};
+    int code = language_encode(l, settings->prompt, settings->prompt_length, &ids, &count);
     if (code) return code;
     if (!count) ids[count++] = 0; /* bytes: something must come first */
-    if (eg_generator_create(l->model, how, &g, &error) ||
-        eg_sampler_create(l->context, l->info.vocabulary, &wish->sampling, &sampler, &error))
+    if (eg_generator_create(l->model, options, &g, &error) ||
+        eg_sampler_create(l->context, l->info.vocabulary, &settings->sampling, &sampler, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
-    r->ids = calloc((size_t)wish->count + 1, sizeof *r->ids);
+    r->ids = calloc((size_t)settings->count + 1, sizeof *r->ids);
     if (!code && !r->ids)
-        code = fail(EXIT_FAILED, "no memory for %llu tokens", (unsigned long long)wish->count);
+        code = fail(EXIT_FAILED, "no memory for %llu tokens", (unsigned long long)settings->count);
     const float *logits = NULL;
     interrupt_begin();
     if (!code) code = begin(&w, g, ids, count, &logits);
@@ -163,11 +163,12 @@ static int read_cache(const char *text, eg_type *out) {
     return text ? fail(EXIT_USAGE, "--cache: '%s' is not f32, f16 or int8", text) : CLI_OK;
 }
 
-static int run(eg_context *context, const generate_wish *w, const eg_generator_options *how) {
+static int run(eg_context *context, const generate_settings *w,
+               const eg_generator_options *options) {
     language l;
     generate_result r = {.begun = now()};
     int code = language_open(&l, context, w->model, w->tokenizer);
-    if (!code) code = generate(&l, w, how, &r);
+    if (!code) code = generate(&l, w, options, &r);
     if (!code) {
         const bool stopped = strcmp(r.stopped, "interrupt") == 0;
         if (w->json) code = generate_print_json(context, &l, w, &r);
@@ -181,7 +182,7 @@ static int run(eg_context *context, const generate_wish *w, const eg_generator_o
 }
 
 int cmd_generate(int argc, char **argv) {
-    generate_wish w = {
+    generate_settings w = {
         .prompt = "", .count = 128, .sampling = {.temperature = 0.8, .top_k = 40, .top_p = 0.95}};
     eg_generator_options how = {0};
     context_flags flags = {0};

@@ -210,12 +210,12 @@ static int open_graph(eg_context *context, const char *path, const char *example
     return fill_example(s, example, gradient, &error);
 }
 
-typedef struct wish {
+typedef struct settings {
     const char *title, *save, *passes;
     bool dot, steps;
-} wish;
+} settings;
 
-static int show(eg_context *context, const source *s, const wish *w) {
+static int show(eg_context *context, const source *s, const settings *w) {
     eg_error error;
     eg_program *program = NULL;
     const eg_graph *graph = s->graph;
@@ -245,7 +245,7 @@ static int check_passes(const char *passes) {
 int cmd_graph(int argc, char **argv) {
     bool gradient = false;
     const char *example = NULL;
-    wish w = {0};
+    settings w = {0};
     context_flags flags = {.threads = 1};
     const option options[] = {
         {"--example", OPTION_TEXT, &example, "NAME", "a built-in network: mlp, cfc, gru"},

@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct predict_wish {
-    data_wish data;
+typedef struct predict_settings {
+    data_settings data;
     const char *model, *files, *output;
     uint64_t digits;
     bool raw, json;
-} predict_wish;
+} predict_settings;
 
 typedef struct prediction {
-    const predict_wish *wish;
+    const predict_settings *settings;
     const eg_data *data;
     data_tables tables;
     notes notes;
@@ -36,7 +36,7 @@ static void keep(void *user, uint64_t window, uint64_t steps, const float *outpu
 /* ---- writing */
 static void write_number(const prediction *p, float value) {
     char text[EG_NUMBER_SIZE];
-    if (p->wish->digits) fprintf(p->file, "%.*f", (int)p->wish->digits, (double)value);
+    if (p->settings->digits) fprintf(p->file, "%.*f", (int)p->settings->digits, (double)value);
     else {
         eg_number_format_f32(text, value);
         fputs(text, p->file);
@@ -57,14 +57,14 @@ static const char *target_of(const prediction *p, const eg_model *model, uint64_
 }
 
 static void write_header(const prediction *p, const eg_model *model, bool several) {
-    const bool classes = p->link == EG_LINK_SOFTMAX, logits = p->wish->raw && p->link;
+    const bool classes = p->link == EG_LINK_SOFTMAX, logits = p->settings->raw && p->link;
     const char *before = classes ? (logits ? "logit_" : "p_") : logits ? "logit_y" : "y";
     char scratch[32];
     fputs(several ? "file,row" : "row", p->file);
-    if (p->wish->data.time) {
+    if (p->settings->data.time) {
         uint64_t column = 0;
         const eg_table *table = &p->tables.tables[0];
-        eg_table_column(table, p->wish->data.time, &column, NULL);
+        eg_table_column(table, p->settings->data.time, &column, NULL);
         fputc(',', p->file);
         output_text(p->file, table->names ? table->names[column] : "time");
     }
@@ -73,7 +73,7 @@ static void write_header(const prediction *p, const eg_model *model, bool severa
         output_text(p->file, target_of(p, model, 0, scratch));
     }
     for (uint64_t i = 0; i < p->outputs; i++) {
-        char *name = output_name(model, p->link, p->wish->raw, i);
+        char *name = output_name(model, p->link, p->settings->raw, i);
         snprintf(scratch, sizeof scratch, "%s%llu", before, (unsigned long long)i + !classes);
         fputc(',', p->file);
         output_text(p->file, name ? name : scratch);
@@ -106,14 +106,15 @@ static void write_time(const prediction *p, size_t table, uint64_t row) {
     const eg_table *t = &p->tables.tables[table];
     char scratch[EG_NUMBER_SIZE];
     uint64_t column = 0;
-    if (!p->wish->data.time || eg_table_column(t, p->wish->data.time, &column, NULL)) return;
+    if (!p->settings->data.time || eg_table_column(t, p->settings->data.time, &column, NULL))
+        return;
     fputc(',', p->file);
     if (!t->texts) eg_number_format(scratch, t->values[row * t->columns + column]);
     output_text(p->file, t->texts ? t->texts[row] : scratch);
 }
 
 static int write_rows(prediction *p, const eg_model *model) {
-    const predict_wish *w = p->wish;
+    const predict_settings *w = p->settings;
     output_file file;
     int code = output_begin(&file, w->output);
     if (code) return code;
@@ -135,7 +136,7 @@ static int write_rows(prediction *p, const eg_model *model) {
 
 /* ---- everything */
 static int summary(const prediction *p, const eg_data_info *d, double seconds) {
-    const predict_wish *w = p->wish;
+    const predict_settings *w = p->settings;
     uint64_t count = 0;
     for (uint64_t i = 0; i < p->rows; i++) count += p->there[i];
     if (w->json) {
@@ -159,7 +160,7 @@ static int summary(const prediction *p, const eg_data_info *d, double seconds) {
     return CLI_OK;
 }
 
-static int predict(eg_context *context, eg_model *model, predict_wish *w, prediction *p) {
+static int predict(eg_context *context, eg_model *model, predict_settings *w, prediction *p) {
     eg_data *data;
     eg_data_info d = {.size = sizeof d};
     eg_model_info info = {.size = sizeof info};
@@ -198,7 +199,7 @@ static int predict(eg_context *context, eg_model *model, predict_wish *w, predic
 }
 
 int cmd_predict(int argc, char **argv) {
-    predict_wish w = {0};
+    predict_settings w = {0};
     context_flags flags = {0};
     const option options[] = {
         {"--data", OPTION_TEXT, &w.files, "FILES", "tables, separated by commas"},
@@ -233,7 +234,7 @@ int cmd_predict(int argc, char **argv) {
     eg_context *context;
     eg_model *model;
     eg_error error;
-    prediction p = {.wish = &w};
+    prediction p = {.settings = &w};
     code = context_open(&flags, &context);
     if (code) return code;
     if (eg_model_open(context, w.model, &model, &error))

@@ -71,20 +71,20 @@ static int write_document(const eg_profile *profile, const eg_analysis *analysis
                           unsigned parts, bool indented, FILE *file) {
     eg_report *report;
     eg_error error;
-    const eg_report_options how = {.size = sizeof how,
-                                   .format = EG_REPORT_JSON,
-                                   .indented = indented,
-                                   .digits = 10,
-                                   .parts = parts,
-                                   .device_count = d->count,
-                                   .devices = d->list};
-    if (eg_report_of_profile(profile, analysis, &how, &report, &error))
+    const eg_report_options options = {.size = sizeof options,
+                                       .format = EG_REPORT_JSON,
+                                       .indented = indented,
+                                       .digits = 10,
+                                       .parts = parts,
+                                       .device_count = d->count,
+                                       .devices = d->list};
+    if (eg_report_of_profile(profile, analysis, &options, &report, &error))
         return fail(EXIT_FAILED, "cannot write JSON: %s", error.message);
     return output_document(report, file);
 }
 
 static int write_files(const eg_profile *profile, const eg_analysis *analysis, const devices *d,
-                       const profile_wish *w) {
+                       const profile_settings *w) {
     eg_error error;
     if (w->trace && eg_profile_trace(profile, w->trace, &error))
         return fail(EXIT_FAILED, "%s", error.message);
@@ -102,25 +102,25 @@ static int write_files(const eg_profile *profile, const eg_analysis *analysis, c
 
 /* Into the history, where elegans history and its trend find it. */
 static int keep(eg_context *context, const eg_profile *profile, const eg_analysis *analysis,
-                const profile_wish *w, const eg_profile_options *o) {
+                const profile_settings *w, const eg_profile_options *o) {
     eg_error error;
     eg_history *history;
     eg_environment environment;
-    const baseline_wish wish = {.model = w->model,
-                                .note = w->note,
-                                .batch = o->batch,
-                                .seq = o->seq,
-                                .no_compile = o->no_compile};
+    const baseline_settings settings = {.model = w->model,
+                                        .note = w->note,
+                                        .batch = o->batch,
+                                        .seq = o->seq,
+                                        .no_compile = o->no_compile};
     if (!w->save) return CLI_OK;
     if (eg_environment_read(context, NULL, &environment, &error) ||
         eg_history_open(context, w->history, &history, &error))
         return fail(EXIT_FAILED, "%s", error.message);
-    const int code = history_keep(context, history, &wish, &environment, profile, analysis);
+    const int code = history_keep(context, history, &settings, &environment, profile, analysis);
     eg_history_close(history);
     return code;
 }
 
-static int check_save(const profile_wish *w) {
+static int check_save(const profile_settings *w) {
     const char *other = w->grid       ? "--grid"
                         : w->sweep    ? "--sweep"
                         : w->ablation ? "--ablation"
@@ -133,7 +133,7 @@ static int check_save(const profile_wish *w) {
 }
 
 /* What needs steps, ceilings or another model does not go with --quick. */
-static int check_quick(const profile_wish *w, bool no_compile) {
+static int check_quick(const profile_settings *w, bool no_compile) {
     const struct {
         bool wanted;
         const char *name;
@@ -150,7 +150,7 @@ static int check_quick(const profile_wish *w, bool no_compile) {
 
 /* Short runs are tried without asking; --try has time for long ones and memory for large models. */
 static eg_status try_advice(eg_model *model, const eg_profile *profile, eg_analysis *analysis,
-                            const profile_wish *w, eg_error *error) {
+                            const profile_settings *w, eg_error *error) {
     const eg_try_options options = {.size = sizeof options,
                                     .seconds = w->try_all ? 30 : 0,
                                     .bytes = w->try_all ? UINT64_MAX : 0,
@@ -159,7 +159,7 @@ static eg_status try_advice(eg_model *model, const eg_profile *profile, eg_analy
 }
 
 /* Runs one batch, if it fits: by the rule of grids, so that both take as much. */
-static eg_status try_batch(eg_model *model, const profile_wish *w, const eg_profile_options *o,
+static eg_status try_batch(eg_model *model, const profile_settings *w, const eg_profile_options *o,
                            uint64_t size, bool *works, eg_error *error) {
     eg_grid *grid = NULL;
     eg_profile_options once = *o;
@@ -181,7 +181,7 @@ static eg_status try_batch(eg_model *model, const profile_wish *w, const eg_prof
 }
 
 /* The largest batch of the chip's range that fits into memory. */
-static int choose_batch(eg_context *context, eg_model *model, const profile_wish *w,
+static int choose_batch(eg_context *context, eg_model *model, const profile_settings *w,
                         eg_profile_options *out) {
     eg_preset preset;
     eg_batch batch;
@@ -201,7 +201,7 @@ static int choose_batch(eg_context *context, eg_model *model, const profile_wish
     return CLI_OK;
 }
 
-static int run(eg_context *context, const profile_wish *w, const eg_profile_options *options) {
+static int run(eg_context *context, const profile_settings *w, const eg_profile_options *options) {
     eg_error error;
     eg_model *model;
     eg_profile *profile = NULL;
@@ -258,7 +258,7 @@ static int read_unit(const char *unit, context_flags *flags) {
 }
 
 int cmd_profile(int argc, char **argv) {
-    profile_wish w = {.parts = PART_COMPUTE};
+    profile_settings w = {.parts = PART_COMPUTE};
     eg_recorder_options recorder = {0};
     eg_profile_options o = {.recorder = &recorder};
     context_flags flags = {.threads = 1};

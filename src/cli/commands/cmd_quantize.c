@@ -6,17 +6,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
-typedef struct wish {
+typedef struct settings {
     const char *model, *output, *to, *per, *keep;
     uint64_t block;
     bool symmetric, integers, whole_range, json;
-    run_wish data; /* what to run both models on */
-} wish;
+    run_settings data; /* what to run both models on */
+} settings;
 
 enum { KEEP_MAX = 32 };
 
 /* ---- options */
-static int read_type(const wish *w, eg_quantization *how) {
+static int read_type(const settings *w, eg_quantization *quantization) {
     static const struct {
         const char *name;
         eg_type type;
@@ -24,30 +24,30 @@ static int read_type(const wish *w, eg_quantization *how) {
                  {"int4", EG_I4}, {"i8", EG_I8},     {"i4", EG_I4}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strcmp(w->to, types[i].name) == 0) {
-            how->type = types[i].type;
+            quantization->type = types[i].type;
             return CLI_OK;
         }
     return fail(EXIT_USAGE, "--to: '%s' is none of f16, bf16, int8, int4", w->to);
 }
 
-static int read_how(const wish *w, eg_quantization *how) {
-    int code = read_type(w, how);
+static int read_how(const settings *w, eg_quantization *quantization) {
+    int code = read_type(w, quantization);
     if (code) return code;
-    const bool half = how->type == EG_F16 || how->type == EG_BF16;
+    const bool half = quantization->type == EG_F16 || quantization->type == EG_BF16;
     if (half && (w->block || w->per || w->symmetric || w->integers))
         return fail(EXIT_USAGE, "%s has no scales: no --block, --per, --symmetric or --integers",
                     w->to);
-    how->per = how->type == EG_I4 || w->block ? EG_PER_BLOCK : EG_PER_CHANNEL;
-    how->block = w->block ? (uint32_t)w->block : EG_BLOCK_DEFAULT;
-    how->symmetric = w->symmetric;
-    how->least_squares = how->type == EG_I4 && !w->whole_range;
-    how->integers = w->integers;
+    quantization->per = quantization->type == EG_I4 || w->block ? EG_PER_BLOCK : EG_PER_CHANNEL;
+    quantization->block = w->block ? (uint32_t)w->block : EG_BLOCK_DEFAULT;
+    quantization->symmetric = w->symmetric;
+    quantization->least_squares = quantization->type == EG_I4 && !w->whole_range;
+    quantization->integers = w->integers;
     if (w->block > UINT32_MAX) return fail(EXIT_USAGE, "--block is too large");
     if (!w->per) return CLI_OK;
     for (unsigned i = 0; eg_granularity_name((eg_granularity)i); i++)
         if (strcmp(w->per, eg_granularity_name((eg_granularity)i)) == 0) {
-            how->per = (eg_granularity)i;
-            return w->block && how->per != EG_PER_BLOCK
+            quantization->per = (eg_granularity)i;
+            return w->block && quantization->per != EG_PER_BLOCK
                        ? fail(EXIT_USAGE, "--block with --per %s", w->per)
                        : CLI_OK;
         }
@@ -93,14 +93,16 @@ static void shape_text(const eg_tensor *t, char out[48]) {
 }
 
 static void how_text(const eg_quantized *q, char out[32]) {
-    if (!q->scales) snprintf(out, 32, "%s", eg_type_name(q->how.type));
-    else if (q->how.per == EG_PER_BLOCK)
-        snprintf(out, 32, "%s per %u", eg_type_name(q->how.type), q->how.block);
-    else snprintf(out, 32, "%s per %s", eg_type_name(q->how.type), eg_granularity_name(q->how.per));
+    if (!q->scales) snprintf(out, 32, "%s", eg_type_name(q->quantization.type));
+    else if (q->quantization.per == EG_PER_BLOCK)
+        snprintf(out, 32, "%s per %u", eg_type_name(q->quantization.type), q->quantization.block);
+    else
+        snprintf(out, 32, "%s per %s", eg_type_name(q->quantization.type),
+                 eg_granularity_name(q->quantization.per));
 }
 
 /* The tensors of both models side by side. */
-static int compare_tensors(eg_context *context, const eg_model *wide, const eg_model *small,
+static int compare_tensors(eg_context *context, const eg_model *wide, const eg_model *quantized,
                            outcome *out) {
     eg_tensor a, rows;
     int trainable;
@@ -112,7 +114,7 @@ static int compare_tensors(eg_context *context, const eg_model *wide, const eg_m
     for (size_t i = 0; i < eg_model_count(wide); i++) {
         row *r = &out->rows[out->count];
         r->name = eg_model_shape(wide, i, &a, &trainable);
-        const eg_quantized *q = eg_model_quantized(small, i);
+        const eg_quantized *q = eg_model_quantized(quantized, i);
         if (!trainable) continue;
         shape_text(&a, r->shape);
         eg_model_numbers(wide, i, &r->before);
@@ -145,7 +147,7 @@ static void print_sizes(const outcome *o) {
     print_row("file", value, "counted");
 }
 
-static void print_text(const wish *w, const outcome *o) {
+static void print_text(const settings *w, const outcome *o) {
     char value[128], a[32], b[32], c[32];
     print_title(w->output, w->to);
     print_sizes(o);
@@ -171,7 +173,7 @@ static void print_text(const wish *w, const outcome *o) {
     }
 }
 
-static int print_json(const wish *w, const outcome *o) {
+static int print_json(const settings *w, const outcome *o) {
     if (!json_usable()) return json_print(NULL);
     json *document = json_new_object(), *list = json_new_list(), *outputs = json_new_object();
     json_put_text(document, "model", w->model);
@@ -203,20 +205,21 @@ static int print_json(const wish *w, const outcome *o) {
 }
 
 /* ---- the whole */
-static int quantize(eg_context *context, const wish *w, const eg_model_quantization *how) {
-    eg_model *wide = NULL, *small = NULL;
+static int quantize(eg_context *context, const settings *w,
+                    const eg_model_quantization *quantization) {
+    eg_model *wide = NULL, *quantized = NULL;
     eg_error error;
     outcome o = {0};
     int code = CLI_OK;
     eg_status status = eg_model_open(context, w->model, &wide, &error);
-    if (!status) status = eg_model_open(context, w->model, &small, &error);
-    if (!status) status = eg_model_quantize(small, how, &error);
+    if (!status) status = eg_model_open(context, w->model, &quantized, &error);
+    if (!status) status = eg_model_quantize(quantized, quantization, &error);
     if (status) code = fail(EXIT_FAILED, "%s", error.message);
-    if (!code) code = compare_tensors(context, wide, small, &o);
-    if (!code) code = run_compare(context, &w->data, wide, small, &o.outputs);
+    if (!code) code = compare_tensors(context, wide, quantized, &o);
+    if (!code) code = run_compare(context, &w->data, wide, quantized, &o.outputs);
     o.file_before = file_size(w->model);
-    if (!code) code = language_note(small, w->model);
-    if (!code && eg_model_save(small, w->output, &error))
+    if (!code) code = language_note(quantized, w->model);
+    if (!code && eg_model_save(quantized, w->output, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     o.file_after = file_size(w->output);
     if (!code) {
@@ -226,12 +229,12 @@ static int quantize(eg_context *context, const wish *w, const eg_model_quantizat
     eg_tensor rows = {EG_U8, 1, {0}, o.rows};
     eg_tensor_release(context, &rows);
     eg_model_destroy(wide);
-    eg_model_destroy(small);
+    eg_model_destroy(quantized);
     return code;
 }
 
 int cmd_quantize(int argc, char **argv) {
-    wish w = {0};
+    settings w = {0};
     context_flags flags = {0};
     const option options[] = {
         {"--to", OPTION_TEXT, &w.to, "TYPE", "f16, bf16, int8 or int4"},
@@ -248,7 +251,8 @@ int cmd_quantize(int argc, char **argv) {
         {"--data", OPTION_TEXT, &w.data.input, "FILE",
          "compare outputs on this .csv or .npy (default: random)"},
         {"--time", OPTION_TEXT, &w.data.time, "COLUMN", "of the data: the column with times"},
-        {"--spans", OPTION_TEXT, &w.data.spans, "COLUMN", "of the data: the column with timespans"},
+        {"--spans", OPTION_TEXT, &w.data.timespans, "COLUMN",
+         "of the data: the column with timespans"},
         {"--json", OPTION_FLAG, &w.json, NULL, "print as JSON"},
         CONTEXT_OPTIONS(flags),
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
@@ -267,16 +271,16 @@ int cmd_quantize(int argc, char **argv) {
     if (!w.output) return fail(EXIT_USAGE, "quantize where to? -o OUT.safetensors");
     if ((code = output_model(w.output)) != CLI_OK) return code;
     w.model = argv[0];
-    eg_model_quantization how = {0};
+    eg_model_quantization quantization = {0};
     char copy[1024];
     const char *texts[KEEP_MAX];
-    code = read_how(&w, &how.how);
-    if (!code) code = read_keep(w.keep, copy, texts, &how.keep_count);
-    how.keep = texts;
+    code = read_how(&w, &quantization.quantization);
+    if (!code) code = read_keep(w.keep, copy, texts, &quantization.keep_count);
+    quantization.keep = texts;
     eg_context *context;
     if (!code) code = context_open(&flags, &context);
     if (code) return code;
-    code = quantize(context, &w, &how);
+    code = quantize(context, &w, &quantization);
     eg_context_destroy(context);
     return code;
 }

@@ -8,14 +8,14 @@
 #include <unistd.h>
 
 /* A pipe is fine, too. */
-static int make(eg_context *context, const char *path, const eg_report_options *how,
+static int make(eg_context *context, const char *path, const eg_report_options *options,
                 eg_report **out) {
     bytes document = {0};
     eg_error error;
     if (access(path, R_OK))
         return fail(EXIT_FAILED, "%s: unable to open %s: %s", path, path, strerror(errno));
     int code = bytes_read_file(path, &document);
-    if (!code && eg_report_of_text(context, document.at, document.count, how, out, &error))
+    if (!code && eg_report_of_text(context, document.at, document.count, options, out, &error))
         code = fail(EXIT_FAILED, "%s: %s", path, error.message);
     free(document.at);
     return code;

@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-static int check(const run_wish *w) {
+static int check(const run_settings *w) {
     if (w->stream == (w->input != NULL))
         return fail(EXIT_USAGE, "run needs either --input FILE or --stream");
-    if (w->time && w->spans)
+    if (w->time && w->timespans)
         return fail(EXIT_USAGE, "--time are times, --spans the times between them: not both");
     if (w->stream && (w->output || w->json))
         return fail(EXIT_USAGE, "--stream prints the outputs: no --output, no --json");
-    const table_wish *t = &w->table;
+    const table_settings *t = &w->table;
     if (w->stream && (t->short_header || t->no_header || t->decimal || t->dates || t->encoding))
         return fail(EXIT_USAGE, "--stream has no table: no --short-header, --no-header, --decimal, "
                                 "--dates, --encoding");
@@ -23,7 +23,7 @@ static int check(const run_wish *w) {
 
 /* ---- what was done */
 
-static void print_summary(const run_wish *w, const eg_model_info *info, const run_data *d) {
+static void print_summary(const run_settings *w, const eg_model_info *info, const run_data *d) {
     char note[112], value[112], all[32], one[32], a[48], b[48];
     const double steps = (double)(d->batch * d->steps);
     snprintf(note, sizeof note, "%s, %s", format_count(a, info->inputs, "input"),
@@ -40,7 +40,7 @@ static void print_summary(const run_wish *w, const eg_model_info *info, const ru
     print_row("output", w->output, "");
 }
 
-static int print_json(eg_context *context, const run_wish *w, const eg_model_info *info,
+static int print_json(eg_context *context, const run_settings *w, const eg_model_info *info,
                       const run_data *d) {
     if (!json_usable()) return json_print(NULL);
     const char *source = d->batched ? "one run, all samples together" : "one run, step by step";
@@ -70,7 +70,7 @@ static bool looks_ahead(const eg_model *model, const eg_model_info *info) {
     return false;
 }
 
-static int run_file(eg_context *context, eg_model *model, const run_wish *w,
+static int run_file(eg_context *context, eg_model *model, const run_settings *w,
                     const eg_model_info *info, run_data *d) {
     eg_error error;
     int code = run_read(context, w, model, d);
@@ -91,7 +91,7 @@ static int run_file(eg_context *context, eg_model *model, const run_wish *w,
     return CLI_OK;
 }
 
-static int run_pipe(eg_context *context, eg_model *model, const run_wish *w,
+static int run_pipe(eg_context *context, eg_model *model, const run_settings *w,
                     const eg_model_info *info, run_data *d) {
     d->batch = 1;
     int code = run_read_state(context, w, info, d);
@@ -101,14 +101,15 @@ static int run_pipe(eg_context *context, eg_model *model, const run_wish *w,
 }
 
 int cmd_run(int argc, char **argv) {
-    run_wish w = {0};
+    run_settings w = {0};
     context_flags flags = {0};
     const option options[] = {
         {"--input", OPTION_TEXT, &w.input, "FILE", "sequences: .csv, or .npy of rank 2 or 3"},
         {"--output", OPTION_TEXT, &w.output, "FILE", "write .csv or .npy (default: CSV on stdout)"},
         {"--time", OPTION_TEXT, &w.time, "COLUMN",
          "the column with times or dates: name, number, last"},
-        {"--spans", OPTION_TEXT, &w.spans, "COLUMN", "the column with timespans (elapsed times)"},
+        {"--spans", OPTION_TEXT, &w.timespans, "COLUMN",
+         "the column with timespans (elapsed times)"},
         {"--first-span", OPTION_TEXT, &w.first, "X",
          "timespan of the first step (default: as trained)"},
         {"--state", OPTION_TEXT, &w.state, "FILE", "start from this state (.npy), not from 0"},
@@ -163,7 +164,7 @@ int cmd_run(int argc, char **argv) {
         if (!code) code = (w.stream ? run_pipe : run_file)(context, model, &w, &info, &data);
         eg_model_destroy(model);
     }
-    eg_tensor *const all[] = {&data.x, &data.spans, &data.y, &data.states};
+    eg_tensor *const all[] = {&data.x, &data.timespans, &data.y, &data.states};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) eg_tensor_release(context, all[i]);
     eg_context_destroy(context);
     return code;

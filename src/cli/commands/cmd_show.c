@@ -120,10 +120,10 @@ static void print_figures(const figures *f, const char *title) {
 
 /* What a model remembers of its training. */
 static void print_notes(const eg_model *model) {
-    eg_units units;
+    eg_scaling units;
     char value[200];
     const char *key, *text;
-    eg_model_units_get(model, &units);
+    eg_model_scaling_get(model, &units);
     const eg_link link = eg_model_link(model);
     if (units.input_mean || units.output_mean || units.time > 0 || link != EG_LINK_IDENTITY) {
         print_section("units", "inputs and outputs are in those of the data");

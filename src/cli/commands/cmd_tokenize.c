@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct wish {
+typedef struct settings {
     const char *model, *text;
     bool ids, decode, json, ends, special;
-} wish;
+} settings;
 
 /* ---- the vocabulary */
 static void show_special(const eg_tokenizer *t, eg_special special, json *object) {
@@ -23,7 +23,7 @@ static void show_special(const eg_tokenizer *t, eg_special special, json *object
     free(shown);
 }
 
-static int show_vocabulary(const eg_tokenizer *t, const wish *w) {
+static int show_vocabulary(const eg_tokenizer *t, const settings *w) {
     const char *kind = eg_tokenizer_kind_name(eg_tokenizer_kind_get(t));
     if (w->json) {
         if (!json_usable()) return json_print(NULL);
@@ -62,7 +62,7 @@ static void print_tokens(const eg_tokenizer *t, const eg_tokens *tokens) {
     }
 }
 
-static int print_tokens_json(const eg_tokenizer *t, const eg_tokens *tokens, const wish *w) {
+static int print_tokens_json(const eg_tokenizer *t, const eg_tokens *tokens, const settings *w) {
     if (!json_usable()) return json_print(NULL);
     json *document = json_new_object(), *ids = json_new_list(), *pieces = json_new_list();
     for (size_t i = 0; i < tokens->count; i++) {
@@ -80,7 +80,7 @@ static int print_tokens_json(const eg_tokenizer *t, const eg_tokens *tokens, con
     return json_print(document);
 }
 
-static int encode(const eg_tokenizer *t, const wish *w, const char *text, size_t length) {
+static int encode(const eg_tokenizer *t, const settings *w, const char *text, size_t length) {
     const eg_encode_options options = {.ends = w->ends, .special = w->special};
     eg_tokens tokens;
     eg_error error;
@@ -111,7 +111,7 @@ static int decode_one(const eg_tokenizer *t, eg_decoder *decoder, const char *wo
     return CLI_OK;
 }
 
-static int print_text(const wish *w, const bytes *out) {
+static int print_text(const settings *w, const bytes *out) {
     if (w->json) {
         if (!json_usable()) return json_print(NULL);
         json *document = json_new_object();
@@ -126,7 +126,7 @@ static int print_text(const wish *w, const bytes *out) {
     return CLI_OK;
 }
 
-static int decode(const eg_tokenizer *t, const wish *w, const char *text, size_t length) {
+static int decode(const eg_tokenizer *t, const settings *w, const char *text, size_t length) {
     static const char between[] = " ,\t\r\n[]";
     eg_decoder decoder = {.special = w->special};
     bytes out = {0};
@@ -145,7 +145,7 @@ static int decode(const eg_tokenizer *t, const wish *w, const char *text, size_t
 }
 
 /* ---- the command */
-static int tokenize(const eg_tokenizer *t, const wish *w) {
+static int tokenize(const eg_tokenizer *t, const settings *w) {
     if (!w->text) return show_vocabulary(t, w);
     bytes input = {0};
     const bool piped = strcmp(w->text, "-") == 0;
@@ -158,7 +158,7 @@ static int tokenize(const eg_tokenizer *t, const wish *w) {
 }
 
 int cmd_tokenize(int argc, char **argv) {
-    wish w = {0};
+    settings w = {0};
     const context_flags flags = {.threads = 1};
     const option options[] = {
         {"--ids", OPTION_FLAG, &w.ids, NULL, "print only ids, in one line"},

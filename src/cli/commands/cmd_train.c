@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* ---- data */
-static int split_parse(const train_wish *w, eg_split *out) {
+static int split_parse(const train_settings *w, eg_split *out) {
     eg_error error;
     *out = (eg_split){.fraction = 0.1, .seed = (uint32_t)w->split_seed};
     if (w->split_at) {
@@ -31,26 +31,27 @@ static int split_parse(const train_wish *w, eg_split *out) {
 }
 
 /* Classes have the order of the training data, whichever of them are in these. */
-static int read_other(training *t, const char *files, const data_wish *wish, eg_data **out) {
+static int read_other(training *t, const char *files, const data_settings *settings,
+                      eg_data **out) {
     eg_data_options more = {0};
     const char **labels = t->classes ? data_labels(t->whole, &more.label_count) : NULL;
     more.labels = labels;
-    const int code = data_read(t->context, files, wish, &more, &t->classes, out);
+    const int code = data_read(t->context, files, settings, &more, &t->classes, out);
     free((void *)labels);
     return code;
 }
 
 /* Each row once, as eval takes them: the figures of both are the same. */
 static int read_test(training *t) {
-    data_wish wish = t->data;
-    data_once(&wish);
-    return read_other(t, t->wish->test, &wish, &t->test);
+    data_settings settings = t->data;
+    data_once(&settings);
+    return read_other(t, t->settings->test, &settings, &t->test);
 }
 
 /* --validation is a fraction, files, or "none". */
 static int read_validation(training *t) {
     char a[48];
-    const train_wish *w = t->wish;
+    const train_settings *w = t->settings;
     const char *text = w->validation ? w->validation : "0.1";
     eg_split split;
     eg_error error;
@@ -101,7 +102,7 @@ static void suggest(const training *t) {
 }
 
 static int read_data(training *t) {
-    const train_wish *w = t->wish;
+    const train_settings *w = t->settings;
     const bool known = w->loss || t->notes.has_loss;
     const eg_data_options more = {.labels = t->notes.labels, .label_count = t->notes.label_count};
     if (!t->data.target) return fail(EXIT_USAGE, "train needs --target COLUMN");
@@ -113,7 +114,7 @@ static int read_data(training *t) {
     if (code) return code;
     eg_data_info d = {.size = sizeof d};
     eg_data_info_get(t->whole, &d);
-    t->data.first_span = (double)d.span; /* of validation and test, too */
+    t->data.first_timespan = (double)d.span; /* of validation and test, too */
     if (!known) t->loss = t->classes ? EG_LOSS_CLASSES : EG_LOSS_MSE;
     if (!known) suggest(t);
     code = read_validation(t);
@@ -122,15 +123,15 @@ static int read_data(training *t) {
 }
 
 /* ---- model: inputs and outputs of a spec follow from the data */
-const char *training_model(const train_wish *w) {
+const char *training_model(const train_settings *w) {
     return w->model ? w->model : "cfc:autoncp:32:16";
 }
 
 /* A model from a file says what was not said: columns, labels, loss. */
 static int open_file(training *t) {
-    const char *given = training_model(t->wish);
+    const char *given = training_model(t->settings);
     eg_error error;
-    t->data = t->wish->data;
+    t->data = t->settings->data;
     t->fresh = strncmp(given, "cfc:", 4) == 0 || strncmp(given, "ltc:", 4) == 0;
     if (t->fresh) return CLI_OK;
     if (eg_model_open(t->context, given, &t->model, &error))
@@ -141,7 +142,7 @@ static int open_file(training *t) {
 
 /* What it would be, without values: a model that is too large to be trained is not drawn first. */
 static int outline_spec(training *t) {
-    const train_wish *w = t->wish;
+    const train_settings *w = t->settings;
     const char *given = training_model(w);
     char *const spec = t->spec, more[64] = "";
     eg_data_info d = {.size = sizeof d};
@@ -193,7 +194,7 @@ static int open_spec(training *t) {
 
 /* ---- units: fitted on what is learned from; a model from a file keeps its own */
 static int set_units(training *t) {
-    const train_wish *w = t->wish;
+    const train_settings *w = t->settings;
     const char *which = w->standardise ? w->standardise : "both";
     const bool both = strcmp(which, "both") == 0;
     const bool inputs = both || strcmp(which, "inputs") == 0;
@@ -210,7 +211,7 @@ static int set_units(training *t) {
     float unit = 1;
     eg_error error;
     int code = CLI_OK;
-    if (eg_data_units(t->first, scaled, in[0], in[1], out[0], out[1], &unit, &error))
+    if (eg_data_scaling(t->first, scaled, in[0], in[1], out[0], out[1], &unit, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     double given = 0;
     if (!code && w->time_unit && strcmp(w->time_unit, "median") != 0) {
@@ -219,12 +220,12 @@ static int set_units(training *t) {
                 fail(EXIT_USAGE, "--time-unit: '%s' is neither above 0 nor median", w->time_unit);
         unit = (float)given;
     }
-    const eg_units units = {.input_mean = inputs ? in[0] : NULL,
-                            .input_scale = inputs ? in[1] : NULL,
-                            .output_mean = scaled ? out[0] : NULL,
-                            .output_scale = scaled ? out[1] : NULL,
-                            .time = d.spans ? unit : 0};
-    if (!code && eg_model_units_set(t->model, &units, &error))
+    const eg_scaling units = {.input_mean = inputs ? in[0] : NULL,
+                              .input_scale = inputs ? in[1] : NULL,
+                              .output_mean = scaled ? out[0] : NULL,
+                              .output_scale = scaled ? out[1] : NULL,
+                              .time = d.timespans ? unit : 0};
+    if (!code && eg_model_scaling_set(t->model, &units, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     free(m);
     return code;
@@ -233,7 +234,7 @@ static int set_units(training *t) {
 /* ---- everything */
 /* The model that was there stays; what would only lead to the same end goes. */
 static int failed(const training *t, const eg_error *error) {
-    const train_wish *w = t->wish;
+    const train_settings *w = t->settings;
     if (!t->result.diverged) return fail(EXIT_FAILED, "%s", error->message);
     if (!w->checkpoint) unlink(t->checkpoint);
     const bool at_once = strstr(error->message, "after 0 steps") != NULL; /* it is in the data */
@@ -249,11 +250,11 @@ static int draw_losses(const training *t) {
     eg_error error;
     if (eg_report_of_fit(t->context, &t->result, &picture, &error))
         return fail(EXIT_FAILED, "%s", error.message);
-    return output_report_file(picture, t->wish->curve);
+    return output_report_file(picture, t->settings->curve);
 }
 
 static int fit(training *t) {
-    const train_wish *w = t->wish;
+    const train_settings *w = t->settings;
     eg_error error;
     int code = progress_open(&t->progress, t->context, w->log, w->quiet);
     if (code) return code;
@@ -278,7 +279,7 @@ static int fit(training *t) {
 }
 
 static int run(training *t) {
-    const train_wish *w = t->wish;
+    const train_settings *w = t->settings;
     if (!w->files) return fail(EXIT_USAGE, "train needs --data FILES");
     checkpoint_name(t->checkpoint, sizeof t->checkpoint, w->checkpoint, w->output);
     const training_files files = {
@@ -300,8 +301,8 @@ static int run(training *t) {
     return code;
 }
 
-static int start(const train_wish *w, const context_flags *flags) {
-    training t = {.wish = w};
+static int start(const train_settings *w, const context_flags *flags) {
+    training t = {.settings = w};
     if (w->json && !json_usable()) return json_print(NULL);
     int code = context_open(flags, &t.context);
     if (code) return code;
@@ -334,15 +335,15 @@ static int read_options(const usage *use, int argc, char **argv, json **config) 
 }
 
 int cmd_train(int argc, char **argv) {
-    train_wish w = {.output = "model.safetensors",
-                    .rate = NAN,
-                    .momentum = NAN,
-                    .decay = NAN,
-                    .floor = NAN,
-                    .warmup = NAN,
-                    .weight_decay = NAN,
-                    .clip = NAN,
-                    .average = NAN};
+    train_settings w = {.output = "model.safetensors",
+                        .rate = NAN,
+                        .momentum = NAN,
+                        .decay = NAN,
+                        .floor = NAN,
+                        .warmup = NAN,
+                        .weight_decay = NAN,
+                        .clip = NAN,
+                        .average = NAN};
     context_flags flags = {0};
     const option options[] = {
         {"--data", OPTION_TEXT, &w.files, "FILES", "training tables, separated by commas"},

@@ -147,10 +147,10 @@ static void print_dot(const eg_wiring *wiring, const eg_wiring_info *info) {
 
 /* ---- the command */
 
-typedef struct wish {
+typedef struct settings {
     const char *save, *svg;
     bool statistics, dot;
-} wish;
+} settings;
 
 static int draw(const eg_wiring *wiring, const char *title, const char *path) {
     eg_report *picture;
@@ -160,7 +160,7 @@ static int draw(const eg_wiring *wiring, const char *title, const char *path) {
     return output_report_file(picture, path);
 }
 
-static int show(const eg_wiring *wiring, const char *title, const wish *w) {
+static int show(const eg_wiring *wiring, const char *title, const settings *w) {
     eg_wiring_info info = {.size = sizeof info};
     eg_wiring_statistics statistics;
     eg_error error;
@@ -181,7 +181,7 @@ static int show(const eg_wiring *wiring, const char *title, const wish *w) {
 }
 
 int cmd_wiring(int argc, char **argv) {
-    wish w = {0};
+    settings w = {0};
     const context_flags flags = {.threads = 1};
     const option options[] = {
         {"--stats", OPTION_FLAG, &w.statistics, NULL, "print degrees, density, components, paths"},

@@ -5,13 +5,13 @@
 #include "cli/commands/bytes.h"
 #include "cli/commands/language.h"
 
-typedef struct generate_wish {
+typedef struct generate_settings {
     const char *model, *prompt, *tokenizer, *cache;
     size_t prompt_length;
     uint64_t count;
     eg_sampling sampling;
     bool stats, json, ignore_end;
-} generate_wish;
+} generate_settings;
 
 typedef struct generate_result {
     uint64_t prompt_tokens, tokens; /* given, and made */
@@ -27,7 +27,7 @@ typedef struct generate_result {
 } generate_result;
 
 void generate_print_stats(eg_context *context, const language *l, const generate_result *r);
-int generate_print_json(eg_context *context, const language *l, const generate_wish *w,
+int generate_print_json(eg_context *context, const language *l, const generate_settings *w,
                         const generate_result *r);
 
 #endif

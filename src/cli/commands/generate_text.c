@@ -28,10 +28,10 @@ static bool stays_in_caches(eg_context *context, const eg_ceilings *c, double am
 /* Of what the DRAM gives as many threads as there are, where it comes from there. */
 static eg_metric share(eg_context *context, const generate_result *r) {
     eg_ceilings c;
-    const eg_ceilings_options how = {.size = sizeof how, .cached = 1};
+    const eg_ceilings_options options = {.size = sizeof options, .cached = 1};
     const eg_metric read = traffic(r);
     if (read.provenance == EG_UNAVAILABLE) return read;
-    if (eg_ceilings_measure(context, &how, &c, NULL) || !(c.dram_all.value > 0))
+    if (eg_ceilings_measure(context, &options, &c, NULL) || !(c.dram_all.value > 0))
         return (eg_metric){0, EG_UNAVAILABLE, NULL, "the bandwidth of memory is not known"};
     if (stays_in_caches(context, &c, r->read / (double)r->steps))
         return (eg_metric){0, EG_UNAVAILABLE, NULL, "from the caches"};
@@ -86,7 +86,7 @@ static json *part_json(uint64_t tokens, double seconds) {
     return part;
 }
 
-int generate_print_json(eg_context *context, const language *l, const generate_wish *w,
+int generate_print_json(eg_context *context, const language *l, const generate_settings *w,
                         const generate_result *r) {
     if (!json_usable()) return json_print(NULL);
     json *document = json_new_object(), *ids = json_new_list();

@@ -42,7 +42,7 @@ static eg_node build_cfc(eg_graph *g, eg_node *list, size_t *count) {
     enum { STEPS = 8, BATCH = 32, INPUTS = 16, UNITS = 64, BACKBONE = 128 };
     parameters p = {g, list, count};
     eg_node xs = eg_input(g, "x", EG_F32, 3, (uint64_t[]){STEPS, BATCH, INPUTS});
-    eg_node spans = eg_input(g, "timespans", EG_F32, 3, (uint64_t[]){STEPS, BATCH, 1});
+    eg_node timespans = eg_input(g, "timespans", EG_F32, 3, (uint64_t[]){STEPS, BATCH, 1});
     eg_node h0 = eg_input(g, "h0", EG_F32, 2, (uint64_t[]){BATCH, UNITS});
     eg_node scan = eg_scan(g, STEPS, 0), h = eg_scan_carry(g, scan, h0);
     eg_node both[] = {eg_scan_step(g, scan, xs), h};
@@ -50,7 +50,7 @@ static eg_node build_cfc(eg_graph *g, eg_node *list, size_t *count) {
         eg_silu(g, linear(&p, "backbone", eg_concat(g, 1, 2, both), INPUTS + UNITS, BACKBONE));
     eg_node f1 = eg_tanh(g, linear(&p, "ff1", q, BACKBONE, UNITS));
     eg_node f2 = eg_tanh(g, linear(&p, "ff2", q, BACKBONE, UNITS));
-    eg_node span = eg_scan_step(g, scan, spans);
+    eg_node span = eg_scan_step(g, scan, timespans);
     eg_node time = eg_mul(g, span, linear(&p, "time_a", q, BACKBONE, UNITS));
     eg_node gate = eg_sigmoid(g, eg_add(g, time, linear(&p, "time_b", q, BACKBONE, UNITS)));
     eg_node next = eg_add(g, f1, eg_mul(g, gate, eg_sub(g, f2, f1)));

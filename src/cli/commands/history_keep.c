@@ -67,7 +67,7 @@ static json *environment_json(const eg_environment *e) {
     return object;
 }
 
-int history_keep(eg_context *context, eg_history *history, const baseline_wish *w,
+int history_keep(eg_context *context, eg_history *history, const baseline_settings *w,
                  const eg_environment *environment, const eg_profile *profile,
                  const eg_analysis *analysis) {
     eg_error error;

@@ -79,10 +79,10 @@ void language_close(language *l) {
 
 int language_encode(const language *l, const char *text, size_t length, uint32_t **ids,
                     size_t *count) {
-    const eg_encode_options how = {.ends = 1};
+    const eg_encode_options options = {.ends = 1};
     eg_tokens tokens = {0};
     eg_error error;
-    if (l->tokenizer && eg_tokenizer_encode(l->tokenizer, text, length, &how, &tokens, &error))
+    if (l->tokenizer && eg_tokenizer_encode(l->tokenizer, text, length, &options, &tokens, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     *count = l->tokenizer ? tokens.count : length;
     *ids = take_memory(*count + 1, sizeof **ids);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 static eg_status need_of(const eg_preset *p, const eg_chip *host, const eg_ceilings *ceilings,
-                         eg_need need, eg_requirement *out, eg_metric *ceiling) {
+                         eg_requirement_kind need, eg_requirement *out, eg_metric *ceiling) {
     eg_chip_row row;
     *ceiling = (eg_metric){0, EG_UNAVAILABLE, NULL, "the chip is not in the table"};
     if (host) return eg_requirement_host(host, ceilings, need, out, ceiling, NULL);
@@ -15,13 +15,13 @@ static eg_status need_of(const eg_preset *p, const eg_chip *host, const eg_ceili
 
 /* "at least 2, better 3 TFLOP/s", and whether the silicon can. */
 static void print_need(const eg_preset *p, const eg_chip *host, const eg_ceilings *ceilings,
-                       eg_need need) {
+                       eg_requirement_kind need) {
     eg_requirement r;
     eg_metric ceiling;
     char value[160];
     if (need_of(p, host, ceilings, need, &r, &ceiling)) {
         snprintf(value, sizeof value, "unavailable: %s", ceiling.source);
-        print_row(need == EG_NEED_COMPUTE ? "compute" : "bandwidth", value, "");
+        print_row(need == EG_REQUIREMENT_COMPUTE ? "compute" : "bandwidth", value, "");
         return;
     }
     const bool derived = host && !host->in_table;
@@ -36,7 +36,7 @@ static void print_need(const eg_preset *p, const eg_chip *host, const eg_ceiling
 void preset_print(const eg_preset *p, const eg_chip *host, const eg_ceilings *ceilings) {
     char value[160], bytes[32];
     const char *from = eg_provenance_name(p->provenance);
-    snprintf(value, sizeof value, "%s tier", eg_tier_name(p->tier));
+    snprintf(value, sizeof value, "%s tier", eg_chip_tier_name(p->tier));
     print_section("Preset", value);
     snprintf(value, sizeof value, "%u (%u to %u)", p->batch, p->batch_low, p->batch_high);
     print_row("batch", value, from);
@@ -48,8 +48,8 @@ void preset_print(const eg_preset *p, const eg_chip *host, const eg_ceilings *ce
     print_row("compilation", p->compiled ? "required" : "not needed", "");
     print_figure("power budget", &p->power);
     if (p->power_note[0]) print_row("", p->power_note, "");
-    print_need(p, host, ceilings, EG_NEED_COMPUTE);
-    print_need(p, host, ceilings, EG_NEED_BANDWIDTH);
+    print_need(p, host, ceilings, EG_REQUIREMENT_COMPUTE);
+    print_need(p, host, ceilings, EG_REQUIREMENT_BANDWIDTH);
     printf("  %s%s%s\n", style_dim(), p->rule, style_end());
 }
 
@@ -57,7 +57,7 @@ json *preset_json(const eg_preset *p, const eg_chip *host, const eg_ceilings *ce
     json *object = json_new_object();
     const eg_metric budget = {(double)p->memory_budget, p->provenance, "bytes", p->rule};
     json_put_text(object, "chip", p->chip);
-    json_put_text(object, "tier", eg_tier_name(p->tier));
+    json_put_text(object, "tier", eg_chip_tier_name(p->tier));
     json_put_text(object, "provenance", eg_provenance_name(p->provenance));
     json_put_text(object, "rule", p->rule);
     json_put_count(object, "batch", p->batch);
@@ -71,10 +71,10 @@ json *preset_json(const eg_preset *p, const eg_chip *host, const eg_ceilings *ce
     json_put_flag(object, "compiled", p->compiled);
     json_put_metric(object, "power", &p->power);
     json_put_text(object, "power_note", p->power_note);
-    for (int need = EG_NEED_COMPUTE; need <= EG_NEED_MEMORY; need++) {
+    for (int need = EG_REQUIREMENT_COMPUTE; need <= EG_REQUIREMENT_MEMORY; need++) {
         eg_requirement r;
         eg_metric ceiling;
-        if (need_of(p, host, ceilings, (eg_need)need, &r, &ceiling)) continue;
+        if (need_of(p, host, ceilings, (eg_requirement_kind)need, &r, &ceiling)) continue;
         json *entry = json_new_object();
         json_put_text(entry, "unit", r.unit);
         json_put_number(entry, "minimum", r.minimum);
@@ -94,8 +94,8 @@ static void print_line(const eg_preset *p) {
     if (p->power.provenance != EG_UNAVAILABLE)
         snprintf(watts, sizeof watts, "%3g W %s", p->power.value,
                  eg_provenance_name(p->power.provenance));
-    printf("  %-8s %-5s %-13s %7s %-6s %4g %-8s %-4s %s\n", p->chip, eg_tier_name(p->tier), batch,
-           format_bytes(bytes, p->memory_budget), backbone, p->dropout,
+    printf("  %-8s %-5s %-13s %7s %-6s %4g %-8s %-4s %s\n", p->chip, eg_chip_tier_name(p->tier),
+           batch, format_bytes(bytes, p->memory_budget), backbone, p->dropout,
            eg_provenance_name(p->provenance), p->neural_engine ? "on" : "none", watts);
 }
 

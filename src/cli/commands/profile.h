@@ -11,7 +11,7 @@ enum {
     PART_ALL = PART_COMPUTE | PART_MEMORY | PART_HARDWARE
 };
 
-typedef struct profile_wish {
+typedef struct profile_settings {
     const char *batch, *preset; /* a number or "auto"; a chip */
     bool auto_batch;
     const char *model, *sort, *trace, *stacks, *output, *sweep, *device, *note, *history;
@@ -21,14 +21,16 @@ typedef struct profile_wish {
     bool quick;           /* time and rates alone */
     bool try_all, no_try; /* advice: however long it takes; not at all */
     bool steps, json, ablation, grid, save;
-} profile_wish;
+} profile_settings;
 
 /* ---- profile_text.c */
-int profile_print(const eg_profile *profile, const eg_analysis *analysis, const profile_wish *wish);
+int profile_print(const eg_profile *profile, const eg_analysis *analysis,
+                  const profile_settings *settings);
 /* One figure, under the name that the JSON has for it. */
 void profile_print_figure(const char *name, const eg_metric *metric);
 /* ---- profile_quick.c: returns the exit code */
-int profile_quick(eg_model *model, const profile_wish *wish, const eg_profile_options *options);
+int profile_quick(eg_model *model, const profile_settings *settings,
+                  const eg_profile_options *options);
 /* ---- profile_memory.c: memory over time */
 void memory_print(const eg_profile *profile);
 
@@ -46,10 +48,11 @@ int devices_check(const char *which); /* fails for a name that no chip has */
 void devices_print(const devices *d, bool requirements);
 
 /* ---- profile_grid.c: batches, lengths and types, here or on other chips; returns the exit code */
-int profile_grid(eg_model *model, const profile_wish *wish, const eg_profile_options *options);
+int profile_grid(eg_model *model, const profile_settings *settings,
+                 const eg_profile_options *options);
 
 /* ---- profile_ablation.c: the same model in several ways; returns the exit code */
-int profile_ablation(const context_flags *flags, const profile_wish *wish,
+int profile_ablation(const context_flags *flags, const profile_settings *settings,
                      const eg_profile_options *options);
 
 #endif

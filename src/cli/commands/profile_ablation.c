@@ -19,7 +19,7 @@ static int by_size(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static int measure(way *ways, size_t count, const profile_wish *w,
+static int measure(way *ways, size_t count, const profile_settings *w,
                    const eg_profile_options *options) {
     for (int round = 0; round < ROUNDS; round++)
         for (size_t i = 0; i < count; i++) {
@@ -40,7 +40,7 @@ static int measure(way *ways, size_t count, const profile_wish *w,
     return CLI_OK;
 }
 
-static int print_ways(const way *ways, size_t count, const profile_wish *w) {
+static int print_ways(const way *ways, size_t count, const profile_settings *w) {
     const double base = ways[0].times[ROUNDS / 2];
     json *list = w->json ? json_new_list() : NULL;
     if (!w->json) {
@@ -102,7 +102,7 @@ static int open_way(const context_flags *flags, const char *model, way *to) {
     return code;
 }
 
-int profile_ablation(const context_flags *flags, const profile_wish *w,
+int profile_ablation(const context_flags *flags, const profile_settings *w,
                      const eg_profile_options *options) {
     const char *units[UNITS];
     way ways[WAYS] = {{0}};

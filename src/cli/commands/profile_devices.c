@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void check(const eg_metric *value, const eg_chip_row *row, eg_tier tier, eg_need need,
-                  double amount, double overhead, eg_requirement_result *out) {
+static void check(const eg_metric *value, const eg_chip_row *row, eg_chip_tier tier,
+                  eg_requirement_kind need, double amount, double overhead,
+                  eg_requirement_result *out) {
     eg_requirement requirement;
     const eg_metric ceiling = eg_chip_ceiling(row, need);
     *out = (eg_requirement_result){0};
@@ -25,8 +26,9 @@ static int project_one(const eg_projector *projector, uint64_t batch, const eg_c
         eg_preset_of(row, &preset, &error))
         return fail(EXIT_FAILED, "%s: %s", row->name, error.message);
     const eg_unit_projection *best = &p->unit[p->best];
-    check(&best->tflops, row, preset.tier, EG_NEED_COMPUTE, p->flops, p->start, &out->compute);
-    check(&best->memory_bandwidth, row, preset.tier, EG_NEED_BANDWIDTH,
+    check(&best->tflops, row, preset.tier, EG_REQUIREMENT_COMPUTE, p->flops, p->start,
+          &out->compute);
+    check(&best->memory_bandwidth, row, preset.tier, EG_REQUIREMENT_BANDWIDTH,
           best->memory_bandwidth.value * 1e9 * best->seconds.value, p->start, &out->bandwidth);
     return CLI_OK;
 }

@@ -164,7 +164,7 @@ static json *grid_json(const eg_grid *grid, bool here) {
 /* ---- one grid after the other */
 typedef struct work {
     eg_model *model;
-    const profile_wish *wish;
+    const profile_settings *settings;
     eg_grid_options options;
     json *list;
     size_t done;
@@ -180,23 +180,24 @@ static int next_grid(void *user, const eg_chip_row *row) {
     if (w->list) json_append(w->list, grid_json(grid, !row));
     else {
         if (w->done++) printf("\n");
-        print_grid(w->wish->model, grid, w->options.types ? w->options.type_count : 1, !row);
+        print_grid(w->settings->model, grid, w->options.types ? w->options.type_count : 1, !row);
     }
     eg_grid_destroy(grid);
     return CLI_OK;
 }
 
-int profile_grid(eg_model *model, const profile_wish *wish, const eg_profile_options *options) {
+int profile_grid(eg_model *model, const profile_settings *settings,
+                 const eg_profile_options *options) {
     static const eg_type all[] = {EG_F32, EG_F16, EG_BF16, EG_I8, EG_I4};
     axes a = {.batch_count = 0};
-    work w = {.model = model, .wish = wish};
-    int code = wish->sweep ? read_axes(wish->sweep, &a) : CLI_OK;
+    work w = {.model = model, .settings = settings};
+    int code = settings->sweep ? read_axes(settings->sweep, &a) : CLI_OK;
     if (code) return code;
-    if (!a.batch_count && (!wish->grid || options->batch)) /* an axis that nobody named */
+    if (!a.batch_count && (!settings->grid || options->batch)) /* an axis that nobody named */
         a.batches[a.batch_count++] = options->batch ? options->batch : 1;
     int alone; /* quantized weights are taken as they are */
     eg_grid_type(model, &alone);
-    const bool whole = wish->grid && !alone;
+    const bool whole = settings->grid && !alone;
     w.options = (eg_grid_options){.size = sizeof w.options,
                                   .batches = a.batch_count ? a.batches : NULL,
                                   .batch_count = a.batch_count,
@@ -206,13 +207,13 @@ int profile_grid(eg_model *model, const profile_wish *wish, const eg_profile_opt
                                            : whole      ? all
                                                         : NULL,
                                   .type_count = a.type_count ? a.type_count : 5,
-                                  .budget = wish->budget,
+                                  .budget = settings->budget,
                                   .profile = options};
-    if (wish->json) w.list = json_new_list();
-    code = wish->device ? devices_each(wish->device, next_grid, &w) : next_grid(&w, NULL);
-    if (!wish->json) return code;
+    if (settings->json) w.list = json_new_list();
+    code = settings->device ? devices_each(settings->device, next_grid, &w) : next_grid(&w, NULL);
+    if (!settings->json) return code;
     json *document = json_new_object();
-    json_put_text(document, "model", wish->model);
+    json_put_text(document, "model", settings->model);
     json_put(document, "grids", w.list);
     if (!code) return json_print(document);
     json_free(document);

@@ -52,7 +52,7 @@ static json *times_json(const eg_statistics *s) {
     return object;
 }
 
-static json *quick_json(const profile_wish *w, const eg_profile_options *o,
+static json *quick_json(const profile_settings *w, const eg_profile_options *o,
                         const eg_quick_result *r) {
     json *document = json_new_object(), *metrics = json_new_object();
     figure figures[FIGURES];
@@ -66,7 +66,7 @@ static json *quick_json(const profile_wish *w, const eg_profile_options *o,
     return document;
 }
 
-static void print_quick(const profile_wish *w, const eg_profile_options *o,
+static void print_quick(const profile_settings *w, const eg_profile_options *o,
                         const eg_quick_result *r) {
     char note[96], value[96], low[32], high[32];
     figure figures[FIGURES];
@@ -87,13 +87,16 @@ static void print_quick(const profile_wish *w, const eg_profile_options *o,
     print_row("noisy", value, eg_provenance_name(EG_MEASURED));
 }
 
-int profile_quick(eg_model *model, const profile_wish *w, const eg_profile_options *o) {
+int profile_quick(eg_model *model, const profile_settings *w, const eg_profile_options *o) {
     eg_error error;
     eg_quick_result result;
     const eg_quick_subject what = {.model = model};
-    const eg_quick_options how = {
-        .size = sizeof how, .batch = o->batch, .seq = o->seq, .runs = o->runs, .warmup = o->warmup};
-    if (eg_quick_profile(&what, &how, &result, &error))
+    const eg_quick_options options = {.size = sizeof options,
+                                      .batch = o->batch,
+                                      .seq = o->seq,
+                                      .runs = o->runs,
+                                      .warmup = o->warmup};
+    if (eg_quick_profile(&what, &options, &result, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     if (w->json) return json_print(quick_json(w, o, &result));
     print_quick(w, o, &result);

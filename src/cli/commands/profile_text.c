@@ -139,7 +139,7 @@ static void print_sum(const eg_profile *profile) {
            format_seconds(around, run.value), style_end());
 }
 
-static int print_table(const eg_profile *profile, const profile_wish *w) {
+static int print_table(const eg_profile *profile, const profile_settings *w) {
     const eg_profile_row *(*at)(const eg_profile *, size_t) =
         w->steps ? eg_profile_step : eg_profile_operation;
     size_t count = 0, top = w->top ? (size_t)w->top : 10;
@@ -259,7 +259,8 @@ static void print_findings(const eg_analysis *analysis, eg_finding_kind kind, co
     }
 }
 
-int profile_print(const eg_profile *profile, const eg_analysis *analysis, const profile_wish *w) {
+int profile_print(const eg_profile *profile, const eg_analysis *analysis,
+                  const profile_settings *w) {
     static const eg_profile_metric_id ids[] = {EG_PROFILE_samples_per_second,
                                                EG_PROFILE_steps_per_second,
                                                EG_PROFILE_flops,

@@ -4,30 +4,30 @@
 
 #include "cli/cli.h"
 
-typedef struct run_wish {
+typedef struct run_settings {
     const char *model;
     const char *input, *output;
-    const char *time, *spans; /* the column that has them: a name, a number, "last" */
-    const char *first;        /* elapsed time of the first step, of --time */
+    const char *time, *timespans; /* the column that has them: a name, a number, "last" */
+    const char *first;            /* elapsed time of the first step, of --time */
     const char *state, *save_state;
-    table_wish table;
+    table_settings table;
     uint64_t digits;
     const char *batch;  /* a number, "auto", or NULL: all samples at once */
     const char *preset; /* of a chip: its batch and memory budget */
     uint64_t size;      /* of the batch; 0 = auto */
     bool stream, raw, json;
-} run_wish;
+} run_settings;
 
 /* A batch of sequences and what becomes of them. */
 typedef struct run_data {
     uint64_t batch, steps;
-    bool batched;     /* the input has an axis for samples */
-    eg_tensor x;      /* [batch, steps, inputs] */
-    eg_tensor spans;  /* [batch, steps]; all zero = 1 for each */
-    eg_tensor y;      /* [batch, steps, outputs] */
-    eg_tensor states; /* [batch, state]: before the run, and after it */
-    eg_link link;     /* of the model, also with --raw */
-    double seconds;   /* of the run alone */
+    bool batched;        /* the input has an axis for samples */
+    eg_tensor x;         /* [batch, steps, inputs] */
+    eg_tensor timespans; /* [batch, steps]; all zero = 1 for each */
+    eg_tensor y;         /* [batch, steps, outputs] */
+    eg_tensor states;    /* [batch, state]: before the run, and after it */
+    eg_link link;        /* of the model, also with --raw */
+    double seconds;      /* of the run alone */
 } run_data;
 
 /* How far a model is from another one, and what both take. */
@@ -39,11 +39,12 @@ typedef struct run_difference {
 } run_difference;
 
 /* ---- run_input.c */
-int run_read(eg_context *context, const run_wish *wish, const eg_model *model, run_data *data);
+int run_read(eg_context *context, const run_settings *settings, const eg_model *model,
+             run_data *data);
 /* The elapsed time of the first step: what was asked for, or what the model learned. */
-int run_first_span(const run_wish *wish, const eg_model *model, bool timed, double *out);
+int run_first_span(const run_settings *settings, const eg_model *model, bool timed, double *out);
 /* Zeros, or what the file has; one row per sample. */
-int run_read_state(eg_context *context, const run_wish *wish, const eg_model_info *info,
+int run_read_state(eg_context *context, const run_settings *settings, const eg_model_info *info,
                    run_data *data);
 /* ---- run_steps.c */
 int run_steps(eg_model *model, const eg_model_info *info, run_data *data); /* one sample */
@@ -52,20 +53,21 @@ int run_batch(eg_context *context, const eg_model *model, run_data *data);
 int run_batches(eg_context *context, const eg_model *model, uint64_t size, run_data *data);
 /* ---- run_compare.c */
 /* On the input of the wish or, without, on random sequences. Both have the same inputs and outputs. */
-int run_compare(eg_context *context, const run_wish *wish, const eg_model *wide,
+int run_compare(eg_context *context, const run_settings *settings, const eg_model *wide,
                 const eg_model *other, run_difference *out);
 /* ---- run_tokens.c: the same of transformers, on random tokens */
 int run_tokens(eg_context *context, const eg_model *wide, const eg_model *other,
                run_difference *out);
 void run_print_difference(const run_difference *difference);
 void run_put_difference(json *object, const eg_difference *difference);
-void run_put_outputs(json *object, const run_wish *wish, const run_difference *difference);
+void run_put_outputs(json *object, const run_settings *settings, const run_difference *difference);
 /* ---- run_stream.c: lines from stdin, one step each */
-int run_stream(eg_model *model, const run_wish *wish, const eg_model_info *info, run_data *data);
+int run_stream(eg_model *model, const run_settings *settings, const eg_model_info *info,
+               run_data *data);
 /* ---- run_output.c */
-int run_write(eg_context *context, const run_wish *wish, const eg_model *model,
+int run_write(eg_context *context, const run_settings *settings, const eg_model *model,
               const run_data *data);
-int run_write_state(const run_wish *wish, const run_data *data);
-void run_print_values(const run_wish *wish, const float *values, uint64_t count);
+int run_write_state(const run_settings *settings, const run_data *data);
+void run_print_values(const run_settings *settings, const float *values, uint64_t count);
 
 #endif

@@ -19,13 +19,13 @@ static float next_random(uint64_t *state) {
 static int random_data(eg_context *context, const eg_model *model, const eg_model_info *info,
                        run_data *d) {
     const uint64_t shape[] = {SAMPLES, STEPS, info->inputs};
-    eg_units units;
+    eg_scaling units;
     eg_error error;
     uint64_t seed = 1;
     *d = (run_data){.batch = SAMPLES, .steps = STEPS, .batched = true};
     if (eg_tensor_create(context, EG_F32, 3, shape, &d->x, &error))
         return fail(EXIT_FAILED, "%s", error.message);
-    eg_model_units_get(model, &units);
+    eg_model_scaling_get(model, &units);
     for (uint64_t i = 0; i < SAMPLES * STEPS * info->inputs; i++) {
         const uint64_t at = i % info->inputs;
         ((float *)d->x.data)[i] =
@@ -35,12 +35,12 @@ static int random_data(eg_context *context, const eg_model *model, const eg_mode
     return CLI_OK;
 }
 
-static int prepare(eg_context *context, const run_wish *wish, const eg_model *model,
+static int prepare(eg_context *context, const run_settings *settings, const eg_model *model,
                    const eg_model_info *info, run_data *d) {
     eg_error error;
-    int code =
-        wish->input ? run_read(context, wish, model, d) : random_data(context, model, info, d);
-    if (!code) code = run_read_state(context, wish, info, d);
+    int code = settings->input ? run_read(context, settings, model, d)
+                               : random_data(context, model, info, d);
+    if (!code) code = run_read_state(context, settings, info, d);
     if (code) return code;
     const uint64_t shape[] = {d->batch, d->steps, info->outputs};
     return eg_tensor_create(context, EG_F32, 3, shape, &d->y, &error)
@@ -59,17 +59,17 @@ static int run_one(eg_context *context, const eg_model *model, run_data *d, doub
     return code;
 }
 
-int run_compare(eg_context *context, const run_wish *wish, const eg_model *wide,
+int run_compare(eg_context *context, const run_settings *settings, const eg_model *wide,
                 const eg_model *other, run_difference *out) {
     run_data d = {0};
     eg_model_info info = {.size = sizeof info};
     eg_error error;
     eg_tensor exact = {0};
     eg_model_info_get(wide, &info);
-    if (info.kind != EG_MODEL_LIQUID && wish->input)
+    if (info.kind != EG_MODEL_LIQUID && settings->input)
         return fail(EXIT_USAGE, "--data: tables are for liquid networks; see elegans perplexity");
     if (info.kind != EG_MODEL_LIQUID) return run_tokens(context, wide, other, out);
-    int code = prepare(context, wish, wide, &info, &d);
+    int code = prepare(context, settings, wide, &info, &d);
     if (!code) code = run_one(context, wide, &d, &out->seconds[0]);
     if (!code) {
         exact = d.y;
@@ -81,8 +81,8 @@ int run_compare(eg_context *context, const run_wish *wish, const eg_model *wide,
     if (!code) eg_tensor_compare(&exact, &d.y, &out->off, NULL);
     out->samples = d.batch;
     out->steps = d.steps;
-    out->is_random = !wish->input;
-    eg_tensor *const all[] = {&d.x, &d.spans, &d.y, &d.states, &exact};
+    out->is_random = !settings->input;
+    eg_tensor *const all[] = {&d.x, &d.timespans, &d.y, &d.states, &exact};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) eg_tensor_release(context, all[i]);
     return code;
 }
@@ -105,8 +105,8 @@ void run_put_difference(json *object, const eg_difference *d) {
     json_put_metric(object, "snr", &snr);
 }
 
-void run_put_outputs(json *object, const run_wish *wish, const run_difference *d) {
-    json_put_text(object, "data", wish->input ? wish->input : "random");
+void run_put_outputs(json *object, const run_settings *settings, const run_difference *d) {
+    json_put_text(object, "data", settings->input ? settings->input : "random");
     json_put_count(object, "samples", d->samples);
     json_put_count(object, "steps", d->steps);
     run_put_difference(object, &d->off);

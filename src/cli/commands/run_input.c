@@ -36,7 +36,7 @@ static int refuse_column(const eg_table *t, uint64_t column, bool date, const ch
 
 /* What to make of the table: what was asked for, then what the model remembers. */
 typedef struct columns {
-    data_wish wish;
+    data_settings settings;
     notes notes;
     bool named;    /* the table has names, and the model says which it takes */
     uint64_t time; /* the column with times or spans; UINT64_MAX = none */
@@ -49,78 +49,80 @@ static bool has_column(const eg_table *t, const char *name) {
 }
 
 /* A column that the model remembers is used where the table has it. */
-static int find_columns(const run_wish *wish, const eg_model *model, const eg_table *t,
+static int find_columns(const run_settings *settings, const eg_model *model, const eg_table *t,
                         columns *c) {
     eg_error error;
-    data_wish remembered = {0};
+    data_settings remembered = {0};
     *c = (columns){.time = UINT64_MAX};
     int code = notes_read(model, &remembered, &c->notes);
     if (code) return code;
     c->named = t->names && c->notes.inputs;
-    const bool said = wish->time || wish->spans;
-    if (c->named) c->wish.inputs = c->notes.inputs;
-    c->wish.time = wish->time;
-    c->wish.spans = wish->spans;
-    if (c->named && !said && has_column(t, remembered.time)) c->wish.time = remembered.time;
-    if (c->named && !said && has_column(t, remembered.spans)) c->wish.spans = remembered.spans;
-    if (c->named && has_column(t, remembered.group)) c->wish.group = remembered.group;
-    c->wish.missing = remembered.missing;
-    const char *name = c->wish.time ? c->wish.time : c->wish.spans;
+    const bool said = settings->time || settings->timespans;
+    if (c->named) c->settings.inputs = c->notes.inputs;
+    c->settings.time = settings->time;
+    c->settings.timespans = settings->timespans;
+    if (c->named && !said && has_column(t, remembered.time)) c->settings.time = remembered.time;
+    if (c->named && !said && has_column(t, remembered.timespans))
+        c->settings.timespans = remembered.timespans;
+    if (c->named && has_column(t, remembered.group)) c->settings.group = remembered.group;
+    c->settings.missing = remembered.missing;
+    const char *name = c->settings.time ? c->settings.time : c->settings.timespans;
     if (name && eg_table_column(t, name, &c->time, &error))
-        return fail(EXIT_FAILED, "%s in '%s'", error.message, wish->input);
+        return fail(EXIT_FAILED, "%s in '%s'", error.message, settings->input);
     return CLI_OK;
 }
 
 /* Without names every column but the time is a feature. */
-static int check_columns(const run_wish *wish, const eg_model_info *info, const eg_table *t,
+static int check_columns(const run_settings *settings, const eg_model_info *info, const eg_table *t,
                          const columns *c) {
     const bool timed = c->time != UINT64_MAX;
     for (uint64_t i = 0; t->kinds && i < t->columns; i++) {
         const eg_column_kind kind = t->kinds[i].kind;
-        const bool date = c->wish.time && i == c->time;
+        const bool date = c->settings.time && i == c->time;
         if (c->named && i != c->time) continue;
         if (kind != EG_COLUMN_NUMBER && !(date && kind == EG_COLUMN_DATE))
-            return refuse_column(t, i, date, wish->input);
+            return refuse_column(t, i, date, settings->input);
     }
     const uint64_t features = t->columns - timed;
     if (!c->named && features != info->inputs)
         return fail(EXIT_FAILED, "%llu features in '%s'%s, the model takes %llu%s",
-                    (unsigned long long)features, wish->input, timed ? " beside the time" : "",
+                    (unsigned long long)features, settings->input, timed ? " beside the time" : "",
                     (unsigned long long)info->inputs,
                     !timed && features == info->inputs + 1 ? " (is one of them the time? --time)"
                                                            : "");
-    return t->rows ? CLI_OK : fail(EXIT_FAILED, "no step in '%s'", wish->input);
+    return t->rows ? CLI_OK : fail(EXIT_FAILED, "no step in '%s'", settings->input);
 }
 
-int run_first_span(const run_wish *wish, const eg_model *model, bool timed, double *out) {
-    *out = (double)eg_model_span(model);
-    if (!wish->first) return CLI_OK;
+int run_first_span(const run_settings *settings, const eg_model *model, bool timed, double *out) {
+    *out = (double)eg_model_timespan(model);
+    if (!settings->first) return CLI_OK;
     if (!timed) return fail(EXIT_USAGE, "--first-span needs --time");
-    if (eg_number_parse(wish->first, strlen(wish->first), out, NULL) || !(*out >= 0) || isinf(*out))
-        return fail(EXIT_USAGE, "--first-span: '%s' is no elapsed time", wish->first);
+    if (eg_number_parse(settings->first, strlen(settings->first), out, NULL) || !(*out >= 0) ||
+        isinf(*out))
+        return fail(EXIT_USAGE, "--first-span: '%s' is no elapsed time", settings->first);
     return CLI_OK;
 }
 
 /* ---- rows */
 
-static int make_data(eg_context *context, const run_wish *wish, const eg_model *model,
+static int make_data(eg_context *context, const run_settings *settings, const eg_model *model,
                      const eg_table *t, const columns *c, eg_data **out) {
     double first;
     eg_missing missing = EG_MISSING_ERROR;
     eg_error error;
-    int code = run_first_span(wish, model, c->wish.time != NULL, &first);
-    if (!code) code = missing_parse(c->wish.missing, &missing);
+    int code = run_first_span(settings, model, c->settings.time != NULL, &first);
+    if (!code) code = missing_parse(c->settings.missing, &missing);
     if (code) return code;
     /* what the training put where nothing was; rows that it left out have an answer here, and need values */
     const bool left_out = missing == EG_MISSING_DROP;
-    const eg_data_options o = {.inputs = c->wish.inputs,
-                               .time = c->wish.time,
-                               .spans = c->wish.spans,
-                               .first_span = first > 0 ? first : -1,
-                               .group = c->wish.group,
+    const eg_data_options o = {.inputs = c->settings.inputs,
+                               .time = c->settings.time,
+                               .timespans = c->settings.timespans,
+                               .first_timespan = first > 0 ? first : -1,
+                               .group = c->settings.group,
                                .missing = left_out ? EG_MISSING_ERROR : missing};
     if (eg_data_create(context, 1, t, &o, out, &error))
-        return fail(EXIT_FAILED, "%s in '%s'%s", error.message, wish->input,
+        return fail(EXIT_FAILED, "%s in '%s'%s", error.message, settings->input,
                     left_out && strstr(error.message, "no value")
                         ? "; elegans predict leaves such rows out, as the training did"
                         : "");
@@ -130,32 +132,32 @@ static int make_data(eg_context *context, const run_wish *wish, const eg_model *
 static int fill(eg_context *context, const eg_model *model, const eg_data *rows, bool timed,
                 run_data *data) {
     eg_error error;
-    eg_units units;
+    eg_scaling units;
     eg_data_info info = {.size = sizeof info};
     eg_data_info_get(rows, &info);
-    eg_model_units_get(model, &units);
-    units = (eg_units){.input_mean = units.input_mean}; /* what is missing */
+    eg_model_scaling_get(model, &units);
+    units = (eg_scaling){.input_mean = units.input_mean}; /* what is missing */
     const uint64_t shape[] = {data->batch, data->steps, info.inputs};
     if (eg_tensor_create(context, EG_F32, 3, shape, &data->x, &error) ||
-        (timed && eg_tensor_create(context, EG_F32, 2, shape, &data->spans, &error)))
+        (timed && eg_tensor_create(context, EG_F32, 2, shape, &data->timespans, &error)))
         return fail(EXIT_FAILED, "%s", error.message);
     for (uint64_t i = 0; i < data->batch; i++) {
-        const eg_train_batch one = {.x = (float *)data->x.data + i * data->steps * info.inputs,
-                                    .spans =
-                                        timed ? (float *)data->spans.data + i * data->steps : NULL};
+        const eg_train_batch one = {
+            .x = (float *)data->x.data + i * data->steps * info.inputs,
+            .timespans = timed ? (float *)data->timespans.data + i * data->steps : NULL};
         eg_data_fill(rows, &units, i, 1, data->steps, 0, &one);
     }
     return CLI_OK;
 }
 
-static int take(eg_context *context, const run_wish *wish, const eg_model *model, const eg_table *t,
-                const columns *c, run_data *data) {
+static int take(eg_context *context, const run_settings *settings, const eg_model *model,
+                const eg_table *t, const columns *c, run_data *data) {
     eg_model_info info = {.size = sizeof info};
     eg_data *rows = NULL;
     eg_data_info d = {.size = sizeof d};
     eg_model_info_get(model, &info);
-    int code = check_columns(wish, &info, t, c);
-    if (!code) code = make_data(context, wish, model, t, c, &rows);
+    int code = check_columns(settings, &info, t, c);
+    if (!code) code = make_data(context, settings, model, t, c, &rows);
     if (code) return code;
     eg_data_info_get(rows, &d);
     data->batched = t->steps != 0;
@@ -165,30 +167,31 @@ static int take(eg_context *context, const run_wish *wish, const eg_model *model
         code = fail(EXIT_FAILED,
                     "'%s' has %llu recordings by '%s', as the model learned them: run takes one; "
                     "elegans predict takes all",
-                    wish->input, (unsigned long long)d.recordings, c->wish.group);
+                    settings->input, (unsigned long long)d.recordings, c->settings.group);
     if (!code && d.inputs != info.inputs)
         code = fail(EXIT_FAILED, "%llu %s in '%s', the model takes %llu features",
                     (unsigned long long)d.inputs,
-                    c->named ? "columns that its notes name" : "columns with a name", wish->input,
-                    (unsigned long long)info.inputs);
+                    c->named ? "columns that its notes name" : "columns with a name",
+                    settings->input, (unsigned long long)info.inputs);
     if (!code) code = fill(context, model, rows, c->time != UINT64_MAX, data);
     eg_data_destroy(rows);
     return code;
 }
 
-int run_read(eg_context *context, const run_wish *wish, const eg_model *model, run_data *data) {
+int run_read(eg_context *context, const run_settings *settings, const eg_model *model,
+             run_data *data) {
     eg_table table;
     eg_error error;
     columns c;
     eg_table_options options;
-    table_wish how = wish->table;
+    table_settings how = settings->table;
     notes_dates(model, &how);
     int code = table_options(&how, &options);
     if (code) return code;
-    if (eg_table_read(context, wish->input, &options, &table, &error))
+    if (eg_table_read(context, settings->input, &options, &table, &error))
         return fail(EXIT_FAILED, "%s", error.message);
-    code = find_columns(wish, model, &table, &c);
-    if (!code) code = take(context, wish, model, &table, &c, data);
+    code = find_columns(settings, model, &table, &c);
+    if (!code) code = take(context, settings, model, &table, &c, data);
     notes_free(&c.notes);
     eg_table_release(context, &table);
     return code;
@@ -196,24 +199,24 @@ int run_read(eg_context *context, const run_wish *wish, const eg_model *model, r
 
 /* ---- states */
 
-int run_read_state(eg_context *context, const run_wish *wish, const eg_model_info *info,
+int run_read_state(eg_context *context, const run_settings *settings, const eg_model_info *info,
                    run_data *data) {
     eg_error error;
     const uint64_t shape[] = {data->batch, info->state};
-    if (!wish->state) {
+    if (!settings->state) {
         if (eg_tensor_create(context, EG_F32, 2, shape, &data->states, &error))
             return fail(EXIT_FAILED, "%s", error.message);
         return CLI_OK;
     }
     eg_table table;
     const eg_table_options numbers = {.numbers_only = 1};
-    if (eg_table_read(context, wish->state, &numbers, &table, &error))
+    if (eg_table_read(context, settings->state, &numbers, &table, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     const uint64_t found = table.rows * table.columns;
     int code = CLI_OK;
     if (found != data->batch * info->state)
         code = fail(EXIT_FAILED, "%llu values in '%s', samples: %llu, with a state of %llu each",
-                    (unsigned long long)found, wish->state, (unsigned long long)data->batch,
+                    (unsigned long long)found, settings->state, (unsigned long long)data->batch,
                     (unsigned long long)info->state);
     else if (eg_tensor_create(context, EG_F32, 2, shape, &data->states, &error))
         code = fail(EXIT_FAILED, "%s", error.message);

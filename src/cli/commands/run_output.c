@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static eg_csv_options options_of(const run_wish *wish) {
-    return (eg_csv_options){.digits = (unsigned)wish->digits, .single = 1};
+static eg_csv_options options_of(const run_settings *settings) {
+    return (eg_csv_options){.digits = (unsigned)settings->digits, .single = 1};
 }
 
-void run_print_values(const run_wish *wish, const float *values, uint64_t count) {
-    const eg_csv_options options = options_of(wish);
+void run_print_values(const run_settings *settings, const float *values, uint64_t count) {
+    const eg_csv_options options = options_of(settings);
     for (uint64_t i = 0; i < count; i++) {
         char text[400];
         eg_csv_row(text, sizeof text, &(double){(double)values[i]}, 1, &options);
@@ -18,7 +18,7 @@ void run_print_values(const run_wish *wish, const float *values, uint64_t count)
     }
 }
 
-static void print_all(const run_wish *wish, const run_data *data, char **names) {
+static void print_all(const run_settings *settings, const run_data *data, char **names) {
     const uint64_t outputs = data->y.shape[2];
     printf("%s", data->batched ? "sample," : "");
     for (uint64_t i = 0; i < outputs; i++) {
@@ -28,7 +28,7 @@ static void print_all(const run_wish *wish, const run_data *data, char **names) 
     putchar('\n');
     for (uint64_t i = 0; i < data->batch * data->steps; i++) {
         if (data->batched) printf("%llu,", (unsigned long long)(i / data->steps));
-        run_print_values(wish, (const float *)data->y.data + i * outputs, outputs);
+        run_print_values(settings, (const float *)data->y.data + i * outputs, outputs);
         putchar('\n');
     }
 }
@@ -36,7 +36,7 @@ static void print_all(const run_wish *wish, const run_data *data, char **names) 
 /* ---- files */
 
 /* A column with the sample goes before the outputs when there can be several. */
-static int write_csv(eg_context *context, const run_wish *wish, const run_data *data,
+static int write_csv(eg_context *context, const run_settings *settings, const run_data *data,
                      char **outputs_named) {
     const uint64_t outputs = data->y.shape[2], rows = data->batch * data->steps;
     const size_t extra = data->batched, columns = (size_t)outputs + extra;
@@ -50,9 +50,9 @@ static int write_csv(eg_context *context, const run_wish *wish, const run_data *
         for (size_t k = extra; k < columns; k++) values[i * columns + k] = (double)*from++;
     }
     const eg_table table = {.rows = rows, .columns = columns, .names = names, .values = values};
-    const eg_csv_options options = options_of(wish);
+    const eg_csv_options options = options_of(settings);
     eg_error error;
-    if (eg_csv_write(context, wish->output, &table, &options, &error))
+    if (eg_csv_write(context, settings->output, &table, &options, &error))
         code = fail(EXIT_FAILED, "%s", error.message);
     free(values);
     free(names);
@@ -70,20 +70,20 @@ static int write_npy(const char *path, const run_data *data, const eg_tensor *te
     return eg_npy_write(path, &flat, &error) ? fail(EXIT_FAILED, "%s", error.message) : CLI_OK;
 }
 
-int run_write(eg_context *context, const run_wish *wish, const eg_model *model,
+int run_write(eg_context *context, const run_settings *settings, const eg_model *model,
               const run_data *data) {
-    const size_t length = wish->output ? strlen(wish->output) : 0;
-    if (!wish->output && wish->json) return CLI_OK;
-    if (length > 4 && strcmp(wish->output + length - 4, ".npy") == 0)
-        return write_npy(wish->output, data, &data->y);
-    char **names = output_names(model, data->link, wish->raw, data->y.shape[2]);
+    const size_t length = settings->output ? strlen(settings->output) : 0;
+    if (!settings->output && settings->json) return CLI_OK;
+    if (length > 4 && strcmp(settings->output + length - 4, ".npy") == 0)
+        return write_npy(settings->output, data, &data->y);
+    char **names = output_names(model, data->link, settings->raw, data->y.shape[2]);
     int code = CLI_OK;
-    if (wish->output) code = write_csv(context, wish, data, names);
-    else print_all(wish, data, names);
+    if (settings->output) code = write_csv(context, settings, data, names);
+    else print_all(settings, data, names);
     output_names_free(names);
     return code;
 }
 
-int run_write_state(const run_wish *wish, const run_data *data) {
-    return wish->save_state ? write_npy(wish->save_state, data, &data->states) : CLI_OK;
+int run_write_state(const run_settings *settings, const run_data *data) {
+    return settings->save_state ? write_npy(settings->save_state, data, &data->states) : CLI_OK;
 }

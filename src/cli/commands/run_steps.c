@@ -21,12 +21,12 @@ static void show_progress(progress *p, uint64_t done, uint64_t all) {
 }
 
 static int run_all(eg_stream *stream, const eg_model_info *info, float span, run_data *data) {
-    const float *x = data->x.data, *spans = data->spans.data;
+    const float *x = data->x.data, *timespans = data->timespans.data;
     float *y = data->y.data;
     eg_error error;
     progress p = {.started = eg_clock_ns(), .visible = isatty(STDERR_FILENO)};
     for (uint64_t i = 0; i < data->steps; i++) {
-        if (eg_stream_step(stream, x + i * info->inputs, spans ? spans[i] : span,
+        if (eg_stream_step(stream, x + i * info->inputs, timespans ? timespans[i] : span,
                            y + i * info->outputs, &error))
             return fail(EXIT_FAILED, "step %llu: %s", (unsigned long long)i, error.message);
         show_progress(&p, i, data->steps);
@@ -45,7 +45,7 @@ int run_steps(eg_model *model, const eg_model_info *info, run_data *data) {
         code = fail(EXIT_FAILED, "%s", error.message);
     if (!code) {
         eg_stream_state_set(stream, data->states.data);
-        code = run_all(stream, info, eg_model_span(model), data);
+        code = run_all(stream, info, eg_model_timespan(model), data);
         eg_stream_state_get(stream, data->states.data);
     }
     eg_stream_destroy(stream);
@@ -69,7 +69,7 @@ static eg_status compile(eg_context *context, const eg_model *model, const run_d
     const eg_model_options options = {.batch = data->batch,
                                       .time = data->steps,
                                       .batch_first = 1,
-                                      .spans = data->spans.data != NULL,
+                                      .timespans = data->timespans.data != NULL,
                                       .state = 1,
                                       .lent = 1};
     eg_status status = eg_graph_create(context, &b->graph, error);
@@ -104,8 +104,8 @@ static eg_status bind_all(eg_context *context, const run_data *data, batch_run *
                           eg_error *error) {
     eg_status status = eg_instance_bind(b->instance, "x", &data->x, error);
     if (!status) status = eg_instance_bind(b->instance, "y", &data->y, error);
-    if (!status && data->spans.data)
-        status = eg_instance_bind(b->instance, "timespans", &data->spans, error);
+    if (!status && data->timespans.data)
+        status = eg_instance_bind(b->instance, "timespans", &data->timespans, error);
     for (size_t i = 0; !status && i < b->nodes.states; i++) {
         char name[32];
         eg_node_info node = {.size = sizeof node};
@@ -152,7 +152,7 @@ int run_batch(eg_context *context, const eg_model *model, run_data *data) {
 /* Samples [from, from + count) as data of their own, in the same memory. */
 static run_data part_of(const run_data *all, uint64_t from, uint64_t count) {
     run_data part = *all;
-    eg_tensor *const tensors[] = {&part.x, &part.spans, &part.y, &part.states};
+    eg_tensor *const tensors[] = {&part.x, &part.timespans, &part.y, &part.states};
     part.batch = count;
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
         eg_tensor *t = tensors[i];

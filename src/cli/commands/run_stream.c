@@ -7,7 +7,7 @@
 #include <string.h>
 
 typedef struct pipe_run {
-    const run_wish *wish;
+    const run_settings *settings;
     const eg_model_info *info;
     eg_stream *stream;
     uint64_t line, fields, time; /* time: which field, from 0; fields = none */
@@ -55,7 +55,7 @@ static int read_line(pipe_run *p, char *text, float *elapsed) {
     }
     if (!timed) return CLI_OK;
     const double now = p->values[p->time];
-    if (p->wish->spans) *elapsed = (float)now;
+    if (p->settings->timespans) *elapsed = (float)now;
     else *elapsed = (float)(line == 1 && !isnan(now) ? p->first : now - p->last);
     p->last = now;
     return CLI_OK;
@@ -76,7 +76,7 @@ static int follow(pipe_run *p, run_data *data) {
             code = fail(EXIT_FAILED, "line %llu: %s", (unsigned long long)p->line, error.message);
             break;
         }
-        run_print_values(p->wish, p->y, p->info->outputs);
+        run_print_values(p->settings, p->y, p->info->outputs);
         putchar('\n');
         /* whoever reads us needs the answer now */
         if (fflush(stdout)) code = fail(EXIT_FAILED, "cannot write the output");
@@ -90,7 +90,7 @@ static int follow(pipe_run *p, run_data *data) {
 
 /* A stream has no names: what is no number means the last field. */
 static int find_time(pipe_run *p) {
-    const char *name = p->wish->time ? p->wish->time : p->wish->spans;
+    const char *name = p->settings->time ? p->settings->time : p->settings->timespans;
     p->fields = p->info->inputs + (name != NULL);
     p->time = p->fields - (name != NULL);
     int64_t number;
@@ -103,13 +103,14 @@ static int find_time(pipe_run *p) {
     return CLI_OK;
 }
 
-int run_stream(eg_model *model, const run_wish *wish, const eg_model_info *info, run_data *data) {
-    pipe_run p = {.wish = wish, .info = info};
+int run_stream(eg_model *model, const run_settings *settings, const eg_model_info *info,
+               run_data *data) {
+    pipe_run p = {.settings = settings, .info = info};
     eg_stream_program *program = NULL;
     eg_error error;
     int code = find_time(&p);
-    if (!code) code = run_first_span(wish, model, wish->time != NULL, &p.first);
-    p.span = eg_model_span(model);
+    if (!code) code = run_first_span(settings, model, settings->time != NULL, &p.first);
+    p.span = eg_model_timespan(model);
     if (code) return code;
     if (eg_stream_compile(model, &program, &error) || eg_stream_create(program, &p.stream, &error))
         code = fail(EXIT_FAILED, "%s", error.message);

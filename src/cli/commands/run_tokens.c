@@ -21,11 +21,11 @@ static void close_runner(runner *r) {
 
 static eg_status open_runner(eg_context *context, const eg_model *model, const eg_tensor *tokens,
                              runner *r, eg_tensor *y, eg_error *error) {
-    const eg_model_options how = {.time = tokens->shape[1], .in_place = 1};
+    const eg_model_options options = {.time = tokens->shape[1], .in_place = 1};
     eg_model_nodes nodes;
     *r = (runner){0};
     eg_status status = eg_graph_create(context, &r->graph, error);
-    if (!status) status = eg_model_build(model, r->graph, &how, &nodes, error);
+    if (!status) status = eg_model_build(model, r->graph, &options, &nodes, error);
     const eg_output output = {"y", status ? (eg_node){0} : nodes.y};
     if (!status) status = eg_compile(context, r->graph, 1, &output, NULL, &r->program, error);
     if (!status) status = eg_model_lend(model, r->program, &r->weights, error);

@@ -10,13 +10,13 @@ typedef struct costs {
 /* One token alone: what it computes, and the bytes that go through the cores. */
 static int count(eg_context *context, const eg_model *model, const eg_transformer_info *t,
                  costs *out) {
-    const eg_model_options how = {.in_place = 1};
+    const eg_model_options options = {.in_place = 1};
     eg_model_nodes nodes;
     eg_graph *g = NULL;
     eg_program *program = NULL;
     eg_error error;
     eg_status status = eg_graph_create(context, &g, &error);
-    if (!status) status = eg_model_build(model, g, &how, &nodes, &error);
+    if (!status) status = eg_model_build(model, g, &options, &nodes, &error);
     const eg_output output = {"y", status ? (eg_node){0} : nodes.y};
     if (!status) status = eg_compile(context, g, 1, &output, NULL, &program, &error);
     eg_program_info info = {.size = sizeof info};

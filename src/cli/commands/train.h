@@ -5,20 +5,21 @@
 #include "cli/cli.h"
 
 /* What to make of tables; the same options for all three commands, which differ in how they cut them. */
-typedef struct data_wish {
-    const char *inputs, *target, *time, *spans, *group, *missing;
-    table_wish table;
+typedef struct data_settings {
+    const char *inputs, *target, *time, *timespans, *group, *missing;
+    table_settings table;
     uint64_t ahead, window, stride;
-    double first_span; /* what passed before the first row, as a model learned it; 0 = the median */
+    double
+        first_timespan; /* what passed before the first row, as a model learned it; 0 = the median */
     bool partial, last, whole;
     bool noted_group; /* the group is that of the model's notes: a table may lack it */
-} data_wish;
+} data_settings;
 #define DATA_OPTIONS(d, window_text, stride_text)                                                \
     {"--inputs", OPTION_TEXT, &(d).inputs, "COLUMNS",                                            \
      "names, numbers, ranges (default: the rest)"},                                              \
         {"--target", OPTION_TEXT, &(d).target, "COLUMNS", "columns to predict"},                 \
         {"--time", OPTION_TEXT, &(d).time, "COLUMN", "times or dates of the rows"},              \
-        {"--spans", OPTION_TEXT, &(d).spans, "COLUMN", "or the timespans between rows"},         \
+        {"--spans", OPTION_TEXT, &(d).timespans, "COLUMN", "or the timespans between rows"},     \
         {"--group", OPTION_TEXT, &(d).group, "COLUMN", "a new value begins a new recording"},    \
         {"--missing", OPTION_TEXT, &(d).missing, "POLICY", "error, drop, previous, mean, zero"}, \
         {"--ahead", OPTION_COUNT, &(d).ahead, "N", "the target is that of N rows later"},        \
@@ -31,24 +32,24 @@ typedef struct data_wish {
 
 /* ---- train_data.c */
 /* Files are separated by commas. `classes` is set when it is -1: are the targets labels? */
-int data_read(eg_context *context, const char *files, const data_wish *wish,
+int data_read(eg_context *context, const char *files, const data_settings *settings,
               const eg_data_options *more, int *classes, eg_data **out);
 /* The same, and the tables as well, with the texts of the time column. Give them back with data_close. */
 typedef struct data_tables {
     size_t count;
     eg_table *tables;
 } data_tables;
-int data_open(eg_context *context, const char *files, const data_wish *wish,
+int data_open(eg_context *context, const char *files, const data_settings *settings,
               const eg_data_options *more, int *classes, data_tables *tables, eg_data **out);
 void data_close(eg_context *context, data_tables *tables);
 /* Each row once: whole recordings or, for models with one answer per window, a window for each row. */
-void data_once(data_wish *wish);
+void data_once(data_settings *settings);
 /* Says what a part lacks: classes, targets. False = so much that eg_fit will refuse it, which then says why. */
 bool data_warn(const char *name, const eg_data *data, eg_loss loss);
 /* The labels of some data, for other data to have them in the same order; freed by the caller. */
 const char **data_labels(const eg_data *data, size_t *count);
 int missing_parse(const char *name, eg_missing *out); /* NULL = EG_MISSING_ERROR */
-int data_check(const data_wish *wish);                /* options that exclude each other */
+int data_check(const data_settings *settings);        /* options that exclude each other */
 void data_print(const char *name, const eg_data *data);
 json *data_json(const eg_data *data); /* how much of it there is, and how much is missing */
 
@@ -63,7 +64,7 @@ int files_check(const training_files *files);
 bool files_have(const char *files, const char *path); /* one of a list with commas */
 
 /* ---- train_notes.c: what a model remembers of its data, so that it need not be told again */
-int notes_write(eg_model *model, const data_wish *wish, const eg_data *data, eg_loss loss);
+int notes_write(eg_model *model, const data_settings *settings, const eg_data *data, eg_loss loss);
 typedef struct notes { /* texts for lists of columns and labels */
     char *inputs, *targets;
     const char **labels;
@@ -72,10 +73,10 @@ typedef struct notes { /* texts for lists of columns and labels */
     bool has_loss;
 } notes;
 /* Fills what the wish does not say. */
-int notes_read(const eg_model *model, data_wish *wish, notes *out);
+int notes_read(const eg_model *model, data_settings *settings, notes *out);
 void notes_free(notes *n);
 /* The order of dates alone, which is needed before a table is read; warns where another one was asked for. */
-void notes_dates(const eg_model *model, table_wish *wish);
+void notes_dates(const eg_model *model, table_settings *settings);
 
 /* ---- output_names.c */
 /* Of output `index`, for a model with this link, or its logits; freed by the caller. NULL = the model was not told. */
@@ -109,8 +110,8 @@ void metrics_print(const char *name, const eg_data *data, eg_loss loss, double v
 json *metrics_json(const eg_data *data, eg_loss loss, double value, const eg_metrics *metrics);
 
 /* ---- elegans train alone */
-typedef struct train_wish {
-    data_wish data;
+typedef struct train_settings {
+    data_settings data;
     const char *files, *validation, *test, *split, *split_at;
     uint64_t split_seed;
     const char *model, *loss, *standardise, *time_unit;
@@ -121,12 +122,12 @@ typedef struct train_wish {
     const char *output, *checkpoint, *log, *curve;
     bool resume, keep_last, json, quiet;
     const char *config;
-} train_wish;
+} train_settings;
 
 typedef struct training {
-    const train_wish *wish;
+    const train_settings *settings;
     eg_context *context;
-    data_wish data;                         /* what was said, and what a model from a file says */
+    data_settings data;                     /* what was said, and what a model from a file says */
     notes notes;                            /* of that model */
     eg_data *whole, *first, *second, *test; /* first: to learn from; second: to choose */
     eg_model *model;
@@ -139,9 +140,9 @@ typedef struct training {
     char checkpoint[1024], spec[1024]; /* spec: the model's, with what follows from the data */
 } training;
 
-const char *training_model(const train_wish *wish); /* cmd_train.c: a spec or a file */
+const char *training_model(const train_settings *settings); /* cmd_train.c: a spec or a file */
 /* train_options.c */
-int training_numbers(const train_wish *wish);
+int training_numbers(const train_settings *settings);
 int training_options(training *t);
 /* train_report.c */
 void training_head(const training *t);

@@ -16,10 +16,10 @@ int missing_parse(const char *name, eg_missing *out) {
     return fail(EXIT_USAGE, "--missing: '%s' is not error, drop, previous, mean or zero", name);
 }
 
-int data_check(const data_wish *w) {
+int data_check(const data_settings *w) {
     if (w->whole && (w->window || w->stride))
         return fail(EXIT_USAGE, "--whole has no --%s", w->window ? "window" : "stride");
-    if (w->time && w->spans)
+    if (w->time && w->timespans)
         return fail(EXIT_USAGE, "--time and --spans say the same: one of them");
     eg_table_options ignored;
     return table_options(&w->table, &ignored);
@@ -32,24 +32,25 @@ static size_t count_files(const char *files) {
     return count;
 }
 
-static int read_one(eg_context *context, const char *path, const data_wish *wish, eg_table *out) {
+static int read_one(eg_context *context, const char *path, const data_settings *settings,
+                    eg_table *out) {
     eg_table_options options;
-    const int code = table_options(&wish->table, &options);
+    const int code = table_options(&settings->table, &options);
     if (code) return code;
-    options.texts = wish->time;
+    options.texts = settings->time;
     eg_error error;
     if (eg_table_read(context, path, &options, out, &error))
         return fail(EXIT_FAILED, "%s", error.message);
     return CLI_OK;
 }
 
-static int read_all(eg_context *context, const char *files, const data_wish *wish,
+static int read_all(eg_context *context, const char *files, const data_settings *settings,
                     eg_table *tables) {
     char *list = take_text(files);
     int code = CLI_OK;
     char *rest = list, *path;
     for (size_t i = 0; !code && (path = strsep(&rest, ",")); i++)
-        code = read_one(context, path, wish, &tables[i]);
+        code = read_one(context, path, settings, &tables[i]);
     free(list);
     return code;
 }
@@ -69,44 +70,44 @@ static bool is_label(const eg_table *table, const char *target) {
 }
 
 /* A model that learned from recordings also runs over tables of one. */
-static const char *group_of(const data_wish *wish, const eg_table *tables, size_t count) {
+static const char *group_of(const data_settings *settings, const eg_table *tables, size_t count) {
     uint64_t column;
-    for (size_t i = 0; wish->group && wish->noted_group && i < count; i++)
-        if (eg_table_column(&tables[i], wish->group, &column, NULL) == EG_ERR_NOT_FOUND) {
+    for (size_t i = 0; settings->group && settings->noted_group && i < count; i++)
+        if (eg_table_column(&tables[i], settings->group, &column, NULL) == EG_ERR_NOT_FOUND) {
             warn("no column '%s', which begins a new recording: each file is taken as one",
-                 wish->group);
+                 settings->group);
             return NULL;
         }
-    return wish->group;
+    return settings->group;
 }
 
-int data_open(eg_context *context, const char *files, const data_wish *wish,
+int data_open(eg_context *context, const char *files, const data_settings *settings,
               const eg_data_options *more, int *classes, data_tables *tables, eg_data **out) {
     eg_data_options o = more ? *more : (eg_data_options){0};
     *out = NULL;
     *tables = (data_tables){0};
-    int code = missing_parse(wish->missing, &o.missing);
+    int code = missing_parse(settings->missing, &o.missing);
     if (code) return code;
     tables->count = count_files(files);
     tables->tables = take_memory(tables->count, sizeof *tables->tables);
-    code = read_all(context, files, wish, tables->tables);
+    code = read_all(context, files, settings, tables->tables);
     if (code) return code;
-    if (*classes < 0) *classes = is_label(&tables->tables[0], wish->target);
-    o.inputs = wish->inputs;
-    o.targets = wish->target;
-    o.time = wish->time;
-    o.spans = wish->spans;
-    o.first_span = wish->first_span;
-    o.group = group_of(wish, tables->tables, tables->count);
-    o.classes = *classes && wish->target;
-    o.ahead = wish->ahead;
-    o.window = wish->whole ? 0 : wish->window ? wish->window : 64;
-    o.stride = wish->stride ? wish->stride : (o.window + 1) / 2;
-    o.partial = wish->partial;
-    o.last = wish->last;
+    if (*classes < 0) *classes = is_label(&tables->tables[0], settings->target);
+    o.inputs = settings->inputs;
+    o.targets = settings->target;
+    o.time = settings->time;
+    o.timespans = settings->timespans;
+    o.first_timespan = settings->first_timespan;
+    o.group = group_of(settings, tables->tables, tables->count);
+    o.classes = *classes && settings->target;
+    o.ahead = settings->ahead;
+    o.window = settings->whole ? 0 : settings->window ? settings->window : 64;
+    o.stride = settings->stride ? settings->stride : (o.window + 1) / 2;
+    o.partial = settings->partial;
+    o.last = settings->last;
     eg_error error;
     eg_status status = eg_data_create(context, tables->count, tables->tables, &o, out, &error);
-    if (status == EG_ERR_ARGUMENT && !wish->window && !wish->whole && !o.partial) {
+    if (status == EG_ERR_ARGUMENT && !settings->window && !settings->whole && !o.partial) {
         o.partial = 1; /* nobody asked for windows that no recording has room for */
         if (!eg_data_create(context, tables->count, tables->tables, &o, out, NULL)) {
             warn("no recording has %llu rows, which --window is by default: each is one window",
@@ -127,15 +128,15 @@ void data_close(eg_context *context, data_tables *tables) {
     *tables = (data_tables){0};
 }
 
-int data_read(eg_context *context, const char *files, const data_wish *wish,
+int data_read(eg_context *context, const char *files, const data_settings *settings,
               const eg_data_options *more, int *classes, eg_data **out) {
     data_tables tables;
-    const int code = data_open(context, files, wish, more, classes, &tables, out);
+    const int code = data_open(context, files, settings, more, classes, &tables, out);
     data_close(context, &tables);
     return code;
 }
 
-void data_once(data_wish *w) {
+void data_once(data_settings *w) {
     w->partial = true;
     if (!w->last) w->whole = true;
     else if (!w->stride) w->stride = 1;

@@ -27,7 +27,7 @@ static bool put_list(eg_model *model, const char *key, const eg_data *data,
     return fine;
 }
 
-int notes_write(eg_model *model, const data_wish *w, const eg_data *data, eg_loss loss) {
+int notes_write(eg_model *model, const data_settings *w, const eg_data *data, eg_loss loss) {
     eg_error e = {EG_ERR_MEMORY, "no memory"};
     char span[EG_NUMBER_SIZE];
     eg_data_info d = {.size = sizeof d};
@@ -38,7 +38,8 @@ int notes_write(eg_model *model, const data_wish *w, const eg_data *data, eg_los
         put_list(model, "inputs", data, eg_data_input, &e) &&
         put_list(model, "targets", data, eg_data_target, &e) &&
         put_list(model, "labels", data, eg_data_class, &e) && put(model, "time", w->time, &e) &&
-        put(model, "spans", w->spans, &e) && put(model, "median_span", d.spans ? span : NULL, &e) &&
+        put(model, "spans", w->timespans, &e) &&
+        put(model, "median_span", d.timespans ? span : NULL, &e) &&
         put(model, "group", w->group, &e) && put(model, "missing", w->missing, &e) &&
         put(model, "dates", w->table.dates, &e) && put(model, "loss", eg_loss_name(loss), &e) &&
         put_count(model, "ahead", w->ahead, &e) && put_count(model, "window", window, &e) &&
@@ -78,7 +79,7 @@ static void fill_count(const eg_model *model, const char *key, uint64_t *count) 
 }
 
 /* ISO dates are read in any order, so that a table of them needs no option either. */
-void notes_dates(const eg_model *model, table_wish *w) {
+void notes_dates(const eg_model *model, table_settings *w) {
     const char *learned = eg_model_note(model, "dates", 0);
     if (!w->dates) w->dates = learned;
     else if (learned && strcmp(w->dates, learned) != 0 && strcmp(w->dates, "iso") != 0)
@@ -87,15 +88,15 @@ void notes_dates(const eg_model *model, table_wish *w) {
              w->dates, learned);
 }
 
-int notes_read(const eg_model *model, data_wish *w, notes *out) {
+int notes_read(const eg_model *model, data_settings *w, notes *out) {
     *out = (notes){.inputs = joined(model, "inputs"), .targets = joined(model, "targets")};
     const char *loss = eg_model_note(model, "loss", 0);
     if (!w->inputs) w->inputs = out->inputs;
     if (!w->target) w->target = out->targets;
-    if (!w->spans) fill(model, "time", &w->time);
-    if (!w->time) fill(model, "spans", &w->spans);
+    if (!w->timespans) fill(model, "time", &w->time);
+    if (!w->time) fill(model, "spans", &w->timespans);
     w->noted_group = !w->group;
-    w->first_span = (double)eg_model_span(model);
+    w->first_timespan = (double)eg_model_timespan(model);
     fill(model, "group", &w->group);
     fill(model, "missing", &w->missing);
     notes_dates(model, &w->table);

@@ -29,7 +29,7 @@ static const eg_type types[] = {EG_F32, EG_BF16, EG_F16};
 static const char *type_at(int i) { return i < 3 ? eg_type_name(types[i]) : NULL; }
 
 /* Numbers that were not said are NAN, so that a 0 is one that was. */
-int training_numbers(const train_wish *w) {
+int training_numbers(const train_settings *w) {
     const struct {
         const char *name;
         double value, least, most;
@@ -51,7 +51,7 @@ int training_numbers(const train_wish *w) {
 static double said(double number) { return isnan(number) ? 0 : number; }
 
 int training_options(training *t) {
-    const train_wish *w = t->wish;
+    const train_settings *w = t->settings;
     eg_fit_options *o = &t->options;
     int optimizer = EG_ADAM, schedule = EG_SCHEDULE_COSINE, type = 0;
     int code = named("--optimizer", w->optimizer, optimizer_at, &optimizer);

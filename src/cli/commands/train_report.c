@@ -10,15 +10,15 @@ void training_head(const training *t) {
     snprintf(title, sizeof title, "%s, %s, %s", format_count(a, info.inputs, "input"),
              format_count(b, info.outputs, "output"),
              format_count(c, info.parameters, "parameter"));
-    print_title(training_model(t->wish), title);
+    print_title(training_model(t->settings), title);
     data_print("training", t->first);
     if (t->second) data_print("validation", t->second);
     if (t->test) data_print("test", t->test);
     snprintf(value, sizeof value, "%s, %s %g, schedule %s, up to %s", eg_loss_name(t->loss),
              eg_optimizer_name(t->options.optimizer.kind),
-             isnan(t->wish->rate) ? 0.001 : t->wish->rate,
+             isnan(t->settings->rate) ? 0.001 : t->settings->rate,
              eg_schedule_name(t->options.schedule.kind),
-             format_count(a, t->wish->epochs ? t->wish->epochs : 50, "epoch"));
+             format_count(a, t->settings->epochs ? t->settings->epochs : 50, "epoch"));
     print_row("learning", value, "");
     if (t->options.dtype != EG_F32) {
         snprintf(value, sizeof value, "of %s values, sums in f32%s", eg_type_name(t->options.dtype),
@@ -53,7 +53,7 @@ static void print_tail(const training *t) {
 static int print_json(const training *t, const double losses[2], eg_metrics *const metrics[2]) {
     const eg_fit_result *r = &t->result;
     json *document = json_new_object(), *history = json_new_list();
-    json_put_text(document, "model", t->wish->output);
+    json_put_text(document, "model", t->settings->output);
     json_put_text(document, "loss", eg_loss_name(t->loss));
     json_put_text(document, "dtype", eg_type_name(t->options.dtype));
     if (t->options.dtype == EG_F16) {
@@ -106,7 +106,7 @@ static void warn_of(const training *t) {
 
 /* The figures of the finished model, and where it is. */
 int training_report(const training *t) {
-    const train_wish *w = t->wish;
+    const train_settings *w = t->settings;
     const eg_data *const sets[] = {t->second, t->test};
     static const char *const names[] = {"validation", "test"};
     eg_metrics *metrics[2] = {NULL, NULL};

@@ -1,6 +1,6 @@
 /* Elements of .gguf tensors as floats, block by block: the file aligns nothing to a float. */
 #include "formats/files/gguf.h"
-#include "kernels/quantized/stored.h"
+#include "kernels/quantized/infile.h"
 
 eg_status eg_gguf_floats(const eg_gguf_tensor *tensor, uint64_t first, uint64_t count, float *out,
                          eg_error *error) {
@@ -11,14 +11,14 @@ eg_status eg_gguf_floats(const eg_gguf_tensor *tensor, uint64_t first, uint64_t 
                         (unsigned long long)first, (unsigned long long)(first + count),
                         (unsigned long long)tensor->elements, tensor->name);
     eg_type type;
-    if (eg__stored_find(tensor->type, &type)) {
-        const size_t unit = eg__stored_unit(type);
+    if (eg__infile_find(tensor->type, &type)) {
+        const size_t unit = eg__infile_unit(type);
         if (first % unit || count % unit)
             return eg__fail(error, EG_ERR_ARGUMENT,
                             "elements '%llu' to '%llu' are no blocks of %zu",
                             (unsigned long long)first, (unsigned long long)(first + count), unit);
         for (uint64_t i = 0; i < count; i++)
-            out[i] = eg__stored_number(type, tensor->data, (size_t)(first + i));
+            out[i] = eg__infile_number(type, tensor->data, (size_t)(first + i));
         return EG_OK;
     }
     return eg__fail(error, EG_ERR_UNSUPPORTED, "no floats from type '%s' of tensor '%s'",

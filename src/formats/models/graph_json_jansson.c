@@ -103,7 +103,9 @@ static const char *name_now(const char *name) {
                                            {"take", "slice_at"},
                                            {"again", "barrier"},
                                            {"largest", "reduce_max"},
-                                           {"small_matmul", "quantized_matmul"}};
+                                           {"small_matmul", "quantized_matmul"},
+                                           {"stored_matmul", "infile_matmul"},
+                                           {"stored_gather", "infile_gather"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i][0], name) == 0) return names[i][1];
     return name;

@@ -414,7 +414,7 @@ eg_status eg__model_config_write(const eg_model *model, char **text, eg_error *e
     if (!model->transformer && (model->link || eg__link_of_loss(eg_model_note(model, "loss", 0))))
         eg__json_put_text(&json, "link", eg_link_name(model->link));
     eg__model_notes_put(&json, model);
-    eg__model_small_put(&json, model);
+    eg__model_quantized_put(&json, model);
     eg__json_close(&json);
     return eg__json_end(&json, text, NULL, error);
 }

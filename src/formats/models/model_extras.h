@@ -16,7 +16,7 @@ eg_status eg__model_quantized_read(eg_model *model, const json_t *object, eg_err
 /* Members of the object that is open, when the model has such: "units", "notes", "quantization". */
 void eg__model_units_put(eg__json *json, const eg_model *model);
 void eg__model_notes_put(eg__json *json, const eg_model *model);
-void eg__model_small_put(eg__json *json, const eg_model *model);
+void eg__model_quantized_put(eg__json *json, const eg_model *model);
 
 /* A transformer, values zero; *out may be a model also after a failure. */
 eg_status eg__model_transformer_read(eg_context *context, const json_t *object, uint64_t most,

@@ -51,9 +51,9 @@ eg_status eg__model_units_read(eg_model *model, const json_t *object, eg_error *
     if (!status && time && !json_is_number(time))
         status = eg__fail(error, EG_ERR_FORMAT, "'time' is not a number");
     if (!status) {
-        const eg_units units = {lists[0], lists[1], lists[2], lists[3],
-                                (float)json_number_value(time)};
-        status = eg_model_units_set(model, &units, error);
+        const eg_scaling units = {lists[0], lists[1], lists[2], lists[3],
+                                  (float)json_number_value(time)};
+        status = eg_model_scaling_set(model, &units, error);
     }
     eg__memory_give(model->memory, values);
     return status;
@@ -161,7 +161,7 @@ void eg__model_units_put(eg__json *json, const eg_model *model) {
     if (!model->unit_values) return;
     eg_model_info info = {.size = sizeof info};
     eg_model_info_get(model, &info);
-    const eg_units *u = &model->units;
+    const eg_scaling *u = &model->units;
     const float *const lists[] = {u->input_mean, u->input_scale, u->output_mean, u->output_scale};
     eg__json_open_object(json, "units");
     for (size_t i = 0; i < UNIT_LISTS; i++) {

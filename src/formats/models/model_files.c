@@ -107,7 +107,8 @@ static eg_status take_part(const tensor_source *from, const char *name, eg_type 
 }
 
 static eg_status check_scales(const eg_quantized *q, const char *name, eg_error *error) {
-    const int low = q->how.type == EG_I4 ? -8 : -128, high = q->how.type == EG_I4 ? 7 : 127;
+    const int low = q->quantization.type == EG_I4 ? -8 : -128,
+              high = q->quantization.type == EG_I4 ? 7 : 127;
     for (uint64_t i = 0; i < q->scales; i++) {
         if (!(q->scale[i] >= 0) || q->scale[i] > FLT_MAX)
             return eg__fail(error, EG_ERR_FORMAT, "'%.100s' has a scale of %g", name,
@@ -122,20 +123,20 @@ static eg_status check_scales(const eg_quantized *q, const char *name, eg_error 
 /* They stay where they lie. */
 static eg_status take_small(eg_model *model, const tensor_source *from, eg__parameter *p,
                             const char *name, eg_error *error) {
-    eg_quantized q = p->small;
+    eg_quantized q = p->quantized;
     void *values = NULL, *scale = NULL, *zero = NULL;
     char other[72 + EG__NAME_MAX];
     uint64_t elements = 0, bytes = 0;
     if (!from->file) return eg__fail(error, EG_ERR_UNSUPPORTED, "quantized weights in an .npz");
     eg_status status = eg_tensor_measure(&q.values, &elements, &bytes, error);
-    const bool packed = q.how.type == EG_I4;
+    const bool packed = q.quantization.type == EG_I4;
     if (!status)
-        status = take_bytes(from, name, packed ? EG_U8 : q.how.type, packed ? bytes : elements,
-                            &values, error);
+        status = take_bytes(from, name, packed ? EG_U8 : q.quantization.type,
+                            packed ? bytes : elements, &values, error);
     snprintf(other, sizeof other, "%s.scale", name);
     if (!status && q.scales) status = take_part(from, other, EG_F32, q.scales, &scale, error);
     snprintf(other, sizeof other, "%s.zero", name);
-    if (!status && q.scales && !q.how.symmetric)
+    if (!status && q.scales && !q.quantization.symmetric)
         status = take_part(from, other, EG_I8, q.scales, &zero, error);
     if (status) return status;
     q.values.data = values;
@@ -144,7 +145,7 @@ static eg_status take_small(eg_model *model, const tensor_source *from, eg__para
     status = check_scales(&q, name, error);
     if (status) return status;
     eg__parameter_quantized_drop(model, p);
-    p->small = q;
+    p->quantized = q;
     p->borrowed = true;
     return EG_OK;
 }
@@ -312,12 +313,12 @@ static void add_tensor(tensor_list *list, const char *name, const char *suffix,
 }
 
 static void add_small(tensor_list *list, const eg__parameter *p) {
-    const eg_quantized *q = &p->small;
+    const eg_quantized *q = &p->quantized;
     eg_tensor values = q->values;
     uint64_t bytes = 0;
     eg_tensor_measure(&values, NULL, &bytes, NULL);
     if (values.type == EG_I4) values = (eg_tensor){EG_U8, 1, {bytes}, values.data};
-    const unsigned rank = q->how.per == EG_PER_BLOCK ? 2 : 1;
+    const unsigned rank = q->quantization.per == EG_PER_BLOCK ? 2 : 1;
     const eg_tensor scale = {EG_F32, rank, {rank == 2 ? q->rows : q->scales, q->groups}, q->scale};
     eg_tensor zero = scale;
     zero.type = EG_I8;
@@ -329,15 +330,15 @@ static void add_small(tensor_list *list, const eg__parameter *p) {
 
 /* A quantized file leaves out the masks that follow from a wiring: they would be most of it. */
 static eg_status list_tensors(const eg_model *model, tensor_list *list, eg_error *error) {
-    bool small = false;
+    bool quantized = false;
     eg_status status = EG_OK;
     for (size_t i = 0; i < model->parameter_count; i++)
-        small = small || eg__parameter_is_quantized(&model->parameters[i]);
+        quantized = quantized || eg__parameter_is_quantized(&model->parameters[i]);
     for (size_t i = 0; !status && i < model->parameter_count; i++) {
         const eg__parameter *p = &model->parameters[i];
         eg_tensor values = {EG_F32, p->rank, {p->shape[0], p->shape[1]}, NULL};
         if (eg__parameter_is_quantized(p)) add_small(list, p);
-        else if (!small || !p->is_mask || !model->layers[p->layer].wiring) {
+        else if (!quantized || !p->is_mask || !model->layers[p->layer].wiring) {
             status = eg__parameter_own(model, p, error);
             values.data = eg__parameter_values(model, p);
             add_tensor(list, p->name, "", &values);

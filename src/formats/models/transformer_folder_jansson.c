@@ -222,7 +222,7 @@ static eg_status turn_all(eg_model *model, eg_error *error) {
         for (uint64_t c = 0; c < columns; c++)
             for (uint64_t r = 0; r < rows; r++)
                 to[r * columns + c] =
-                    eg__stored_number(p->file.type, p->file.data, (size_t)(c * rows + r));
+                    eg__infile_number(p->file.type, p->file.data, (size_t)(c * rows + r));
         p->file.data = NULL;
     }
     return status;

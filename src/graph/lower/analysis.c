@@ -26,8 +26,8 @@ uint32_t eg__lower_origin(const eg__lowering *l, uint32_t id) {
 
 /* ---- what is needed */
 static void mark(eg__lowering *l, uint32_t *stack, size_t *depth, uint32_t id) {
-    if (l->live[id]) return;
-    l->live[id] = 1;
+    if (l->reachable[id]) return;
+    l->reachable[id] = 1;
     stack[(*depth)++] = id;
 }
 
@@ -67,16 +67,17 @@ static bool is_settled(const eg__lowering *l, uint32_t id) {
 static void find_regions(eg__lowering *l) {
     size_t scans = 0;
     for (uint32_t i = 1; i <= l->graph->size; i++)
-        scans += l->live[i] && eg__lower_node(l, i)->op == EG__GRAPH_scan;
+        scans += l->reachable[i] && eg__lower_node(l, i)->op == EG__GRAPH_scan;
     l->region_count = EG__REGION_BODIES + scans;
     l->regions = eg__lower_array(l, l->region_count, sizeof *l->regions);
     if (!l->regions) return;
     uint32_t next = EG__REGION_BODIES;
     for (uint32_t i = 1; i <= l->graph->size; i++)
-        if (l->live[i] && eg__lower_node(l, i)->op == EG__GRAPH_scan) l->regions[next++].scan = i;
+        if (l->reachable[i] && eg__lower_node(l, i)->op == EG__GRAPH_scan)
+            l->regions[next++].scan = i;
     for (uint32_t i = 1; i <= l->graph->size; i++) {
         const eg__node *node = eg__lower_node(l, i);
-        if (!l->live[i]) continue;
+        if (!l->reachable[i]) continue;
         l->region[i] = is_settled(l, i) ? EG__REGION_PROLOGUE : EG__REGION_MAIN;
         for (uint32_t r = EG__REGION_BODIES; node->scan && r < l->region_count; r++)
             if (l->regions[r].scan == node->scan) l->region[i] = r;
@@ -90,10 +91,10 @@ static void list_inside(eg__lowering *l) {
     if (!l->inside_first || !l->inside) return;
     uint32_t *first = l->inside_first + 1;
     for (uint32_t i = 1; i <= l->graph->size; i++)
-        if (l->live[i]) first[l->region[i] + 1]++;
+        if (l->reachable[i]) first[l->region[i] + 1]++;
     for (size_t r = 0; r < l->region_count; r++) first[r + 1] += first[r];
     for (uint32_t i = 1; i <= l->graph->size; i++)
-        if (l->live[i]) l->inside[first[l->region[i]]++] = i;
+        if (l->reachable[i]) l->inside[first[l->region[i]]++] = i;
 }
 
 static void list_users(eg__lowering *l) {
@@ -104,7 +105,7 @@ static void list_users(eg__lowering *l) {
     for (int filling = 0; filling < 2; filling++) {
         for (uint32_t i = 1; i <= l->graph->size; i++) {
             const eg__node *node = eg__lower_node(l, i);
-            for (unsigned k = 0; l->live[i] && k < eg__read_count(node); k++) {
+            for (unsigned k = 0; l->reachable[i] && k < eg__read_count(node); k++) {
                 uint32_t input = eg__node_input(l->graph, node, k).id;
                 if (filling) l->users[first[input]++] = i;
                 else first[input + 1]++;
@@ -117,8 +118,8 @@ static void list_users(eg__lowering *l) {
 static void list_carries(eg__lowering *l) {
     for (uint32_t i = 1; i <= l->graph->size; i++) {
         const eg__node *node = eg__lower_node(l, i);
-        if (!l->live[i] || node->op != EG__GRAPH_carry) continue;
-        l->becomes_too[i] = l->becomes[node->next];
+        if (!l->reachable[i] || node->op != EG__GRAPH_carry) continue;
+        l->becomes_next[i] = l->becomes[node->next];
         l->becomes[node->next] = i;
     }
 }
@@ -149,20 +150,20 @@ static void find_cuts(eg__lowering *l) {
             cuts = cuts && eg__has_items(value, items) &&
                    (out->op == EG__GRAPH_stack || value->rank > 1);
         }
-        l->regions[r].cut = cuts && items > 1 ? (size_t)items : 0;
+        l->regions[r].batch_items = cuts && items > 1 ? (size_t)items : 0;
     }
 }
 
 void eg__lower_analyse(eg__lowering *l) {
     const size_t nodes = l->graph->size + 1;
-    l->live = eg__lower_array(l, nodes, 1);
+    l->reachable = eg__lower_array(l, nodes, 1);
     l->timed = eg__lower_array(l, nodes, 1);
-    l->known = eg__lower_array(l, nodes, 1);
-    l->placed = eg__lower_array(l, nodes, 1);
+    l->located = eg__lower_array(l, nodes, 1);
+    l->written_directly = eg__lower_array(l, nodes, 1);
     l->part_of = eg__lower_array(l, nodes, sizeof *l->part_of);
     l->region = eg__lower_array(l, nodes, sizeof *l->region);
     l->becomes = eg__lower_array(l, nodes, sizeof *l->becomes);
-    l->becomes_too = eg__lower_array(l, nodes, sizeof *l->becomes_too);
+    l->becomes_next = eg__lower_array(l, nodes, sizeof *l->becomes_next);
     l->unit = eg__lower_array(l, nodes, sizeof *l->unit);
     l->next_member = eg__lower_array(l, nodes, sizeof *l->next_member);
     l->value = eg__lower_array(l, nodes, sizeof *l->value);

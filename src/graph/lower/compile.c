@@ -41,9 +41,9 @@ static void add_leaf(eg__lowering *l, eg__leaves *leaves, const char *name, cons
                 eg__size_add(bytes, 64, &(size_t){0});
     bytes = eg__round_up(bytes, 64);
     if (eg__is_quantized_leaf(node)) {
-        leaf->how = eg__leaf_quantization(node);
-        fits = eg__quantized_parameter_of(node, &leaf->small);
-        bytes = leaf->small.layout.bytes;
+        leaf->quantization = eg__leaf_quantization(node);
+        fits = eg__quantized_parameter_of(node, &leaf->quantized);
+        bytes = leaf->quantized.layout.bytes;
     }
     if (node->op == EG__GRAPH_cache) fits = lay_out_cache(node, leaf, &bytes);
     if (offset) {
@@ -79,8 +79,9 @@ static void finish_outputs(eg__lowering *l) {
         const eg__node *node = eg__lower_node(l, id);
         const uint32_t space = EG__SPACE_BOUND + (uint32_t)(l->program->inputs.count + i);
         const eg__view from = eg__lower_value(l, id);
-        const bool written = node->op == EG__GRAPH_update && l->placed[id]; /* the first of them */
-        if (written) l->placed[id] = 0;
+        const bool written =
+            node->op == EG__GRAPH_update && l->written_directly[id]; /* the first of them */
+        if (written) l->written_directly[id] = 0;
         if (l->status || written || l->buffers[from.buffer].space == space) continue;
         eg__view to = eg__lower_new(l, EG__REGION_MAIN, node);
         if (l->status) return;
@@ -103,7 +104,7 @@ static void finish_states(eg__lowering *l) {
     for (int writing = 0; writing < 2; writing++)
         for (uint32_t i = 1; i <= l->graph->size && !l->status; i++) {
             const eg__node *node = eg__lower_node(l, i);
-            if (!l->live[i] || node->op != EG__GRAPH_update ||
+            if (!l->reachable[i] || node->op != EG__GRAPH_update ||
                 eg__lower_part_of(l, eg__lower_input(l, i, 0)))
                 continue;
             const eg__view from = eg__lower_value(l, i);
@@ -143,8 +144,8 @@ static void resolve(const eg__lowering *l, eg__operand *operand) {
     const eg__region *body = &l->regions[buffer->region];
     const eg__buffer *memory = &l->buffers[body->memory];
     operand->offset += memory->offset;
-    if (body->cut) { /* every item has its part of the memory; items of a thread lie together */
-        operand->item = memory->size / body->cut;
+    if (body->batch_items) { /* every item has its part of the memory; items of a thread lie together */
+        operand->item = memory->size / body->batch_items;
         operand->scale = buffer->offset;
     } else operand->offset += buffer->offset;
 }
@@ -237,11 +238,14 @@ static void link(eg__lowering *l) {
 }
 
 static void release(eg__lowering *l) {
-    void *const all[] = {
-        l->region,   l->unit,      l->next_member,  l->user_first,   l->users,   l->live,
-        l->timed,    l->known,     l->placed,       l->value,        l->buffers, l->inside_first,
-        l->inside,   l->units,     l->becomes,      l->becomes_too,  l->part_of, l->packed,
-        l->operands, l->constants, l->part_of_unit, l->part_of_state};
+    void *const all[] = {l->region,       l->unit,      l->next_member,
+                         l->user_first,   l->users,     l->reachable,
+                         l->timed,        l->located,   l->written_directly,
+                         l->value,        l->buffers,   l->inside_first,
+                         l->inside,       l->units,     l->becomes,
+                         l->becomes_next, l->part_of,   l->packed,
+                         l->operands,     l->constants, l->part_of_unit,
+                         l->part_of_state};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) eg__memory_give(l->memory, all[i]);
     for (size_t i = 0; i < l->part_count; i++) eg__memory_give(l->memory, l->parts[i].values);
     eg__memory_give(l->memory, l->parts);

@@ -7,7 +7,7 @@ static bool is_planned(const eg__buffer *b) {
 
 static void add(const eg__lowering *l, const eg__buffer *buffer) {
     const eg__region *region = &l->regions[buffer->region];
-    const size_t items = eg__max(region->cut, 1);
+    const size_t items = eg__max(region->batch_items, 1);
     const size_t end =
         buffer->kept ? region->count : eg__min((size_t)buffer->last + 1, region->count);
     for (size_t i = buffer->first; i < end; i++)

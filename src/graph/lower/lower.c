@@ -39,7 +39,7 @@ uint32_t eg__lower_buffer(eg__lowering *l, uint32_t region, size_t bytes) {
         return 0;
     l->buffers = buffers;
     /* aligned to 64 bytes; in a body that is cut, every item has its own part */
-    const size_t items = l->regions[region].cut ? l->regions[region].cut : 1;
+    const size_t items = l->regions[region].batch_items ? l->regions[region].batch_items : 1;
     l->buffers[l->buffer_count] =
         (eg__buffer){.space = region == EG__REGION_PROLOGUE ? EG__SPACE_DERIVED : EG__SPACE_ARENA,
                      .region = region,
@@ -88,7 +88,7 @@ void eg__lower_constants_reserve(eg__lowering *l) {
     size_t all = 0;
     for (uint32_t i = 1; i <= l->graph->size; i++) {
         const eg__node *node = eg__lower_node(l, i);
-        if (l->live[i] && node->op == EG__GRAPH_constant)
+        if (l->reachable[i] && node->op == EG__GRAPH_constant)
             all += eg__round_up(eg__max(constant_bytes(node), 1), LINE);
     }
     void *constants = NULL;
@@ -102,7 +102,8 @@ void eg__lower_constants_lend(eg__lowering *l) {
     for (uint32_t i = 1; i <= l->graph->size; i++) {
         eg__node *node = &l->program->graph->nodes[i];
         const eg__buffer *buffer = &l->buffers[l->value[i].buffer];
-        if (node->op != EG__GRAPH_constant || !l->known[i] || buffer->space != EG__SPACE_CONSTANTS)
+        if (node->op != EG__GRAPH_constant || !l->located[i] ||
+            buffer->space != EG__SPACE_CONSTANTS)
             continue;
         eg__numbers_give(l->memory, node->data);
         node->data = l->program->constants + buffer->offset;
@@ -172,7 +173,7 @@ static eg__view materialise(eg__lowering *l, uint32_t id, const eg__view *from) 
 }
 
 eg__view eg__lower_value(eg__lowering *l, uint32_t id) {
-    if (l->known[id] || l->status) return l->value[id];
+    if (l->located[id] || l->status) return l->value[id];
     const eg__node *node = eg__lower_node(l, id);
     eg__view view = {0};
     if (node->op == EG__GRAPH_step) view = step_value(l, id);
@@ -190,7 +191,7 @@ eg__view eg__lower_value(eg__lowering *l, uint32_t id) {
         eg__lower_fail(l, EG_ERR_UNSUPPORTED, "node %u (%s) is used before it is computed", id,
                        eg__node_operation(node));
     l->value[id] = view;
-    l->known[id] = 1;
+    l->located[id] = 1;
     return view;
 }
 

@@ -26,7 +26,7 @@ typedef struct eg__buffer {
     uint32_t first, last; /* the steps of its region that use it; first EG__NEVER = none */
     uint32_t owner;       /* the node it was made for alone, 0 = several may use it */
     bool kept;            /* to the end: the prologue's results */
-    bool touched;         /* by the body that is being lowered */
+    bool used_by_body;    /* by the body that is being lowered */
 } eg__buffer;
 
 /* ---- a list of steps: the program's, the prologue's, the body of a scan */
@@ -35,10 +35,10 @@ typedef struct eg__region {
     uint32_t scan; /* node, 0 = none */
     eg__step *steps;
     size_t count, room;
-    size_t cut;      /* the items (the batch) it can be cut into; 0 = it cannot */
-    uint32_t memory; /* cut bodies: the buffer of the main region that holds theirs */
-    uint32_t first;  /* where its steps begin in the program */
-    uint32_t *units; /* in the order they run */
+    size_t batch_items; /* the items (the batch) it can be cut into; 0 = it cannot */
+    uint32_t memory;    /* cut bodies: the buffer of the main region that holds theirs */
+    uint32_t first;     /* where its steps begin in the program */
+    uint32_t *units;    /* in the order they run */
     size_t unit_count;
 } eg__region;
 
@@ -80,12 +80,12 @@ typedef struct eg__lowering {
 
     /* per node */
     uint32_t *region, *unit, *next_member;
-    uint32_t *user_first, *users;    /* users[user_first[n] .. user_first[n + 1]) are its users */
-    uint32_t *inside_first, *inside; /* the nodes of a region, in the same way */
-    uint32_t *becomes, *becomes_too; /* the carry that becomes a value; per carry, the next such */
-    unsigned char *live, *timed, *known;
+    uint32_t *user_first, *users;     /* users[user_first[n] .. user_first[n + 1]) are its users */
+    uint32_t *inside_first, *inside;  /* the nodes of a region, in the same way */
+    uint32_t *becomes, *becomes_next; /* the carry that becomes a value; per carry, the next such */
+    unsigned char *reachable, *timed, *located;
     unsigned char *
-        placed; /* per stack or update: its step wrote the value to its final storage already, no copy is needed */
+        written_directly; /* per stack or update: its step wrote the value to its final storage already, no copy is needed */
     uint32_t *part_of; /* the concat that the step of a value has written it to, too */
     eg__view *value;
 
@@ -102,7 +102,7 @@ typedef struct eg__lowering {
     size_t length; /* of the scans when it may vary, else 0 */
     char *constants;
     size_t constants_size, constants_room; /* bytes */
-    eg__lower_part *parts; /* in the order they run */
+    eg__lower_part *parts;                 /* in the order they run */
     size_t part_count;
     uint32_t *part_of_unit;  /* 1 + index; 0 = the cores. NULL = there are no parts */
     uint32_t *part_of_state; /* per node, the same: the part that holds the state */
@@ -255,9 +255,10 @@ bool eg__lower_packs_parts(const eg__lowering *l, uint32_t id);
 /* Packs a value of the prologue for the products whose right side it is, so that it need not wait for them. */
 void eg__lower_pack_early(eg__lowering *l, uint32_t id);
 
-void eg__lower_small_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
-                            const eg__fused_program *epilogue, size_t count, eg__operand *operands);
-void eg__lower_stored_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
+void eg__lower_quantized_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
+                                const eg__fused_program *epilogue, size_t count,
+                                eg__operand *operands);
+void eg__lower_infile_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
                              const eg__fused_program *epilogue, size_t count,
                              eg__operand *operands);
 /* What every product of one right side ends with: its epilogue, and the step. */

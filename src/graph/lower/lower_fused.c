@@ -228,7 +228,7 @@ static void place_stores(chain *c, const eg__node *shape) {
         for (uint32_t k = l->user_first[id]; k < l->user_first[id + 1]; k++)
             if (eg__lower_node(l, l->users[k])->op == EG__GRAPH_stack &&
                 !eg__lower_node(l, l->users[k])->attributes.stack.every) {
-                l->placed[l->users[k]] = 1;
+                l->written_directly[l->users[k]] = 1;
                 break;
             }
     }
@@ -296,7 +296,7 @@ static void place_seconds(chain *c, const eg__node *shape, unsigned split, unsig
     for (unsigned i = stacks; i < c->copies; i++) {
         const uint32_t id = c->member[c->copy[i]], user = c->user[i];
         if (eg__lower_node(l, user)->op == EG__GRAPH_concat) l->part_of[id] = user;
-        else l->placed[user] = 1;
+        else l->written_directly[user] = 1;
     }
 }
 
@@ -319,7 +319,8 @@ static void emit(chain *c, uint32_t unit, const eg__node *shape, unsigned split)
     for (unsigned i = 0; i < shape->rank; i++)
         *(i < split ? &rows : &columns) *= (size_t)shape->shape[i];
     eg__step step = eg__lower_step(l, region, id, EG__STEP_fused, rows, columns);
-    const bool flat = rows == 1 && columns > 4 * EG__FLAT && !step.timed && !l->regions[region].cut;
+    const bool flat =
+        rows == 1 && columns > 4 * EG__FLAT && !step.timed && !l->regions[region].batch_items;
     eg__operand operands[EG__FUSED_OPERANDS];
     for (unsigned i = 0; i < all; i++) {
         const bool moves = c->kind[i] == EG__FULL || c->kind[i] == EG__ROW;
@@ -365,7 +366,8 @@ void eg__lower_fused_unit(eg__lowering *l, uint32_t unit) {
     place_stores(&c, shape);
     if (l->status) return;
     if (!eg__node_elements(shape)) return;
-    const bool rows = l->regions[region].cut || (l->timed[l->units[unit].first] && shape->rank);
+    const bool rows =
+        l->regions[region].batch_items || (l->timed[l->units[unit].first] && shape->rank);
     unsigned split = rows ? 1 : 0;
     if (host) place_seconds(&c, shape, shape->rank - 1, shape->rank - 1);
     else place_seconds(&c, shape, split, shape->rank);

@@ -46,7 +46,7 @@ static bool is_needed_outside(const border *b, uint32_t id) {
                                                 : eg__lower_part_of(l, user) != b->number)
             return true;
     }
-    for (uint32_t carry = l->becomes[id]; carry; carry = l->becomes_too[carry])
+    for (uint32_t carry = l->becomes[id]; carry; carry = l->becomes_next[carry])
         if (eg__lower_part_of(l, carry) != b->number) return true;
     return false;
 }
@@ -54,7 +54,7 @@ static bool is_needed_outside(const border *b, uint32_t id) {
 static void find_output(void *user, uint32_t id) {
     border *b = user;
     const eg__node *node = eg__lower_node(b->l, id);
-    if (!b->l->live[id] || node->scan || node->op == EG__GRAPH_scan) return;
+    if (!b->l->reachable[id] || node->scan || node->op == EG__GRAPH_scan) return;
     if (is_needed_outside(b, id)) add_value(b, &b->part->outputs, id);
 }
 
@@ -78,7 +78,7 @@ typedef struct extraction {
 
 static bool updates(const eg__rewrite *r, uint32_t id) {
     const border *b = ((const extraction *)r->rewriter->given)->border;
-    return b->l->live[id] && eg__lower_part_of(b->l, eg__old_input(r, id, 0)) == b->number;
+    return b->l->reachable[id] && eg__lower_part_of(b->l, eg__old_input(r, id, 0)) == b->number;
 }
 
 static bool needs(const eg__rewrite *r, uint32_t id, unsigned input) {
@@ -177,7 +177,7 @@ static void count_flops(void *user, uint32_t id) {
     const double times =
         node->scan ? (double)eg__lower_node(l, node->scan)->attributes.scan.length : 1;
     eg__step *step = &l->regions[EG__REGION_MAIN].steps[b->part->step];
-    if (op->flops && l->live[id]) step->flops += times * op->flops(l->graph, node);
+    if (op->flops && l->reachable[id]) step->flops += times * op->flops(l->graph, node);
 }
 
 static size_t bytes_of(const eg__node *node) {
@@ -292,6 +292,6 @@ void eg__lower_prologue_needs(eg__lowering *l, unsigned char *needed) {
         if (!l->part_of_unit[main->units[i]]) eg__lower_reads(l, main->units[i], need, &p);
     for (size_t i = 0; i < l->output_count; i++) need(&p, l->outputs[i].id);
     for (uint32_t i = 1; i <= l->graph->size; i++)
-        if (l->live[i] && eg__lower_node(l, i)->op == EG__GRAPH_update)
+        if (l->reachable[i] && eg__lower_node(l, i)->op == EG__GRAPH_update)
             need(&p, eg__lower_input(l, i, 1));
 }

@@ -59,7 +59,7 @@ static void begin_carry(loop *s, uint32_t id) {
         view.time = size;
         view.offset = s->reverse ? size : 0;
     } else {
-        if (last && !l->known[last]) view = eg__lower_storage(l, last, 0);
+        if (last && !l->located[last]) view = eg__lower_storage(l, last, 0);
         if (!view.buffer || !eg__view_is_contiguous(node, &view)) {
             view = eg__lower_new(l, EG__REGION_MAIN, node);
             if (last) l->value[last] = view;
@@ -67,7 +67,7 @@ static void begin_carry(loop *s, uint32_t id) {
         if (view.buffer) l->buffers[view.buffer].owner = 0;
     }
     l->value[id] = view;
-    l->known[id] = 1;
+    l->located[id] = 1;
     start = history ? history_end(s, id, false) : view;
     eg__view from = eg__lower_value(l, initial);
     if (!l->status) eg__lower_copy(l, EG__REGION_MAIN, initial, node, &from, &start);
@@ -106,12 +106,12 @@ static void stack_value(loop *s, uint32_t id) {
     const eg__node *node = eg__lower_node(l, id);
     const uint32_t value = eg__lower_input(l, id, 1);
     eg__view from = eg__lower_value(l, value), to = {0};
-    if (l->status || l->placed[id]) return;
+    if (l->status || l->written_directly[id]) return;
     if (node->attributes.stack.every) {
         stack_every(s, id, &from);
         return;
     }
-    if (!l->known[id] && l->region[value] == s->region && from.time &&
+    if (!l->located[id] && l->region[value] == s->region && from.time &&
         l->buffers[from.buffer].region == EG__REGION_MAIN &&
         l->buffers[from.buffer].space == EG__SPACE_ARENA) { /* where it lies is a stack already */
         to = from;
@@ -120,7 +120,7 @@ static void stack_value(loop *s, uint32_t id) {
         for (unsigned i = 1; i < node->rank; i++) to.stride[i] = from.stride[i - 1];
         l->buffers[from.buffer].owner = 0; /* two values have it now */
         l->value[id] = to;
-        l->known[id] = 1;
+        l->located[id] = 1;
         return;
     }
     to = eg__lower_storage(l, id, 0);
@@ -174,8 +174,8 @@ static void finish_last(loop *s, uint32_t id) {
     eg__lowering *l = s->l;
     const uint32_t carry = eg__lower_input(l, id, 1);
     if (!l->value[carry].time) {
-        if (!l->known[id]) l->value[id] = l->value[carry];
-        l->known[id] = 1;
+        if (!l->located[id]) l->value[id] = l->value[carry];
+        l->located[id] = 1;
         return;
     }
     eg__view from = history_end(s, carry, true), to = eg__lower_storage(l, id, 0);
@@ -195,16 +195,16 @@ static void plan_body(loop *s, size_t position) {
     l->status = eg__plan_memory(l->memory, count, list, eg__pass_is_on(l->options, EG__PASS_reuse),
                                 &plan, l->error);
     eg__memory_give(l->memory, list);
-    const size_t items = eg__max(region->cut, 1);
+    const size_t items = eg__max(region->batch_items, 1);
     region->memory = eg__lower_buffer(l, EG__REGION_MAIN, plan.size * items);
     if (l->status) return;
     eg__buffer *memory = &l->buffers[region->memory];
     memory->bound = plan.bound * items;
     memory->first = memory->last = (uint32_t)position;
     for (size_t b = 1; b < l->buffer_count; b++)
-        if (l->buffers[b].touched && l->buffers[b].region == EG__REGION_MAIN) {
+        if (l->buffers[b].used_by_body && l->buffers[b].region == EG__REGION_MAIN) {
             eg__buffer *buffer = &l->buffers[b];
-            buffer->touched = false;
+            buffer->used_by_body = false;
             if (buffer->first == EG__NEVER) buffer->first = (uint32_t)position;
             buffer->last = (uint32_t)position;
         }
@@ -216,7 +216,7 @@ static void emit(loop *s) {
     const eg__region *region = &l->regions[s->region];
     plan_body(s, l->regions[EG__REGION_MAIN].count);
     eg__step step = eg__lower_begin(s->scan, EG__STEP_scan);
-    step.items = eg__max(region->cut, 1);
+    step.items = eg__max(region->batch_items, 1);
     step.columns = 1;
     step.u.scan = (eg__step_scan){.region = s->region,
                                   .count = (uint32_t)region->count,
@@ -228,8 +228,8 @@ static void emit(loop *s) {
         step.bytes += region->steps[i].bytes * (double)s->length;
         ns += (region->steps[i].flops / 40 + 10) * (double)s->length;
     }
-    if (region->cut)
-        step.grain = eg__max(FEWEST, (size_t)(WORTH_NS * (double)region->cut / (ns + 1)));
+    if (region->batch_items)
+        step.grain = eg__max(FEWEST, (size_t)(WORTH_NS * (double)region->batch_items / (ns + 1)));
     eg__lower_emit(l, EG__REGION_MAIN, &step, 0, NULL);
 }
 

@@ -6,7 +6,7 @@ eg__step eg__lower_step(eg__lowering *l, uint32_t region, uint32_t id, eg__step_
     eg__step step = eg__lower_begin(id, kind);
     step.items = rows;
     step.columns = columns;
-    const size_t cut = l->regions[region].cut;
+    const size_t cut = l->regions[region].batch_items;
     if (cut) {
         step.items = cut;
         step.rows = rows / cut;
@@ -30,7 +30,7 @@ eg__operand eg__lower_operand(const eg__step *step, const eg__view *view, size_t
 static void touch(eg__lowering *l, uint32_t id, uint32_t region) {
     eg__buffer *buffer = &l->buffers[id];
     if (buffer->region != region) {
-        buffer->touched =
+        buffer->used_by_body =
             true; /* lives as long as the scan runs; the scan's step says when that is */
         if (buffer->region == EG__REGION_PROLOGUE) buffer->kept = true;
         return;
@@ -138,7 +138,7 @@ void eg__lower_copy(eg__lowering *l, uint32_t region, uint32_t id, const eg__nod
         copy->shape[1] = copy->from[1] = copy->to[1] = 1;
         copy->rank = 2;
     }
-    if (!step.timed && !l->regions[region].cut && rows > 1 && copy->rank == 2 &&
+    if (!step.timed && !l->regions[region].batch_items && rows > 1 && copy->rank == 2 &&
         copy->from[0] == copy->from[1] * copy->shape[1] &&
         copy->to[0] == copy->to[1] * copy->shape[1] && rows * copy->shape[1] <= 65536) {
         copy->shape[1] *= rows; /* one short run of memory */

@@ -16,7 +16,7 @@ static eg__view concat_part(eg__lowering *l, uint32_t concat, uint32_t id) {
     size_t start = 0;
     for (unsigned i = 0; eg__node_input(l->graph, node, i).id != id; i++)
         start += (size_t)eg__node_at(l->graph, eg__node_input(l->graph, node, i))->shape[axis];
-    if (!l->known[concat]) find_storage(l, concat, 0, true);
+    if (!l->located[concat]) find_storage(l, concat, 0, true);
     return eg__view_part(&l->value[concat], axis, start);
 }
 
@@ -37,7 +37,7 @@ static bool storage_in_concat(eg__lowering *l, uint32_t id, eg__view *view) {
 
 /* The value becomes a carry of which every step is kept. */
 static bool follows_history(const eg__lowering *l, uint32_t id) {
-    for (uint32_t carry = l->becomes[id]; carry; carry = l->becomes_too[carry])
+    for (uint32_t carry = l->becomes[id]; carry; carry = l->becomes_next[carry])
         if (l->value[carry].time) return true;
     return false;
 }
@@ -50,9 +50,9 @@ bool eg__lower_stack_place(eg__lowering *l, uint32_t id, eg__view *view) {
         if (node->op != EG__GRAPH_stack || node->attributes.stack.every ||
             eg__lower_input(l, user, 0) != eg__lower_node(l, id)->scan)
             continue;
-        if (!l->known[user] && follows_history(l, id) && !is_output(l, user, &(size_t){0}))
+        if (!l->located[user] && follows_history(l, id) && !is_output(l, user, &(size_t){0}))
             return false; /* the history of the carry is the stack */
-        if (!l->known[user]) eg__lower_storage(l, user, 0);
+        if (!l->located[user]) eg__lower_storage(l, user, 0);
         const eg__view stack = l->value[user];
         *view = stack;
         view->time = eg__view_bytes(&stack, stack.stride[0]);
@@ -98,7 +98,7 @@ static bool may_replace(eg__lowering *l, uint32_t old, uint32_t id) {
 static bool storage_in_carry(eg__lowering *l, uint32_t id, bool early, eg__view *view) {
     const uint32_t region = l->region[id];
     const uint32_t found = l->becomes[id];
-    if (region < EG__REGION_BODIES || !found || l->becomes_too[found]) return false;
+    if (region < EG__REGION_BODIES || !found || l->becomes_next[found]) return false;
     *view = l->value[found];
     if (view->time) { /* the history of a carry: the next step's place */
         const bool reverse =
@@ -116,7 +116,8 @@ static bool storage_in_state(eg__lowering *l, uint32_t id, eg__view *view) {
         if (eg__lower_node(l, user)->op != EG__GRAPH_update || eg__lower_input(l, user, 1) != id)
             continue;
         const uint32_t state = eg__lower_input(l, user, 0);
-        if (eg__lower_part_of(l, state) || (l->live[state] && !may_replace(l, state, id))) continue;
+        if (eg__lower_part_of(l, state) || (l->reachable[state] && !may_replace(l, state, id)))
+            continue;
         /* a device may still be reading that input when the unit of `id` runs */
         if (l->part_count && eg__lower_node(l, state)->op == EG__GRAPH_input) continue;
         *view = eg__lower_value(l, state);
@@ -126,7 +127,7 @@ static bool storage_in_state(eg__lowering *l, uint32_t id, eg__view *view) {
 }
 
 bool eg__lower_reusable(const eg__lowering *l, uint32_t id, uint32_t input) {
-    if (!l->known[input] || !eg__pass_is_on(l->options, EG__PASS_reuse)) return false;
+    if (!l->located[input] || !eg__pass_is_on(l->options, EG__PASS_reuse)) return false;
     const eg__view *old = &l->value[input];
     const eg__buffer *buffer = &l->buffers[old->buffer];
     return buffer->owner == input && buffer->region == l->region[id] &&
@@ -137,7 +138,7 @@ bool eg__lower_reusable(const eg__lowering *l, uint32_t id, uint32_t input) {
 
 /* `early`: the value comes in parts, before its own unit runs. */
 static eg__view find_storage(eg__lowering *l, uint32_t id, uint32_t reuse, bool early) {
-    if (l->known[id] || l->status) return l->value[id];
+    if (l->located[id] || l->status) return l->value[id];
     const eg__node *node = eg__lower_node(l, id);
     eg__view view = {0};
     size_t which;
@@ -160,7 +161,7 @@ static eg__view find_storage(eg__lowering *l, uint32_t id, uint32_t reuse, bool 
         if (view.buffer) l->buffers[view.buffer].owner = id;
     }
     l->value[id] = view;
-    l->known[id] = 1;
+    l->located[id] = 1;
     return view;
 }
 
@@ -195,7 +196,7 @@ eg__view eg__lower_plain_storage(eg__lowering *l, uint32_t id) {
     if (l->status) return view;
     l->buffers[view.buffer].owner = id;
     l->value[id] = view;
-    l->known[id] = 1;
+    l->located[id] = 1;
     return view;
 }
 

@@ -113,7 +113,7 @@ static void find_updates(pins *s) {
     const eg__lowering *l = s->p->l;
     for (size_t i = 0; i < l->output_count; i++) s->host[state_of(l, l->outputs[i].id)] = 1;
     for (uint32_t id = 1; id <= l->graph->size; id++) {
-        if (!l->live[id] || eg__lower_node(l, id)->op != EG__GRAPH_update) continue;
+        if (!l->reachable[id] || eg__lower_node(l, id)->op != EG__GRAPH_update) continue;
         const uint32_t state = eg__lower_input(l, id, 0), value = eg__lower_input(l, id, 1);
         const uint32_t unit = main_unit(l, eg__lower_origin(l, value));
         if (!unit) s->host[state] = s->host[state_of(l, value)] = 1;
@@ -127,7 +127,7 @@ static void find_updates(pins *s) {
 static void limit_updates(pins *s) {
     const eg__lowering *l = s->p->l;
     for (uint32_t id = 1; id <= l->graph->size; id++) {
-        if (!l->live[id] || eg__lower_node(l, id)->op != EG__GRAPH_update) continue;
+        if (!l->reachable[id] || eg__lower_node(l, id)->op != EG__GRAPH_update) continue;
         const uint32_t state = eg__lower_input(l, id, 0);
         const uint32_t unit = main_unit(l, eg__lower_origin(l, eg__lower_input(l, id, 1)));
         if (!unit || s->host[state] || s->first[state] > s->last[state]) continue;

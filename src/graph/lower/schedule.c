@@ -23,7 +23,7 @@ static void make_units(eg__lowering *l) {
     if (!l->units) return;
     l->unit_count = 1;
     for (uint32_t i = 1; i <= l->graph->size; i++) {
-        if (!l->live[i] || !is_computed(l, i)) continue;
+        if (!l->reachable[i] || !is_computed(l, i)) continue;
         l->unit[i] = (uint32_t)l->unit_count;
         l->units[l->unit_count++] = (eg__unit){
             .region = l->region[i], .first = i, .last = i, .is_fused = eg__is_fusable(l, i)};
@@ -32,7 +32,7 @@ static void make_units(eg__lowering *l) {
     }
     for (uint32_t i = 1; i <= l->graph->size; i++) { /* what leaves a scan comes with it */
         const eg__op_id op = eg__lower_node(l, i)->op;
-        if (l->live[i] && eg__op_row(op)->scan_side == EG__SCAN_LEAVES)
+        if (l->reachable[i] && eg__op_row(op)->scan_side == EG__SCAN_LEAVES)
             l->unit[i] = l->unit[eg__lower_input(l, i, 0)];
     }
 }
@@ -184,7 +184,7 @@ uint32_t eg__lower_last_use(const eg__lowering *l, uint32_t id, uint32_t region)
         if (at > last) last = at;
     }
     /* what a carry becomes is read after the last step of the body */
-    for (uint32_t carry = l->becomes[id]; carry; carry = l->becomes_too[carry]) {
+    for (uint32_t carry = l->becomes[id]; carry; carry = l->becomes_next[carry]) {
         if (region != EG__REGION_MAIN) return EG__NEVER;
         const uint32_t at = l->units[l->unit[eg__lower_node(l, carry)->scan]].position;
         if (at > last) last = at;

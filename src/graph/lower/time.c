@@ -83,7 +83,7 @@ void eg__lower_time(eg__lowering *l) {
         c.checking = !c.changed && c.turns;
         c.changed = false;
         for (uint32_t i = 1; i <= l->graph->size; i++)
-            if (l->live[i]) spread(&c, i);
+            if (l->reachable[i]) spread(&c, i);
         c.turns++;
     } while (c.changed || !c.checking);
     if (c.mixed) {

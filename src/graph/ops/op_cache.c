@@ -165,7 +165,7 @@ static void lower(eg__lowering *l, uint32_t id) {
         eg__lower_fail(l, EG_ERR_UNSUPPORTED,
                        "append: cache '%s' is read as it was after rows are appended", leaf->name);
     l->value[id] = home;
-    l->known[id] = 1;
+    l->located[id] = 1;
     eg__step step = eg__lower_begin(id, EG__STEP_append);
     step.items = 1;
     step.rows = rows.rows;

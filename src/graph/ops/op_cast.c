@@ -54,7 +54,7 @@ static void lower(eg__lowering *l, uint32_t id) {
     const uint32_t input = eg__lower_input(l, id, 0);
     const eg__node *node = eg__lower_node(l, id);
     eg__matrix x, y;
-    if (node->rank == 1 && (l->regions[l->region[id]].cut || l->timed[id])) {
+    if (node->rank == 1 && (l->regions[l->region[id]].batch_items || l->timed[id])) {
         const eg__view from = eg__lower_value(l, input), to = eg__lower_storage(l, id, 0);
         x = column_of(node, &from);
         y = column_of(node, &to);

@@ -40,7 +40,7 @@ eg_node eg__graph_leaf(eg_graph *graph, eg__op_id op, const char *name, eg_type 
 eg_node eg_input(eg_graph *graph, const char *name, eg_type type, unsigned rank,
                  const uint64_t *shape) {
     if (graph && eg__is_quantized(type) &&
-        !eg__is_half(type)) /* whose layout must be known: eg_input_stored */
+        !eg__is_half(type)) /* whose layout must be known: eg_input_infile */
         return eg__graph_mistake(graph, EG_ERR_UNSUPPORTED, "input '%.80s': type '%s'",
                                  name ? name : "", eg_type_name(type));
     return eg__graph_leaf(graph, EG__GRAPH_input, name, type, rank, shape);
@@ -142,8 +142,8 @@ static double reads_update(const eg_graph *graph, const eg__node *node, unsigned
 
 /* ---- from files */
 static eg_node make_small(eg_graph *graph, eg__op_id op, const char *name, const eg__node *like) {
-    const eg_quantization how = eg__leaf_quantization(like);
-    return eg__quantized_leaf(graph, op, name, &how, like->rank, like->shape);
+    const eg_quantization quantization = eg__leaf_quantization(like);
+    return eg__quantized_leaf(graph, op, name, &quantization, like->rank, like->shape);
 }
 static eg_node make_input(eg_graph *graph, const char *name, const eg__node *like,
                           const eg_node *inputs) {

@@ -146,7 +146,7 @@ static void pack_part(eg__lowering *l, uint32_t b, uint32_t x, bool transposed, 
     const bool k_timed = l->timed[b] && !transposed && node->rank == 2 && l->length;
     eg__step step = eg__lower_begin(b, EG__STEP_pack);
     step.items = 1;
-    const bool panels = !l->regions[region].cut;
+    const bool panels = !l->regions[region].batch_items;
     const size_t lane = first % EG__PANEL;
     if (panels) step.items = eg__ceil_div(lane + n, EG__PANEL);
     step.columns = n;
@@ -346,7 +346,7 @@ static bool is_transposed(eg__lowering *l, uint32_t id) {
     const eg__node *node = eg__lower_node(l, id);
     const uint32_t a = eg__lower_input(l, id, 0), b = eg__lower_input(l, id, 1);
     if (!node->attributes.matmul.a_transposed || node->attributes.matmul.b_transposed ||
-        l->regions[l->region[id]].cut)
+        l->regions[l->region[id]].batch_items)
         return false;
     const eg__view left = eg__lower_value(l, a), right = eg__lower_value(l, b);
     return left.stride[1] == 1 && left.stride[0] <= LONGEST && right.stride[1] == 1 &&
@@ -459,9 +459,9 @@ void eg__lower_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
     const eg__node *node = eg__lower_node(l, id);
     if (l->status || !eg__node_elements(node)) return;
     if (node->op == EG__GRAPH_quantized_matmul)
-        eg__lower_small_matmul(l, id, home, epilogue, count, operands);
-    else if (node->op == EG__GRAPH_stored_matmul)
-        eg__lower_stored_matmul(l, id, home, epilogue, count, operands);
+        eg__lower_quantized_matmul(l, id, home, epilogue, count, operands);
+    else if (node->op == EG__GRAPH_infile_matmul)
+        eg__lower_infile_matmul(l, id, home, epilogue, count, operands);
     else if (is_plain(l, id) && is_transposed(l, id))
         lower_transposed(l, id, home, epilogue, count, operands);
     else if (is_plain(l, id)) lower_product(l, id, home, epilogue, count, operands);

@@ -19,8 +19,8 @@ uint32_t eg__quantized_side_piece(const eg__quantized_side *side, size_t index,
     return (uint32_t)words[7];
 }
 
-void eg__quantized_side_stored(const eg__quantized_side *side, size_t index, eg_type type,
-                               const void *memory, eg__stored *out) {
+void eg__quantized_side_matrix(const eg__quantized_side *side, size_t index, eg_type type,
+                               const void *memory, eg__quantized_matrix *out) {
     const int32_t *words = side->piece + index * EG__PIECE_WORDS;
     eg__quantized_parameter p = {.type = type,
                                  .rows = (uint32_t)words[8],
@@ -30,8 +30,8 @@ void eg__quantized_side_stored(const eg__quantized_side *side, size_t index, eg_
                                  .has_zeros = (words[11] & 2) != 0};
     if (eg__quantized_unit(type) > 1)
         p.scales = p.one_scale ? 1 : p.rows * eg__ceil_div(p.columns, p.block);
-    eg__stored_measure(type, p.rows, p.columns, p.scales, p.has_zeros, &p.layout);
-    *out = eg__quantized_stored(&p, memory);
+    eg__quantized_matrix_measure(type, p.rows, p.columns, p.scales, p.has_zeros, &p.layout);
+    *out = eg__quantized_parameter_matrix(&p, memory);
 }
 
 /* ---- the operation */
@@ -138,8 +138,9 @@ static eg__view pack(eg__lowering *l, uint32_t id, eg__step_pack_quantized *p) {
     return view;
 }
 
-void eg__lower_small_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
-                            const eg__fused_program *epilogue, size_t count, eg__operand *more) {
+void eg__lower_quantized_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
+                                const eg__fused_program *epilogue, size_t count,
+                                eg__operand *more) {
     const eg__node *node = eg__lower_node(l, id);
     eg__step_pack_quantized packed;
     if (l->status || !eg__node_elements(node)) return;
@@ -157,7 +158,7 @@ void eg__lower_small_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
     step.u.gemm = (eg__step_gemm){
         .n = packed.n,
         .k = packed.k,
-        .small = {packed.layout, packed.type, packed.groups, packed.has_offsets, integers}};
+        .quantized = {packed.layout, packed.type, packed.groups, packed.has_offsets, integers}};
     step.flops = flops(l->graph, node);
     step.bytes = 4.0 * (double)left.rows * (double)(packed.k + packed.n) +
                  (double)(eg__gemm_panels(packed.n) * packed.layout.panel_bytes) +
@@ -171,7 +172,7 @@ static void lower(eg__lowering *l, uint32_t id) {
     eg__view home = eg__lower_storage(l, id, 0);
     eg__matrix out;
     if (!l->status && !eg__view_rows(node, &home, &out)) home = eg__lower_plain_storage(l, id);
-    eg__lower_small_matmul(l, id, &home, NULL, 0, NULL);
+    eg__lower_quantized_matmul(l, id, &home, NULL, 0, NULL);
 }
 
 static bool keeps_items(const eg_graph *graph, const eg__node *node, uint64_t items) {

@@ -243,7 +243,7 @@ static bool same_target(int32_t a, int32_t b) {
 }
 
 /* Rows of EG__LANES whose lanes keep their targets; see eg__synapse_list. */
-static bool is_laned(const int32_t *ends, uint64_t count) {
+static bool is_in_lanes(const int32_t *ends, uint64_t count) {
     if (count % EG__LANES) return false;
     for (uint64_t p = 0, first = 0; p < count; p += EG__LANES) {
         if (ends[p] < 0) return false;
@@ -275,7 +275,7 @@ static void lower_any(eg__lowering *l, uint32_t id, eg__step_id kind, bool over_
                                           .targets = (size_t)targets,
                                           .count = (size_t)ends->shape[0],
                                           .batch = v.rows,
-                                          .laned = is_laned(ends->data, ends->shape[0])};
+                                          .in_lanes = is_in_lanes(ends->data, ends->shape[0])};
     if (over_batch) {
         step.timed = false;
         step.items = (size_t)ends->shape[0];

@@ -6,13 +6,14 @@
 #include <string.h>
 
 /* ---- leaves; an input has the attributes of a parameter */
-static void describe(eg__parameter_attributes *to, const eg_quantization *how) {
-    if (how->type == EG_F32) return; /* an input like any other */
-    *to = (eg__parameter_attributes){.per = (uint64_t)how->per,
-                                     .block = how->block ? how->block : EG_BLOCK_DEFAULT,
-                                     .symmetric = how->symmetric != 0,
-                                     .integers = how->integers != 0,
-                                     .layout = (uint64_t)how->layout};
+static void describe(eg__parameter_attributes *to, const eg_quantization *quantization) {
+    if (quantization->type == EG_F32) return; /* an input like any other */
+    *to = (eg__parameter_attributes){.per = (uint64_t)quantization->per,
+                                     .block = quantization->block ? quantization->block
+                                                                  : EG_BLOCK_DEFAULT,
+                                     .symmetric = quantization->symmetric != 0,
+                                     .integers = quantization->integers != 0,
+                                     .layout = (uint64_t)quantization->layout};
 }
 
 eg_quantization eg__leaf_quantization(const eg__node *node) {
@@ -26,22 +27,22 @@ eg_quantization eg__leaf_quantization(const eg__node *node) {
                              .layout = (eg_layout)(of->layout > 99 ? 99 : of->layout)};
 }
 
-static eg_status check_parameter(const eg_quantization *how, eg_error *error) {
-    const eg_status status = eg_quantization_check(how, error);
-    if (!status && how->layout != EG_LAYOUT_APART)
+static eg_status check_parameter(const eg_quantization *quantization, eg_error *error) {
+    const eg_status status = eg_quantization_check(quantization, error);
+    if (!status && quantization->layout != EG_LAYOUT_APART)
         return eg__fail(error, EG_ERR_UNSUPPORTED, "layout '%s', which only inputs have",
-                        eg_layout_name(how->layout));
+                        eg_layout_name(quantization->layout));
     return status;
 }
 
-static eg_status check_input(const eg_quantization *how, unsigned rank, const uint64_t *shape,
-                             eg_error *error) {
-    if (how && how->type == EG_F32) return EG_OK;
-    const eg_status status = eg_quantization_check(how, error);
-    if (status || !eg__stored_is_blocks(how->type)) return status;
-    if (how->layout != EG_LAYOUT_BLOCKS)
+static eg_status check_input(const eg_quantization *quantization, unsigned rank,
+                             const uint64_t *shape, eg_error *error) {
+    if (quantization && quantization->type == EG_F32) return EG_OK;
+    const eg_status status = eg_quantization_check(quantization, error);
+    if (status || !eg__infile_is_blocks(quantization->type)) return status;
+    if (quantization->layout != EG_LAYOUT_BLOCKS)
         return eg__fail(error, EG_ERR_UNSUPPORTED, "'%s' in layout '%s', only in blocks",
-                        eg_type_name(how->type), eg_layout_name(how->layout));
+                        eg_type_name(quantization->type), eg_layout_name(quantization->layout));
     if (!rank || !shape || rank > EG_RANK_MAX || shape[rank - 1] % EG__BLOCK)
         return eg__fail(error, EG_ERR_ARGUMENT, "rows of %llu numbers, not of blocks of 32",
                         rank && shape && rank <= EG_RANK_MAX ? (unsigned long long)shape[rank - 1]
@@ -50,33 +51,37 @@ static eg_status check_input(const eg_quantization *how, unsigned rank, const ui
 }
 
 eg_node eg__quantized_leaf(eg_graph *graph, eg__op_id op, const char *name,
-                           const eg_quantization *how, unsigned rank, const uint64_t *shape) {
+                           const eg_quantization *quantization, unsigned rank,
+                           const uint64_t *shape) {
     eg_error reason = {EG_OK, ""};
     if (!graph) return (eg_node){0};
-    if (op == EG__GRAPH_input ? check_input(how, rank, shape, &reason)
-                              : check_parameter(how, &reason))
+    if (op == EG__GRAPH_input ? check_input(quantization, rank, shape, &reason)
+                              : check_parameter(quantization, &reason))
         return eg__graph_mistake(graph, reason.status, "%s '%.80s': %s", eg__op_row(op)->name,
                                  name ? name : "", reason.message);
-    const eg_node node = eg__graph_leaf(graph, op, name, how->type, rank, shape);
-    if (node.id) describe(&eg__node_at(graph, node)->attributes.parameter, how);
+    const eg_node node = eg__graph_leaf(graph, op, name, quantization->type, rank, shape);
+    if (node.id) describe(&eg__node_at(graph, node)->attributes.parameter, quantization);
     return node;
 }
 
-eg_node eg_parameter_quantized(eg_graph *graph, const char *name, const eg_quantization *how,
-                               unsigned rank, const uint64_t *shape) {
-    const eg_node leaf = eg__quantized_leaf(graph, EG__GRAPH_parameter, name, how, rank, shape);
+eg_node eg_parameter_quantized(eg_graph *graph, const char *name,
+                               const eg_quantization *quantization, unsigned rank,
+                               const uint64_t *shape) {
+    const eg_node leaf =
+        eg__quantized_leaf(graph, EG__GRAPH_parameter, name, quantization, rank, shape);
     return leaf.id ? eg__graph_add1(graph, EG__GRAPH_widen, 0, leaf, NULL) : leaf;
 }
 
-eg_node eg_input_stored(eg_graph *graph, const char *name, const eg_quantization *how,
+eg_node eg_input_infile(eg_graph *graph, const char *name, const eg_quantization *quantization,
                         unsigned rank, const uint64_t *shape) {
-    const eg_node leaf = eg__quantized_leaf(graph, EG__GRAPH_input, name, how, rank, shape);
+    const eg_node leaf =
+        eg__quantized_leaf(graph, EG__GRAPH_input, name, quantization, rank, shape);
     return leaf.id ? eg__graph_add1(graph, EG__GRAPH_widen, 0, leaf, NULL) : leaf;
 }
 
-eg_status eg_stored_bytes(const eg_quantization *how, unsigned rank, const uint64_t *shape,
+eg_status eg_infile_bytes(const eg_quantization *quantization, unsigned rank, const uint64_t *shape,
                           uint64_t *out, eg_error *error) {
-    eg_status status = check_input(how, rank, shape, error);
+    eg_status status = check_input(quantization, rank, shape, error);
     if (status) return status;
     if (!out || rank > EG_RANK_MAX || (rank && !shape))
         return eg__fail(error, EG_ERR_ARGUMENT, "no output pointer for the bytes, or no shape");
@@ -84,7 +89,7 @@ eg_status eg_stored_bytes(const eg_quantization *how, unsigned rank, const uint6
     if (rank) memcpy(like.shape, shape, rank * sizeof *shape);
     uint64_t elements = 0;
     status = eg_tensor_measure(&like, &elements, NULL, error);
-    if (!status) *out = eg__stored_bytes(how->type, (size_t)elements);
+    if (!status) *out = eg__infile_bytes(quantization->type, (size_t)elements);
     return status;
 }
 
@@ -95,7 +100,7 @@ static size_t count_scales(const eg__quantized_parameter *p) {
 }
 
 bool eg__quantized_parameter_of(const eg__node *node, eg__quantized_parameter *out) {
-    const eg_quantization how = eg__leaf_quantization(node);
+    const eg_quantization quantization = eg__leaf_quantization(node);
     const size_t elements = (size_t)eg__node_elements(node);
     memset(out, 0, sizeof *out); /* also what lies between the fields: steps are compared */
     out->type = node->type;
@@ -103,28 +108,30 @@ bool eg__quantized_parameter_of(const eg__node *node, eg__quantized_parameter *o
     out->columns = out->rows ? elements / out->rows : 0;
     if (node->op == EG__GRAPH_input) {
         out->in_place = true;
-        out->block = eg__stored_is_blocks(node->type) ? EG__BLOCK : 0;
-        out->layout.bytes = eg__stored_bytes(node->type, elements); /* elements are floats' bytes */
+        out->block = eg__infile_is_blocks(node->type) ? EG__BLOCK : 0;
+        out->layout.bytes = eg__infile_bytes(node->type, elements); /* elements are floats' bytes */
         return elements <= SIZE_MAX / 4;
     }
-    out->one_scale = how.per == EG_PER_TENSOR;
-    out->block = how.per == EG_PER_BLOCK ? how.block : out->columns;
+    out->one_scale = quantization.per == EG_PER_TENSOR;
+    out->block = quantization.per == EG_PER_BLOCK ? quantization.block : out->columns;
     out->scales = count_scales(out);
-    out->has_zeros = out->scales && !how.symmetric;
-    return eg__stored_measure(out->type, out->rows, out->columns, out->scales, out->has_zeros,
-                              &out->layout);
+    out->has_zeros = out->scales && !quantization.symmetric;
+    return eg__quantized_matrix_measure(out->type, out->rows, out->columns, out->scales,
+                                        out->has_zeros, &out->layout);
 }
 
-eg__stored eg__quantized_stored(const eg__quantized_parameter *p, const void *memory) {
+eg__quantized_matrix eg__quantized_parameter_matrix(const eg__quantized_parameter *p,
+                                                    const void *memory) {
     const char *at = memory;
-    return (eg__stored){.type = p->type,
-                        .rows = p->rows,
-                        .columns = p->columns,
-                        .block = p->block,
-                        .one_scale = p->one_scale,
-                        .values = at,
-                        .scale = p->scales ? (const float *)(at + p->layout.scale) : NULL,
-                        .zero = p->has_zeros ? (const int8_t *)(at + p->layout.zero) : NULL};
+    return (eg__quantized_matrix){.type = p->type,
+                                  .rows = p->rows,
+                                  .columns = p->columns,
+                                  .block = p->block,
+                                  .one_scale = p->one_scale,
+                                  .values = at,
+                                  .scale = p->scales ? (const float *)(at + p->layout.scale) : NULL,
+                                  .zero =
+                                      p->has_zeros ? (const int8_t *)(at + p->layout.zero) : NULL};
 }
 
 static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {

@@ -8,7 +8,7 @@ static void mark(eg__lift *l) {
     const eg__rewrite *r = l->r;
     for (uint32_t i = 1; i <= r->from->size; i++) {
         const eg__node *node = eg__old(r, i);
-        if (!r->live[i]) continue;
+        if (!r->reachable[i]) continue;
         l->late[i] = node->op == EG__GRAPH_carry;
         for (unsigned k = 0; k < node->input_count; k++) {
             const uint32_t input = eg__old_input(r, i, k);
@@ -18,7 +18,7 @@ static void mark(eg__lift *l) {
     }
     for (uint32_t i = r->from->size; i > 0; i--) {
         const eg__node *node = eg__old(r, i);
-        for (unsigned k = 0; r->live[i] && l->needed[i] && k < node->input_count; k++)
+        for (unsigned k = 0; r->reachable[i] && l->needed[i] && k < node->input_count; k++)
             l->needed[eg__old_input(r, i, k)] = 1;
     }
 }

@@ -19,7 +19,7 @@ static uint32_t only_user(const eg__lowering *l, uint32_t id) {
 /* One product, whose rows all meet the same right side. */
 static bool is_plain(const eg__lowering *l, uint32_t id) {
     if (eg__lower_node(l, id)->op == EG__GRAPH_quantized_matmul ||
-        eg__lower_node(l, id)->op == EG__GRAPH_stored_matmul)
+        eg__lower_node(l, id)->op == EG__GRAPH_infile_matmul)
         return true;
     if (eg__lower_node(l, id)->op != EG__GRAPH_matmul) return false;
     const eg__node *a = eg__lower_node(l, eg__lower_input(l, id, 0));
@@ -29,10 +29,10 @@ static bool is_plain(const eg__lowering *l, uint32_t id) {
 
 void eg__lower_epilogues(eg__lowering *l) {
     for (uint32_t id = 1; id <= l->graph->size; id++) {
-        if (!l->live[id] || !is_plain(l, id)) continue;
+        if (!l->reachable[id] || !is_plain(l, id)) continue;
         const uint32_t user = only_user(l, id);
-        if (!user || !l->units[user].is_fused || l->units[user].host ||
-            eg__lower_part_of(l, id) || eg__lower_part_of(l, l->units[user].first))
+        if (!user || !l->units[user].is_fused || l->units[user].host || eg__lower_part_of(l, id) ||
+            eg__lower_part_of(l, l->units[user].first))
             continue;
         if (!eg__same_shape(eg__lower_node(l, l->units[user].first), eg__lower_node(l, id)))
             continue;

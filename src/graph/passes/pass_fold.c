@@ -134,7 +134,7 @@ static eg_node fold_binary(eg__rewrite *r, uint32_t id) {
 static bool has_sigmoid(const eg__rewrite *r, uint32_t x, uint32_t scan) {
     for (uint32_t i = x + 1; i <= r->from->size; i++) {
         const eg__node *n = eg__old(r, i);
-        if (r->live[i] && n->op == EG__GRAPH_unary && n->kind == EG__UNARY_sigmoid &&
+        if (r->reachable[i] && n->op == EG__GRAPH_unary && n->kind == EG__UNARY_sigmoid &&
             n->scan == scan && eg__old_input(r, i, 0) == x)
             return true;
     }

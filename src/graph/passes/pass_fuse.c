@@ -107,7 +107,7 @@ void eg__lower_fuse(eg__lowering *l) {
     s.stack = eg__lower_array(l, l->unit_count, sizeof *s.stack);
     s.seen = eg__lower_array(l, l->unit_count, sizeof *s.seen);
     for (uint32_t id = 1; !l->status && id <= l->graph->size; id++) {
-        if (!l->live[id] || !l->unit[id] || !l->units[l->unit[id]].is_fused) continue;
+        if (!l->reachable[id] || !l->unit[id] || !l->units[l->unit[id]].is_fused) continue;
         for (unsigned i = 0; i < eg__lower_node(l, id)->input_count; i++)
             try_join(&s, l->unit[id], l->unit[eg__lower_input(l, id, i)]);
     }

@@ -46,12 +46,12 @@ static eg_node rule(eg__rewrite *r, uint32_t id) {
     if (node->op == EG__GRAPH_matmul && !node->attributes.matmul.a_transposed &&
         find_right(r, eg__old_input(r, id, 1), node->attributes.matmul.b_transposed, &found) &&
         is_input(r, &found))
-        return eg__stored_matmul(r->to, r->map[eg__old_input(r, id, 0)], r->map[found.leaf],
+        return eg__infile_matmul(r->to, r->map[eg__old_input(r, id, 0)], r->map[found.leaf],
                                  found.first, found.count);
     if (node->op == EG__GRAPH_gather && !node->attributes.gather.columns &&
         find_rows(r, eg__old_input(r, id, 0), &found) && eg__old(r, found.leaf)->rank > 1 &&
         (is_input(r, &found) || eg__node_elements(eg__old(r, found.leaf)) >= LARGE))
-        return eg__stored_gather(r->to, r->map[found.leaf], r->map[eg__old_input(r, id, 1)],
+        return eg__infile_gather(r->to, r->map[found.leaf], r->map[eg__old_input(r, id, 1)],
                                  found.first, found.count);
     return (eg_node){0};
 }

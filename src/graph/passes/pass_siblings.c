@@ -10,7 +10,7 @@ typedef struct family {
 
 static bool is_candidate(const eg__rewrite *r, uint32_t id) {
     const eg__node *node = eg__old(r, id);
-    return r->live[id] && node->op == EG__GRAPH_matmul && !r->settled[id] &&
+    return r->reachable[id] && node->op == EG__GRAPH_matmul && !r->settled[id] &&
            r->settled[eg__old_input(r, id, 1)] && eg__old(r, eg__old_input(r, id, 1))->rank == 2 &&
            !node->attributes.matmul.a_transposed;
 }

@@ -55,8 +55,8 @@ bool eg__rewrite_in_sum(const eg__rewrite *r, uint32_t id) {
 static void use(eg__rewrite *r, uint32_t *stack, size_t *depth, uint32_t user, uint32_t id) {
     r->uses[id]++;
     if (user) r->used_by[id] = user;
-    if (r->live[id]) return;
-    r->live[id] = 1;
+    if (r->reachable[id]) return;
+    r->reachable[id] = 1;
     stack[(*depth)++] = id;
 }
 
@@ -113,10 +113,10 @@ static void map_all(eg__rewrite *r) {
     const bool began = !r->rewriter->begin || r->rewriter->begin(r);
     for (int settled = 1; settled >= 0; settled--)
         for (uint32_t i = 1; began && i <= size && !r->to->mistake.status; i++)
-            if (r->live[i] && r->settled[i] == settled) map_node(r, i);
+            if (r->reachable[i] && r->settled[i] == settled) map_node(r, i);
     for (uint32_t i = 1; i <= size && !r->to->mistake.status; i++) {
         const eg__node *node = eg__old(r, i);
-        if (r->live[i] && node->op == EG__GRAPH_carry && node->next)
+        if (r->reachable[i] && node->op == EG__GRAPH_carry && node->next)
             eg_scan_update(r->to, r->map[i], r->map[node->next]);
     }
     if (r->rewriter->end) r->rewriter->end(r);
@@ -138,12 +138,12 @@ eg_status eg__graph_rewrite(const eg_graph *from, size_t count, eg_node *outputs
     r.used_by =
         eg__memory_take_array(from->memory, EG_TAG_GRAPH, nodes, sizeof *r.used_by, &reason);
     r.uses = eg__memory_take_array(from->memory, EG_TAG_GRAPH, nodes, sizeof *r.uses, &reason);
-    r.live = eg__memory_take_array(from->memory, EG_TAG_GRAPH, nodes, 1, &reason);
+    r.reachable = eg__memory_take_array(from->memory, EG_TAG_GRAPH, nodes, 1, &reason);
     r.settled = eg__memory_take_array(from->memory, EG_TAG_GRAPH, nodes, 1, &reason);
     uint32_t *stack =
         eg__memory_take_array(from->memory, EG_TAG_GRAPH, nodes, sizeof *stack, &reason);
     r.user = eg__memory_take_zeroed(from->memory, EG_TAG_GRAPH, rewriter->size + 1, &reason);
-    if (r.map && r.used_by && r.uses && r.live && r.settled && stack && r.user) {
+    if (r.map && r.used_by && r.uses && r.reachable && r.settled && stack && r.user) {
         mark(&r, stack);
         map_all(&r);
         status = eg_graph_check(*to, error);
@@ -152,7 +152,7 @@ eg_status eg__graph_rewrite(const eg_graph *from, size_t count, eg_node *outputs
     eg__memory_give(from->memory, r.map);
     eg__memory_give(from->memory, r.used_by);
     eg__memory_give(from->memory, r.uses);
-    eg__memory_give(from->memory, r.live);
+    eg__memory_give(from->memory, r.reachable);
     eg__memory_give(from->memory, r.settled);
     eg__memory_give(from->memory, stack);
     eg__memory_give(from->memory, r.user);

@@ -24,11 +24,11 @@ typedef struct eg__rewriter {
 struct eg__rewrite {
     const eg_graph *from;
     eg_graph *to;
-    eg_node *map;           /* per old node */
-    unsigned char *live;    /* old nodes that are needed */
-    uint32_t *used_by;      /* of an old node: the last of its live users */
-    uint32_t *uses;         /* of old nodes, by live ones; outputs and carries count */
-    unsigned char *settled; /* old nodes that depend on parameters and constants alone */
+    eg_node *map;             /* per old node */
+    unsigned char *reachable; /* old nodes that are needed */
+    uint32_t *used_by;        /* of an old node: the last of its live users */
+    uint32_t *uses;           /* of old nodes, by live ones; outputs and carries count */
+    unsigned char *settled;   /* old nodes that depend on parameters and constants alone */
     size_t output_count;
     const eg_node *outputs; /* old */
     const eg__rewriter *rewriter;

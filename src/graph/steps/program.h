@@ -57,11 +57,11 @@ typedef struct eg__run {
     const struct eg_program *program;
     eg__threads *threads; /* NULL = this thread alone */
     char *const *base;
-    float *scratch;      /* of all threads */
-    size_t scratch_size; /* of one, in floats */
-    size_t length;       /* steps of its scans */
-    uint64_t seed;       /* of dropout */
-    eg__record *record;  /* NULL = nothing is recorded */
+    float *scratch;                  /* of all threads */
+    size_t scratch_size;             /* of one, in floats */
+    size_t length;                   /* steps of its scans */
+    uint64_t seed;                   /* of dropout */
+    eg__record *record;              /* NULL = nothing is recorded */
     struct eg__part_instance *parts; /* of the program's */
 } eg__run;
 
@@ -98,14 +98,14 @@ typedef struct eg__step_gemm {
                         have the same right side */
     size_t a_step, b_step, c_step; /* from product to product */
     /* quantized right sides: how they are packed */
-    struct eg__step_small_side {
+    struct eg__step_quantized_side {
         eg__quantized_layout layout;
         eg_type type;
         uint32_t groups;
         bool has_offsets, integers;
-    } small;
+    } quantized;
     /* right sides that lie as files have them */
-    struct eg__step_stored_side {
+    struct eg__step_infile_side {
         size_t row_bytes, skip; /* of a row; and to the first one */
         eg_type type;
         bool integers;
@@ -173,7 +173,7 @@ typedef struct eg__step_gather {
      * row that it has, rows before it were gathered already */
     eg_type type;
     size_t row_bytes, first;
-    eg__quantized_parameter small; /* no rows = an input */
+    eg__quantized_parameter quantized; /* no rows = an input */
 } eg__step_gather;
 
 /* operands: q, k, v, out, for gradients y and d, the mask, the lengths; the frame's items are kernel
@@ -376,16 +376,16 @@ typedef struct eg__leaf {
     uint32_t first_read, last_read;
     bool masked; /* who gives it makes it zero where it is masked (EG__PARAMETER_MASKED) */
     /* quantized parameters */
-    eg_quantization how;
-    eg__quantized_parameter small;
+    eg_quantization quantization;
+    eg__quantized_parameter quantized;
 } eg__leaf;
 
 enum { EG__NO_STEP = UINT32_MAX };
 
 /* Bytes of its memory. */
 static inline size_t eg__leaf_bytes(const eg__leaf *leaf) {
-    return leaf->small.layout.bytes ? eg__round_up(leaf->small.layout.bytes, sizeof(float))
-                                    : leaf->elements * eg__element_size(leaf->type);
+    return leaf->quantized.layout.bytes ? eg__round_up(leaf->quantized.layout.bytes, sizeof(float))
+                                        : leaf->elements * eg__element_size(leaf->type);
 }
 
 typedef struct eg__leaves {

@@ -23,10 +23,10 @@ static size_t scratch_gemm_quantized(const eg__step *step, size_t length) {
     return floats_of(step, &(eg__kernel_shape){.m = eg__step_items(step, length) * step->rows,
                                                .n = g->n,
                                                .k = g->k,
-                                               .type = g->small.type,
-                                               .groups = g->small.groups});
+                                               .type = g->quantized.type,
+                                               .groups = g->quantized.groups});
 }
-static size_t scratch_gemm_stored(const eg__step *step, size_t length) {
+static size_t scratch_gemm_infile(const eg__step *step, size_t length) {
     const eg__step_gemm *g = &step->u.gemm;
     const size_t items = g->chunk ? 1 : eg__step_items(step, length);
     return floats_of(

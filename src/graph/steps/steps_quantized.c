@@ -4,19 +4,20 @@
 eg_status eg__run_widen(const eg__step *step, const eg__frame *frame) {
     const eg__quantized_parameter *p = &step->u.widen.from;
     if (p->in_place) {
-        eg__stored_widen(step->kernel[0]->function.f16_to_f32, p->type, step->columns,
+        eg__infile_widen(step->kernel[0]->function.f16_to_f32, p->type, step->columns,
                          eg__operand_at(frame, &step->operand[0]),
                          eg__operand_at(frame, &step->operand[1]));
         return EG_OK;
     }
-    const eg__stored stored = eg__quantized_stored(p, eg__operand_at(frame, &step->operand[0]));
+    const eg__quantized_matrix stored =
+        eg__quantized_parameter_matrix(p, eg__operand_at(frame, &step->operand[0]));
     float *to = eg__operand_at(frame, &step->operand[1]);
     if (p->type == EG_F16 || p->type == EG_BF16)
         step->kernel[0]->function.f16_to_f32(step->columns, stored.values, to);
     else
         for (size_t r = 0; r < p->rows; r++)
             for (size_t c = 0; c < p->columns; c++)
-                to[r * p->columns + c] = eg__stored_value(&stored, r, c);
+                to[r * p->columns + c] = eg__quantized_matrix_value(&stored, r, c);
     return EG_OK;
 }
 
@@ -49,10 +50,10 @@ eg_status eg__run_pack_quantized(const eg__step *step, const eg__frame *frame) {
     if (!p->parameter && !p->first) eg__quantized_begin(&to, (const uint32_t *)side.ends);
     for (uint32_t i = 0; i < p->pieces; i++) {
         eg__quantized_piece piece;
-        eg__stored from;
+        eg__quantized_matrix from;
         if (eg__quantized_side_piece(&side, i, &piece) != p->parameter || !clip(p, &piece))
             continue;
-        eg__quantized_side_stored(&side, i, p->type, eg__operand_at(frame, &step->operand[2]),
+        eg__quantized_side_matrix(&side, i, p->type, eg__operand_at(frame, &step->operand[2]),
                                   &from);
         eg__quantized_pack(&to, &piece, &from);
     }
@@ -74,9 +75,9 @@ eg_status eg__run_gemm_quantized(const eg__step *step, const eg__frame *frame) {
         .m = m,
         .a = eg__operand_at(frame, &step->operand[0]),
         .a_stride = step->operand[0].stride,
-        .b = eg__quantized_at(g->small.type, g->k, g->n, g->small.groups,
-                              eg__operand_at(frame, &step->operand[1]), &g->small.layout,
-                              g->small.has_offsets),
+        .b = eg__quantized_at(g->quantized.type, g->k, g->n, g->quantized.groups,
+                              eg__operand_at(frame, &step->operand[1]), &g->quantized.layout,
+                              g->quantized.has_offsets),
         .c = eg__operand_at(frame, sum),
         .c_stride = sum->stride,
         .add = adds ? eg__operand_at(frame, &step->operand[g->add]) : NULL,

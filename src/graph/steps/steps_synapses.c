@@ -5,18 +5,18 @@ static eg__synapses_f32_args synapse_args(const eg__step *step, const eg__frame 
                                           size_t batch) {
     const eg__step_synapses *s = &step->u.synapses;
     const eg__operand *o = step->operand;
-    return (eg__synapses_f32_args){.list = {s->sources, s->targets, s->count,
-                                            eg__operand_at(frame, &o[5]), s->laned},
-                                   .batch = batch,
-                                   .v = eg__operand_at(frame, &o[0]),
-                                   .v_stride = o[0].stride,
-                                   .weight = eg__operand_at(frame, &o[1]),
-                                   .middle = eg__operand_at(frame, &o[2]),
-                                   .slope = eg__operand_at(frame, &o[3]),
-                                   .reversal = eg__operand_at(frame, &o[4]),
-                                   .out = eg__operand_at(frame, &o[6]),
-                                   .out_stride = o[6].stride,
-                                   .scratch = frame->scratch};
+    return (eg__synapses_f32_args){
+        .list = {s->sources, s->targets, s->count, eg__operand_at(frame, &o[5]), s->in_lanes},
+        .batch = batch,
+        .v = eg__operand_at(frame, &o[0]),
+        .v_stride = o[0].stride,
+        .weight = eg__operand_at(frame, &o[1]),
+        .middle = eg__operand_at(frame, &o[2]),
+        .slope = eg__operand_at(frame, &o[3]),
+        .reversal = eg__operand_at(frame, &o[4]),
+        .out = eg__operand_at(frame, &o[6]),
+        .out_stride = o[6].stride,
+        .scratch = frame->scratch};
 }
 
 eg_status eg__run_synapses(const eg__step *step, const eg__frame *frame) {

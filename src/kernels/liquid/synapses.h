@@ -17,7 +17,7 @@ static inline size_t eg__synapse_source(int32_t ends) { return (uint16_t)ends; }
 /* Below 0 = padding. */
 static inline int32_t eg__synapse_target(int32_t ends) { return ends >> 16; }
 
-/* A list of synapses. It is `laned` when the list comes in rows of EG__LANES of which each lane keeps its
+/* A list of synapses. It is `in_lanes` when the list comes in rows of EG__LANES of which each lane keeps its
  * target over several rows, a group (padding follows when it has no more; the first lane has the most,
  * and a target that the first lane of the next group does not have): then the sums of a group grow in
  * registers. A target may have several lanes. */
@@ -25,7 +25,7 @@ enum { EG__LANES = 16 };
 typedef struct eg__synapse_list {
     size_t sources, targets, count;
     const int32_t *ends;
-    bool laned;
+    bool in_lanes;
 } eg__synapse_list;
 
 /* out[b][t] = sum of a*reversal and out[b][targets + t] = sum of a over the synapses p of target t,

@@ -158,7 +158,7 @@ static void sample_run(const eg__synapses_f32_args *args, size_t b) {
 }
 
 void SIMD(eg__synapses_f32)(const eg__synapses_f32_args *args) {
-    if (args->list.laned && args->batch <= FEW) {
+    if (args->list.in_lanes && args->batch <= FEW) {
         for (size_t b = 0; b < args->batch; b++) sample_run(args, b);
         return;
     }

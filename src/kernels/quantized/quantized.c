@@ -13,17 +13,17 @@ static float half_value(eg_type type, uint16_t half) {
 }
 
 /* ---- stored */
-int eg__stored_integer(const eg__stored *s, size_t row, size_t column) {
+int eg__quantized_matrix_integer(const eg__quantized_matrix *s, size_t row, size_t column) {
     const size_t at = row * s->columns + column;
     return s->type == EG_I8 ? ((const int8_t *)s->values)[at] : eg__nibble_get(s->values, at);
 }
 
-float eg__stored_value(const eg__stored *s, size_t row, size_t column) {
+float eg__quantized_matrix_value(const eg__quantized_matrix *s, size_t row, size_t column) {
     const size_t at = row * s->columns + column;
     if (eg__quantized_unit(s->type) == 1)
         return half_value(s->type, ((const uint16_t *)s->values)[at]);
-    const size_t index = eg__stored_scale(s, row, column);
-    const int steps = eg__stored_integer(s, row, column) - (s->zero ? s->zero[index] : 0);
+    const size_t index = eg__quantized_matrix_scale(s, row, column);
+    const int steps = eg__quantized_matrix_integer(s, row, column) - (s->zero ? s->zero[index] : 0);
     const double x = (double)s->scale[index] * steps;
     /* the end of a range may lie half a step behind the largest float */
     return fabs(x) <= FLT_MAX ? (float)x : copysignf(FLT_MAX, (float)x);
@@ -38,8 +38,8 @@ static bool add_lines(size_t *at, size_t b, size_t c) {
     return true;
 }
 
-bool eg__stored_measure(eg_type type, size_t rows, size_t columns, size_t scales, bool has_zeros,
-                        eg__stored_layout *out) {
+bool eg__quantized_matrix_measure(eg_type type, size_t rows, size_t columns, size_t scales,
+                                  bool has_zeros, eg__quantized_matrix_layout *out) {
     size_t at = 0, elements;
     if (!eg__size_mul(rows, columns, &elements)) return false;
     const bool fits = type == EG_I4 ? add_lines(&at, elements / 2 + elements % 2, 1)
@@ -147,7 +147,7 @@ void eg__quantized_begin(const eg__packed_quantized *to, const uint32_t *ends) {
 }
 
 static void pack_halves(const eg__packed_quantized *to, const eg__quantized_piece *p,
-                        const eg__stored *from) {
+                        const eg__quantized_matrix *from) {
     const uint16_t *values = from->values;
     for (size_t n = 0; n < p->n; n++)
         for (size_t k = 0; k < p->k; k++) {
@@ -158,7 +158,7 @@ static void pack_halves(const eg__packed_quantized *to, const eg__quantized_piec
 }
 
 void eg__quantized_pack(const eg__packed_quantized *to, const eg__quantized_piece *p,
-                        const eg__stored *from) {
+                        const eg__quantized_matrix *from) {
     if (!to->scale) {
         pack_halves(to, p, from);
         return;
@@ -168,8 +168,8 @@ void eg__quantized_pack(const eg__packed_quantized *to, const eg__quantized_piec
         for (size_t n = 0; n < p->n; n++) {
             const size_t row = p->row + n, column = p->column + k;
             const size_t cell = cell_of(to, at.group, p->n_to + n);
-            const size_t index = eg__stored_scale(from, row, column);
-            const int q = eg__stored_integer(from, row, column);
+            const size_t index = eg__quantized_matrix_scale(from, row, column);
+            const int q = eg__quantized_matrix_integer(from, row, column);
             uint8_t *byte = byte_of(to, &at, p->n_to + n);
             if (to->type == EG_I8) *byte = (uint8_t)q;
             else *byte |= (uint8_t)(((unsigned)q & 15) << at.row / 4 * 4);

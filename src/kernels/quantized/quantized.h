@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* ---- a matrix as a file has it: row-major, with scales per tensor, row or block of a row */
-typedef struct eg__stored {
+typedef struct eg__quantized_matrix {
     eg_type type; /* EG_F16, EG_BF16, EG_I8, EG_I4 */
     size_t rows, columns;
     size_t block;   /* columns that share a scale; the last block of a row may be shorter */
@@ -17,13 +17,14 @@ typedef struct eg__stored {
     const void *values;
     const float *scale; /* NULL for halves */
     const int8_t *zero; /* NULL = all 0 */
-} eg__stored;
+} eg__quantized_matrix;
 
-static inline size_t eg__stored_groups(const eg__stored *s) {
+static inline size_t eg__quantized_matrix_groups(const eg__quantized_matrix *s) {
     return s->block ? (s->columns + s->block - 1) / s->block : 0;
 }
-static inline size_t eg__stored_scale(const eg__stored *s, size_t row, size_t column) {
-    return s->one_scale ? 0 : row * eg__stored_groups(s) + column / s->block;
+static inline size_t eg__quantized_matrix_scale(const eg__quantized_matrix *s, size_t row,
+                                                size_t column) {
+    return s->one_scale ? 0 : row * eg__quantized_matrix_groups(s) + column / s->block;
 }
 /* int4: two to a byte, the even element in the low half. */
 static inline int eg__nibble_get(const void *data, size_t i) {
@@ -36,15 +37,16 @@ static inline void eg__nibble_set(void *data, size_t i, int value) {
     *byte = (uint8_t)((*byte & ~(15u << shift)) | ((unsigned)value & 15u) << shift);
 }
 /* The integer at that place, and the number that it stands for. */
-int eg__stored_integer(const eg__stored *s, size_t row, size_t column);
-float eg__stored_value(const eg__stored *s, size_t row, size_t column);
+int eg__quantized_matrix_integer(const eg__quantized_matrix *s, size_t row, size_t column);
+float eg__quantized_matrix_value(const eg__quantized_matrix *s, size_t row, size_t column);
 
 /* Where values, scales and zero points lie when they are one piece of memory, in bytes. */
-typedef struct eg__stored_layout {
+typedef struct eg__quantized_matrix_layout {
     size_t scale, zero, bytes; /* of values: 0 */
-} eg__stored_layout;
-bool eg__stored_measure(eg_type type, size_t rows, size_t columns, size_t scales, bool has_zeros,
-                        eg__stored_layout *out); /* false = too large */
+} eg__quantized_matrix_layout;
+bool eg__quantized_matrix_measure(eg_type type, size_t rows, size_t columns, size_t scales,
+                                  bool has_zeros,
+                                  eg__quantized_matrix_layout *out); /* false = too large */
 
 /* ---- packed, as kernels want it. B (k x n) in panels of 16 columns, as for f32; k is cut into groups
  * within which every column has one scale: w = scale * q + offset.
@@ -98,7 +100,7 @@ typedef struct eg__quantized_piece {
  * the piece it comes from. */
 void eg__quantized_begin(const eg__packed_quantized *to, const uint32_t *ends);
 void eg__quantized_pack(const eg__packed_quantized *to, const eg__quantized_piece *piece,
-                        const eg__stored *from);
+                        const eg__quantized_matrix *from);
 /* Element (k, n) as it is used: for checks. */
 double eg__quantized_value(const eg__packed_quantized *b, size_t k, size_t n);
 int eg__quantized_integer(const eg__packed_quantized *b, size_t k, size_t n);

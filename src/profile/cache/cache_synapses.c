@@ -190,7 +190,7 @@ void eg__cache_step_synapses(const eg__cache_walk *w, const eg__step *step) {
     for (size_t k = 0; over_batch && k < 4; k++)
         eg__cache_write_row(w, floats(all.at[OUT], k * stride(&all, OUT)), all.count,
                             eg__cache_copy_lanes(w));
-    if (step->kind == EG__STEP_synapses && s->laned && all.batch <= FEW && all.lanes > 1) {
+    if (step->kind == EG__STEP_synapses && s->in_lanes && all.batch <= FEW && all.lanes > 1) {
         for (size_t b = 0; b < all.batch; b++) sample_run(&all, b);
         return;
     }

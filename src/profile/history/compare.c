@@ -83,10 +83,10 @@ typedef struct samples {
     double *old_sorted, *new_sorted;
 } samples;
 
-static eg_status bootstrap(eg__memory *memory, const samples *s, const eg_compare_options *how,
+static eg_status bootstrap(eg__memory *memory, const samples *s, const eg_compare_options *options,
                            eg_interval *ratio, eg_error *error) {
     eg_error reason = {EG_ERR_MEMORY, ""};
-    const size_t resamples = (size_t)how->resamples;
+    const size_t resamples = (size_t)options->resamples;
     double *ratios =
         eg__memory_take_array(memory, EG_TAG_MEASURE, resamples, sizeof *ratios, &reason);
     uint32_t *drawn =
@@ -98,7 +98,7 @@ static eg_status bootstrap(eg__memory *memory, const samples *s, const eg_compar
         return eg__fail(error, reason.status, "%s", reason.message);
     }
     eg__pcg pcg;
-    eg__pcg_seed(&pcg, how->seed);
+    eg__pcg_seed(&pcg, options->seed);
     for (size_t i = 0; i < resamples; i++) {
         const double was = drawn_median(&pcg, (uint32_t)s->old_count, s->old_sorted, drawn);
         ratios[i] = drawn_median(&pcg, (uint32_t)s->new_count, s->new_sorted, drawn) / was;
@@ -120,35 +120,37 @@ static eg_status take_samples(eg__memory *memory, const char *what, size_t count
     return status;
 }
 
-static eg_status compare(eg__memory *memory, const samples *s, const eg_compare_options *how,
+static eg_status compare(eg__memory *memory, const samples *s, const eg_compare_options *options,
                          eg_comparison *out, eg_error *error) {
     out->ratio = (eg_interval){eg__samples_percentile(s->new_count, s->new_sorted, 0.5) /
                                    eg__samples_percentile(s->old_count, s->old_sorted, 0.5),
                                NAN, NAN};
     out->p = rank_test(s->old_count, s->old_sorted, s->new_count, s->new_sorted);
-    out->verdict = EG_SAME;
+    out->verdict = EG_VERDICT_SAME;
     if (s->old_count < 2 || s->new_count < 2) return EG_OK;
-    eg_status status = bootstrap(memory, s, how, &out->ratio, error);
-    if (status || !(out->p < how->alpha)) return status;
-    if (out->ratio.value - 1 >= how->effect && out->ratio.low > 1) out->verdict = EG_SLOWER;
-    if (1 - out->ratio.value >= how->effect && out->ratio.high < 1) out->verdict = EG_FASTER;
+    eg_status status = bootstrap(memory, s, options, &out->ratio, error);
+    if (status || !(out->p < options->alpha)) return status;
+    if (out->ratio.value - 1 >= options->effect && out->ratio.low > 1)
+        out->verdict = EG_VERDICT_SLOWER;
+    if (1 - out->ratio.value >= options->effect && out->ratio.high < 1)
+        out->verdict = EG_VERDICT_FASTER;
     return EG_OK;
 }
 
-static eg_status fill_options(const eg_compare_options *given, eg_compare_options *how,
+static eg_status fill_options(const eg_compare_options *given, eg_compare_options *options,
                               eg_error *error) {
-    const eg_status taken = EG__OPTIONS(eg_compare_options, how, given, error);
+    const eg_status taken = EG__OPTIONS(eg_compare_options, options, given, error);
     if (taken) return taken;
-    if (!(how->alpha >= 0 && how->alpha < 1))
-        return eg__fail(error, EG_ERR_ARGUMENT, "alpha is '%g', not within 0..1", how->alpha);
-    if (!(how->effect >= 0 && isfinite(how->effect)))
-        return eg__fail(error, EG_ERR_ARGUMENT, "a least effect of '%g'", how->effect);
-    if (how->resamples > UINT32_MAX)
+    if (!(options->alpha >= 0 && options->alpha < 1))
+        return eg__fail(error, EG_ERR_ARGUMENT, "alpha is '%g', not within 0..1", options->alpha);
+    if (!(options->effect >= 0 && isfinite(options->effect)))
+        return eg__fail(error, EG_ERR_ARGUMENT, "a least effect of '%g'", options->effect);
+    if (options->resamples > UINT32_MAX)
         return eg__fail(error, EG_ERR_ARGUMENT, "%llu resamples",
-                        (unsigned long long)how->resamples);
-    if (how->alpha == 0) how->alpha = 0.01;
-    if (how->effect == 0) how->effect = 0.03;
-    if (how->resamples == 0) how->resamples = 2000;
+                        (unsigned long long)options->resamples);
+    if (options->alpha == 0) options->alpha = 0.01;
+    if (options->effect == 0) options->effect = 0.03;
+    if (options->resamples == 0) options->resamples = 2000;
     return EG_OK;
 }
 

@@ -30,8 +30,8 @@ typedef struct bench {
         eg__unfold_f32_args unfold;
         eg__depthwise_f32_args depthwise;
         eg__depthwise_dw_f32_args depthwise_dw;
-        eg__gemm_quantized_args small;
-        eg__stored_args stored;
+        eg__gemm_quantized_args quantized;
+        eg__infile_args stored;
     } args;
     eg__fused_program program; /* of cfc_gate_back_f32 */
     size_t n;
@@ -191,35 +191,35 @@ static void prepare_small(bench *b) {
     const eg__packed_quantized packed =
         eg__quantized_at(type, K, N, half ? 1 : 2, right, &layout, false);
     eg__quantized_begin(&packed, end);
-    b->args.small = (eg__gemm_quantized_args){.m = M,
-                                              .a = b->in,
-                                              .a_stride = K,
-                                              .b = packed,
-                                              .c = b->out,
-                                              .c_stride = N,
-                                              .scratch = scratch};
+    b->args.quantized = (eg__gemm_quantized_args){.m = M,
+                                                  .a = b->in,
+                                                  .a_stride = K,
+                                                  .b = packed,
+                                                  .c = b->out,
+                                                  .c_stride = N,
+                                                  .scratch = scratch};
     b->shape = "128x256x256";
     b->flops = 2.0 * M * N * K;
     b->bytes = 4.0 * (M * K + M * N) + (double)layout.bytes;
 }
 
 /* One row, as a decoder has it: 256 x 256 zeros. */
-static eg_type stored_type(eg__operation operation) {
+static eg_type infile_type(eg__operation operation) {
     switch (operation) {
-    case EG__OP_stored_f32: return EG_F32;
-    case EG__OP_stored_f16: return EG_F16;
-    case EG__OP_stored_bf16: return EG_BF16;
-    case EG__OP_stored_q8:
-    case EG__OP_stored_q8i8: return EG_I8;
+    case EG__OP_infile_f32: return EG_F32;
+    case EG__OP_infile_f16: return EG_F16;
+    case EG__OP_infile_bf16: return EG_BF16;
+    case EG__OP_infile_q8:
+    case EG__OP_infile_q8i8: return EG_I8;
     default: return EG_I4;
     }
 }
-static void prepare_stored(bench *b) {
+static void prepare_infile(bench *b) {
     enum { N = 256, K = 256 };
     float *right = b->in + K, *scratch = b->out + N;
-    const size_t bytes = N * eg__stored_bytes(stored_type(b->row->operation), K);
+    const size_t bytes = N * eg__infile_bytes(infile_type(b->row->operation), K);
     memset(right, 0, bytes);
-    b->args.stored = (eg__stored_args){.m = 1,
+    b->args.stored = (eg__infile_args){.m = 1,
                                        .n = N,
                                        .k = K,
                                        .a = b->in,
@@ -381,13 +381,13 @@ static void prepare(bench *b) {
     case EG__OP_gemm_i4:
     case EG__OP_gemm_i8i8:
     case EG__OP_gemm_i4i8: prepare_small(b); break;
-    case EG__OP_stored_f32:
-    case EG__OP_stored_f16:
-    case EG__OP_stored_bf16:
-    case EG__OP_stored_q8:
-    case EG__OP_stored_q4:
-    case EG__OP_stored_q8i8:
-    case EG__OP_stored_q4i8: prepare_stored(b); break;
+    case EG__OP_infile_f32:
+    case EG__OP_infile_f16:
+    case EG__OP_infile_bf16:
+    case EG__OP_infile_q8:
+    case EG__OP_infile_q4:
+    case EG__OP_infile_q8i8:
+    case EG__OP_infile_q4i8: prepare_infile(b); break;
     case EG__OP_f16_to_f32:
     case EG__OP_f32_to_f16:
     case EG__OP_bf16_to_f32:
@@ -441,19 +441,19 @@ static void run(void *job) {
     case EG__OP_unfold_f32: f->unfold_f32(&b->args.unfold); break;
     case EG__OP_depthwise_f32: f->depthwise_f32(&b->args.depthwise); break;
     case EG__OP_depthwise_dw_f32: f->depthwise_dw_f32(&b->args.depthwise_dw); break;
-    case EG__OP_gemm_f16: f->gemm_f16(&b->args.small); break;
-    case EG__OP_gemm_bf16: f->gemm_bf16(&b->args.small); break;
-    case EG__OP_gemm_i8: f->gemm_i8(&b->args.small); break;
-    case EG__OP_gemm_i4: f->gemm_i4(&b->args.small); break;
-    case EG__OP_gemm_i8i8: f->gemm_i8i8(&b->args.small); break;
-    case EG__OP_gemm_i4i8: f->gemm_i4i8(&b->args.small); break;
-    case EG__OP_stored_f32: f->stored_f32(&b->args.stored); break;
-    case EG__OP_stored_f16: f->stored_f16(&b->args.stored); break;
-    case EG__OP_stored_bf16: f->stored_bf16(&b->args.stored); break;
-    case EG__OP_stored_q8: f->stored_q8(&b->args.stored); break;
-    case EG__OP_stored_q4: f->stored_q4(&b->args.stored); break;
-    case EG__OP_stored_q8i8: f->stored_q8i8(&b->args.stored); break;
-    case EG__OP_stored_q4i8: f->stored_q4i8(&b->args.stored); break;
+    case EG__OP_gemm_f16: f->gemm_f16(&b->args.quantized); break;
+    case EG__OP_gemm_bf16: f->gemm_bf16(&b->args.quantized); break;
+    case EG__OP_gemm_i8: f->gemm_i8(&b->args.quantized); break;
+    case EG__OP_gemm_i4: f->gemm_i4(&b->args.quantized); break;
+    case EG__OP_gemm_i8i8: f->gemm_i8i8(&b->args.quantized); break;
+    case EG__OP_gemm_i4i8: f->gemm_i4i8(&b->args.quantized); break;
+    case EG__OP_infile_f32: f->infile_f32(&b->args.stored); break;
+    case EG__OP_infile_f16: f->infile_f16(&b->args.stored); break;
+    case EG__OP_infile_bf16: f->infile_bf16(&b->args.stored); break;
+    case EG__OP_infile_q8: f->infile_q8(&b->args.stored); break;
+    case EG__OP_infile_q4: f->infile_q4(&b->args.stored); break;
+    case EG__OP_infile_q8i8: f->infile_q8i8(&b->args.stored); break;
+    case EG__OP_infile_q4i8: f->infile_q4i8(&b->args.stored); break;
     case EG__OP_f16_to_f32: f->f16_to_f32(b->n, (const uint16_t *)b->in, b->out); break;
     case EG__OP_f32_to_f16: f->f32_to_f16(b->n, b->in, (uint16_t *)b->out); break;
     case EG__OP_bf16_to_f32: f->bf16_to_f32(b->n, (const uint16_t *)b->in, b->out); break;

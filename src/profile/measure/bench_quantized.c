@@ -25,25 +25,26 @@ typedef struct parts {
     bool has_offsets;
 } parts;
 
-static bool take(eg__memory *memory, size_t m, size_t n, size_t k, const eg_quantization *how,
-                 parts *p, eg_error *reason) {
-    const size_t block = how->block ? how->block : EG_BLOCK_DEFAULT;
-    const bool half = eg__quantized_unit(how->type) == 1;
-    p->groups = !half && how->per == EG_PER_BLOCK ? eg__ceil_div(k, block) : 1;
-    p->has_offsets = !half && !how->symmetric;
+static bool take(eg__memory *memory, size_t m, size_t n, size_t k,
+                 const eg_quantization *quantization, parts *p, eg_error *reason) {
+    const size_t block = quantization->block ? quantization->block : EG_BLOCK_DEFAULT;
+    const bool half = eg__quantized_unit(quantization->type) == 1;
+    p->groups = !half && quantization->per == EG_PER_BLOCK ? eg__ceil_div(k, block) : 1;
+    p->has_offsets = !half && !quantization->symmetric;
     p->ends = eg__memory_take_array(memory, EG_TAG_MEASURE, p->groups, sizeof *p->ends, reason);
     if (!p->ends) return false;
     for (size_t g = 0; g < p->groups; g++)
         p->ends[g] = (uint32_t)(g + 1 < p->groups ? (g + 1) * block : k);
-    if (!eg__quantized_measure(how->type, k, n, p->groups, p->ends, p->has_offsets, &p->layout)) {
+    if (!eg__quantized_measure(quantization->type, k, n, p->groups, p->ends, p->has_offsets,
+                               &p->layout)) {
         reason->status = EG_ERR_OVERFLOW;
         return false;
     }
     p->a = eg__memory_take_array(memory, EG_TAG_MEASURE, m, k * sizeof *p->a, reason);
     p->c = eg__memory_take_array(memory, EG_TAG_MEASURE, m, n * sizeof *p->c, reason);
     p->packed = eg__memory_take(memory, EG_TAG_MEASURE, p->layout.bytes, reason);
-    p->scratch = eg__memory_take_zeroed(memory, EG_TAG_MEASURE,
-                                        eg__quantized_scratch(m, k, p->groups, how->type), reason);
+    p->scratch = eg__memory_take_zeroed(
+        memory, EG_TAG_MEASURE, eg__quantized_scratch(m, k, p->groups, quantization->type), reason);
     return p->a && p->c && p->packed && p->scratch;
 }
 
@@ -70,27 +71,28 @@ static void fill(const parts *p, size_t m, size_t k, const eg__packed_quantized 
     for (size_t i = 0; i < m * k; i++) p->a[i] = (float)(i % 17) / 16 - 0.5f;
 }
 
-eg_status eg_bench_quantized(eg_context *context, const eg_quantization *how, uint64_t m,
+eg_status eg_bench_quantized(eg_context *context, const eg_quantization *quantization, uint64_t m,
                              uint64_t n, uint64_t k, uint64_t iterations, eg_bench_result *out,
                              eg_error *error) {
     if (!context || !out)
         return eg__fail(error, EG_ERR_ARGUMENT, "no context or no output pointer");
-    eg_status status = eg_quantization_check(how, error);
+    eg_status status = eg_quantization_check(quantization, error);
     if (status) return status;
     if (!m || !n || !k || m > UINT32_MAX || n > UINT32_MAX || k > UINT32_MAX)
         return eg__fail(error, EG_ERR_ARGUMENT, "a product of %llu x %llu x %llu",
                         (unsigned long long)m, (unsigned long long)n, (unsigned long long)k);
     eg_error reason = {EG_ERR_MEMORY, "no memory for a product"};
     parts p = {0};
-    if (take(context->memory, (size_t)m, (size_t)n, (size_t)k, how, &p, &reason)) {
+    if (take(context->memory, (size_t)m, (size_t)n, (size_t)k, quantization, &p, &reason)) {
         small_job job = {
-            context->kernels.row[eg__quantized_operation(how->type, how->integers != 0)]
+            context->kernels
+                .row[eg__quantized_operation(quantization->type, quantization->integers != 0)]
                 ->function.gemm_f16,
             {.m = (size_t)m,
              .a = p.a,
              .a_stride = (size_t)k,
-             .b = eg__quantized_at(how->type, (size_t)k, (size_t)n, p.groups, p.packed, &p.layout,
-                                   p.has_offsets),
+             .b = eg__quantized_at(quantization->type, (size_t)k, (size_t)n, p.groups, p.packed,
+                                   &p.layout, p.has_offsets),
              .c = p.c,
              .c_stride = (size_t)n,
              .scratch = p.scratch}};

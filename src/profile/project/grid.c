@@ -118,19 +118,19 @@ static void cell_measured(const point *p, eg_grid_cell *c) {
 /* Of a model in f32: the measured time, times what the model says of the other type: what it gets wrong of both is gone. */
 static void cell_scaled(const point *p, eg_grid_cell *c) {
     const eg_ceilings *ceilings = eg_profile_ceilings(p->profile);
-    eg_project_options how = {.size = sizeof how,
-                              .threads = p->threads,
-                              .chip = &p->model->context->chip,
-                              .ceilings = ceilings};
+    eg_project_options options = {.size = sizeof options,
+                                  .threads = p->threads,
+                                  .chip = &p->model->context->chip,
+                                  .ceilings = ceilings};
     eg_projection plain, typed;
     eg_statistics time;
     if (!ceilings) {
         cell_none(c, "no ceilings were measured that it could be projected by");
         return;
     }
-    eg_status status = eg_project(p->count, p->costs, NULL, &how, &plain, NULL);
-    how.type = c->type;
-    if (!status) status = eg_project(p->count, p->costs, NULL, &how, &typed, NULL);
+    eg_status status = eg_project(p->count, p->costs, NULL, &options, &plain, NULL);
+    options.type = c->type;
+    if (!status) status = eg_project(p->count, p->costs, NULL, &options, &typed, NULL);
     if (status) {
         cell_none(c, "the ceilings of this machine are not all known");
         return;
@@ -228,7 +228,7 @@ eg_type eg_grid_type(const eg_model *model, int *alone) {
     const eg__numbers numbers = eg__model_numbers(model, false);
     eg_type type = EG_F32;
     if (numbers.most && eg_type_find(numbers.most, &type, NULL))
-        eg__stored_find(numbers.most, &type); /* blocks, as GGUF calls them */
+        eg__infile_find(numbers.most, &type); /* blocks, as GGUF calls them */
     if (alone) *alone = numbers.bytes != numbers.count * sizeof(float);
     return type;
 }
@@ -301,12 +301,12 @@ static eg_status fill(eg_grid *grid, eg_model *model, const eg_grid_options *o, 
     eg_status status = EG_OK;
     for (size_t l = 0; !status && l < grid->length_count; l++) {
         eg_projector *projector = NULL;
-        eg_profile_options how = *o->profile;
-        how.seq = a->lengths[l];
-        how.batch = 1;
+        eg_profile_options options = *o->profile;
+        options.seq = a->lengths[l];
+        options.batch = 1;
         for (size_t b = 0; b < grid->batch_count; b++)
-            if (a->batches[b] > how.batch) how.batch = a->batches[b];
-        if (o->row) status = eg_projector_create(model, &how, &projector, error);
+            if (a->batches[b] > options.batch) options.batch = a->batches[b];
+        if (o->row) status = eg_projector_create(model, &options, &projector, error);
         if (!status) status = fill_length(grid, model, o, a, l, projector, error);
         eg_projector_destroy(projector);
     }
@@ -317,12 +317,12 @@ static eg_status fill(eg_grid *grid, eg_model *model, const eg_grid_options *o, 
 static eg_status preset_fill(eg_grid *grid, eg_model *model, const eg_grid_options *o,
                              eg_error *error) {
     eg_ceilings ceilings;
-    const eg_ceilings_options how = {
-        .size = sizeof how, .cached = 1, .seconds = o->profile->ceilings_seconds};
+    const eg_ceilings_options options = {
+        .size = sizeof options, .cached = 1, .seconds = o->profile->ceilings_seconds};
     if (o->row) return eg_preset_of(o->row, &grid->preset, error);
     const bool measure = !o->profile->no_ceilings;
     eg_status status =
-        measure ? eg_ceilings_measure(model->context, &how, &ceilings, error) : EG_OK;
+        measure ? eg_ceilings_measure(model->context, &options, &ceilings, error) : EG_OK;
     if (status) return status;
     return eg_preset_host(&model->context->chip, measure ? &ceilings : NULL, &grid->preset, error);
 }

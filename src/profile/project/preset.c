@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TIERS = EG_TIER_ULTRA + 1 };
+enum { TIERS = EG_CHIP_TIER_ULTRA + 1 };
 static const double GIB = 1024.0 * 1024 * 1024;
 
 typedef struct tier_row {
@@ -23,10 +23,10 @@ static const tier_row tiers[TIERS] = {
     {"M1 Ultra", 256, 128, 256, 64, 128, 819.2},
 };
 
-const char *eg_tier_name(eg_tier tier) {
+const char *eg_chip_tier_name(eg_chip_tier tier) {
     static const char *const names[] = {
 #define EG_TIER_TEXT(name, text) text,
-        EG_TIER_MAP(EG_TIER_TEXT)
+        EG_CHIP_TIER_MAP(EG_TIER_TEXT)
 #undef EG_TIER_TEXT
     };
     return (unsigned)tier < TIERS ? names[tier] : NULL;
@@ -38,7 +38,7 @@ typedef struct figures {
     double memory_bytes;
 } figures;
 
-static void tier_fill(eg_tier tier, eg_preset *out) {
+static void tier_fill(eg_chip_tier tier, eg_preset *out) {
     const tier_row *t = &tiers[tier];
     out->tier = tier;
     out->batch = t->batch;
@@ -55,25 +55,25 @@ static bool reaches(const eg_metric *have, double scale, double minimum) {
     return have->provenance != EG_UNAVAILABLE && have->value * scale >= minimum;
 }
 
-static eg_tier tier_of(const figures *f) {
+static eg_chip_tier tier_of(const figures *f) {
     for (int tier = TIERS - 1; tier > 0; tier--) {
         eg_requirement compute, bandwidth, memory;
-        if (eg_requirement_of((eg_tier)tier, EG_NEED_COMPUTE, &compute, NULL) ||
-            eg_requirement_of((eg_tier)tier, EG_NEED_BANDWIDTH, &bandwidth, NULL) ||
-            eg_requirement_of((eg_tier)tier, EG_NEED_MEMORY, &memory, NULL))
+        if (eg_requirement_of((eg_chip_tier)tier, EG_REQUIREMENT_COMPUTE, &compute, NULL) ||
+            eg_requirement_of((eg_chip_tier)tier, EG_REQUIREMENT_BANDWIDTH, &bandwidth, NULL) ||
+            eg_requirement_of((eg_chip_tier)tier, EG_REQUIREMENT_MEMORY, &memory, NULL))
             continue;
         if (reaches(&f->compute, 1, compute.minimum) &&
             reaches(&f->bandwidth, 1, bandwidth.minimum) &&
             f->memory_bytes >= memory.minimum * 1024 * 1024)
-            return (eg_tier)tier;
+            return (eg_chip_tier)tier;
     }
-    return EG_TIER_BASE;
+    return EG_CHIP_TIER_BASE;
 }
 
 /* The largest power of two that is not above the wish, within the range. */
-static unsigned batch_of(const eg_preset *p, double wish) {
+static unsigned batch_of(const eg_preset *p, double wanted) {
     unsigned batch = p->batch_low;
-    while (batch * 2 <= p->batch_high && batch * 2 <= wish) batch *= 2;
+    while (batch * 2 <= p->batch_high && batch * 2 <= wanted) batch *= 2;
     return batch;
 }
 
@@ -120,12 +120,12 @@ eg_status eg_preset_of(const eg_chip_row *row, eg_preset *out, eg_error *error) 
         return eg__fail(error, EG_ERR_ARGUMENT, "no chip or no output pointer for a preset");
     memset(out, 0, sizeof *out);
     snprintf(out->chip, sizeof out->chip, "%s", row->name);
-    const figures f = {eg_chip_ceiling(row, EG_NEED_COMPUTE),
-                       eg_chip_ceiling(row, EG_NEED_BANDWIDTH), row->memory_max_gb * GIB};
+    const figures f = {eg_chip_ceiling(row, EG_REQUIREMENT_COMPUTE),
+                       eg_chip_ceiling(row, EG_REQUIREMENT_BANDWIDTH), row->memory_max_gb * GIB};
     derive(&f, derived_rule, out);
     for (int tier = 0; tier < TIERS; tier++)
         if (strcmp(tiers[tier].chip, row->name) == 0) {
-            tier_fill((eg_tier)tier, out);
+            tier_fill((eg_chip_tier)tier, out);
             out->provenance = EG_SPEC;
             out->rule = "table of presets";
         }

@@ -18,12 +18,12 @@ struct eg_projector {
     rung rungs[RUNGS]; /* of 1, 2, 4, ... samples */
 };
 
-static eg_status rung_fill(eg_projector *p, eg_model *model, const eg_profile_options *how,
+static eg_status rung_fill(eg_projector *p, eg_model *model, const eg_profile_options *options,
                            rung *out, eg_error *error) {
     eg__subject subject;
     eg_program_info info = {.size = sizeof info};
     eg_error reason = {EG_ERR_MEMORY, ""};
-    eg_status status = eg__subject_compile(&subject, model, how, error);
+    eg_status status = eg__subject_compile(&subject, model, options, error);
     if (status) return status;
     eg_program_info_get(subject.program, &info);
     out->costs = eg__memory_take_array(p->memory, EG_TAG_MEASURE, info.steps + 1,

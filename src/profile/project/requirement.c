@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TIERS = EG_TIER_ULTRA + 1, NEEDS = EG_NEED_MEMORY + 1 };
+enum { TIERS = EG_CHIP_TIER_ULTRA + 1, NEEDS = EG_REQUIREMENT_MEMORY + 1 };
 
 typedef struct need_row {
     const char *name, *unit;
@@ -26,7 +26,8 @@ static const need_row needs[NEEDS] = {
      {6144, 12288, 24576, 49152}},
 };
 
-eg_status eg_requirement_of(eg_tier tier, eg_need need, eg_requirement *out, eg_error *error) {
+eg_status eg_requirement_of(eg_chip_tier tier, eg_requirement_kind need, eg_requirement *out,
+                            eg_error *error) {
     if ((unsigned)tier >= TIERS || (unsigned)need >= NEEDS || !out)
         return eg__fail(error, EG_ERR_ARGUMENT,
                         "no requirement %d of tier %d, or no output pointer for it", (int)need,
@@ -37,34 +38,36 @@ eg_status eg_requirement_of(eg_tier tier, eg_need need, eg_requirement *out, eg_
     return EG_OK;
 }
 
-eg_metric eg_chip_ceiling(const eg_chip_row *row, eg_need need) {
+eg_metric eg_chip_ceiling(const eg_chip_row *row, eg_requirement_kind need) {
     double value = NAN;
-    if (need == EG_NEED_COMPUTE)
+    if (need == EG_REQUIREMENT_COMPUTE)
         value = fmax(row->gpu_tflops, row->fast_core_gflops * row->fast_cores * 1e-3);
-    else if (need == EG_NEED_BANDWIDTH) value = row->memory_gbs;
-    else if (need == EG_NEED_MEMORY) value = row->memory_max_gb * 1024;
+    else if (need == EG_REQUIREMENT_BANDWIDTH) value = row->memory_gbs;
+    else if (need == EG_REQUIREMENT_MEMORY) value = row->memory_max_gb * 1024;
     const char *unit = (unsigned)need < NEEDS ? needs[need].unit : NULL;
     if (isfinite(value) && value > 0) return eg__metric(value, unit, EG_SPEC, "chip table");
     return eg__metric_unavailable(unit, "the chip table is blank");
 }
 
 /* ---- this machine */
-static eg_metric host_ceiling(const eg_chip *chip, const eg_ceilings *ceilings, eg_need need) {
+static eg_metric host_ceiling(const eg_chip *chip, const eg_ceilings *ceilings,
+                              eg_requirement_kind need) {
     const need_row *row = &needs[need];
-    if (need == EG_NEED_MEMORY && chip->memory_bytes)
+    if (need == EG_REQUIREMENT_MEMORY && chip->memory_bytes)
         return eg__metric((double)chip->memory_bytes * row->scale, row->unit, EG_COUNTED, "system");
-    if (need == EG_NEED_MEMORY)
+    if (need == EG_REQUIREMENT_MEMORY)
         return eg__metric_unavailable(row->unit, "the system does not tell its memory");
     if (chip->in_table) return eg_chip_ceiling(&chip->row, need);
     if (!ceilings) return eg__metric_unavailable(row->unit, "the ceilings were not measured");
-    eg_metric m = need == EG_NEED_COMPUTE ? ceilings->fma_all : ceilings->dram_all;
-    if (need == EG_NEED_COMPUTE) m.value *= row->scale;
+    eg_metric m = need == EG_REQUIREMENT_COMPUTE ? ceilings->fma_all : ceilings->dram_all;
+    if (need == EG_REQUIREMENT_COMPUTE) m.value *= row->scale;
     m.unit = row->unit;
     return m;
 }
 
-eg_status eg_requirement_host(const eg_chip *chip, const eg_ceilings *ceilings, eg_need need,
-                              eg_requirement *out, eg_metric *ceiling, eg_error *error) {
+eg_status eg_requirement_host(const eg_chip *chip, const eg_ceilings *ceilings,
+                              eg_requirement_kind need, eg_requirement *out, eg_metric *ceiling,
+                              eg_error *error) {
     eg_preset preset;
     if (!chip || !out || (unsigned)need >= NEEDS)
         return eg__fail(error, EG_ERR_ARGUMENT, "no chip, no output pointer, or no requirement %d",
@@ -77,8 +80,8 @@ eg_status eg_requirement_host(const eg_chip *chip, const eg_ceilings *ceilings, 
     if (most.provenance == EG_UNAVAILABLE)
         return eg__fail(error, EG_ERR_UNSUPPORTED, "no requirement of %s: %s", needs[need].name,
                         most.source);
-    out->minimum = most.value * (need == EG_NEED_MEMORY ? 0.5 : 0.75);
-    out->target = most.value * (need == EG_NEED_MEMORY ? 0.75 : 0.9);
+    out->minimum = most.value * (need == EG_REQUIREMENT_MEMORY ? 0.5 : 0.75);
+    out->target = most.value * (need == EG_REQUIREMENT_MEMORY ? 0.75 : 0.9);
     return EG_OK;
 }
 
@@ -152,7 +155,7 @@ eg_status eg_requirement_check(const eg_metric *value, const eg_requirement *req
     else if (have > most * 1.05)
         snprintf(out->text, sizeof out->text, "%.4g %s are above %.4g: one of both is wrong", have,
                  requirement->unit, most);
-    else if (requirement->need == EG_NEED_MEMORY) memory_check(have, requirement, most, out);
+    else if (requirement->need == EG_REQUIREMENT_MEMORY) memory_check(have, requirement, most, out);
     else {
         out->check = speed_check(have, requirement, most);
         speed_text(have, requirement, most, out);
@@ -161,13 +164,15 @@ eg_status eg_requirement_check(const eg_metric *value, const eg_requirement *req
 }
 
 /* FLOP and bytes per second that one unit of a requirement is. */
-static double per_second(eg_need need) { return need == EG_NEED_COMPUTE ? 1e12 : 1e9; }
+static double per_second(eg_requirement_kind need) {
+    return need == EG_REQUIREMENT_COMPUTE ? 1e12 : 1e9;
+}
 
 eg_status eg_requirement_check_run(const eg_metric *value, const eg_requirement *requirement,
                                    const eg_metric *ceiling, double amount, double overhead,
                                    eg_requirement_result *out, eg_error *error) {
     eg_status status = eg_requirement_check(value, requirement, ceiling, out, error);
-    if (status || requirement->need == EG_NEED_MEMORY || out->check == EG_CHECK_UNKNOWN ||
+    if (status || requirement->need == EG_REQUIREMENT_MEMORY || out->check == EG_CHECK_UNKNOWN ||
         out->check == EG_CHECK_MET)
         return status;
     const double least = amount / (requirement->minimum * per_second(requirement->need));
@@ -176,8 +181,8 @@ eg_status eg_requirement_check_run(const eg_metric *value, const eg_requirement 
     out->check = EG_CHECK_DOES_NOT_APPLY;
     if (!(amount > 0))
         snprintf(out->text, sizeof out->text, "%s",
-                 requirement->need == EG_NEED_BANDWIDTH ? "caches serve it"
-                                                        : "it computes nothing");
+                 requirement->need == EG_REQUIREMENT_BANDWIDTH ? "caches serve it"
+                                                               : "it computes nothing");
     else
         snprintf(out->text, sizeof out->text,
                  "so small a model: %s of work at %.4g %s, and starting its steps takes %s",

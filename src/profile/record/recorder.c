@@ -55,11 +55,11 @@ eg_status eg_recorder_create(eg_context *context, const eg_recorder_options *opt
     r->context = context;
     r->memory = memory;
     r->options = kept;
-    const uint64_t wish = r->options.events ? r->options.events : 65536;
+    const uint64_t events = r->options.events ? r->options.events : 65536;
     r->record.threads = eg__threads_count(context->threads);
-    eg_status status = wish > (uint64_t)1 << 32 ? eg__fail(error, EG_ERR_ARGUMENT, "%llu events",
-                                                           (unsigned long long)wish)
-                                                : take_rings(r, power_of_two(wish), error);
+    eg_status status = events > (uint64_t)1 << 32 ? eg__fail(error, EG_ERR_ARGUMENT, "%llu events",
+                                                             (unsigned long long)events)
+                                                  : take_rings(r, power_of_two(events), error);
     if (status) {
         eg_recorder_destroy(r);
         return status;

@@ -1,5 +1,5 @@
-/* stored_f32, stored_f16, stored_bf16, stored_q8 and stored_q4 for any vector width: included by
- * stored_<isa>.c after its simd header and
+/* infile_f32, infile_f16, infile_bf16, infile_q8 and infile_q4 for any vector width: included by
+ * infile_<isa>.c after its simd header and
  *   block_scale(block)    the f16 that a block begins with
  *   MAX_SUMS              vectors of sums that fit into registers beside what is added to them
  *
@@ -95,7 +95,7 @@ INLINE float row_dot(const int type, const float *a, const uint8_t *w, size_t k)
         float wide[SLICE];
         for (size_t i = 0, n; i < k; i += n) {
             n = k - i < SLICE ? k - i : SLICE;
-            numbers_widen(type, w + eg__stored_bytes((eg_type)type, i), n, wide);
+            numbers_widen(type, w + eg__infile_bytes((eg_type)type, i), n, wide);
             row_add(f32, a + i, (const uint8_t *)wide, n, &s);
         }
     } else row_add(type, a, w, k, &s);
@@ -138,7 +138,7 @@ INLINE void dots_add(const int type, const int rows, const int outs, const float
     }
 }
 
-INLINE void dots(const int type, const int rows, const int outs, const eg__stored_args *g,
+INLINE void dots(const int type, const int rows, const int outs, const eg__infile_args *g,
                  size_t row, size_t column, size_t bytes) {
     const float *a = g->a + row * g->a_stride;
     const uint8_t *w = g->w + column * bytes;
@@ -153,7 +153,7 @@ INLINE void dots(const int type, const int rows, const int outs, const eg__store
         for (size_t i = 0, n; i < g->k; i += n) {
             n = g->k - i < SLICE ? g->k - i : SLICE;
             for (int o = 0; o < outs; o++)
-                numbers_widen(type, w + (size_t)o * bytes + eg__stored_bytes((eg_type)type, i), n,
+                numbers_widen(type, w + (size_t)o * bytes + eg__infile_bytes((eg_type)type, i), n,
                               wide + o * SLICE);
             dots_add(f32, rows, outs, a + i, g->a_stride, (const uint8_t *)wide,
                      SLICE * sizeof(float), n, &s);
@@ -172,7 +172,7 @@ INLINE void dots(const int type, const int rows, const int outs, const eg__store
 /* As many sums at once as there are registers for. */
 #define DEFINE_DOTS(type, rows, outs)                                        \
     __attribute__((noinline)) static void type##_dots_##rows##_##outs(       \
-        const eg__stored_args *g, size_t row, size_t column, size_t bytes) { \
+        const eg__infile_args *g, size_t row, size_t column, size_t bytes) { \
         if (outs == 1 || rows * outs <= MAX_SUMS) {                          \
             dots(type, rows, outs, g, row, column, bytes);                   \
             return;                                                          \
@@ -188,10 +188,10 @@ INLINE void dots(const int type, const int rows, const int outs, const eg__store
     static dots_function *const type##_dots[ROWS + 1][2] = {     \
         {NULL}, {NULL}, PAIR(type, 2), PAIR(type, 3), PAIR(type, 4)};
 /* clang-format on */
-typedef void dots_function(const eg__stored_args *g, size_t row, size_t column, size_t bytes);
+typedef void dots_function(const eg__infile_args *g, size_t row, size_t column, size_t bytes);
 /* One row with many columns: a call for each would be an interruption of the stream. */
 #define DEFINE_ONE(type)                                                                          \
-    __attribute__((noinline)) static void type##_one(const eg__stored_args *g, size_t row,        \
+    __attribute__((noinline)) static void type##_one(const eg__infile_args *g, size_t row,        \
                                                      size_t from, size_t columns, size_t bytes) { \
         const float *a = g->a + row * g->a_stride;                                                \
         const float *add = g->add ? g->add + row * g->add_stride : NULL;                          \
@@ -201,11 +201,11 @@ typedef void dots_function(const eg__stored_args *g, size_t row, size_t column, 
             c[j] = add ? sum + add[j] : sum;                                                      \
         }                                                                                         \
     }
-typedef void one_function(const eg__stored_args *g, size_t row, size_t from, size_t columns,
+typedef void one_function(const eg__infile_args *g, size_t row, size_t from, size_t columns,
                           size_t bytes);
 
 /* Rows in blocks that stay in the second cache, with the chunk of W, while all columns go over them. */
-static void as_it_lies(const eg__stored_args *g, size_t from, size_t columns, size_t bytes,
+static void as_it_lies(const eg__infile_args *g, size_t from, size_t columns, size_t bytes,
                        one_function *one, dots_function *const by_rows[ROWS + 1][2]) {
     for (size_t first = 0, m; first < g->m; first += m) {
         m = eg__min(BLOCK_ROWS, g->m - first);
@@ -228,17 +228,17 @@ static void as_it_lies(const eg__stored_args *g, size_t from, size_t columns, si
 typedef void widen_function(const uint8_t *w, size_t n, float *to);
 
 /* Numbers k to k + depth of the rows; columns beyond the last of a panel are zeros. */
-static void pack(const eg__stored_args *g, size_t from, size_t columns, size_t k, size_t depth,
+static void pack(const eg__infile_args *g, size_t from, size_t columns, size_t k, size_t depth,
                  eg_type type, widen_function *widen, float *panel) {
     _Alignas(64) float rows[EG__PANEL * SLICE];
-    const size_t bytes = eg__stored_bytes(type, g->k);
+    const size_t bytes = eg__infile_bytes(type, g->k);
     for (size_t j = 0; j < columns; j += EG__PANEL, panel += EG__PANEL * depth) {
         const size_t width = eg__min(EG__PANEL, columns - j);
         if (width < EG__PANEL) memset(rows, 0, sizeof rows);
         for (size_t i = 0, n; i < depth; i += n) {
             n = eg__min(SLICE, depth - i);
             for (size_t o = 0; o < width; o++)
-                widen(g->w + (from + j + o) * bytes + eg__stored_bytes(type, k + i), n,
+                widen(g->w + (from + j + o) * bytes + eg__infile_bytes(type, k + i), n,
                       rows + o * SLICE);
             const eg__move_f32_args move = {EG__PANEL, n, rows, SLICE, panel + i * EG__PANEL,
                                             EG__PANEL};
@@ -259,7 +259,7 @@ static void shifted_apply(const void *user, float *c, size_t c_stride, size_t ro
 }
 
 /* Rows from `row` on of a chunk, `depth` numbers of them from k on. */
-static void part_run(const eg__stored_args *g, size_t row, size_t rows, size_t from, size_t columns,
+static void part_run(const eg__infile_args *g, size_t row, size_t rows, size_t from, size_t columns,
                      size_t k, size_t depth, const float *panels, float *copy) {
     const shifted part = {g->epilogue, row, from};
     const eg__epilogue epilogue = {shifted_apply, &part};
@@ -283,9 +283,9 @@ static void part_run(const eg__stored_args *g, size_t row, size_t rows, size_t f
     SIMD(eg__gemm_f32)(&product);
 }
 
-static void in_panels(const eg__stored_args *g, size_t from, size_t columns, eg_type type,
+static void in_panels(const eg__infile_args *g, size_t from, size_t columns, eg_type type,
                       widen_function *widen) {
-    float *panels = g->scratch, *copy = panels + eg__stored_panels(g->k) / sizeof *panels;
+    float *panels = g->scratch, *copy = panels + eg__infile_panels(g->k) / sizeof *panels;
     const size_t parts = eg__ceil_div(g->m, eg__gemm_blocks_or(g->blocks).rows);
     size_t k = 0;
     do {
@@ -294,7 +294,7 @@ static void in_panels(const eg__stored_args *g, size_t from, size_t columns, eg_
         for (size_t part = 0, row = 0; part < parts; part++) {
             const size_t rows = g->m / parts + (part < g->m % parts);
             part_run(g, row, rows, from, columns, k, depth, panels,
-                     eg__stored_copies(g->a_stride) ? copy : NULL);
+                     eg__infile_copies(g->a_stride) ? copy : NULL);
             row += rows;
         }
         k += depth;
@@ -307,11 +307,11 @@ static void in_panels(const eg__stored_args *g, size_t from, size_t columns, eg_
     static void type##_widen(const uint8_t *w, size_t n, float *to) {          \
         numbers_widen(type, w, n, to);                                         \
     }                                                                          \
-    void SIMD(eg__stored_##type)(const eg__stored_args *g) {                   \
-        const size_t bytes = eg__stored_bytes((eg_type)type, g->k);            \
+    void SIMD(eg__infile_##type)(const eg__infile_args *g) {                   \
+        const size_t bytes = eg__infile_bytes((eg_type)type, g->k);            \
         for (size_t from = 0; g->m && from < g->n; from += EG__STORED_CHUNK) { \
             const size_t columns = eg__min(EG__STORED_CHUNK, g->n - from);     \
-            if (g->m <= eg__stored_few((eg_type)type, false))                  \
+            if (g->m <= eg__infile_few((eg_type)type, false))                  \
                 as_it_lies(g, from, columns, bytes, type##_one, type##_dots);  \
             else in_panels(g, from, columns, (eg_type)type, type##_widen);     \
         }                                                                      \

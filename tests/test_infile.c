@@ -10,10 +10,10 @@ static const struct kind {
     eg__operation operation;
     eg_type type;
     bool integers;
-} kinds[] = {{EG__OP_stored_f32, EG_F32, false},   {EG__OP_stored_f16, EG_F16, false},
-             {EG__OP_stored_bf16, EG_BF16, false}, {EG__OP_stored_q8, EG_I8, false},
-             {EG__OP_stored_q4, EG_I4, false},     {EG__OP_stored_q8i8, EG_I8, true},
-             {EG__OP_stored_q4i8, EG_I4, true}};
+} kinds[] = {{EG__OP_infile_f32, EG_F32, false},   {EG__OP_infile_f16, EG_F16, false},
+             {EG__OP_infile_bf16, EG_BF16, false}, {EG__OP_infile_q8, EG_I8, false},
+             {EG__OP_infile_q4, EG_I4, false},     {EG__OP_infile_q8i8, EG_I8, true},
+             {EG__OP_infile_q4i8, EG_I4, true}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 enum { SLOT_A, SLOT_W, SLOT_C, SLOT_ADD, SLOT_SCRATCH };
 
@@ -22,15 +22,15 @@ static const double bound = 10;
 static double worst;
 static size_t products;
 
-static eg__stored_function *function_of(const eg__kernel *row) {
+static eg__infile_function *function_of(const eg__kernel *row) {
     switch (row->operation) {
-    case EG__OP_stored_f32: return row->function.stored_f32;
-    case EG__OP_stored_f16: return row->function.stored_f16;
-    case EG__OP_stored_bf16: return row->function.stored_bf16;
-    case EG__OP_stored_q8: return row->function.stored_q8;
-    case EG__OP_stored_q4: return row->function.stored_q4;
-    case EG__OP_stored_q8i8: return row->function.stored_q8i8;
-    default: return row->function.stored_q4i8;
+    case EG__OP_infile_f32: return row->function.infile_f32;
+    case EG__OP_infile_f16: return row->function.infile_f16;
+    case EG__OP_infile_bf16: return row->function.infile_bf16;
+    case EG__OP_infile_q8: return row->function.infile_q8;
+    case EG__OP_infile_q4: return row->function.infile_q4;
+    case EG__OP_infile_q8i8: return row->function.infile_q8i8;
+    default: return row->function.infile_q4i8;
     }
 }
 
@@ -44,12 +44,12 @@ typedef struct problem {
 } problem;
 
 static void weights_make(problem *p, uint64_t *state) {
-    p->bytes = eg__stored_bytes(p->kind.type, p->k);
+    p->bytes = eg__infile_bytes(p->kind.type, p->k);
     p->w = test_alloc(p->n * p->bytes + 1);
     for (size_t i = 0; i < p->n * p->bytes; i++)
         p->w[i] = (uint8_t)(test_random(state) * 128 + 128);
-    if (eg__stored_is_blocks(p->kind.type)) { /* all bytes are numbers, but not all are scales */
-        for (size_t at = 0; at < p->n * p->bytes; at += eg__stored_block_bytes(p->kind.type)) {
+    if (eg__infile_is_blocks(p->kind.type)) { /* all bytes are numbers, but not all are scales */
+        for (size_t at = 0; at < p->n * p->bytes; at += eg__infile_block_bytes(p->kind.type)) {
             const float scale = test_random(state) / 16;
             uint16_t half;
             eg__f32_to_f16_ref(1, &scale, &half);
@@ -68,20 +68,20 @@ static void weights_make(problem *p, uint64_t *state) {
 }
 
 static void solve_integers(problem *p, size_t i, size_t j) {
-    const size_t block_bytes = eg__stored_block_bytes(p->kind.type);
+    const size_t block_bytes = eg__infile_block_bytes(p->kind.type);
     double sum = 0, size = 0;
     for (size_t b = 0; b < p->k / EG__BLOCK; b++) {
         const uint8_t *block = p->w + j * p->bytes + b * block_bytes;
         int8_t values[EG__BLOCK];
         float scale;
         int32_t dot = 0, sizes = 0;
-        eg__stored_quantize(p->a + i * p->k + b * EG__BLOCK, values, &scale);
+        eg__infile_quantize(p->a + i * p->k + b * EG__BLOCK, values, &scale);
         for (size_t t = 0; t < EG__BLOCK; t++) {
-            const int product = values[t] * eg__stored_block_integer(p->kind.type, block, t);
+            const int product = values[t] * eg__infile_block_integer(p->kind.type, block, t);
             dot += product;
             sizes += abs(product);
         }
-        const double both = (double)scale * eg__stored_block_scale(block);
+        const double both = (double)scale * eg__infile_block_scale(block);
         sum += both * dot;
         size += fabs(both) * sizes;
     }
@@ -93,7 +93,7 @@ static void solve_floats(problem *p, size_t i, size_t j) {
     double sum = 0, size = 0;
     for (size_t t = 0; t < p->k; t++) {
         const double term = (double)p->a[i * p->k + t] *
-                            (double)eg__stored_number(p->kind.type, p->w + j * p->bytes, t);
+                            (double)eg__infile_number(p->kind.type, p->w + j * p->bytes, t);
         sum += term;
         size += fabs(term);
     }
@@ -141,11 +141,11 @@ static void place_add(const void *user, float *c, size_t c_stride, size_t row, s
 }
 
 /* The first m rows and n columns; every buffer ends at a wall, W wherever that leaves it. */
-static eg__stored_args args_make(const problem *p, size_t m, size_t n, unsigned variant) {
+static eg__infile_args args_make(const problem *p, size_t m, size_t n, unsigned variant) {
     static const eg__epilogue places = {place_add, NULL};
     static const eg__gemm_blocks blocks = {24, 64};
     const size_t gap = variant & GAPS ? 3 : 0;
-    eg__stored_args g = {.m = m,
+    eg__infile_args g = {.m = m,
                          .n = n,
                          .k = p->k,
                          .a_stride = p->k + gap,
@@ -165,7 +165,7 @@ static eg__stored_args args_make(const problem *p, size_t m, size_t n, unsigned 
     }
     g.scratch = kernel_walled(
         SLOT_SCRATCH,
-        eg__stored_lines(eg__stored_scratch(p->kind.type, p->kind.integers, m, p->k, g.blocks)) +
+        eg__infile_lines(eg__infile_scratch(p->kind.type, p->kind.integers, m, p->k, g.blocks)) +
             64);
     g.scratch = (void *)(((uintptr_t)g.scratch + 63) / 64 * 64);
     return g;
@@ -173,7 +173,7 @@ static eg__stored_args args_make(const problem *p, size_t m, size_t n, unsigned 
 
 static void product_check(const eg__kernel *row, const problem *p, size_t m, size_t n,
                           unsigned variant) {
-    const eg__stored_args g = args_make(p, m, n, variant);
+    const eg__infile_args g = args_make(p, m, n, variant);
     function_of(row)(&g);
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++) {
@@ -214,7 +214,7 @@ static void shapes_check(const problem *p, uint64_t *state) {
 TEST(stored, every_shape) {
     uint64_t state = 1;
     for (size_t o = 0; o < KINDS; o++) {
-        const bool is_blocks = eg__stored_is_blocks(kinds[o].type);
+        const bool is_blocks = eg__infile_is_blocks(kinds[o].type);
         for (size_t d = 0; d < (is_blocks ? COUNT(blocks) : COUNT(depths)); d++) {
             if (kernel_quick() && (o + d) % 4) continue;
             problem p = problem_make(kinds[o], 50, 200,
@@ -224,7 +224,7 @@ TEST(stored, every_shape) {
         }
     }
     test_claim("%zu products by %s, worst error %.2g x 2^-24 of the products' sizes", products,
-               kernel_isas(EG__OP_stored_q8i8), worst);
+               kernel_isas(EG__OP_infile_q8i8), worst);
 }
 
 /* Many rows, long rows, many chunks. */
@@ -252,13 +252,13 @@ TEST(stored, cuts) {
             for (const eg__kernel *row = NULL; (row = kernel_next(kinds[o].operation, row));) {
                 const size_t n = 2 * EG__STORED_CHUNK + 29, m = rows[h];
                 problem p = problem_make(kinds[o], m, n, 160, &state);
-                eg__stored_args g = args_make(&p, m, n, 0);
+                eg__infile_args g = args_make(&p, m, n, 0);
                 function_of(row)(&g);
                 float *whole = test_alloc(m * n * sizeof *whole);
                 memcpy(whole, g.c, m * n * sizeof *whole);
                 memset(g.c, 0, m * n * sizeof *whole);
                 for (size_t at = 0; at < n; at += EG__STORED_CHUNK) {
-                    eg__stored_args part = g;
+                    eg__infile_args part = g;
                     part.w += at * p.bytes;
                     part.c += at;
                     part.n = eg__min(EG__STORED_CHUNK, n - at);
@@ -284,7 +284,7 @@ TEST(stored, odd_rows) {
                 for (size_t k = 0; k < K && isfinite(odd[i]); k++) p.a[k] = odd[i] * (float)(k % 2);
                 if (!isfinite(odd[i])) p.a[40] = odd[i];
                 for (const eg__kernel *row = NULL; (row = kernel_next(kinds[o].operation, row));) {
-                    const eg__stored_args g = args_make(&p, m, N, 0);
+                    const eg__infile_args g = args_make(&p, m, N, 0);
                     function_of(row)(&g);
                     for (size_t j = 0; j < N; j++) {
                         const float y = g.c[j];

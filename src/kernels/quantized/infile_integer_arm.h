@@ -1,4 +1,4 @@
-/* What stored_integer_body.h wants of NEON: included before it, after
+/* What infile_integer_body.h wants of NEON: included before it, after
  *   dot_bytes(sum, x, y)   adds to every lane the products of its four bytes, which have signs */
 enum { MAX_ROWS = 3, MAX_PANELS = 1, RAISED_8 = 0, RAISED_4 = 0 };
 

@@ -1,4 +1,4 @@
-/* stored_q8i8 and stored_q4i8 for any vector width: included by stored_integer_<isa>.c after its simd header and
+/* infile_q8i8 and infile_q4i8 for any vector width: included by infile_integer_<isa>.c after its simd header and
  *   RAISED_8, RAISED_4    what the numbers of blocks have been raised by when they meet those of A, for
  *                         instructions of which one side has no sign
  *   number, sum           vectors: 32 bytes of a block, and the sum of dot products of such
@@ -35,7 +35,7 @@ enum {
 };
 enum { q8 = EG_I8, q4 = EG_I4 };
 
-/* ---- rows as integers: the same ones as eg__stored_quantize makes */
+/* ---- rows as integers: the same ones as eg__infile_quantize makes */
 static void block_quantize(const float *x, int raised, int8_t *out, float *scale, int32_t *start) {
     vi most = vi_set(0), all = vi_set(0);
     UNROLL
@@ -61,8 +61,8 @@ static void block_quantize(const float *x, int raised, int8_t *out, float *scale
     *start = -raised * lanes_sum(all);
 }
 
-static eg__stored_rows rows_quantize(const eg__stored_args *g, int raised) {
-    const eg__stored_rows rows = eg__stored_rows_at(g->scratch, g->m, g->k);
+static eg__infile_rows rows_quantize(const eg__infile_args *g, int raised) {
+    const eg__infile_rows rows = eg__infile_rows_at(g->scratch, g->m, g->k);
     for (size_t i = 0; i < g->m; i++)
         for (size_t b = 0; b < rows.blocks; b++)
             block_quantize(g->a + i * g->a_stride + b * EG__BLOCK, raised,
@@ -77,8 +77,8 @@ static eg__stored_rows rows_quantize(const eg__stored_args *g, int raised) {
 
 /* ---- few rows. type, rows and outs are constants wherever this is inlined; an element is the same sum
  * whatever is computed beside it. */
-INLINE void dots(const int type, const int rows, const int outs, const eg__stored_args *g,
-                 const eg__stored_rows *left, size_t row, size_t column) {
+INLINE void dots(const int type, const int rows, const int outs, const eg__infile_args *g,
+                 const eg__infile_rows *left, size_t row, size_t column) {
 #ifdef ROW_QUADS
     if (type == q4 && rows == 1) {
         row_quads(outs, g, left, row, column);
@@ -129,7 +129,7 @@ INLINE void dots(const int type, const int rows, const int outs, const eg__store
 
 #define DEFINE_DOTS(type, rows, outs)                                                       \
     __attribute__((noinline)) static void type##_dots_##rows##_##outs(                      \
-        const eg__stored_args *g, const eg__stored_rows *left, size_t row, size_t column) { \
+        const eg__infile_args *g, const eg__infile_rows *left, size_t row, size_t column) { \
         dots(type, rows, outs, g, left, row, column);                                       \
     }
 /* clang-format off */
@@ -140,10 +140,10 @@ INLINE void dots(const int type, const int rows, const int outs, const eg__store
     static dots_function *const type##_dots[ROWS][2] = {         \
         PAIR(type, 1), PAIR(type, 2), PAIR(type, 3), PAIR(type, 4)};
 /* clang-format on */
-typedef void dots_function(const eg__stored_args *g, const eg__stored_rows *left, size_t row,
+typedef void dots_function(const eg__infile_args *g, const eg__infile_rows *left, size_t row,
                            size_t column);
 
-static void few(const eg__stored_args *g, const eg__stored_rows *left, size_t from, size_t columns,
+static void few(const eg__infile_args *g, const eg__infile_rows *left, size_t from, size_t columns,
                 dots_function *const by_rows[ROWS][2]) {
     const size_t parts = eg__ceil_div(g->m, ROWS);
     for (size_t j = 0, outs; j < columns; j += outs) {
@@ -169,10 +169,10 @@ INLINE void blocks_unpack(const int type, const uint8_t *w, size_t blocks, uint8
 }
 
 /* Columns beyond the last of a panel have scales of 0. */
-static void pack(const eg__stored_args *g, size_t from, size_t columns, eg_type type,
+static void pack(const eg__infile_args *g, size_t from, size_t columns, eg_type type,
                  unpack_function *unpack, const panels *to) {
     _Alignas(64) uint8_t rows[EG__PANEL * SLICE];
-    const size_t blocks = g->k / EG__BLOCK, block_bytes = eg__stored_block_bytes(type);
+    const size_t blocks = g->k / EG__BLOCK, block_bytes = eg__infile_block_bytes(type);
     for (size_t j = 0; j < columns; j += EG__PANEL) {
         const size_t width = eg__min(EG__PANEL, columns - j);
         uint8_t *panel = to->data + j * g->k;
@@ -203,8 +203,8 @@ static void pack(const eg__stored_args *g, size_t from, size_t columns, eg_type 
 }
 
 typedef struct walk {
-    const eg__stored_args *g;
-    eg__stored_rows left;
+    const eg__infile_args *g;
+    eg__infile_rows left;
     panels right;
 } walk;
 
@@ -295,7 +295,7 @@ typedef void tile_function(size_t rows, size_t wide, const walk *w, size_t row, 
                            float *c, const float *add, size_t width);
 
 static void many(const walk *w, size_t from, size_t columns, tile_function *run) {
-    const eg__stored_args *g = w->g;
+    const eg__infile_args *g = w->g;
     const size_t all = eg__gemm_panels(columns), parts = eg__ceil_div(g->m, MAX_ROWS);
     for (size_t panel = 0, wide; panel < all; panel += wide) {
         wide = eg__min(MAX_PANELS, all - panel);
@@ -315,14 +315,14 @@ static void many(const walk *w, size_t from, size_t columns, tile_function *run)
     static void type##_unpack(const uint8_t *w, size_t blocks, uint8_t *to) {                  \
         blocks_unpack(type, w, blocks, to);                                                    \
     }                                                                                          \
-    void SIMD(eg__stored_##type##i8)(const eg__stored_args *g) {                               \
+    void SIMD(eg__infile_##type##i8)(const eg__infile_args *g) {                               \
         if (!g->m || !g->n) return;                                                            \
         walk w = {.g = g, .left = rows_quantize(g, raised)};                                   \
-        w.right.data = (uint8_t *)g->scratch + eg__stored_rows_bytes(g->m, g->k);              \
+        w.right.data = (uint8_t *)g->scratch + eg__infile_rows_bytes(g->m, g->k);              \
         w.right.scale = (float *)(void *)(w.right.data + EG__STORED_CHUNK * g->k);             \
         for (size_t from = 0; from < g->n; from += EG__STORED_CHUNK) {                         \
             const size_t columns = eg__min(EG__STORED_CHUNK, g->n - from);                     \
-            if (g->m <= eg__stored_few((eg_type)type, true))                                   \
+            if (g->m <= eg__infile_few((eg_type)type, true))                                   \
                 few(g, &w.left, from, columns, type##_dots);                                   \
             else {                                                                             \
                 pack(g, from, columns, (eg_type)type, type##_unpack, &w.right);                \

@@ -10,22 +10,22 @@ static void bytes_touch(const eg__cache_walk *w, uint64_t at, size_t bytes, bool
         eg__cache_access(w->cache, at + i, (unsigned)eg__min(LINE, bytes - i), write);
 }
 
-typedef struct stored_product {
+typedef struct infile_product {
     const eg__cache_walk *w;
     const eg__step_gemm *g;
     size_t m;
     uint64_t a, b, c, add;
     size_t a_stride, c_stride, add_stride;
-} stored_product;
+} infile_product;
 
-static void result_touch(const stored_product *p, size_t row, size_t column, size_t columns) {
+static void result_touch(const infile_product *p, size_t row, size_t column, size_t columns) {
     if (p->add)
         eg__cache_read(p->w, p->add + sizeof(float) * (row * p->add_stride + column), columns);
     eg__cache_write(p->w, p->c + sizeof(float) * (row * p->c_stride + column), columns);
 }
 
 /* Rows of the left side with W as it lies. Integer rows count as the bytes they become. */
-static void few_run(const stored_product *p, size_t column, size_t columns) {
+static void few_run(const infile_product *p, size_t column, size_t columns) {
     const size_t bytes = p->g->k * (p->g->stored.integers ? 1 : sizeof(float));
     const size_t rows_at_once = 4;
     for (size_t j = 0; j < columns; j += TOGETHER) {
@@ -45,10 +45,10 @@ static void few_run(const stored_product *p, size_t column, size_t columns) {
 }
 
 /* A chunk of W into scratch memory, then a product of packed matrices. */
-static void many_run(const stored_product *p, size_t column, size_t columns) {
+static void many_run(const infile_product *p, size_t column, size_t columns) {
     const eg__step_gemm *g = p->g;
     const bool integers = g->stored.integers;
-    const uint64_t panels = p->w->scratch + (integers ? eg__stored_rows_bytes(p->m, g->k) : 0);
+    const uint64_t panels = p->w->scratch + (integers ? eg__infile_rows_bytes(p->m, g->k) : 0);
     bytes_touch(p->w, p->b + column * g->stored.row_bytes, columns * g->stored.row_bytes, false);
     bytes_touch(p->w, panels, columns * g->k * (integers ? 1 : sizeof(float)), true);
     const eg__cache_product product = {
@@ -58,23 +58,23 @@ static void many_run(const stored_product *p, size_t column, size_t columns) {
         .a = integers ? p->w->scratch : p->a,
         .b = panels,
         .c = p->c + sizeof(float) * column,
-        .a_stride = integers ? eg__stored_lines(g->k) / 4 : p->a_stride,
+        .a_stride = integers ? eg__infile_lines(g->k) / 4 : p->a_stride,
         .c_stride = p->c_stride};
     eg__cache_product_run(p->w, eg__cache_lanes(p->w, EG__OP_gemm_f32), &product);
 }
 
-static void quantize_run(const stored_product *p) {
+static void quantize_run(const infile_product *p) {
     for (size_t r = 0; r < p->m; r++) {
         bytes_touch(p->w, p->a + sizeof(float) * r * p->a_stride, sizeof(float) * p->g->k, false);
         bytes_touch(p->w, p->w->scratch + r * p->g->k, p->g->k, true);
     }
 }
 
-void eg__cache_step_gemm_stored(const eg__cache_walk *w, const eg__step *step) {
+void eg__cache_step_gemm_infile(const eg__cache_walk *w, const eg__step *step) {
     const eg__step_gemm *g = &step->u.gemm;
     const eg__operand *o = step->operand, *sum = &o[g->add ? g->sum : 2];
     const eg__fused_program *program = g->add ? &g->rest : &g->epilogue;
-    const stored_product p = {.w = w,
+    const infile_product p = {.w = w,
                               .g = g,
                               .m = g->chunk ? step->rows : w->count * step->rows,
                               .a = eg__cache_at(w, &o[0]),
@@ -87,7 +87,7 @@ void eg__cache_step_gemm_stored(const eg__cache_walk *w, const eg__step *step) {
     if (g->stored.integers) quantize_run(&p);
     for (size_t column = 0; column < g->n; column += EG__STORED_CHUNK) {
         const size_t columns = eg__min(EG__STORED_CHUNK, g->n - column);
-        if (p.m <= eg__stored_few(g->stored.type, g->stored.integers)) few_run(&p, column, columns);
+        if (p.m <= eg__infile_few(g->stored.type, g->stored.integers)) few_run(&p, column, columns);
         else many_run(&p, column, columns);
     }
     if (!g->has_epilogue || !program->length) return;
@@ -99,7 +99,7 @@ void eg__cache_step_gemm_stored(const eg__cache_walk *w, const eg__step *step) {
     eg__cache_fused_run(w, &fused);
 }
 
-void eg__cache_step_gather_stored(const eg__cache_walk *w, const eg__step *step) {
+void eg__cache_step_gather_infile(const eg__cache_walk *w, const eg__step *step) {
     const eg__step_gather *g = &step->u.gather;
     const eg__operand *o = step->operand;
     const uint64_t x = eg__cache_at(w, &o[0]) + g->first * g->row_bytes,

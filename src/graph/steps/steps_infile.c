@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Items are rows of the left side or, with a chunk, so many columns of the result. */
-eg_status eg__run_gemm_stored(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_gemm_infile(const eg__step *step, const eg__frame *frame) {
     const eg__step_gemm *g = &step->u.gemm;
     const size_t m = g->chunk ? step->rows : frame->count * step->rows;
     const size_t column = g->chunk * frame->first;
@@ -19,7 +19,7 @@ eg_status eg__run_gemm_stored(const eg__step *step, const eg__frame *frame) {
     }
     const eg__epilogue epilogue = eg__fused_epilogue_use(&fused);
     const uint8_t *w = eg__operand_at(frame, &step->operand[1]);
-    const eg__stored_args args = {.m = m,
+    const eg__infile_args args = {.m = m,
                                   .n = n,
                                   .k = g->k,
                                   .a = eg__operand_at(frame, &step->operand[0]),
@@ -33,22 +33,22 @@ eg_status eg__run_gemm_stored(const eg__step *step, const eg__frame *frame) {
                                   .epilogue = has_epilogue ? &epilogue : NULL,
                                   .scratch = frame->scratch,
                                   .blocks = step->blocks};
-    step->kernel[0]->function.stored_f32(&args);
+    step->kernel[0]->function.infile_f32(&args);
     return EG_OK;
 }
 
 static void widen_row(eg__f16_to_f32_function *widen, const eg__step_gather *g, const uint8_t *x,
                       size_t row, size_t columns, float *to) {
     const bool halves = g->type == EG_F16 || g->type == EG_BF16;
-    if (!g->small.rows || halves) { /* rows are one after the other, and nothing else */
-        eg__stored_widen(widen, g->type, columns, x + row * g->row_bytes, to);
+    if (!g->quantized.rows || halves) { /* rows are one after the other, and nothing else */
+        eg__infile_widen(widen, g->type, columns, x + row * g->row_bytes, to);
         return;
     }
-    const eg__stored from = eg__quantized_stored(&g->small, x);
-    for (size_t c = 0; c < columns; c++) to[c] = eg__stored_value(&from, row, c);
+    const eg__quantized_matrix from = eg__quantized_parameter_matrix(&g->quantized, x);
+    for (size_t c = 0; c < columns; c++) to[c] = eg__quantized_matrix_value(&from, row, c);
 }
 
-eg_status eg__run_gather_stored(const eg__step *step, const eg__frame *frame) {
+eg_status eg__run_gather_infile(const eg__step *step, const eg__frame *frame) {
     const eg__step_gather *g = &step->u.gather;
     const uint8_t *x = eg__operand_at(frame, &step->operand[0]);
     const float *index = eg__operand_at(frame, &step->operand[1]); /* i32, of the same size */

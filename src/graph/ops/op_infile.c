@@ -1,4 +1,4 @@
-/* stored_matmul and stored_gather: products with rows of an input that lies as files have it, and such rows
+/* infile_matmul and infile_gather: products with rows of an input that lies as files have it, and such rows
  * picked by an index, of quantized parameters, too. Made by pass_rows.c alone. */
 #include "graph/lower/lower.h"
 
@@ -6,8 +6,8 @@
 
 /* ---- what both have: a stored input, or a small parameter, and rows of it that are there */
 static eg_status check_rows(const eg__node *node, const eg__node *leaf, eg_error *error) {
-    const eg__stored_matmul_attributes *of = &node->attributes.stored_matmul; /* or gather */
-    const bool is_small = node->op == EG__GRAPH_stored_gather && leaf->op == EG__GRAPH_parameter &&
+    const eg__infile_matmul_attributes *of = &node->attributes.infile_matmul; /* or gather */
+    const bool is_small = node->op == EG__GRAPH_infile_gather && leaf->op == EG__GRAPH_parameter &&
                           eg__is_quantized(leaf->type);
     if ((leaf->op != EG__GRAPH_input && !is_small) || leaf->type == EG_I32 || leaf->rank < 1)
         return eg__fail(error, EG_ERR_ARGUMENT, "needs an input in stored form, got %s of '%s'",
@@ -25,10 +25,10 @@ static uint64_t row_size(const eg__node *leaf) {
     return size;
 }
 
-/* ---- stored_matmul */
-eg_node eg__stored_matmul(eg_graph *graph, eg_node x, eg_node leaf, uint64_t first, uint64_t n) {
-    const eg__attributes attributes = {.stored_matmul = {first, n}};
-    return eg__graph_add2(graph, EG__GRAPH_stored_matmul, 0, x, leaf, &attributes);
+/* ---- infile_matmul */
+eg_node eg__infile_matmul(eg_graph *graph, eg_node x, eg_node leaf, uint64_t first, uint64_t n) {
+    const eg__attributes attributes = {.infile_matmul = {first, n}};
+    return eg__graph_add2(graph, EG__GRAPH_infile_matmul, 0, x, leaf, &attributes);
 }
 
 static eg_status infer_matmul(const eg_graph *graph, eg__node *node, eg_error *error) {
@@ -43,7 +43,7 @@ static eg_status infer_matmul(const eg_graph *graph, eg__node *node, eg_error *e
                         eg__shape_text(x, a), eg__shape_text(leaf, b));
     }
     eg__shape_copy(node, x);
-    node->shape[node->rank - 1] = node->attributes.stored_matmul.rows;
+    node->shape[node->rank - 1] = node->attributes.infile_matmul.rows;
     return EG_OK;
 }
 
@@ -54,7 +54,7 @@ static double flops_matmul(const eg_graph *graph, const eg__node *node) {
 
 static double reads_matmul(const eg_graph *graph, const eg__node *node, unsigned i) {
     const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, i));
-    return i ? (double)node->attributes.stored_matmul.rows * (double)x->shape[1]
+    return i ? (double)node->attributes.infile_matmul.rows * (double)x->shape[1]
              : (double)eg__node_elements(x);
 }
 
@@ -63,7 +63,7 @@ static void evaluate_matmul(const eg_graph *graph, const eg__node *node, const d
     const uint64_t k = eg__node_at(graph, eg__node_input(graph, node, 1))->shape[1];
     const uint64_t n = node->shape[node->rank - 1];
     const uint64_t rows = n ? eg__node_elements(node) / n : 0;
-    const double *w = in[1] + node->attributes.stored_matmul.first * k;
+    const double *w = in[1] + node->attributes.infile_matmul.first * k;
     for (uint64_t r = 0; r < rows; r++)
         for (uint64_t j = 0; j < n; j++) {
             double sum = 0;
@@ -72,32 +72,33 @@ static void evaluate_matmul(const eg_graph *graph, const eg__node *node, const d
         }
 }
 
-void eg__lower_stored_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
+void eg__lower_infile_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
                              const eg__fused_program *epilogue, size_t count, eg__operand *more) {
     const eg__node *node = eg__lower_node(l, id);
     const uint32_t from = eg__lower_input(l, id, 1);
     const eg__node *leaf = eg__lower_node(l, from);
     if (l->status || !eg__node_elements(node)) return;
-    const size_t n = (size_t)node->attributes.stored_matmul.rows, k = (size_t)leaf->shape[1];
+    const size_t n = (size_t)node->attributes.infile_matmul.rows, k = (size_t)leaf->shape[1];
     const bool integers = leaf->type != EG_F32 && eg__leaf_quantization(leaf).integers;
     const eg__matrix left = eg__lower_rows(l, eg__lower_input(l, id, 0));
     const eg__view right = eg__lower_value(l, from);
     eg__matrix out = {{0}, 1, 1, 1};
     if (l->status) return;
     eg__view_rows(node, home, &out);
-    eg__step step = eg__lower_step(l, l->region[id], id, EG__STEP_gemm_stored, left.rows, n);
-    step.operation[0] = eg__stored_operation(leaf->type, integers);
+    eg__step step = eg__lower_step(l, l->region[id], id, EG__STEP_gemm_infile, left.rows, n);
+    step.operation[0] = eg__infile_operation(leaf->type, integers);
     step.name = eg__operation_name(step.operation[0]);
-    const size_t row_bytes = eg__stored_bytes(leaf->type, k);
+    const size_t row_bytes = eg__infile_bytes(leaf->type, k);
     step.u.gemm =
         (eg__step_gemm){.n = n,
                         .k = k,
                         .stored = {.type = leaf->type,
                                    .row_bytes = row_bytes,
-                                   .skip = (size_t)node->attributes.stored_matmul.first * row_bytes,
-                                   .integers = integers && eg__stored_is_blocks(leaf->type)}};
+                                   .skip = (size_t)node->attributes.infile_matmul.first * row_bytes,
+                                   .integers = integers && eg__infile_is_blocks(leaf->type)}};
     if (step.u.gemm.stored.integers) step.traits |= EG_STEP_INTEGERS;
-    if (!step.timed && !l->regions[l->region[id]].cut) { /* all rows meet some of the columns */
+    if (!step.timed &&
+        !l->regions[l->region[id]].batch_items) { /* all rows meet some of the columns */
         step.u.gemm.chunk = EG__STORED_CHUNK;
         step.items = eg__ceil_div(n, EG__STORED_CHUNK);
         step.rows = left.rows;
@@ -113,14 +114,14 @@ static void lower_matmul(eg__lowering *l, uint32_t id) {
     eg__view home = eg__lower_storage(l, id, 0);
     eg__matrix out;
     if (!l->status && !eg__view_rows(node, &home, &out)) home = eg__lower_plain_storage(l, id);
-    eg__lower_stored_matmul(l, id, &home, NULL, 0, NULL);
+    eg__lower_infile_matmul(l, id, &home, NULL, 0, NULL);
 }
 
-/* ---- stored_gather */
-eg_node eg__stored_gather(eg_graph *graph, eg_node leaf, eg_node index, uint64_t first,
+/* ---- infile_gather */
+eg_node eg__infile_gather(eg_graph *graph, eg_node leaf, eg_node index, uint64_t first,
                           uint64_t rows) {
-    const eg__attributes attributes = {.stored_gather = {first, rows}};
-    return eg__graph_add2(graph, EG__GRAPH_stored_gather, 0, leaf, index, &attributes);
+    const eg__attributes attributes = {.infile_gather = {first, rows}};
+    return eg__graph_add2(graph, EG__GRAPH_infile_gather, 0, leaf, index, &attributes);
 }
 
 static eg_status infer_gather(const eg_graph *graph, eg__node *node, eg_error *error) {
@@ -143,7 +144,7 @@ static void evaluate_gather(const eg_graph *graph, const eg__node *node, const d
                             double *out) {
     const uint64_t size = row_size(eg__node_at(graph, eg__node_input(graph, node, 0)));
     const uint64_t rows = size ? eg__node_elements(node) / size : 0;
-    const eg__stored_gather_attributes *of = &node->attributes.stored_gather;
+    const eg__infile_gather_attributes *of = &node->attributes.infile_gather;
     for (uint64_t r = 0; r < rows; r++)
         for (uint64_t i = 0; i < size; i++) {
             const double at = in[1][r];
@@ -156,25 +157,25 @@ static void lower_gather(eg__lowering *l, uint32_t id) {
     const eg__node *node = eg__lower_node(l, id);
     const uint32_t x = eg__lower_input(l, id, 0), index = eg__lower_input(l, id, 1);
     const eg__node *leaf = eg__lower_node(l, x);
-    const size_t size = (size_t)row_size(leaf), row_bytes = eg__stored_bytes(leaf->type, size);
+    const size_t size = (size_t)row_size(leaf), row_bytes = eg__infile_bytes(leaf->type, size);
     const eg__view at = eg__lower_contiguous(l, index), from = eg__lower_value(l, x);
     const eg__view to = eg__lower_dense_storage(l, id, 0);
     if (l->status || !eg__node_elements(node)) return;
-    eg__quantized_parameter small = {.rows = 0};
-    if (leaf->op == EG__GRAPH_parameter && !eg__quantized_parameter_of(leaf, &small)) {
+    eg__quantized_parameter quantized = {.rows = 0};
+    if (leaf->op == EG__GRAPH_parameter && !eg__quantized_parameter_of(leaf, &quantized)) {
         eg__lower_fail(l, EG_ERR_OVERFLOW, "'%s' is too large", leaf->name);
         return;
     }
     const double picked = (double)eg__node_elements(eg__lower_node(l, index));
-    eg__step step = eg__lower_step(l, l->region[id], id, EG__STEP_gather_stored,
+    eg__step step = eg__lower_step(l, l->region[id], id, EG__STEP_gather_infile,
                                    (size_t)eg__node_elements(eg__lower_node(l, index)), size);
     step.operation[0] = eg__widen_operation(leaf->type);
-    step.u.gather = (eg__step_gather){.limit = (size_t)node->attributes.stored_gather.rows,
+    step.u.gather = (eg__step_gather){.limit = (size_t)node->attributes.infile_gather.rows,
                                       .type = leaf->type,
                                       .row_bytes = row_bytes,
-                                      .first = (size_t)node->attributes.stored_gather.first,
-                                      .small = small};
-    step.flops = small.scales || eg__stored_is_blocks(leaf->type)
+                                      .first = (size_t)node->attributes.infile_gather.first,
+                                      .quantized = quantized};
+    step.flops = quantized.scales || eg__infile_is_blocks(leaf->type)
                      ? 2.0 * (double)eg__node_elements(node)
                      : 0;
     step.bytes = picked * (double)row_bytes + 4.0 * picked + 4.0 * (double)eg__node_elements(node);
@@ -199,7 +200,7 @@ static bool keeps_gather(const eg_graph *graph, const eg__node *node, uint64_t i
     return !x->scan && eg__has_items(eg__node_at(graph, eg__node_input(graph, node, 1)), items);
 }
 
-const eg__op eg__op_stored_matmul = {.name = "stored_matmul",
+const eg__op eg__op_infile_matmul = {.name = "infile_matmul",
                                      .infer = infer_matmul,
                                      .flops = flops_matmul,
                                      .reads = reads_matmul,
@@ -207,7 +208,7 @@ const eg__op eg__op_stored_matmul = {.name = "stored_matmul",
                                      .lower = lower_matmul,
                                      .time = eg__time_first_rows,
                                      .keeps_items = keeps_matmul};
-const eg__op eg__op_stored_gather = {.name = "stored_gather",
+const eg__op eg__op_infile_gather = {.name = "infile_gather",
                                      .infer = infer_gather,
                                      .reads = eg__reads_picked,
                                      .evaluate = evaluate_gather,

@@ -60,7 +60,7 @@ INLINE void quad_add(const int outs, const uint8_t *w, size_t bytes, const int8_
     }
 }
 
-INLINE void row_quads(const int outs, const eg__stored_args *g, const eg__stored_rows *left,
+INLINE void row_quads(const int outs, const eg__infile_args *g, const eg__infile_rows *left,
                       size_t row, size_t column) {
     enum { FOUR = 4 * EG__BLOCK_I4 };
     const size_t bytes = left->blocks * EG__BLOCK_I4, at = row * left->blocks;

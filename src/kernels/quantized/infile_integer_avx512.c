@@ -1,7 +1,7 @@
-/* stored_q8i8 and stored_q4i8 with AVX-512 and its dot products of bytes, of which one side has no sign: numbers
+/* infile_q8i8 and infile_q4i8 with AVX-512 and its dot products of bytes, of which one side has no sign: numbers
  * of blocks are raised by 128 or 8, and sums begin with what that will add too much. */
 #include "kernels/simd/simd_avx512.h"
-#include "kernels/quantized/stored.h"
+#include "kernels/quantized/infile.h"
 
 enum { MAX_ROWS = 4, MAX_PANELS = 3, RAISED_8 = 128, RAISED_4 = 8 };
 
@@ -53,5 +53,5 @@ INLINE sum block_add(const int type, sum s, number x, const int8_t *a, begin fir
 /* As an instruction: gcc otherwise keeps sums in memory. */
 #define DOT(type, sum, a, w) __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(w), "v"(a))
 
-#define ROW_QUADS            "kernels/quantized/stored_quads_avx512.h"
-#include "kernels/quantized/stored_integer_body.h"
+#define ROW_QUADS            "kernels/quantized/infile_quads_avx512.h"
+#include "kernels/quantized/infile_integer_body.h"

@@ -1,8 +1,8 @@
-/* stored_q8i8 and stored_q4i8 with AVX2, whose products of bytes want one side without a sign and add pairs
+/* infile_q8i8 and infile_q4i8 with AVX2, whose products of bytes want one side without a sign and add pairs
  * within 16 bits: 2 * 128 * 127 still fits. The sign of a number moves to the one beside it, which is
  * never -128; half bytes stay raised by 8, and sums begin with what that will add too much. */
 #include "kernels/simd/simd_avx2.h"
-#include "kernels/quantized/stored.h"
+#include "kernels/quantized/infile.h"
 
 enum { MAX_ROWS = 3, MAX_PANELS = 1, RAISED_8 = 0, RAISED_4 = 8 };
 
@@ -53,4 +53,4 @@ INLINE sum block_add(const int type, sum s, number x, const int8_t *a, begin fir
 
 #define DOT(type, sum, a, w) ((sum) = vi_add(sum, products(type, a, w)))
 
-#include "kernels/quantized/stored_integer_body.h"
+#include "kernels/quantized/infile_integer_body.h"

@@ -11,44 +11,44 @@
 /* A block: an f16 for a scale d, then 32 numbers. Of int8 they follow one by one; of int4 there are 16
  * bytes, of which byte i has number i in its low half and number i + 16 in its high half: d (q - 8). */
 enum { EG__BLOCK = 32, EG__BLOCK_I8 = 34, EG__BLOCK_I4 = 18 };
-static inline size_t eg__stored_block_bytes(eg_type type) {
+static inline size_t eg__infile_block_bytes(eg_type type) {
     return type == EG_I8 ? EG__BLOCK_I8 : EG__BLOCK_I4;
 }
-static inline bool eg__stored_is_blocks(eg_type type) { return type == EG_I8 || type == EG_I4; }
+static inline bool eg__infile_is_blocks(eg_type type) { return type == EG_I8 || type == EG_I4; }
 /* Bytes of k numbers, which fit; k is a multiple of a block where there are blocks. */
-static inline size_t eg__stored_bytes(eg_type type, size_t k) {
-    if (eg__stored_is_blocks(type)) return k / EG__BLOCK * eg__stored_block_bytes(type);
+static inline size_t eg__infile_bytes(eg_type type, size_t k) {
+    if (eg__infile_is_blocks(type)) return k / EG__BLOCK * eg__infile_block_bytes(type);
     return k * (type == EG_F32 ? 4 : 2);
 }
 
 /* Number i of those at `row`; and the scale and integer it is made of, for blocks. The definition. */
-float eg__stored_number(eg_type type, const void *row, size_t i);
-float eg__stored_block_scale(const void *block);
-int eg__stored_block_integer(eg_type type, const void *block, size_t i);
+float eg__infile_number(eg_type type, const void *row, size_t i);
+float eg__infile_block_scale(const void *block);
+int eg__infile_block_integer(eg_type type, const void *block, size_t i);
 
 /* As ggml calls them: "F32", "Q4_0"; static. */
-const char *eg__stored_name(eg_type type);
-bool eg__stored_find(const char *name, eg_type *out);
+const char *eg__infile_name(eg_type type);
+bool eg__infile_find(const char *name, eg_type *out);
 /* Numbers that only come together: 32 or 1. */
-static inline size_t eg__stored_unit(eg_type type) {
-    return eg__stored_is_blocks(type) ? EG__BLOCK : 1;
+static inline size_t eg__infile_unit(eg_type type) {
+    return eg__infile_is_blocks(type) ? EG__BLOCK : 1;
 }
 
 /* ---- C = A W' + add: n rows of W are the columns of C. W is aligned to what its numbers are (blocks: to 2
  * bytes). */
-typedef struct eg__stored_args {
+typedef struct eg__infile_args {
     size_t m, n, k;
     const float *a;
     size_t a_stride;
-    const uint8_t *w; /* n rows of eg__stored_bytes(type, k), one behind the other */
+    const uint8_t *w; /* n rows of eg__infile_bytes(type, k), one behind the other */
     float *c;
     size_t c_stride;
     const float *add;              /* NULL = nothing */
     size_t add_stride;             /* 0: the same row, such as a bias, is added to all */
     const eg__epilogue *epilogue;  /* after that, part by part; NULL = none */
-    void *scratch;                 /* eg__stored_scratch bytes, aligned to 64 */
+    void *scratch;                 /* eg__infile_scratch bytes, aligned to 64 */
     const eg__gemm_blocks *blocks; /* NULL = EG__GEMM_BLOCKS */
-} eg__stored_args;
+} eg__infile_args;
 
 /* So many columns of C are computed at once, from the first on, and nothing of it depends on others: cuts
  * between threads are at multiples of this. */
@@ -57,46 +57,46 @@ enum { EG__STORED_CHUNK = 96 };
 /* Integer products: 32 numbers of A become int8 within [-127, 127] with a scale of their own (the largest
  * absolute value / 127; NaN where that is not finite), which meet a block of W: sums of products are exact
  * integers, and C is the sum of both scales times those. */
-void eg__stored_quantize(const float *x, int8_t values[EG__BLOCK],
+void eg__infile_quantize(const float *x, int8_t values[EG__BLOCK],
                          float *scale); /* the definition */
 
 /* So many rows are multiplied with W as it lies. For more of them a chunk of blocks is brought into the order
  * that kernels of packed matrices like, f32 or bytes; what is no block costs little to widen again. */
-static inline size_t eg__stored_few(eg_type type, bool integers) {
-    return integers ? 4 : eg__stored_is_blocks(type) ? 8 : SIZE_MAX;
+static inline size_t eg__infile_few(eg_type type, bool integers) {
+    return integers ? 4 : eg__infile_is_blocks(type) ? 8 : SIZE_MAX;
 }
 
 /* What kernels keep in `scratch`: rows of A as integers, and a chunk of W as bytes, with a scale for each
  * block and column; or a chunk of W as f32, some of the numbers of its rows at a time, and as much of A,
  * where its rows would fight for the same places of a cache. */
 enum { EG__STORED_DEPTH = 512, EG__STORED_COPY = EG__STORED_DEPTH + 16 };
-static inline bool eg__stored_copies(size_t a_stride) { return a_stride % 256 == 0; }
-static inline size_t eg__stored_panels(size_t k) {
+static inline bool eg__infile_copies(size_t a_stride) { return a_stride % 256 == 0; }
+static inline size_t eg__infile_panels(size_t k) {
     return sizeof(float) * EG__STORED_CHUNK * (k < EG__STORED_DEPTH ? k : EG__STORED_DEPTH);
 }
-typedef struct eg__stored_rows {
+typedef struct eg__infile_rows {
     int8_t *values; /* [m][depth] */
     float *scale;   /* [m][blocks] */
     int32_t *start; /* [m][blocks]: what a kernel wants its sums to begin with */
     size_t depth, blocks;
-} eg__stored_rows;
-static inline size_t eg__stored_lines(size_t bytes) { return (bytes + 63) / 64 * 64; }
-static inline size_t eg__stored_rows_bytes(size_t m, size_t k) {
-    return m * eg__stored_lines(k) + 2 * eg__stored_lines(m * (k / EG__BLOCK) * 4);
+} eg__infile_rows;
+static inline size_t eg__infile_lines(size_t bytes) { return (bytes + 63) / 64 * 64; }
+static inline size_t eg__infile_rows_bytes(size_t m, size_t k) {
+    return m * eg__infile_lines(k) + 2 * eg__infile_lines(m * (k / EG__BLOCK) * 4);
 }
-static inline size_t eg__stored_scratch(eg_type type, bool integers, size_t m, size_t k,
+static inline size_t eg__infile_scratch(eg_type type, bool integers, size_t m, size_t k,
                                         const eg__gemm_blocks *blocks) {
-    const size_t rows = integers ? eg__stored_rows_bytes(m, k) : 0;
-    if (m <= eg__stored_few(type, integers)) return rows;
+    const size_t rows = integers ? eg__infile_rows_bytes(m, k) : 0;
+    if (m <= eg__infile_few(type, integers)) return rows;
     if (integers) return rows + EG__STORED_CHUNK * (k + k / EG__BLOCK * sizeof(float));
     const size_t most = eg__gemm_blocks_or(blocks).rows;
-    return eg__stored_panels(k) + sizeof(float) * EG__STORED_COPY * (m < most ? m : most);
+    return eg__infile_panels(k) + sizeof(float) * EG__STORED_COPY * (m < most ? m : most);
 }
-static inline eg__stored_rows eg__stored_rows_at(void *scratch, size_t m, size_t k) {
-    const size_t depth = eg__stored_lines(k), blocks = k / EG__BLOCK;
-    const size_t numbers = eg__stored_lines(m * blocks * 4);
+static inline eg__infile_rows eg__infile_rows_at(void *scratch, size_t m, size_t k) {
+    const size_t depth = eg__infile_lines(k), blocks = k / EG__BLOCK;
+    const size_t numbers = eg__infile_lines(m * blocks * 4);
     int8_t *at = scratch;
-    return (eg__stored_rows){at, (float *)(at + m * depth), (int32_t *)(at + m * depth + numbers),
+    return (eg__infile_rows){at, (float *)(at + m * depth), (int32_t *)(at + m * depth + numbers),
                              depth, blocks};
 }
 

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-AREA(stored_products, "stored inputs multiplied, picked, sliced, in scans; as f32 would")
+AREA(infile_products, "stored inputs multiplied, picked, sliced, in scans; as f32 would")
 
 enum { WIDTH = 64, HIDDEN = 160, WORDS = 131, MOST = 20 };
 
@@ -64,7 +64,7 @@ static void encode_block(eg_type type, const float *x, uint8_t *to) {
 }
 
 static weight weight_make(eg_type type, const uint64_t shape[2], uint64_t *seed) {
-    const size_t n = (size_t)(shape[0] * shape[1]), bytes = eg__stored_bytes(type, n);
+    const size_t n = (size_t)(shape[0] * shape[1]), bytes = eg__infile_bytes(type, n);
     weight w = {.memory = test_alloc(bytes + 4)};
     uint8_t *to = w.memory + (type == EG_F32 ? 4 : 2);
     float *wide = test_alloc(n * sizeof *wide);
@@ -74,8 +74,8 @@ static weight weight_make(eg_type type, const uint64_t shape[2], uint64_t *seed)
     else if (type == EG_BF16) eg__f32_to_bf16_ref(n, wide, (uint16_t *)(void *)to);
     else
         for (size_t i = 0; i < n; i += 32)
-            encode_block(type, wide + i, to + eg__stored_bytes(type, i));
-    for (size_t i = 0; i < n; i++) wide[i] = eg__stored_number(type, to, i);
+            encode_block(type, wide + i, to + eg__infile_bytes(type, i));
+    for (size_t i = 0; i < n; i++) wide[i] = eg__infile_number(type, to, i);
     w.stored = (eg_tensor){type, 2, {shape[0], shape[1]}, to};
     w.wide = (eg_tensor){EG_F32, 2, {shape[0], shape[1]}, wide};
     return w;
@@ -122,8 +122,8 @@ typedef struct result {
 } result;
 
 /* how = NULL: the same with parameters in f32. */
-static result run(eg_context *context, const eg_quantization *how, weight *weights, size_t m,
-                  bool scans, const char *passes) {
+static result run(eg_context *context, const eg_quantization *quantization, weight *weights,
+                  size_t m, bool scans, const char *passes) {
     eg_error error;
     eg_graph *graph;
     eg_program *program;
@@ -132,7 +132,8 @@ static result run(eg_context *context, const eg_quantization *how, weight *weigh
     eg_node node[TABLES];
     CHECK_OK(eg_graph_create(context, &graph, &error), error);
     for (int i = 0; i < TABLES; i++)
-        node[i] = how ? eg_input_stored(graph, tables[i].name, how, 2, tables[i].shape)
+        node[i] = quantization
+                      ? eg_input_infile(graph, tables[i].name, quantization, 2, tables[i].shape)
                       : eg_input(graph, tables[i].name, EG_F32, 2, tables[i].shape);
     const leaves w = {node[0], node[1], node[2], node[3], node[4]};
     const eg_node tokens = eg_input(graph, "tokens", EG_I32, 1, (uint64_t[]){m});
@@ -143,7 +144,7 @@ static result run(eg_context *context, const eg_quantization *how, weight *weigh
     CHECK_OK(eg_instance_create(program, NULL, &instance, &error), error);
     for (int i = 0; i < TABLES; i++)
         CHECK_OK(eg_instance_bind(instance, tables[i].name,
-                                  how ? &weights[i].stored : &weights[i].wide, &error),
+                                  quantization ? &weights[i].stored : &weights[i].wide, &error),
                  error);
     float bias[WORDS + 1];
     int32_t index[MOST];
@@ -164,8 +165,8 @@ static result run(eg_context *context, const eg_quantization *how, weight *weigh
     CHECK_OK(eg_tensor_convert(context, &y, &r.y, &error), error);
     eg_step_info step = {.size = sizeof step};
     for (size_t i = 0; !eg_program_step(program, i, &step, NULL); i++) {
-        r.products += strcmp(step.operation, "stored_matmul") == 0;
-        r.gathers += strcmp(step.operation, "stored_gather") == 0;
+        r.products += strcmp(step.operation, "infile_matmul") == 0;
+        r.gathers += strcmp(step.operation, "infile_gather") == 0;
         r.wide += strcmp(step.kernel, "widen") == 0;
         r.packs += strcmp(step.kernel, "pack") == 0;
     }
@@ -174,25 +175,27 @@ static result run(eg_context *context, const eg_quantization *how, weight *weigh
     return r;
 }
 
-static void check(const eg_quantization *how, unsigned threads, size_t m, bool scans) {
+static void check(const eg_quantization *quantization, unsigned threads, size_t m, bool scans) {
     eg_error error;
     eg_context *context;
     const eg_context_options options = {.threads = threads};
     CHECK_OK(eg_context_create(&options, &context, &error), error);
     weight weights[TABLES];
     uint64_t seed = 11;
-    for (int i = 0; i < TABLES; i++) weights[i] = weight_make(how->type, tables[i].shape, &seed);
+    for (int i = 0; i < TABLES; i++)
+        weights[i] = weight_make(quantization->type, tables[i].shape, &seed);
     result exact = run(context, NULL, weights, m, scans, "none");
     static const char *const passes[] = {NULL, "none", "-rows", "rows", "-fuse", "-epilogue"};
     for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
-        result got = run(context, how, weights, m, scans, passes[i]);
+        result got = run(context, quantization, weights, m, scans, passes[i]);
         eg_difference d = {0};
         CHECK_OK(eg_tensor_compare(&exact.y, &got.y, &d, &error), error);
         const bool off = i == 1 || i == 2;
-        const bool fits = how->integers && !off ? d.snr > 30 : d.most < 1e-5;
+        const bool fits = quantization->integers && !off ? d.snr > 30 : d.most < 1e-5;
         CHECK(d.count == m * (scans ? HIDDEN : WORDS) && fits,
-              "%s%s, %zu rows, passes '%s': off by %g, %g dB", eg_type_name(how->type),
-              how->integers ? " integers" : "", m, passes[i] ? passes[i] : "all", d.most, d.snr);
+              "%s%s, %zu rows, passes '%s': off by %g, %g dB", eg_type_name(quantization->type),
+              quantization->integers ? " integers" : "", m, passes[i] ? passes[i] : "all", d.most,
+              d.snr);
         CHECK(off ? !got.products && !got.gathers && got.wide
                   : got.products == (scans ? 2 : 6) && got.gathers == 1 && !got.wide && !got.packs,
               "passes '%s': %zu products, %zu gathers, %zu widened, %zu packed",
@@ -207,19 +210,19 @@ static void check(const eg_quantization *how, unsigned threads, size_t m, bool s
     eg_context_destroy(context);
 }
 
-TEST(stored_products, as_f32_would) {
+TEST(infile_products, as_f32_would) {
     static const size_t rows[] = {1, 3, 6, MOST};
     for (size_t w = 0; w < WAYS; w++)
         for (size_t m = 0; m < sizeof rows / sizeof *rows; m++)
             check(&ways[w], 1 + (unsigned)(w + m) % 2, rows[m], false);
 }
 
-TEST(stored_products, scans) {
+TEST(infile_products, scans) {
     for (size_t w = 0; w < WAYS; w++) check(&ways[w], 1 + (unsigned)w % 2, 6, true);
 }
 
 /* ---- the same bits whatever the number of threads */
-TEST(stored_products, threads) {
+TEST(infile_products, threads) {
     for (size_t w = 0; w < WAYS; w++) {
         eg_tensor y[2];
         eg_context *context[2];
@@ -247,7 +250,7 @@ TEST(stored_products, threads) {
 }
 
 /* ---- the definition of what the pass makes is that of what it replaces */
-TEST(stored_products, definition) {
+TEST(infile_products, definition) {
     enum { N = 7, K = 64, M = 3, FIRST = 2, COUNT = 4 };
     eg_context *context;
     eg_graph *g;
@@ -258,13 +261,13 @@ TEST(stored_products, definition) {
     for (int i = 0; i < M * K; i++) x[i] = test_random(&seed);
     CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_graph_create(context, &g, &error), error);
-    const eg_node value = eg_input_stored(g, "w", &ways[3], 2, (uint64_t[]){N, K});
+    const eg_node value = eg_input_infile(g, "w", &ways[3], 2, (uint64_t[]){N, K});
     const eg_node leaf = {value.id - 1}, left = eg_input(g, "x", EG_F32, 2, (uint64_t[]){M, K});
     const eg_node at = eg_input(g, "at", EG_I32, 1, (uint64_t[]){4});
     const eg_node rows = eg_slice(g, value, 0, FIRST, COUNT);
     const eg_node outputs[] = {
-        eg_matmul_transposed(g, left, 0, rows, 1), eg__stored_matmul(g, left, leaf, FIRST, COUNT),
-        eg_gather(g, rows, at), eg__stored_gather(g, leaf, at, FIRST, COUNT)};
+        eg_matmul_transposed(g, left, 0, rows, 1), eg__infile_matmul(g, left, leaf, FIRST, COUNT),
+        eg_gather(g, rows, at), eg__infile_gather(g, leaf, at, FIRST, COUNT)};
     const eg__binding bound[] = {{leaf, w}, {left, x}, {at, index}};
     double *const out[] = {made[0], made[1], made[2], made[3]};
     CHECK_OK(eg__graph_evaluate(g, 3, bound, 4, outputs, out, false, 0, &error), error);
@@ -275,9 +278,9 @@ TEST(stored_products, definition) {
     /* rows beyond the end, and what is no stored input */
     eg_graph *wrong;
     CHECK_OK(eg_graph_create(context, &wrong, &error), error);
-    const eg_node w2 = eg_input_stored(wrong, "w", &ways[1], 2, (uint64_t[]){N, K});
+    const eg_node w2 = eg_input_infile(wrong, "w", &ways[1], 2, (uint64_t[]){N, K});
     const eg_node x2 = eg_input(wrong, "x", EG_F32, 2, (uint64_t[]){M, K});
-    CHECK(!eg__stored_matmul(wrong, x2, (eg_node){w2.id - 1}, 5, 3).id, "rows beyond the end");
+    CHECK(!eg__infile_matmul(wrong, x2, (eg_node){w2.id - 1}, 5, 3).id, "rows beyond the end");
     CHECK_FAILS(eg_graph_check(wrong, &error), error, EG_ERR_ARGUMENT, "rows 5 and 3 after it");
     eg_graph_destroy(wrong);
     eg_graph_destroy(g);
@@ -293,7 +296,7 @@ static eg_status attempt(void *user, const eg_allocator *allocator, eg_error *er
     eg_status status = eg_context_create(&options, &context, error);
     if (!status) status = eg_graph_create(context, &g, error);
     if (!status) {
-        const eg_node w = eg_input_stored(g, "w", &ways[5], 2, (uint64_t[]){5, 64});
+        const eg_node w = eg_input_infile(g, "w", &ways[5], 2, (uint64_t[]){5, 64});
         const eg_node at = eg_input(g, "at", EG_I32, 1, (uint64_t[]){6});
         const eg_node y = eg_matmul_transposed(g, eg_gather(g, w, at), 0, w, 1);
         status = eg_graph_check(g, error);
@@ -305,22 +308,22 @@ static eg_status attempt(void *user, const eg_allocator *allocator, eg_error *er
     eg_context_destroy(context);
     return status;
 }
-TEST(stored_products, every_allocation) { CHECK(test_every_allocation(attempt, NULL) > 20, "few"); }
+TEST(infile_products, every_allocation) { CHECK(test_every_allocation(attempt, NULL) > 20, "few"); }
 
 /* ---- mistakes */
-static void refuse(eg_context *context, const eg_quantization *how, unsigned rank,
+static void refuse(eg_context *context, const eg_quantization *quantization, unsigned rank,
                    const uint64_t *shape, eg_status status, const char *text) {
     eg_graph *graph;
     eg_error error;
     uint64_t bytes;
     CHECK_OK(eg_graph_create(context, &graph, &error), error);
-    CHECK(!eg_input_stored(graph, "w", how, rank, shape).id, "'%s' was taken", text);
+    CHECK(!eg_input_infile(graph, "w", quantization, rank, shape).id, "'%s' was taken", text);
     CHECK_FAILS(eg_graph_check(graph, &error), error, status, text);
-    CHECK_FAILS(eg_stored_bytes(how, rank, shape, &bytes, &error), error, status, text);
+    CHECK_FAILS(eg_infile_bytes(quantization, rank, shape, &bytes, &error), error, status, text);
     eg_graph_destroy(graph);
 }
 
-TEST(stored_products, mistakes) {
+TEST(infile_products, mistakes) {
     eg_context *context;
     eg_graph *graph;
     eg_program *program;
@@ -330,22 +333,22 @@ TEST(stored_products, mistakes) {
     float x[64] = {0};
     const uint64_t shape[] = {3, 64}, odd[] = {3, 63};
     CHECK_OK(eg_context_create(NULL, &context, &error), error);
-    eg_quantization how = ways[3];
+    eg_quantization quantization = ways[3];
     refuse(context, NULL, 2, shape, EG_ERR_ARGUMENT, "no quantization");
-    refuse(context, &how, 2, odd, EG_ERR_ARGUMENT, "rows of 63 numbers");
-    refuse(context, &how, 0, NULL, EG_ERR_ARGUMENT, "rows of 1 numbers");
-    how.block = 16;
-    refuse(context, &how, 2, shape, EG_ERR_UNSUPPORTED, "per block of '16'");
-    how = ways[3];
-    how.symmetric = 0;
-    refuse(context, &how, 2, shape, EG_ERR_UNSUPPORTED, "only of symmetric");
-    how = ways[3];
-    how.layout = EG_LAYOUT_APART;
-    refuse(context, &how, 2, shape, EG_ERR_UNSUPPORTED, "'i8' in layout 'apart'");
-    how.layout = (eg_layout)7;
-    refuse(context, &how, 2, shape, EG_ERR_ARGUMENT, "no layout '7'");
-    how = (eg_quantization){.type = EG_I32};
-    refuse(context, &how, 2, shape, EG_ERR_UNSUPPORTED, "'i32'");
+    refuse(context, &quantization, 2, odd, EG_ERR_ARGUMENT, "rows of 63 numbers");
+    refuse(context, &quantization, 0, NULL, EG_ERR_ARGUMENT, "rows of 1 numbers");
+    quantization.block = 16;
+    refuse(context, &quantization, 2, shape, EG_ERR_UNSUPPORTED, "per block of '16'");
+    quantization = ways[3];
+    quantization.symmetric = 0;
+    refuse(context, &quantization, 2, shape, EG_ERR_UNSUPPORTED, "only of symmetric");
+    quantization = ways[3];
+    quantization.layout = EG_LAYOUT_APART;
+    refuse(context, &quantization, 2, shape, EG_ERR_UNSUPPORTED, "'i8' in layout 'apart'");
+    quantization.layout = (eg_layout)7;
+    refuse(context, &quantization, 2, shape, EG_ERR_ARGUMENT, "no layout '7'");
+    quantization = (eg_quantization){.type = EG_I32};
+    refuse(context, &quantization, 2, shape, EG_ERR_UNSUPPORTED, "'i32'");
     CHECK(!eg_layout_name((eg_layout)7) && strcmp(eg_layout_name(EG_LAYOUT_BLOCKS), "blocks") == 0,
           "names of layouts");
     /* scales apart is what all others have */
@@ -355,16 +358,16 @@ TEST(stored_products, mistakes) {
     CHECK(!eg_parameter_quantized(graph, "p", &ways[3], 2, shape).id, "a parameter in blocks");
     CHECK_FAILS(eg_graph_check(graph, &error), error, EG_ERR_UNSUPPORTED, "which only inputs have");
     eg_graph_destroy(graph);
-    CHECK_OK(eg_stored_bytes(&ways[4], 2, shape, &bytes, &error), error);
+    CHECK_OK(eg_infile_bytes(&ways[4], 2, shape, &bytes, &error), error);
     CHECK(bytes == 3 * 2 * 18, "%llu bytes", (unsigned long long)bytes);
-    CHECK_OK(eg_stored_bytes(&ways[0], 0, NULL, &bytes, &error), error);
+    CHECK_OK(eg_infile_bytes(&ways[0], 0, NULL, &bytes, &error), error);
     CHECK(bytes == 4, "%llu bytes of one number", (unsigned long long)bytes);
-    CHECK_FAILS(eg_stored_bytes(&ways[1], 2, (uint64_t[]){UINT64_MAX / 2, 8}, &bytes, &error),
+    CHECK_FAILS(eg_infile_bytes(&ways[1], 2, (uint64_t[]){UINT64_MAX / 2, 8}, &bytes, &error),
                 error, EG_ERR_OVERFLOW, "");
     /* no C, and nothing but f32 comes out */
     for (size_t w = 0; w < WAYS; w++) {
         CHECK_OK(eg_graph_create(context, &graph, &error), error);
-        const eg_node node = eg_input_stored(graph, "w", &ways[w], 2, shape);
+        const eg_node node = eg_input_infile(graph, "w", &ways[w], 2, shape);
         const eg_output output = {"y", eg_matmul_transposed(graph, node, 0, node, 1)};
         CHECK_OK(eg_compile(context, graph, 1, &output, NULL, &program, &error), error);
         CHECK_FAILS(eg_export_c(program, NULL, test_folder(), "stored", NULL, &error), error,

@@ -1,0 +1,58 @@
+/* The definition of products with numbers as files have them: sums in double or, of integers, exact. */
+#include "kernels/kernels.h"
+
+static void finish(const eg__infile_args *g) {
+    if (g->epilogue && g->m && g->n)
+        g->epilogue->apply(g->epilogue->user, g->c, g->c_stride, 0, g->m, 0, g->n);
+}
+
+static double start_of(const eg__infile_args *g, size_t i, size_t j) {
+    return g->add ? g->add[i * g->add_stride + j] : 0;
+}
+
+static void with_floats(const eg__infile_args *g, eg_type type) {
+    const size_t bytes = eg__infile_bytes(type, g->k);
+    for (size_t i = 0; i < g->m; i++)
+        for (size_t j = 0; j < g->n; j++) {
+            double sum = start_of(g, i, j);
+            for (size_t k = 0; k < g->k; k++)
+                sum += (double)g->a[i * g->a_stride + k] *
+                       (double)eg__infile_number(type, g->w + j * bytes, k);
+            g->c[i * g->c_stride + j] = (float)sum;
+        }
+    finish(g);
+}
+
+void eg__infile_f32_ref(const eg__infile_args *g) { with_floats(g, EG_F32); }
+void eg__infile_f16_ref(const eg__infile_args *g) { with_floats(g, EG_F16); }
+void eg__infile_bf16_ref(const eg__infile_args *g) { with_floats(g, EG_BF16); }
+void eg__infile_q8_ref(const eg__infile_args *g) { with_floats(g, EG_I8); }
+void eg__infile_q4_ref(const eg__infile_args *g) { with_floats(g, EG_I4); }
+
+static double row_sum(eg_type type, const eg__infile_rows *rows, const uint8_t *w) {
+    double sum = 0;
+    for (size_t b = 0; b < rows->blocks; b++, w += eg__infile_block_bytes(type)) {
+        int32_t products = 0;
+        for (size_t i = 0; i < EG__BLOCK; i++)
+            products += rows->values[b * EG__BLOCK + i] * eg__infile_block_integer(type, w, i);
+        sum += (double)rows->scale[b] * (double)eg__infile_block_scale(w) * products;
+    }
+    return sum;
+}
+
+static void with_integers(const eg__infile_args *g, eg_type type) {
+    const eg__infile_rows rows = eg__infile_rows_at(g->scratch, 1, g->k);
+    const size_t bytes = eg__infile_bytes(type, g->k);
+    for (size_t i = 0; i < g->m; i++) {
+        for (size_t b = 0; b < rows.blocks; b++)
+            eg__infile_quantize(g->a + i * g->a_stride + b * EG__BLOCK, rows.values + b * EG__BLOCK,
+                                &rows.scale[b]);
+        for (size_t j = 0; j < g->n; j++)
+            g->c[i * g->c_stride + j] =
+                (float)(start_of(g, i, j) + row_sum(type, &rows, g->w + j * bytes));
+    }
+    finish(g);
+}
+
+void eg__infile_q8i8_ref(const eg__infile_args *g) { with_integers(g, EG_I8); }
+void eg__infile_q4i8_ref(const eg__infile_args *g) { with_integers(g, EG_I4); }
