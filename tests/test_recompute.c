@@ -1,5 +1,6 @@
 /* Checkpoints outside of scans: the same gradients from less memory. */
 #include "graph/steps/program.h"
+#include "graph/ops/quantized.h"
 #include "test.h"
 #include "test_compile.h"
 #include "test_models.h"
@@ -309,10 +310,10 @@ TEST(recompute, mistakes) {
     CHECK_OK(eg_gradient_with(g, &leaves, loss, 1, &x, &d, &error), error);
     for (uint32_t i = size + 1; i <= g->size; i++)
         CHECK(g->nodes[i].op != EG__GRAPH_barrier, "node %u is again", i);
-    const eg__node small = {.type = EG_F16, .rank = 1, .shape = {2}};
-    eg_node half = eg__graph_leaf(g, EG__GRAPH_parameter, "half", small.type, 1, small.shape);
-    eg__barrier(g, half, x);
-    CHECK_FAILS(eg_graph_check(g, &error), error, EG_ERR_ARGUMENT, "'f16'");
+    const eg_quantization quantization = {.type = EG_I8};
+    const uint64_t shape[] = {2, 2};
+    eg__barrier(g, eg__quantized_leaf(g, EG__GRAPH_parameter, "bytes", &quantization, 2, shape), x);
+    CHECK_FAILS(eg_graph_check(g, &error), error, EG_ERR_ARGUMENT, "'i8'");
     eg_graph_destroy(g);
     eg__memory_destroy(memory);
 }
