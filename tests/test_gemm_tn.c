@@ -23,7 +23,9 @@ static void check(const eg__kernel *row, const gemm_problem *p, size_t m, size_t
         for (size_t j = 0; j < n; j++) b[k * b_stride + j] = p->b[k * p->n + j];
     }
     kernel_fill(c_size, c, KERNEL_GUARD);
-    const eg__gemm_tn_f32_args args = {m, n, p->k, a, a_stride, b, b_stride, c, c_stride, false};
+    static const eg__gemm_blocks blocks = {24, 64};
+    const eg__gemm_tn_f32_args args = {
+        m, n, p->k, a, a_stride, b, b_stride, c, c_stride, false, gaps ? &blocks : NULL};
     row->function.gemm_tn_f32(&args);
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++) {
@@ -56,6 +58,22 @@ TEST(gemm_tn, every_small_shape) {
     test_claim("%zu products by %s", products, kernel_isas(EG__OP_gemm_tn_f32));
 }
 
+/* Parts of the depth follow the blocks, and are 128 rows for caches that are not known or small. */
+TEST(gemm_tn, depth_of_blocks) {
+    enum { KIB = 1024 };
+    static const struct {
+        uint64_t first;
+        size_t depth;
+    } cases[] = {{0, 128}, {32 * KIB, 128}, {48 * KIB, 128}, {128 * KIB, 256}, {192 * KIB, 512}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const eg__gemm_blocks blocks = eg__gemm_blocks_for(cases[i].first, 2048 * KIB);
+        CHECK(eg__gemm_tn_depth(&blocks) == cases[i].depth, "case %zu: %zu", i,
+              eg__gemm_tn_depth(&blocks));
+    }
+    CHECK(eg__gemm_tn_depth(NULL) == 128, "%zu without blocks", eg__gemm_tn_depth(NULL));
+    CHECK(eg__gemm_tn_depth(&(eg__gemm_blocks){24, 1}) == 1, "parts of no rows");
+}
+
 /* Rows of C are the same whoever computes the others: threads divide them. */
 TEST(gemm_tn, parts_equal_the_whole) {
     enum { M = 23, N = 37, K = 260 };
@@ -64,13 +82,13 @@ TEST(gemm_tn, parts_equal_the_whole) {
     kernel_random(K * M, a, &state);
     kernel_random(K * N, b, &state);
     for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_gemm_tn_f32, row));) {
-        eg__gemm_tn_f32_args args = {M, N, K, a, M, b, N, whole, N, false};
+        eg__gemm_tn_f32_args args = {M, N, K, a, M, b, N, whole, N, false, NULL};
         row->function.gemm_tn_f32(&args);
         for (size_t cut = 1; cut < M; cut++) {
-            args = (eg__gemm_tn_f32_args){cut, N, K, a, M, b, N, part, N, false};
+            args = (eg__gemm_tn_f32_args){cut, N, K, a, M, b, N, part, N, false, NULL};
             row->function.gemm_tn_f32(&args);
-            args =
-                (eg__gemm_tn_f32_args){M - cut, N, K, a + cut, M, b, N, part + cut * N, N, false};
+            args = (eg__gemm_tn_f32_args){M - cut,        N, K,     a + cut, M, b, N,
+                                          part + cut * N, N, false, NULL};
             row->function.gemm_tn_f32(&args);
             CHECK(kernel_difference(M * N, whole, part) == SIZE_MAX, "%s: cut at %zu", row->isa,
                   cut);

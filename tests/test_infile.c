@@ -151,7 +151,7 @@ static eg__infile_args args_make(const problem *p, size_t m, size_t n, unsigned 
                          .a_stride = p->k + gap,
                          .c_stride = n + gap,
                          .epilogue = variant & EPILOGUE ? &places : NULL,
-                         .blocks = variant & GAPS ? &blocks : NULL};
+                         .blocks = variant & (GAPS | BIAS) ? &blocks : NULL};
     float *a = kernel_walled(SLOT_A, kernel_extent(m, p->k, g.a_stride) * sizeof *a);
     for (size_t i = 0; i < m; i++) memcpy(a + i * g.a_stride, p->a + i * p->k, p->k * sizeof *a);
     g.a = a;

@@ -43,7 +43,8 @@ static void transposed_slice(const eg__step *step, const eg__frame *frame, size_
                                  .a_stride = o[0].stride,
                                  .b_stride = o[1].stride,
                                  .c = frame->run->scratch + (slice * step->items + row) * g->n,
-                                 .c_stride = g->n};
+                                 .c_stride = g->n,
+                                 .blocks = step->blocks};
     for (size_t t = 0; t < d.times; t++) {
         args.a = eg__operand_f32(&at, &o[0]) + (t * d.rows + from) * args.a_stride;
         args.b = eg__operand_f32(&at, &o[1]) + (t * d.rows + from) * args.b_stride;
@@ -76,7 +77,8 @@ eg_status eg__run_gemm_tn(const eg__step *step, const eg__frame *frame) {
                                            .b = eg__operand_at(frame, &o[1]),
                                            .b_stride = o[1].stride,
                                            .c = eg__operand_at(frame, &o[2]),
-                                           .c_stride = o[2].stride};
+                                           .c_stride = o[2].stride,
+                                           .blocks = step->blocks};
         step->kernel[0]->function.gemm_tn_f32(&args);
     } else {
         if (frame->phase != EG__PHASE_SUM) transposed_slices(step, frame);

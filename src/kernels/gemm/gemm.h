@@ -77,10 +77,15 @@ typedef struct eg__gemm_tn_f32_args {
     size_t b_stride;
     float *c;
     size_t c_stride;
-    bool add; /* to what is in C */
+    bool add;                      /* to what is in C */
+    const eg__gemm_blocks *blocks; /* NULL = EG__GEMM_BLOCKS */
 } eg__gemm_tn_f32_args;
-/* Of a tile, and of a block of A and B that stays in the second cache while tiles go over it. */
-enum { EG__GEMM_TN_ROWS = 6, EG__GEMM_TN_DEPTH = 128 };
+enum { EG__GEMM_TN_ROWS = 6 }; /* of a tile */
+/* Rows of A and B at once: a row of a strip of B is up to 64 floats, with a line of A, where a tile of gemm_f32 has 24. */
+static inline size_t eg__gemm_tn_depth(const eg__gemm_blocks *blocks) {
+    const size_t depth = eg__gemm_blocks_or(blocks).depth / 4;
+    return depth ? depth : 1;
+}
 
 /* y = x*B + add for one row x of k floats, B packed (k x n). */
 typedef struct eg__gemv_f32_args {

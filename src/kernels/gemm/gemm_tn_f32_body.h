@@ -8,7 +8,7 @@
 #include "kernels/kernels.h"
 #include "kernels/rows/unroll.h"
 
-enum { TILE_ROWS = EG__GEMM_TN_ROWS, DEPTH = EG__GEMM_TN_DEPTH };
+enum { TILE_ROWS = EG__GEMM_TN_ROWS };
 
 /* What is the same for all tiles of a block. */
 typedef struct walk {
@@ -102,10 +102,11 @@ INLINE void strip(const eg__gemm_tn_f32_args *g, const walk *w, size_t vectors, 
 
 void SIMD(eg__gemm_tn_f32)(const eg__gemm_tn_f32_args *g) {
     const size_t vectors = eg__ceil_div(g->n, VF_N), count = eg__ceil_div(vectors, TILE_VECTORS);
+    const size_t depth = eg__gemm_tn_depth(g->blocks);
     size_t k = 0;
     do {
         walk w = {
-            eg__min(DEPTH, g->k - k), g->a_stride, g->b_stride, g->c_stride, k > 0 || g->add, 0};
+            eg__min(depth, g->k - k), g->a_stride, g->b_stride, g->c_stride, k > 0 || g->add, 0};
         const float *a = g->a + k * g->a_stride, *b = g->b + k * g->b_stride;
         for (size_t i = 0, v = 0; i < count; i++) {
             const size_t take = part_size(vectors, count, i);
@@ -113,6 +114,6 @@ void SIMD(eg__gemm_tn_f32)(const eg__gemm_tn_f32_args *g) {
             strip(g, &w, take, a, b + v * VF_N, g->c + v * VF_N);
             v += take;
         }
-        k += DEPTH;
+        k += depth;
     } while (k < g->k);
 }

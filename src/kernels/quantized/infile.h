@@ -69,10 +69,11 @@ static inline size_t eg__infile_few(eg_type type, bool integers) {
 /* What kernels keep in `scratch`: rows of A as integers, and a chunk of W as bytes, with a scale for each
  * block and column; or a chunk of W as f32, some of the numbers of its rows at a time, and as much of A,
  * where its rows would fight for the same places of a cache. */
-enum { EG__STORED_DEPTH = 512, EG__STORED_COPY = EG__STORED_DEPTH + 16 };
 static inline bool eg__infile_copies(size_t a_stride) { return a_stride % 256 == 0; }
-static inline size_t eg__infile_panels(size_t k) {
-    return sizeof(float) * EG__STORED_CHUNK * (k < EG__STORED_DEPTH ? k : EG__STORED_DEPTH);
+/* Of the copy of A, in floats; `depth` is that of the blocks, which is whole blocks of the file. */
+static inline size_t eg__infile_copy_stride(size_t depth) { return depth + EG__PANEL; }
+static inline size_t eg__infile_panels(size_t k, size_t depth) {
+    return sizeof(float) * EG__STORED_CHUNK * (k < depth ? k : depth);
 }
 typedef struct eg__infile_rows {
     int8_t *values; /* [m][depth] */
@@ -89,8 +90,9 @@ static inline size_t eg__infile_scratch(eg_type type, bool integers, size_t m, s
     const size_t rows = integers ? eg__infile_rows_bytes(m, k) : 0;
     if (m <= eg__infile_few(type, integers)) return rows;
     if (integers) return rows + EG__STORED_CHUNK * (k + k / EG__BLOCK * sizeof(float));
-    const size_t most = eg__gemm_blocks_or(blocks).rows;
-    return eg__infile_panels(k) + sizeof(float) * EG__STORED_COPY * (m < most ? m : most);
+    const eg__gemm_blocks b = eg__gemm_blocks_or(blocks);
+    return eg__infile_panels(k, b.depth) +
+           sizeof(float) * eg__infile_copy_stride(b.depth) * (m < b.rows ? m : b.rows);
 }
 static inline eg__infile_rows eg__infile_rows_at(void *scratch, size_t m, size_t k) {
     const size_t depth = eg__infile_lines(k), blocks = k / EG__BLOCK;

@@ -264,32 +264,36 @@ static void part_run(const eg__infile_args *g, size_t row, size_t rows, size_t f
     const shifted part = {g->epilogue, row, from};
     const eg__epilogue epilogue = {shifted_apply, &part};
     const float *a = g->a + row * g->a_stride + k;
+    const size_t copy_stride = eg__infile_copy_stride(eg__gemm_blocks_or(g->blocks).depth);
     if (copy)
         for (size_t i = 0; i < rows; i++)
-            memcpy(copy + i * EG__STORED_COPY, a + i * g->a_stride, depth * sizeof *copy);
+            memcpy(copy + i * copy_stride, a + i * g->a_stride, depth * sizeof *copy);
     const eg__gemm_f32_args product = {
         .m = rows,
         .n = columns,
         .k = depth,
         .a = copy ? copy : a,
-        .a_stride = copy ? EG__STORED_COPY : g->a_stride,
+        .a_stride = copy ? copy_stride : g->a_stride,
         .b = panels,
         .c = g->c + row * g->c_stride + from,
         .c_stride = g->c_stride,
         .accumulate = k > 0,
         .epilogue = g->epilogue && k + depth == g->k ? &epilogue : NULL,
         .add = g->add && !k ? g->add + row * g->add_stride + from : NULL,
-        .add_stride = g->add_stride};
+        .add_stride = g->add_stride,
+        .blocks = g->blocks};
     SIMD(eg__gemm_f32)(&product);
 }
 
 static void in_panels(const eg__infile_args *g, size_t from, size_t columns, eg_type type,
                       widen_function *widen) {
-    float *panels = g->scratch, *copy = panels + eg__infile_panels(g->k) / sizeof *panels;
-    const size_t parts = eg__ceil_div(g->m, eg__gemm_blocks_or(g->blocks).rows);
+    const eg__gemm_blocks blocks = eg__gemm_blocks_or(g->blocks);
+    float *panels = g->scratch;
+    float *copy = panels + eg__infile_panels(g->k, blocks.depth) / sizeof *panels;
+    const size_t parts = eg__ceil_div(g->m, blocks.rows);
     size_t k = 0;
     do {
-        const size_t depth = eg__min(EG__STORED_DEPTH, g->k - k);
+        const size_t depth = eg__min(blocks.depth, g->k - k);
         pack(g, from, columns, k, depth, type, widen, panels);
         for (size_t part = 0, row = 0; part < parts; part++) {
             const size_t rows = g->m / parts + (part < g->m % parts);

@@ -5,7 +5,7 @@
 /* With addresses for pointers; strides in floats. */
 typedef struct product {
     const eg__cache_walk *w;
-    size_t lanes, m, n, k;
+    size_t lanes, m, n, k, depth; /* which it is cut into */
     uint64_t a, b, c;
     size_t a_stride, b_stride, c_stride;
     bool add;
@@ -15,7 +15,7 @@ static size_t part_size(size_t n, size_t count, size_t i) { return n / count + (
 
 static void tile_run(const product *p, size_t k, size_t row, size_t rows, size_t column,
                      size_t width) {
-    const size_t depth = eg__min(EG__GEMM_TN_DEPTH, p->k - k);
+    const size_t depth = eg__min(p->depth, p->k - k);
     for (size_t i = k; i < k + depth; i++) {
         eg__cache_read_row(p->w, p->b + sizeof(float) * (i * p->b_stride + column), width,
                            p->lanes);
@@ -32,7 +32,7 @@ static void tile_run(const product *p, size_t k, size_t row, size_t rows, size_t
 static void blocks_run(const product *p) {
     const size_t most = p->lanes == 8 ? 2 : 4, vectors = eg__ceil_div(p->n, p->lanes);
     const size_t strips = eg__ceil_div(vectors, most), tiles = eg__ceil_div(p->m, EG__GEMM_TN_ROWS);
-    for (size_t k = 0; !k || k < p->k; k += EG__GEMM_TN_DEPTH)
+    for (size_t k = 0; !k || k < p->k; k += p->depth)
         for (size_t i = 0, column = 0, width; i < strips; i++, column += width) {
             width = eg__min(part_size(vectors, strips, i) * p->lanes, p->n - column);
             for (size_t h = 0, row = 0; h < tiles; row += part_size(p->m, tiles, h++))
@@ -87,6 +87,7 @@ void eg__cache_step_gemm_tn(const eg__cache_walk *w, const eg__step *step) {
                        .m = w->count * step->rows,
                        .n = step->u.gemm.n,
                        .k = eg__cache_timed(w, step->u.gemm.k, step->u.gemm.k_timed),
+                       .depth = eg__gemm_tn_depth(step->blocks),
                        .a = eg__cache_at(w, &o[0]),
                        .b = eg__cache_at(w, &o[1]),
                        .c = eg__cache_at(w, &o[2]),

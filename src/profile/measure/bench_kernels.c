@@ -248,7 +248,7 @@ static void prepare(bench *b) {
         b->bytes = 4.0 * (M * K + K * N + M * N);
         break;
     case EG__OP_gemm_tn_f32:
-        b->args.turned = (eg__gemm_tn_f32_args){M, N, K, in, M, in + M * K, N, out, N, false};
+        b->args.turned = (eg__gemm_tn_f32_args){M, N, K, in, M, in + M * K, N, out, N, false, NULL};
         b->shape = "128x256x256";
         b->flops = 2.0 * M * N * K;
         b->bytes = 4.0 * (M * K + K * N + M * N);
