@@ -1,5 +1,6 @@
 /* Reports: a profile as JSON, and as one page of HTML or Markdown; pictures (SVG) of wirings, trainings, times and
- * entropies. Experimental. */
+ * entropies.
+ * Experimental. */
 #ifndef ELEGANS_REPORT_H
 #define ELEGANS_REPORT_H
 
