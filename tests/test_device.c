@@ -462,7 +462,8 @@ TEST(device, pages) {
     eg_error error;
     side s;
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    machine_open(&m, 0, 1, false);
+    machine_open(&m, 1, 1, true); /* where there is something to import it */
+    m.device[0].seconds = 1e9;
     CHECK_OK(eg_graph_create(m.context, &g, &error), error);
     side_open(&s, m.context, g, cell_graph(g, outputs), outputs);
     eg_tensor y, h, all = eg_weights_all(s.weights);

@@ -37,10 +37,18 @@ struct eg_instance {
     bool has_states; /* its parts do */
 };
 
-/* Whole pages, which devices can import; none for nothing. */
+/* Whole pages where a device may import them, or where they cost little: thousands of small streams should not take two
+ * pages for each of these. None for nothing. */
 static eg_status take_pages(const eg_program *p, eg_tag tag, size_t bytes, eg__space *out,
                             eg_error *error) {
-    return bytes ? eg__space_take(p->memory, tag, bytes, out, error) : EG_OK;
+    enum { LARGE = 1 << 18 };
+    if (!bytes) return EG_OK;
+    if (p->context->placement.count || bytes >= LARGE)
+        return eg__space_take(p->memory, tag, bytes, out, error);
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    *out = (eg__space){.size = bytes, .tag = tag};
+    out->data = out->block = eg__memory_take_zeroed(p->memory, tag, bytes, &reason);
+    return out->data ? EG_OK : eg__fail(error, reason.status, "%s", reason.message);
 }
 
 static eg_status states_create(const eg_program *p, states **out, eg_error *error) {
@@ -67,8 +75,10 @@ static void states_release(eg__memory *memory, states *s) {
 static eg_status states_fetch(states *s, eg_error *error) {
     eg_instance *holder = s->holder;
     if (!holder) return EG_OK;
-    s->holder = NULL;
-    return eg__parts_sync(holder->program, holder->parts, s->plain, s->caches, EG__TO_HOST, error);
+    eg_status status =
+        eg__parts_sync(holder->program, holder->parts, s->plain, s->caches, EG__TO_HOST, error);
+    if (!status) s->holder = NULL; /* else they are still there */
+    return status;
 }
 
 /* Before a run: what its parts hold is with its devices, all else here. */
@@ -133,13 +143,13 @@ static eg_status create(eg_instance *in, eg_error *error) {
     in->base[EG__SPACE_STATES] = in->states->plain;
     in->base[EG__SPACE_CACHES] = in->states->caches;
     in->base[EG__SPACE_CONSTANTS] = p->constants;
-    if (!in->weights && p->prologue_count) {
+    if (!in->weights && (p->prologue_count || p->part_count)) {
         status = eg_weights_create(in->program, &in->own_weights, error);
         if (status) return status;
         in->weights = in->own_weights;
     }
     in->has_states = eg__parts_have_states(p);
-    if (!in->weights) return eg__parts_create(p, NULL, &in->parts, error);
+    if (!in->weights) return EG_OK;
     const eg__derived *derived;
     status = eg__weights_attach(in->weights, in->program, &derived, error);
     if (status) return status;
@@ -230,6 +240,8 @@ eg_status eg_instance_bind(eg_instance *in, const char *name, const eg_tensor *t
         return eg__fail(error, EG_ERR_NOT_FOUND, "no input or output '%s'", name ? name : "");
     const eg__leaf *leaf = bound_leaf(in->program, at);
     eg_status status = eg__leaf_check(leaf, tensor, leaf->timed, error);
+    /* the memory that was bound may go away from now on */
+    if (!status) status = eg__parts_forget(in->program, in->parts, error);
     if (!status) bind(in, at, tensor->data, leaf->rank ? (size_t)tensor->shape[0] : 1);
     return status;
 }

@@ -71,11 +71,11 @@ static eg_status open_values(const eg_program *program, eg__part_instance *p, eg
     p->bound = take(program, count + 1, sizeof *p->bound, &status, error);
     for (size_t i = 0; i < count && !status; i++) {
         const bool is_input = i < part->inputs;
-        status = device->take(device, part->values[i].bytes, &p->bound[i].buffer, error);
+        status = device->take(device, part->values[i].bytes, &p->bound[i].own, error);
         if (!status)
             status =
                 device->bind(device, p->instance, is_input ? EG__DEVICE_INPUT : EG__DEVICE_OUTPUT,
-                             is_input ? i : i - part->inputs, p->bound[i].buffer, error);
+                             is_input ? i : i - part->inputs, p->bound[i].own, error);
     }
     return status;
 }
@@ -88,8 +88,8 @@ eg_status eg__parts_create(const eg_program *program, eg__device_weights *const 
     eg__part_instance *parts = take(program, program->part_count, sizeof *parts, &status, error);
     for (size_t i = 0; i < program->part_count && !status; i++) {
         const eg__part *part = parts[i].part = &program->parts[i];
-        status = part->device->instance_create(
-            part->device, part->program, weights ? weights[i] : NULL, &parts[i].instance, error);
+        status = part->device->instance_create(part->device, part->program, weights[i],
+                                               &parts[i].instance, error);
         if (!status) status = open_values(program, &parts[i], error);
     }
     if (status) eg__parts_release(program, parts);
@@ -102,11 +102,22 @@ void eg__parts_release(const eg_program *program, eg__part_instance *parts) {
         eg__device *device = parts[i].part->device;
         if (parts[i].instance) device->instance_release(device, parts[i].instance);
         for (size_t k = 0; parts[i].bound && k < parts[i].part->inputs + parts[i].part->outputs;
-             k++)
-            if (parts[i].bound[k].buffer) device->give(device, parts[i].bound[k].buffer);
+             k++) {
+            const eg__part_bound *bound = &parts[i].bound[k];
+            if (bound->imported) device->give(device, bound->imported);
+            if (bound->own) device->give(device, bound->own);
+        }
         eg__memory_give(program->memory, parts[i].bound);
     }
     eg__memory_give(program->memory, parts);
+}
+
+eg_status eg__parts_forget(const eg_program *program, eg__part_instance *parts, eg_error *error) {
+    eg_status status = EG_OK;
+    for (size_t i = 0; parts && i < program->part_count; i++)
+        for (size_t k = 0; k < parts[i].part->inputs + parts[i].part->outputs && !status; k++)
+            status = eg__part_copies(&parts[i], k, error);
+    return status;
 }
 
 void eg__parts_settle(const eg_program *program, eg__part_instance *parts) {

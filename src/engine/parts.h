@@ -15,10 +15,12 @@ eg_status eg__part_weights_end(const eg_program *program, eg__device_weights *co
 void eg__part_weights_release(const eg_program *program, eg__device_weights **weights);
 bool eg__part_weights_reads(const eg_program *program, size_t index); /* whether a part does */
 
-/* ---- instances; `weights` are what was made for the same program. NULL = it has no parts. */
+/* ---- instances; `weights` are what was made for the same program. *out is NULL if it has no parts. */
 eg_status eg__parts_create(const eg_program *program, eg__device_weights *const *weights,
                            eg__part_instance **out, eg_error *error);
 void eg__parts_release(const eg_program *program, eg__part_instance *parts);
+/* Devices give back what they imported; they import again when they need it. */
+eg_status eg__parts_forget(const eg_program *program, eg__part_instance *parts, eg_error *error);
 /* After a run that failed: waits for what was submitted. */
 void eg__parts_settle(const eg_program *program, eg__part_instance *parts);
 bool eg__parts_have_states(const eg_program *program);

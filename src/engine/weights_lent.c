@@ -16,8 +16,10 @@ static eg_status fetch(eg_weights *w, size_t index, eg__holding as, eg_error *er
     eg_status status =
         eg__space_use(w->program->memory, &w->space, leaf->offset, eg__leaf_bytes(leaf), error);
     if (status) return status;
-    w->holds[index] = as;
-    return w->lender.fill(w->lender.user, leaf, 0, leaf->elements, w->data + leaf->offset, error);
+    status = w->lender.fill(w->lender.user, leaf, 0, leaf->elements, w->data + leaf->offset, error);
+    if (status) eg__space_drop(w->program->memory, &w->space, leaf->offset, eg__leaf_bytes(leaf));
+    else w->holds[index] = as;
+    return status;
 }
 
 static void drop_passing(eg_weights *w, size_t index) {

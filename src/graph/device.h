@@ -48,7 +48,8 @@ struct eg__device {
     void *user;
 
     /* ---- what it can do, and how long that takes, in seconds without launch and copies. Nodes inside of a scan come
-     * with the scan. */
+     * with the scan; `can` is asked for views and for what depends on parameters alone, too, which a part computes
+     * itself. A part that cannot be compiled all the same is an error. */
     bool (*can)(const eg__device *device, const eg_graph *graph, uint32_t node);
     double (*cost)(const eg__device *device, const eg_graph *graph, size_t count,
                    const uint32_t *nodes);

@@ -211,7 +211,7 @@ void eg_stream_state_get(const eg_stream *s, float *state) {
     for (size_t i = 0; i < s->states; state += size_of(&s->state[i++]))
         for (size_t k = 0; k < size_of(&s->state[i]); k++)
             state[k] = known ? ((const float *)s->state[i].data)[k] : NAN;
-    eg_instance_state_end(s->instance);
+    if (known) eg_instance_state_end(s->instance);
 }
 void eg_stream_state_set(eg_stream *s, const float *state) {
     eg_instance_reset(s->instance); /* all of it is replaced: what a device has does not matter */

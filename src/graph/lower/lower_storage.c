@@ -25,7 +25,7 @@ static bool storage_in_concat(eg__lowering *l, uint32_t id, eg__view *view) {
     for (uint32_t k = l->user_first[id]; k < l->user_first[id + 1]; k++) {
         const uint32_t user = l->users[k];
         if (eg__lower_node(l, user)->op != EG__GRAPH_concat || l->region[user] != l->region[id] ||
-            eg__lower_packs_parts(l, user))
+            eg__lower_packs_parts(l, user) || eg__lower_part_of(l, user))
             continue;
         *view = concat_part(l, user, id);
         if (eg__lower_last_use(l, id, l->region[id]) != l->units[l->unit[user]].position)
@@ -172,7 +172,8 @@ eg__view eg__lower_storage(eg__lowering *l, uint32_t id, uint32_t reuse) {
 bool eg__lower_second_place(eg__lowering *l, uint32_t id, uint32_t user, eg__view *view) {
     const eg__node *node = eg__lower_node(l, user);
     size_t which;
-    if (!eg__pass_is_on(l->options, EG__PASS_in_place) || l->region[id] != l->region[user])
+    if (!eg__pass_is_on(l->options, EG__PASS_in_place) || l->region[id] != l->region[user] ||
+        (node->op == EG__GRAPH_concat && eg__lower_part_of(l, user)))
         return false;
     if (node->op == EG__GRAPH_update && eg__lower_input(l, user, 1) == id &&
         is_output(l, user, &which)) {

@@ -10,12 +10,15 @@
 
 #include <math.h>
 
+enum { UNKNOWN, YES, NO };
 typedef struct partition {
     eg__lowering *l;
     size_t units, devices;
     double *host;             /* seconds per position */
     double *seconds;          /* per device and position; negative = it cannot */
     size_t *lowest, *highest; /* the run of a position must reach from here to there */
+    unsigned char *can;       /* per device and node: what it said */
+    uint32_t *last;           /* per node: the last position that uses it, EG__NEVER = outside */
     uint32_t *nodes;          /* of one unit */
     size_t node_count;
     double *expires; /* per position: bytes that nobody behind it needs */
@@ -200,17 +203,46 @@ static double measured(const partition *p, const eg__device *device) {
                : -1;
 }
 
-static double device_seconds(const partition *p, const eg__device *device) {
-    for (size_t i = 0; i < p->node_count; i++)
-        if (!device->can(device, p->l->graph, p->nodes[i])) return -1;
-    if (!p->node_count) return -1;
+/* What a part has beside its units: views, and what it derives of parameters. */
+typedef struct beside {
+    const partition *p;
+    size_t device;
+    bool can;
+} beside;
+
+static void ask_beside(void *user, uint32_t id) {
+    beside *b = user;
+    const partition *p = b->p;
+    const eg__lowering *l = p->l;
+    const eg__device *device = l->options->placement->devices[b->device];
+    const eg__node *node = eg__lower_node(l, id);
+    unsigned char *answer = &p->can[b->device * (l->graph->size + 1) + id];
+    const bool is_derived = l->region[id] == EG__REGION_PROLOGUE;
+    if (!node->input_count || !(is_derived || eg__is_view(l, id)) || !b->can) return;
+    if (!*answer) {
+        *answer = device->can(device, l->graph, id) ? YES : NO;
+        if (*answer == YES) {
+            reads r = {l, ask_beside, b};
+            read_inputs(&r, id);
+            if (!b->can) *answer = NO;
+        }
+    }
+    if (*answer == NO) b->can = false;
+}
+
+static double device_seconds(const partition *p, size_t index, uint32_t unit) {
+    const eg__device *device = p->l->options->placement->devices[index];
+    beside b = {p, index, p->node_count != 0};
+    for (size_t i = 0; i < p->node_count && b.can; i++)
+        b.can = device->can(device, p->l->graph, p->nodes[i]);
+    if (b.can) eg__lower_reads(p->l, unit, ask_beside, &b);
+    if (!b.can) return -1;
     const double known = measured(p, device);
     return known >= 0 ? known : device->cost(device, p->l->graph, p->node_count, p->nodes);
 }
 
 static void find_costs(partition *p) {
     eg__lowering *l = p->l;
-    const eg__placement *where = l->options->placement;
     for (size_t i = 0; i < p->units; i++) {
         const uint32_t unit = l->regions[EG__REGION_MAIN].units[i];
         p->node_count = 0;
@@ -219,7 +251,7 @@ static void find_costs(partition *p) {
         p->host[i] = known >= 0 ? known : host_seconds(p);
         eg__lower_reads(l, unit, find_quantized, p);
         for (size_t d = 0; d < p->devices; d++)
-            p->seconds[d * p->units + i] = device_seconds(p, where->devices[d]);
+            p->seconds[d * p->units + i] = device_seconds(p, d, unit);
         p->lowest[i] = p->highest[i] = i;
     }
 }
@@ -246,7 +278,7 @@ static void cross_out(void *user, uint32_t id) {
     const eg__lowering *l = c->p->l;
     const eg__node *node = eg__lower_node(l, id);
     if (node->scan || node->op == EG__GRAPH_scan || eg__kv_of(l->graph, id)) return;
-    const uint32_t last = eg__lower_last_use(l, id, EG__REGION_MAIN);
+    const uint32_t last = c->p->last[id];
     if (last != EG__NEVER && last <= c->position) return; /* nobody behind this unit */
     c->out += bytes_of(node);
     if (last != EG__NEVER) c->p->expires[last] += bytes_of(node);
@@ -291,7 +323,15 @@ static void extend(partition *p, size_t first) {
     }
 }
 
+static void find_last(void *user, uint32_t id) {
+    partition *p = user;
+    if (!eg__lower_node(p->l, id)->scan)
+        p->last[id] = eg__lower_last_use(p->l, id, EG__REGION_MAIN);
+}
+
 static void solve(partition *p) {
+    for (size_t i = 0; i < p->units; i++)
+        eg__lower_members(p->l, p->l->regions[EG__REGION_MAIN].units[i], find_last, p);
     for (size_t i = 1; i <= p->units; i++) p->best[i] = INFINITY;
     for (size_t i = 0; i < p->units; i++) {
         if (p->best[i] + p->host[i] < p->best[i + 1]) {
@@ -353,6 +393,8 @@ void eg__lower_partition(eg__lowering *l) {
     p.seconds = eg__lower_array(l, p.units * p.devices, sizeof *p.seconds);
     p.lowest = eg__lower_array(l, p.units, sizeof *p.lowest);
     p.highest = eg__lower_array(l, p.units, sizeof *p.highest);
+    p.can = eg__lower_array(l, nodes * p.devices, 1);
+    p.last = eg__lower_array(l, nodes, sizeof *p.last);
     p.nodes = eg__lower_array(l, nodes, sizeof *p.nodes);
     p.expires = eg__lower_array(l, p.units, sizeof *p.expires);
     p.seen = eg__lower_array(l, nodes, sizeof *p.seen);
@@ -363,7 +405,7 @@ void eg__lower_partition(eg__lowering *l) {
     if (!l->status) find_pins(&p);
     if (!l->status) solve(&p);
     if (!l->status) make_parts(&p);
-    void *const all[] = {p.host,    p.seconds, p.lowest, p.highest, p.nodes,
-                         p.expires, p.seen,    p.best,   p.from,    p.on};
+    void *const all[] = {p.can,   p.last,    p.host, p.seconds, p.lowest, p.highest,
+                         p.nodes, p.expires, p.seen, p.best,    p.from,   p.on};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) eg__memory_give(l->memory, all[i]);
 }

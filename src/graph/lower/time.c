@@ -42,6 +42,20 @@ static int back(const clock *c, uint32_t id, unsigned input) {
     return x->rank && says && through(c, id, input, 0) == 0 ? 0 : EG__TIME_ENDS;
 }
 
+/* Time is another axis than the first of it, so that it is computed whole, and an input of which a shorter run may have less
+ * is read for it. */
+static bool reads_whole_input(const clock *c, uint32_t id) {
+    const eg__lowering *l = c->l;
+    const eg__node *node = eg__lower_node(l, id);
+    if (node->scan || c->known.axis[id] < 2 || eg__is_view(l, id)) return false;
+    for (unsigned i = 0; i < eg__read_count(node); i++) {
+        const uint32_t origin = eg__lower_origin(l, eg__lower_input(l, id, i));
+        if (eg__lower_node(l, origin)->op == EG__GRAPH_input && c->known.axis[origin] == 1)
+            return true;
+    }
+    return false;
+}
+
 static void spread(clock *c, uint32_t id) {
     const eg__lowering *l = c->l;
     const eg__node *node = eg__lower_node(l, id);
@@ -59,6 +73,7 @@ static void spread(clock *c, uint32_t id) {
             else set(c, id, axis);
         }
     }
+    if (reads_whole_input(c, id)) mix(c, id);
     if (node->op == EG__GRAPH_carry && c->known.axis[node->next]) mix(c, id);
     if (node->op == EG__GRAPH_stack) set(c, id, 0);
     if (node->op == EG__GRAPH_input && node->kind == EG__INPUT_TIMED) set(c, id, 0);

@@ -408,10 +408,11 @@ typedef struct eg__part {
     uint32_t *states;     /* the same */
 } eg__part;
 
-/* What an instance has for a part. */
+/* What an instance has for a part: of each value a buffer of the device and, while it uses memory of the host, one that was
+ * imported. */
 typedef struct eg__part_bound {
-    eg__device_buffer *buffer;
-    void *host; /* what it was imported from; NULL = it is copied */
+    eg__device_buffer *own, *imported; /* imported NULL = values are copied */
+    void *host;                        /* what was imported, or could not be, and how much */
     size_t bytes;
 } eg__part_bound;
 typedef struct eg__part_instance {
@@ -421,6 +422,8 @@ typedef struct eg__part_instance {
     eg__device_fence fence;
     bool is_open; /* submitted, and not waited for */
 } eg__part_instance;
+/* From now on that value is copied; what was imported is given back. */
+eg_status eg__part_copies(eg__part_instance *part, size_t value, eg_error *error);
 
 struct eg_program {
     eg__memory *memory;

@@ -5,22 +5,42 @@ static size_t bytes_now(const eg__run *run, const eg__part_value *value) {
     return value->timed ? value->bytes / run->program->length * run->length : value->bytes;
 }
 
-/* The buffer of a value that lies at `host`: imported, if the device can, as often as that changes. */
-static eg_status bind(eg__part_instance *p, size_t at, void *host, size_t bytes, eg_error *error) {
+static eg_status bind(eg__part_instance *p, size_t at, eg__device_buffer *buffer, eg_error *error) {
+    eg__device *device = p->part->device;
+    const bool is_input = at < p->part->inputs;
+    return device->bind(device, p->instance, is_input ? EG__DEVICE_INPUT : EG__DEVICE_OUTPUT,
+                        is_input ? at : at - p->part->inputs, buffer, error);
+}
+
+eg_status eg__part_copies(eg__part_instance *p, size_t at, eg_error *error) {
+    eg__part_bound *bound = &p->bound[at];
+    bound->host = NULL;
+    if (!bound->imported) return EG_OK;
+    const eg_status status = bind(p, at, bound->own, error);
+    if (status) return status;
+    p->part->device->give(p->part->device, bound->imported);
+    bound->imported = NULL;
+    return EG_OK;
+}
+
+/* A value that lies at `host` is imported, if the device can: as often as that changes, and tried once. Of a shorter run it is
+ * copied: what a device does not know to have steps it computes whole, and there may be no memory behind them. */
+static eg_status place(eg__part_instance *p, size_t at, void *host, size_t bytes, eg_error *error) {
     eg__device *device = p->part->device;
     eg__part_bound *bound = &p->bound[at];
-    const bool is_input = at < p->part->inputs;
-    if (!device->import || !bytes || (bound->host == host && bound->bytes == bytes)) return EG_OK;
     eg__device_buffer *buffer;
-    if (device->import(device, host, bytes, &buffer, NULL))
-        return bound->host ? eg__fail(error, EG_ERR_UNSUPPORTED,
-                                      "device '%s' cannot import memory any more", device->name)
-                           : EG_OK; /* copied, as from the beginning */
-    const eg_status status =
-        device->bind(device, p->instance, is_input ? EG__DEVICE_INPUT : EG__DEVICE_OUTPUT,
-                     is_input ? at : at - p->part->inputs, buffer, error);
-    device->give(device, status ? buffer : bound->buffer);
-    if (!status) *bound = (eg__part_bound){buffer, host, bytes};
+    if (!device->import || !bytes) return EG_OK;
+    if (bound->host == host && bound->bytes == bytes) return EG_OK;
+    eg_status status = eg__part_copies(p, at, error);
+    if (status || bytes != p->part->values[at].bytes) return status;
+    bound->host = host;
+    bound->bytes = bytes;
+    if (device->import(device, host, bytes, &buffer, NULL)) return EG_OK;
+    status = bind(p, at, buffer, error);
+    if (status) {
+        device->give(device, buffer);
+        bound->host = NULL;
+    } else bound->imported = buffer;
     return status;
 }
 
@@ -31,9 +51,9 @@ eg_status eg__run_submit(const eg__step *step, const eg__frame *frame) {
     for (size_t i = 0; i < p->part->inputs + p->part->outputs && !status; i++) {
         void *host = eg__operand_at(frame, &step->operand[i]);
         const size_t bytes = bytes_now(frame->run, &p->part->values[i]);
-        status = bind(p, i, host, bytes, frame->error);
-        if (!status && i < p->part->inputs && !p->bound[i].host)
-            status = device->write(device, p->bound[i].buffer, host, bytes, frame->error);
+        status = place(p, i, host, bytes, frame->error);
+        if (!status && i < p->part->inputs && !p->bound[i].imported)
+            status = device->write(device, p->bound[i].own, host, bytes, frame->error);
     }
     const size_t length = frame->run->program->length ? frame->run->length : 0;
     if (!status)
@@ -49,9 +69,9 @@ eg_status eg__run_wait(const eg__step *step, const eg__frame *frame) {
     p->is_open = false;
     eg_status status = device->wait(device, p->fence, frame->error);
     for (size_t at = p->part->inputs; at < p->part->inputs + p->part->outputs && !status; at++)
-        if (!p->bound[at].host)
+        if (!p->bound[at].imported)
             status =
-                device->read(device, p->bound[at].buffer, eg__operand_at(frame, &step->operand[at]),
+                device->read(device, p->bound[at].own, eg__operand_at(frame, &step->operand[at]),
                              bytes_now(frame->run, &p->part->values[at]), frame->error);
     return status;
 }
