@@ -4,16 +4,17 @@
 
 #include <math.h>
 
-AREA(stored, "products with f32, f16, bf16, Q8_0, Q4_0 as they lie against exact sums")
+AREA(infile, "products with f32, f16, bf16, Q8_0, Q4_0 as they lie against exact sums")
 
 static const struct kind {
     eg__operation operation;
-    eg_type type;
+    eg__infile_format format;
     bool integers;
-} kinds[] = {{EG__OP_infile_f32, EG_F32, false},   {EG__OP_infile_f16, EG_F16, false},
-             {EG__OP_infile_bf16, EG_BF16, false}, {EG__OP_infile_q8, EG_I8, false},
-             {EG__OP_infile_q4, EG_I4, false},     {EG__OP_infile_q8i8, EG_I8, true},
-             {EG__OP_infile_q4i8, EG_I4, true}};
+} kinds[] = {
+    {EG__OP_infile_f32, EG__INFILE_F32, false},   {EG__OP_infile_f16, EG__INFILE_F16, false},
+    {EG__OP_infile_bf16, EG__INFILE_BF16, false}, {EG__OP_infile_q8, EG__INFILE_Q8_0, false},
+    {EG__OP_infile_q4, EG__INFILE_Q4_0, false},   {EG__OP_infile_q8i8, EG__INFILE_Q8_0, true},
+    {EG__OP_infile_q4i8, EG__INFILE_Q4_0, true}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 enum { SLOT_A, SLOT_W, SLOT_C, SLOT_ADD, SLOT_SCRATCH };
 
@@ -44,12 +45,13 @@ typedef struct problem {
 } problem;
 
 static void weights_make(problem *p, uint64_t *state) {
-    p->bytes = eg__infile_bytes(p->kind.type, p->k);
+    p->bytes = eg__infile_bytes(p->kind.format, p->k);
     p->w = test_alloc(p->n * p->bytes + 1);
     for (size_t i = 0; i < p->n * p->bytes; i++)
         p->w[i] = (uint8_t)(test_random(state) * 128 + 128);
-    if (eg__infile_is_blocks(p->kind.type)) { /* all bytes are numbers, but not all are scales */
-        for (size_t at = 0; at < p->n * p->bytes; at += eg__infile_block_bytes(p->kind.type)) {
+    if (eg__infile_is_blocks(p->kind.format)) { /* all bytes are numbers, but not all are scales */
+        for (size_t at = 0; at < p->n * p->bytes;
+             at += eg__infile_traits_of(p->kind.format)->block_bytes) {
             const float scale = test_random(state) / 16;
             uint16_t half;
             eg__f32_to_f16_ref(1, &scale, &half);
@@ -60,15 +62,15 @@ static void weights_make(problem *p, uint64_t *state) {
     for (size_t i = 0; i < p->n * p->k; i++) {
         const float x = test_random(state);
         uint16_t half;
-        if (p->kind.type == EG_F16) eg__f32_to_f16_ref(1, &x, &half);
+        if (p->kind.format == EG__INFILE_F16) eg__f32_to_f16_ref(1, &x, &half);
         else eg__f32_to_bf16_ref(1, &x, &half);
-        if (p->kind.type == EG_F32) memcpy(p->w + 4 * i, &x, sizeof x);
+        if (p->kind.format == EG__INFILE_F32) memcpy(p->w + 4 * i, &x, sizeof x);
         else memcpy(p->w + 2 * i, &half, sizeof half);
     }
 }
 
 static void solve_integers(problem *p, size_t i, size_t j) {
-    const size_t block_bytes = eg__infile_block_bytes(p->kind.type);
+    const size_t block_bytes = eg__infile_traits_of(p->kind.format)->block_bytes;
     double sum = 0, size = 0;
     for (size_t b = 0; b < p->k / EG__BLOCK; b++) {
         const uint8_t *block = p->w + j * p->bytes + b * block_bytes;
@@ -77,7 +79,7 @@ static void solve_integers(problem *p, size_t i, size_t j) {
         int32_t dot = 0, sizes = 0;
         eg__infile_quantize(p->a + i * p->k + b * EG__BLOCK, values, &scale);
         for (size_t t = 0; t < EG__BLOCK; t++) {
-            const int product = values[t] * eg__infile_block_integer(p->kind.type, block, t);
+            const int product = values[t] * eg__infile_traits_of(p->kind.format)->integer(block, t);
             dot += product;
             sizes += abs(product);
         }
@@ -93,7 +95,7 @@ static void solve_floats(problem *p, size_t i, size_t j) {
     double sum = 0, size = 0;
     for (size_t t = 0; t < p->k; t++) {
         const double term = (double)p->a[i * p->k + t] *
-                            (double)eg__infile_number(p->kind.type, p->w + j * p->bytes, t);
+                            (double)eg__infile_number(p->kind.format, p->w + j * p->bytes, t);
         sum += term;
         size += fabs(term);
     }
@@ -165,7 +167,7 @@ static eg__infile_args args_make(const problem *p, size_t m, size_t n, unsigned 
     }
     g.scratch = kernel_walled(
         SLOT_SCRATCH,
-        eg__infile_lines(eg__infile_scratch(p->kind.type, p->kind.integers, m, p->k, g.blocks)) +
+        eg__infile_lines(eg__infile_scratch(p->kind.format, p->kind.integers, m, p->k, g.blocks)) +
             64);
     g.scratch = (void *)(((uintptr_t)g.scratch + 63) / 64 * 64);
     return g;
@@ -211,10 +213,10 @@ static void shapes_check(const problem *p, uint64_t *state) {
             }
 }
 
-TEST(stored, every_shape) {
+TEST(infile, every_shape) {
     uint64_t state = 1;
     for (size_t o = 0; o < KINDS; o++) {
-        const bool is_blocks = eg__infile_is_blocks(kinds[o].type);
+        const bool is_blocks = eg__infile_is_blocks(kinds[o].format);
         for (size_t d = 0; d < (is_blocks ? COUNT(blocks) : COUNT(depths)); d++) {
             if (kernel_quick() && (o + d) % 4) continue;
             problem p = problem_make(kinds[o], 50, 200,
@@ -228,7 +230,7 @@ TEST(stored, every_shape) {
 }
 
 /* Many rows, long rows, many chunks. */
-TEST(stored, large_shapes) {
+TEST(infile, large_shapes) {
     static const size_t large[][3] = {
         {1, 500, 2048}, {3, 300, 1088}, {130, 193, 1056}, {200, 97, 544}};
     uint64_t state = 2;
@@ -244,7 +246,7 @@ TEST(stored, large_shapes) {
 }
 
 /* Columns are the same bits whoever computes them: cuts between threads are between chunks. */
-TEST(stored, cuts) {
+TEST(infile, cuts) {
     uint64_t state = 3;
     static const size_t rows[] = {1, 3, 7, 30};
     for (size_t o = 0; o < KINDS; o++)
@@ -273,7 +275,7 @@ TEST(stored, cuts) {
 }
 
 /* Rows that are not finite, that are zero, or nearly. */
-TEST(stored, odd_rows) {
+TEST(infile, odd_rows) {
     enum { K = 96, N = 20 };
     uint64_t state = 4;
     static const float odd[] = {INFINITY, -INFINITY, NAN, 0, 1e-39f, 3e38f};

@@ -48,35 +48,39 @@ typedef struct weight {
     eg_tensor stored, wide;
 } weight;
 
-static void encode_block(eg_type type, const float *x, uint8_t *to) {
+static void encode_block(eg__infile_format format, const float *x, uint8_t *to) {
     float most = 0;
     for (int i = 0; i < 32; i++) most = fmaxf(most, fabsf(x[i]));
-    const float scale = most / (type == EG_I8 ? 127 : 7);
+    const float scale = most / (format == EG__INFILE_Q8_0 ? 127 : 7);
     uint16_t half;
     eg__f32_to_f16_ref(1, &scale, &half);
     memcpy(to, &half, sizeof half);
     for (int i = 0; i < 32; i++) {
         const int q = (int)lrintf(x[i] / scale);
-        if (type == EG_I8) to[2 + i] = (uint8_t)q;
+        if (format == EG__INFILE_Q8_0) to[2 + i] = (uint8_t)q;
         else if (i < 16) to[2 + i] = (uint8_t)(q + 8);
         else to[2 + i - 16] |= (uint8_t)((q + 8) << 4);
     }
 }
 
-static weight weight_make(eg_type type, const uint64_t shape[2], uint64_t *seed) {
-    const size_t n = (size_t)(shape[0] * shape[1]), bytes = eg__infile_bytes(type, n);
+static weight weight_make(const eg_quantization *quantization, const uint64_t shape[2],
+                          uint64_t *seed) {
+    eg__infile_format format = EG__INFILE_F32;
+    CHECK(eg__infile_format_of(quantization, &format), "no format for %s",
+          eg_type_name(quantization->type));
+    const size_t n = (size_t)(shape[0] * shape[1]), bytes = eg__infile_bytes(format, n);
     weight w = {.memory = test_alloc(bytes + 4)};
-    uint8_t *to = w.memory + (type == EG_F32 ? 4 : 2);
+    uint8_t *to = w.memory + eg__infile_traits_of(format)->alignment;
     float *wide = test_alloc(n * sizeof *wide);
     for (size_t i = 0; i < n; i++) wide[i] = test_random(seed) / 8;
-    if (type == EG_F32) memcpy(to, wide, bytes);
-    else if (type == EG_F16) eg__f32_to_f16_ref(n, wide, (uint16_t *)(void *)to);
-    else if (type == EG_BF16) eg__f32_to_bf16_ref(n, wide, (uint16_t *)(void *)to);
+    if (format == EG__INFILE_F32) memcpy(to, wide, bytes);
+    else if (format == EG__INFILE_F16) eg__f32_to_f16_ref(n, wide, (uint16_t *)(void *)to);
+    else if (format == EG__INFILE_BF16) eg__f32_to_bf16_ref(n, wide, (uint16_t *)(void *)to);
     else
         for (size_t i = 0; i < n; i += 32)
-            encode_block(type, wide + i, to + eg__infile_bytes(type, i));
-    for (size_t i = 0; i < n; i++) wide[i] = eg__infile_number(type, to, i);
-    w.stored = (eg_tensor){type, 2, {shape[0], shape[1]}, to};
+            encode_block(format, wide + i, to + eg__infile_bytes(format, i));
+    for (size_t i = 0; i < n; i++) wide[i] = eg__infile_number(format, to, i);
+    w.stored = (eg_tensor){quantization->type, 2, {shape[0], shape[1]}, to};
     w.wide = (eg_tensor){EG_F32, 2, {shape[0], shape[1]}, wide};
     return w;
 }
@@ -182,8 +186,7 @@ static void check(const eg_quantization *quantization, unsigned threads, size_t 
     CHECK_OK(eg_context_create(&options, &context, &error), error);
     weight weights[TABLES];
     uint64_t seed = 11;
-    for (int i = 0; i < TABLES; i++)
-        weights[i] = weight_make(quantization->type, tables[i].shape, &seed);
+    for (int i = 0; i < TABLES; i++) weights[i] = weight_make(quantization, tables[i].shape, &seed);
     result exact = run(context, NULL, weights, m, scans, "none");
     static const char *const passes[] = {NULL, "none", "-rows", "rows", "-fuse", "-epilogue"};
     for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
@@ -233,7 +236,7 @@ TEST(infile_products, threads) {
             const eg_context_options options = {.threads = t ? 3 : 1};
             CHECK_OK(eg_context_create(&options, &context[t], &error), error);
             for (int i = 0; i < TABLES; i++)
-                weights[i] = weight_make(ways[w].type, tables[i].shape, &seed);
+                weights[i] = weight_make(&ways[w], tables[i].shape, &seed);
             y[t] = run(context[t], &ways[w], weights, MOST, false, NULL).y;
             for (int i = 0; i < TABLES; i++) {
                 free(weights[i].memory);

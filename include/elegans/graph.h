@@ -39,7 +39,8 @@ EG_API eg_node eg_parameter_quantized(eg_graph *graph, const char *name,
                                       const eg_quantization *quantization, unsigned rank,
                                       const uint64_t *shape);
 /* An input in the format of a weight file, used where it lies (a mapped file, for instance) and never copied: f32, f16,
- * bf16, or Q8_0 and Q4_0 (EG_I8 and EG_I4 with EG_LAYOUT_BLOCKS), whose last axis is a multiple of 32. The node has the
+ * bf16, or the blocks Q8_0 and Q4_0 of GGUF, which are described as EG_LAYOUT_BLOCKS of EG_I8 and of EG_I4 (alone, these
+ * types are int8 and int4 with their scales elsewhere), and whose last axis is a multiple of 32. The node has the
  * dequantized values (f32). It is bound by eg_instance_bind: a tensor of quantization->type and this shape, eg_infile_bytes
  * long, aligned to 4 bytes for f32 and else to 2. Products x W' (also with a slice of its rows) and eg_gather read it
  * in place; any other operation dequantizes all of it in every run. With quantization->integers, the left side of a product with

@@ -1,7 +1,7 @@
 /* Making graphs: nodes, mistakes, questions. */
 #include "base/abi.h"
 #include "graph/ops/kv.h"
-#include "kernels/quantized/infile.h"
+#include "graph/ops/quantized.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -206,9 +206,10 @@ size_t eg_graph_size(const eg_graph *graph) { return graph ? graph->size : 0; }
 
 /* Of one number; those of blocks have their part of the scale. */
 static double number_bytes(const eg__node *node) {
-    const double own = eg_type_bits(node->type) / 8.0;
-    const bool blocks = node->op == EG__GRAPH_input && eg__infile_is_blocks(node->type);
-    return blocks ? own + 2.0 / EG__BLOCK : own;
+    eg__infile_format format;
+    if (!eg__leaf_format(node, &format)) return eg_type_bits(node->type) / 8.0;
+    const eg__infile_traits *of = eg__infile_traits_of(format);
+    return (double)of->block_bytes / (double)of->block_elements;
 }
 
 static double node_bytes(const eg_graph *graph, const eg__node *node) {

@@ -9,6 +9,7 @@
 #include "kernels/conv/conv.h"
 #include "kernels/fused/fused.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/operation.h"
 #include "kernels/rows/rows.h"
 #include "kernels/quantized/quantized.h"
 #include "kernels/quantized/infile.h"
@@ -61,15 +62,6 @@ typedef void eg__burn_f32_function(size_t turns, float numbers[EG__BURN_LANES]);
 typedef float eg__read_f32_function(size_t n, const float *x);
 
 /* ---- the table */
-typedef enum eg__operation {
-#define OPERATION(name, ...) EG__OP_##name,
-#define KERNEL(...)
-#include "kernels/kernels.def"
-#undef OPERATION
-#undef KERNEL
-    EG__OP_COUNT
-} eg__operation;
-
 #define OPERATION(...)
 #define KERNEL(op, isa, ...) eg__##op##_function eg__##op##_##isa;
 #include "kernels/kernels.def"
@@ -98,8 +90,9 @@ typedef struct eg__kernels {
  * attention: n and k columns of a value and of a key; rotary: k columns of a head. */
 typedef struct eg__kernel_shape {
     size_t m, n, k;
-    eg_type type;                  /* of a right side that is quantized or lies as a file has it */
+    eg_type type;                  /* of a right side that is quantized */
     size_t groups;                 /* of its scales */
+    eg__infile_format format;      /* of a right side in its file */
     const eg__conv_shape *conv;    /* of a convolution, else NULL */
     const eg__gemm_blocks *blocks; /* of a product; NULL = EG__GEMM_BLOCKS */
 } eg__kernel_shape;
@@ -148,8 +141,6 @@ eg__operation eg__fused_operation(const eg__fused_program *program);
 /* A product with a packed right side of this type; with `integers`, the rows of the left side become int8. All of them are
  * called as gemm_f16 is. */
 eg__operation eg__quantized_operation(eg_type type, bool integers);
-/* A product with a right side that lies as files have it. All of them are called as infile_f32 is. */
-eg__operation eg__infile_operation(eg_type type, bool integers);
 /* f16 or bf16 to f32, and back; the functions are of the same type. */
 static inline eg__operation eg__widen_operation(eg_type type) {
     return type == EG_BF16 ? EG__OP_bf16_to_f32 : EG__OP_f16_to_f32;
@@ -157,9 +148,12 @@ static inline eg__operation eg__widen_operation(eg_type type) {
 static inline eg__operation eg__narrow_operation(eg_type type) {
     return type == EG_BF16 ? EG__OP_f32_to_bf16 : EG__OP_f32_to_f16;
 }
-/* n numbers (whole blocks) that lie as files have them to f32; `halves` is the kernel for f16 or bf16, if they are such. */
-void eg__infile_widen(eg__f16_to_f32_function *halves, eg_type type, size_t n, const void *from,
-                      float *to);
+/* n numbers (whole blocks) that lie as files have them to f32; `halves` is a kernel of eg__infile_widen_operation. */
+void eg__infile_widen(eg__f16_to_f32_function *halves, eg__infile_format format, size_t n,
+                      const void *from, float *to);
+static inline eg__operation eg__infile_widen_operation(eg__infile_format format) {
+    return eg__widen_operation(eg__infile_traits_of(format)->type);
+}
 
 /* The kernels that a convolution is made of. */
 typedef struct eg__conv_kernels {

@@ -8,10 +8,10 @@ size_t eg__scratch_integers(const eg__kernel_shape *s) {
     return eg__quantized_scratch(s->m, s->k, s->groups, s->type);
 }
 size_t eg__scratch_infile(const eg__kernel_shape *s) {
-    return eg__infile_scratch(s->type, false, s->m, s->k, s->blocks);
+    return eg__infile_scratch(s->format, false, s->m, s->k, s->blocks);
 }
 size_t eg__scratch_infile_integers(const eg__kernel_shape *s) {
-    return eg__infile_scratch(s->type, true, s->m, s->k, s->blocks);
+    return eg__infile_scratch(s->format, true, s->m, s->k, s->blocks);
 }
 size_t eg__scratch_synapses(const eg__kernel_shape *s) {
     return eg__synapses_scratch(s->k, s->n) * sizeof(float);

@@ -319,10 +319,10 @@ static eg_status fill(void *user, const eg__leaf *leaf, size_t first, size_t cou
     if (!p) return EG_OK; /* what the model does not have is zero */
     if (eg__parameter_is_quantized(p)) return copy_small(model, p, leaf, first, count, to, error);
     if (p->file.data) /* a part is whole rows, and so whole blocks */
-        eg__infile_widen(
-            model->context->kernels.row[eg__widen_operation(p->file.type)]->function.f16_to_f32,
-            p->file.type, count, (const char *)p->file.data + eg__infile_bytes(p->file.type, first),
-            to);
+        eg__infile_widen(model->context->kernels.row[eg__infile_widen_operation(p->file.format)]
+                             ->function.f16_to_f32,
+                         p->file.format, count,
+                         (const char *)p->file.data + eg__infile_bytes(p->file.format, first), to);
     else copy_values(model, p, leaf->masked, first, count, to);
     return EG_OK;
 }

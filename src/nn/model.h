@@ -75,7 +75,7 @@ typedef struct eg__parameter {
     float *own;             /* the values in memory of their own; NULL = elsewhere */
     struct {
         const void *data; /* where it lies in a file; NULL = it is among the values */
-        eg_type type;     /* EG_I8 and EG_I4 are blocks, as GGUF has them */
+        eg__infile_format format;
     } file;
 } eg__parameter;
 
@@ -161,9 +161,8 @@ eg_status eg__parameter_add(eg_model *model, unsigned rank, uint64_t rows, uint6
                             const char *name, bool is_mask, eg_error *error);
 /* Its values, wherever it lies. */
 void eg__parameter_floats(const eg_model *model, const eg__parameter *p, float *out);
-eg_quantization eg__file_quantization(eg_type type);
 /* Where it lies in a file as it can be multiplied there, and as what; NULL = it must be a parameter. */
-const void *eg__parameter_in_file(const eg__parameter *p, eg_type *type);
+const void *eg__parameter_in_file(const eg__parameter *p, eg__infile_format *out);
 static inline bool eg__parameter_is_quantized(const eg__parameter *p) {
     return p->borrowed || p->quantized.values.data != NULL;
 }

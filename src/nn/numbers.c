@@ -4,23 +4,14 @@
 
 #include <string.h>
 
-eg_quantization eg__file_quantization(eg_type type) {
-    if (!eg__infile_is_blocks(type)) return (eg_quantization){.type = type};
-    return (eg_quantization){.type = type,
-                             .per = EG_PER_BLOCK,
-                             .block = EG_BLOCK_GGUF,
-                             .symmetric = 1,
-                             .integers = 1,
-                             .layout = EG_LAYOUT_BLOCKS};
-}
-
 void eg__parameter_floats(const eg_model *model, const eg__parameter *p, float *out) {
     const size_t count = eg__parameter_size(p);
     const eg__kernels *kernels = &model->context->kernels;
     const float *values = eg__parameter_values(model, p);
     if (p->file.data)
-        eg__infile_widen(kernels->row[eg__widen_operation(p->file.type)]->function.f16_to_f32,
-                         p->file.type, count, p->file.data, out);
+        eg__infile_widen(
+            kernels->row[eg__infile_widen_operation(p->file.format)]->function.f16_to_f32,
+            p->file.format, count, p->file.data, out);
     else if (values) memcpy(out, values, count * sizeof *out);
     else if (p->is_mask) eg__mask_floats(model, p, out);
     else eg__parameter_widen(model, p, out, NULL);
@@ -43,12 +34,12 @@ eg_status eg__parameter_own(const eg_model *model, const eg__parameter *p, eg_er
     return EG_OK;
 }
 
-const void *eg__parameter_in_file(const eg__parameter *p, eg_type *type) {
-    *type = p->file.type;
+const void *eg__parameter_in_file(const eg__parameter *p, eg__infile_format *out) {
+    *out = p->file.format;
     if (p->file.data) return p->file.data;
-    *type = p->quantized.quantization.type;
-    if (p->borrowed && (*type == EG_F16 || *type == EG_BF16)) return p->quantized.values.data;
-    *type = EG_F32;
+    if (p->borrowed && eg__infile_format_of(&p->quantized.quantization, out))
+        return p->quantized.values.data;
+    *out = EG__INFILE_F32;
     return eg__parameter_is_quantized(p) || p->own ? NULL : p->view;
 }
 
@@ -58,8 +49,8 @@ const char *eg_model_numbers(const eg_model *model, size_t index, uint64_t *byte
     uint64_t size = eg__parameter_size(p) * sizeof(float);
     const char *name = eg_type_name(EG_F32);
     if (p->file.data) {
-        size = eg__infile_bytes(p->file.type, eg__parameter_size(p));
-        name = eg__infile_name(p->file.type);
+        size = eg__infile_bytes(p->file.format, eg__parameter_size(p));
+        name = eg__infile_traits_of(p->file.format)->name;
     } else if (eg__parameter_is_quantized(p)) {
         size = eg_quantized_bytes(&p->quantized);
         name = eg_type_name(p->quantized.quantization.type);
@@ -100,8 +91,8 @@ eg_status eg_model_bind(const eg_model *model, eg_instance *instance, eg_error *
     eg_tensor like;
     for (size_t i = 0; (name = eg_program_leaf(program, EG_LEAF_INPUT, i, &like)); i++) {
         const eg__parameter *p = eg__model_parameter(model, name);
-        eg_type type;
-        const void *data = p ? eg__parameter_in_file(p, &type) : NULL;
+        eg__infile_format format;
+        const void *data = p ? eg__parameter_in_file(p, &format) : NULL;
         if (!data) continue;
         like.data = (void *)(uintptr_t)data; /* inputs are only read */
         eg_status status = eg_instance_bind(instance, name, &like, error);

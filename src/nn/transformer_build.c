@@ -19,9 +19,9 @@ typedef struct builder {
 
 /* ---- parameters */
 static eg_node make(const builder *b, const eg__parameter *p) {
-    eg_type type;
-    if (b->options->in_place && p->rank == 2 && eg__parameter_in_file(p, &type)) {
-        const eg_quantization quantization = eg__file_quantization(type);
+    eg__infile_format format;
+    if (b->options->in_place && p->rank == 2 && eg__parameter_in_file(p, &format)) {
+        const eg_quantization quantization = eg__infile_quantization(format);
         return eg_input_infile(b->graph, p->name, &quantization, p->rank, p->shape);
     }
     if (eg__parameter_is_quantized(p))

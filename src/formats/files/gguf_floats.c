@@ -10,15 +10,15 @@ eg_status eg_gguf_floats(const eg_gguf_tensor *tensor, uint64_t first, uint64_t 
         return eg__fail(error, EG_ERR_ARGUMENT, "elements '%llu' to '%llu' of %llu of tensor '%s'",
                         (unsigned long long)first, (unsigned long long)(first + count),
                         (unsigned long long)tensor->elements, tensor->name);
-    eg_type type;
-    if (eg__infile_find(tensor->type, &type)) {
-        const size_t unit = eg__infile_unit(type);
+    eg__infile_format format;
+    if (eg__infile_format_named(tensor->type, &format)) {
+        const size_t unit = eg__infile_traits_of(format)->block_elements;
         if (first % unit || count % unit)
             return eg__fail(error, EG_ERR_ARGUMENT,
                             "elements '%llu' to '%llu' are no blocks of %zu",
                             (unsigned long long)first, (unsigned long long)(first + count), unit);
         for (uint64_t i = 0; i < count; i++)
-            out[i] = eg__infile_number(type, tensor->data, (size_t)(first + i));
+            out[i] = eg__infile_number(format, tensor->data, (size_t)(first + i));
         return EG_OK;
     }
     return eg__fail(error, EG_ERR_UNSUPPORTED, "no floats from type '%s' of tensor '%s'",

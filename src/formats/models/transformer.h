@@ -10,7 +10,7 @@
 /* Numbers in a file. */
 typedef struct eg__file_tensor {
     const char *name; /* as the file calls it */
-    eg_type type;     /* EG_I8 and EG_I4 are blocks */
+    eg__infile_format format;
     unsigned rank;
     const uint64_t *shape;
     const void *data;

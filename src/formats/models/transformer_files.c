@@ -16,11 +16,10 @@ eg_status eg__transformer_place(eg_model *model, size_t index, const eg__file_te
                         (unsigned long long)p->shape[0],
                         (unsigned long long)(p->rank > 1 ? p->shape[1] : 1));
     /* C must not load a float from an odd address; files that say so themselves may have one */
-    const size_t unit = tensor->type == EG_F32 ? sizeof(float) : sizeof(uint16_t);
-    if ((uintptr_t)tensor->data % unit)
+    if ((uintptr_t)tensor->data % eg__infile_traits_of(tensor->format)->alignment)
         return eg__fail(error, EG_ERR_UNSUPPORTED, "tensor '%.80s' begins at an odd address",
                         tensor->name);
     p->file.data = tensor->data;
-    p->file.type = tensor->type;
+    p->file.format = tensor->format;
     return EG_OK;
 }

@@ -198,11 +198,10 @@ static eg_status place_one(eg_model *model, size_t index, const eg_tensor *from,
                            const eg__hugging_name *how, eg_error *error) {
     const uint64_t turned[] = {from->shape[1], from->shape[0]};
     eg__file_tensor tensor = {.name = how->name,
-                              .type = from->type,
                               .rank = from->rank,
                               .shape = how->turned ? turned : from->shape,
                               .data = from->data};
-    if (from->type != EG_F32 && from->type != EG_F16 && from->type != EG_BF16)
+    if (!eg__infile_format_of(&(eg_quantization){.type = from->type}, &tensor.format))
         return eg__fail(error, EG_ERR_UNSUPPORTED, "tensor '%.80s' of type %s", how->name,
                         eg_type_name(from->type));
     return eg__transformer_place(model, index, &tensor, error);
@@ -222,7 +221,7 @@ static eg_status turn_all(eg_model *model, eg_error *error) {
         for (uint64_t c = 0; c < columns; c++)
             for (uint64_t r = 0; r < rows; r++)
                 to[r * columns + c] =
-                    eg__infile_number(p->file.type, p->file.data, (size_t)(c * rows + r));
+                    eg__infile_number(p->file.format, p->file.data, (size_t)(c * rows + r));
         p->file.data = NULL;
     }
     return status;

@@ -290,7 +290,7 @@ static eg_status place_all(eg_model *model, const eg_gguf *file, eg_error *error
         if (status) return status == EG_ERR_NOT_FOUND ? EG_ERR_FORMAT : status;
         tensor = (eg__file_tensor){
             .name = from.name, .rank = from.rank, .shape = from.shape, .data = from.data};
-        if (!eg__infile_find(from.type, &tensor.type))
+        if (!eg__infile_format_named(from.type, &tensor.format))
             return eg__fail(error, EG_ERR_UNSUPPORTED,
                             "type '%s' of '%s': only F32, F16, BF16, Q8_0 and Q4_0 are supported",
                             from.type, from.name);

@@ -86,7 +86,7 @@ static eg_status place(eg_model *model, checkpoint *c, const char *name, eg_erro
     const eg__parameter *p = eg__model_parameter(model, name);
     if (!p) return eg__fail(error, EG_ERR_ARGUMENT, "no parameter '%s'", name);
     const eg__file_tensor tensor = {.name = name,
-                                    .type = EG_F32,
+                                    .format = EG__INFILE_F32,
                                     .rank = p->rank,
                                     .shape = p->shape,
                                     .data = c->mapping.bytes + c->at};

@@ -7,9 +7,10 @@
 /* ---- what both have: a stored input, or a small parameter, and rows of it that are there */
 static eg_status check_rows(const eg__node *node, const eg__node *leaf, eg_error *error) {
     const eg__infile_matmul_attributes *of = &node->attributes.infile_matmul; /* or gather */
+    eg__infile_format format;
     const bool is_small = node->op == EG__GRAPH_infile_gather && leaf->op == EG__GRAPH_parameter &&
                           eg__is_quantized(leaf->type);
-    if ((leaf->op != EG__GRAPH_input && !is_small) || leaf->type == EG_I32 || leaf->rank < 1)
+    if ((!eg__leaf_format(leaf, &format) && !is_small) || leaf->rank < 1)
         return eg__fail(error, EG_ERR_ARGUMENT, "needs an input in stored form, got %s of '%s'",
                         eg__node_operation(leaf), eg_type_name(leaf->type));
     if (of->first > leaf->shape[0] || of->rows > leaf->shape[0] - of->first)
@@ -77,26 +78,27 @@ void eg__lower_infile_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
     const eg__node *node = eg__lower_node(l, id);
     const uint32_t from = eg__lower_input(l, id, 1);
     const eg__node *leaf = eg__lower_node(l, from);
-    if (l->status || !eg__node_elements(node)) return;
+    eg__infile_format format; /* there is one, or the node would not be there */
+    if (l->status || !eg__node_elements(node) || !eg__leaf_format(leaf, &format)) return;
     const size_t n = (size_t)node->attributes.infile_matmul.rows, k = (size_t)leaf->shape[1];
-    const bool integers = leaf->type != EG_F32 && eg__leaf_quantization(leaf).integers;
+    const bool integers = eg__infile_integers(format, eg__leaf_quantization(leaf).integers);
     const eg__matrix left = eg__lower_rows(l, eg__lower_input(l, id, 0));
     const eg__view right = eg__lower_value(l, from);
     eg__matrix out = {{0}, 1, 1, 1};
     if (l->status) return;
     eg__view_rows(node, home, &out);
     eg__step step = eg__lower_step(l, l->region[id], id, EG__STEP_gemm_infile, left.rows, n);
-    step.operation[0] = eg__infile_operation(leaf->type, integers);
+    step.operation[0] = eg__infile_operation(format, integers);
     step.name = eg__operation_name(step.operation[0]);
-    const size_t row_bytes = eg__infile_bytes(leaf->type, k);
+    const size_t row_bytes = eg__infile_bytes(format, k);
     step.u.gemm =
         (eg__step_gemm){.n = n,
                         .k = k,
-                        .stored = {.type = leaf->type,
+                        .stored = {.format = format,
                                    .row_bytes = row_bytes,
                                    .skip = (size_t)node->attributes.infile_matmul.first * row_bytes,
-                                   .integers = integers && eg__infile_is_blocks(leaf->type)}};
-    if (step.u.gemm.stored.integers) step.traits |= EG_STEP_INTEGERS;
+                                   .integers = integers}};
+    if (integers) step.traits |= EG_STEP_INTEGERS;
     if (!step.timed &&
         !l->regions[l->region[id]].batch_items) { /* all rows meet some of the columns */
         step.u.gemm.chunk = EG__STORED_CHUNK;
@@ -157,7 +159,7 @@ static void lower_gather(eg__lowering *l, uint32_t id) {
     const eg__node *node = eg__lower_node(l, id);
     const uint32_t x = eg__lower_input(l, id, 0), index = eg__lower_input(l, id, 1);
     const eg__node *leaf = eg__lower_node(l, x);
-    const size_t size = (size_t)row_size(leaf), row_bytes = eg__infile_bytes(leaf->type, size);
+    const size_t size = (size_t)row_size(leaf);
     const eg__view at = eg__lower_contiguous(l, index), from = eg__lower_value(l, x);
     const eg__view to = eg__lower_dense_storage(l, id, 0);
     if (l->status || !eg__node_elements(node)) return;
@@ -166,16 +168,23 @@ static void lower_gather(eg__lowering *l, uint32_t id) {
         eg__lower_fail(l, EG_ERR_OVERFLOW, "'%s' is too large", leaf->name);
         return;
     }
+    /* scales of a parameter are apart, and f16 and bf16 have none: those lie as files have them */
+    const eg_quantization quantization = eg__leaf_quantization(leaf);
+    eg__infile_format format = EG__INFILE_F32;
+    const bool plain = eg__infile_format_of(&quantization, &format);
+    const size_t row_bytes = plain ? eg__infile_bytes(format, size)
+                                   : quantized.layout.bytes / eg__max(quantized.rows, 1);
     const double picked = (double)eg__node_elements(eg__lower_node(l, index));
     eg__step step = eg__lower_step(l, l->region[id], id, EG__STEP_gather_infile,
                                    (size_t)eg__node_elements(eg__lower_node(l, index)), size);
     step.operation[0] = eg__widen_operation(leaf->type);
     step.u.gather = (eg__step_gather){.limit = (size_t)node->attributes.infile_gather.rows,
-                                      .type = leaf->type,
                                       .row_bytes = row_bytes,
                                       .first = (size_t)node->attributes.infile_gather.first,
+                                      .plain = plain,
+                                      .format = format,
                                       .quantized = quantized};
-    step.flops = quantized.scales || eg__infile_is_blocks(leaf->type)
+    step.flops = quantized.scales || eg__infile_is_blocks(format)
                      ? 2.0 * (double)eg__node_elements(node)
                      : 0;
     step.bytes = picked * (double)row_bytes + 4.0 * picked + 4.0 * (double)eg__node_elements(node);

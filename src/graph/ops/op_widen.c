@@ -27,6 +27,11 @@ eg_quantization eg__leaf_quantization(const eg__node *node) {
                              .layout = (eg_layout)(of->layout > 99 ? 99 : of->layout)};
 }
 
+bool eg__leaf_format(const eg__node *node, eg__infile_format *out) {
+    const eg_quantization quantization = eg__leaf_quantization(node);
+    return node->op == EG__GRAPH_input && eg__infile_format_of(&quantization, out);
+}
+
 static eg_status check_parameter(const eg_quantization *quantization, eg_error *error) {
     const eg_status status = eg_quantization_check(quantization, error);
     if (!status && quantization->layout != EG_LAYOUT_APART)
@@ -36,17 +41,18 @@ static eg_status check_parameter(const eg_quantization *quantization, eg_error *
 }
 
 static eg_status check_input(const eg_quantization *quantization, unsigned rank,
-                             const uint64_t *shape, eg_error *error) {
-    if (quantization && quantization->type == EG_F32) return EG_OK;
-    const eg_status status = eg_quantization_check(quantization, error);
-    if (status || !eg__infile_is_blocks(quantization->type)) return status;
-    if (quantization->layout != EG_LAYOUT_BLOCKS)
+                             const uint64_t *shape, eg__infile_format *out, eg_error *error) {
+    const bool is_f32 = quantization && quantization->type == EG_F32; /* which is no quantization */
+    const eg_status status = is_f32 ? EG_OK : eg_quantization_check(quantization, error);
+    if (status) return status;
+    if (!eg__infile_format_of(quantization, out))
         return eg__fail(error, EG_ERR_UNSUPPORTED, "'%s' in layout '%s', only in blocks",
                         eg_type_name(quantization->type), eg_layout_name(quantization->layout));
-    if (!rank || !shape || rank > EG_RANK_MAX || shape[rank - 1] % EG__BLOCK)
-        return eg__fail(error, EG_ERR_ARGUMENT, "rows of %llu numbers, not of blocks of 32",
-                        rank && shape && rank <= EG_RANK_MAX ? (unsigned long long)shape[rank - 1]
-                                                             : 1ull);
+    const size_t block = eg__infile_traits_of(*out)->block_elements;
+    const bool has_rows = rank && shape && rank <= EG_RANK_MAX;
+    if (block > 1 && (!has_rows || shape[rank - 1] % block))
+        return eg__fail(error, EG_ERR_ARGUMENT, "rows of %llu numbers, not of blocks of %zu",
+                        has_rows ? (unsigned long long)shape[rank - 1] : 1ull, block);
     return EG_OK;
 }
 
@@ -54,8 +60,9 @@ eg_node eg__quantized_leaf(eg_graph *graph, eg__op_id op, const char *name,
                            const eg_quantization *quantization, unsigned rank,
                            const uint64_t *shape) {
     eg_error reason = {EG_OK, ""};
+    eg__infile_format format;
     if (!graph) return (eg_node){0};
-    if (op == EG__GRAPH_input ? check_input(quantization, rank, shape, &reason)
+    if (op == EG__GRAPH_input ? check_input(quantization, rank, shape, &format, &reason)
                               : check_parameter(quantization, &reason))
         return eg__graph_mistake(graph, reason.status, "%s '%.80s': %s", eg__op_row(op)->name,
                                  name ? name : "", reason.message);
@@ -81,7 +88,8 @@ eg_node eg_input_infile(eg_graph *graph, const char *name, const eg_quantization
 
 eg_status eg_infile_bytes(const eg_quantization *quantization, unsigned rank, const uint64_t *shape,
                           uint64_t *out, eg_error *error) {
-    eg_status status = check_input(quantization, rank, shape, error);
+    eg__infile_format format;
+    eg_status status = check_input(quantization, rank, shape, &format, error);
     if (status) return status;
     if (!out || rank > EG_RANK_MAX || (rank && !shape))
         return eg__fail(error, EG_ERR_ARGUMENT, "no output pointer for the bytes, or no shape");
@@ -89,7 +97,7 @@ eg_status eg_infile_bytes(const eg_quantization *quantization, unsigned rank, co
     if (rank) memcpy(like.shape, shape, rank * sizeof *shape);
     uint64_t elements = 0;
     status = eg_tensor_measure(&like, &elements, NULL, error);
-    if (!status) *out = eg__infile_bytes(quantization->type, (size_t)elements);
+    if (!status) *out = eg__infile_bytes(format, (size_t)elements);
     return status;
 }
 
@@ -108,9 +116,10 @@ bool eg__quantized_parameter_of(const eg__node *node, eg__quantized_parameter *o
     out->columns = out->rows ? elements / out->rows : 0;
     if (node->op == EG__GRAPH_input) {
         out->in_place = true;
-        out->block = eg__infile_is_blocks(node->type) ? EG__BLOCK : 0;
-        out->layout.bytes = eg__infile_bytes(node->type, elements); /* elements are floats' bytes */
-        return elements <= SIZE_MAX / 4;
+        if (!eg__leaf_format(node, &out->format) || elements > SIZE_MAX / 4) return false;
+        out->block = eg__infile_is_blocks(out->format) ? EG__BLOCK : 0;
+        out->layout.bytes = eg__infile_bytes(out->format, elements); /* at most those of floats */
+        return true;
     }
     out->one_scale = quantization.per == EG_PER_TENSOR;
     out->block = quantization.per == EG_PER_BLOCK ? quantization.block : out->columns;
@@ -163,7 +172,8 @@ static void lower(eg__lowering *l, uint32_t id) {
     }
     eg__step step =
         eg__lower_step(l, l->region[id], id, EG__STEP_widen, 1, parameter.rows * parameter.columns);
-    step.operation[0] = eg__widen_operation(parameter.type);
+    step.operation[0] = parameter.in_place ? eg__infile_widen_operation(parameter.format)
+                                           : eg__widen_operation(parameter.type);
     step.u.widen.from = parameter;
     step.flops = parameter.scales || (parameter.in_place && parameter.block)
                      ? 2.0 * (double)step.columns

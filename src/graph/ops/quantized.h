@@ -11,7 +11,8 @@
 typedef struct eg__quantized_parameter {
     eg_type type;
     bool one_scale, has_zeros;
-    bool in_place; /* an input; of `layout` only the bytes count */
+    bool in_place;            /* an input; of `layout` only the bytes count */
+    eg__infile_format format; /* of such an input */
     size_t rows, columns, block, scales;
     eg__quantized_matrix_layout layout;
 } eg__quantized_parameter;
@@ -22,6 +23,8 @@ eg_node eg__quantized_leaf(eg_graph *graph, eg__op_id op, const char *name,
 /* Of such a leaf; false = too large. */
 bool eg__quantized_parameter_of(const eg__node *node, eg__quantized_parameter *out);
 eg_quantization eg__leaf_quantization(const eg__node *node);
+/* Of an input that can be read in its file; false = it cannot, or it is no input. */
+bool eg__leaf_format(const eg__node *node, eg__infile_format *out);
 eg__quantized_matrix eg__quantized_parameter_matrix(const eg__quantized_parameter *parameter,
                                                     const void *memory);
 

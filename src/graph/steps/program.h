@@ -107,7 +107,7 @@ typedef struct eg__step_gemm {
     /* right sides that lie as files have them */
     struct eg__step_infile_side {
         size_t row_bytes, skip; /* of a row; and to the first one */
-        eg_type type;
+        eg__infile_format format;
         bool integers;
     } stored;
     size_t chunk; /* items are so many columns each, of all rows; 0 = items are rows */
@@ -169,11 +169,12 @@ typedef struct eg__step_gather {
     size_t limit; /* rows of x (gather) or y (scatter) */
     size_t
         columns; /* of a matrix whose elements are picked: see eg__gather_row; 0 = the index has rows */
-    /* of a stored input or a small parameter: its type, the bytes of a row, and the first row; of a gather: the first
+    /* of an input in its file or a quantized parameter: the bytes of a row, and the first row; of a gather: the first
      * row that it has, rows before it were gathered already */
-    eg_type type;
     size_t row_bytes, first;
-    eg__quantized_parameter quantized; /* no rows = an input */
+    bool plain; /* rows are one after the other and nothing else, in this format; else: */
+    eg__infile_format format;
+    eg__quantized_parameter quantized;
 } eg__step_gather;
 
 /* operands: q, k, v, out, for gradients y and d, the mask, the lengths; the frame's items are kernel

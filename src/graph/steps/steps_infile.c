@@ -39,9 +39,8 @@ eg_status eg__run_gemm_infile(const eg__step *step, const eg__frame *frame) {
 
 static void widen_row(eg__f16_to_f32_function *widen, const eg__step_gather *g, const uint8_t *x,
                       size_t row, size_t columns, float *to) {
-    const bool halves = g->type == EG_F16 || g->type == EG_BF16;
-    if (!g->quantized.rows || halves) { /* rows are one after the other, and nothing else */
-        eg__infile_widen(widen, g->type, columns, x + row * g->row_bytes, to);
+    if (g->plain) {
+        eg__infile_widen(widen, g->format, columns, x + row * g->row_bytes, to);
         return;
     }
     const eg__quantized_matrix from = eg__quantized_parameter_matrix(&g->quantized, x);

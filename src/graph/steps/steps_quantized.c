@@ -4,7 +4,7 @@
 eg_status eg__run_widen(const eg__step *step, const eg__frame *frame) {
     const eg__quantized_parameter *p = &step->u.widen.from;
     if (p->in_place) {
-        eg__infile_widen(step->kernel[0]->function.f16_to_f32, p->type, step->columns,
+        eg__infile_widen(step->kernel[0]->function.f16_to_f32, p->format, step->columns,
                          eg__operand_at(frame, &step->operand[0]),
                          eg__operand_at(frame, &step->operand[1]));
         return EG_OK;

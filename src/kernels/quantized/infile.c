@@ -16,43 +16,29 @@ static float half_at(eg_type type, const void *at) {
 
 float eg__infile_block_scale(const void *block) { return half_at(EG_F16, block); }
 
-int eg__infile_block_integer(eg_type type, const void *block, size_t i) {
-    const uint8_t *numbers = (const uint8_t *)block + 2;
-    if (type == EG_I8) return (int8_t)numbers[i];
-    return (numbers[i % 16] >> (i / 16 * 4) & 15) - 8;
+int eg__infile_integer_q8_0(const uint8_t *block, size_t i) { return (int8_t)block[2 + i]; }
+int eg__infile_integer_q4_0(const uint8_t *block, size_t i) {
+    return (block[2 + i % 16] >> (i / 16 * 4) & 15) - 8;
 }
 
-float eg__infile_number(eg_type type, const void *row, size_t i) {
-    const uint8_t *at = row;
+void eg__infile_dequantize_q8_0(const uint8_t *block, float *to) {
+    const float scale = eg__infile_block_scale(block);
+    for (size_t i = 0; i < EG__BLOCK; i++) to[i] = scale * (float)eg__infile_integer_q8_0(block, i);
+}
+void eg__infile_dequantize_q4_0(const uint8_t *block, float *to) {
+    const float scale = eg__infile_block_scale(block);
+    for (size_t i = 0; i < EG__BLOCK; i++) to[i] = scale * (float)eg__infile_integer_q4_0(block, i);
+}
+
+float eg__infile_number(eg__infile_format format, const void *row, size_t i) {
+    const eg__infile_traits *of = eg__infile_traits_of(format);
+    const uint8_t *block = (const uint8_t *)row + i / of->block_elements * of->block_bytes;
     float value;
-    if (type == EG_F32) {
-        memcpy(&value, at + 4 * i, sizeof value);
-        return value;
-    }
-    if (!eg__infile_is_blocks(type)) return half_at(type, at + 2 * i);
-    const uint8_t *block = at + i / EG__BLOCK * eg__infile_block_bytes(type);
-    return eg__infile_block_scale(block) *
-           (float)eg__infile_block_integer(type, block, i % EG__BLOCK);
-}
-
-static const struct {
-    const char *name;
-    eg_type type;
-} names[] = {{"F32", EG_F32}, {"F16", EG_F16}, {"BF16", EG_BF16}, {"Q8_0", EG_I8}, {"Q4_0", EG_I4}};
-
-const char *eg__infile_name(eg_type type) {
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i].type == type) return names[i].name;
-    return NULL;
-}
-
-bool eg__infile_find(const char *name, eg_type *out) {
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i].name, name) == 0) {
-            *out = names[i].type;
-            return true;
-        }
-    return false;
+    if (of->integer)
+        return eg__infile_block_scale(block) * (float)of->integer(block, i % of->block_elements);
+    if (of->type != EG_F32) return half_at(of->type, block);
+    memcpy(&value, block, sizeof value);
+    return value;
 }
 
 void eg__infile_quantize(const float *x, int8_t values[EG__BLOCK], float *scale) {
@@ -71,25 +57,13 @@ void eg__infile_quantize(const float *x, int8_t values[EG__BLOCK], float *scale)
     }
 }
 
-eg__operation eg__infile_operation(eg_type type, bool integers) {
-    switch (type) {
-    case EG_F32: return EG__OP_infile_f32;
-    case EG_F16: return EG__OP_infile_f16;
-    case EG_BF16: return EG__OP_infile_bf16;
-    case EG_I8: return integers ? EG__OP_infile_q8i8 : EG__OP_infile_q8;
-    default: return integers ? EG__OP_infile_q4i8 : EG__OP_infile_q4;
-    }
-}
-
-void eg__infile_widen(eg__f16_to_f32_function *halves, eg_type type, size_t n, const void *from,
-                      float *to) {
-    const uint8_t *at = from;
-    if (type == EG_F32) memcpy(to, from, n * sizeof *to);
-    else if (type == EG_F16 || type == EG_BF16) halves(n, from, to);
-    else
-        for (size_t i = 0; i < n; i += EG__BLOCK, at += eg__infile_block_bytes(type)) {
-            const float scale = eg__infile_block_scale(at);
-            for (size_t j = 0; j < EG__BLOCK; j++)
-                to[i + j] = scale * (float)eg__infile_block_integer(type, at, j);
-        }
+void eg__infile_widen(eg__f16_to_f32_function *halves, eg__infile_format format, size_t n,
+                      const void *from, float *to) {
+    const eg__infile_traits *of = eg__infile_traits_of(format);
+    const uint8_t *block = from;
+    if (of->dequantize)
+        for (size_t i = 0; i < n; i += of->block_elements, block += of->block_bytes)
+            of->dequantize(block, to + i);
+    else if (of->type == EG_F32) memcpy(to, from, n * sizeof *to);
+    else halves(n, from, to);
 }

@@ -1,38 +1,16 @@
 /* Products with a right side that stays where it lies, row by row, as files have it: f32, f16, bf16, and the
- * blocks Q8_0 and Q4_0 of GGUF, which are what EG_I8 and EG_I4 mean here. */
+ * blocks Q8_0 and Q4_0 of GGUF. */
 #ifndef EG__STORED_H
 #define EG__STORED_H
 
-#include "elegans/tensor.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/quantized/infile_format.h"
 
 #include <stdint.h>
 
-/* A block: an f16 for a scale d, then 32 numbers. Of int8 they follow one by one; of int4 there are 16
- * bytes, of which byte i has number i in its low half and number i + 16 in its high half: d (q - 8). */
-enum { EG__BLOCK = 32, EG__BLOCK_I8 = 34, EG__BLOCK_I4 = 18 };
-static inline size_t eg__infile_block_bytes(eg_type type) {
-    return type == EG_I8 ? EG__BLOCK_I8 : EG__BLOCK_I4;
-}
-static inline bool eg__infile_is_blocks(eg_type type) { return type == EG_I8 || type == EG_I4; }
-/* Bytes of k numbers, which fit; k is a multiple of a block where there are blocks. */
-static inline size_t eg__infile_bytes(eg_type type, size_t k) {
-    if (eg__infile_is_blocks(type)) return k / EG__BLOCK * eg__infile_block_bytes(type);
-    return k * (type == EG_F32 ? 4 : 2);
-}
-
-/* Number i of those at `row`; and the scale and integer it is made of, for blocks. The definition. */
-float eg__infile_number(eg_type type, const void *row, size_t i);
+/* Number i of those at `row`; and the scale of a block. The definition. */
+float eg__infile_number(eg__infile_format format, const void *row, size_t i);
 float eg__infile_block_scale(const void *block);
-int eg__infile_block_integer(eg_type type, const void *block, size_t i);
-
-/* As ggml calls them: "F32", "Q4_0"; static. */
-const char *eg__infile_name(eg_type type);
-bool eg__infile_find(const char *name, eg_type *out);
-/* Numbers that only come together: 32 or 1. */
-static inline size_t eg__infile_unit(eg_type type) {
-    return eg__infile_is_blocks(type) ? EG__BLOCK : 1;
-}
 
 /* ---- C = A W' + add: n rows of W are the columns of C. W is aligned to what its numbers are (blocks: to 2
  * bytes). */
@@ -40,7 +18,7 @@ typedef struct eg__infile_args {
     size_t m, n, k;
     const float *a;
     size_t a_stride;
-    const uint8_t *w; /* n rows of eg__infile_bytes(type, k), one behind the other */
+    const uint8_t *w; /* n rows of eg__infile_bytes(format, k), one behind the other */
     float *c;
     size_t c_stride;
     const float *add;              /* NULL = nothing */
@@ -62,8 +40,8 @@ void eg__infile_quantize(const float *x, int8_t values[EG__BLOCK],
 
 /* So many rows are multiplied with W as it lies. For more of them a chunk of blocks is brought into the order
  * that kernels of packed matrices like, f32 or bytes; what is no block costs little to widen again. */
-static inline size_t eg__infile_few(eg_type type, bool integers) {
-    return integers ? 4 : eg__infile_is_blocks(type) ? 8 : SIZE_MAX;
+static inline size_t eg__infile_few(eg__infile_format format, bool integers) {
+    return integers ? 4 : eg__infile_is_blocks(format) ? 8 : SIZE_MAX;
 }
 
 /* What kernels keep in `scratch`: rows of A as integers, and a chunk of W as bytes, with a scale for each
@@ -85,10 +63,10 @@ static inline size_t eg__infile_lines(size_t bytes) { return (bytes + 63) / 64 *
 static inline size_t eg__infile_rows_bytes(size_t m, size_t k) {
     return m * eg__infile_lines(k) + 2 * eg__infile_lines(m * (k / EG__BLOCK) * 4);
 }
-static inline size_t eg__infile_scratch(eg_type type, bool integers, size_t m, size_t k,
+static inline size_t eg__infile_scratch(eg__infile_format format, bool integers, size_t m, size_t k,
                                         const eg__gemm_blocks *blocks) {
     const size_t rows = integers ? eg__infile_rows_bytes(m, k) : 0;
-    if (m <= eg__infile_few(type, integers)) return rows;
+    if (m <= eg__infile_few(format, integers)) return rows;
     if (integers) return rows + EG__STORED_CHUNK * (k + k / EG__BLOCK * sizeof(float));
     const eg__gemm_blocks b = eg__gemm_blocks_or(blocks);
     return eg__infile_panels(k, b.depth) +

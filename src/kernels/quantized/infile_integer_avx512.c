@@ -6,8 +6,8 @@
 enum { MAX_ROWS = 4, MAX_PANELS = 3, RAISED_8 = 128, RAISED_4 = 8 };
 
 /* clang-format off */
-#define WIDTHS(X, type, rows) X(type, rows, 3) X(type, rows, 2) X(type, rows, 1)
-#define TILES(X, type) WIDTHS(X, type, 4) WIDTHS(X, type, 3) WIDTHS(X, type, 2) WIDTHS(X, type, 1)
+#define WIDTHS(X, format, rows) X(format, rows, 3) X(format, rows, 2) X(format, rows, 1)
+#define TILES(X, format) WIDTHS(X, format, 4) WIDTHS(X, format, 3) WIDTHS(X, format, 2) WIDTHS(X, format, 1)
 /* clang-format on */
 
 /* A block is 32 bytes, so are its vectors. */
@@ -17,8 +17,8 @@ typedef __m256 sum;
 INLINE float block_scale(const uint8_t *block) { /* of four halves the first */
     return _mm_cvtss_f32(_mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)(const void *)block)));
 }
-INLINE number block_load(const int type, const uint8_t *block) {
-    if (type == EG_I8)
+INLINE number block_load(const int format, const uint8_t *block) {
+    if (format == EG__INFILE_Q8_0)
         return _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)(const void *)(block + 2)),
                                 _mm256_set1_epi8(-128));
     /* both halves of a vector are the same bytes: here the low ones count, there the high ones */
@@ -38,20 +38,21 @@ typedef __m256i begin;
 INLINE __m256i bytes_load(const int8_t *a) {
     return _mm256_loadu_si256((const __m256i *)(const void *)a);
 }
-INLINE begin block_begin(const int type, const int8_t *a) {
+INLINE begin block_begin(const int format, const int8_t *a) {
     const __m256i zero = _mm256_setzero_si256();
-    const __m256i raised = _mm256_set1_epi8((char)(type == EG_I8 ? RAISED_8 : RAISED_4));
+    const __m256i raised =
+        _mm256_set1_epi8((char)(format == EG__INFILE_Q8_0 ? RAISED_8 : RAISED_4));
     return _mm256_sub_epi32(zero, _mm256_dpbusd_epi32(zero, raised, bytes_load(a)));
 }
 INLINE begin begin_with(int32_t start) { return _mm256_zextsi128_si256(_mm_cvtsi32_si128(start)); }
-INLINE sum block_add(const int type, sum s, number x, const int8_t *a, begin first, float scale) {
-    (void)type;
+INLINE sum block_add(const int format, sum s, number x, const int8_t *a, begin first, float scale) {
+    (void)format;
     const __m256i all = _mm256_dpbusd_epi32(first, x, bytes_load(a));
     return _mm256_fmadd_ps(_mm256_cvtepi32_ps(all), _mm256_set1_ps(scale), s);
 }
 
 /* As an instruction: gcc otherwise keeps sums in memory. */
-#define DOT(type, sum, a, w) __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(w), "v"(a))
+#define DOT(format, sum, a, w) __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(w), "v"(a))
 
-#define ROW_QUADS            "kernels/quantized/infile_quads_avx512.h"
+#define ROW_QUADS              "kernels/quantized/infile_quads_avx512.h"
 #include "kernels/quantized/infile_integer_body.h"

@@ -2,15 +2,15 @@
  *   RAISED_8, RAISED_4    what the numbers of blocks have been raised by when they meet those of A, for
  *                         instructions of which one side has no sign
  *   number, sum           vectors: 32 bytes of a block, and the sum of dot products of such
- *   block_load(type, p)   the numbers of a block as bytes, in order, raised
+ *   block_load(format, p)   the numbers of a block as bytes, in order, raised
  *   block_store(to, x)    32 bytes of them
  *   block_scale(p)        the f16 that a block begins with
- *   begin, block_begin(type, a)   what sums begin with, lane by lane, for these 32 bytes of A
+ *   begin, block_begin(format, a)   what sums begin with, lane by lane, for these 32 bytes of A
  *   begin_with(start)     the same for all lanes together
- *   block_add(type, sum, x, a, begin, scale)   sum + scale * (begin + dot product of 32 bytes)
+ *   block_add(format, sum, x, a, begin, scale)   sum + scale * (begin + dot product of 32 bytes)
  *   sum_zero(), sum_all(sum)
- *   DOT(type, sum, a, w)  adds to every lane the products of its four bytes of w with the four at `a`
- *   MAX_ROWS, MAX_PANELS, TILES(X, type)   tiles for many rows; X(type, rows, panels)
+ *   DOT(format, sum, a, w)  adds to every lane the products of its four bytes of w with the four at `a`
+ *   MAX_ROWS, MAX_PANELS, TILES(X, format)   tiles for many rows; X(format, rows, panels)
  *   ROW_QUADS             if there is one, a header with a faster way for one row and blocks of int4
  *
  * Rows of A become integers once for all columns. Few rows meet W as it lies; for many a chunk of it becomes
@@ -33,7 +33,10 @@ enum {
         4096, /* bytes to fetch ahead of the next rows: what comes while memory takes its time */
     SLICE = 1024, /* bytes of a row that are turned at a time */
 };
-enum { q8 = EG_I8, q4 = EG_I4 };
+enum { q8 = EG__INFILE_Q8_0, q4 = EG__INFILE_Q4_0 };
+INLINE size_t bytes_of(const int format) { /* of a block */
+    return eg__infile_traits_of((eg__infile_format)format)->block_bytes;
+}
 
 /* ---- rows as integers: the same ones as eg__infile_quantize makes */
 static void block_quantize(const float *x, int raised, int8_t *out, float *scale, int32_t *start) {
@@ -75,17 +78,17 @@ static eg__infile_rows rows_quantize(const eg__infile_args *g, int raised) {
 #include ROW_QUADS
 #endif
 
-/* ---- few rows. type, rows and outs are constants wherever this is inlined; an element is the same sum
+/* ---- few rows. format, rows and outs are constants wherever this is inlined; an element is the same sum
  * whatever is computed beside it. */
-INLINE void dots(const int type, const int rows, const int outs, const eg__infile_args *g,
+INLINE void dots(const int format, const int rows, const int outs, const eg__infile_args *g,
                  const eg__infile_rows *left, size_t row, size_t column) {
 #ifdef ROW_QUADS
-    if (type == q4 && rows == 1) {
+    if (format == q4 && rows == 1) {
         row_quads(outs, g, left, row, column);
         return;
     }
 #endif
-    const size_t block_bytes = type == q8 ? EG__BLOCK_I8 : EG__BLOCK_I4;
+    const size_t block_bytes = bytes_of(format);
     const size_t bytes = left->blocks * block_bytes;
     const uint8_t *w = g->w + column * bytes;
     const int8_t *a = left->values + row * left->depth;
@@ -106,16 +109,16 @@ INLINE void dots(const int type, const int rows, const int outs, const eg__infil
         UNROLL
         for (int r = 0; r < rows; r++)
             first[r] = rows == 1 ? begin_with(left->start[row * left->blocks + b])
-                                 : block_begin(type, a + (size_t)r * left->depth);
+                                 : block_begin(format, a + (size_t)r * left->depth);
         UNROLL
         for (int o = 0; o < outs; o++) {
             const uint8_t *block = w + (size_t)o * bytes;
-            const number x = block_load(type, block);
+            const number x = block_load(format, block);
             const float own = block_scale(block);
             UNROLL
             for (int r = 0; r < rows; r++) {
                 const size_t at = (size_t)r * left->blocks + b;
-                s[r][o] = block_add(type, s[r][o], x, a + (size_t)r * left->depth, first[r],
+                s[r][o] = block_add(format, s[r][o], x, a + (size_t)r * left->depth, first[r],
                                     own * scale[at]);
             }
         }
@@ -127,18 +130,18 @@ INLINE void dots(const int type, const int rows, const int outs, const eg__infil
     }
 }
 
-#define DEFINE_DOTS(type, rows, outs)                                                       \
-    __attribute__((noinline)) static void type##_dots_##rows##_##outs(                      \
+#define DEFINE_DOTS(format, rows, outs)                                                     \
+    __attribute__((noinline)) static void format##_dots_##rows##_##outs(                    \
         const eg__infile_args *g, const eg__infile_rows *left, size_t row, size_t column) { \
-        dots(type, rows, outs, g, left, row, column);                                       \
+        dots(format, rows, outs, g, left, row, column);                                     \
     }
 /* clang-format off */
-#define BOTH(type, rows) DEFINE_DOTS(type, rows, 4) DEFINE_DOTS(type, rows, 1)
-#define PAIR(type, rows) {type##_dots_##rows##_1, type##_dots_##rows##_4}
-#define DEFINE_ALL_DOTS(type)                                    \
-    BOTH(type, 1) BOTH(type, 2) BOTH(type, 3) BOTH(type, 4)      \
-    static dots_function *const type##_dots[ROWS][2] = {         \
-        PAIR(type, 1), PAIR(type, 2), PAIR(type, 3), PAIR(type, 4)};
+#define BOTH(format, rows) DEFINE_DOTS(format, rows, 4) DEFINE_DOTS(format, rows, 1)
+#define PAIR(format, rows) {format##_dots_##rows##_1, format##_dots_##rows##_4}
+#define DEFINE_ALL_DOTS(format)                                    \
+    BOTH(format, 1) BOTH(format, 2) BOTH(format, 3) BOTH(format, 4)      \
+    static dots_function *const format##_dots[ROWS][2] = {         \
+        PAIR(format, 1), PAIR(format, 2), PAIR(format, 3), PAIR(format, 4)};
 /* clang-format on */
 typedef void dots_function(const eg__infile_args *g, const eg__infile_rows *left, size_t row,
                            size_t column);
@@ -163,16 +166,16 @@ typedef struct panels {
 } panels;
 typedef void unpack_function(const uint8_t *w, size_t blocks, uint8_t *to);
 
-INLINE void blocks_unpack(const int type, const uint8_t *w, size_t blocks, uint8_t *to) {
-    for (; blocks; blocks--, w += type == q8 ? EG__BLOCK_I8 : EG__BLOCK_I4, to += EG__BLOCK)
-        block_store(to, block_load(type, w));
+INLINE void blocks_unpack(const int format, const uint8_t *w, size_t blocks, uint8_t *to) {
+    for (; blocks; blocks--, w += bytes_of(format), to += EG__BLOCK)
+        block_store(to, block_load(format, w));
 }
 
 /* Columns beyond the last of a panel have scales of 0. */
-static void pack(const eg__infile_args *g, size_t from, size_t columns, eg_type type,
+static void pack(const eg__infile_args *g, size_t from, size_t columns, eg__infile_format format,
                  unpack_function *unpack, const panels *to) {
     _Alignas(64) uint8_t rows[EG__PANEL * SLICE];
-    const size_t blocks = g->k / EG__BLOCK, block_bytes = eg__infile_block_bytes(type);
+    const size_t blocks = g->k / EG__BLOCK, block_bytes = bytes_of((int)format);
     for (size_t j = 0; j < columns; j += EG__PANEL) {
         const size_t width = eg__min(EG__PANEL, columns - j);
         uint8_t *panel = to->data + j * g->k;
@@ -208,8 +211,8 @@ typedef struct walk {
     panels right;
 } walk;
 
-/* type, rows and panels are constants wherever this is inlined; `c` and `add` begin at the tile. */
-INLINE void tile(const int type, const int rows, const int wide, const walk *w, size_t row,
+/* format, rows and panels are constants wherever this is inlined; `c` and `add` begin at the tile. */
+INLINE void tile(const int format, const int rows, const int wide, const walk *w, size_t row,
                  size_t panel, float *c, const float *add, size_t width) {
     const int vectors = wide * PANEL_VECTORS;
     const size_t blocks = w->left.blocks, depth = w->left.depth, k = w->g->k;
@@ -228,7 +231,7 @@ INLINE void tile(const int type, const int rows, const int wide, const walk *w, 
         for (int i = 0; i < rows; i++) {
             UNROLL
             for (int v = 0; v < vectors; v++)
-                all[i][v] = (type == q8 ? RAISED_8 : RAISED_4) > 0
+                all[i][v] = (format == q8 ? RAISED_8 : RAISED_4) > 0
                                 ? vi_set(w->left.start[(row + (size_t)i) * blocks + b])
                                 : vi_set(0);
         }
@@ -242,7 +245,7 @@ INLINE void tile(const int type, const int rows, const int wide, const walk *w, 
             for (int i = 0; i < rows; i++) {
                 const vi four = vi_broadcast(a + (size_t)i * depth);
                 UNROLL
-                for (int v = 0; v < vectors; v++) DOT(type, all[i][v], four, word[v]);
+                for (int v = 0; v < vectors; v++) DOT(format, all[i][v], four, word[v]);
             }
         }
         UNROLL
@@ -274,22 +277,22 @@ INLINE void tile(const int type, const int rows, const int wide, const walk *w, 
     }
 }
 
-#define DEFINE_TILE(type, rows, wide)                                                        \
-    __attribute__((noinline)) static void type##_tile_##rows##_##wide(                       \
+#define DEFINE_TILE(format, rows, wide)                                                      \
+    __attribute__((noinline)) static void format##_tile_##rows##_##wide(                     \
         const walk *w, size_t row, size_t panel, float *c, const float *add, size_t width) { \
-        tile(type, rows, wide, w, row, panel, c, add, width);                                \
+        tile(format, rows, wide, w, row, panel, c, add, width);                              \
     }
-#define CASE(type, r, p)                                     \
-    if (rows == r && wide == p) {                            \
-        type##_tile_##r##_##p(w, row, panel, c, add, width); \
-        return;                                              \
+#define CASE(format, r, p)                                     \
+    if (rows == r && wide == p) {                              \
+        format##_tile_##r##_##p(w, row, panel, c, add, width); \
+        return;                                                \
     }
-#define DEFINE_TILES(type)                                                                     \
-    TILES(DEFINE_TILE, type)                                                                   \
-    static void type##_tile(size_t rows, size_t wide, const walk *w, size_t row, size_t panel, \
-                            float *c, const float *add, size_t width) {                        \
-        TILES(CASE, type)                                                                      \
-        assert(!"every tile that a product can ask for is in TILES");                          \
+#define DEFINE_TILES(format)                                                                     \
+    TILES(DEFINE_TILE, format)                                                                   \
+    static void format##_tile(size_t rows, size_t wide, const walk *w, size_t row, size_t panel, \
+                              float *c, const float *add, size_t width) {                        \
+        TILES(CASE, format)                                                                      \
+        assert(!"every tile that a product can ask for is in TILES");                            \
     }
 typedef void tile_function(size_t rows, size_t wide, const walk *w, size_t row, size_t panel,
                            float *c, const float *add, size_t width);
@@ -309,24 +312,24 @@ static void many(const walk *w, size_t from, size_t columns, tile_function *run)
     }
 }
 
-#define DEFINE_PRODUCT(type, raised)                                                           \
-    DEFINE_ALL_DOTS(type)                                                                      \
-    DEFINE_TILES(type)                                                                         \
-    static void type##_unpack(const uint8_t *w, size_t blocks, uint8_t *to) {                  \
-        blocks_unpack(type, w, blocks, to);                                                    \
+#define DEFINE_PRODUCT(format, raised)                                                         \
+    DEFINE_ALL_DOTS(format)                                                                    \
+    DEFINE_TILES(format)                                                                       \
+    static void format##_unpack(const uint8_t *w, size_t blocks, uint8_t *to) {                \
+        blocks_unpack(format, w, blocks, to);                                                  \
     }                                                                                          \
-    void SIMD(eg__infile_##type##i8)(const eg__infile_args *g) {                               \
+    void SIMD(eg__infile_##format##i8)(const eg__infile_args *g) {                             \
         if (!g->m || !g->n) return;                                                            \
         walk w = {.g = g, .left = rows_quantize(g, raised)};                                   \
         w.right.data = (uint8_t *)g->scratch + eg__infile_rows_bytes(g->m, g->k);              \
         w.right.scale = (float *)(void *)(w.right.data + EG__STORED_CHUNK * g->k);             \
         for (size_t from = 0; from < g->n; from += EG__STORED_CHUNK) {                         \
             const size_t columns = eg__min(EG__STORED_CHUNK, g->n - from);                     \
-            if (g->m <= eg__infile_few((eg_type)type, true))                                   \
-                few(g, &w.left, from, columns, type##_dots);                                   \
+            if (g->m <= eg__infile_few((eg__infile_format)format, true))                       \
+                few(g, &w.left, from, columns, format##_dots);                                 \
             else {                                                                             \
-                pack(g, from, columns, (eg_type)type, type##_unpack, &w.right);                \
-                many(&w, from, columns, type##_tile);                                          \
+                pack(g, from, columns, (eg__infile_format)format, format##_unpack, &w.right);  \
+                many(&w, from, columns, format##_tile);                                        \
             }                                                                                  \
             if (g->epilogue)                                                                   \
                 g->epilogue->apply(g->epilogue->user, g->c + from, g->c_stride, 0, g->m, from, \

@@ -9,7 +9,7 @@ INLINE __m512i quad_spread(void) {
 
 /* The 16 bytes of integers of each block. */
 INLINE __m512i quad_load(const uint8_t *w) {
-#define BYTES(b) _mm_loadu_si128((const __m128i *)(const void *)(w + (b)*EG__BLOCK_I4 + 2))
+#define BYTES(b) _mm_loadu_si128((const __m128i *)(const void *)(w + (b)*EG__BLOCK_Q4_0 + 2))
     const __m256i front = _mm256_inserti128_si256(_mm256_castsi128_si256(BYTES(0)), BYTES(1), 1);
     const __m256i back = _mm256_inserti128_si256(_mm256_castsi128_si256(BYTES(2)), BYTES(3), 1);
 #undef BYTES
@@ -62,8 +62,8 @@ INLINE void quad_add(const int outs, const uint8_t *w, size_t bytes, const int8_
 
 INLINE void row_quads(const int outs, const eg__infile_args *g, const eg__infile_rows *left,
                       size_t row, size_t column) {
-    enum { FOUR = 4 * EG__BLOCK_I4 };
-    const size_t bytes = left->blocks * EG__BLOCK_I4, at = row * left->blocks;
+    enum { FOUR = 4 * EG__BLOCK_Q4_0 };
+    const size_t bytes = left->blocks * EG__BLOCK_Q4_0, at = row * left->blocks;
     const uint8_t *w = g->w + column * bytes, *ahead = w + (size_t)outs * bytes + AHEAD;
     const int8_t *a = left->values + row * left->depth;
     __m512 sums[OUTS];
@@ -77,7 +77,7 @@ INLINE void row_quads(const int outs, const eg__infile_args *g, const eg__infile
         ahead += (size_t)outs * FOUR;
         quad_add(outs, w, bytes, a, left->scale + at + b, left->start + at + b, sums);
     }
-    for (; b < left->blocks; b++, w += EG__BLOCK_I4, a += EG__BLOCK) {
+    for (; b < left->blocks; b++, w += EG__BLOCK_Q4_0, a += EG__BLOCK) {
         const begin first = begin_with(left->start[at + b]);
         UNROLL
         for (int o = 0; o < outs; o++) {

@@ -87,7 +87,8 @@ void eg__cache_step_gemm_infile(const eg__cache_walk *w, const eg__step *step) {
     if (g->stored.integers) quantize_run(&p);
     for (size_t column = 0; column < g->n; column += EG__STORED_CHUNK) {
         const size_t columns = eg__min(EG__STORED_CHUNK, g->n - column);
-        if (p.m <= eg__infile_few(g->stored.type, g->stored.integers)) few_run(&p, column, columns);
+        if (p.m <= eg__infile_few(g->stored.format, g->stored.integers))
+            few_run(&p, column, columns);
         else many_run(&p, column, columns);
     }
     if (!g->has_epilogue || !program->length) return;

@@ -204,20 +204,12 @@ static void prepare_small(bench *b) {
 }
 
 /* One row, as a decoder has it: 256 x 256 zeros. */
-static eg_type infile_type(eg__operation operation) {
-    switch (operation) {
-    case EG__OP_infile_f32: return EG_F32;
-    case EG__OP_infile_f16: return EG_F16;
-    case EG__OP_infile_bf16: return EG_BF16;
-    case EG__OP_infile_q8:
-    case EG__OP_infile_q8i8: return EG_I8;
-    default: return EG_I4;
-    }
-}
 static void prepare_infile(bench *b) {
     enum { N = 256, K = 256 };
     float *right = b->in + K, *scratch = b->out + N;
-    const size_t bytes = N * eg__infile_bytes(infile_type(b->row->operation), K);
+    eg__infile_format format;
+    if (!eg__infile_format_read_by(b->row->operation, &format)) return;
+    const size_t bytes = N * eg__infile_bytes(format, K);
     memset(right, 0, bytes);
     b->args.stored = (eg__infile_args){.m = 1,
                                        .n = N,

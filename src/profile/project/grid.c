@@ -227,8 +227,10 @@ static void axes_fill(const eg_grid_options *o, eg_type own, eg_grid *grid, axes
 eg_type eg_grid_type(const eg_model *model, int *alone) {
     const eg__numbers numbers = eg__model_numbers(model, false);
     eg_type type = EG_F32;
-    if (numbers.most && eg_type_find(numbers.most, &type, NULL))
-        eg__infile_find(numbers.most, &type); /* blocks, as GGUF calls them */
+    eg__infile_format format;
+    if (numbers.most && eg_type_find(numbers.most, &type, NULL) &&
+        eg__infile_format_named(numbers.most, &format))
+        type = eg__infile_traits_of(format)->type;
     if (alone) *alone = numbers.bytes != numbers.count * sizeof(float);
     return type;
 }
