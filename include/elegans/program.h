@@ -212,7 +212,7 @@ EG_API eg_status eg_instance_state(eg_instance *instance, const char *name, eg_t
 /* While this lasts, runs of all instances that share the states are refused (EG_ERR_BUSY). No memory moves. */
 EG_API eg_status eg_instance_state_begin(eg_instance *instance, eg_error *error);
 EG_API void eg_instance_state_end(eg_instance *instance); /* NULL is fine */
-EG_API void eg_instance_reset(eg_instance *instance); /* all states to zero */
+EG_API void eg_instance_reset(eg_instance *instance);     /* all states to zero */
 
 typedef struct eg_run_options { /* all zero = defaults */
     size_t size;                /* sizeof(eg_run_options); 0 = the fields of version 0.1 */
