@@ -91,17 +91,6 @@ static void scan(maker *m) {
     for (size_t i = 0; i < outs; i++) random_keep(m, out[i], 4 * sqrt((double)length));
 }
 
-/* A leaf as f16 or bf16, moved as such, and back: what is given is rounded to the same number in double, too. */
-static void halves(maker *m, item x) {
-    if (random_draw(m, 2)) return;
-    eg_node half = eg_cast(m->g, x.node, random_draw(m, 2) ? EG_F16 : EG_BF16);
-    const eg__node n = *at(m, x);
-    if (n.rank && n.shape[n.rank - 1] > 1 && random_draw(m, 2))
-        half = eg_slice(m->g, half, n.rank - 1, 1, n.shape[n.rank - 1] - 1);
-    if (n.rank == 2 && random_draw(m, 2)) half = eg_transpose(m->g, half, (unsigned[]){1, 0});
-    random_keep(m, eg_cast(m->g, half, EG_F32), x.bound);
-}
-
 static void operation(maker *m) {
     const uint64_t which = random_draw(m, 20);
     if (is_full(m)) return;
@@ -121,7 +110,7 @@ static void operation(maker *m) {
     else if (which < 16) random_over_axes(m);
     else if (which == 16)
         random_keep(m, eg_dropout(m->g, x.node, 0.1 * (double)random_draw(m, 6)), 2 * x.bound);
-    else if (which == 17) halves(m, random_new_leaf(m));
+    else if (which == 17) random_new_leaf(m);
     else if (m->inside) random_unary(m, x);
     else if (which == 18) scan(m);
     else random_state(m);
