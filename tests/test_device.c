@@ -114,7 +114,7 @@ static size_t cell_graph(eg_graph *g, eg_output outputs[3]) {
     const uint64_t w_shape[] = {WIDE, WIDE};
     const eg_node x = eg_input(g, "x", EG_F32, 3, x_shape);
     const eg_node w = eg_parameter(g, "w", 2, w_shape), u = eg_parameter(g, "u", 2, w_shape);
-    const eg_node h = eg_state(g, "h", 2, h_shape), n = eg_state(g, "n", 2, h_shape);
+    const eg_node h = eg_state(g, "h", 2, h_shape), n = eg_state_typed(g, "n", EG_F16, 2, h_shape);
     const eg_node before = eg_tanh(g, eg_matmul(g, x, w)), scan = eg_scan(g, STEPS, 0);
     const eg_node carry = eg_scan_carry(g, scan, h), in = eg_scan_step(g, scan, before);
     const eg_node next = eg_tanh(g, eg_add(g, eg_matmul(g, carry, u), in));
@@ -122,8 +122,9 @@ static size_t cell_graph(eg_graph *g, eg_output outputs[3]) {
     const eg_node y = eg_scan_stack(g, scan, next);
     eg_update(g, h, eg_scan_last(g, carry));
     const eg_node sum = eg_sum(g, eg_mul(g, y, y), 1u << 0, 0); /* over the steps there are */
-    const eg_node mean = eg_add(g, eg_mul(g, n, eg_scalar(g, 0.5)), sum);
-    eg_update(g, n, mean);
+    const eg_node old = eg_cast(g, n, EG_F32);
+    const eg_node mean = eg_add(g, eg_mul(g, old, eg_scalar(g, 0.5)), sum);
+    eg_update(g, n, eg_cast(g, mean, EG_F16));
     outputs[0] = (eg_output){"y", eg_sigmoid(g, y)};
     outputs[1] = (eg_output){"mean", eg_softmax(g, mean)};
     outputs[2] = (eg_output){"sum", sum};

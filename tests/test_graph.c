@@ -121,7 +121,7 @@ static const wrong wrongs[] = {
     {wrong_19, EG_ERR_ARGUMENT, "length of 0"},
     {wrong_20, EG_ERR_ARGUMENT, "[2, 3, 4] for a scan of 9"},
     {wrong_21, EG_ERR_ARGUMENT, "no scan"},
-    {wrong_22, EG_ERR_ARGUMENT, "a carry of [5] cannot become []"},
+    {wrong_22, EG_ERR_ARGUMENT, "a carry of f32 [5] cannot become f32 []"},
     {wrong_23, EG_ERR_ARGUMENT, "two scans"},
     {wrong_24, EG_ERR_ARGUMENT, "999"},
     {wrong_25, EG_ERR_OVERFLOW, "pad"},

@@ -51,13 +51,16 @@ EG_API eg_node eg_input_infile(eg_graph *graph, const char *name,
 /* Bytes of such a tensor; fails where eg_input_infile would. */
 EG_API eg_status eg_infile_bytes(const eg_quantization *quantization, unsigned rank,
                                  const uint64_t *shape, uint64_t *out, eg_error *error);
-/* Copies the data (f32 or i32). */
+/* Copies the data (f32, i32, f16 or bf16). */
 EG_API eg_node eg_constant(eg_graph *graph, const eg_tensor *tensor);
 EG_API eg_node eg_scalar(eg_graph *graph, double value);
 /* A buffer that each instance of a program keeps between runs, zero at first; eg_update gives it a
  * new value, which is read from the next run (or the next use of the returned node) on. An input of f32 may have
  * an update, too: the memory that is bound becomes the new value. */
 EG_API eg_node eg_state(eg_graph *graph, const char *name, unsigned rank, const uint64_t *shape);
+/* The same of f32, f16 or bf16. The value of its update has the same type: see eg_cast. */
+EG_API eg_node eg_state_typed(eg_graph *graph, const char *name, eg_type type, unsigned rank,
+                              const uint64_t *shape);
 EG_API eg_node eg_update(eg_graph *graph, eg_node state, eg_node value);
 
 /* ---- movement */
@@ -103,8 +106,8 @@ EG_BINARY_MAP(EG_BINARY_DECLARE)
 /* yes where condition is not 0, else no. */
 EG_API eg_node eg_select(eg_graph *graph, eg_node condition, eg_node yes, eg_node no);
 /* The same numbers in another type: f32 to f16 or bf16 (rounded to nearest, ties to even), or one of these to f32. Values of f16 and
- * bf16 take half the memory: inputs, outputs and what is reshaped, transposed, sliced, joined, broadcast, gathered by rows or
- * stacked by a scan may be such; whatever computes wants f32 and names the input that must be cast. Gradients are f32
+ * bf16 take half the memory: inputs, outputs, constants, states (eg_state_typed), carries of scans, and what is reshaped, transposed,
+ * sliced, joined, broadcast, gathered by rows or stacked by a scan may be such; whatever computes wants f32 and names the input that must be cast. Gradients are f32
  * and pass through as they are. */
 EG_API eg_node eg_cast(eg_graph *graph, eg_node x, eg_type type);
 /* In training, elements are 0 with probability `rate` and scaled by 1/(1-rate) otherwise: a function

@@ -195,6 +195,26 @@ static eg_status export_with(eg__c_export *x, eg_weights *weights, const char *d
     return x->status;
 }
 
+/* Those that there is no C for. */
+static eg_status check_leaves(const eg_program *program, eg_error *error) {
+    for (size_t i = 0; i < program->inputs.count; i++)
+        if (program->inputs.list[i].type != EG_F32 && program->inputs.list[i].type != EG_I32)
+            return eg__fail(error, EG_ERR_UNSUPPORTED, "no C for the input '%.100s' of type '%s'",
+                            program->inputs.list[i].name,
+                            eg_type_name(program->inputs.list[i].type));
+    for (size_t i = 0; i < program->states.count; i++)
+        if (!program->states.list[i].cached && program->states.list[i].type != EG_F32)
+            return eg__fail(error, EG_ERR_UNSUPPORTED, "no C for the state '%.100s' of type '%s'",
+                            program->states.list[i].name,
+                            eg_type_name(program->states.list[i].type));
+    for (size_t i = 0; i < program->inputs.count; i++)
+        if (program->inputs.list[i].updated)
+            return eg__fail(error, EG_ERR_UNSUPPORTED,
+                            "no C for the input '%.100s', which is written to",
+                            program->inputs.list[i].name);
+    return EG_OK;
+}
+
 eg_status eg__export_c(eg_program *program, eg_weights *weights, const char *directory,
                        const char *name, eg__c_describe *describe, const void *user,
                        eg_export_info *info, eg_error *error) {
@@ -207,16 +227,8 @@ eg_status eg__export_c(eg_program *program, eg_weights *weights, const char *dir
     if (!weights && program->parameters.count)
         return eg__fail(error, EG_ERR_ARGUMENT, "a program with %zu parameters needs weights",
                         program->parameters.count);
-    for (size_t i = 0; i < program->inputs.count; i++)
-        if (program->inputs.list[i].type != EG_F32 && program->inputs.list[i].type != EG_I32)
-            return eg__fail(error, EG_ERR_UNSUPPORTED, "no C for the input '%.100s' of type '%s'",
-                            program->inputs.list[i].name,
-                            eg_type_name(program->inputs.list[i].type));
-    for (size_t i = 0; i < program->inputs.count; i++)
-        if (program->inputs.list[i].updated)
-            return eg__fail(error, EG_ERR_UNSUPPORTED,
-                            "no C for the input '%.100s', which is written to",
-                            program->inputs.list[i].name);
+    eg_status status = check_leaves(program, error);
+    if (status) return status;
     for (size_t i = 0; i < program->step_count; i++)
         if (eg__c_row(&program->steps[i])->reads_infile &&
             eg__c_row(&program->steps[i])->reads_infile(&program->steps[i]))
@@ -227,7 +239,6 @@ eg_status eg__export_c(eg_program *program, eg_weights *weights, const char *dir
             return eg__fail(error, EG_ERR_UNSUPPORTED, "no C for cache '%s' yet",
                             program->states.list[i].name);
     eg_weights *own = NULL; /* of constants that are prepared */
-    eg_status status = EG_OK;
     if (!weights && program->prologue_count) {
         status = eg_weights_create(program, &own, error);
         weights = own;

@@ -112,6 +112,8 @@ static inline bool eg__is_quantized(eg_type type) {
     return type == EG_F16 || type == EG_BF16 || type == EG_I8 || type == EG_I4;
 }
 static inline bool eg__is_half(eg_type type) { return type == EG_F16 || type == EG_BF16; }
+float eg__half_to_f32(eg_type type, uint16_t half);
+uint16_t eg__half_from_f32(eg_type type, float value); /* rounded to nearest, ties to even */
 /* A leaf in such a type; without a description of how it is quantized, an input of halves is a value like any other. */
 static inline bool eg__is_quantized_leaf(const eg__node *node) {
     return (node->op == EG__GRAPH_parameter || node->op == EG__GRAPH_input) &&

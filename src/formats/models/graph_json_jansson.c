@@ -24,6 +24,9 @@ static void put_data(eg__json *json, const eg__node *node) {
     for (uint64_t i = 0; i < eg__node_elements(node); i++) {
         if (node->type == EG_I32)
             eg__json_put_integer(json, NULL, ((const int32_t *)node->data)[i]);
+        else if (eg__is_half(node->type))
+            put_number(json, NULL,
+                       (double)eg__half_to_f32(node->type, ((const uint16_t *)node->data)[i]));
         else put_number(json, NULL, ((const float *)node->data)[i]);
     }
     eg__json_close(json);
@@ -234,6 +237,8 @@ static eg_status read_data(eg_graph *graph, const json_t *list, eg__node *node, 
                         : number_from_json(element, &value);
         if (!fits) return bad(error, at, "data holds what is no element");
         if (node->type == EG_I32) ((int32_t *)node->data)[i] = (int32_t)json_integer_value(element);
+        else if (eg__is_half(node->type))
+            ((uint16_t *)node->data)[i] = eg__half_from_f32(node->type, (float)value);
         else ((float *)node->data)[i] = (float)value;
     }
     return EG_OK;
@@ -261,8 +266,8 @@ static eg_status make_node(eg_graph *graph, const json_t *object, unsigned kind,
     const char *name = json_string_value(json_object_get(object, "name"));
     eg_status status = EG_OK;
     if (like->op == EG__GRAPH_constant) {
-        if (like->type != EG_F32 && like->type != EG_I32)
-            return bad(error, at, "a constant is f32 or i32");
+        if (like->type != EG_F32 && like->type != EG_I32 && !eg__is_half(like->type))
+            return bad(error, at, "a constant is f32, i32, f16 or bf16");
         status = read_data(graph, json_object_get(object, "data"), like, at, error);
     }
     if (!status)

@@ -21,6 +21,20 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     return EG_OK;
 }
 
+float eg__half_to_f32(eg_type type, uint16_t half) {
+    float value;
+    if (type == EG_F16) eg__f16_to_f32_ref(1, &half, &value);
+    else eg__bf16_to_f32_ref(1, &half, &value);
+    return value;
+}
+
+uint16_t eg__half_from_f32(eg_type type, float value) {
+    uint16_t half;
+    if (type == EG_F16) eg__f32_to_f16_ref(1, &value, &half);
+    else eg__f32_to_bf16_ref(1, &value, &half);
+    return half;
+}
+
 /* Gradients are f32, whatever the type of the value. */
 static void gradient(eg__backward *backward, eg_node node, eg_node d) {
     const eg_graph *graph = eg__backward_graph(backward);
@@ -30,19 +44,10 @@ static void gradient(eg__backward *backward, eg_node node, eg_node d) {
 static void evaluate(const eg_graph *graph, const eg__node *node, const double *const *in,
                      double *out) {
     (void)graph;
-    for (uint64_t i = 0; i < eg__node_elements(node); i++) {
-        const float x = (float)in[0][i];
-        float y = x;
-        uint16_t half;
-        if (node->type == EG_F16) {
-            eg__f32_to_f16_ref(1, &x, &half);
-            eg__f16_to_f32_ref(1, &half, &y);
-        } else if (node->type == EG_BF16) {
-            eg__f32_to_bf16_ref(1, &x, &half);
-            eg__bf16_to_f32_ref(1, &half, &y);
-        }
-        out[i] = node->type == EG_F32 ? in[0][i] : y;
-    }
+    const eg_type type = node->type;
+    for (uint64_t i = 0; i < eg__node_elements(node); i++)
+        out[i] = type == EG_F32 ? in[0][i]
+                                : eg__half_to_f32(type, eg__half_from_f32(type, (float)in[0][i]));
 }
 
 /* Of a vector whose elements are items, or have time, each is a row. */

@@ -15,6 +15,7 @@ eg_node eg__graph_leaf(eg_graph *graph, eg__op_id op, const char *name, eg_type 
                                  eg__op_row(op)->name, name, rank, EG_RANK_MAX);
     const bool fits =
         type == EG_F32 || (type == EG_I32 && op == EG__GRAPH_input) ||
+        (op == EG__GRAPH_state && eg__is_half(type)) ||
         ((op == EG__GRAPH_parameter || op == EG__GRAPH_input) && eg__is_quantized(type));
     if (!fits)
         return eg__graph_mistake(graph, EG_ERR_UNSUPPORTED, "%s '%s': type '%s'",
@@ -48,8 +49,12 @@ eg_node eg_input(eg_graph *graph, const char *name, eg_type type, unsigned rank,
 eg_node eg_parameter(eg_graph *graph, const char *name, unsigned rank, const uint64_t *shape) {
     return eg__graph_leaf(graph, EG__GRAPH_parameter, name, EG_F32, rank, shape);
 }
+eg_node eg_state_typed(eg_graph *graph, const char *name, eg_type type, unsigned rank,
+                       const uint64_t *shape) {
+    return eg__graph_leaf(graph, EG__GRAPH_state, name, type, rank, shape);
+}
 eg_node eg_state(eg_graph *graph, const char *name, unsigned rank, const uint64_t *shape) {
-    return eg__graph_leaf(graph, EG__GRAPH_state, name, EG_F32, rank, shape);
+    return eg_state_typed(graph, name, EG_F32, rank, shape);
 }
 
 eg_node eg__graph_constant(eg_graph *graph, const eg_tensor *tensor) {
@@ -65,8 +70,9 @@ eg_node eg_constant(eg_graph *graph, const eg_tensor *tensor) {
     if (!graph) return (eg_node){0};
     eg_error reason = {EG_OK, ""};
     uint64_t bytes = 0;
-    if (!tensor || (tensor->type != EG_F32 && tensor->type != EG_I32))
-        return eg__graph_mistake(graph, EG_ERR_UNSUPPORTED, "constant: only f32 and i32");
+    if (!tensor || (tensor->type != EG_F32 && tensor->type != EG_I32 && !eg__is_half(tensor->type)))
+        return eg__graph_mistake(graph, EG_ERR_UNSUPPORTED,
+                                 "constant: only f32, i32, f16 and bf16");
     if (eg_tensor_measure(tensor, NULL, &bytes, &reason))
         return eg__graph_mistake(graph, reason.status, "constant: %s", reason.message);
     eg_tensor copy = *tensor;
@@ -89,7 +95,9 @@ static void evaluate_constant(const eg_graph *graph, const eg__node *node, const
     (void)graph, (void)in;
     for (uint64_t i = 0; i < eg__node_elements(node); i++)
         out[i] = node->type == EG_I32 ? ((const int32_t *)node->data)[i]
-                                      : (double)((const float *)node->data)[i];
+                 : eg__is_half(node->type)
+                     ? (double)eg__half_to_f32(node->type, ((const uint16_t *)node->data)[i])
+                     : (double)((const float *)node->data)[i];
 }
 
 /* ---- update: the value, and an order: it replaces what the state was */
@@ -101,9 +109,11 @@ static eg_status infer_update(const eg_graph *graph, eg__node *node, eg_error *e
         (state->op != EG__GRAPH_input || state->type != EG_F32))
         return eg__fail(error, EG_ERR_ARGUMENT, "'%s' is no state, nor an input of f32",
                         eg__node_operation(state));
-    if (!eg__same_shape(state, value) || value->type != EG_F32)
-        return eg__fail(error, EG_ERR_ARGUMENT, "state %s cannot become %s",
-                        eg__shape_text(state, first), eg__shape_text(value, second));
+    const eg_type type = state->op == EG__GRAPH_state ? state->type : EG_F32;
+    if (!eg__same_shape(state, value) || value->type != type)
+        return eg__fail(error, EG_ERR_ARGUMENT, "state of %s %s cannot become %s %s",
+                        eg_type_name(type), eg__shape_text(state, first), eg_type_name(value->type),
+                        eg__shape_text(value, second));
     if (state->op == EG__GRAPH_cache &&
         (value->op != EG__GRAPH_append ||
          eg__kv_of(graph, eg__node_input(graph, node, 1).id) != eg__node_input(graph, node, 0).id))
@@ -160,7 +170,7 @@ static eg_node make_parameter(eg_graph *graph, const char *name, const eg__node 
 static eg_node make_state(eg_graph *graph, const char *name, const eg__node *like,
                           const eg_node *inputs) {
     (void)inputs;
-    return eg_state(graph, name, like->rank, like->shape);
+    return eg_state_typed(graph, name, like->type, like->rank, like->shape);
 }
 static eg_node make_constant(eg_graph *graph, const char *name, const eg__node *like,
                              const eg_node *inputs) {
@@ -181,6 +191,7 @@ const eg__op eg__op_state = {.name = "state", .is_unique = true, .make = make_st
 const eg__op eg__op_constant = {
     .name = "constant", .make = make_constant, .evaluate = evaluate_constant};
 const eg__op eg__op_update = {.name = "update",
+                              .moves = true,
                               .is_unique = true,
                               .make = make_update,
                               .infer = infer_update,

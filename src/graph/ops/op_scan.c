@@ -62,7 +62,12 @@ static eg_node freeze(eg_graph *graph, eg_node scan, eg_node carry, eg_node next
     eg__memory_give(graph->memory, times);
     uint64_t shape[EG_RANK_MAX] = {c.rank ? c.shape[0] : 1, 1, 1, 1, 1, 1};
     eg_node lengths = eg_reshape(graph, (eg_node){s.next}, c.rank ? c.rank : 1, shape);
-    return eg_select(graph, eg_lt(graph, now, lengths), next, carry);
+    if (eg__is_half(c.type)) { /* wide and back they are the same numbers */
+        next = eg_cast(graph, next, EG_F32);
+        carry = eg_cast(graph, carry, EG_F32);
+    }
+    const eg_node value = eg_select(graph, eg_lt(graph, now, lengths), next, carry);
+    return eg__is_half(c.type) ? eg_cast(graph, value, c.type) : value;
 }
 
 /* ---- inside */
@@ -71,8 +76,9 @@ eg_node eg_scan_carry(eg_graph *graph, eg_node scan, eg_node initial) {
 }
 static eg_status infer_carry(const eg_graph *graph, eg__node *node, eg_error *error) {
     const eg__node *initial = input_of(graph, node, 1);
-    if (initial->type != EG_F32)
-        return eg__fail(error, EG_ERR_ARGUMENT, "needs f32, got '%s'", eg_type_name(initial->type));
+    if (initial->type != EG_F32 && !eg__is_half(initial->type))
+        return eg__fail(error, EG_ERR_ARGUMENT, "needs f32, f16 or bf16, got '%s'",
+                        eg_type_name(initial->type));
     eg__shape_copy(node, initial);
     return check_scan(input_of(graph, node, 0), error);
 }
@@ -111,9 +117,11 @@ void eg_scan_update(eg_graph *graph, eg_node carry, eg_node next) {
                           carry.id);
     else if (n->scan && n->scan != c->scan)
         eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scan update: the value is of another scan");
-    else if (!eg__same_shape(c, n) || n->type != EG_F32)
-        eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scan update: a carry of %s cannot become %s",
-                          eg__shape_text(c, first), eg__shape_text(n, second));
+    else if (!eg__same_shape(c, n) || n->type != c->type)
+        eg__graph_mistake(graph, EG_ERR_ARGUMENT,
+                          "scan update: a carry of %s %s cannot become %s %s",
+                          eg_type_name(c->type), eg__shape_text(c, first), eg_type_name(n->type),
+                          eg__shape_text(n, second));
     else {
         const eg_node scan = {c->scan};
         if (eg__node_at(graph, scan)->next) next = freeze(graph, scan, carry, next);
@@ -128,7 +136,7 @@ static eg_status check_out(const eg_graph *graph, const eg__node *node, eg_error
     if (status) return status;
     if (value->scan && value->scan != eg__node_input(graph, node, 0).id)
         return eg__fail(error, EG_ERR_ARGUMENT, "the value is of another scan");
-    if (value->type != EG_F32 && !eg__is_half(value->type)) /* halves are stacked only */
+    if (value->type != EG_F32 && !eg__is_half(value->type)) /* total takes no halves: see `moves` */
         return eg__fail(error, EG_ERR_ARGUMENT, "needs f32, got '%s'", eg_type_name(value->type));
     return EG_OK;
 }
@@ -205,6 +213,7 @@ static bool keeps_always(const eg_graph *graph, const eg__node *node, uint64_t i
 
 const eg__op eg__op_scan = {.name = "scan", .is_unique = true, .make = make};
 const eg__op eg__op_carry = {.name = "carry",
+                             .moves = true,
                              .scan_side = EG__SCAN_ENTERS,
                              .is_unique = true,
                              .is_kept = eg__always_kept,
@@ -228,6 +237,7 @@ const eg__op eg__op_total = {.name = "total",
                              .flops = flops_total,
                              .reads = reads_total};
 const eg__op eg__op_last = {.name = "last",
+                            .moves = true,
                             .scan_side = EG__SCAN_LEAVES,
                             .infer = infer_last,
                             .reads = reads,
