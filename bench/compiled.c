@@ -91,12 +91,12 @@ void compiled_bind_inputs(bench *b, compiled *c) {
 
 compiled *compiled_model(bench *b, const char *spec, uint64_t batch, uint64_t steps) {
     compiled *c = compiled_start(b);
-    const eg_model_options options = {.batch = batch, .time = steps};
+    const eg_model_options wanted = {.batch = batch, .time = steps};
     eg_model_nodes nodes;
     eg_model *model;
     eg_error error;
     need(eg_model_open(c->context, spec, &model, &error), &error);
-    need(eg_model_build(model, c->graph, &options, &nodes, &error), &error);
+    need(eg_model_build(model, c->graph, &wanted, &nodes, &error), &error);
     compiled_finish(c, 1, &(eg_output){"y", nodes.y});
     need(eg_model_weights(model, c->weights, &error), &error);
     eg_model_destroy(model);

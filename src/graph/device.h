@@ -32,7 +32,7 @@ typedef struct eg__device_task {
     size_t count;
     const eg_node *outputs;
     /* Steps of its scans, at most, where a run may do fewer; 0 = it may not. Inputs of kind EG__INPUT_TIMED have them
-     * along their first axis; a run of fewer steps has only that many. */
+     * along their first axis; a run of fewer steps has only that many values, in memory for all of them. */
     size_t length;
     bool training;
 } eg__device_task;

@@ -50,7 +50,9 @@ static bool reads_whole_input(const clock *c, uint32_t id) {
     if (node->scan || c->known.axis[id] < 2 || eg__is_view(l, id)) return false;
     for (unsigned i = 0; i < eg__read_count(node); i++) {
         const uint32_t origin = eg__lower_origin(l, eg__lower_input(l, id, i));
-        if (eg__lower_node(l, origin)->op == EG__GRAPH_input && c->known.axis[origin] == 1)
+        const eg__node *input = eg__lower_node(l, origin);
+        if (input->op == EG__GRAPH_input && input->kind != EG__INPUT_TIMED &&
+            c->known.axis[origin] == 1)
             return true;
     }
     return false;
