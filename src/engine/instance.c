@@ -37,28 +37,14 @@ struct eg_instance {
     bool has_states; /* its parts do */
 };
 
-/* Whole pages where a device may import them, or where they cost little: thousands of small streams should not take two
- * pages for each of these. None for nothing. */
-static eg_status take_pages(const eg_program *p, eg_tag tag, size_t bytes, eg__space *out,
-                            eg_error *error) {
-    enum { LARGE = 1 << 18 };
-    if (!bytes) return EG_OK;
-    if (p->context->placement.count || bytes >= LARGE)
-        return eg__space_take(p->memory, tag, bytes, out, error);
-    eg_error reason = {EG_ERR_MEMORY, ""};
-    *out = (eg__space){.size = bytes, .tag = tag};
-    out->data = out->block = eg__memory_take_zeroed(p->memory, tag, bytes, &reason);
-    return out->data ? EG_OK : eg__fail(error, reason.status, "%s", reason.message);
-}
-
 static eg_status states_create(const eg_program *p, states **out, eg_error *error) {
     eg_error reason = {EG_ERR_MEMORY, ""};
     states *s = *out = eg__memory_take_zeroed(p->memory, EG_TAG_PROGRAM, sizeof *s, &reason);
     if (!s) return eg__fail(error, reason.status, "%s", reason.message);
     s->references = 1;
-    eg_status status = take_pages(p, EG_TAG_ARENA, p->states_size, &s->plain_space, error);
+    eg_status status = eg__pages_take(p, EG_TAG_ARENA, p->states_size, &s->plain_space, error);
     if (!status && p->caches_size)
-        status = take_pages(p, EG_TAG_CACHE, p->caches_size, &s->caches_space, error);
+        status = eg__pages_take(p, EG_TAG_CACHE, p->caches_size, &s->caches_space, error);
     s->plain = s->plain_space.data;
     s->caches = s->caches_space.data;
     return status;
@@ -134,7 +120,7 @@ static eg_status create(eg_instance *in, eg_error *error) {
         eg__memory_take_array(memory, EG_TAG_ARENA, scratch + 1, sizeof *in->scratch, &reason);
     if (!in->base || !in->bindings || !in->scratch)
         return eg__fail(error, reason.status, "%s", reason.message);
-    eg_status status = take_pages(p, EG_TAG_ARENA, p->arena_size, &in->arena, error);
+    eg_status status = eg__pages_take(p, EG_TAG_ARENA, p->arena_size, &in->arena, error);
     if (status) return status;
     for (size_t i = 0; i < bound; i++) in->bindings[i].missing = true;
     in->missing = bound;
@@ -254,9 +240,9 @@ eg_status eg_instance_output(eg_instance *in, const char *name, eg_tensor *out, 
     at += in->program->inputs.count;
     binding *b = &in->bindings[at];
     if (b->missing) {
-        eg_status status =
-            take_pages(in->program, EG_TAG_ARENA,
-                       eg__max(leaf->elements, 1) * eg__element_size(leaf->type), &b->own, error);
+        eg_status status = eg__pages_take(in->program, EG_TAG_ARENA,
+                                          eg__max(leaf->elements, 1) * eg__element_size(leaf->type),
+                                          &b->own, error);
         if (status) return status;
         bind(in, at, b->own.data, leaf->rank ? (size_t)leaf->shape[0] : 1);
     }

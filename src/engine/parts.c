@@ -9,6 +9,15 @@ static void *take(const eg_program *p, size_t count, size_t size, eg_status *sta
     return memory;
 }
 
+eg_status eg__pages_take(const eg_program *p, eg_tag tag, size_t bytes, eg__space *out,
+                         eg_error *error) {
+    enum { LARGE = 1 << 18 };
+    if (!bytes) return EG_OK;
+    return p->context->placement.count || bytes >= LARGE
+               ? eg__space_take(p->memory, tag, bytes, out, error)
+               : eg__space_open(p->memory, tag, bytes, out, error);
+}
+
 /* ---- weights */
 eg_status eg__part_weights_create(const eg_program *program, eg__device_weights ***out,
                                   eg_error *error) {

@@ -4,6 +4,11 @@
 
 #include "engine/program.h"
 
+/* Whole pages where a device may import them, or where they cost little: thousands of small streams should not take two
+ * pages for each of theirs. None for nothing. */
+eg_status eg__pages_take(const eg_program *program, eg_tag tag, size_t bytes, eg__space *out,
+                         eg_error *error);
+
 /* ---- what a device derives of the parameters, for each part; NULL = the program has no parts */
 eg_status eg__part_weights_create(const eg_program *program, eg__device_weights ***out,
                                   eg_error *error);

@@ -50,7 +50,10 @@ static eg_status create(eg_program *program, bool is_lent, eg_weights **out, eg_
     weights->program = program;
     weights->is_lent = is_lent;
     eg__program_keep(program);
-    status = eg__space_open(memory, EG_TAG_WEIGHTS, bytes, &weights->space, error);
+    /* small ones share their pages, unless a device wants to import them */
+    status = program->context->placement.count && bytes < EG__SPACE_LEAST
+                 ? eg__space_take(memory, EG_TAG_WEIGHTS, bytes, &weights->space, error)
+                 : eg__space_open(memory, EG_TAG_WEIGHTS, bytes, &weights->space, error);
     if (!status && !is_lent)
         status = eg__space_use(memory, &weights->space, 0, weights->space.size, error);
     if (!status && is_lent) {

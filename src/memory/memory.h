@@ -42,8 +42,8 @@ char *eg__memory_take_text(eg__memory *memory, eg_tag tag, const char *text, siz
 void eg__memory_give(eg__memory *memory, void *block); /* NULL is fine; any thread */
 
 /* ---- space: zeros in one piece, of which only what is used costs memory and is counted. A small one, or one of a
- * context with an allocator of its own, is memory like any other, all of it used. It begins with a page and shares none of
- * its pages, so that devices can import it. Any thread, one at a time. */
+ * context with an allocator of its own, is memory like any other, all of it used. Any thread,
+ * one at a time. */
 enum {
     EG__SPACE_LEAST = 1 << 20
 }; /* below, to take pages from the system costs more than they do */
@@ -56,7 +56,8 @@ typedef struct eg__space {
 } eg__space;
 eg_status eg__space_open(eg__memory *memory, eg_tag tag, size_t size, eg__space *out,
                          eg_error *error);
-/* The same, all of it used from the beginning: memory that the pool may keep for the next one. */
+/* The same, all of it used from the beginning and of whole pages that nobody shares, so that devices can import it: memory
+ * that the pool may keep for the next one. */
 eg_status eg__space_take(eg__memory *memory, eg_tag tag, size_t size, eg__space *out,
                          eg_error *error);
 /* From now on that part may be written to. EG_ERR_BUDGET when it does not fit; then it may not. */

@@ -40,7 +40,10 @@ eg_status eg__space_open(eg__memory *memory, eg_tag tag, size_t size, eg__space 
         out->mapped = out->data != NULL;
         if (out->data) return EG_OK;
     }
-    return eg__space_take(memory, tag, size, out, error);
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    *out = (eg__space){.size = size, .tag = tag};
+    out->data = out->block = eg__memory_take_zeroed(memory, tag, size, &reason);
+    return out->data ? EG_OK : eg__fail(error, reason.status, "%s", reason.message);
 }
 
 eg_status eg__space_use(eg__memory *memory, eg__space *space, size_t offset, size_t size,

@@ -78,6 +78,7 @@ static void pick_kernels(const eg__lowering *l, eg__step *step) {
     for (unsigned i = 0; i < EG__STEP_KERNELS; i++)
         if (step->operation[i] != EG__OP_COUNT) {
             step->kernel[i] = eg__kernels_pick(l->kernels, step->operation[i], &sizes);
+            step->function[i] = step->kernel[i]->function;
             if (step->kernel[i]->blocks.rows) step->blocks = &step->kernel[i]->blocks;
         }
 }

@@ -28,8 +28,9 @@ eg_quantization eg__leaf_quantization(const eg__node *node) {
 }
 
 bool eg__leaf_format(const eg__node *node, eg__infile_format *out) {
+    if (node->op != EG__GRAPH_input) return false; /* others have other attributes */
     const eg_quantization quantization = eg__leaf_quantization(node);
-    return node->op == EG__GRAPH_input && eg__infile_format_of(&quantization, out);
+    return eg__infile_format_of(&quantization, out);
 }
 
 static eg_status check_parameter(const eg_quantization *quantization, eg_error *error) {

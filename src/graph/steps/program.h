@@ -227,24 +227,18 @@ typedef struct eg__step_scan {
 /* Kernels of a step, at most. */
 enum { EG__STEP_KERNELS = 4 };
 
+/* What a run reads comes first and lies together: a step that is run once in a while pays for every line of it. */
 struct eg__step {
     uint8_t kind;   /* EG__STEP_... */
     bool timed;     /* items are per time step */
     uint8_t slices; /* of a sum over many rows, summed apart; 0 = it is no such */
-    uint8_t operation
-        [EG__STEP_KERNELS]; /* what its kernels do, as its kind or its lowering says; EG__OP_COUNT = none */
-    uint32_t operands, first_operand;
+    uint32_t operands;
     eg__step_function *run; /* that of its kind */
     const eg__operand *operand;
-    size_t items, rows, columns;                /* items of `rows` rows each */
-    const eg__kernel *kernel[EG__STEP_KERNELS]; /* picked for those operations and its shape */
-    const eg__gemm_blocks *blocks;              /* of those that make products */
-    size_t grain;                               /* fewest items worth a thread; 0 = not to be cut */
-    uint32_t traits;                            /* EG_STEP_... of elegans/program.h */
-    uint32_t node;                              /* what it computes, in the optimised graph */
-    const char *name;    /* the label of its kind, or a more exact one: "gemm_i8"; static */
-    double flops, bytes; /* of all items, once */
-    size_t live;         /* bytes that the plan keeps for values needed now or later */
+    size_t items, rows, columns; /* items of `rows` rows each */
+    size_t grain;                /* fewest items worth a thread; 0 = not to be cut */
+    eg__kernel_function function[EG__STEP_KERNELS]; /* those of its kernels */
+    const eg__gemm_blocks *blocks;                  /* of those that make products */
     union {
         eg__step_fused fused;
         eg__step_gemm gemm;
@@ -262,6 +256,15 @@ struct eg__step {
 #define PARAMETERS(kind, fields) eg__step_##kind kind;
 #include "graph/steps/steps.def"
     } u;
+    uint8_t operation
+        [EG__STEP_KERNELS]; /* what its kernels do, as its kind or its lowering says; EG__OP_COUNT = none */
+    const eg__kernel *kernel[EG__STEP_KERNELS]; /* picked for those operations and its shape */
+    uint32_t first_operand;
+    uint32_t traits;     /* EG_STEP_... of elegans/program.h */
+    uint32_t node;       /* what it computes, in the optimised graph */
+    const char *name;    /* the label of its kind, or a more exact one: "gemm_i8"; static */
+    double flops, bytes; /* of all items, once */
+    size_t live;         /* bytes that the plan keeps for values needed now or later */
 };
 
 /* ---- kinds of steps: a row of steps.def each */
@@ -336,7 +339,7 @@ static inline size_t eg__step_items(const eg__step *step, size_t length) {
     return step->timed ? step->items * length : step->items;
 }
 /* The epilogue of a product, for so many rows, by that kernel. */
-void eg__epilogue_fill(const eg__step *step, const eg__frame *frame, const eg__kernel *fused,
+void eg__epilogue_fill(const eg__step *step, const eg__frame *frame, eg__fused_f32_function *fused,
                        size_t rows, const eg__fused_program *program, eg__fused_epilogue *out);
 /* Floats of scratch memory that one thread needs for `step`. */
 size_t eg__step_scratch(const eg__step *step, size_t length);

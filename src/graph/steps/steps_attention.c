@@ -37,17 +37,17 @@ static eg__attention_f32_args args_of(const eg__step *step, const eg__frame *fra
 
 eg_status eg__run_attention(const eg__step *step, const eg__frame *frame) {
     const eg__attention_f32_args args = args_of(step, frame);
-    step->kernel[0]->function.attention_f32(&args);
+    step->function[0].attention_f32(&args);
     return EG_OK;
 }
 eg_status eg__run_attention_dq(const eg__step *step, const eg__frame *frame) {
     const eg__attention_f32_args args = args_of(step, frame);
-    step->kernel[0]->function.attention_dq_f32(&args);
+    step->function[0].attention_dq_f32(&args);
     return EG_OK;
 }
 eg_status eg__run_attention_dkv(const eg__step *step, const eg__frame *frame) {
     const eg__attention_f32_args args = args_of(step, frame);
-    step->kernel[0]->function.attention_dkv_f32(&args);
+    step->function[0].attention_dkv_f32(&args);
     return EG_OK;
 }
 
@@ -65,7 +65,7 @@ eg_status eg__run_attention_cached(const eg__step *step, const eg__frame *frame)
     args.f32.first = frame->first;
     args.f32.count = frame->count;
     args.f32.scratch = frame->scratch;
-    step->kernel[0]->function.attention_cached_f32(&args);
+    step->function[0].attention_cached_f32(&args);
     return EG_OK;
 }
 
@@ -79,8 +79,8 @@ eg_status eg__run_append(const eg__step *step, const eg__frame *frame) {
         int32_t slot;
         memcpy(&slot, slots + r, sizeof slot);
         if (slot < 0 || (size_t)slot >= rows->slots) continue;
-        eg__kv_write_row(rows, step->kernel[0]->function.f32_to_f16,
-                         from + r * step->operand[0].stride, to + (size_t)slot * rows->size);
+        eg__kv_write_row(rows, step->function[0].f32_to_f16, from + r * step->operand[0].stride,
+                         to + (size_t)slot * rows->size);
     }
     return EG_OK;
 }
@@ -103,6 +103,6 @@ eg_status eg__run_rotary(const eg__step *step, const eg__frame *frame) {
                                 .scratch = frame->scratch};
     if (r->has_list) args.positions = eg__operand_at(frame, &o[3]);
     if (r->has_offset) memcpy(&args.offset, eg__operand_at(frame, &o[3]), sizeof args.offset);
-    step->kernel[0]->function.rotary_f32(&args);
+    step->function[0].rotary_f32(&args);
     return EG_OK;
 }

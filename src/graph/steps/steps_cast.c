@@ -9,7 +9,7 @@ eg_status eg__run_cast(const eg__step *step, const eg__frame *frame) {
     const char *x = eg__operand_at(frame, from);
     char *y = eg__operand_at(frame, to);
     for (size_t r = 0; r < frame->count * step->rows; r++, x += from_row, y += to_row)
-        if (widens) step->kernel[0]->function.f16_to_f32(step->columns, (const void *)x, (void *)y);
-        else step->kernel[0]->function.f32_to_f16(step->columns, (const void *)x, (void *)y);
+        if (widens) step->function[0].f16_to_f32(step->columns, (const void *)x, (void *)y);
+        else step->function[0].f32_to_f16(step->columns, (const void *)x, (void *)y);
     return EG_OK;
 }

@@ -16,9 +16,9 @@ enum { UNFOLD, GEMM, DEPTHWISE, TRANSPOSE }; /* kernels */
 eg_status eg__run_conv(const eg__step *step, const eg__frame *frame) {
     eg__conv_f32_args args = args_of(step, frame);
     args.w = eg__operand_at(frame, &step->operand[1]);
-    const eg__conv_kernels kernels = {.unfold = step->kernel[UNFOLD]->function.unfold_f32,
-                                      .gemm = step->kernel[GEMM]->function.gemm_f32,
-                                      .depthwise = step->kernel[DEPTHWISE]->function.depthwise_f32,
+    const eg__conv_kernels kernels = {.unfold = step->function[UNFOLD].unfold_f32,
+                                      .gemm = step->function[GEMM].gemm_f32,
+                                      .depthwise = step->function[DEPTHWISE].depthwise_f32,
                                       .blocks = step->blocks};
     eg__conv_f32(&kernels, &args);
     return EG_OK;
@@ -27,11 +27,10 @@ eg_status eg__run_conv(const eg__step *step, const eg__frame *frame) {
 eg_status eg__run_conv_dw(const eg__step *step, const eg__frame *frame) {
     eg__conv_f32_args args = args_of(step, frame);
     args.dy = eg__operand_at(frame, &step->operand[1]);
-    const eg__conv_kernels kernels = {.unfold = step->kernel[UNFOLD]->function.unfold_f32,
-                                      .gemm = step->kernel[GEMM]->function.gemm_f32,
-                                      .depthwise_dw =
-                                          step->kernel[DEPTHWISE]->function.depthwise_dw_f32,
-                                      .transpose = step->kernel[TRANSPOSE]->function.transpose_f32,
+    const eg__conv_kernels kernels = {.unfold = step->function[UNFOLD].unfold_f32,
+                                      .gemm = step->function[GEMM].gemm_f32,
+                                      .depthwise_dw = step->function[DEPTHWISE].depthwise_dw_f32,
+                                      .transpose = step->function[TRANSPOSE].transpose_f32,
                                       .blocks = step->blocks};
     eg__conv_dw_f32(&kernels, &args);
     return EG_OK;

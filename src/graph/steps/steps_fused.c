@@ -17,7 +17,7 @@ eg_status eg__run_fused(const eg__step *step, const eg__frame *frame) {
         args.operand[i].data = eg__operand_at(frame, &step->operand[i]);
         args.operand[i].stride = step->operand[i].stride;
     }
-    step->kernel[0]->function.fused_f32(&args);
+    step->function[0].fused_f32(&args);
     return EG_OK;
 }
 

@@ -14,7 +14,7 @@ eg_status eg__run_gemm_infile(const eg__step *step, const eg__frame *frame) {
     const bool has_epilogue = g->has_epilogue && program->length;
     eg__fused_epilogue fused;
     if (has_epilogue) {
-        eg__epilogue_fill(step, frame, step->kernel[1], m, program, &fused);
+        eg__epilogue_fill(step, frame, step->function[1].fused_f32, m, program, &fused);
         fused.args.columns = n;
     }
     const eg__epilogue epilogue = eg__fused_epilogue_use(&fused);
@@ -33,7 +33,7 @@ eg_status eg__run_gemm_infile(const eg__step *step, const eg__frame *frame) {
                                   .epilogue = has_epilogue ? &epilogue : NULL,
                                   .scratch = frame->scratch,
                                   .blocks = step->blocks};
-    step->kernel[0]->function.infile_f32(&args);
+    step->function[0].infile_f32(&args);
     return EG_OK;
 }
 
@@ -57,8 +57,7 @@ eg_status eg__run_gather_infile(const eg__step *step, const eg__frame *frame) {
         memcpy(&at, index + r * step->operand[1].stride, sizeof at);
         float *to = y + r * step->operand[2].stride;
         if (at >= 0 && (size_t)at < g->limit)
-            widen_row(step->kernel[0]->function.f16_to_f32, g, x, g->first + (size_t)at,
-                      step->columns, to);
+            widen_row(step->function[0].f16_to_f32, g, x, g->first + (size_t)at, step->columns, to);
         else memset(to, 0, step->columns * sizeof *to);
     }
     return EG_OK;

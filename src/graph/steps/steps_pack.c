@@ -44,7 +44,7 @@ static void pack_between(eg__transpose_f32_function *transpose, const eg__step_p
 
 eg_status eg__run_pack(const eg__step *step, const eg__frame *frame) {
     const eg__step_pack *p = &step->u.pack;
-    eg__transpose_f32_function *transpose = step->kernel[0]->function.transpose_f32;
+    eg__transpose_f32_function *transpose = step->function[0].transpose_f32;
     const size_t k = p->k_timed ? p->k * frame->run->length : p->k;
     const float *from = eg__operand_at(frame, &step->operand[0]);
     float *to = eg__operand_at(frame, &step->operand[1]);

@@ -3,9 +3,9 @@
 
 enum { GEMM, GEMV, FUSED }; /* kernels */
 
-void eg__epilogue_fill(const eg__step *step, const eg__frame *frame, const eg__kernel *fused,
+void eg__epilogue_fill(const eg__step *step, const eg__frame *frame, eg__fused_f32_function *fused,
                        size_t rows, const eg__fused_program *program, eg__fused_epilogue *out) {
-    out->kernel = fused->function.fused_f32;
+    out->kernel = fused;
     out->args.program = program;
     out->args.rows = rows;
     out->args.columns = step->u.gemm.n;
@@ -36,7 +36,7 @@ static void run_products(const eg__step *step, const eg__frame *frame) {
                                         NULL,
                                         0,
                                         step->blocks};
-        step->kernel[GEMM]->function.gemm_f32(&args);
+        step->function[GEMM].gemm_f32(&args);
     }
 }
 
@@ -56,10 +56,11 @@ eg_status eg__run_gemm(const eg__step *step, const eg__frame *frame) {
     const bool has_epilogue = g->has_epilogue && program->length;
     eg__fused_epilogue fused;
     fused.kernel = NULL;
-    if (has_epilogue) eg__epilogue_fill(step, frame, step->kernel[FUSED], m, program, &fused);
+    if (has_epilogue)
+        eg__epilogue_fill(step, frame, step->function[FUSED].fused_f32, m, program, &fused);
     if (m == 1) { /* straight to what gemm would call */
         const eg__gemv_f32_args row = {g->n, k, a, b, c, add};
-        step->kernel[GEMV]->function.gemv_f32(&row);
+        step->function[GEMV].gemv_f32(&row);
         if (has_epilogue) fused.kernel(&fused.args);
         return EG_OK;
     }
@@ -78,6 +79,6 @@ eg_status eg__run_gemm(const eg__step *step, const eg__frame *frame) {
                                     add,
                                     g->add ? step->operand[g->add].stride : 0,
                                     step->blocks};
-    step->kernel[GEMM]->function.gemm_f32(&args);
+    step->function[GEMM].gemm_f32(&args);
     return EG_OK;
 }

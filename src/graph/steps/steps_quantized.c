@@ -4,7 +4,7 @@
 eg_status eg__run_widen(const eg__step *step, const eg__frame *frame) {
     const eg__quantized_parameter *p = &step->u.widen.from;
     if (p->in_place) {
-        eg__infile_widen(step->kernel[0]->function.f16_to_f32, p->format, step->columns,
+        eg__infile_widen(step->function[0].f16_to_f32, p->format, step->columns,
                          eg__operand_at(frame, &step->operand[0]),
                          eg__operand_at(frame, &step->operand[1]));
         return EG_OK;
@@ -13,7 +13,7 @@ eg_status eg__run_widen(const eg__step *step, const eg__frame *frame) {
         eg__quantized_parameter_matrix(p, eg__operand_at(frame, &step->operand[0]));
     float *to = eg__operand_at(frame, &step->operand[1]);
     if (p->type == EG_F16 || p->type == EG_BF16)
-        step->kernel[0]->function.f16_to_f32(step->columns, stored.values, to);
+        step->function[0].f16_to_f32(step->columns, stored.values, to);
     else
         for (size_t r = 0; r < p->rows; r++)
             for (size_t c = 0; c < p->columns; c++)
@@ -69,7 +69,8 @@ eg_status eg__run_gemm_quantized(const eg__step *step, const eg__frame *frame) {
     const eg__fused_program *program = adds ? &g->rest : &g->epilogue;
     const bool has_epilogue = g->has_epilogue && program->length;
     eg__fused_epilogue fused;
-    if (has_epilogue) eg__epilogue_fill(step, frame, step->kernel[1], m, program, &fused);
+    if (has_epilogue)
+        eg__epilogue_fill(step, frame, step->function[1].fused_f32, m, program, &fused);
     const eg__epilogue epilogue = eg__fused_epilogue_use(&fused);
     const eg__gemm_quantized_args args = {
         .m = m,
@@ -83,6 +84,6 @@ eg_status eg__run_gemm_quantized(const eg__step *step, const eg__frame *frame) {
         .add = adds ? eg__operand_at(frame, &step->operand[g->add]) : NULL,
         .epilogue = has_epilogue ? &epilogue : NULL,
         .scratch = frame->scratch};
-    step->kernel[0]->function.gemm_f16(&args);
+    step->function[0].gemm_f16(&args);
     return EG_OK;
 }

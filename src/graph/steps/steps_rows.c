@@ -10,7 +10,7 @@ eg_status eg__run_reduce(const eg__step *step, const eg__frame *frame) {
                                       step->operand[0].stride,
                                       eg__operand_at(frame, &step->operand[1]),
                                       NULL};
-    step->kernel[0]->function.reduce_f32(&args);
+    step->function[0].reduce_f32(&args);
     return EG_OK;
 }
 
@@ -22,7 +22,7 @@ eg_status eg__run_argmax(const eg__step *step, const eg__frame *frame) {
                                       step->operand[0].stride,
                                       NULL,
                                       eg__operand_at(frame, &step->operand[1])};
-    step->kernel[0]->function.reduce_f32(&args);
+    step->function[0].reduce_f32(&args);
     return EG_OK;
 }
 
@@ -34,7 +34,7 @@ eg_status eg__run_softmax(const eg__step *step, const eg__frame *frame) {
                                        eg__operand_at(frame, &step->operand[1]),
                                        step->operand[1].stride,
                                        step->u.row.logarithm};
-    step->kernel[0]->function.softmax_f32(&args);
+    step->function[0].softmax_f32(&args);
     return EG_OK;
 }
 
@@ -51,11 +51,11 @@ static eg__norm_f32_args norm_args(const eg__step *step, const eg__frame *frame)
 }
 eg_status eg__run_layer_norm(const eg__step *step, const eg__frame *frame) {
     const eg__norm_f32_args args = norm_args(step, frame);
-    step->kernel[0]->function.layernorm_f32(&args);
+    step->function[0].layernorm_f32(&args);
     return EG_OK;
 }
 eg_status eg__run_rms_norm(const eg__step *step, const eg__frame *frame) {
     const eg__norm_f32_args args = norm_args(step, frame);
-    step->kernel[0]->function.rmsnorm_f32(&args);
+    step->function[0].rmsnorm_f32(&args);
     return EG_OK;
 }

@@ -49,7 +49,7 @@ static void transposed_slice(const eg__step *step, const eg__frame *frame, size_
         args.a = eg__operand_f32(&at, &o[0]) + (t * d.rows + from) * args.a_stride;
         args.b = eg__operand_f32(&at, &o[1]) + (t * d.rows + from) * args.b_stride;
         args.add = t > 0;
-        step->kernel[0]->function.gemm_tn_f32(&args);
+        step->function[0].gemm_tn_f32(&args);
     }
 }
 
@@ -79,7 +79,7 @@ eg_status eg__run_gemm_tn(const eg__step *step, const eg__frame *frame) {
                                            .c = eg__operand_at(frame, &o[2]),
                                            .c_stride = o[2].stride,
                                            .blocks = step->blocks};
-        step->kernel[0]->function.gemm_tn_f32(&args);
+        step->function[0].gemm_tn_f32(&args);
     } else {
         if (frame->phase != EG__PHASE_SUM) transposed_slices(step, frame);
         if (frame->phase == EG__PHASE_SLICES) return EG_OK;
@@ -88,7 +88,7 @@ eg_status eg__run_gemm_tn(const eg__step *step, const eg__frame *frame) {
     }
     if (!g->has_epilogue) return EG_OK;
     eg__fused_epilogue fused;
-    eg__epilogue_fill(step, frame, step->kernel[2], m, &g->epilogue, &fused);
+    eg__epilogue_fill(step, frame, step->function[2].fused_f32, m, &g->epilogue, &fused);
     fused.kernel(&fused.args);
     return EG_OK;
 }
@@ -113,7 +113,7 @@ static void column_slices(const eg__step *step, const eg__frame *frame) {
                                                   frame->run->scratch +
                                                       (s * d.times + t) * step->columns,
                                                   false};
-            step->kernel[0]->function.column_sum_f32(&args);
+            step->function[0].column_sum_f32(&args);
         }
 }
 
@@ -137,7 +137,7 @@ eg_status eg__run_column_sum(const eg__step *step, const eg__frame *frame) {
                                               step->operand[0].stride,
                                               y + i * step->columns,
                                               r->reduction == EG__REDUCE_MEAN};
-        step->kernel[0]->function.column_sum_f32(&args);
+        step->function[0].column_sum_f32(&args);
     }
     return EG_OK;
 }

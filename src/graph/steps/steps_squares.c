@@ -6,7 +6,7 @@ static double block_sum(const eg__step *step, const float *x, size_t block) {
     const size_t n = step->u.sum_squares.n, each = eg__squares_each(n), first = block * each;
     double sum;
     const eg__squares_f32_args args = {eg__min(each, n - first), x + first, &sum};
-    step->kernel[0]->function.squares_f32(&args);
+    step->function[0].squares_f32(&args);
     return sum;
 }
 

@@ -21,7 +21,7 @@ static eg__synapses_f32_args synapse_args(const eg__step *step, const eg__frame 
 
 eg_status eg__run_synapses(const eg__step *step, const eg__frame *frame) {
     const eg__synapses_f32_args args = synapse_args(step, frame, frame->count * step->rows);
-    step->kernel[0]->function.synapses_f32(&args);
+    step->function[0].synapses_f32(&args);
     return EG_OK;
 }
 
@@ -35,7 +35,7 @@ static eg__synapses_back_f32_args back_args(const eg__step *step, const eg__fram
 }
 eg_status eg__run_synapses_dv(const eg__step *step, const eg__frame *frame) {
     const eg__synapses_back_f32_args args = back_args(step, frame, frame->count * step->rows);
-    step->kernel[0]->function.synapses_dv_f32(&args);
+    step->function[0].synapses_dv_f32(&args);
     return EG_OK;
 }
 eg_status eg__run_synapses_dp(const eg__step *step, const eg__frame *frame) {
@@ -43,6 +43,6 @@ eg_status eg__run_synapses_dp(const eg__step *step, const eg__frame *frame) {
     eg__synapses_back_f32_args args =
         back_args(step, frame, eg__frame_timed(frame, s->batch, s->batch_timed));
     args.forward.list.count = frame->count; /* of the synapses, all samples */
-    step->kernel[0]->function.synapses_dp_f32(&args);
+    step->function[0].synapses_dp_f32(&args);
     return EG_OK;
 }
