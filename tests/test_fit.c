@@ -176,7 +176,8 @@ TEST(fit, refused_before_it_is_taken) {
         CHECK_FAILS(eg_fit(d.model, d.training, d.validation, &how, NULL, &error), error,
                     EG_ERR_BUDGET, rows[i].part);
         CHECK_OK(eg_memory_query(d.context, EG_TAG_COUNT, &after, &error), error);
-        CHECK(after.peak - before.current < 2 << 20, "row %zu: %llu bytes were taken first", i,
+        /* programs: those of the optimizer, too */
+        CHECK(after.peak - before.current < 5 << 19, "row %zu: %llu bytes were taken first", i,
               (unsigned long long)(after.peak - before.current));
         fit_data_close(&d);
     }
