@@ -94,7 +94,7 @@ void eg__lower_infile_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
     step.u.gemm =
         (eg__step_gemm){.n = n,
                         .k = k,
-                        .stored = {.format = format,
+                        .infile = {.format = format,
                                    .row_bytes = row_bytes,
                                    .skip = (size_t)node->attributes.infile_matmul.first * row_bytes,
                                    .integers = integers}};

@@ -109,7 +109,7 @@ typedef struct eg__step_gemm {
         size_t row_bytes, skip; /* of a row; and to the first one */
         eg__infile_format format;
         bool integers;
-    } stored;
+    } infile;
     size_t chunk; /* items are so many columns each, of all rows; 0 = items are rows */
     bool has_epilogue;
     /* Where an epilogue begins with sum = c + add, the product does that itself: these are operands (add 0 =

@@ -31,7 +31,7 @@ static size_t scratch_gemm_infile(const eg__step *step, size_t length) {
     const size_t items = g->chunk ? 1 : eg__step_items(step, length);
     return floats_of(
         step, &(eg__kernel_shape){
-                  .m = items * step->rows, .n = g->n, .k = g->k, .format = g->stored.format});
+                  .m = items * step->rows, .n = g->n, .k = g->k, .format = g->infile.format});
 }
 static size_t scratch_synapses(const eg__step *step, size_t length) {
     (void)length;

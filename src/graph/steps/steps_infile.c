@@ -24,7 +24,7 @@ eg_status eg__run_gemm_infile(const eg__step *step, const eg__frame *frame) {
                                   .k = g->k,
                                   .a = eg__operand_at(frame, &step->operand[0]),
                                   .a_stride = step->operand[0].stride,
-                                  .w = w + g->stored.skip + column * g->stored.row_bytes,
+                                  .w = w + g->infile.skip + column * g->infile.row_bytes,
                                   .c = eg__operand_at(frame, sum),
                                   .c_stride = sum->stride,
                                   .add =

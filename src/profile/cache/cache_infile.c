@@ -26,16 +26,16 @@ static void result_touch(const infile_product *p, size_t row, size_t column, siz
 
 /* Rows of the left side with W as it lies. Integer rows count as the bytes they become. */
 static void few_run(const infile_product *p, size_t column, size_t columns) {
-    const size_t bytes = p->g->k * (p->g->stored.integers ? 1 : sizeof(float));
+    const size_t bytes = p->g->k * (p->g->infile.integers ? 1 : sizeof(float));
     const size_t rows_at_once = 4;
     for (size_t j = 0; j < columns; j += TOGETHER) {
         const size_t n = eg__min(TOGETHER, columns - j);
         for (size_t i = 0; i < p->m; i += rows_at_once) {
             const size_t m = eg__min(rows_at_once, p->m - i);
-            bytes_touch(p->w, p->b + (column + j) * p->g->stored.row_bytes,
-                        n * p->g->stored.row_bytes, false);
+            bytes_touch(p->w, p->b + (column + j) * p->g->infile.row_bytes,
+                        n * p->g->infile.row_bytes, false);
             for (size_t r = i; r < i + m; r++) {
-                const uint64_t row = p->g->stored.integers ? p->w->scratch + r * bytes
+                const uint64_t row = p->g->infile.integers ? p->w->scratch + r * bytes
                                                            : p->a + sizeof(float) * r * p->a_stride;
                 bytes_touch(p->w, row, bytes, false);
                 result_touch(p, r, column + j, n);
@@ -47,9 +47,9 @@ static void few_run(const infile_product *p, size_t column, size_t columns) {
 /* A chunk of W into scratch memory, then a product of packed matrices. */
 static void many_run(const infile_product *p, size_t column, size_t columns) {
     const eg__step_gemm *g = p->g;
-    const bool integers = g->stored.integers;
+    const bool integers = g->infile.integers;
     const uint64_t panels = p->w->scratch + (integers ? eg__infile_rows_bytes(p->m, g->k) : 0);
-    bytes_touch(p->w, p->b + column * g->stored.row_bytes, columns * g->stored.row_bytes, false);
+    bytes_touch(p->w, p->b + column * g->infile.row_bytes, columns * g->infile.row_bytes, false);
     bytes_touch(p->w, panels, columns * g->k * (integers ? 1 : sizeof(float)), true);
     const eg__cache_product product = {
         .m = p->m,
@@ -78,16 +78,16 @@ void eg__cache_step_gemm_infile(const eg__cache_walk *w, const eg__step *step) {
                               .g = g,
                               .m = g->chunk ? step->rows : w->count * step->rows,
                               .a = eg__cache_at(w, &o[0]),
-                              .b = eg__cache_at(w, &o[1]) + g->stored.skip,
+                              .b = eg__cache_at(w, &o[1]) + g->infile.skip,
                               .c = eg__cache_at(w, sum),
                               .add = g->add ? eg__cache_at(w, &o[g->add]) : 0,
                               .a_stride = o[0].stride,
                               .c_stride = sum->stride,
                               .add_stride = g->add ? o[g->add].stride : 0};
-    if (g->stored.integers) quantize_run(&p);
+    if (g->infile.integers) quantize_run(&p);
     for (size_t column = 0; column < g->n; column += EG__STORED_CHUNK) {
         const size_t columns = eg__min(EG__STORED_CHUNK, g->n - column);
-        if (p.m <= eg__infile_few(g->stored.format, g->stored.integers))
+        if (p.m <= eg__infile_few(g->infile.format, g->infile.integers))
             few_run(&p, column, columns);
         else many_run(&p, column, columns);
     }
