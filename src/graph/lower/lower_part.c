@@ -226,7 +226,7 @@ static void wait(eg__lowering *l, size_t index) {
     const size_t count = submitted->operands;
     eg__operand *operands = eg__lower_array(l, count + 1, sizeof *operands);
     if (l->status) return;
-    memcpy(operands, l->operands + submitted->first_operand, count * sizeof *operands);
+    if (count) memcpy(operands, l->operands + submitted->first_operand, count * sizeof *operands);
     eg__lower_emit(l, EG__REGION_MAIN, &step, count, operands);
     eg__memory_give(l->memory, operands);
     part->is_open = false;
