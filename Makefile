@@ -203,7 +203,7 @@ clean:
 	rm -rf $(B)
 FORMAT ?= -i
 format:
-	clang-format $(FORMAT) $(shell find include src tests bench fuzz examples -name '*.[ch]' 2>/dev/null)
+	clang-format $(FORMAT) $(shell find include src tests bench fuzz examples python -name '*.[ch]' 2>/dev/null)
 
 # ---- installing. DESTDIR is where a packager stages files; PREFIX is what the files say of themselves.
 TO := $(DESTDIR)$(PREFIX)

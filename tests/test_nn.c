@@ -499,3 +499,44 @@ TEST(nn, every_allocation_may_fail) {
     failed += test_every_allocation_within(attempt, "ltc:autoncp:8:2,in=2");
     CHECK(failed > 100, "only %d allocations", failed);
 }
+
+/* A model of an architecture is the model of the spec that says the same, and tells that architecture. */
+TEST(nn, created) {
+    static const char *const told[] = {"cfc:8,in=2,seed=5", "cfc:autoncp:12:3,in=2,mixed=1,seed=5",
+                                       "ltc:autoncp:12:3,in=4,seed=5", "cfc:8,in=2,seed=5/ltc:4",
+                                       "ltc:random:9:2,in=3,seed=5,bidirectional=sum"};
+    eg_context *context;
+    eg_error error = {0};
+    char text[4096], again[4096];
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        eg_model *model, *created;
+        size_t length;
+        CHECK_OK(eg_model_open(context, told[i], &model, &error), error);
+        CHECK_OK(eg_model_config(model, NULL, 0, &length, &error), error);
+        CHECK(length < sizeof text, "%zu bytes", length);
+        CHECK_OK(eg_model_config(model, text, sizeof text, &length, &error), error);
+        CHECK(length == strlen(text), "%zu bytes, not %zu", strlen(text), length);
+        CHECK_OK(eg_model_create(context, text, 5, &created, &error), error);
+        CHECK_OK(eg_model_config(created, again, sizeof again, NULL, &error), error);
+        CHECK(strcmp(again, text) == 0, "%s", again);
+        eg_tensor a, b;
+        for (size_t k = 0; eg_model_tensor(model, k, &a, NULL); k++) {
+            uint64_t bytes;
+            CHECK(eg_model_tensor(created, k, &b, NULL) != NULL, "%s: a tensor is missing",
+                  told[i]);
+            CHECK_OK(eg_tensor_measure(&a, NULL, &bytes, &error), error);
+            CHECK(memcmp(a.data, b.data, bytes) == 0, "%s: tensor %zu differs", told[i], k);
+        }
+        eg_model_destroy(created);
+        eg_model_destroy(model);
+    }
+    eg_model *none;
+    CHECK_FAILS(eg_model_create(context, "{", 0, &none, &error), error, EG_ERR_FORMAT, "");
+    CHECK_FAILS(eg_model_create(context,
+                                "{\"model\": \"CfC\", \"input_size\": 2, \"units\": 4, \"x\": 1}",
+                                0, &none, &error),
+                error, EG_ERR_FORMAT, "'x'");
+    CHECK_FAILS(eg_model_create(context, NULL, 0, &none, &error), error, EG_ERR_ARGUMENT, "");
+    eg_context_destroy(context);
+}

@@ -745,3 +745,33 @@ TEST(program, session) {
     eg_session_destroy(session);
     eg_context_destroy(context);
 }
+
+static int stop_at_once(void *user) {
+    ++*(int *)user;
+    return 1;
+}
+static int never_stop(void *user) {
+    ++*(int *)user;
+    return 0;
+}
+
+/* Who stops a run is asked; a run that was stopped says so, and the next one is whole again. */
+TEST(program, stopped) {
+    for (unsigned threads = 1; threads <= 4; threads++) {
+        model_run m = model_open(&models[1], threads, NULL),
+                  whole = model_open(&models[1], 1, NULL);
+        eg_error error;
+        int asked = 0;
+        eg_run_options options = {
+            .size = sizeof options, .stop = stop_at_once, .stop_user = &asked};
+        CHECK_FAILS(eg_run(m.instance, &options, &error), error, EG_ERR_STOPPED, "stopped");
+        CHECK(asked == 1, "asked %d times", asked);
+        options.stop = never_stop;
+        CHECK_OK(eg_run(m.instance, &options, &error), error);
+        CHECK(asked > 1, "nobody was asked");
+        CHECK_OK(eg_run(whole.instance, NULL, &error), error);
+        check_same_bits(&m, &whole, "after a stop");
+        model_close(&whole);
+        model_close(&m);
+    }
+}

@@ -40,7 +40,8 @@ EG_API const char *eg_version(void);
     X(EG_ERR_FORMAT, -7, "malformed data")               \
     X(EG_ERR_OVERFLOW, -8, "size overflow")              \
     X(EG_ERR_SYSTEM, -9, "the system refused")           \
-    X(EG_ERR_BUSY, -10, "in use")
+    X(EG_ERR_BUSY, -10, "in use")                        \
+    X(EG_ERR_STOPPED, -11, "stopped")
 
 typedef enum eg_status {
 #define EG_STATUS_ENUM(name, value, text) name = value,

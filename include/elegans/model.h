@@ -30,6 +30,14 @@ EG_API eg_status eg_model_outline(eg_context *context, const char *file_or_spec,
  * as the model lives: replace it (as eg_model_save does), never write into it. */
 EG_API eg_status eg_model_load(eg_context *context, const char *path, const char *config,
                                eg_model **out, eg_error *error);
+/* A model of an architecture as JSON (docs/model-format.md), freshly initialised as a spec with this seed is. You own
+ * *out. */
+EG_API eg_status eg_model_create(eg_context *context, const char *config, uint64_t seed,
+                                 eg_model **out, eg_error *error);
+/* The architecture of a model as JSON, which eg_model_create reads: at most `room` bytes are written, terminated;
+ * *length (may be NULL) is the length of the whole text. `out` may be NULL when room is 0. */
+EG_API eg_status eg_model_config(const eg_model *model, char *out, size_t room, size_t *length,
+                                 eg_error *error);
 EG_API void eg_model_destroy(eg_model *model); /* NULL is fine */
 /* One safetensors file with the architecture in its metadata; written beside and renamed. */
 EG_API eg_status eg_model_save(const eg_model *model, const char *path, eg_error *error);

@@ -218,6 +218,10 @@ typedef struct eg_run_options { /* all zero = defaults */
     size_t size;                /* sizeof(eg_run_options); 0 = the fields of version 0.1 */
     uint64_t length;            /* steps of the scans; 0 = as many as they were built with */
     uint64_t seed;              /* of dropout */
+    /* Asked every 20 ms or so, between steps and between the time steps of scans, in the thread that called eg_run:
+     * anything but 0 ends the run, EG_ERR_STOPPED. NULL = never. */
+    int (*stop)(void *user);
+    void *stop_user;
 } eg_run_options;
 /* Runs the program once. EG_ERR_ARGUMENT names an input or output that has no memory; EG_ERR_BUSY:
  * the weights are being changed. A step that fails (a device may) ends the run with its status and its number; outputs and

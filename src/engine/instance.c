@@ -2,6 +2,7 @@
 #include "base/abi.h"
 #include "engine/loop.h"
 #include "engine/parts.h"
+#include "graph/steps/stop.h"
 
 #include <string.h>
 
@@ -343,8 +344,16 @@ eg_status eg_run(eg_instance *in, const eg_run_options *options, eg_error *error
         __atomic_sub_fetch(&in->weights->users, 1, __ATOMIC_RELAXED);
         return eg__weights_unready(in->weights, error);
     }
+    eg__stop stop;
+    const bool may_stop = options && options->stop;
+    if (may_stop)
+        stop = (eg__stop){.function = options->stop,
+                          .user = options->stop_user,
+                          .caller = pthread_self(),
+                          .next = eg_clock_ns()};
     const eg__run run = {.program = p,
                          .threads = p->context->threads,
+                         .stop = may_stop ? &stop : NULL,
                          .base = in->base,
                          .scratch = in->scratch,
                          .scratch_size = p->scratch_size,

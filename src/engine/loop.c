@@ -79,6 +79,11 @@ static eg_status failed(const eg__run *run, const eg__step *step, eg_status stat
     return eg__fail(error, status, "%s", reason->message);
 }
 
+static eg_status stopped(const eg__run *run, const eg__step *step, eg_error *reason,
+                         eg_error *error) {
+    return failed(run, step, eg__fail(reason, EG_ERR_STOPPED, "stopped"), reason, error);
+}
+
 eg_status eg__steps_run(const eg__run *run, const eg__step *steps, size_t count, eg_error *error) {
     const size_t threads = run->threads ? eg__threads_count(run->threads) : 1;
     eg_error reason;
@@ -91,6 +96,7 @@ eg_status eg__steps_run(const eg__run *run, const eg__step *steps, size_t count,
     size_t parts;
     if (!run->record) {
         for (size_t i = 0; i < count; i++) {
+            if (eg__run_stopped(run)) return stopped(run, &steps[i], &reason, error);
             const eg_status status = run_one(run, &steps[i], &frame, threads, &parts);
             if (status) return failed(run, &steps[i], status, &reason, error);
         }
@@ -100,6 +106,7 @@ eg_status eg__steps_run(const eg__run *run, const eg__step *steps, size_t count,
     const uint32_t first = (uint32_t)(steps - run->program->steps);
     uint64_t begin = eg__ticks();
     for (size_t i = 0; i < count; i++) {
+        if (eg__run_stopped(run)) return stopped(run, &steps[i], &reason, error);
         const eg_status status = run_one(run, &steps[i], &frame, threads, &parts);
         if (status) return failed(run, &steps[i], status, &reason, error);
         const uint64_t end = eg__ticks();

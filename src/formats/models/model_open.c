@@ -1,7 +1,9 @@
 /* Models from whatever a user gives: a file or folder of any format, or a spec. */
+#include "formats/models/model_config.h"
 #include "formats/models/readers.h"
 #include "nn/transformer.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -57,4 +59,41 @@ eg_status eg_model_load(eg_context *context, const char *path, const char *confi
                         "'%.100s' is %s, which has its own architecture: leave out the config",
                         path, reader->what);
     return reader->load(context, path, config, out, error);
+}
+
+eg_status eg_model_create(eg_context *context, const char *config, uint64_t seed, eg_model **out,
+                          eg_error *error) {
+    if (!context || !config || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no context, architecture or output pointer");
+    eg_model *model;
+    *out = NULL;
+    eg_status status =
+        eg__model_config_read(context, config, strlen(config), UINT64_MAX, &model, error);
+    if (status) return status;
+    if (model->transformer)
+        status = eg__fail(error, EG_ERR_UNSUPPORTED,
+                          "a transformer is made from a spec, such as 'llama:6:384,vocab=256'");
+    for (size_t i = 0; !status && i < model->parameter_count; i++)
+        if (model->parameters[i].quantized.quantization.type)
+            status = eg__fail(error, EG_ERR_UNSUPPORTED,
+                              "'quantization' of a model without values: create it without, then "
+                              "quantize it");
+    if (!status) status = eg__model_fill(model, error);
+    if (!status) status = eg__model_initialise(model, seed, error);
+    if (status) eg_model_destroy(model);
+    else *out = model;
+    return status;
+}
+
+eg_status eg_model_config(const eg_model *model, char *out, size_t room, size_t *length,
+                          eg_error *error) {
+    if (!model || (room && !out))
+        return eg__fail(error, EG_ERR_ARGUMENT, "no model or output pointer");
+    char *text;
+    const eg_status status = eg__model_config_write(model, &text, error);
+    if (status) return status;
+    if (room) snprintf(out, room, "%s", text);
+    if (length) *length = strlen(text);
+    eg__memory_give(model->memory, text);
+    return EG_OK;
 }

@@ -63,7 +63,13 @@ typedef struct eg__run {
     uint64_t seed;                   /* of dropout */
     eg__record *record;              /* NULL = nothing is recorded */
     struct eg__part_instance *parts; /* of the program's */
+    struct eg__stop *stop;           /* NULL = nothing stops it */
 } eg__run;
+
+bool eg__stop_asked(struct eg__stop *stop); /* stop.h */
+static inline bool eg__run_stopped(const eg__run *run) {
+    return run->stop && eg__stop_asked(run->stop);
+}
 
 static inline void *eg__operand_at(const eg__frame *frame, const eg__operand *operand) {
     return frame->base[operand->space] + operand->offset + frame->time * operand->time +

@@ -1,5 +1,19 @@
 /* A scan: the steps of its body, once for every time step. */
 #include "graph/steps/program.h"
+#include "graph/steps/stop.h"
+
+enum { ASK_AGAIN_NS = 20000000 };
+
+bool eg__stop_asked(eg__stop *stop) {
+    if (__atomic_load_n(&stop->stopped, __ATOMIC_RELAXED)) return true;
+    if (!pthread_equal(stop->caller, pthread_self())) return false;
+    const uint64_t now = eg_clock_ns();
+    if (now < stop->next) return false;
+    stop->next = now + ASK_AGAIN_NS;
+    if (!stop->function(stop->user)) return false;
+    __atomic_store_n(&stop->stopped, true, __ATOMIC_RELAXED);
+    return true;
+}
 
 typedef struct body {
     const eg__step *steps;
@@ -45,6 +59,7 @@ eg_status eg__run_scan(const eg__step *step, const eg__frame *frame) {
     eg__frame inner = *frame;
     eg_status status = EG_OK;
     for (size_t t = 0; t < length && !status; t++) {
+        if (eg__run_stopped(frame->run)) return eg__fail(frame->error, EG_ERR_STOPPED, "stopped");
         inner.time = scan->reverse ? length - 1 - t : t;
         status = frame->ring ? record_body(&b, &inner) : run_body(&b, &inner);
     }
