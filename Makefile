@@ -5,6 +5,8 @@
 #   make test            all tests; FILTER=gemm runs those whose name contains it
 #   make bench           our kernels beside the ceilings of this machine
 #   make bench-peers     our kernels beside OpenBLAS, BLIS, oneDNN, libxsmm, libmvec, SLEEF
+#   make test-python     installs what is missing, builds the Python package and runs its tests
+#   make wheel           a source archive and a wheel of the Python package, into build/wheels
 #   make check-all       the longer checks: compilers, sanitizers, ARM, old x86, macOS, coverage ...
 #   make check-exhaustive  all floats through exp, sigmoid, tanh, log, erf: minutes
 #   make abi-update      the interface as it is now becomes the one that check-abi compares with
@@ -99,7 +101,7 @@ SHARED_LINKS := libelegans.so.$(SOVERSION) libelegans.so
 endif
 
 .PHONY: help all lib examples demo test run-demo run-test deps bench bench-peers run-bench run-bench-peers clean \
-        install uninstall format \
+        install uninstall format test-python wheel \
         check-all check-exhaustive abi-update coverage coverage-update
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -127,6 +129,14 @@ run-demo: $(B)/elegans
 	$(RUN) $(B)/elegans demo -o $(B)/demo
 run-test: all
 	ELEGANS="$(RUN) $(abspath $(B))/elegans" $(RUN) $(B)/tests $(FILTER)
+
+# ---- the Python package
+test-python:
+	@sh tools/deps.sh build python
+	@B="$(B)" MAKE="$(MAKE)" sh tools/python.sh test $(FILTER)
+wheel:
+	@sh tools/deps.sh build python
+	@B="$(B)" MAKE="$(MAKE)" sh tools/python.sh wheel
 
 # ---- speed; ARGS=--quick, or any other option of build/bench
 bench: deps
@@ -241,7 +251,7 @@ uninstall:
 
 # ---- the longer checks, each alone as `make check-<name>`; tools/check.sh says what each one proves;
 # first what is over soon and finds most, then the longest, two at a time
-CHECKS := format layers headers gcc asan penryn arm64 coverage tsan clang fuzz abi macos cache export howto agree installed browser malloc
+CHECKS := format layers headers gcc asan penryn arm64 coverage tsan clang fuzz abi macos cache export python howto agree installed browser malloc
 .PHONY: $(CHECKS:%=check-%)
 check-all:
 	@B="$(B)" MAKE="$(MAKE)" sh tools/check.sh $(CHECKS)

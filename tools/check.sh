@@ -83,7 +83,7 @@ check_abi() {
     build gcc CC=gcc "$checks/gcc/libelegans.so.0.1.0"
     gzip -dc "$recorded_abi" >"$checks/recorded.abi"
     # exit 4 is any difference, also what was only added
-    abidiff --no-show-locs "$checks/recorded.abi" "$checks/gcc/libelegans.so.0.1.0" >"$checks/abi.txt" || [ $? -eq 4 ]
+    abidiff --no-show-locs --drop-private-types --suppressions packaging/private-types.suppr --headers-dir2 include/elegans "$checks/recorded.abi" "$checks/gcc/libelegans.so.0.1.0" >"$checks/abi.txt" || [ $? -eq 4 ]
     cat "$checks/abi.txt"
     [ ! -s "$checks/abi.txt" ] || [ "$(grep -c 'changes summary: 0 Removed, 0 Changed' "$checks/abi.txt")" -eq 2 ] || {
         echo "the interface changed; if programs that were compiled before may break, or fields were added, run: make abi-update"
@@ -275,6 +275,25 @@ check_browser() {
     timeout 120 python3 tests/outside/browser.py "$to" --shots
 }
 
+# the Python package: its tests; a wheel, tried in an empty environment of each Python there is; one for macOS, not run
+check_python() {
+    build gcc CC=gcc lib "$checks/gcc/elegans"
+    export B="$checks/gcc" ELEGANS_BUILD="$checks/gcc" MAKE="make WERROR=1 CC=gcc"
+    sh tools/python.sh test
+    tests=$(grep -E '^[0-9]+ passed' "$log" | tail -n 1)
+    sh tools/python.sh wheel
+    pythons=$(for minor in 9 10 11 12 13 14; do
+        for python in "$HOME"/.pyenv/versions/3.$minor.*/bin/python3 "/usr/bin/python3.$minor"; do
+            [ ! -x "$python" ] || { echo "$python" && break; }
+        done
+    done)
+    sh tools/python.sh try "$checks"/gcc/wheels/*manylinux*.whl $pythons
+    build macos LIBRARIES= PEERS= AR="$(zig) ar" FLAGS_dotprod="-O3 -mcpu=apple_m1" FLAGS_i8mm="-O3 -mcpu=apple_m2" \
+        CC="$(zig) cc -target aarch64-macos -mcpu=apple_m1" lib "$checks/macos/elegans"
+    sh tools/python.sh wheel-macos "$(zig)" "$checks/macos"
+    echo "$tests; a wheel tried with $(echo "$pythons" | wc -w) versions of Python; one for macOS linked, never run"
+}
+
 # prints the path of a zig of our version, fetched once per user
 zig() {
     home=${XDG_CACHE_HOME:-$HOME/.cache}/elegans/zig-$zig_version
@@ -398,7 +417,7 @@ check_coverage() {
 # not a check: what check-abi compares with from now on
 update_abi() {
     build gcc CC=gcc "$checks/gcc/libelegans.so.0.1.0"
-    abidw --no-show-locs --drop-private-types --headers-dir include/elegans --no-corpus-path --no-comp-dir-path "$checks/gcc/libelegans.so.0.1.0" |
+    abidw --no-show-locs --drop-private-types --suppressions packaging/private-types.suppr --headers-dir include/elegans --no-corpus-path --no-comp-dir-path "$checks/gcc/libelegans.so.0.1.0" |
         gzip -9n >"$recorded_abi"
 }
 
@@ -440,7 +459,7 @@ purposes="build check"
     exit
 }
 for name in "$@"; do
-    case "$name" in arm64 | export) purposes="$purposes $name" ;; esac
+    case "$name" in arm64 | export | python) purposes="$purposes $name" ;; esac
 done
 sh tools/deps.sh $purposes || exit 1
 # a browser is large and not to be had everywhere: without one its check is skipped

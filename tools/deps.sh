@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing for the purposes named (build, check, arm64, export, browser, peers): Debian's packages
+# Installs what is missing for the purposes named (build, check, arm64, export, browser, python, peers): Debian's packages
 # as root or through sudo, Homebrew's on a Mac. Where it may not, it prints the command and fails. Does
 # nothing, quickly, when all is there.
 set -eu
@@ -35,8 +35,12 @@ for purpose in "$@"; do
         brew="$brew openblas sleef"
         [ "$(uname -m)" != x86_64 ] || apt="$apt libxsmm-dev"
         ;;
+    python) # its torch, pandas and scikit-learn are for the tests
+        apt="$apt python3-dev python3-venv python3-pip python3-wheel python3-numpy python3-torch python3-pandas
+             python3-sklearn"
+        ;;
     *)
-        echo "deps: unknown purpose '$purpose' (build, check, arm64, export, browser, peers)" >&2
+        echo "deps: unknown purpose '$purpose' (build, check, arm64, export, browser, python, peers)" >&2
         exit 2
         ;;
     esac

@@ -45,7 +45,7 @@ make_wheel() {
     PATH="$home/wheel/bin:$PATH" ELEGANS_BUILD="$B" "$home/wheel/bin/python" -m build -q --no-isolation --sdist \
         --outdir "$B/wheels" . 2>"$home/sdist.log" || { cat "$home/sdist.log"; exit 1; }
     "$home/wheel/bin/python" -m pip wheel -q --no-build-isolation --no-deps -w "$home/made" .
-    PATH="$home/wheel/bin:$PATH" "$home/wheel/bin/python" -m auditwheel -q repair -w "$B/wheels" "$home"/made/*.whl
+    PATH="$home/wheel/bin:$PATH" "$home/wheel/bin/python" -m auditwheel repair --strip -w "$B/wheels" "$home"/made/*.whl
     ls -l "$B/wheels" | awk 'NF > 8 { print $5, $9 }'
 }
 
