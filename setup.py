@@ -5,6 +5,7 @@ What the library needs (hwloc, jansson, ...) is found as `make` finds it: `sh to
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -29,7 +30,7 @@ def shared_name():
 
 class BuildWithLibrary(build_ext):
     def run(self):
-        make = [os.environ.get("MAKE", "make"), "-C", str(HERE), f"-j{os.cpu_count() or 1}", f"B={BUILD}"]
+        make = [*shlex.split(os.environ.get("MAKE", "make")), "-C", str(HERE), f"-j{os.cpu_count() or 1}", f"B={BUILD}"]
         if not os.environ.get("ELEGANS_TARGET"):
             try:
                 subprocess.check_call(["sh", "tools/deps.sh", "build"], cwd=HERE)

@@ -288,8 +288,7 @@ check_python() {
         done
     done)
     sh tools/python.sh try "$checks"/gcc/wheels/*manylinux*.whl $pythons
-    build macos LIBRARIES= PEERS= AR="$(zig) ar" FLAGS_dotprod="-O3 -mcpu=apple_m1" FLAGS_i8mm="-O3 -mcpu=apple_m2" \
-        CC="$(zig) cc -target aarch64-macos -mcpu=apple_m1" lib "$checks/macos/elegans"
+    for_macos lib "$checks/macos/elegans"
     sh tools/python.sh wheel-macos "$(zig)" "$checks/macos"
     echo "$tests; a wheel tried with $(echo "$pythons" | wc -w) versions of Python; one for macOS linked, never run"
 }
@@ -305,12 +304,14 @@ zig() {
     echo "$home/ziglang/zig"
 }
 
+# for_macos TARGET...: zig knows processors, not architectures
+for_macos() {
+    build macos LIBRARIES= PEERS= AR="$(zig) ar" FLAGS_dotprod="-O3 -mcpu=apple_m1" FLAGS_i8mm="-O3 -mcpu=apple_m2" \
+        CC="$(zig) cc -target aarch64-macos -mcpu=apple_m1" "$@"
+}
+
 check_macos() {
-    zig=$(zig)
-    # zig knows processors, not architectures
-    $make -j2 B="$checks/macos" WERROR=1 LIBRARIES= PEERS= AR="$zig ar" \
-        FLAGS_dotprod="-O3 -mcpu=apple_m1" FLAGS_i8mm="-O3 -mcpu=apple_m2" \
-        CC="$zig cc -target aarch64-macos -mcpu=apple_m1" all "$checks/macos/bench"
+    for_macos all "$checks/macos/bench"
     for program in elegans tests bench; do
         file -b "$checks/macos/$program" | grep 'Mach-O 64-bit arm64 executable'
     done
