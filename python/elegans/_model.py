@@ -8,10 +8,12 @@ import sys
 from typing import Any, Iterator, Mapping, Sequence, Union
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _core
 
 PathLike = Union[str, "os.PathLike[str]"]
+Floats = NDArray[np.float32]
 Array = Any
 """numpy's arrays, and whatever else has a buffer or DLPack: tensors of torch, jax, mlx."""
 
@@ -66,17 +68,17 @@ class Model(_core.Model):
         )
 
     # ---- values, named as in torch's state-dict
-    def state_dict(self) -> dict[str, np.ndarray]:
+    def state_dict(self) -> dict[str, Floats]:
         """All tensors by name, copied."""
         return {row[0]: self.read(index) for index, row in enumerate(self.tensors())}
 
-    def named_parameters(self) -> Iterator[tuple[str, np.ndarray]]:
+    def named_parameters(self) -> Iterator[tuple[str, Floats]]:
         """The trainable tensors, copied."""
         for index, row in enumerate(self.tensors()):
             if row[2]:
                 yield row[0], self.read(index)
 
-    def parameters(self) -> Iterator[np.ndarray]:
+    def parameters(self) -> Iterator[Floats]:
         """The values of the trainable tensors, copied."""
         for _, values in self.named_parameters():
             yield values
@@ -104,7 +106,7 @@ class Model(_core.Model):
         return _restore, (type(self), self.config(), self.name, self.state_dict())
 
 
-def _restore(kind: type[Model], config: str, name: str | None, values: dict[str, np.ndarray]) -> Model:
+def _restore(kind: type[Model], config: str, name: str | None, values: dict[str, Floats]) -> Model:
     model = kind.create(config)
     model.load_state_dict(values)
     return model
