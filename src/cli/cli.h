@@ -94,6 +94,7 @@ typedef struct json_t json;
 int options_config(const usage *use, const char *path, json **document);
 /* Prints "elegans: ..." and, for a usage mistake, where to find help. Returns `code`. */
 int fail(int code, const char *format, ...) EG_PRINTF(2, 3);
+int fail_with(const eg_error *error); /* EXIT_FAILED, with the library's message */
 /* Prints "elegans: warning: ..." on stderr. */
 void warn(const char *format, ...) EG_PRINTF(1, 2);
 /* 4096, 64K, 256M, 2G, with binary units; false when it is none of these. */

@@ -188,7 +188,7 @@ static int fill_example(source *s, const char *name, bool gradient, eg_error *er
     add_output(s, "loss", loss);
     eg_status status = gradient ? eg_gradient(s->graph, loss, count, parameters, d, error)
                                 : eg_graph_check(s->graph, error);
-    if (status) return fail(EXIT_FAILED, "%s", error->message);
+    if (status) return fail_with(error);
     for (size_t i = 0; gradient && i < count; i++) {
         char text[32];
         snprintf(text, sizeof text, "gradient%zu", i);
@@ -201,12 +201,11 @@ static int open_graph(eg_context *context, const char *path, const char *example
                       source *s) {
     eg_error error;
     if (path) {
-        if (eg_graph_load(context, path, &s->graph, &error))
-            return fail(EXIT_FAILED, "%s", error.message);
+        if (eg_graph_load(context, path, &s->graph, &error)) return fail_with(&error);
         find_outputs(s);
         return CLI_OK;
     }
-    if (eg_graph_create(context, &s->graph, &error)) return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_graph_create(context, &s->graph, &error)) return fail_with(&error);
     return fill_example(s, example, gradient, &error);
 }
 
@@ -222,12 +221,11 @@ static int show(eg_context *context, const source *s, const settings *w) {
     if (w->steps || w->passes) {
         const eg_compile_options options = {.passes = w->passes};
         if (eg_compile(context, graph, s->count, s->outputs, &options, &program, &error))
-            return fail(EXIT_FAILED, "%s", error.message);
+            return fail_with(&error);
         graph = eg_program_graph(program);
     }
     int code = CLI_OK;
-    if (w->save && eg_graph_save(graph, w->save, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+    if (w->save && eg_graph_save(graph, w->save, &error)) code = fail_with(&error);
     else if (w->dot) print_dot(graph);
     else if (w->steps) print_steps(program);
     else if (!w->save) print_text(graph, w->title);

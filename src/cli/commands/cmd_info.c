@@ -350,7 +350,7 @@ int cmd_info(int argc, char **argv) {
         eg_ceilings_options how = {.size = sizeof how, .cached = !again};
         if (eg_ceilings_measure(context, &how, &ceilings, &error)) {
             eg_context_destroy(context);
-            return fail(EXIT_FAILED, "%s", error.message);
+            return fail_with(&error);
         }
     }
     if (as_json) code = print_json(context, measure ? &ceilings : NULL, flags.root != NULL);

@@ -24,7 +24,7 @@ static int count(eg_model *model, figures *f) {
         if (trainable) f->parameter_bytes += bytes;
     }
     eg_status status = eg_stream_compile(model, &program, &error);
-    if (status && status != EG_ERR_UNSUPPORTED) return fail(EXIT_FAILED, "%s", error.message);
+    if (status && status != EG_ERR_UNSUPPORTED) return fail_with(&error);
     if (status) {
         f->flops = f->moved = f->memory = (eg_metric){
             0, EG_UNAVAILABLE, NULL, "it looks at the future, so that no step is alone"};
@@ -263,7 +263,7 @@ int cmd_show(int argc, char **argv) {
     eg_model *model;
     eg_error error;
     if (eg_model_outline(context, argv[0], &model, &error)) /* nothing here needs values */
-        code = fail(EXIT_FAILED, "%s", error.message);
+        code = fail_with(&error);
     else if (eg_model_transformer(model, &(eg_transformer_info){0}, NULL) == EG_OK) {
         code = show_transformer(context, model, argv[0], tensors, as_json);
         eg_model_destroy(model);
