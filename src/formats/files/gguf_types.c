@@ -1,7 +1,6 @@
 /* The element types of ggml tensors, and the value types of .gguf metadata. */
 #include "formats/files/gguf.h"
 
-#include <string.h>
 
 /* by number; what was removed has no block */
 static const eg__ggml_type types[] = {
@@ -19,12 +18,6 @@ static const eg__ggml_type types[] = {
 
 const eg__ggml_type *eg__ggml_type_get(uint32_t id) {
     return id < sizeof types / sizeof *types && types[id].block ? &types[id] : NULL;
-}
-
-const eg__ggml_type *eg__ggml_type_find(const char *name) {
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(types[i].name, name) == 0) return &types[i];
-    return NULL;
 }
 
 static const struct {
