@@ -25,9 +25,8 @@ static void batch_act(const eg__facts *f, char action[200]) {
              (unsigned long long)larger_batch(f), (unsigned long long)larger_batch(f));
 }
 
-static bool batch_change(const eg__facts *f, eg__change *change) {
+static void batch_change(const eg__facts *f, eg__change *change) {
     change->batch = larger_batch(f);
-    return true;
 }
 
 /* ---- threads: samples of a batch do not depend on each other */
@@ -57,9 +56,8 @@ static void threads_act(const eg__facts *f, char action[200]) {
     snprintf(action, 200, "all cores: --threads %u", f->cores);
 }
 
-static bool threads_change(const eg__facts *f, eg__change *change) {
+static void threads_change(const eg__facts *f, eg__change *change) {
     change->threads = f->cores;
-    return true;
 }
 
 /* ---- data type: what waits for weights takes less time with fewer bytes. Blocks of i8 have 8.5 bits. */
@@ -84,10 +82,9 @@ static void int8_act(const eg__facts *f, char action[200]) {
              "weights in int8, with a loss of accuracy that is reported: "
              "elegans quantize --to int8");
 }
-static bool int8_change(const eg__facts *f, eg__change *change) {
+static void int8_change(const eg__facts *f, eg__change *change) {
     (void)f;
     change->type = EG_I8;
-    return true;
 }
 
 static bool half_holds(const eg__facts *f, char text[200]) { return weights_wait(f, 16, text); }
@@ -98,10 +95,9 @@ static void half_act(const eg__facts *f, char action[200]) {
     (void)f;
     snprintf(action, 200, "weights in f16: elegans quantize --to f16");
 }
-static bool half_change(const eg__facts *f, eg__change *change) {
+static void half_change(const eg__facts *f, eg__change *change) {
     (void)f;
     change->type = EG_F16;
-    return true;
 }
 
 /* ---- compile: fused steps read and write memory once instead of once per operation */
@@ -118,10 +114,9 @@ static void compile_act(const eg__facts *f, char action[200]) {
     (void)f;
     snprintf(action, 200, "compile it: omit --no-compile");
 }
-static bool compile_change(const eg__facts *f, eg__change *change) {
+static void compile_change(const eg__facts *f, eg__change *change) {
     (void)f;
     change->compiled = true;
-    return true;
 }
 
 /* ---- instruction set: wider vectors compute more at once */
@@ -138,10 +133,9 @@ static double isa_promise(const eg__facts *f) {
 static void isa_act(const eg__facts *f, char action[200]) {
     snprintf(action, 200, "the kernels of this processor: omit --isa %s", f->isa);
 }
-static bool isa_change(const eg__facts *f, eg__change *change) {
+static void isa_change(const eg__facts *f, eg__change *change) {
     (void)f;
     change->best_isa = true;
-    return true;
 }
 
 /* ---- cache: values that stay in the core's own cache come from nowhere else. Half of it is for them, the other
@@ -170,9 +164,8 @@ static void cache_act(const eg__facts *f, char action[200]) {
     snprintf(action, 200, "a smaller batch keeps activations in the cache: --batch %llu",
              (unsigned long long)smaller_batch(f));
 }
-static bool cache_change(const eg__facts *f, eg__change *change) {
+static void cache_change(const eg__facts *f, eg__change *change) {
     change->batch = smaller_batch(f);
-    return true;
 }
 
 /* ---- memory: a machine that swaps is a thousand times slower */
