@@ -1,7 +1,6 @@
 /* elegans info: the machine, its ceilings, the kernels that would run on it. */
 #include "cli/cli.h"
 
-#include <math.h>
 #include <string.h>
 
 /* ---- text */

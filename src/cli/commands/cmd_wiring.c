@@ -1,8 +1,6 @@
 /* elegans wiring: a neural circuit as text, statistics, Graphviz, JSON or a picture. */
 #include "cli/cli.h"
-#include "cli/cli.h"
 
-#include <errno.h>
 #include <string.h>
 
 /* ---- text */

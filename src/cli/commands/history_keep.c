@@ -4,7 +4,6 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- the configuration of a model: what stays when it is trained again */
 static size_t add(char *out, size_t used, const char *format, ...) EG_PRINTF(3, 4);

@@ -1,7 +1,6 @@
 /* The element types of ggml tensors, and the value types of .gguf metadata. */
 #include "formats/files/gguf.h"
 
-
 /* by number; what was removed has no block */
 static const eg__ggml_type types[] = {
     {"F32", 1, 4},        {"F16", 1, 2},        {"Q4_0", 32, 18},     {"Q4_1", 32, 20},
