@@ -56,9 +56,7 @@ static void threads_act(const eg__facts *f, char action[200]) {
     snprintf(action, 200, "all cores: --threads %u", f->cores);
 }
 
-static void threads_change(const eg__facts *f, eg__change *change) {
-    change->threads = f->cores;
-}
+static void threads_change(const eg__facts *f, eg__change *change) { change->threads = f->cores; }
 
 /* ---- data type: what waits for weights takes less time with fewer bytes. Blocks of i8 have 8.5 bits. */
 static const double int8_bits = 8.5;
