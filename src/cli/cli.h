@@ -202,6 +202,8 @@ const char *format_count(char out[48], uint64_t count, const char *word);
 const char *format_short(char out[32], double value);
 /* "12.3 us". */
 const char *format_seconds(char out[32], double seconds);
+/* "[2,3]". */
+const char *format_shape(char out[128], unsigned rank, const uint64_t *shape);
 /* A bar as high as 0..1, in eighths of a line. */
 const char *format_block(double height);
 /* "118.2 GFLOP/s", or "unavailable: why". */

@@ -4,15 +4,6 @@
 
 #include <string.h>
 
-static const char *shape_text(const eg_node_info *info, char out[128]) {
-    int at = snprintf(out, 128, "[");
-    for (unsigned i = 0; i < info->rank; i++)
-        at += snprintf(out + at, (size_t)(128 - at), "%s%llu", i ? "," : "",
-                       (unsigned long long)info->shape[i]);
-    snprintf(out + at, (size_t)(128 - at), "]");
-    return out;
-}
-
 /* Steps of the scan that a node is inside, for its share of the cost. */
 static double times_run(const eg_graph *graph, const eg_node_info *info) {
     double steps = 1;
@@ -37,7 +28,7 @@ static void print_text(const eg_graph *graph, const char *title) {
         double flops = info.flops * times_run(graph, &info);
         total += flops;
         printf("%5zu %s%-12s%-16s", i, info.scan ? "| " : "  ", info.operation,
-               shape_text(&info, shape));
+               format_shape(shape, info.rank, info.shape));
         if (info.name) printf(" %s", info.name);
         for (size_t k = 0; k < info.input_count; k++) printf(" %u", info.inputs[k].id);
         if (flops > 0)
@@ -65,7 +56,7 @@ static void print_dot(const eg_graph *graph) {
         if (eg_graph_node(graph, (eg_node){(uint32_t)i}, &info, NULL)) continue;
         printf("  n%zu [label=\"", i);
         print_dot_text(info.name ? info.name : info.operation);
-        printf("\\n%s\"%s];\n", shape_text(&info, shape),
+        printf("\\n%s\"%s];\n", format_shape(shape, info.rank, info.shape),
                info.name   ? ", style=filled, fillcolor=\"#dde8f4\""
                : info.scan ? ", style=filled, fillcolor=\"#f4eedd\""
                            : "");
