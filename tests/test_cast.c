@@ -80,37 +80,40 @@ TEST(cast, moved_halves) {
 }
 
 /* ---- inputs and outputs of halves, memory, lengths */
-static uint64_t arena_of(eg_type type, uint64_t *bytes) {
-    enum { N = 4096 };
+static eg_program_info info_of(eg_node (*builder)(eg_graph *g, eg_type type), eg_type type) {
     eg_context *context = NULL;
     eg_graph *g = NULL;
     eg_program *program = NULL;
     eg_error error;
     CHECK_OK(eg_context_create(NULL, &context, &error), error);
     CHECK_OK(eg_graph_create(context, &g, &error), error);
-    /* turned twice by copies that nothing can be a view of */
-    const eg_node x = eg_input(g, "x", type, 2, (uint64_t[]){N, 2});
-    const eg_node a = eg_reshape(g, eg_transpose(g, x, (unsigned[]){1, 0}), 1, (uint64_t[]){2 * N});
-    const eg_node b = eg_reshape(g, a, 2, (uint64_t[]){N, 2});
-    const eg_node c = eg_reshape(g, eg_transpose(g, b, (unsigned[]){1, 0}), 1, (uint64_t[]){2 * N});
-    const eg_output output = {"y", c};
+    const eg_output output = {"y", builder(g, type)};
     CHECK_OK(eg_compile(context, g, 1, &output, NULL, &program, &error), error);
     eg_program_info info = {.size = sizeof info};
     eg_program_info_get(program, &info);
-    *bytes = (uint64_t)info.bytes;
     eg_program_release(program);
     eg_graph_destroy(g);
     eg_context_destroy(context);
-    return info.arena_bytes;
+    return info;
+}
+
+/* Turned twice by copies that nothing can be a view of. */
+static eg_node build_turned(eg_graph *g, eg_type type) {
+    enum { N = 4096 };
+    const eg_node x = eg_input(g, "x", type, 2, (uint64_t[]){N, 2});
+    const eg_node a = eg_reshape(g, eg_transpose(g, x, (unsigned[]){1, 0}), 1, (uint64_t[]){2 * N});
+    const eg_node b = eg_reshape(g, a, 2, (uint64_t[]){N, 2});
+    return eg_reshape(g, eg_transpose(g, b, (unsigned[]){1, 0}), 1, (uint64_t[]){2 * N});
 }
 
 TEST(cast, half_the_memory) {
-    uint64_t moved[2];
-    const uint64_t floats = arena_of(EG_F32, &moved[0]), halves = arena_of(EG_BF16, &moved[1]);
-    CHECK(floats > 0 && floats == 2 * halves, "%llu and %llu bytes of arena",
-          (unsigned long long)floats, (unsigned long long)halves);
-    CHECK(moved[0] == 2 * moved[1], "%llu and %llu bytes moved", (unsigned long long)moved[0],
-          (unsigned long long)moved[1]);
+    const eg_program_info floats = info_of(build_turned, EG_F32);
+    const eg_program_info halves = info_of(build_turned, EG_BF16);
+    CHECK(floats.arena_bytes > 0 && floats.arena_bytes == 2 * halves.arena_bytes,
+          "%llu and %llu bytes of arena", (unsigned long long)floats.arena_bytes,
+          (unsigned long long)halves.arena_bytes);
+    CHECK((uint64_t)floats.bytes == 2 * (uint64_t)halves.bytes, "%g and %g bytes moved",
+          floats.bytes, halves.bytes);
 }
 
 /* A sequence of halves, of which a shorter run reads and writes less. */
@@ -283,25 +286,14 @@ TEST(cast, states_and_carries) {
     check_stream(EG_F16, false, false, 3, NULL);
 }
 
-static uint64_t state_bytes(eg_type type) {
-    eg_context *context = NULL;
-    eg_graph *g = NULL;
-    eg_program *program = NULL;
-    eg_error error;
-    CHECK_OK(eg_context_create(NULL, &context, &error), error);
-    CHECK_OK(eg_graph_create(context, &g, &error), error);
+static eg_node build_state(eg_graph *g, eg_type type) {
     const uint64_t shape[] = {64, 32};
     const eg_node s = eg_state_typed(g, "s", type, 2, shape);
     eg_update(g, s, eg_input(g, "x", type, 2, shape));
-    const eg_output output = {"y", s};
-    CHECK_OK(eg_compile(context, g, 1, &output, NULL, &program, &error), error);
-    eg_program_info info = {.size = sizeof info};
-    eg_program_info_get(program, &info);
-    eg_program_release(program);
-    eg_graph_destroy(g);
-    eg_context_destroy(context);
-    return info.state_bytes;
+    return s;
 }
+
+static uint64_t state_bytes(eg_type type) { return info_of(build_state, type).state_bytes; }
 
 TEST(cast, states_of_half_the_memory) {
     CHECK(state_bytes(EG_F32) == 64 * 32 * 4, "%llu bytes",

@@ -67,10 +67,7 @@ static void choice_check(unsigned features, const char *isa) {
     /* the struct of functions says the same as its rows */
 #define OPERATION(name, ...) \
     CHECK(chosen.name == chosen.row[EG__OP_##name]->function.name, "%s", #name);
-#define KERNEL(...)
 #include "kernels/kernels.def"
-#undef OPERATION
-#undef KERNEL
 }
 
 TEST(kernels, choice) {

@@ -382,18 +382,37 @@ TEST(train, same_bits_on_any_threads) {
     }
 }
 
-/* A sample that does not count changes nothing. */
-TEST(train, partial_batch) {
+/* A small model and a batch for it. */
+typedef struct trained {
     eg_context *context;
     eg_model *model;
     eg_trainer *trainer;
+} trained;
+
+static trained trained_open(void) {
+    trained small;
     eg_error error;
-    CHECK_OK(eg_context_create(NULL, &context, &error), error);
-    CHECK_OK(eg_model_open(context, "cfc:8,in=3,proj=3", &model, &error), error);
+    CHECK_OK(eg_context_create(NULL, &small.context, &error), error);
+    CHECK_OK(eg_model_open(small.context, "cfc:8,in=3,proj=3", &small.model, &error), error);
     const eg_train_options options = {.batch = B, .time = T};
-    CHECK_OK(eg_trainer_create(model, &options, &trainer, &error), error);
-    eg_train_batch batch = eg_trainer_batch(trainer);
+    CHECK_OK(eg_trainer_create(small.model, &options, &small.trainer, &error), error);
+    eg_train_batch batch = eg_trainer_batch(small.trainer);
     fill(&batch, 5);
+    return small;
+}
+
+static void trained_close(const trained *small) {
+    eg_trainer_destroy(small->trainer);
+    eg_model_destroy(small->model);
+    eg_context_destroy(small->context);
+}
+
+/* A sample that does not count changes nothing. */
+TEST(train, partial_batch) {
+    eg_error error;
+    const trained small = trained_open();
+    eg_trainer *trainer = small.trainer;
+    eg_train_batch batch = eg_trainer_batch(trainer);
     for (int t = 0; t < T; t++)
         for (int b = B / 2; b < B; b++)
             for (int i = 0; i < 3; i++) batch.weight[(t * B + b) * 3 + i] = 0;
@@ -420,9 +439,7 @@ TEST(train, partial_batch) {
     CHECK(fabs(some - want / counted) < 1e-5 * some, "%g, not %g", some, want / counted);
     batch.target[0] = NAN;
     CHECK_FAILS(eg_trainer_step(trainer, 0, NULL, &error), error, EG_ERR_FORMAT, "the loss is nan");
-    eg_trainer_destroy(trainer);
-    eg_model_destroy(model);
-    eg_context_destroy(context);
+    trained_close(&small);
 }
 
 /* A model says what it demands of its parameters, and a training keeps to it. */
@@ -475,16 +492,9 @@ TEST(train, models_constrain_their_parameters) {
 
 /* All parts of a step can be looked at and recorded. */
 TEST(train, parts_are_recorded) {
-    eg_context *context;
-    eg_model *model;
-    eg_trainer *trainer;
     eg_error error;
-    CHECK_OK(eg_context_create(NULL, &context, &error), error);
-    CHECK_OK(eg_model_open(context, "cfc:8,in=3,proj=3", &model, &error), error);
-    const eg_train_options options = {.batch = B, .time = T};
-    CHECK_OK(eg_trainer_create(model, &options, &trainer, &error), error);
-    eg_train_batch batch = eg_trainer_batch(trainer);
-    fill(&batch, 5);
+    const trained small = trained_open();
+    eg_trainer *trainer = small.trainer;
     CHECK(eg_trainer_part(trainer, EG_TRAIN_GRADIENT, NULL) == eg_trainer_program(trainer),
           "another program");
     CHECK(!eg_train_part_name(EG_TRAIN_PARTS) && !eg_trainer_part(trainer, EG_TRAIN_PARTS, NULL),
@@ -494,7 +504,7 @@ TEST(train, parts_are_recorded) {
         eg_recorder *recorder;
         eg_instance *instance;
         const eg_program *program = eg_trainer_part(trainer, (eg_train_part)part, &instance);
-        CHECK_OK(eg_recorder_create(context, NULL, &recorder, &error), error);
+        CHECK_OK(eg_recorder_create(small.context, NULL, &recorder, &error), error);
         CHECK_OK(eg_instance_record(instance, recorder, &error), error);
         for (int i = 0; i < 3; i++) CHECK_OK(eg_trainer_gradient(trainer, NULL, &error), error);
         CHECK_OK(eg_trainer_update(trainer, 0, NULL, &error), error);
@@ -509,9 +519,7 @@ TEST(train, parts_are_recorded) {
               (unsigned long long)eg_recorder_count(recorder));
         eg_recorder_destroy(recorder);
     }
-    eg_trainer_destroy(trainer);
-    eg_model_destroy(model);
-    eg_context_destroy(context);
+    trained_close(&small);
 }
 
 static eg_status attempt(void *user, eg_context *context, eg_error *error) {

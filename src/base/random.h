@@ -21,8 +21,6 @@ double eg__mt_sample(eg__mt *mt); /* random_sample: [0, 1), 53 bits, two draws *
 void eg__mt_skip(eg__mt *mt, uint64_t draws);
 /* Uniform within 0..most, both included; draws nothing when `most` is 0. */
 uint64_t eg__mt_interval(eg__mt *mt, uint64_t most);
-int64_t eg__mt_randint(eg__mt *mt, int64_t low, int64_t high); /* low <= result < high */
-void eg__mt_shuffle(eg__mt *mt, uint32_t count, uint32_t *values);
 void eg__mt_permutation(eg__mt *mt, uint32_t count, uint32_t *out); /* of 0..count-1 */
 /* choice(from, chosen, replace=False): the first `chosen` of `out`, which has room for `count`
  * because a whole permutation is drawn. `from` NULL means 0..count-1. */
@@ -52,8 +50,6 @@ uint32_t eg__pcg_u32(eg__pcg *pcg);
 /* Uniform within 0..most, both included; draws nothing when `most` is 0. */
 uint32_t eg__pcg_bounded(eg__pcg *pcg, uint32_t most);
 void eg__pcg_shuffle(eg__pcg *pcg, uint32_t count, uint32_t *values);
-/* choice(count, chosen, replace=True). */
-void eg__pcg_choice_repeated(eg__pcg *pcg, uint32_t count, uint32_t chosen, uint32_t *out);
 /* choice(count, chosen, replace=False), chosen <= count; `work` has room for `count`. */
 void eg__pcg_choice(eg__pcg *pcg, uint32_t count, uint32_t chosen, uint32_t *out, uint32_t *work);
 

@@ -55,23 +55,13 @@ uint64_t eg__mt_interval(eg__mt *mt, uint64_t most) {
     return value;
 }
 
-int64_t eg__mt_randint(eg__mt *mt, int64_t low, int64_t high) {
-    assert(low < high);
-    uint64_t most = (uint64_t)high - 1 - (uint64_t)low;
-    return (int64_t)((uint64_t)low + eg__mt_interval(mt, most));
-}
-
-void eg__mt_shuffle(eg__mt *mt, uint32_t count, uint32_t *values) {
-    for (uint32_t i = count; i-- > 1;) {
-        uint32_t j = (uint32_t)eg__mt_interval(mt, i), kept = values[i];
-        values[i] = values[j];
-        values[j] = kept;
-    }
-}
-
 void eg__mt_permutation(eg__mt *mt, uint32_t count, uint32_t *out) {
     for (uint32_t i = 0; i < count; i++) out[i] = i;
-    eg__mt_shuffle(mt, count, out);
+    for (uint32_t i = count; i-- > 1;) {
+        uint32_t j = (uint32_t)eg__mt_interval(mt, i), kept = out[i];
+        out[i] = out[j];
+        out[j] = kept;
+    }
 }
 
 void eg__mt_choice(eg__mt *mt, uint32_t count, const uint32_t *from, uint32_t chosen,

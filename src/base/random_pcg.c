@@ -119,11 +119,6 @@ void eg__pcg_shuffle(eg__pcg *pcg, uint32_t count, uint32_t *values) {
     shuffle_down(pcg, count, 1, values);
 }
 
-void eg__pcg_choice_repeated(eg__pcg *pcg, uint32_t count, uint32_t chosen, uint32_t *out) {
-    assert(count > 0 || !chosen);
-    for (uint32_t i = 0; i < chosen; i++) out[i] = eg__pcg_bounded(pcg, count - 1);
-}
-
 /* Floyd's way for few of many: `taken` is a set of bits. */
 static void choose_few(eg__pcg *pcg, uint32_t count, uint32_t chosen, uint32_t *out,
                        uint32_t *taken) {

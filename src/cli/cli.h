@@ -94,6 +94,7 @@ typedef struct json_t json;
 int options_config(const usage *use, const char *path, json **document);
 /* Prints "elegans: ..." and, for a usage mistake, where to find help. Returns `code`. */
 int fail(int code, const char *format, ...) EG_PRINTF(2, 3);
+int fail_with(const eg_error *error); /* EXIT_FAILED, with the library's message */
 /* Prints "elegans: warning: ..." on stderr. */
 void warn(const char *format, ...) EG_PRINTF(1, 2);
 /* 4096, 64K, 256M, 2G, with binary units; false when it is none of these. */
@@ -201,6 +202,8 @@ const char *format_count(char out[48], uint64_t count, const char *word);
 const char *format_short(char out[32], double value);
 /* "12.3 us". */
 const char *format_seconds(char out[32], double seconds);
+/* "[2,3]". */
+const char *format_shape(char out[128], unsigned rank, const uint64_t *shape);
 /* A bar as high as 0..1, in eighths of a line. */
 const char *format_block(double height);
 /* "118.2 GFLOP/s", or "unavailable: why". */

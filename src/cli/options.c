@@ -22,6 +22,8 @@ int fail(int code, const char *format, ...) {
     return code;
 }
 
+int fail_with(const eg_error *error) { return fail(EXIT_FAILED, "%s", error->message); }
+
 void warn(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -229,7 +231,7 @@ int context_open(const context_flags *flags, eg_context **out) {
                                   .log = print_log,
                                   .log_level = EG_LOG_WARNING};
     eg_error error;
-    if (eg_context_create(&options, out, &error)) return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_context_create(&options, out, &error)) return fail_with(&error);
     return CLI_OK;
 }
 
@@ -239,7 +241,7 @@ int isa_list(isa_names *out) {
     eg_isa_info info = {.size = sizeof info};
     *out = (isa_names){.count = 0};
     if (eg_context_create(&(eg_context_options){.threads = 1}, &context, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+        return fail_with(&error);
     while (out->count < ISA_NAMES && eg_isa_list(context, out->count, &info, NULL) == EG_OK) {
         const size_t i = out->count++, used = strlen(out->text);
         out->name[i] = info.name;

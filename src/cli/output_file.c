@@ -106,8 +106,7 @@ int output_end(output_file *o) {
     if (!o->path) return CLI_OK;
     const bool bad = ferror(o->file) != 0;
     if (fclose(o->file) != 0 || bad) code = cannot(o->path, strerror(errno));
-    if (!code && o->beside && eg_file_commit(o->beside, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+    if (!code && o->beside && eg_file_commit(o->beside, &error)) code = fail_with(&error);
     else if (code && o->beside) eg_file_abort(o->beside);
     forget(o->beside);
     return code;

@@ -129,6 +129,15 @@ const char *format_seconds(char out[32], double seconds) {
     return out;
 }
 
+const char *format_shape(char out[128], unsigned rank, const uint64_t *shape) {
+    int at = snprintf(out, 128, "[");
+    for (unsigned i = 0; i < rank; i++)
+        at += snprintf(out + at, (size_t)(128 - at), "%s%llu", i ? "," : "",
+                       (unsigned long long)shape[i]);
+    snprintf(out + at, (size_t)(128 - at), "]");
+    return out;
+}
+
 const char *format_block(double height) {
     static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     return blocks[height > 0 ? (int)(height * 7.99) : 0]; /* also for NaN */

@@ -2,7 +2,6 @@
 #include "elegans/quantize.h"
 #include "engine/program.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 

@@ -227,16 +227,20 @@ double eg__flops_per_element(const eg_graph *graph, const eg__node *node); /* on
 double eg__reads_picked(const eg_graph *graph, const eg__node *node, unsigned i);
 bool eg__always_kept(const eg__node *node);               /* true */
 bool eg__has_items(const eg__node *node, uint64_t items); /* along the first axis */
-/* keeps_items: elementwise; and of what works along the last axis. */
+/* keeps_items: elementwise; of what works along the last axis; of products with rows of the first input; and of
+ * rows of the first input that the second one picks. */
 bool eg__keeps_aligned(const eg_graph *graph, const eg__node *node, uint64_t items);
 bool eg__keeps_rows(const eg_graph *graph, const eg__node *node, uint64_t items);
+bool eg__keeps_first_rows(const eg_graph *graph, const eg__node *node, uint64_t items);
+bool eg__keeps_picked(const eg_graph *graph, const eg__node *node, uint64_t items);
 /* lifts: always; and where only the first input is of the scan. */
 bool eg__lifts_always(const eg_graph *graph, const eg__node *node);
 bool eg__lifts_first(const eg_graph *graph, const eg__node *node);
-/* time: elementwise; of what works along the last axis; and of products with rows of the first input. */
+/* time: the same four. */
 int eg__time_aligned(const eg__clock *clock, const eg__node *node, unsigned input, int axis);
 int eg__time_rows(const eg__clock *clock, const eg__node *node, unsigned input, int axis);
 int eg__time_first_rows(const eg__clock *clock, const eg__node *node, unsigned input, int axis);
+int eg__time_picked(const eg__clock *clock, const eg__node *node, unsigned input, int axis);
 
 /* ---- elementwise kinds, in the order of the public lists */
 typedef enum eg__unary {

@@ -5,15 +5,10 @@
 
 enum {
 #define ISA(name, lanes, ...) LANES_##name = lanes,
-#define OPERATION(...)
-#define KERNEL(...)
 #include "kernels/kernels.def"
-#undef OPERATION
-#undef KERNEL
 };
 
 static const eg__kernel table[] = {
-#define OPERATION(...)
 #define KERNEL(op, set, ...)               \
     {.operation = EG__OP_##op,             \
      .isa = #set,                          \
@@ -22,8 +17,6 @@ static const eg__kernel table[] = {
      .lanes = LANES_##set,                 \
      .features = __VA_ARGS__},
 #include "kernels/kernels.def"
-#undef OPERATION
-#undef KERNEL
 };
 enum { ROWS = sizeof table / sizeof *table };
 
@@ -33,19 +26,12 @@ static const struct {
 } operations[EG__OP_COUNT] = {
 #define eg__scratch_none               NULL
 #define OPERATION(name, text, scratch) {#name, text, eg__scratch_##scratch},
-#define KERNEL(...)
 #include "kernels/kernels.def"
-#undef OPERATION
-#undef KERNEL
 };
 
 static const eg__isa isas[] = {
 #define ISA(name, lanes, bytes, features) {#name, lanes, bytes, features},
-#define OPERATION(...)
-#define KERNEL(...)
 #include "kernels/kernels.def"
-#undef OPERATION
-#undef KERNEL
 };
 enum { ISAS = sizeof isas / sizeof *isas };
 
@@ -94,10 +80,7 @@ static void take(eg__kernels *out, const eg__kernel *row) {
     case EG__OP_##name:                 \
         out->name = row->function.name; \
         break;
-#define KERNEL(...)
 #include "kernels/kernels.def"
-#undef OPERATION
-#undef KERNEL
     case EG__OP_COUNT: break;
     }
     out->row[row->operation] = row;

@@ -62,19 +62,16 @@ typedef void eg__burn_f32_function(size_t turns, float numbers[EG__BURN_LANES]);
 typedef float eg__read_f32_function(size_t n, const float *x);
 
 /* ---- the table */
-#define OPERATION(...)
 #define KERNEL(op, isa, ...) eg__##op##_function eg__##op##_##isa;
 #include "kernels/kernels.def"
-#undef OPERATION
-#undef KERNEL
 
 /* The function of a row, or of every operation at once: a union and a struct of the same names. */
-#define OPERATION(name, ...) eg__##name##_function *name;
-#define KERNEL(...)
 typedef union eg__kernel_function {
+#define OPERATION(name, ...) eg__##name##_function *name;
 #include "kernels/kernels.def"
 } eg__kernel_function;
 typedef struct eg__kernels {
+#define OPERATION(name, ...) eg__##name##_function *name;
 #include "kernels/kernels.def"
     const struct eg__kernel *row[EG__OP_COUNT]; /* where each came from */
     const char *isa;                            /* of gemm_f32, which stands for all */
@@ -83,8 +80,6 @@ typedef struct eg__kernels {
     unsigned features;      /* that rows may need */
     eg__gemm_blocks blocks; /* as the caches want them: whoever knows these sets it */
 } eg__kernels;
-#undef OPERATION
-#undef KERNEL
 
 /* What a kernel is to compute: rows, columns and depth of a product or of what it writes. Synapses: n targets, k sources;
  * attention: n and k columns of a value and of a key; rotary: k columns of a head. */
@@ -114,10 +109,7 @@ typedef struct eg__kernel {
 /* Bytes of scratch memory, aligned to 64, that a call needs. */
 size_t eg__kernel_scratch(const eg__kernel *kernel, const eg__kernel_shape *shape);
 #define OPERATION(name, text, scratch) eg__kernel_scratch_function eg__scratch_##scratch;
-#define KERNEL(...)
 #include "kernels/kernels.def" /* `none` is not defined anywhere */
-#undef OPERATION
-#undef KERNEL
 
 /* An instruction set: a name for the features that kernels may need. */
 typedef struct eg__isa {

@@ -4,10 +4,7 @@
 
 typedef enum eg__operation {
 #define OPERATION(name, ...) EG__OP_##name,
-#define KERNEL(...)
 #include "kernels/kernels.def"
-#undef OPERATION
-#undef KERNEL
     EG__OP_COUNT
 } eg__operation;
 

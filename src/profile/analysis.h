@@ -60,10 +60,11 @@ typedef struct eg__change {
 
 typedef struct eg__rule {
     const char *name, *reason;
-    bool (*holds)(const eg__facts *facts, char text[200]);  /* and what was found */
-    double (*promise)(const eg__facts *facts);              /* share of the time of a sample */
-    void (*act)(const eg__facts *facts, char action[200]);  /* what to do: never "" */
-    bool (*change)(const eg__facts *facts, eg__change *to); /* NULL = cannot be tried */
+    bool (*holds)(const eg__facts *facts, char text[200]); /* and what was found */
+    double (*promise)(const eg__facts *facts); /* share of the time of a sample; NULL = none */
+    const char *action;                        /* what to do; NULL = act says it */
+    void (*act)(const eg__facts *facts, char action[200]);  /* never "" */
+    void (*change)(const eg__facts *facts, eg__change *to); /* NULL = cannot be tried */
     bool only_tried; /* it depends: said only where it was tried and helped */
 } eg__rule;
 extern const eg__rule eg__rules[];               /* ends with a row of NULLs */

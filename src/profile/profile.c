@@ -2,7 +2,6 @@
 #include "base/abi.h"
 #include "profile/profile.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

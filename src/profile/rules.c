@@ -25,9 +25,8 @@ static void batch_act(const eg__facts *f, char action[200]) {
              (unsigned long long)larger_batch(f), (unsigned long long)larger_batch(f));
 }
 
-static bool batch_change(const eg__facts *f, eg__change *change) {
+static void batch_change(const eg__facts *f, eg__change *change) {
     change->batch = larger_batch(f);
-    return true;
 }
 
 /* ---- threads: samples of a batch do not depend on each other */
@@ -57,10 +56,7 @@ static void threads_act(const eg__facts *f, char action[200]) {
     snprintf(action, 200, "all cores: --threads %u", f->cores);
 }
 
-static bool threads_change(const eg__facts *f, eg__change *change) {
-    change->threads = f->cores;
-    return true;
-}
+static void threads_change(const eg__facts *f, eg__change *change) { change->threads = f->cores; }
 
 /* ---- data type: what waits for weights takes less time with fewer bytes. Blocks of i8 have 8.5 bits. */
 static const double int8_bits = 8.5;
@@ -78,30 +74,18 @@ static bool int8_holds(const eg__facts *f, char text[200]) {
 static double int8_promise(const eg__facts *f) {
     return f->weights_wait * (1 - int8_bits / f->weight_bits);
 }
-static void int8_act(const eg__facts *f, char action[200]) {
-    (void)f;
-    snprintf(action, 200,
-             "weights in int8, with a loss of accuracy that is reported: "
-             "elegans quantize --to int8");
-}
-static bool int8_change(const eg__facts *f, eg__change *change) {
+static void int8_change(const eg__facts *f, eg__change *change) {
     (void)f;
     change->type = EG_I8;
-    return true;
 }
 
 static bool half_holds(const eg__facts *f, char text[200]) { return weights_wait(f, 16, text); }
 static double half_promise(const eg__facts *f) {
     return f->weights_wait * (1 - 16 / f->weight_bits);
 }
-static void half_act(const eg__facts *f, char action[200]) {
-    (void)f;
-    snprintf(action, 200, "weights in f16: elegans quantize --to f16");
-}
-static bool half_change(const eg__facts *f, eg__change *change) {
+static void half_change(const eg__facts *f, eg__change *change) {
     (void)f;
     change->type = EG_F16;
-    return true;
 }
 
 /* ---- compile: fused steps read and write memory once instead of once per operation */
@@ -114,14 +98,9 @@ static bool compile_holds(const eg__facts *f, char text[200]) {
     return true;
 }
 static double compile_promise(const eg__facts *f) { return f->plain_share / 3; }
-static void compile_act(const eg__facts *f, char action[200]) {
-    (void)f;
-    snprintf(action, 200, "compile it: omit --no-compile");
-}
-static bool compile_change(const eg__facts *f, eg__change *change) {
+static void compile_change(const eg__facts *f, eg__change *change) {
     (void)f;
     change->compiled = true;
-    return true;
 }
 
 /* ---- instruction set: wider vectors compute more at once */
@@ -138,10 +117,9 @@ static double isa_promise(const eg__facts *f) {
 static void isa_act(const eg__facts *f, char action[200]) {
     snprintf(action, 200, "the kernels of this processor: omit --isa %s", f->isa);
 }
-static bool isa_change(const eg__facts *f, eg__change *change) {
+static void isa_change(const eg__facts *f, eg__change *change) {
     (void)f;
     change->best_isa = true;
-    return true;
 }
 
 /* ---- cache: values that stay in the core's own cache come from nowhere else. Half of it is for them, the other
@@ -170,9 +148,8 @@ static void cache_act(const eg__facts *f, char action[200]) {
     snprintf(action, 200, "a smaller batch keeps activations in the cache: --batch %llu",
              (unsigned long long)smaller_batch(f));
 }
-static bool cache_change(const eg__facts *f, eg__change *change) {
+static void cache_change(const eg__facts *f, eg__change *change) {
     change->batch = smaller_batch(f);
-    return true;
 }
 
 /* ---- memory: a machine that swaps is a thousand times slower */
@@ -188,10 +165,6 @@ static bool memory_holds(const eg__facts *f, char text[200]) {
                  100 * f->peak_memory / f->memory_available);
     return true;
 }
-static double no_promise(const eg__facts *f) {
-    (void)f;
-    return NAN;
-}
 static void memory_act(const eg__facts *f, char action[200]) {
     if (f->batch > 1)
         snprintf(action, 200, "half the batch: --batch %llu", (unsigned long long)(f->batch / 2));
@@ -202,21 +175,23 @@ static void memory_act(const eg__facts *f, char action[200]) {
 
 const eg__rule eg__rules[] = {
     {"batch", "a step costs some ns before it computes; more samples share them", batch_holds,
-     batch_promise, batch_act, batch_change, false},
+     batch_promise, NULL, batch_act, batch_change, false},
     {"threads", "samples of a batch do not depend on each other", threads_holds, threads_promise,
-     threads_act, threads_change, false},
+     NULL, threads_act, threads_change, false},
     {"data_type", "what waits for weights takes less time with fewer bytes", int8_holds,
-     int8_promise, int8_act, int8_change, false},
+     int8_promise,
+     "weights in int8, with a loss of accuracy that is reported: elegans quantize --to int8", NULL,
+     int8_change, false},
     /* widening halves takes time of its own, so that it depends: said only where it was tried */
     {"half", "half the bytes, converted to f32 as they are read", half_holds, half_promise,
-     half_act, half_change, true},
+     "weights in f16: elegans quantize --to f16", NULL, half_change, true},
     {"compile", "fused steps read and write memory once instead of once per operation",
-     compile_holds, compile_promise, compile_act, compile_change, false},
-    {"isa", "wider vectors compute more at once", isa_holds, isa_promise, isa_act, isa_change,
+     compile_holds, compile_promise, "compile it: omit --no-compile", NULL, compile_change, false},
+    {"isa", "wider vectors compute more at once", isa_holds, isa_promise, NULL, isa_act, isa_change,
      false},
     {"cache", "the core's own cache is several times faster than the next one", cache_holds,
-     cache_promise, cache_act, cache_change, true},
-    {"memory", "a machine that swaps is a thousand times slower", memory_holds, no_promise,
+     cache_promise, NULL, cache_act, cache_change, true},
+    {"memory", "a machine that swaps is a thousand times slower", memory_holds, NULL, NULL,
      memory_act, NULL, false},
     {0}};
 
@@ -229,9 +204,10 @@ const eg__rule *eg__rule_find(const char *name) {
 bool eg__rule_apply(const eg__rule *rule, const eg__facts *facts, eg_finding *out) {
     *out = (eg_finding){.rule = rule->name, .reason = rule->reason, .gain = NAN, .measured = NAN};
     if (!rule->holds(facts, out->text)) return false;
-    const double promise = rule->promise(facts);
+    const double promise = rule->promise ? rule->promise(facts) : NAN;
     if (isfinite(promise)) out->gain = fmax(0, promise) * facts->seconds;
-    rule->act(facts, out->action);
+    if (rule->action) snprintf(out->action, sizeof out->action, "%s", rule->action);
+    else rule->act(facts, out->action);
     out->untried = rule->change ? "it was not tried" : "it is about memory, not about time";
     return true;
 }

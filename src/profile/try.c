@@ -168,7 +168,7 @@ static eg_status try_one(trial *t, const eg__rule *rule, double seconds, eg_find
         .batch = t->facts->batch, .threads = t->facts->threads, .compiled = t->facts->compiled};
     variant v = {0};
     double saved = NAN;
-    if (!rule->change || !rule->change(t->facts, &to)) return EG_OK;
+    rule->change(t->facts, &to);
     t->refusal = NULL;
     eg_status status = variant_open(t, &to, &v, error);
     if (!status && !t->refusal) status = measure(t, &v, seconds, &saved, error);

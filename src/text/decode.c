@@ -1,5 +1,4 @@
 /* Ids to text, one after the other; only whole characters leave the decoder. */
-#include "formats/files/utf8.h"
 #include "text/text.h"
 
 #include <string.h>

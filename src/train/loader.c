@@ -2,7 +2,6 @@
 #include "train/loader.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 
 struct eg__loader {
     eg_trainer *trainer;

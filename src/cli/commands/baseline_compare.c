@@ -57,7 +57,7 @@ static int judge(eg_context *context, const baseline_settings *w, trial *t) {
     eg_error error;
     if (eg_compare(context, t->old_ones.count, t->old_ones.seconds, t->new_ones.count,
                    t->new_ones.seconds, &options, &t->result, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+        return fail_with(&error);
     return CLI_OK;
 }
 
@@ -262,8 +262,7 @@ int baseline_compare(eg_context *context, eg_history *history, const baseline_se
     eg_environment environment;
     if (given->program && access(given->program, X_OK) != 0)
         return fail(EXIT_FAILED, "--program: '%s' is not an executable program", given->program);
-    if (eg_history_get(history, given->name, &entry, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_history_get(history, given->name, &entry, &error)) return fail_with(&error);
     baseline_settings w = *given;
     subject s = {.how = ""};
     trial noise = {0}, t = {0};

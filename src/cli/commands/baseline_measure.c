@@ -27,10 +27,9 @@ int baseline_profile(eg_context *context, const baseline_settings *w, const char
                                         .warmup = w->warmup,
                                         .no_ceilings = !profile,
                                         .no_cache = 1};
-    if (eg_model_open(context, name, &model, &error)) return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_model_open(context, name, &model, &error)) return fail_with(&error);
     int code = CLI_OK;
-    if (eg_profile_model(model, name, &options, &made, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+    if (eg_profile_model(model, name, &options, &made, &error)) code = fail_with(&error);
     if (!code) {
         const double *seconds;
         const size_t count = eg_profile_samples(made, &seconds);

@@ -50,7 +50,7 @@ int bench_cells(eg_context *context, const char *filter, uint64_t steps, bool as
     json *list = as_json ? json_new_list() : NULL;
     if (as_json ? eg_bench_cells(context, filter, steps, append_cell, list, &error)
                 : eg_bench_cells(context, filter, steps, print_cell, &before, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+        return fail_with(&error);
     if (!as_json) return CLI_OK;
     json *document = json_new_object();
     json_put_text(document, "bench", "cells");

@@ -92,10 +92,10 @@ int bench_latency(eg_context *context, const char *name, uint64_t steps, bool as
     eg_error error;
     if (as_json && !json_usable()) return json_print(NULL);
     if (!name) name = typical;
-    if (eg_model_open(context, name, &model, &error)) return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_model_open(context, name, &model, &error)) return fail_with(&error);
     eg_bench_latency_result result;
     const eg_status status = eg_bench_latency(model, steps, &result, &error);
     eg_model_destroy(model);
-    if (status) return fail(EXIT_FAILED, "%s", error.message);
+    if (status) return fail_with(&error);
     return as_json ? put_latency(context, name, &result) : print_latency(name, &result);
 }

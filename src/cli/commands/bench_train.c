@@ -60,7 +60,7 @@ static int measure(eg_context *one, eg_context *several, const eg_bench_train_op
     json *list = as_json ? json_new_list() : NULL;
     if (as_json ? eg_bench_train(one, several, options, append_training, list, &error)
                 : eg_bench_train(one, several, options, print_training, &before, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+        return fail_with(&error);
     if (!as_json) return CLI_OK;
     json *document = json_new_object();
     json_put_text(document, "bench", "train");

@@ -13,11 +13,9 @@ static int save(eg_context *context, eg_history *history, const baseline_setting
     eg_analysis *analysis = NULL;
     samples s = {0};
     if (!w->model) return fail(EXIT_USAGE, "baseline save needs a name and a model");
-    if (eg_environment_read(context, NULL, &environment, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_environment_read(context, NULL, &environment, &error)) return fail_with(&error);
     int code = baseline_profile(context, w, w->model, &s, &profile);
-    if (!code && eg_analyse(profile, &analysis, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+    if (!code && eg_analyse(profile, &analysis, &error)) code = fail_with(&error);
     if (!code) code = history_keep(context, history, w, &environment, profile, analysis);
     eg_statistics time;
     if (!code) {
@@ -45,7 +43,7 @@ static double median_of(eg_context *context, const eg_history_entry *e) {
     eg_error error;
     const eg_status status = eg_statistics_of(context, e->sample_count, e->samples, &s, &error);
     /* damaged samples have no median; without memory nobody knows whether they have */
-    if (status == EG_ERR_MEMORY) exit(fail(EXIT_FAILED, "%s", error.message));
+    if (status == EG_ERR_MEMORY) exit(fail_with(&error));
     return !status && s.least >= 0 ? s.p50.value : (double)NAN; /* no clock shows less */
 }
 
@@ -100,7 +98,7 @@ static int list(eg_context *context, eg_history *history, const eg_history_filte
     listing l = {context, entries};
     if (eg_history_list(history, filter, print_entry, &l, &error)) {
         json_free(entries);
-        return fail(EXIT_FAILED, "%s", error.message);
+        return fail_with(&error);
     }
     return as_json ? json_print(entries) : CLI_OK;
 }
@@ -114,8 +112,7 @@ static int list_names(eg_context *context, eg_history *history, const baseline_s
 static int delete_one(eg_context *context, eg_history *history, const baseline_settings *w) {
     eg_error error;
     (void)context;
-    return eg_history_delete(history, w->name, &error) ? fail(EXIT_FAILED, "%s", error.message)
-                                                       : CLI_OK;
+    return eg_history_delete(history, w->name, &error) ? fail_with(&error) : CLI_OK;
 }
 
 /* What there is, how many of NAME and MODEL it takes, and which options are its own. */
@@ -149,8 +146,7 @@ static int act(eg_context *context, const char *action, const baseline_settings 
     if (w->rounds > ROUNDS_MOST)
         return fail(EXIT_USAGE, "--rounds: %llu is not within 1..%d", (unsigned long long)w->rounds,
                     ROUNDS_MOST);
-    if (eg_history_open(context, w->history, &history, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_history_open(context, w->history, &history, &error)) return fail_with(&error);
     const int code = actions[i].run(context, history, w);
     eg_history_close(history);
     return code;
@@ -241,7 +237,7 @@ static int draw(const trend *t, const char *model, const char *path) {
     eg_report *picture;
     eg_error error;
     if (eg_report_of_times(t->context, model, t->values, t->count, &picture, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+        return fail_with(&error);
     return output_report_file(picture, path);
 }
 
@@ -273,12 +269,11 @@ int cmd_history(int argc, char **argv) {
     code = context_open(&(context_flags){.threads = 1}, &context);
     if (code) return code;
     t.context = context;
-    if (eg_history_open(context, path, &history, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+    if (eg_history_open(context, path, &history, &error)) code = fail_with(&error);
     else {
         code = list(context, history, &filter, as_json);
         if (!code && rest && eg_history_list(history, &filter, add_value, &t, &error))
-            code = fail(EXIT_FAILED, "%s", error.message);
+            code = fail_with(&error);
         if (!code && rest && !t.count)
             code = fail(EXIT_FAILED, "nothing was kept of '%s'", argv[0]);
         if (!code && t.count && !as_json) print_trend(&t);

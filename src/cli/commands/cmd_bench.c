@@ -54,8 +54,7 @@ static int bench_copy(eg_context *context, const bench_flags *flags) {
         return fail(EXIT_USAGE, "--size: '%s' is no size such as 64M", flags->size);
     eg_bench_result result;
     eg_error error;
-    if (eg_bench_copy(context, bytes, flags->iterations, &result, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_bench_copy(context, bytes, flags->iterations, &result, &error)) return fail_with(&error);
     char size[32];
     return show_result(flags, "copy", format_bytes(size, bytes), &result);
 }
@@ -101,7 +100,7 @@ static int bench_gemm(eg_context *context, const bench_flags *flags) {
                                            flags->iterations, &result, &error)
                            : eg_bench_quantized(context, &quantization, shape[0], shape[1],
                                                 shape[2], flags->iterations, &result, &error);
-    if (status) return fail(EXIT_FAILED, "%s", error.message);
+    if (status) return fail_with(&error);
     char size[100], block[32] = "";
     if (flags->block) snprintf(block, sizeof block, "/%llu", (unsigned long long)flags->block);
     snprintf(size, sizeof size, "%llux%llux%llu %s%s%s", (unsigned long long)shape[0],
@@ -148,12 +147,11 @@ static int bench_kernels(eg_context *context, const bench_flags *flags, const ch
         if (!json_usable()) return json_print(NULL);
         json *list = json_new_list();
         if (eg_bench_kernels(context, filter, append_kernel, list, &error))
-            return fail(EXIT_FAILED, "%s", error.message);
+            return fail_with(&error);
         return json_print(list);
     }
     bool titled = false;
-    if (eg_bench_kernels(context, filter, print_kernel, &titled, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_bench_kernels(context, filter, print_kernel, &titled, &error)) return fail_with(&error);
     return CLI_OK;
 }
 

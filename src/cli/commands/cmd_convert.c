@@ -46,7 +46,7 @@ static int convert(eg_context *context, const char *from, const char *config, co
     if (!status && !config) code = language_note(model, from);
     if (!status && !code) status = eg_model_save(model, to, &error);
     free(text);
-    if (status) code = fail(EXIT_FAILED, "%s", error.message);
+    if (status) code = fail_with(&error);
     else if (!code) {
         char value[64], bytes[32];
         eg_model_info info = {.size = sizeof info};

@@ -321,7 +321,7 @@ static int run(eg_context *context, const char *folder, int steps, uint64_t seed
         eg_model_destroy(both[i]->model);
     }
     if (fine) return CLI_OK;
-    return error.message[0] ? fail(EXIT_FAILED, "%s", error.message) : EXIT_FAILED;
+    return error.message[0] ? fail_with(&error) : EXIT_FAILED;
 }
 
 int cmd_demo(int argc, char **argv) {

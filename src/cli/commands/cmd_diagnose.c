@@ -59,7 +59,7 @@ static int look(eg_context *context, const char *name, const eg_profile_options 
     if (eg_environment_read(context, NULL, &environment, &error) ||
         (name && eg_model_open(context, name, &model, &error)) ||
         (name && eg_profile_model(model, name, options, &profile, &error)))
-        code = fail(EXIT_FAILED, "%s", error.message);
+        code = fail_with(&error);
     if (!code) {
         eg_diagnose(&environment, eg_context_chip(context), profile, &diagnosis);
         code = tell(&diagnosis, eg_context_chip(context), as_json);

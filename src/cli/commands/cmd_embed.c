@@ -114,7 +114,7 @@ static int print_json(const rows *all, const char *model, bool compare) {
 static int save(const rows *all, const char *path) {
     const eg_tensor tensor = {EG_F32, 2, {all->count, all->width}, all->values};
     eg_error error;
-    return eg_npy_write(path, &tensor, &error) ? fail(EXIT_FAILED, "%s", error.message) : CLI_OK;
+    return eg_npy_write(path, &tensor, &error) ? fail_with(&error) : CLI_OK;
 }
 
 static int run(eg_context *context, const char *model, rows *all, const settings *w) {
@@ -125,8 +125,7 @@ static int run(eg_context *context, const char *model, rows *all, const settings
     int code = read_pooling(w, &options);
     if (code) return code;
     code = language_open(&l, context, model, w->tokenizer);
-    if (!code && eg_embedder_create(l.model, &options, &e, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+    if (!code && eg_embedder_create(l.model, &options, &e, &error)) code = fail_with(&error);
     if (!code) all->width = (size_t)eg_embedder_width(e);
     if (!code) all->values = take_memory(all->count * all->width, sizeof *all->values);
     if (!code) code = embed(&l, e, all);

@@ -134,7 +134,7 @@ static int run_first(entropy_run *r) {
     if (r->options.mode != EG_PATCH_TARGET) return CLI_OK;
     const int code = entropy_walk(&r->input, r->context, r->settings->window, measure, r);
     if (code) return code;
-    if (eg_patcher_begin(r->patcher, &error)) return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_patcher_begin(r->patcher, &error)) return fail_with(&error);
     rewind(r->input.file);
     return CLI_OK;
 }
@@ -154,7 +154,7 @@ static int draw(const entropy_run *r) {
     const bool thresholds = r->patcher && r->options.mode != EG_PATCH_FIXED;
     if (eg_report_of_entropy(r->curve, r->input.path, r->settings->window, thresholds, &picture,
                              &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+        return fail_with(&error);
     return output_report_file(picture, r->settings->svg);
 }
 
@@ -206,9 +206,9 @@ static int run_settings(const entropy_settings *w) {
                                     .fixed = (uint32_t)w->size};
     int code = context_open(&flags, &r->context);
     if (!code && eg_entropy_curve_create(r->context, w->low, w->high, &r->curve, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+        code = fail_with(&error);
     if (!code && w->patches && eg_patcher_create(r->context, &r->options, &r->patcher, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+        code = fail_with(&error);
     if (!code) code = entropy_open(&r->input, w->path, w->target != 0);
     if (!code) code = run(r);
     entropy_close(&r->input);

@@ -84,8 +84,7 @@ int cmd_eval(int argc, char **argv) {
     notes n = {0};
     code = context_open(&flags, &context);
     if (code) return code;
-    if (eg_model_open(context, w.model, &model, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+    if (eg_model_open(context, w.model, &model, &error)) code = fail_with(&error);
     else {
         code = language_refuse(model, "eval");
         if (!code) code = measure(context, model, &w, &n);

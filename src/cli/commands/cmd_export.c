@@ -74,8 +74,7 @@ static int write_files(const settings *w, eg_model *model, eg_export_info *info)
     eg_error error;
     if (mkdir(w->directory, 0777) && errno != EEXIST)
         return fail(EXIT_FAILED, "cannot create '%s': %s", w->directory, strerror(errno));
-    if (eg_model_export_c(model, w->directory, w->name, info, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_model_export_c(model, w->directory, w->name, info, &error)) return fail_with(&error);
     return CLI_OK;
 }
 
@@ -84,8 +83,7 @@ static int export_model(eg_context *context, const settings *w) {
     eg_error error;
     eg_export_info info = {.size = sizeof info};
     run_difference difference = {0};
-    if (eg_model_open(context, w->model, &model, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_model_open(context, w->model, &model, &error)) return fail_with(&error);
     if (w->raw) eg_model_link_set(model, EG_LINK_IDENTITY, NULL);
     int code = w->against ? compare(context, w, model, &difference) : CLI_OK;
     if (!code) code = write_files(w, model, &info);

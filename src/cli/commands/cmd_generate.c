@@ -44,7 +44,7 @@ static int show_token(writer *w, uint32_t token, bool quiet) {
                                                  piece.room, &length, &error);
     if (!status && !quiet) show(w, piece.at, length);
     free(piece.at);
-    return status ? fail(EXIT_FAILED, "%s", error.message) : CLI_OK;
+    return status ? fail_with(&error) : CLI_OK;
 }
 
 static void show_end(writer *w) {
@@ -68,8 +68,7 @@ static int decode(writer *w, eg_generator *g, eg_sampler *sampler, const float *
         if (interrupted()) r->stopped = "interrupt";
         else if (w->closed) r->stopped = "closed";
         if (strcmp(r->stopped, "length") != 0) break;
-        if (eg_sampler_next(sampler, logits, &token, &error))
-            return fail(EXIT_FAILED, "%s", error.message);
+        if (eg_sampler_next(sampler, logits, &token, &error)) return fail_with(&error);
         if (language_ends(w->language, token) && !w->settings->ignore_end) {
             r->stopped = "end";
             break;
@@ -84,7 +83,7 @@ static int decode(writer *w, eg_generator *g, eg_sampler *sampler, const float *
             r->stopped = "context";
             break;
         }
-        if (status) return fail(EXIT_FAILED, "%s", error.message);
+        if (status) return fail_with(&error);
         r->steps++;
         r->read += (double)(r->info.weight_bytes + (r->info.length + 1) * r->info.token_bytes);
     }
@@ -106,11 +105,10 @@ static int begin(writer *w, eg_generator *g, const uint32_t *ids, size_t count,
         const int code = show_token(w, ids[i], true);
         if (code) return code;
     }
-    if (eg_generator_prepare(g, count, &error)) return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_generator_prepare(g, count, &error)) return fail_with(&error);
     const double start = now();
     r->ready_seconds = start - r->begun;
-    if (eg_generator_feed(g, ids, count, logits, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_generator_feed(g, ids, count, logits, &error)) return fail_with(&error);
     r->prompt_seconds = now() - start;
     r->prompt_tokens = count;
     return CLI_OK;
@@ -129,7 +127,7 @@ static int generate(const language *l, const generate_settings *settings,
     if (!count) ids[count++] = 0; /* bytes: something must come first */
     if (eg_generator_create(l->model, options, &g, &error) ||
         eg_sampler_create(l->context, l->info.vocabulary, &settings->sampling, &sampler, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+        code = fail_with(&error);
     r->ids = calloc((size_t)settings->count + 1, sizeof *r->ids);
     if (!code && !r->ids)
         code = fail(EXIT_FAILED, "no memory for %llu tokens", (unsigned long long)settings->count);

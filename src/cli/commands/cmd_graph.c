@@ -4,15 +4,6 @@
 
 #include <string.h>
 
-static const char *shape_text(const eg_node_info *info, char out[128]) {
-    int at = snprintf(out, 128, "[");
-    for (unsigned i = 0; i < info->rank; i++)
-        at += snprintf(out + at, (size_t)(128 - at), "%s%llu", i ? "," : "",
-                       (unsigned long long)info->shape[i]);
-    snprintf(out + at, (size_t)(128 - at), "]");
-    return out;
-}
-
 /* Steps of the scan that a node is inside, for its share of the cost. */
 static double times_run(const eg_graph *graph, const eg_node_info *info) {
     double steps = 1;
@@ -37,7 +28,7 @@ static void print_text(const eg_graph *graph, const char *title) {
         double flops = info.flops * times_run(graph, &info);
         total += flops;
         printf("%5zu %s%-12s%-16s", i, info.scan ? "| " : "  ", info.operation,
-               shape_text(&info, shape));
+               format_shape(shape, info.rank, info.shape));
         if (info.name) printf(" %s", info.name);
         for (size_t k = 0; k < info.input_count; k++) printf(" %u", info.inputs[k].id);
         if (flops > 0)
@@ -65,7 +56,7 @@ static void print_dot(const eg_graph *graph) {
         if (eg_graph_node(graph, (eg_node){(uint32_t)i}, &info, NULL)) continue;
         printf("  n%zu [label=\"", i);
         print_dot_text(info.name ? info.name : info.operation);
-        printf("\\n%s\"%s];\n", shape_text(&info, shape),
+        printf("\\n%s\"%s];\n", format_shape(shape, info.rank, info.shape),
                info.name   ? ", style=filled, fillcolor=\"#dde8f4\""
                : info.scan ? ", style=filled, fillcolor=\"#f4eedd\""
                            : "");
@@ -188,7 +179,7 @@ static int fill_example(source *s, const char *name, bool gradient, eg_error *er
     add_output(s, "loss", loss);
     eg_status status = gradient ? eg_gradient(s->graph, loss, count, parameters, d, error)
                                 : eg_graph_check(s->graph, error);
-    if (status) return fail(EXIT_FAILED, "%s", error->message);
+    if (status) return fail_with(error);
     for (size_t i = 0; gradient && i < count; i++) {
         char text[32];
         snprintf(text, sizeof text, "gradient%zu", i);
@@ -201,12 +192,11 @@ static int open_graph(eg_context *context, const char *path, const char *example
                       source *s) {
     eg_error error;
     if (path) {
-        if (eg_graph_load(context, path, &s->graph, &error))
-            return fail(EXIT_FAILED, "%s", error.message);
+        if (eg_graph_load(context, path, &s->graph, &error)) return fail_with(&error);
         find_outputs(s);
         return CLI_OK;
     }
-    if (eg_graph_create(context, &s->graph, &error)) return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_graph_create(context, &s->graph, &error)) return fail_with(&error);
     return fill_example(s, example, gradient, &error);
 }
 
@@ -222,12 +212,11 @@ static int show(eg_context *context, const source *s, const settings *w) {
     if (w->steps || w->passes) {
         const eg_compile_options options = {.passes = w->passes};
         if (eg_compile(context, graph, s->count, s->outputs, &options, &program, &error))
-            return fail(EXIT_FAILED, "%s", error.message);
+            return fail_with(&error);
         graph = eg_program_graph(program);
     }
     int code = CLI_OK;
-    if (w->save && eg_graph_save(graph, w->save, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+    if (w->save && eg_graph_save(graph, w->save, &error)) code = fail_with(&error);
     else if (w->dot) print_dot(graph);
     else if (w->steps) print_steps(program);
     else if (!w->save) print_text(graph, w->title);

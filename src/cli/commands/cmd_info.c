@@ -1,7 +1,6 @@
 /* elegans info: the machine, its ceilings, the kernels that would run on it. */
 #include "cli/cli.h"
 
-#include <math.h>
 #include <string.h>
 
 /* ---- text */
@@ -350,7 +349,7 @@ int cmd_info(int argc, char **argv) {
         eg_ceilings_options how = {.size = sizeof how, .cached = !again};
         if (eg_ceilings_measure(context, &how, &ceilings, &error)) {
             eg_context_destroy(context);
-            return fail(EXIT_FAILED, "%s", error.message);
+            return fail_with(&error);
         }
     }
     if (as_json) code = print_json(context, measure ? &ceilings : NULL, flags.root != NULL);

@@ -80,7 +80,7 @@ static int run(const language *l, const char *model, const char *path, uint64_t 
         const uint64_t start = eg_clock_ns();
         interrupt_begin();
         if (eg_perplexity(l->model, ids, count, piece, language_begin(l), tell, &w, &s, &error))
-            code = fail(EXIT_FAILED, "%s", error.message);
+            code = fail_with(&error);
         interrupt_end();
         if (w.shows) fprintf(stderr, "\r%40s\r", "");
         const double seconds = 1e-9 * (double)(eg_clock_ns() - start);

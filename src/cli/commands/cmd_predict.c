@@ -186,8 +186,7 @@ static int predict(eg_context *context, eg_model *model, predict_settings *w, pr
     eg_error error;
     const eg_evaluate_options options = {.loss = EG_LOSS_MSE, .outputs = keep, .user = p};
     const uint64_t start = eg_clock_ns();
-    if (eg_evaluate(model, data, &options, NULL, NULL, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+    if (eg_evaluate(model, data, &options, NULL, NULL, &error)) code = fail_with(&error);
     const double seconds = (double)(eg_clock_ns() - start) * 1e-9;
     if (!code) code = write_rows(p, model);
     if (!code) code = summary(p, &d, seconds);
@@ -237,8 +236,7 @@ int cmd_predict(int argc, char **argv) {
     prediction p = {.settings = &w};
     code = context_open(&flags, &context);
     if (code) return code;
-    if (eg_model_open(context, w.model, &model, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+    if (eg_model_open(context, w.model, &model, &error)) code = fail_with(&error);
     else {
         code = language_refuse(model, "predict");
         if (!code) code = predict(context, model, &w, &p);

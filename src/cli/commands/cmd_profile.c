@@ -86,10 +86,8 @@ static int write_document(const eg_profile *profile, const eg_analysis *analysis
 static int write_files(const eg_profile *profile, const eg_analysis *analysis, const devices *d,
                        const profile_settings *w) {
     eg_error error;
-    if (w->trace && eg_profile_trace(profile, w->trace, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
-    if (w->stacks && eg_profile_stacks(profile, w->stacks, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+    if (w->trace && eg_profile_trace(profile, w->trace, &error)) return fail_with(&error);
+    if (w->stacks && eg_profile_stacks(profile, w->stacks, &error)) return fail_with(&error);
     if (!w->output) return CLI_OK;
     output_file file;
     int code = output_begin(&file, w->output);
@@ -114,7 +112,7 @@ static int keep(eg_context *context, const eg_profile *profile, const eg_analysi
     if (!w->save) return CLI_OK;
     if (eg_environment_read(context, NULL, &environment, &error) ||
         eg_history_open(context, w->history, &history, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+        return fail_with(&error);
     const int code = history_keep(context, history, &settings, &environment, profile, analysis);
     eg_history_close(history);
     return code;
@@ -206,8 +204,7 @@ static int run(eg_context *context, const profile_settings *w, const eg_profile_
     eg_model *model;
     eg_profile *profile = NULL;
     eg_analysis *analysis = NULL;
-    if (eg_model_open(context, w->model, &model, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_model_open(context, w->model, &model, &error)) return fail_with(&error);
     eg_profile_options chosen = *options;
     int code = w->auto_batch ? choose_batch(context, model, w, &chosen) : CLI_OK;
     options = &chosen;
@@ -219,7 +216,7 @@ static int run(eg_context *context, const profile_settings *w, const eg_profile_
     }
     if (eg_profile_model(model, w->model, options, &profile, &error) ||
         eg_analyse(profile, &analysis, &error) || try_advice(model, profile, analysis, w, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+        code = fail_with(&error);
     devices *d = take_memory(1, sizeof *d);
     if (!code && w->device) code = devices_project(model, options, w->device, d);
     if (!code && w->json) {

@@ -108,8 +108,7 @@ static int compare_tensors(eg_context *context, const eg_model *wide, const eg_m
     int trainable;
     eg_error error;
     const uint64_t size = eg_model_count(wide) * sizeof(row);
-    if (eg_tensor_create(context, EG_U8, 1, &size, &rows, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_tensor_create(context, EG_U8, 1, &size, &rows, &error)) return fail_with(&error);
     out->rows = rows.data;
     for (size_t i = 0; i < eg_model_count(wide); i++) {
         row *r = &out->rows[out->count];
@@ -214,13 +213,12 @@ static int quantize(eg_context *context, const settings *w,
     eg_status status = eg_model_open(context, w->model, &wide, &error);
     if (!status) status = eg_model_open(context, w->model, &quantized, &error);
     if (!status) status = eg_model_quantize(quantized, quantization, &error);
-    if (status) code = fail(EXIT_FAILED, "%s", error.message);
+    if (status) code = fail_with(&error);
     if (!code) code = compare_tensors(context, wide, quantized, &o);
     if (!code) code = run_compare(context, &w->data, wide, quantized, &o.outputs);
     o.file_before = file_size(w->model);
     if (!code) code = language_note(quantized, w->model);
-    if (!code && eg_model_save(quantized, w->output, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+    if (!code && eg_model_save(quantized, w->output, &error)) code = fail_with(&error);
     o.file_after = file_size(w->output);
     if (!code) {
         if (w->json) code = print_json(w, &o);

@@ -77,8 +77,7 @@ static int run_file(eg_context *context, eg_model *model, const run_settings *w,
     if (!code) code = run_read_state(context, w, info, d);
     if (code) return code;
     const uint64_t shape[] = {d->batch, d->steps, info->outputs};
-    if (eg_tensor_create(context, EG_F32, 3, shape, &d->y, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_tensor_create(context, EG_F32, 3, shape, &d->y, &error)) return fail_with(&error);
     if (w->batch && d->batched) code = run_batches(context, model, w->size, d);
     else
         code = d->batched || looks_ahead(model, info) ? run_batch(context, model, d)
@@ -153,8 +152,7 @@ int cmd_run(int argc, char **argv) {
     eg_model *model;
     eg_error error;
     run_data data = {0};
-    if (eg_model_open(context, w.model, &model, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+    if (eg_model_open(context, w.model, &model, &error)) code = fail_with(&error);
     else {
         eg_model_info info = {.size = sizeof info};
         eg_model_info_get(model, &info);

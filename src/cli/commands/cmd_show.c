@@ -24,7 +24,7 @@ static int count(eg_model *model, figures *f) {
         if (trainable) f->parameter_bytes += bytes;
     }
     eg_status status = eg_stream_compile(model, &program, &error);
-    if (status && status != EG_ERR_UNSUPPORTED) return fail(EXIT_FAILED, "%s", error.message);
+    if (status && status != EG_ERR_UNSUPPORTED) return fail_with(&error);
     if (status) {
         f->flops = f->moved = f->memory = (eg_metric){
             0, EG_UNAVAILABLE, NULL, "it looks at the future, so that no step is alone"};
@@ -75,24 +75,15 @@ static void print_layer(const eg_layer_info *l, size_t number) {
     print_row("", details, "");
 }
 
-static const char *shape_text(const eg_tensor *tensor, char out[64]) {
-    int at = snprintf(out, 64, "[");
-    for (unsigned i = 0; i < tensor->rank; i++)
-        at += snprintf(out + at, (size_t)(64 - at), "%s%llu", i ? "," : "",
-                       (unsigned long long)tensor->shape[i]);
-    snprintf(out + at, (size_t)(64 - at), "]");
-    return out;
-}
-
 void show_tensors(const eg_model *model, const char *as_in) {
-    char shape[64];
+    char shape[128];
     eg_tensor tensor;
     int trainable;
     const char *name;
     print_section("tensors", as_in);
     for (size_t i = 0; (name = eg_model_shape(model, i, &tensor, &trainable)); i++)
-        printf("  %-52s %-14s%s%s%s\n", name, shape_text(&tensor, shape), style_dim(),
-               trainable ? eg_model_numbers(model, i, NULL) : "mask", style_end());
+        printf("  %-52s %-14s%s%s%s\n", name, format_shape(shape, tensor.rank, tensor.shape),
+               style_dim(), trainable ? eg_model_numbers(model, i, NULL) : "mask", style_end());
 }
 
 static void print_figures(const figures *f, const char *title) {
@@ -263,7 +254,7 @@ int cmd_show(int argc, char **argv) {
     eg_model *model;
     eg_error error;
     if (eg_model_outline(context, argv[0], &model, &error)) /* nothing here needs values */
-        code = fail(EXIT_FAILED, "%s", error.message);
+        code = fail_with(&error);
     else if (eg_model_transformer(model, &(eg_transformer_info){0}, NULL) == EG_OK) {
         code = show_transformer(context, model, argv[0], tensors, as_json);
         eg_model_destroy(model);

@@ -85,8 +85,7 @@ static int encode(const eg_tokenizer *t, const settings *w, const char *text, si
     eg_tokens tokens;
     eg_error error;
     int code = CLI_OK;
-    if (eg_tokenizer_encode(t, text, length, &options, &tokens, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_tokenizer_encode(t, text, length, &options, &tokens, &error)) return fail_with(&error);
     if (w->json) code = print_tokens_json(t, &tokens, w);
     else if (w->ids) print_ids(&tokens);
     else print_tokens(t, &tokens);
@@ -100,13 +99,12 @@ static int decode_one(const eg_tokenizer *t, eg_decoder *decoder, const char *wo
     int64_t id;
     size_t length;
     eg_error error;
-    if (eg_integer_parse(word, size, 0, UINT32_MAX, &id, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_integer_parse(word, size, 0, UINT32_MAX, &id, &error)) return fail_with(&error);
     eg_tokenizer_piece(t, (uint32_t)id, &length);
     bytes_reserve(out, length + EG_DECODE_EXTRA);
     if (eg_tokenizer_decode(t, decoder, (uint32_t)id, out->at + out->count, out->room - out->count,
                             &length, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+        return fail_with(&error);
     out->count += length;
     return CLI_OK;
 }
@@ -191,8 +189,7 @@ int cmd_tokenize(int argc, char **argv) {
     if (code) return code;
     eg_tokenizer *tokenizer;
     eg_error error;
-    if (eg_tokenizer_open(context, w.model, &tokenizer, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+    if (eg_tokenizer_open(context, w.model, &tokenizer, &error)) code = fail_with(&error);
     else code = tokenize(tokenizer, &w);
     eg_tokenizer_destroy(tokenizer);
     eg_context_destroy(context);

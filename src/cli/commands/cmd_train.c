@@ -134,8 +134,7 @@ static int open_file(training *t) {
     t->data = t->settings->data;
     t->fresh = strncmp(given, "cfc:", 4) == 0 || strncmp(given, "ltc:", 4) == 0;
     if (t->fresh) return CLI_OK;
-    if (eg_model_open(t->context, given, &t->model, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_model_open(t->context, given, &t->model, &error)) return fail_with(&error);
     const int code = language_refuse(t->model, "train");
     return code ? code : notes_read(t->model, &t->data, &t->notes);
 }
@@ -184,7 +183,7 @@ static int outline_spec(training *t) {
 
 static int open_spec(training *t) {
     eg_error error;
-    if (eg_fit_check(t->model, &t->options, &error)) return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_fit_check(t->model, &t->options, &error)) return fail_with(&error);
     if (!t->fresh) return CLI_OK;
     eg_model_destroy(t->model);
     if (eg_model_open(t->context, t->spec, &t->model, &error))
@@ -212,7 +211,7 @@ static int set_units(training *t) {
     eg_error error;
     int code = CLI_OK;
     if (eg_data_scaling(t->first, scaled, in[0], in[1], out[0], out[1], &unit, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+        code = fail_with(&error);
     double given = 0;
     if (!code && w->time_unit && strcmp(w->time_unit, "median") != 0) {
         if (eg_number_parse(w->time_unit, strlen(w->time_unit), &given, NULL) || !(given > 0))
@@ -225,8 +224,7 @@ static int set_units(training *t) {
                               .output_mean = scaled ? out[0] : NULL,
                               .output_scale = scaled ? out[1] : NULL,
                               .time = d.timespans ? unit : 0};
-    if (!code && eg_model_scaling_set(t->model, &units, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+    if (!code && eg_model_scaling_set(t->model, &units, &error)) code = fail_with(&error);
     free(m);
     return code;
 }
@@ -235,7 +233,7 @@ static int set_units(training *t) {
 /* The model that was there stays; what would only lead to the same end goes. */
 static int failed(const training *t, const eg_error *error) {
     const train_settings *w = t->settings;
-    if (!t->result.diverged) return fail(EXIT_FAILED, "%s", error->message);
+    if (!t->result.diverged) return fail_with(error);
     if (!w->checkpoint) unlink(t->checkpoint);
     const bool at_once = strstr(error->message, "after 0 steps") != NULL; /* it is in the data */
     const bool says = strstr(error->message, "learning rate") != NULL;
@@ -248,8 +246,7 @@ static int failed(const training *t, const eg_error *error) {
 static int draw_losses(const training *t) {
     eg_report *picture;
     eg_error error;
-    if (eg_report_of_fit(t->context, &t->result, &picture, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_report_of_fit(t->context, &t->result, &picture, &error)) return fail_with(&error);
     return output_report_file(picture, t->settings->curve);
 }
 
@@ -271,8 +268,7 @@ static int fit(training *t) {
         return EXIT_STOPPED;
     }
     code = notes_write(t->model, &t->data, t->first, t->loss);
-    if (!code && eg_model_save(t->model, w->output, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+    if (!code && eg_model_save(t->model, w->output, &error)) code = fail_with(&error);
     if (!code && w->curve) code = draw_losses(t);
     if (!code && !w->checkpoint) unlink(t->checkpoint); /* done: nobody needs it */
     return code;

@@ -1,8 +1,6 @@
 /* elegans wiring: a neural circuit as text, statistics, Graphviz, JSON or a picture. */
 #include "cli/cli.h"
-#include "cli/cli.h"
 
-#include <errno.h>
 #include <string.h>
 
 /* ---- text */
@@ -155,8 +153,7 @@ typedef struct settings {
 static int draw(const eg_wiring *wiring, const char *title, const char *path) {
     eg_report *picture;
     eg_error error;
-    if (eg_report_of_wiring(wiring, title, &picture, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_report_of_wiring(wiring, title, &picture, &error)) return fail_with(&error);
     return output_report_file(picture, path);
 }
 
@@ -165,16 +162,14 @@ static int show(const eg_wiring *wiring, const char *title, const settings *w) {
     eg_wiring_statistics statistics;
     eg_error error;
     eg_wiring_info_get(wiring, &info);
-    if (w->save && eg_wiring_save(wiring, w->save, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+    if (w->save && eg_wiring_save(wiring, w->save, &error)) return fail_with(&error);
     if (w->svg) {
         const int code = draw(wiring, title, w->svg);
         if (code) return code;
     }
     if (w->dot) print_dot(wiring, &info);
     else if (w->statistics) {
-        if (eg_wiring_statistics_get(wiring, &statistics, &error))
-            return fail(EXIT_FAILED, "%s", error.message);
+        if (eg_wiring_statistics_get(wiring, &statistics, &error)) return fail_with(&error);
         print_statistics(&info, &statistics, title);
     } else if (!w->save && !w->svg) print_text(wiring, &info, title);
     return CLI_OK;
@@ -212,8 +207,7 @@ int cmd_wiring(int argc, char **argv) {
     if (code) return code;
     eg_wiring *wiring;
     eg_error error;
-    if (eg_wiring_create(context, argv[0], &wiring, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+    if (eg_wiring_create(context, argv[0], &wiring, &error)) code = fail_with(&error);
     else code = show(wiring, argv[0], &w);
     eg_wiring_destroy(wiring);
     eg_context_destroy(context);

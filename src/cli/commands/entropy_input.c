@@ -62,7 +62,7 @@ static int walk_all(walk *w) {
     int code = CLI_OK;
     for (size_t n; !code && (n = fread(w->bytes, 1, PIECE, w->input->file)) > 0;) {
         if (eg_entropy_push(w->entropy, w->bytes, n, w->values, &given, &error))
-            return fail(EXIT_FAILED, "%s", error.message);
+            return fail_with(&error);
         code = w->take(w->user, w->values, given);
     }
     if (ferror(w->input->file)) return cannot("read", w->input->path);
@@ -77,8 +77,7 @@ int entropy_walk(entropy_input *input, eg_context *context, uint64_t window, ent
     walk *w = take_memory(1, sizeof *w);
     w->input = input, w->take = take, w->user = user;
     int code;
-    if (eg_entropy_create(context, window, &w->entropy, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+    if (eg_entropy_create(context, window, &w->entropy, &error)) code = fail_with(&error);
     else code = walk_all(w);
     eg_entropy_destroy(w->entropy);
     free(w);

@@ -4,7 +4,6 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- the configuration of a model: what stays when it is trained again */
 static size_t add(char *out, size_t used, const char *format, ...) EG_PRINTF(3, 4);
@@ -38,7 +37,7 @@ int model_configuration(eg_context *context, const char *name, char out[CONFIGUR
     eg_layer_info layer = {.size = sizeof layer};
     size_t used = 0;
     out[0] = 0;
-    if (eg_model_open(context, name, &model, &error)) return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_model_open(context, name, &model, &error)) return fail_with(&error);
     eg_model_info_get(model, &info);
     if (eg_model_transformer(model, &t, NULL) == EG_OK)
         used = add(out, used, "%s %llu layers of %llu, %llu heads, vocabulary %llu, %s", t.family,
@@ -101,8 +100,7 @@ int history_keep(eg_context *context, eg_history *history, const baseline_settin
                                     .configuration = configuration,
                                     .note = w->note};
     if (!facts) code = EXIT_FAILED; /* said before */
-    else if (eg_history_add(history, &entry, w->replace, NULL, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+    else if (eg_history_add(history, &entry, w->replace, NULL, &error)) code = fail_with(&error);
     free(facts);
     eg_report_destroy(document);
     json_free(about);

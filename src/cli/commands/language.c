@@ -52,8 +52,7 @@ static int open_vocabulary(language *l, const char *path, const char *vocabulary
         if (l->info.vocabulary == BYTES) return CLI_OK;
         return fail(EXIT_FAILED, "no vocabulary for '%s': give --tokenizer FILE", path);
     }
-    if (eg_tokenizer_open(l->context, from, &l->tokenizer, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_tokenizer_open(l->context, from, &l->tokenizer, &error)) return fail_with(&error);
     if (eg_tokenizer_size(l->tokenizer) > l->info.vocabulary)
         return fail(EXIT_FAILED, "%zu tokens in '%s', but the model knows %llu",
                     eg_tokenizer_size(l->tokenizer), from, (unsigned long long)l->info.vocabulary);
@@ -63,8 +62,7 @@ static int open_vocabulary(language *l, const char *path, const char *vocabulary
 int language_open(language *l, eg_context *context, const char *model, const char *vocabulary) {
     eg_error error;
     *l = (language){.context = context};
-    if (eg_model_open(context, model, &l->model, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_model_open(context, model, &l->model, &error)) return fail_with(&error);
     l->info.size = sizeof l->info;
     if (eg_model_transformer(l->model, &l->info, &error))
         return fail(EXIT_FAILED, "'%s' is %s", model, error.message);
@@ -83,7 +81,7 @@ int language_encode(const language *l, const char *text, size_t length, uint32_t
     eg_tokens tokens = {0};
     eg_error error;
     if (l->tokenizer && eg_tokenizer_encode(l->tokenizer, text, length, &options, &tokens, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+        return fail_with(&error);
     *count = l->tokenizer ? tokens.count : length;
     *ids = take_memory(*count + 1, sizeof **ids);
     for (size_t i = 0; i < *count; i++)
@@ -108,7 +106,7 @@ int language_note(eg_model *model, const char *path) {
     const bool bad =
         !whole[at] && eg_model_note_set(model, "tokenizer", 1, (const char *const *)&whole, &error);
     free(whole);
-    return bad ? fail(EXIT_FAILED, "%s", error.message) : CLI_OK;
+    return bad ? fail_with(&error) : CLI_OK;
 }
 
 int language_refuse(const eg_model *model, const char *who) {

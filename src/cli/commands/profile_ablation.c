@@ -31,7 +31,7 @@ static int measure(way *ways, size_t count, const profile_settings *w,
             o.no_ceilings = 1;
             if (!o.runs) o.runs = RUNS;
             if (eg_profile_model(ways[i].model, w->model, &o, &profile, &error))
-                return fail(EXIT_FAILED, "%s", error.message);
+                return fail_with(&error);
             eg_profile_time(profile, &time);
             ways[i].times[round] = time.p50.value;
             eg_profile_destroy(profile);
@@ -96,8 +96,7 @@ static int open_way(const context_flags *flags, const char *model, way *to) {
     own.threads = to->threads;
     own.isa = to->unit;
     int code = context_open(&own, &to->context);
-    if (!code && eg_model_open(to->context, model, &to->model, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+    if (!code && eg_model_open(to->context, model, &to->model, &error)) code = fail_with(&error);
     if (!code) to->threads = eg_context_threads(to->context);
     return code;
 }

@@ -1,7 +1,6 @@
 /* A profiled program on other chips, and beside what such chips should reach. */
 #include "cli/commands/profile.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

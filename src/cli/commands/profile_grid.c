@@ -175,8 +175,7 @@ static int next_grid(void *user, const eg_chip_row *row) {
     eg_error error;
     eg_grid *grid;
     w->options.row = row;
-    if (eg_grid_create(w->model, &w->options, &grid, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_grid_create(w->model, &w->options, &grid, &error)) return fail_with(&error);
     if (w->list) json_append(w->list, grid_json(grid, !row));
     else {
         if (w->done++) printf("\n");

@@ -96,8 +96,7 @@ int profile_quick(eg_model *model, const profile_settings *w, const eg_profile_o
                                       .seq = o->seq,
                                       .runs = o->runs,
                                       .warmup = o->warmup};
-    if (eg_quick_profile(&what, &options, &result, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_quick_profile(&what, &options, &result, &error)) return fail_with(&error);
     if (w->json) return json_print(quick_json(w, o, &result));
     print_quick(w, o, &result);
     return CLI_OK;

@@ -23,8 +23,7 @@ static int random_data(eg_context *context, const eg_model *model, const eg_mode
     eg_error error;
     uint64_t seed = 1;
     *d = (run_data){.batch = SAMPLES, .steps = STEPS, .batched = true};
-    if (eg_tensor_create(context, EG_F32, 3, shape, &d->x, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_tensor_create(context, EG_F32, 3, shape, &d->x, &error)) return fail_with(&error);
     eg_model_scaling_get(model, &units);
     for (uint64_t i = 0; i < SAMPLES * STEPS * info->inputs; i++) {
         const uint64_t at = i % info->inputs;
@@ -43,9 +42,7 @@ static int prepare(eg_context *context, const run_settings *settings, const eg_m
     if (!code) code = run_read_state(context, settings, info, d);
     if (code) return code;
     const uint64_t shape[] = {d->batch, d->steps, info->outputs};
-    return eg_tensor_create(context, EG_F32, 3, shape, &d->y, &error)
-               ? fail(EXIT_FAILED, "%s", error.message)
-               : CLI_OK;
+    return eg_tensor_create(context, EG_F32, 3, shape, &d->y, &error) ? fail_with(&error) : CLI_OK;
 }
 
 static int run_one(eg_context *context, const eg_model *model, run_data *d, double *best) {
@@ -75,7 +72,7 @@ int run_compare(eg_context *context, const run_settings *settings, const eg_mode
         exact = d.y;
         d.y.data = NULL;
         if (eg_tensor_create(context, EG_F32, 3, exact.shape, &d.y, &error))
-            code = fail(EXIT_FAILED, "%s", error.message);
+            code = fail_with(&error);
     }
     if (!code) code = run_one(context, other, &d, &out->seconds[1]);
     if (!code) eg_tensor_compare(&exact, &d.y, &out->off, NULL);

@@ -140,7 +140,7 @@ static int fill(eg_context *context, const eg_model *model, const eg_data *rows,
     const uint64_t shape[] = {data->batch, data->steps, info.inputs};
     if (eg_tensor_create(context, EG_F32, 3, shape, &data->x, &error) ||
         (timed && eg_tensor_create(context, EG_F32, 2, shape, &data->timespans, &error)))
-        return fail(EXIT_FAILED, "%s", error.message);
+        return fail_with(&error);
     for (uint64_t i = 0; i < data->batch; i++) {
         const eg_train_batch one = {
             .x = (float *)data->x.data + i * data->steps * info.inputs,
@@ -188,8 +188,7 @@ int run_read(eg_context *context, const run_settings *settings, const eg_model *
     notes_dates(model, &how);
     int code = table_options(&how, &options);
     if (code) return code;
-    if (eg_table_read(context, settings->input, &options, &table, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_table_read(context, settings->input, &options, &table, &error)) return fail_with(&error);
     code = find_columns(settings, model, &table, &c);
     if (!code) code = take(context, settings, model, &table, &c, data);
     notes_free(&c.notes);
@@ -205,13 +204,12 @@ int run_read_state(eg_context *context, const run_settings *settings, const eg_m
     const uint64_t shape[] = {data->batch, info->state};
     if (!settings->state) {
         if (eg_tensor_create(context, EG_F32, 2, shape, &data->states, &error))
-            return fail(EXIT_FAILED, "%s", error.message);
+            return fail_with(&error);
         return CLI_OK;
     }
     eg_table table;
     const eg_table_options numbers = {.numbers_only = 1};
-    if (eg_table_read(context, settings->state, &numbers, &table, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_table_read(context, settings->state, &numbers, &table, &error)) return fail_with(&error);
     const uint64_t found = table.rows * table.columns;
     int code = CLI_OK;
     if (found != data->batch * info->state)
@@ -219,7 +217,7 @@ int run_read_state(eg_context *context, const run_settings *settings, const eg_m
                     (unsigned long long)found, settings->state, (unsigned long long)data->batch,
                     (unsigned long long)info->state);
     else if (eg_tensor_create(context, EG_F32, 2, shape, &data->states, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+        code = fail_with(&error);
     float *to = data->states.data;
     for (uint64_t i = 0; !code && i < found; i++) to[i] = (float)table.values[i];
     eg_table_release(context, &table);

@@ -52,8 +52,7 @@ static int write_csv(eg_context *context, const run_settings *settings, const ru
     const eg_table table = {.rows = rows, .columns = columns, .names = names, .values = values};
     const eg_csv_options options = options_of(settings);
     eg_error error;
-    if (eg_csv_write(context, settings->output, &table, &options, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+    if (eg_csv_write(context, settings->output, &table, &options, &error)) code = fail_with(&error);
     free(values);
     free(names);
     return code;
@@ -67,7 +66,7 @@ static int write_npy(const char *path, const run_data *data, const eg_tensor *te
         flat.rank--;
         for (unsigned i = 0; i < flat.rank; i++) flat.shape[i] = tensor->shape[i + 1];
     }
-    return eg_npy_write(path, &flat, &error) ? fail(EXIT_FAILED, "%s", error.message) : CLI_OK;
+    return eg_npy_write(path, &flat, &error) ? fail_with(&error) : CLI_OK;
 }
 
 int run_write(eg_context *context, const run_settings *settings, const eg_model *model,

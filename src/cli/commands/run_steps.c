@@ -42,7 +42,7 @@ int run_steps(eg_model *model, const eg_model_info *info, run_data *data) {
     eg_error error;
     int code = CLI_OK;
     if (eg_stream_compile(model, &program, &error) || eg_stream_create(program, &stream, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+        code = fail_with(&error);
     if (!code) {
         eg_stream_state_set(stream, data->states.data);
         code = run_all(stream, info, eg_model_timespan(model), data);
@@ -143,8 +143,7 @@ static eg_status batch_once(eg_context *context, const eg_model *model, run_data
 
 int run_batch(eg_context *context, const eg_model *model, run_data *data) {
     eg_error error;
-    return batch_once(context, model, data, &error) ? fail(EXIT_FAILED, "%s", error.message)
-                                                    : CLI_OK;
+    return batch_once(context, model, data, &error) ? fail_with(&error) : CLI_OK;
 }
 
 /* ---- some of them at a time */

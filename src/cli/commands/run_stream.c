@@ -113,7 +113,7 @@ int run_stream(eg_model *model, const run_settings *settings, const eg_model_inf
     p.span = eg_model_timespan(model);
     if (code) return code;
     if (eg_stream_compile(model, &program, &error) || eg_stream_create(program, &p.stream, &error))
-        code = fail(EXIT_FAILED, "%s", error.message);
+        code = fail_with(&error);
     p.values = take_memory((size_t)p.fields, sizeof *p.values);
     p.x = take_memory((size_t)(info->inputs + info->outputs), sizeof *p.x);
     if (!code) {

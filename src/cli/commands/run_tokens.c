@@ -53,7 +53,7 @@ int run_tokens(eg_context *context, const eg_model *wide, const eg_model *other,
     eg_error error;
     int32_t list[MOST];
     uint64_t state = 1;
-    if (eg_model_transformer(wide, &info, &error)) return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_model_transformer(wide, &info, &error)) return fail_with(&error);
     const uint64_t time = info.context < MOST ? info.context : MOST;
     for (uint64_t i = 0; i < time; i++) {
         state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -70,5 +70,5 @@ int run_tokens(eg_context *context, const eg_model *wide, const eg_model *other,
     out->is_random = true;
     close_runner(&a);
     close_runner(&b);
-    return status ? fail(EXIT_FAILED, "%s", error.message) : CLI_OK;
+    return status ? fail_with(&error) : CLI_OK;
 }

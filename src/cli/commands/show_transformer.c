@@ -23,7 +23,7 @@ static int count(eg_context *context, const eg_model *model, const eg_transforme
     if (!status) eg_program_info_get(program, &info);
     eg_program_release(program);
     eg_graph_destroy(g);
-    if (status) return fail(EXIT_FAILED, "%s", error.message);
+    if (status) return fail_with(&error);
     out->flops = (eg_metric){info.flops, EG_COUNTED, "FLOP", "of one compiled token"};
     out->bytes = (eg_metric){info.bytes, EG_COUNTED, "bytes", "of one compiled token"};
     out->cache = (eg_metric){(double)(2 * t->layers * t->kv_heads * t->head * sizeof(float)),
@@ -118,7 +118,7 @@ int show_transformer(eg_context *context, const eg_model *model, const char *tit
     eg_transformer_info t = {.size = sizeof t};
     costs c;
     eg_error error;
-    if (eg_model_transformer(model, &t, &error)) return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_model_transformer(model, &t, &error)) return fail_with(&error);
     const int code = count(context, model, &t, &c);
     if (code) return code;
     return (as_json ? print_json : print_text)(model, &t, &c, title, tensors);

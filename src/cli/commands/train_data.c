@@ -39,8 +39,7 @@ static int read_one(eg_context *context, const char *path, const data_settings *
     if (code) return code;
     options.texts = settings->time;
     eg_error error;
-    if (eg_table_read(context, path, &options, out, &error))
-        return fail(EXIT_FAILED, "%s", error.message);
+    if (eg_table_read(context, path, &options, out, &error)) return fail_with(&error);
     return CLI_OK;
 }
 

@@ -23,7 +23,7 @@ int metrics_of(eg_context *context, const eg_model *model, const eg_data *data, 
         eg_evaluate(model, data, &options, value, *out, &error)) {
         eg_metrics_destroy(*out);
         *out = NULL;
-        return fail(EXIT_FAILED, "%s", error.message);
+        return fail_with(&error);
     }
     return CLI_OK;
 }

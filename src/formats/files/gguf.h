@@ -16,7 +16,6 @@ typedef struct eg__ggml_type {
     unsigned block, bytes; /* elements and bytes of a block; 0 = there is no such type any more */
 } eg__ggml_type;
 const eg__ggml_type *eg__ggml_type_get(uint32_t id); /* NULL = unknown, or removed */
-const eg__ggml_type *eg__ggml_type_find(const char *name);
 size_t eg__gguf_type_bytes(uint32_t type); /* of a value in metadata; 0 = text, or unknown */
 bool eg__gguf_type_known(uint32_t type);
 

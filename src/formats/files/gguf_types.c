@@ -1,8 +1,6 @@
 /* The element types of ggml tensors, and the value types of .gguf metadata. */
 #include "formats/files/gguf.h"
 
-#include <string.h>
-
 /* by number; what was removed has no block */
 static const eg__ggml_type types[] = {
     {"F32", 1, 4},        {"F16", 1, 2},        {"Q4_0", 32, 18},     {"Q4_1", 32, 20},
@@ -19,12 +17,6 @@ static const eg__ggml_type types[] = {
 
 const eg__ggml_type *eg__ggml_type_get(uint32_t id) {
     return id < sizeof types / sizeof *types && types[id].block ? &types[id] : NULL;
-}
-
-const eg__ggml_type *eg__ggml_type_find(const char *name) {
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(types[i].name, name) == 0) return &types[i];
-    return NULL;
 }
 
 static const struct {

@@ -1,8 +1,6 @@
 /* broadcast: extents of 1 repeated, leading axes added, as numpy does it. */
 #include "graph/lower/lower.h"
 
-#include <string.h>
-
 eg_node eg_broadcast(eg_graph *graph, eg_node x, unsigned rank, const uint64_t *shape) {
     if (!graph || !x.id) return (eg_node){0};
     if (rank > EG_RANK_MAX || (rank && !shape))

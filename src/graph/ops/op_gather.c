@@ -229,16 +229,6 @@ static void lower_scatter(eg__lowering *l, uint32_t id) {
     eg__lower_emit(l, l->region[id], &step, 3, operands);
 }
 
-static int time_gather(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
-    (void)clock, (void)node;
-    return input == 1 ? axis : EG__TIME_MIXED;
-}
-
-static bool keeps_gather(const eg_graph *graph, const eg__node *node, uint64_t items) {
-    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
-    return !x->scan && eg__has_items(eg__node_at(graph, eg__node_input(graph, node, 1)), items);
-}
-
 const eg__op eg__op_gather = {.name = "gather",
                               .moves = true,
                               .infer = infer_gather,
@@ -246,8 +236,8 @@ const eg__op eg__op_gather = {.name = "gather",
                               .gradient = gradient_gather,
                               .evaluate = evaluate_gather,
                               .lower = lower_gather,
-                              .time = time_gather,
-                              .keeps_items = keeps_gather};
+                              .time = eg__time_picked,
+                              .keeps_items = eg__keeps_picked};
 const eg__op eg__op_scatter = {.name = "scatter",
                                .is_kept = eg__always_kept,
                                .infer = infer_scatter,

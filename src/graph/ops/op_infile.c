@@ -194,21 +194,6 @@ static void lower_gather(eg__lowering *l, uint32_t id) {
     eg__lower_emit(l, l->region[id], &step, 3, operands);
 }
 
-static bool keeps_matmul(const eg_graph *graph, const eg__node *node, uint64_t items) {
-    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
-    return eg__has_items(x, items) && x->scan && x->rank > 1;
-}
-
-static int time_gather(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
-    (void)clock, (void)node;
-    return input == 1 ? axis : EG__TIME_MIXED;
-}
-
-static bool keeps_gather(const eg_graph *graph, const eg__node *node, uint64_t items) {
-    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
-    return !x->scan && eg__has_items(eg__node_at(graph, eg__node_input(graph, node, 1)), items);
-}
-
 const eg__op eg__op_infile_matmul = {.name = "infile_matmul",
                                      .infer = infer_matmul,
                                      .flops = flops_matmul,
@@ -216,11 +201,11 @@ const eg__op eg__op_infile_matmul = {.name = "infile_matmul",
                                      .evaluate = evaluate_matmul,
                                      .lower = lower_matmul,
                                      .time = eg__time_first_rows,
-                                     .keeps_items = keeps_matmul};
+                                     .keeps_items = eg__keeps_first_rows};
 const eg__op eg__op_infile_gather = {.name = "infile_gather",
                                      .infer = infer_gather,
                                      .reads = eg__reads_picked,
                                      .evaluate = evaluate_gather,
                                      .lower = lower_gather,
-                                     .time = time_gather,
-                                     .keeps_items = keeps_gather};
+                                     .time = eg__time_picked,
+                                     .keeps_items = eg__keeps_picked};

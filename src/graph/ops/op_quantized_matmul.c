@@ -175,15 +175,10 @@ static void lower(eg__lowering *l, uint32_t id) {
     eg__lower_quantized_matmul(l, id, &home, NULL, 0, NULL);
 }
 
-static bool keeps_items(const eg_graph *graph, const eg__node *node, uint64_t items) {
-    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
-    return eg__has_items(x, items) && x->scan && x->rank > 1;
-}
-
 const eg__op eg__op_quantized_matmul = {.name = "quantized_matmul",
                                         .infer = infer,
                                         .flops = flops,
                                         .evaluate = evaluate,
                                         .lower = lower,
                                         .time = eg__time_first_rows,
-                                        .keeps_items = keeps_items};
+                                        .keeps_items = eg__keeps_first_rows};

@@ -81,6 +81,16 @@ bool eg__keeps_rows(const eg_graph *graph, const eg__node *node, uint64_t items)
     return eg__node_at(graph, eg__node_input(graph, node, 0))->rank > 1;
 }
 
+bool eg__keeps_first_rows(const eg_graph *graph, const eg__node *node, uint64_t items) {
+    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
+    return eg__has_items(x, items) && x->scan && x->rank > 1;
+}
+
+bool eg__keeps_picked(const eg_graph *graph, const eg__node *node, uint64_t items) {
+    const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
+    return !x->scan && eg__has_items(eg__node_at(graph, eg__node_input(graph, node, 1)), items);
+}
+
 /* ---- all steps of a scan at once */
 bool eg__lifts_always(const eg_graph *graph, const eg__node *node) {
     (void)graph, (void)node;
@@ -106,4 +116,9 @@ int eg__time_rows(const eg__clock *clock, const eg__node *node, unsigned input, 
 
 int eg__time_first_rows(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
     return input == 0 ? eg__time_rows(clock, node, input, axis) : EG__TIME_MIXED;
+}
+
+int eg__time_picked(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
+    (void)clock, (void)node;
+    return input == 1 ? axis : EG__TIME_MIXED;
 }

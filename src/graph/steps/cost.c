@@ -35,32 +35,29 @@ static void fill_rows(const eg__step_shape *s, eg_step_cost *cost) {
     cost->functions *= filled_up(s->columns) / (double)s->columns;
 }
 
-void eg__cost_plain(const eg__step *step, const eg__step_shape *s, eg_step_cost *cost) {
-    (void)step, (void)s;
+void eg__cost_plain(const eg__step_shape *s, eg_step_cost *cost) {
+    (void)s;
     cost->simple = cost->flops;
 }
 /* What the cores do: they copy. */
-void eg__cost_device(const eg__step *step, const eg__step_shape *s, eg_step_cost *cost) {
-    (void)step, (void)s;
+void eg__cost_device(const eg__step_shape *s, eg_step_cost *cost) {
+    (void)s;
     cost->flops = 0;
 }
-void eg__cost_rows(const eg__step *step, const eg__step_shape *s, eg_step_cost *cost) {
-    eg__cost_plain(step, s, cost);
+void eg__cost_rows(const eg__step_shape *s, eg_step_cost *cost) {
+    eg__cost_plain(s, cost);
     fill_rows(s, cost);
 }
-void eg__cost_fused(const eg__step *step, const eg__step_shape *s, eg_step_cost *cost) {
-    (void)step;
+void eg__cost_fused(const eg__step_shape *s, eg_step_cost *cost) {
     add_chain(s, cost->flops, cost);
     fill_rows(s, cost);
 }
-void eg__cost_dropout(const eg__step *step, const eg__step_shape *s, eg_step_cost *cost) {
-    (void)step;
+void eg__cost_dropout(const eg__step_shape *s, eg_step_cost *cost) {
     cost->simple = cost->flops;
     cost->functions = elements_of(s) * 20; /* random numbers */
     fill_rows(s, cost);
 }
-void eg__cost_softmax(const eg__step *step, const eg__step_shape *s, eg_step_cost *cost) {
-    (void)step;
+void eg__cost_softmax(const eg__step_shape *s, eg_step_cost *cost) {
     cost->simple = cost->flops;
     cost->functions = elements_of(s) * eg__fused_op_flops(EG__FUSED_EXP);
     fill_rows(s, cost);
@@ -71,45 +68,41 @@ static void product_of(const eg__step_shape *s, double columns, eg_step_cost *co
     cost->product = depth * (double)s->rows * columns;
     add_chain(s, cost->flops - depth * elements_of(s), cost);
 }
-void eg__cost_product(const eg__step *step, const eg__step_shape *s, eg_step_cost *cost) {
-    (void)step;
+void eg__cost_product(const eg__step_shape *s, eg_step_cost *cost) {
     product_of(s, filled_up(s->columns), cost);
 }
 /* Right sides that lie row by row have no panels. */
-void eg__cost_product_of_rows(const eg__step *step, const eg__step_shape *s, eg_step_cost *cost) {
-    (void)step;
+void eg__cost_product_of_rows(const eg__step_shape *s, eg_step_cost *cost) {
     product_of(s, (double)s->columns, cost);
 }
 /* Attention and convolutions are products, nearly all of it. */
-void eg__cost_products(const eg__step *step, const eg__step_shape *s, eg_step_cost *cost) {
-    (void)step, (void)s;
+void eg__cost_products(const eg__step_shape *s, eg_step_cost *cost) {
+    (void)s;
     cost->product = cost->flops;
 }
-void eg__cost_synapses(const eg__step *step, const eg__step_shape *s, eg_step_cost *cost) {
+void eg__cost_synapses(const eg__step_shape *s, eg_step_cost *cost) {
     cost->simple = cost->flops;
     cost->functions = elements_of(s); /* sums to keep */
-    (void)step;
     if (s->rows <= 1) return;
     cost->simple *= filled_up(s->rows) / (double)s->rows; /* lanes are samples */
     cost->functions *= filled_up(s->rows) / (double)s->rows;
 }
 /* Its steps come one by one. */
-void eg__cost_scan(const eg__step *step, const eg__step_shape *s, eg_step_cost *cost) {
-    (void)step;
+void eg__cost_scan(const eg__step_shape *s, eg_step_cost *cost) {
     cost->flops = cost->bytes = 0;
     cost->rows = (double)s->columns;
 }
 
 /* ---- programs */
-void eg__step_cost_of(const eg__step *step, const eg__step_shape *shape, eg_step_cost *out) {
-    const eg__step_kind *kind = eg__step_kind_of(step);
+/* What one call of it costs; the shape is what eg__step_shape_of says. */
+static void cost_of(const eg__step *step, const eg__step_shape *shape, eg_step_cost *out) {
     *out = (eg_step_cost){.work = eg__step_work(step, shape),
                           .traits = step->traits,
                           .calls = 1,
                           .flops = step->flops,
                           .bytes = step->bytes,
                           .rows = (double)shape->rows};
-    kind->cost(step, shape, out);
+    eg__step_kind_of(step)->cost(shape, out);
 }
 
 /* What lies between two calls of the same step: everything that its neighbours touch. */
@@ -128,14 +121,14 @@ eg_status eg_program_costs(const eg_program *program, eg_step_cost *out, size_t 
     for (size_t i = 0; i < program->main_count; i++) {
         const eg__step *step = &program->steps[i];
         const eg__step_shape shape = eg__step_shape_of(step, length);
-        eg__step_cost_of(step, &shape, &out[i]);
+        cost_of(step, &shape, &out[i]);
         const eg__step_scan *scan = eg__step_body(step);
         if (!scan) continue;
         for (uint32_t k = 0; k < scan->count; k++) {
             const eg__step *inner = &program->steps[scan->first + k];
             const eg__step_shape one = eg__step_shape_of(inner, length);
             eg_step_cost *cost = &out[*count + k];
-            eg__step_cost_of(inner, &one, cost);
+            cost_of(inner, &one, cost);
             cost->calls = (double)shape.columns;
             cost->in_scan = 1;
         }

@@ -301,8 +301,7 @@ typedef struct eg__step_shape {
 
 typedef size_t eg__step_scratch_function(const eg__step *step, size_t length);
 typedef void eg__step_shape_function(const eg__step *step, size_t length, eg__step_shape *out);
-typedef void eg__step_cost_function(const eg__step *step, const eg__step_shape *shape,
-                                    eg_step_cost *cost);
+typedef void eg__step_cost_function(const eg__step_shape *shape, eg_step_cost *cost);
 
 typedef struct eg__step_kind {
     const char *label;
@@ -354,8 +353,6 @@ eg__step_shape eg__step_shape_of(const eg__step *step, size_t length);
 static inline eg_work eg__step_work(const eg__step *step, const eg__step_shape *shape) {
     return shape->rows == 1 ? eg__step_kind_of(step)->work_of_one : eg__step_kind_of(step)->work;
 }
-/* What one call of it costs; the shape is what eg__step_shape_of says. */
-void eg__step_cost_of(const eg__step *step, const eg__step_shape *shape, eg_step_cost *out);
 /* A product of a turned matrix, or a sum of columns, of the run itself and over `all` rows: in slices, if that
  * is worth it. */
 void eg__step_slice(eg__step *step, size_t all);

@@ -2,7 +2,6 @@
 #include "kernels/kernels.h"
 
 #include <math.h>
-#include <string.h>
 
 void eg__synapses_f32_ref(const eg__synapses_f32_args *args) {
     const eg__synapse_list *list = &args->list;

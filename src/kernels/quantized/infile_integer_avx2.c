@@ -3,6 +3,7 @@
  * never -128; half bytes stay raised by 8, and sums begin with what that will add too much. */
 #include "kernels/simd/simd_avx2.h"
 #include "kernels/quantized/infile.h"
+#include "kernels/quantized/infile_integer_x86.h"
 
 enum { MAX_ROWS = 3, MAX_PANELS = 1, RAISED_8 = 0, RAISED_4 = 8 };
 
@@ -10,25 +11,10 @@ enum { MAX_ROWS = 3, MAX_PANELS = 1, RAISED_8 = 0, RAISED_4 = 8 };
 #define TILES(X, format) X(format, 3, 1) X(format, 2, 1) X(format, 1, 1)
 /* clang-format on */
 
-/* A block is 32 bytes, so are its vectors. */
-typedef __m256i number;
-typedef __m256 sum;
-
-INLINE float block_scale(const uint8_t *block) { /* of four halves the first */
-    return _mm_cvtss_f32(_mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)(const void *)block)));
-}
 INLINE number block_load(const int format, const uint8_t *block) {
-    if (format == EG__INFILE_Q8_0)
-        return _mm256_loadu_si256((const __m256i *)(const void *)(block + 2));
-    /* both halves of a vector are the same bytes: here the low ones count, there the high ones */
-    const __m256i both =
-        _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)(block + 2)));
-    const __m256i shifts = _mm256_setr_epi32(0, 0, 0, 0, 4, 4, 4, 4);
-    return _mm256_and_si256(_mm256_srlv_epi32(both, shifts), _mm256_set1_epi8(15));
+    if (format == EG__INFILE_Q8_0) return bytes_load((const int8_t *)block + 2);
+    return nibbles_load(block + 2);
 }
-INLINE void block_store(uint8_t *to, number x) { _mm256_storeu_si256((__m256i *)(void *)to, x); }
-INLINE sum sum_zero(void) { return _mm256_setzero_ps(); }
-INLINE float sum_all(sum s) { return vf_sum(s); }
 /* Products of bytes, four to a lane. */
 INLINE __m256i products(const int format, __m256i a, __m256i w) {
     const __m256i pairs = format == EG__INFILE_Q8_0
@@ -36,16 +22,11 @@ INLINE __m256i products(const int format, __m256i a, __m256i w) {
                               : _mm256_maddubs_epi16(w, a);
     return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
 }
-typedef __m256i begin;
-INLINE __m256i bytes_load(const int8_t *a) {
-    return _mm256_loadu_si256((const __m256i *)(const void *)a);
-}
 INLINE begin block_begin(const int format, const int8_t *a) {
     const __m256i zero = _mm256_setzero_si256();
     if (format == EG__INFILE_Q8_0) return zero;
     return _mm256_sub_epi32(zero, products(format, bytes_load(a), _mm256_set1_epi8(RAISED_4)));
 }
-INLINE begin begin_with(int32_t start) { return _mm256_zextsi128_si256(_mm_cvtsi32_si128(start)); }
 INLINE sum block_add(const int format, sum s, number x, const int8_t *a, begin first, float scale) {
     __m256i all = products(format, bytes_load(a), x);
     if (format == EG__INFILE_Q4_0) all = _mm256_add_epi32(all, first);

@@ -2,20 +2,15 @@
 #ifndef EG__SIMD_H
 #define EG__SIMD_H
 
-#include <immintrin.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "kernels/simd/simd_x86.h"
 
-#define SIMD(name) name##_avx2
-#define VF_N       8
-#define TRANSPOSE  eg__transpose_f32_avx2 /* the quickest where these instructions are */
+#define SIMD(name)   name##_avx2
+#define VF_N         8
+#define ANY_REGISTER "x" /* in assembly */
 
 typedef __m256 vf;  /* floats */
 typedef __m256i vi; /* 32-bit integers */
 typedef __m256 vm;  /* a mask: all bits of a lane or none */
-
-#define INLINE static inline __attribute__((always_inline))
 
 INLINE vf vf_load(const float *p) { return _mm256_loadu_ps(p); }
 INLINE void vf_store(float *p, vf v) { _mm256_storeu_ps(p, v); }
@@ -87,30 +82,6 @@ INLINE vi vi_and(vi a, vi b) { return _mm256_and_si256(a, b); }
 INLINE vi vi_shl_by(vi a, int n) { return _mm256_sll_epi32(a, _mm_cvtsi32_si128(n)); }
 INLINE vf vi_to_float(vi a) { return _mm256_cvtepi32_ps(a); }
 
-/* 2^23 + 2^22: adding it to a float rounds that to an integer, which then sits in the low bits. */
-#define VF_ROUNDER 12582912.0f
-/* 2^n for an integer n within [-126, 127], given n + VF_ROUNDER. */
-INLINE vf vf_power2(vf rounded) {
-    return vi_bits(vi_shl(vi_add(vf_bits(rounded), vi_set(127)), 23));
-}
-/* a * 2^n for an integer n within [-252, 254], rounded once; `rounded` is n + VF_ROUNDER. In two
- * factors, as 2^-150 is no float. */
-INLINE vf vf_scale(vf a, vf n, vf rounded) {
-    (void)n;
-    vi whole = vi_sub(vf_bits(rounded), vf_bits(vf_set(VF_ROUNDER)));
-    vi half = vi_sar(whole, 1), bias = vi_set(127);
-    vf first = vi_bits(vi_shl(vi_add(half, bias), 23));
-    vf second = vi_bits(vi_shl(vi_add(vi_sub(whole, half), bias), 23));
-    return vf_mul(vf_mul(a, first), second);
-}
-/* x as an integer of at least -151 and what is left of it, within [-1/2, 1/2]; n + VF_ROUNDER is for vf_scale. */
-INLINE vf vf_split(vf x, vf *n, vf *rounded) {
-    x = vf_max(vf_set(-151.0f), x);
-    *rounded = vf_add(x, vf_set(VF_ROUNDER));
-    *n = vf_sub(*rounded, vf_set(VF_ROUNDER));
-    return vf_sub(x, *n);
-}
-
 /* Pairs in memory: a0 b0 a1 b1 ... */
 INLINE void vf_store_pairs(float *p, vf a, vf b) {
     const vf x = _mm256_unpacklo_ps(a, b), y = _mm256_unpackhi_ps(a, b); /* of both halves */
@@ -124,15 +95,9 @@ INLINE void vf_load_pairs(const float *p, vf *a, vf *b) {
     *b = _mm256_shuffle_ps(low, high, 0xdd);
 }
 
-/* Quantized numbers: vectors of halves from memory; of 32-bit words the byte t, and the half byte t counted
- * as panels have them, 8 to a word. t is a literal. */
+/* Quantized numbers, and vectors of halves from memory. */
 INLINE vi vi_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
 INLINE void vi_store(void *p, vi a) { _mm256_storeu_si256((__m256i *)p, a); }
-INLINE vi vi_broadcast(const void *p) { /* four bytes */
-    int32_t x;
-    memcpy(&x, p, sizeof x);
-    return vi_set(x);
-}
 INLINE vi vi_max(vi a, vi b) { return _mm256_max_epi32(a, b); }
 INLINE vi vf_round(vf a) { return _mm256_cvtps_epi32(a); } /* to nearest, ties to even */
 INLINE void vi_store_bytes(int8_t *p, vi a) {              /* of numbers that fit into one */
@@ -150,25 +115,11 @@ INLINE vf vf_load_f16(const void *p) {
 INLINE vf vf_load_bf16(const void *p) {
     return vi_bits(vi_shl(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p)), 16));
 }
-#define vf_byte(w, t)   vi_to_float(vi_sar(vi_shl(w, 24 - 8 * (t)), 24))
-#define vf_nibble(w, t) vi_to_float(vi_sar(vi_shl(w, 28 - (t) % 4 * 8 - (t) / 4 * 4), 28))
 
-/* Sums and extremes over the lanes, always in the same order. */
-INLINE float vf_sum(vf a) {
-    __m128 x = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
-    x = _mm_add_ps(x, _mm_movehl_ps(x, x));
-    return _mm_cvtss_f32(_mm_add_ss(x, _mm_movehdup_ps(x)));
-}
-INLINE float vf_largest(vf a) {
-    __m128 x = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
-    x = _mm_max_ps(x, _mm_movehl_ps(x, x));
-    return _mm_cvtss_f32(_mm_max_ss(x, _mm_movehdup_ps(x)));
-}
-INLINE float vf_smallest(vf a) {
-    __m128 x = _mm_min_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
-    x = _mm_min_ps(x, _mm_movehl_ps(x, x));
-    return _mm_cvtss_f32(_mm_min_ss(x, _mm_movehdup_ps(x)));
-}
+/* Sums and extremes over the lanes. */
+INLINE float vf_sum(vf a) { return eight_add(a); }
+INLINE float vf_largest(vf a) { return eight_max(a); }
+INLINE float vf_smallest(vf a) { return eight_min(a); }
 
 /* Elsewhere this makes of a load a value that must stay in a register. With sixteen registers, all
  * taken by a tile, gcc does better when it may load again. */
@@ -178,19 +129,6 @@ INLINE float vf_smallest(vf a) {
  * use of it and spills accumulators (28 instead of 95 % of the peak). */
 #define vf_accumulate(c, a, b) __asm__("vfmadd231ps %2, %1, %0" : "+x"(c) : "x"(a), "x"(b))
 
-/* The float at base + row*stride bytes + 4*offset in every lane, for a row of 0, 1 or 2. Written as an
- * instruction, because gcc adds stride and offset beforehand, once for each, moves what then no
- * longer fits into its registers through the vector pipes, and loads so early that accumulators
- * spill. */
-#define vf_broadcast_row(out, base, stride, row, offset)                         \
-    do {                                                                         \
-        if ((row) == 0) BROADCAST(out, "%c3(%1)", base, stride, offset);         \
-        else if ((row) == 1) BROADCAST(out, "%c3(%1,%2)", base, stride, offset); \
-        else BROADCAST(out, "%c3(%1,%2,2)", base, stride, offset);               \
-    } while (0)
-#define BROADCAST(out, address, base, stride, offset) \
-    __asm__("vbroadcastss " address ", %0"            \
-            : "=x"(out)                               \
-            : "r"(base), "r"(stride), "i"(4 * (offset)), "m"(*(const float(*)[1 << 28])(base)))
+#include "kernels/simd/simd_shared.h"
 
 #endif

@@ -2,20 +2,15 @@
 #ifndef EG__SIMD_H
 #define EG__SIMD_H
 
-#include <immintrin.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "kernels/simd/simd_x86.h"
 
-#define SIMD(name) name##_avx512
-#define VF_N       16
-#define TRANSPOSE  eg__transpose_f32_avx2 /* the quickest where these instructions are */
+#define SIMD(name)   name##_avx512
+#define VF_N         16
+#define ANY_REGISTER "v" /* in assembly */
 
 typedef __m512 vf;    /* floats */
 typedef __m512i vi;   /* 32-bit integers */
 typedef __mmask16 vm; /* a mask */
-
-#define INLINE static inline __attribute__((always_inline))
 
 INLINE vf vf_load(const float *p) { return _mm512_loadu_ps(p); }
 INLINE void vf_store(float *p, vf v) { _mm512_storeu_ps(p, v); }
@@ -65,12 +60,6 @@ INLINE vi vi_and(vi a, vi b) { return _mm512_and_si512(a, b); }
 INLINE vi vi_shl_by(vi a, int n) { return _mm512_sll_epi32(a, _mm_cvtsi32_si128(n)); }
 INLINE vf vi_to_float(vi a) { return _mm512_cvtepi32_ps(a); }
 
-/* 2^23 + 2^22: adding it to a float rounds that to an integer, which then sits in the low bits. */
-#define VF_ROUNDER 12582912.0f
-/* 2^n for an integer n within [-126, 127], given n + VF_ROUNDER. */
-INLINE vf vf_power2(vf rounded) {
-    return vi_bits(vi_shl(vi_add(vf_bits(rounded), vi_set(127)), 23));
-}
 /* a * 2^n for an integer n, rounded once; the instruction knows denormals and overflow. */
 INLINE vf vf_scale(vf a, vf n, vf rounded) {
     (void)rounded;
@@ -121,11 +110,6 @@ INLINE void vf_load_pairs(const float *p, vf *a, vf *b) {
  * as panels have them, 8 to a word. t is a literal. */
 INLINE vi vi_load(const void *p) { return _mm512_loadu_si512(p); }
 INLINE void vi_store(void *p, vi a) { _mm512_storeu_si512(p, a); }
-INLINE vi vi_broadcast(const void *p) { /* four bytes */
-    int32_t x;
-    memcpy(&x, p, sizeof x);
-    return vi_set(x);
-}
 INLINE vi vi_max(vi a, vi b) { return _mm512_max_epi32(a, b); }
 INLINE vi vf_round(vf a) { return _mm512_cvtps_epi32(a); } /* to nearest, ties to even */
 INLINE void vi_store_bytes(int8_t *p, vi a) {              /* the lowest byte of each */
@@ -155,19 +139,12 @@ INLINE vf vf_nibbles(void) {
     return _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1);
 }
 
-/* Sums and extremes over the lanes, always in the same order. */
+/* Sums and extremes over the lanes: of the two halves together. */
+INLINE __m256 vf_lower(vf a) { return _mm512_castps512_ps256(a); }
 INLINE __m256 vf_upper(vf a) { return _mm512_extractf32x8_ps(a, 1); }
-#define LANES(name, op)                                                                   \
-    INLINE float name(vf a) {                                                             \
-        __m256 y = _mm256_##op##_ps(_mm512_castps512_ps256(a), vf_upper(a));              \
-        __m128 x = _mm_##op##_ps(_mm256_castps256_ps128(y), _mm256_extractf128_ps(y, 1)); \
-        x = _mm_##op##_ps(x, _mm_movehl_ps(x, x));                                        \
-        return _mm_cvtss_f32(_mm_##op##_ss(x, _mm_movehdup_ps(x)));                       \
-    }
-LANES(vf_sum, add)
-LANES(vf_largest, max)
-LANES(vf_smallest, min)
-#undef LANES
+INLINE float vf_sum(vf a) { return eight_add(_mm256_add_ps(vf_lower(a), vf_upper(a))); }
+INLINE float vf_largest(vf a) { return eight_max(_mm256_max_ps(vf_lower(a), vf_upper(a))); }
+INLINE float vf_smallest(vf a) { return eight_min(_mm256_min_ps(vf_lower(a), vf_upper(a))); }
 
 /* From here on v is a value in a register, not a load that can be done again at each use. */
 #define vf_keep(v)             __asm__("" : "+v"(v))
@@ -175,19 +152,6 @@ LANES(vf_smallest, min)
 /* c += a*b for accumulators: as an instruction, so that the compiler keeps operands in registers. */
 #define vf_accumulate(c, a, b) __asm__("vfmadd231ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b))
 
-/* The float at base + row*stride bytes + 4*offset in every lane, for a row of 0, 1 or 2. Written as an
- * instruction, because gcc adds stride and offset beforehand, once for each, moves what then no
- * longer fits into its registers through the vector pipes, and loads so early that accumulators
- * spill. */
-#define vf_broadcast_row(out, base, stride, row, offset)                         \
-    do {                                                                         \
-        if ((row) == 0) BROADCAST(out, "%c3(%1)", base, stride, offset);         \
-        else if ((row) == 1) BROADCAST(out, "%c3(%1,%2)", base, stride, offset); \
-        else BROADCAST(out, "%c3(%1,%2,2)", base, stride, offset);               \
-    } while (0)
-#define BROADCAST(out, address, base, stride, offset) \
-    __asm__("vbroadcastss " address ", %0"            \
-            : "=v"(out)                               \
-            : "r"(base), "r"(stride), "i"(4 * (offset)), "m"(*(const float(*)[1 << 28])(base)))
+#include "kernels/simd/simd_shared.h"
 
 #endif

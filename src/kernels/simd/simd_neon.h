@@ -75,30 +75,6 @@ INLINE vi vi_and(vi a, vi b) { return vandq_s32(a, b); }
 INLINE vi vi_shl_by(vi a, int n) { return vshlq_s32(a, vdupq_n_s32(n)); }
 INLINE vf vi_to_float(vi a) { return vcvtq_f32_s32(a); }
 
-/* 2^23 + 2^22: adding it to a float rounds that to an integer, which then sits in the low bits. */
-#define VF_ROUNDER 12582912.0f
-/* 2^n for an integer n within [-126, 127], given n + VF_ROUNDER. */
-INLINE vf vf_power2(vf rounded) {
-    return vi_bits(vi_shl(vi_add(vf_bits(rounded), vi_set(127)), 23));
-}
-/* a * 2^n for an integer n within [-252, 254], rounded once; `rounded` is n + VF_ROUNDER. In two
- * factors, as 2^-150 is no float. */
-INLINE vf vf_scale(vf a, vf n, vf rounded) {
-    (void)n;
-    vi whole = vi_sub(vf_bits(rounded), vf_bits(vf_set(VF_ROUNDER)));
-    vi half = vi_sar(whole, 1), bias = vi_set(127);
-    vf first = vi_bits(vi_shl(vi_add(half, bias), 23));
-    vf second = vi_bits(vi_shl(vi_add(vi_sub(whole, half), bias), 23));
-    return vf_mul(vf_mul(a, first), second);
-}
-/* x as an integer of at least -151 and what is left of it, within [-1/2, 1/2]; n + VF_ROUNDER is for vf_scale. */
-INLINE vf vf_split(vf x, vf *n, vf *rounded) {
-    x = vf_max(vf_set(-151.0f), x);
-    *rounded = vf_add(x, vf_set(VF_ROUNDER));
-    *n = vf_sub(*rounded, vf_set(VF_ROUNDER));
-    return vf_sub(x, *n);
-}
-
 /* Pairs in memory: a0 b0 a1 b1 ... */
 INLINE void vf_store_pairs(float *p, vf a, vf b) {
     const float32x4x2_t pairs = {{a, b}}; /* clang's vst2q_f32 is a macro */
@@ -110,15 +86,9 @@ INLINE void vf_load_pairs(const float *p, vf *a, vf *b) {
     *b = pairs.val[1];
 }
 
-/* Quantized numbers: vectors of halves from memory; of 32-bit words the byte t, and the half byte t counted
- * as panels have them, 8 to a word. t is a literal. */
+/* Quantized numbers, and vectors of halves from memory. */
 INLINE vi vi_load(const void *p) { return vreinterpretq_s32_u8(vld1q_u8((const uint8_t *)p)); }
 INLINE void vi_store(void *p, vi a) { vst1q_u8((uint8_t *)p, vreinterpretq_u8_s32(a)); }
-INLINE vi vi_broadcast(const void *p) { /* four bytes */
-    int32_t x;
-    memcpy(&x, p, sizeof x);
-    return vi_set(x);
-}
 INLINE vi vi_max(vi a, vi b) { return vmaxq_s32(a, b); }
 INLINE vi vf_round(vf a) { return vcvtnq_s32_f32(a); } /* to nearest, ties to even */
 INLINE void vi_store_bytes(int8_t *p, vi a) {          /* of numbers that fit into one */
@@ -137,8 +107,6 @@ INLINE vf vf_load_f16(const void *p) {
 INLINE vf vf_load_bf16(const void *p) {
     return vreinterpretq_f32_u32(vshll_n_u16(vreinterpret_u16_u8(vld1_u8((const uint8_t *)p)), 16));
 }
-#define vf_byte(w, t)   vi_to_float(vi_sar(vi_shl(w, 24 - 8 * (t)), 24))
-#define vf_nibble(w, t) vi_to_float(vi_sar(vi_shl(w, 28 - (t) % 4 * 8 - (t) / 4 * 4), 28))
 
 /* Sums and extremes over the lanes, always in the same order. */
 INLINE float vf_sum(vf a) {
@@ -158,5 +126,7 @@ INLINE float vf_smallest(vf a) { return vminvq_f32(a); }
 #define vf_broadcast_row(out, base, stride, row, offset)                                     \
     ((out) = vf_broadcast((const float *)((const char *)(base) + (size_t)(row) * (stride)) + \
                           (offset)))
+
+#include "kernels/simd/simd_shared.h"
 
 #endif

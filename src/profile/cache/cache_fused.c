@@ -87,6 +87,16 @@ static bool is_flat(const eg__cache_fused *f) {
     return true;
 }
 
+eg__cache_fused eg__cache_chain(const eg__cache_walk *w, const eg__step *step, unsigned first,
+                                const eg__fused_program *program, size_t rows, size_t columns) {
+    eg__cache_fused fused = {.program = program, .rows = rows, .columns = columns};
+    for (unsigned i = first; i < step->operands; i++) {
+        fused.at[i - first] = eg__cache_at(w, &step->operand[i]);
+        fused.stride[i - first] = step->operand[i].stride;
+    }
+    return fused;
+}
+
 void eg__cache_fused_run(const eg__cache_walk *w, const eg__cache_fused *fused) {
     const eg__fused_program *program = fused->program;
     /* the reference goes element by element: vectors and blocks of one */
@@ -190,14 +200,10 @@ static void update_run(const eg__cache_walk *w, const eg__cache_fused *f) {
 
 void eg__cache_step_fused(const eg__cache_walk *w, const eg__step *step) {
     const eg__step_fused *fused = &step->u.fused;
-    eg__cache_fused f = {.program = &fused->program,
-                         .rows = fused->flat ? 1 : w->count * step->rows,
-                         .columns = fused->flat ? eg__min(fused->flat, w->count * (size_t)EG__FLAT)
-                                                : step->columns};
-    for (unsigned i = 0; i < step->operands; i++) {
-        f.at[i] = eg__cache_at(w, &step->operand[i]);
-        f.stride[i] = step->operand[i].stride;
-    }
+    const size_t rows = fused->flat ? 1 : w->count * step->rows;
+    const size_t columns =
+        fused->flat ? eg__min(fused->flat, w->count * (size_t)EG__FLAT) : step->columns;
+    const eg__cache_fused f = eg__cache_chain(w, step, 0, &fused->program, rows, columns);
     if (!f.rows || !f.columns) return;
     const eg__kernel *kernel = step->kernel[0];
     if (kernel->operation == EG__OP_fused_f32 || kernel->lanes == 1) eg__cache_fused_run(w, &f);

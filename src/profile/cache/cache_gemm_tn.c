@@ -97,10 +97,6 @@ void eg__cache_step_gemm_tn(const eg__cache_walk *w, const eg__step *step) {
     if (step->slices) slices_run(&p, step);
     else product_run(&p);
     if (!step->u.gemm.has_epilogue) return;
-    eg__cache_fused fused = {.program = &step->u.gemm.epilogue, .rows = p.m, .columns = p.n};
-    for (unsigned i = 3; i < step->operands; i++) {
-        fused.at[i - 3] = eg__cache_at(w, &o[i]);
-        fused.stride[i - 3] = o[i].stride;
-    }
+    const eg__cache_fused fused = eg__cache_chain(w, step, 3, &step->u.gemm.epilogue, p.m, p.n);
     eg__cache_fused_run(w, &fused);
 }

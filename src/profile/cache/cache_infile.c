@@ -92,11 +92,7 @@ void eg__cache_step_gemm_infile(const eg__cache_walk *w, const eg__step *step) {
         else many_run(&p, column, columns);
     }
     if (!g->has_epilogue || !program->length) return;
-    eg__cache_fused fused = {.program = program, .rows = p.m, .columns = g->n};
-    for (unsigned i = 3; i < step->operands; i++) {
-        fused.at[i - 3] = eg__cache_at(w, &o[i]);
-        fused.stride[i - 3] = o[i].stride;
-    }
+    const eg__cache_fused fused = eg__cache_chain(w, step, 3, program, p.m, g->n);
     eg__cache_fused_run(w, &fused);
 }
 

@@ -220,11 +220,7 @@ void eg__cache_product_run(const eg__cache_walk *w, size_t lanes, const eg__cach
 void eg__cache_step_gemm(const eg__cache_walk *w, const eg__step *step) {
     const eg__step_gemm *g = &step->u.gemm;
     const eg__operand *o = step->operand;
-    eg__cache_fused fused = {.program = &g->epilogue};
-    for (unsigned i = 3; i < step->operands; i++) {
-        fused.at[i - 3] = eg__cache_at(w, &o[i]);
-        fused.stride[i - 3] = o[i].stride;
-    }
+    eg__cache_fused fused = eg__cache_chain(w, step, 3, &g->epilogue, 0, 0);
     product p = {.w = w,
                  .lanes = eg__cache_lanes(w, EG__OP_gemm_f32),
                  .m = g->products ? step->rows : w->count * step->rows,

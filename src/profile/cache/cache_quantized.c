@@ -74,10 +74,6 @@ void eg__cache_step_gemm_quantized(const eg__cache_walk *w, const eg__step *step
         for (size_t row = 0; row < m; row += ROWS)
             tile_run(&p, row, eg__min(ROWS, m - row), panel, eg__min(most, all - panel));
     if (!g->has_epilogue || !program->length) return;
-    eg__cache_fused fused = {.program = program, .rows = m, .columns = g->n};
-    for (unsigned i = 3; i < step->operands; i++) {
-        fused.at[i - 3] = eg__cache_at(w, &o[i]);
-        fused.stride[i - 3] = o[i].stride;
-    }
+    const eg__cache_fused fused = eg__cache_chain(w, step, 3, program, m, g->n);
     eg__cache_fused_run(w, &fused);
 }

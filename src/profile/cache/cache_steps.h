@@ -63,6 +63,9 @@ typedef struct eg__cache_fused {
     uint64_t at[EG__FUSED_OPERANDS];
     size_t stride[EG__FUSED_OPERANDS];
 } eg__cache_fused;
+/* The chain of a step, whose operands are those of the step from `first` on. */
+eg__cache_fused eg__cache_chain(const eg__cache_walk *w, const eg__step *step, unsigned first,
+                                const eg__fused_program *program, size_t rows, size_t columns);
 void eg__cache_fused_run(const eg__cache_walk *w, const eg__cache_fused *fused);
 
 /* A product with a packed right side, as gemm_f32 of these lanes makes it. */
