@@ -1,4 +1,4 @@
-/* Making graphs: nodes, mistakes, questions. */
+/* Building graphs: nodes, their mistakes, and queries. */
 #include "base/abi.h"
 #include "graph/ops/kv.h"
 #include "graph/ops/quantized.h"
@@ -26,7 +26,7 @@ unsigned eg__read_count(const eg__node *node) {
     return node->input_count - table[node->op]->waited;
 }
 
-/* ---- the data of constants: a count of who has it stands in front */
+/* ---- the data of constants: reference-counted, the count is stored before the data */
 enum { COUNTED = 64 };
 
 static int64_t *owners(void *data) { return (int64_t *)(void *)((char *)data - COUNTED); }
@@ -123,8 +123,9 @@ static bool reserve(eg_graph *graph, size_t inputs) {
     return fits;
 }
 
-/* The scan that the inputs are inside; false for inputs of two scans. What leaves a scan is outside,
- * what enters is inside. */
+/* Finds the scan that a node with these inputs is inside; false for inputs of two different scans.
+ * Operations that leave a scan (stack, total, last) are outside, those that enter it (carry, step)
+ * are inside. */
 static bool find_scan(const eg_graph *graph, eg__op_id op, size_t count, const eg_node *inputs,
                       uint32_t *scan) {
     *scan = 0;
@@ -204,7 +205,7 @@ const char *eg__node_operation(const eg__node *node) {
 
 size_t eg_graph_size(const eg_graph *graph) { return graph ? graph->size : 0; }
 
-/* Of one number; those of blocks have their part of the scale. */
+/* Bits per element; block formats include their share of the scale. */
 static double number_bytes(const eg__node *node) {
     eg__infile_format format;
     if (!eg__leaf_format(node, &format)) return eg_type_bits(node->type) / 8.0;

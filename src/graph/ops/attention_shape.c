@@ -36,7 +36,7 @@ static bool is_f32(const eg__node *x, unsigned rank) {
     return x->type == EG_F32 && x->rank == rank;
 }
 
-/* Columns of each of `heads` heads; 0 = they cannot be shared out. */
+/* Columns per head; 0 = not divisible by the number of heads. */
 static size_t head_columns(const eg__node *x, size_t heads) {
     return x->shape[2] % heads ? 0 : (size_t)(x->shape[2] / heads);
 }
@@ -64,7 +64,7 @@ static eg_status check_main(const eg_graph *graph, const eg__node *node, eg__att
     return EG_OK;
 }
 
-/* The mask has all keys; its other axes have one element or all. */
+/* The last axis of the mask is the keys; its other axes broadcast. */
 static eg_status check_mask(const eg_graph *graph, const eg__node *node, eg__attention_shape *s,
                             eg_error *error) {
     const eg__node *mask = at(graph, node, s->mask);
@@ -114,12 +114,12 @@ eg_status eg__attention_shape_of(const eg_graph *graph, const eg__node *node,
     return status;
 }
 
-/* 1 + 2 + ... + n, but no term above the limit. */
+/* 1 + 2 + ... + n with every term capped at the limit. */
 static double limited_sum(double n, double limit) {
     return n <= limit ? n * (n + 1) / 2 : limit * (limit + 1) / 2 + (n - limit) * limit;
 }
 
-/* Without a loop over the queries, of which a value without samples may have any number. */
+/* A closed form instead of a loop: an empty batch may still have any number of queries. */
 double eg__attention_pairs(const eg__attention_shape *s) {
     const double queries = (double)s->args.queries, keys = (double)s->args.keys;
     const double limit = s->args.window ? (double)s->args.window : INFINITY;

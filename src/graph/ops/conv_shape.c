@@ -36,7 +36,7 @@ void eg__conv_from_index(const int64_t index[EG_RANK_MAX], eg__attributes *to) {
 
 /* ---- shapes */
 
-/* Extents of both axes: of a sequence, the first is 1. */
+/* Height and width; the height of a sequence is 1. */
 static bool extents(const eg__node *x, int64_t out[2]) {
     out[0] = 1;
     for (unsigned i = 2; i < x->rank; i++) {
@@ -46,7 +46,7 @@ static bool extents(const eg__node *x, int64_t out[2]) {
     return true;
 }
 
-/* How many results there are; 0 = the filter is longer than x, or all of it is too long. */
+/* Extent of the result; 0 = the filter is longer than the padded x, or a size overflows. */
 static int64_t results(const eg__conv_attributes *n, int axis, int64_t in, int64_t taps) {
     const int64_t all = (in - 1) * n->spread[axis] + 1 + n->before[axis] + n->after[axis];
     const int64_t left = all - (taps - 1) * n->dilation[axis] - 1;
@@ -96,7 +96,7 @@ static eg_status describe(const eg__node *x, const eg__node *w, const eg__conv_a
                     (long long)n->before[1], (long long)n->after[1]);
 }
 
-/* The lines of a depthwise convolution are found by 32 bits. */
+/* Depthwise kernels index lines with 32 bits. */
 static eg_status check_lines(const eg__conv_shape *s, eg_error *error) {
     if (!eg__conv_is_depthwise(s)) return EG_OK;
     const double area =

@@ -1,5 +1,6 @@
-/* attention, and its gradients by the queries and by keys and values (see attention.h for inputs). The value of attention has the log-sum-exp of every head behind its columns, from which
- * the gradients find the weights again; attention_dkv has the columns of k, then those of v. */
+/* attention and its gradients with respect to queries, and to keys and values (inputs:
+ * attention.h). The result has the log-sum-exp of every head after its columns, from which the
+ * gradients recompute the weights; attention_dkv has the columns of dk, then those of dv. */
 #include "base/abi.h"
 #include "graph/ops/attention.h"
 #include "graph/lower/lower.h"
@@ -50,7 +51,7 @@ bool eg__attention_is_random(const eg__node *node) {
            node->attributes.attention.dropout_limit > 0;
 }
 
-/* index[2] was a bit each for causal, mask and lengths */
+/* index[2] holds one bit each for causal, mask and lengths */
 static void from_index(const int64_t index[EG_RANK_MAX], eg__attributes *out) {
     out->attention = (eg__attention_attributes){.heads = (uint64_t)index[0],
                                                 .kv_heads = (uint64_t)index[1],
@@ -77,9 +78,9 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     return EG_OK;
 }
 
-/* Per pair: products of d and dv numbers, the scale, the largest, difference to it, exp, sum. Backwards:
- * three products, by the keys four, and scale, difference, exp, difference to delta, product with it. What
- * is done once for a query is not counted. */
+/* Per visible pair, forward: two dot products (d and dv long), scale, maximum, subtract, exp, sum.
+ * Backward: three dot products (four for keys and values), scale, subtract, exp, subtract delta,
+ * multiply. Work done once per query is not counted. */
 static double flops(const eg_graph *graph, const eg__node *node) {
     eg__attention_shape s;
     eg_error error;

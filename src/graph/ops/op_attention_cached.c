@@ -134,7 +134,7 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     return EG_OK;
 }
 
-/* ---- counts: lengths are not known, so all pages count */
+/* ---- FLOPs and bytes: lengths are unknown at compile time, so all pages count */
 static double flops_of(const shape *s) {
     const eg__attention_shape plain = {.samples = s->samples, .args = s->args.f32};
     return eg__attention_pairs(&plain) * (2 * ((double)s->args.f32.d + (double)s->args.f32.dv) + 5);
@@ -146,7 +146,7 @@ static double flops(const eg_graph *graph, const eg__node *node) {
     return shape_of(graph, node, &s, &error) ? 0 : flops_of(&s);
 }
 
-/* Rows of a cache that all samples look at. */
+/* Cache rows that all samples read. */
 static double rows_read(const shape *s) {
     const eg__attention_f32_args *a = &s->args.f32;
     double keys = (double)a->keys;
@@ -177,7 +177,7 @@ typedef struct definition {
     uint64_t sample, query, head, kv;
 } definition;
 
-/* The slot of a position; false = its page is not there. */
+/* The slot of a position; false = its page is not mapped. */
 static bool find(const definition *x, size_t position, uint64_t *slot) {
     const eg__attention_cached_f32_args *a = &x->s->args;
     const double page = x->in[PAGES][x->sample * a->pages_row + position / a->page];

@@ -1,4 +1,4 @@
-/* broadcast: extents of 1 repeated, leading axes added, as numpy does it. */
+/* broadcast: repeats extents of 1 and adds leading axes, as in numpy. */
 #include "graph/lower/lower.h"
 
 #include <string.h>

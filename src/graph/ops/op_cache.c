@@ -7,11 +7,11 @@
 
 enum { CACHE, ROWS, SLOTS };
 
-/* ---- what stands for a cache */
+/* ---- which nodes refer to a cache */
 uint32_t eg__kv_of(const eg_graph *graph, uint32_t id) {
     const eg__node *node = &graph->nodes[id];
     while (node->op == EG__GRAPH_append || node->op == EG__GRAPH_update) {
-        id = eg__node_input(graph, node, CACHE).id; /* of an update, the state */
+        id = eg__node_input(graph, node, CACHE).id; /* input 0 of an update is the state */
         node = &graph->nodes[id];
     }
     return node->op == EG__GRAPH_cache ? id : 0;
@@ -81,7 +81,7 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     return EG_OK;
 }
 
-/* ---- the definition: rounding is part of it */
+/* ---- the definition, including the rounding to the stored type */
 static void round_f16(uint64_t n, const double *from, double *to) {
     for (uint64_t i = 0; i < n; i++) {
         const float x = (float)from[i];
@@ -122,14 +122,15 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
     }
 }
 
-/* Of the cache what stays: the other rows are new. */
+/* Reads of the cache: the rows that are not replaced. */
 static double reads(const eg_graph *graph, const eg__node *node, unsigned i) {
     const double all = (double)eg__node_elements(input_at(graph, node, i));
     const double stays = all - (double)eg__node_elements(input_at(graph, node, ROWS));
     return i == CACHE ? fmax(stays, 0) : all;
 }
 
-/* ---- steps. There is no copy of a cache: what it was has to be read by now, and it has to become this. */
+/* ---- steps. A cache is never copied: append works in place, so the old value must have been read
+ * already and the appended value must be the cache's update. */
 static bool becomes(const eg__lowering *l, uint32_t cache, uint32_t id) {
     const uint32_t update = eg__lower_node(l, cache)->next;
     if (!update) return false;

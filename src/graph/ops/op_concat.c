@@ -59,7 +59,7 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
         }
 }
 
-/* Parts that were computed for it are there already. */
+/* Skips the inputs that were computed directly in the concat's storage. */
 static void lower(eg__lowering *l, uint32_t id) {
     const eg__node *node = eg__lower_node(l, id);
     const unsigned axis = node->attributes.concat.axis;
@@ -76,7 +76,7 @@ static void lower(eg__lowering *l, uint32_t id) {
     }
 }
 
-/* Other axes than its own stay what they are. */
+/* Time passes through on every axis but the concatenated one. */
 static int time_axis(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
     (void)clock, (void)input;
     return (int)node->attributes.concat.axis != axis ? axis : EG__TIME_MIXED;

@@ -1,5 +1,6 @@
-/* gather and scatter: rows picked by index, and added where an index says; or the elements of a matrix by
- * the ends of synapses. An index out of range picks zeros and adds nowhere. */
+/* gather picks rows by index, scatter adds rows at an index; with `columns`, they do so for the
+ * matrix elements at the two ends of each synapse. An index out of range gathers zeros and scatters
+ * nothing. */
 #include "graph/lower/lower.h"
 
 #include <string.h>
@@ -82,7 +83,7 @@ static void gradient_gather(eg__backward *backward, eg_node node, eg_node d) {
         scatter(graph, d, index, eg__node_at(graph, x)->shape[0], n.attributes.gather.columns));
 }
 
-/* Rows of x, or of the result of a scatter, and the elements of one. */
+/* Number of rows of x (or of a scatter's result), and elements per row. */
 typedef struct picked {
     uint64_t rows, size;
     size_t columns;
@@ -93,7 +94,7 @@ static picked picked_of(const eg__node *from, uint64_t columns) {
     return (picked){from->shape[0], row_size(from, 1), 0};
 }
 
-/* The row that element r of the index leads to; false = nowhere. */
+/* The row that element r of the index refers to; false = out of range. */
 static bool find_row(const picked *p, const double *index, uint64_t r, uint64_t *row) {
     const int32_t at = eg__gather_row((int32_t)index[r], p->columns);
     *row = (uint64_t)at;
@@ -173,7 +174,7 @@ static void evaluate_scatter(const eg_graph *graph, const eg__node *node, const 
             out[at * size + i] += in[0][r * size + i];
 }
 
-/* ---- steps: rows of x and y beyond the axes that the index has */
+/* ---- steps */
 static eg__operand rows_operand(eg__lowering *l, const eg__step *step, uint32_t id, eg__view view,
                                 unsigned axes, bool moves) {
     eg__fused_kind kind = EG__FULL;
@@ -220,7 +221,7 @@ static void lower_scatter(eg__lowering *l, uint32_t id) {
     step.u.gather.limit = (size_t)p.rows;
     step.u.gather.columns = p.columns;
     step.flops = (double)eg__node_elements(eg__lower_node(l, x));
-    /* rows are zeroed first; then each row of x is read, and a row of the result read and written */
+    /* bytes: zero the result, then read a row of x, read and write a row of the result */
     step.bytes = 4.0 * (double)eg__node_elements(node) + 12 * step.flops +
                  4.0 * (double)eg__node_elements(eg__lower_node(l, index));
     eg__operand operands[] = {eg__lower_operand(&step, &from, size, true),

@@ -41,7 +41,7 @@ eg_node eg__graph_leaf(eg_graph *graph, eg__op_id op, const char *name, eg_type 
 eg_node eg_input(eg_graph *graph, const char *name, eg_type type, unsigned rank,
                  const uint64_t *shape) {
     if (graph && eg__is_quantized(type) &&
-        !eg__is_half(type)) /* whose layout must be known: eg_input_infile */
+        !eg__is_half(type)) /* block formats need a layout: eg_input_infile */
         return eg__graph_mistake(graph, EG_ERR_UNSUPPORTED, "input '%.80s': type '%s'",
                                  name ? name : "", eg_type_name(type));
     return eg__graph_leaf(graph, EG__GRAPH_input, name, type, rank, shape);
@@ -100,7 +100,7 @@ static void evaluate_constant(const eg_graph *graph, const eg__node *node, const
                      : (double)((const float *)node->data)[i];
 }
 
-/* ---- update: the value, and an order: it replaces what the state was */
+/* ---- update: gives the value and makes it the state's next value */
 static eg_status infer_update(const eg_graph *graph, eg__node *node, eg_error *error) {
     const eg__node *state = eg__node_at(graph, eg__node_input(graph, node, 0));
     const eg__node *value = eg__node_at(graph, eg__node_input(graph, node, 1));
@@ -144,7 +144,7 @@ static void evaluate_update(const eg_graph *graph, const eg__node *node, const d
     memcpy(out, in[1], eg__node_elements(node) * sizeof *out);
 }
 
-/* What a state was is not read. */
+/* The old value of the state is not read. */
 static double reads_update(const eg_graph *graph, const eg__node *node, unsigned i) {
     (void)graph;
     return i ? (double)eg__node_elements(node) : 0;

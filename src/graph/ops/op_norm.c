@@ -28,7 +28,7 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     return EG_OK;
 }
 
-/* Of each number: sum, difference, square, sum of squares, difference again, scale; rms norm has no mean. */
+/* Per element: add, subtract, square, add, subtract again, scale; rms norm needs no mean. */
 static double flops(const eg_graph *graph, const eg__node *node) {
     (void)graph;
     return (node->kind == LAYER ? 6.0 : 3.0) * (double)eg__node_elements(node);

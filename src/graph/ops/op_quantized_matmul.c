@@ -1,5 +1,5 @@
-/* quantized_matmul: a product whose right side is put together of quantized parameters. Made by
- * pass_quantized.c alone. inputs: x, the table, the parameters; index: columns, integers. */
+/* quantized_matmul: a product whose right side is assembled from quantized parameters. Only
+ * pass_quantized.c makes it. inputs: x, the table, the parameters; index: columns, integers. */
 #include "graph/lower/lower.h"
 
 #include <string.h>

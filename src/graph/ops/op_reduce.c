@@ -125,7 +125,7 @@ static bool find_block(const eg__node *x, unsigned axes, block *b) {
     return true;
 }
 
-/* The kept axes first, then the others. */
+/* Transposes so that the kept axes come first. */
 static eg__view move_axes(eg__lowering *l, uint32_t id, unsigned axes, block *b) {
     const uint32_t input = eg__lower_input(l, id, 0);
     const eg__node *x = eg__lower_node(l, input);
@@ -241,7 +241,8 @@ static int time_axis(const eg__clock *clock, const eg__node *node, unsigned inpu
     (void)clock, (void)input;
     for (int i = 0; i < axis; i++) to -= (axes >> i & 1) && !node->attributes.reduce.keep;
     if (!(axes >> axis & 1)) return to;
-    /* a sum is over the steps there are; the gradient of a mean knows how many it was built for */
+    /* a sum over time is a sum over the steps of the run; a mean is not, its gradient divides by
+     * the length it was built for */
     return axis == 0 && node->kind == SUM ? EG__TIME_ENDS : EG__TIME_MIXED;
 }
 

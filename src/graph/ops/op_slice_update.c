@@ -1,5 +1,5 @@
-/* place: rows of x replaced by those of a value, from a row on that is known when the program runs; take:
- * the reverse. A row that would reach beyond the end is moved back, so that all rows fit. */
+/* slice_update replaces rows of x by those of a value, starting at a row that is an input; slice_at
+ * reads such rows. A start too close to the end is clamped so that all rows fit. */
 #include "graph/lower/lower.h"
 
 #include <string.h>
@@ -53,7 +53,7 @@ static eg_status infer_take(const eg_graph *graph, eg__node *node, eg_error *err
     return check(x, input_at(graph, node, AT), rows, error);
 }
 
-/* ---- gradients: of x everywhere but in the rows that were replaced, of the value just those */
+/* ---- gradients: x gets all but the replaced rows, the value gets those rows */
 static void gradient_place(eg__backward *backward, eg_node node, eg_node d) {
     eg_graph *g = eg__backward_graph(backward);
     const eg__node n = *eg__node_at(g, node);
@@ -102,8 +102,7 @@ static void evaluate_take(const eg_graph *graph, const eg__node *node, const dou
            (size_t)eg__node_elements(node) * sizeof *out);
 }
 
-/* ---- steps. Where the result lies where x does (a state that is written in place), only the new rows
- * are touched. */
+/* ---- steps. When the result is written in place (a state), only the new rows are touched. */
 static void emit(eg__lowering *l, uint32_t id, const eg__node *big, const eg__view *from,
                  const eg__view *to, bool places) {
     const eg__node *node = eg__lower_node(l, id);
@@ -139,7 +138,7 @@ static void lower_take(eg__lowering *l, uint32_t id) {
     emit(l, id, eg__lower_node(l, x), &from, &home, false);
 }
 
-/* Of x what stays: the other rows come from the value. */
+/* Reads of x: the rows that are not replaced. */
 static double reads_place(const eg_graph *graph, const eg__node *node, unsigned i) {
     const double all = (double)eg__node_elements(input_at(graph, node, i));
     return i == X ? all - (double)eg__node_elements(input_at(graph, node, VALUE)) : all;

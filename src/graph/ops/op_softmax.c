@@ -20,7 +20,7 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     return EG_OK;
 }
 
-/* subtract, exponentiate, add, divide, and the search for the maximum */
+/* maximum, subtract, exp, add, divide */
 static double flops(const eg_graph *graph, const eg__node *node) {
     (void)graph;
     return 5.0 * (double)eg__node_elements(node);

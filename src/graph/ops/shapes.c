@@ -66,7 +66,8 @@ bool eg__has_items(const eg__node *node, uint64_t items) {
     return node->rank && node->shape[0] == items;
 }
 
-/* Values of the body are read item by item only where their first axis is that of the result. */
+/* An input from inside the scan is read item by item only if its first axis is the first axis of
+ * the result. */
 bool eg__keeps_aligned(const eg_graph *graph, const eg__node *node, uint64_t items) {
     (void)items;
     for (unsigned i = 0; i < node->input_count; i++) {
