@@ -155,10 +155,12 @@ eg_node eg__graph_add(eg_graph *graph, eg__op_id op, unsigned kind, size_t count
     for (size_t i = 0; i < count; i++) {
         if (!inputs[i].id) return (eg_node){0};
         if (inputs[i].id > graph->size)
-            return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "%s: node %u is not of this graph",
+            return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "%s: node %u is not in this graph",
                                      table[op]->name, inputs[i].id);
         if (graph->nodes[inputs[i].id].op == EG__GRAPH_scan && (i || !table[op]->scan_side))
-            return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "%s: a scan has no value",
+            return eg__graph_mistake(graph, EG_ERR_ARGUMENT,
+                                     "%s: a scan has no value of its own; use a stack, sum or last "
+                                     "of it",
                                      table[op]->name);
         const eg__node *input = &graph->nodes[inputs[i].id];
         if (eg__is_half(input->type) && !table[op]->moves && !eg__is_quantized_leaf(input))
@@ -187,7 +189,8 @@ eg_node eg__graph_add(eg_graph *graph, eg__op_id op, unsigned kind, size_t count
     eg_error reason = {EG_OK, ""};
     eg_status status = EG_OK;
     if (!find_scan(graph, op, count, inputs, &node->scan))
-        return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "%s: inputs are inside two scans",
+        return eg__graph_mistake(graph, EG_ERR_ARGUMENT,
+                                 "%s: inputs are inside two different scans",
                                  eg__node_operation(node));
     if (table[op]->infer) status = table[op]->infer(graph, node, &reason);
     if (!status) status = check_size(node, &reason);

@@ -22,7 +22,7 @@ eg_node eg_attention(eg_graph *graph, const eg_attention_options *options, eg_no
         return eg__graph_mistake(graph, reason.status, "attention: %s", reason.message);
     if (!(o->dropout >= 0 && o->dropout < 1))
         return mistake(graph, "dropout is not within [0, 1):", o->dropout);
-    if (o->window > INT64_MAX) return mistake(graph, "a window of", (double)o->window);
+    if (o->window > INT64_MAX) return mistake(graph, "the window is too large:", (double)o->window);
     const uint32_t kv_heads = o->kv_heads ? o->kv_heads : o->heads;
     const double limit = ceil(o->dropout * 0x1p53);
     const eg__attributes attributes = {
@@ -102,7 +102,8 @@ static void gradient(eg__backward *backward, eg_node node, eg_node d) {
     for (unsigned i = 0; i < n.input_count; i++) {
         const eg_node input = eg__node_input(g, &n, i);
         if (i > EG__ATTENTION_V && eg__backward_wants(backward, input)) {
-            eg__graph_mistake(g, EG_ERR_UNSUPPORTED, "attention: no gradient by mask or lengths");
+            eg__graph_mistake(g, EG_ERR_UNSUPPORTED,
+                              "attention: the mask and the lengths have no gradient");
             return;
         }
         inputs[i] = eg__backward_value(backward, input);

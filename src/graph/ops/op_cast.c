@@ -14,7 +14,8 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     const bool widens = eg__is_half(x->type) && type == EG_F32;
     if (eg__is_quantized_leaf(x) || (!narrows && !widens))
         return eg__fail(error, EG_ERR_ARGUMENT,
-                        "from '%s' to type %llu: one of them is f32, the other f16 or bf16",
+                        "cannot cast '%s' to type %llu: one must be f32, the other f16 "
+                        "or bf16",
                         eg_type_name(x->type), (unsigned long long)wanted);
     eg__shape_copy(node, x);
     node->type = type;

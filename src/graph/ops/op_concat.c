@@ -5,7 +5,7 @@
 
 eg_node eg_concat(eg_graph *graph, unsigned axis, size_t count, const eg_node *parts) {
     if (!count || !parts)
-        return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "concat: there are no parts");
+        return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "concat: needs at least one input");
     eg__attributes attributes = {.concat = {axis}};
     return eg__graph_add(graph, EG__GRAPH_concat, 0, count, parts, &attributes, NULL);
 }
@@ -23,10 +23,10 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
         for (unsigned k = 0; fits && k < part->rank; k++)
             fits = k == axis || part->shape[k] == first->shape[k];
         if (!fits)
-            return eg__fail(error, EG_ERR_ARGUMENT, "%s and %s differ beside axis %u",
+            return eg__fail(error, EG_ERR_ARGUMENT, "%s and %s differ in another axis than %u",
                             eg__shape_text(first, a), eg__shape_text(part, b), axis);
         if (__builtin_add_overflow(node->shape[axis], part->shape[axis], &node->shape[axis]))
-            return eg__fail(error, EG_ERR_OVERFLOW, "axis %u overflows", axis);
+            return eg__fail(error, EG_ERR_OVERFLOW, "the extent of axis %u overflows", axis);
     }
     return EG_OK;
 }

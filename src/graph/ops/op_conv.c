@@ -28,7 +28,8 @@ eg_node eg_conv(eg_graph *graph, const eg_conv_options *options, eg_node x, eg_n
     }
     if (!eg__conv_fits(n))
         return eg__graph_mistake(graph, EG_ERR_ARGUMENT,
-                                 "conv: stride %u %u, dilation %u %u, padding %u %u, %u %u",
+                                 "conv: stride %u %u, dilation %u %u or padding %u %u, %u %u is "
+                                 "out of range",
                                  o->stride[0], o->stride[1], o->dilation[0], o->dilation[1],
                                  o->before[0], o->after[0], o->before[1], o->after[1]);
     return eg__graph_add2(graph, EG__GRAPH_conv, 0, x, w, &attributes);
@@ -90,7 +91,8 @@ static void give_x(eg__backward *backward, const eg__node *n, const eg__conv_sha
     }
     numbers->flipped = !numbers->flipped;
     if (!eg__conv_fits(numbers)) {
-        eg__graph_mistake(g, EG_ERR_OVERFLOW, "conv: a gradient with padding of %lld and %lld",
+        eg__graph_mistake(g, EG_ERR_OVERFLOW,
+                          "conv: padding of %lld and %lld in the gradient is out of range",
                           (long long)numbers->before[0], (long long)numbers->before[1]);
         return;
     }

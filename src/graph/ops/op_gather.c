@@ -18,8 +18,10 @@ static eg_status check(const eg__node *x, const eg__node *index, unsigned rank, 
         return eg__fail(error, EG_ERR_ARGUMENT, "needs f32 and an i32 index, got '%s' and '%s'",
                         eg_type_name(x->type), eg_type_name(index->type));
     if (x->rank < 1 || rank > EG_RANK_MAX)
-        return eg__fail(error, EG_ERR_ARGUMENT, "%s by an index of %s", eg__shape_text(x, a),
-                        eg__shape_text(index, b));
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "cannot gather rows of %s by an index of shape %s: the rank is "
+                        "0 or the result's too large",
+                        eg__shape_text(x, a), eg__shape_text(index, b));
     return EG_OK;
 }
 
@@ -52,8 +54,8 @@ static eg_status infer_gather_ends(const eg__node *x, const eg__node *index, eg_
     if (status) return status;
     if (x->rank != 2 || x->shape[1] != columns) {
         char text[160];
-        return eg__fail(error, EG_ERR_ARGUMENT, "%s has no %llu columns", eg__shape_text(x, text),
-                        (unsigned long long)columns);
+        return eg__fail(error, EG_ERR_ARGUMENT, "%s is not a matrix of %llu columns",
+                        eg__shape_text(x, text), (unsigned long long)columns);
     }
     eg__shape_copy(node, index);
     node->type = EG_F32;
@@ -116,7 +118,7 @@ static void evaluate_gather(const eg_graph *graph, const eg__node *node, const d
 /* ---- scatter */
 eg_node eg_scatter_add(eg_graph *graph, eg_node x, eg_node index, uint64_t rows) {
     if (rows > INT64_MAX)
-        return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scatter: rows overflow");
+        return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scatter: the number of rows overflows");
     return scatter(graph, x, index, rows, 0);
 }
 
@@ -139,7 +141,9 @@ static eg_status infer_scatter(const eg_graph *graph, eg__node *node, eg_error *
     const bool ends = node->attributes.scatter.columns != 0;
     unsigned rank = x->rank - index->rank + 1;
     if (ends && rank != 1)
-        return eg__fail(error, EG_ERR_ARGUMENT, "elements of a matrix that are rows");
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "a scatter to matrix elements needs one value per synapse, not "
+                        "rows");
     if (x->type != EG_F32 || index->type != EG_I32 || rank > EG_RANK_MAX)
         return eg__fail(error, EG_ERR_ARGUMENT, "needs f32 and an i32 index, got '%s' and '%s'",
                         eg_type_name(x->type), eg_type_name(index->type));

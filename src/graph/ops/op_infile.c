@@ -12,12 +12,12 @@ static eg_status check_rows(const eg__node *node, const eg__node *leaf, eg_error
     const bool is_small = node->op == EG__GRAPH_infile_gather && leaf->op == EG__GRAPH_parameter &&
                           eg__is_quantized(leaf->type);
     if ((!eg__leaf_format(leaf, &format) && !is_small) || leaf->rank < 1)
-        return eg__fail(error, EG_ERR_ARGUMENT, "needs an input in stored form, got %s of '%s'",
+        return eg__fail(error, EG_ERR_ARGUMENT, "needs an input in file layout, got %s of '%s'",
                         eg__node_operation(leaf), eg_type_name(leaf->type));
     if (of->first > leaf->shape[0] || of->rows > leaf->shape[0] - of->first)
-        return eg__fail(error, EG_ERR_ARGUMENT, "rows %lld and %lld after it, of %llu",
-                        (long long)of->first, (long long)of->rows,
-                        (unsigned long long)leaf->shape[0]);
+        return eg__fail(
+            error, EG_ERR_ARGUMENT, "rows from %lld, %lld of them, are not within the %llu rows",
+            (long long)of->first, (long long)of->rows, (unsigned long long)leaf->shape[0]);
     return EG_OK;
 }
 
@@ -41,7 +41,9 @@ static eg_status infer_matmul(const eg_graph *graph, eg__node *node, eg_error *e
     if (x->type != EG_F32 || !x->rank || leaf->rank != 2 ||
         x->shape[x->rank - 1] != leaf->shape[1]) {
         char a[160], b[160];
-        return eg__fail(error, EG_ERR_ARGUMENT, "%s times %s transposed has no meaning",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "cannot multiply %s by %s transposed: needs f32 and equal last "
+                        "dimensions",
                         eg__shape_text(x, a), eg__shape_text(leaf, b));
     }
     eg__shape_copy(node, x);

@@ -25,7 +25,9 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
         return eg__fail(error, EG_ERR_ARGUMENT, "needs f32, got '%s' and '%s'",
                         eg_type_name(a->type), eg_type_name(b->type));
     if (a->rank < 2 || b->rank < 2 || columns(a, ta) != rows(b, tb))
-        return eg__fail(error, EG_ERR_ARGUMENT, "%s%s times %s%s has no meaning",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "cannot multiply %s%s by %s%s: needs matrices whose inner "
+                        "dimensions agree",
                         eg__shape_text(a, first), ta ? " transposed" : "",
                         eg__shape_text(b, second), tb ? " transposed" : "");
     eg__node left = *a, right = *b;

@@ -34,14 +34,14 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     if (x->type != EG_F32)
         return eg__fail(error, EG_ERR_ARGUMENT, "needs f32, got '%s'", eg_type_name(x->type));
     if (axes >> x->rank)
-        return eg__fail(error, EG_ERR_ARGUMENT, "axes 0x%x are not all in %s", axes,
+        return eg__fail(error, EG_ERR_ARGUMENT, "axes (bit mask 0x%x) are not all in %s", axes,
                         eg__shape_text(x, text));
     node->type = EG_F32;
     node->rank = 0;
     for (unsigned i = 0; i < x->rank; i++) {
         bool reduced = axes >> i & 1;
         if (reduced && node->kind == LARGEST && !x->shape[i])
-            return eg__fail(error, EG_ERR_ARGUMENT, "nothing is largest in axis %u of %s", i,
+            return eg__fail(error, EG_ERR_ARGUMENT, "no maximum: axis %u of %s is empty", i,
                             eg__shape_text(x, text));
         if (!reduced || node->attributes.reduce.keep)
             node->shape[node->rank++] = reduced ? 1 : x->shape[i];
@@ -201,7 +201,7 @@ static eg_status infer_argmax(const eg_graph *graph, eg__node *node, eg_error *e
     char text[160];
     if (x->type != EG_F32 || !x->rank || !x->shape[x->rank - 1] ||
         x->shape[x->rank - 1] > INT32_MAX)
-        return eg__fail(error, EG_ERR_ARGUMENT, "'%s' %s has no last axis to search",
+        return eg__fail(error, EG_ERR_ARGUMENT, "needs f32 with a non-empty last axis, got '%s' %s",
                         eg_type_name(x->type), eg__shape_text(x, text));
     node->type = EG_I32;
     node->rank = x->rank - 1;

@@ -22,7 +22,7 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     if (status) return status;
     char from[160], to[160];
     if (elements != eg__node_elements(x))
-        return eg__fail(error, EG_ERR_ARGUMENT, "%s has other elements than %s",
+        return eg__fail(error, EG_ERR_ARGUMENT, "%s and %s have different numbers of elements",
                         eg__shape_text(x, from), eg__shape_text(node, to));
     node->type = x->type;
     return EG_OK;

@@ -11,7 +11,8 @@ eg_node eg_slice_update(eg_graph *graph, eg_node x, eg_node at, eg_node value) {
     return eg__graph_add(graph, EG__GRAPH_slice_update, 0, 3, inputs, NULL, NULL);
 }
 eg_node eg_slice_at(eg_graph *graph, eg_node x, eg_node at, uint64_t rows) {
-    if (rows > INT64_MAX) return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "take: rows overflow");
+    if (rows > INT64_MAX)
+        return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "slice_at: the number of rows overflows");
     eg__attributes attributes = {.slice_at = {rows}};
     return eg__graph_add2(graph, EG__GRAPH_slice_at, 0, x, at, &attributes);
 }
@@ -23,10 +24,12 @@ static const eg__node *input_at(const eg_graph *graph, const eg__node *node, uns
 static eg_status check(const eg__node *x, const eg__node *at, uint64_t rows, eg_error *error) {
     char text[160];
     if (x->type != EG_F32 || !x->rank || rows > x->shape[0])
-        return eg__fail(error, EG_ERR_ARGUMENT, "%llu rows of %s %s", (unsigned long long)rows,
-                        eg_type_name(x->type), eg__shape_text(x, text));
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "cannot address %llu rows of %s %s: needs f32 with at least as "
+                        "many rows",
+                        (unsigned long long)rows, eg_type_name(x->type), eg__shape_text(x, text));
     if (at->type != EG_I32 || at->rank)
-        return eg__fail(error, EG_ERR_ARGUMENT, "the row is %s %s, not one i32",
+        return eg__fail(error, EG_ERR_ARGUMENT, "the first row is %s %s, needs one i32",
                         eg_type_name(at->type), eg__shape_text(at, text));
     return EG_OK;
 }
@@ -41,8 +44,8 @@ static eg_status infer_place(const eg_graph *graph, eg__node *node, eg_error *er
     eg__node expected = *x;
     if (value->rank) expected.shape[0] = value->shape[0];
     if (value->type == EG_F32 && eg__same_shape(value, &expected)) return EG_OK;
-    return eg__fail(error, EG_ERR_ARGUMENT, "%s does not fit into %s", eg__shape_text(value, first),
-                    eg__shape_text(x, second));
+    return eg__fail(error, EG_ERR_ARGUMENT, "rows of %s do not fit into %s",
+                    eg__shape_text(value, first), eg__shape_text(x, second));
 }
 
 static eg_status infer_take(const eg_graph *graph, eg__node *node, eg_error *error) {

@@ -27,7 +27,9 @@ static bool fill_ends(eg_graph *graph, uint64_t count, const int32_t *source, co
                       int32_t *out) {
     for (uint64_t p = 0; p < count; p++) {
         if (source[p] < 0 || source[p] >= EG__SOURCES_MAX || target[p] >= EG__TARGETS_MAX) {
-            eg__graph_mistake(graph, EG_ERR_ARGUMENT, "synapses: synapse %llu goes from %d to %d",
+            eg__graph_mistake(graph, EG_ERR_ARGUMENT,
+                              "synapses: synapse %llu has source %d and target %d, out of "
+                              "range",
                               (unsigned long long)p, source[p], target[p]);
             return false;
         }
@@ -41,8 +43,8 @@ static eg_node join_ends(eg_graph *graph, const eg_synapse_nodes *n) {
     const eg__node *source = list_of(graph, n->source), *target = list_of(graph, n->target);
     if (!source || !target || source->shape[0] != target->shape[0])
         return eg__graph_mistake(graph, EG_ERR_ARGUMENT,
-                                 "synapses: source and target must be i32 constants, as long as "
-                                 "each other");
+                                 "synapses: source and target must be i32 constants of the same "
+                                 "length");
     const uint64_t count = source->shape[0];
     eg_error reason = {EG_ERR_MEMORY, ""};
     int32_t *ends = eg__numbers_take(graph->memory, (size_t)count * sizeof *ends, &reason);
@@ -69,8 +71,8 @@ static eg_status check(const eg_graph *graph, const eg__node *node, eg_error *er
     const uint64_t targets = node->attributes.synapses.targets;
     char a[160], b[160];
     if (v->type != EG_F32 || !v->rank)
-        return eg__fail(error, EG_ERR_ARGUMENT, "sources are %s %s", eg_type_name(v->type),
-                        eg__shape_text(v, a));
+        return eg__fail(error, EG_ERR_ARGUMENT, "sources are %s %s, needs f32 of rank 1 or more",
+                        eg_type_name(v->type), eg__shape_text(v, a));
     if (targets > EG__TARGETS_MAX)
         return eg__fail(error, EG_ERR_ARGUMENT, "%llu targets are more than %d",
                         (unsigned long long)targets, EG__TARGETS_MAX);
@@ -78,8 +80,11 @@ static eg_status check(const eg_graph *graph, const eg__node *node, eg_error *er
         const eg__node *x = at(graph, node, i);
         if (x->type != (i < ENDS ? EG_F32 : EG_I32) || x->rank != 1 ||
             x->shape[0] != weight->shape[0])
-            return eg__fail(error, EG_ERR_ARGUMENT, "input %u is %s %s beside %s", i,
-                            eg_type_name(x->type), eg__shape_text(x, a), eg__shape_text(weight, b));
+            return eg__fail(error, EG_ERR_ARGUMENT,
+                            "input %u is %s %s, needs the length of the weights %s (f32; "
+                            "the ends i32)",
+                            i, eg_type_name(x->type), eg__shape_text(x, a),
+                            eg__shape_text(weight, b));
     }
     if (at(graph, node, ENDS)->op != EG__GRAPH_constant)
         return eg__fail(error, EG_ERR_ARGUMENT, "the ends of synapses must be a constant");
@@ -88,7 +93,8 @@ static eg_status check(const eg_graph *graph, const eg__node *node, eg_error *er
         const size_t from = eg__synapse_source(ends[p]);
         const int32_t to = eg__synapse_target(ends[p]);
         if (from >= v->shape[v->rank - 1] || to < -1 || to >= (int64_t)targets)
-            return eg__fail(error, EG_ERR_ARGUMENT, "synapse %llu goes from %zu to %d",
+            return eg__fail(error, EG_ERR_ARGUMENT,
+                            "synapse %llu has source %zu and target %d, out of range",
                             (unsigned long long)p, from, to);
     }
     return EG_OK;
@@ -109,7 +115,8 @@ static eg_status check_d(const eg_graph *graph, const eg__node *node, eg_error *
     eg__node expected = *v;
     expected.shape[v->rank - 1] = 2 * node->attributes.synapses.targets;
     if (d->type == EG_F32 && eg__same_shape(d, &expected)) return EG_OK;
-    return eg__fail(error, EG_ERR_ARGUMENT, "a gradient of %s", eg__shape_text(d, text));
+    return eg__fail(error, EG_ERR_ARGUMENT, "the gradient has shape %s, not that of the result",
+                    eg__shape_text(d, text));
 }
 static eg_status infer_dv(const eg_graph *graph, eg__node *node, eg_error *error) {
     eg__shape_copy(node, at(graph, node, V));

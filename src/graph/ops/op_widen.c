@@ -36,7 +36,8 @@ bool eg__leaf_format(const eg__node *node, eg__infile_format *out) {
 static eg_status check_parameter(const eg_quantization *quantization, eg_error *error) {
     const eg_status status = eg_quantization_check(quantization, error);
     if (!status && quantization->layout != EG_LAYOUT_APART)
-        return eg__fail(error, EG_ERR_UNSUPPORTED, "layout '%s', which only inputs have",
+        return eg__fail(error, EG_ERR_UNSUPPORTED,
+                        "layout '%s' is for inputs only, not for parameters",
                         eg_layout_name(quantization->layout));
     return status;
 }
@@ -47,12 +48,14 @@ static eg_status check_input(const eg_quantization *quantization, unsigned rank,
     const eg_status status = is_f32 ? EG_OK : eg_quantization_check(quantization, error);
     if (status) return status;
     if (!eg__infile_format_of(quantization, out))
-        return eg__fail(error, EG_ERR_UNSUPPORTED, "'%s' in layout '%s', only in blocks",
+        return eg__fail(error, EG_ERR_UNSUPPORTED,
+                        "type '%s' in layout '%s' is not supported, only block layouts",
                         eg_type_name(quantization->type), eg_layout_name(quantization->layout));
     const size_t block = eg__infile_traits_of(*out)->block_elements;
     const bool has_rows = rank && shape && rank <= EG_RANK_MAX;
     if (block > 1 && (!has_rows || shape[rank - 1] % block))
-        return eg__fail(error, EG_ERR_ARGUMENT, "rows of %llu numbers, not of blocks of %zu",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "rows of %llu elements are not a multiple of the block size %zu",
                         has_rows ? (unsigned long long)shape[rank - 1] : 1ull, block);
     return EG_OK;
 }

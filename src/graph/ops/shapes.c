@@ -34,7 +34,7 @@ eg_status eg__broadcast_shape(const eg__node *a, const eg__node *b, eg__node *ou
         uint64_t y = i + b->rank < rank ? 1 : b->shape[i + b->rank - rank];
         if (x != y && x != 1 && y != 1) {
             char first[160], second[160];
-            return eg__fail(error, EG_ERR_ARGUMENT, "shapes %s and %s do not fit",
+            return eg__fail(error, EG_ERR_ARGUMENT, "shapes %s and %s do not broadcast",
                             eg__shape_text(a, first), eg__shape_text(b, second));
         }
         shape[i] = x == 1 ? y : x;
