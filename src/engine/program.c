@@ -52,7 +52,7 @@ const char *eg_pass_text(size_t index) {
 
 const eg_graph *eg_program_graph(const eg_program *program) { return program->graph; }
 
-/* What runs read of the parameters; of few, all: see eg__space_open. */
+/* Bytes of parameters that runs read; small ones count whole: see eg__space_open. */
 static size_t held_bytes(const eg_program *p) {
     const size_t all = p->parameters_size;
     size_t bytes = 0;

@@ -167,7 +167,7 @@ static eg_status list_layers(eg_model *model, eg_error *error) {
     return status;
 }
 
-/* All sizes are known before anything is drawn or taken. */
+/* All sizes are computed before anything is drawn or allocated. */
 eg_status eg__model_complete(eg_model *model, uint64_t most, bool runs, eg_error *error) {
     if (!model->layer_count) return eg__fail(error, EG_ERR_ARGUMENT, "a model without layers");
     eg_status status = list_layers(model, error);
@@ -256,7 +256,7 @@ const char *eg_model_tensor(const eg_model *model, size_t index, eg_tensor *out,
     if (!name || !out) return name;
     const eg__parameter *p = &model->parameters[index];
     if (p->file.data || eg__parameter_own(model, p, NULL)) return name;
-    /* what is written to must not be read from the file again */
+    /* values that were written must not be reloaded from the file */
     __atomic_store_n(&((eg_model *)(uintptr_t)model)->values_exposed, true, __ATOMIC_RELAXED);
     out->data = eg__parameter_values(model, p);
     return name;
@@ -299,7 +299,7 @@ static eg_status copy_small(const eg_model *model, const eg__parameter *p, const
     return EG_OK;
 }
 
-/* Part of the values of one parameter that has some, as a program wants them. */
+/* Copies part of the values of one parameter, in the form that a program needs. */
 static void copy_values(const eg_model *model, const eg__parameter *p, bool masked, size_t first,
                         size_t count, float *to) {
     const eg__mask mask = eg__parameter_mask(model, p);
@@ -316,9 +316,9 @@ static eg_status fill(void *user, const eg__leaf *leaf, size_t first, size_t cou
     const eg__parameter *p = eg__model_parameter(model, leaf->name);
     const eg_status status = eg__model_check_values(model, error);
     if (status) return status;
-    if (!p) return EG_OK; /* what the model does not have is zero */
+    if (!p) return EG_OK; /* parameters that the model lacks are zero */
     if (eg__parameter_is_quantized(p)) return copy_small(model, p, leaf, first, count, to, error);
-    if (p->file.data) /* a part is whole rows, and so whole blocks */
+    if (p->file.data) /* pieces are whole rows, hence whole blocks */
         eg__infile_widen(model->context->kernels.row[eg__infile_widen_operation(p->file.format)]
                              ->function.f16_to_f32,
                          p->file.format, count,

@@ -212,7 +212,7 @@ static void swap_axes(eg_graph *g, eg_node *x) {
     *x = eg_transpose(g, *x, order);
 }
 
-/* Input as it comes, to [T, B, features]. */
+/* The input in the user's layout, to [T, B, features]. */
 static eg_node take_input(eg_graph *g, sequence *s, const char *name, uint64_t features,
                           eg_node *given) {
     const eg_model_options *o = s->options;
@@ -289,7 +289,7 @@ eg_status eg_model_build(const eg_model *model, eg_graph *graph, const eg_model_
     if (!o->standard) {
         xs = eg__units_input(model, graph, xs);
         s.timespans = eg__units_span(model, graph, s.timespans);
-        const double step = eg__units_step(model); /* 1 is what cells take without spans */
+        const double step = eg__units_step(model); /* without spans cells use 1 */
         if (!o->timespans && step != 1)
             s.timespans =
                 eg_broadcast(graph, eg_scalar(graph, step), 3, (uint64_t[]){s.time, s.batch, 1});

@@ -8,7 +8,7 @@
 #include <string.h>
 
 typedef struct text {
-    char wiring[256]; /* what is left for the wiring */
+    char wiring[256]; /* keys left for the wiring */
     uint64_t seed;
     uint32_t given; /* a bit for each key of the layer */
 } text;
@@ -203,7 +203,7 @@ static eg_status parse_layer(eg_model *model, char *spec, text *t, eg_error *err
         eg_status status = option(layer, t, part, value, error);
         if (status) return status;
     }
-    if (!layer->inputs && layer > model->layers) { /* what the layer before gives */
+    if (!layer->inputs && layer > model->layers) { /* width of the previous layer */
         eg_status status = eg__layer_complete(model, layer - 1, error);
         if (status) return status;
         layer->inputs = eg__layer_width(layer - 1);

@@ -1,5 +1,5 @@
-/* New transformers by a line of text: "llama:6:384,heads=6,vocab=256,seed=1" is 6 layers of width 384.
- * Widths become multiples of 64, which every kernel likes best. */
+/* New transformers by a line of text: "llama:6:384,heads=6,vocab=256,seed=1" is 6 layers of width
+ * 384. Default widths are multiples of 64, which all kernels handle best. */
 #include "base/random.h"
 #include "nn/transformer.h"
 
@@ -62,8 +62,8 @@ static eg_status option(eg__transformer *t, uint64_t *seed, const char *key, con
     return EG_OK;
 }
 
-/* What was not said: heads of 64 columns, as many of keys, and a feed-forward part four times as wide, or
- * where it is gated, and has three matrices, so that it has as many numbers. */
+/* Defaults: heads of 64 columns, as many key heads, and a feed-forward part four times as wide; if
+ * it is gated (three matrices), narrower, so that it has the same number of parameters. */
 static void complete(eg__transformer *t) {
     t->width = (uint32_t)eg__round_up(t->width, WIDE);
     if (!t->heads) t->heads = t->width / WIDE;
@@ -108,7 +108,8 @@ static eg_status parse(char *copy, eg__transformer *t, uint64_t *seed, eg_error 
     return EG_OK;
 }
 
-/* ---- first values: as GPT-2 has them, but drawn evenly: a deviation of 0.02, less where layers add up */
+/* ---- initial values: as in GPT-2 but uniform: a standard deviation of 0.02, less for residual
+ * projections */
 eg_status eg__transformer_initialise(eg_model *model, uint64_t seed, eg_error *error) {
     const eg__transformer *t = model->transformer;
     eg_status status = eg__model_fill(model, error);

@@ -1,4 +1,4 @@
-/* Units of what a model takes and gives, where they are not those it computes in. */
+/* Units (normalization) of a model's inputs and outputs. */
 #include "nn/model.h"
 
 #include <math.h>
@@ -58,7 +58,7 @@ eg_status eg_model_scaling_set(eg_model *model, const eg_scaling *units, eg_erro
     return EG_OK;
 }
 
-/* Of a model that says nothing of its training, the unit of time is what is known of it. */
+/* For a model without training notes, only the unit of time is known. */
 float eg_model_timespan(const eg_model *model) {
     const char *text = eg_model_note(model, EG__NOTE_SPAN, 0);
     double span;
