@@ -1,4 +1,4 @@
-/* A text as one row of numbers: what the last layer says of its tokens, pooled. */
+/* Embeddings of texts: the last layer's rows of its tokens, pooled to one. */
 #include "base/abi.h"
 #include "elegans/generate.h"
 #include "elegans/session.h"
@@ -23,7 +23,7 @@ static eg_status build(void *user, eg_graph *graph, const uint64_t *dimensions, 
                        eg_output *outputs, size_t room, size_t *output_count, eg_error *error) {
     const eg_embedder *e = user;
     (void)count, (void)room;
-    /* decoders look back only, so that what fills a text up is never seen */
+    /* decoders are causal, so padding at the end is never attended to */
     const bool causal = eg__transformer_traits(e->model->transformer)->causal;
     const eg_model_options options = {
         .time = dimensions[0], .hidden = 1, .in_place = causal, .lengths = !causal};

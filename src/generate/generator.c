@@ -14,7 +14,7 @@ enum { SIZES = 4, PAGE = 64, CONTEXT = 4096, CHUNK = 128 };
 typedef struct chunk {
     eg_program *program;
     eg_instance *instance;
-    int32_t *tokens, *positions, *slots; /* `size` of each, one behind the other */
+    int32_t *tokens, *positions, *slots; /* arrays of `size` each, contiguous */
     eg_tensor y;
 } chunk;
 
@@ -112,7 +112,7 @@ static void count_bytes(shared *s) {
         uint64_t bytes = 0;
         const char *name = s->model->parameters[i].name;
         eg_model_numbers(s->model, i, &bytes);
-        /* of tables, one row; it is the output as well where they are tied */
+        /* of embedding tables one row; if output and embedding are tied, it is also the output */
         if (strcmp(name, "position_embd.weight") == 0) bytes /= t->context;
         if (strcmp(name, "token_embd.weight") == 0 && !t->tied) bytes /= t->vocabulary;
         s->weight_bytes += bytes;
@@ -155,8 +155,8 @@ static eg_status check(const eg_model *model, eg_generator_options *options, eg_
     return EG_OK;
 }
 
-/* With a window, pages before it are used again: what is needed is the window, a chunk, and a page that
- * each of them has begun. */
+/* With a sliding window, pages before it are reused: a text needs the window, a chunk, and one
+ * partial page for each. */
 static uint64_t pages_of_all(const shared *s) {
     const uint64_t window = s->model->transformer->window;
     uint64_t each = s->page_count;
@@ -266,7 +266,7 @@ void eg_generator_destroy(eg_generator *g) {
 
 /* ---- tokens */
 
-/* The size for so many tokens: the next larger one, unless half of it would be empty. */
+/* The chunk size for so many tokens: the next larger one, unless half of it would be padding. */
 static size_t choose(const shared *s, size_t count) {
     size_t i = 0;
     while (i + 1 < SIZES && s->sizes[i] < count) i++;
@@ -321,7 +321,7 @@ eg_status eg_generator_feed(eg_generator *g, const uint32_t *tokens, size_t coun
         tokens += part;
         count -= part;
     }
-    if (status) eg_generator_rewind(g, before, NULL); /* what was written is written again */
+    if (status) eg_generator_rewind(g, before, NULL); /* the same slots are written again */
     else if (logits) *logits = s->chunks[index].y.data;
     return status;
 }

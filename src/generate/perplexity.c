@@ -1,4 +1,4 @@
-/* How surprised a decoder is by a text: piece by piece, the second half of each predicted. */
+/* Perplexity of a decoder on a text: piece by piece, the second half of each is predicted. */
 #include "elegans/generate.h"
 #include "nn/transformer.h"
 

@@ -44,7 +44,7 @@ static eg__token *add(eg_tokenizer *t, const char *text, size_t length, eg__toke
     if (token && t->kind == EG_TOKENIZER_BPE && kind == EG__TOKEN_NORMAL) {
         if (eg__byte_letters(text, length, v->letters + token->start, &size))
             token->length = (uint32_t)size;
-        else memcpy(v->letters + token->start, text, length); /* as it is: nothing stands for it */
+        else memcpy(v->letters + token->start, text, length); /* no byte letters */
     }
     return token;
 }
@@ -85,7 +85,7 @@ static eg_status measure(const eg_gguf *file, size_t *count, size_t *letters, eg
         size_t length;
         status = eg_gguf_text(file, KEY("tokens"), id, &text, &length, error);
         if (status) return status;
-        *letters += length; /* all of them lie in one file */
+        *letters += length; /* all lists come from one file */
     }
     return EG_OK;
 }
@@ -136,7 +136,7 @@ static eg_status read_specials(eg_tokenizer *t, const eg_gguf *file, eg_error *e
         if (eg_gguf_entry_find(file, keys[i], &entry, NULL)) continue;
         eg_status status = eg_gguf_integer(file, keys[i], 0, &id, error);
         if (status) return status;
-        if (id == UINT32_MAX || id == -1) continue; /* how writers say that there is none */
+        if (id == UINT32_MAX || id == -1) continue; /* writers use it for "none" */
         if (id < 0) return eg__fail(error, EG_ERR_FORMAT, "'%s' of '%lld'", keys[i], (long long)id);
         t->special[i] = id;
     }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A token while its neighbours are still to come: objects have no order of ids. */
+/* A token during loading: JSON objects are not ordered by id. */
 typedef struct entry {
     const char *text;
     const json_t *added; /* its description, when it was added to the model's own */
@@ -77,7 +77,7 @@ static eg_status read_id(const json_t *value, const char *text, size_t limit, si
     return EG_OK;
 }
 
-/* How many ids there are; holes are allowed, but not a vocabulary of nothing else. */
+/* The number of ids; holes are allowed, but not mostly holes. */
 static eg_status measure(loader *l, eg_error *error) {
     const size_t tokens = json_object_size(l->vocab) + json_array_size(l->added);
     const size_t limit = 4 * tokens + 65536;
@@ -138,7 +138,8 @@ static eg__token_kind kind_of(const loader *l, const entry *e) {
     return falls_back(l, e->text) ? EG__TOKEN_BYTE : EG__TOKEN_NORMAL;
 }
 
-/* As everywhere here: BPE has bytes, WordPiece a mark before words and nothing within them. */
+/* Converted to our form: BPE stores bytes, WordPiece marks the beginning of words, not their
+ * continuation. */
 static eg__token *add_text(loader *l, const char *text, eg__token_kind kind) {
     eg__vocabulary *v = &l->tokenizer->vocabulary;
     const size_t length = strlen(text), prefix = strlen(l->prefix);
@@ -151,7 +152,7 @@ static eg__token *add_text(loader *l, const char *text, eg__token_kind kind) {
         eg__token *token = eg__vocabulary_add(v, text, length, kind);
         char *to = token ? v->letters + token->start : NULL;
         if (token && eg__byte_letters(text, length, to, &size)) token->length = (uint32_t)size;
-        else if (token) memcpy(to, text, length); /* as it is: nothing stands for it */
+        else if (token) memcpy(to, text, length); /* stored as it is, without byte letters */
         return token;
     }
     eg__token *token = eg__vocabulary_add(v, EG__SPACE_MARK, EG__SPACE_MARK_SIZE, kind);
@@ -177,7 +178,7 @@ static eg_status add_tokens(loader *l, eg_error *error) {
     return eg__tokenizer_index(t, error);
 }
 
-/* "a b", or ["a", "b"] in files of the last years. */
+/* "a b", or ["a", "b"] in newer files. */
 static eg_status add_merges(loader *l, eg_error *error) {
     const json_t *merges = json_object_get(l->model, "merges");
     if (!json_is_array(merges)) return eg__fail(error, EG_ERR_FORMAT, "no list 'model.merges'");

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what a checkpoint belongs to */
+/* ---- the model, data and options that a checkpoint belongs to */
 static uint64_t hash_options(const eg_fit_options *o) {
     const double numbers[] = {(double)o->loss,
                               (double)o->optimizer.kind,
@@ -47,7 +47,8 @@ eg_status eg__fit_hash(eg__fit *f, eg_error *error) {
 /* ---- arrays */
 enum { ARRAYS = 5 };
 static const char *const names[ARRAYS] = {"weights", "first", "second", "best", "average"};
-/* A moment may overflow, which keeps its parameter where it is; a parameter that does ends the training. */
+/* A moment may overflow, which freezes its parameter; a parameter that overflows ends the
+ * training. */
 static const bool is_finite[ARRAYS] = {true, false, false, true, true};
 static void arrays_of(const eg__fit *f, float *out[ARRAYS]) {
     out[0] = eg_weights_all(f->trainer->weights).data;
@@ -87,7 +88,7 @@ eg_status eg__checkpoint_try(const eg__fit *f, eg_error *error) {
     return status;
 }
 
-/* ---- reading: nothing of it is believed, even where the checksums agree */
+/* ---- reading: everything is validated, even if the checksums agree */
 static eg_status out_of_range(const char *name, double value, double least, double most,
                               eg_error *error) {
     return eg__fail(error, EG_ERR_FORMAT, "%s %.17g is not within %.17g..%.17g", name, value, least,
@@ -99,7 +100,7 @@ static eg_status check_state(const eg__fit *f, const eg__fit_state *s, eg_error 
     if (!s->batch_size || s->batch_size > windows)
         return out_of_range("batch_size", (double)s->batch_size, 1, (double)windows, error);
     const uint64_t batches = windows / s->batch_size + (windows % s->batch_size != 0);
-    const uint64_t epochs = UINT32_MAX; /* the order of an epoch is drawn from 32 bits of it */
+    const uint64_t epochs = UINT32_MAX; /* shuffling uses only 32 bits of it */
     const uint64_t done = s->epoch <= epochs ? s->epoch * batches + s->batch : 0;
     const struct {
         const char *name;
@@ -152,7 +153,7 @@ static eg_status read_state(const eg__fit *f, eg_safetensors *file, eg__fit_stat
                         (unsigned long long)out->version);
     if (out->options_hash != f->state.options_hash) other = "other options";
     if (out->model_hash != f->state.model_hash) other = "another model";
-    /* after it, because the units of a model follow from its data */
+    /* after the data, because the model's units come from them */
     if (out->data_hash != f->state.data_hash) other = "other data";
     if (f->options.batch && out->batch_size != f->options.batch) other = "another batch size";
     if (other) return eg__fail(error, EG_ERR_ARGUMENT, "the checkpoint was made with %s", other);
@@ -199,7 +200,8 @@ static eg_status read_arrays(eg__fit *f, const eg_safetensors *file, eg_error *e
     return status;
 }
 
-/* The numbers of a history. A loss may be none (NaN), one of validation also out of all bounds. */
+/* Checks the values of a history. A loss may be missing (NaN); a validation loss may also be
+ * infinite. */
 static eg_status check_epoch(const eg__fit *f, const eg_fit_epoch *e, uint64_t number,
                              eg_error *error) {
     const double largest = DBL_MAX;
@@ -231,7 +233,7 @@ static eg_status check_epoch(const eg__fit *f, const eg_fit_epoch *e, uint64_t n
 
 static bool same(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
 
-/* Words that repeat the history say what it says. */
+/* Fields that duplicate the history must agree with it. */
 static eg_status check_history(const eg__fit *f, const eg__fit_state *s,
                                const eg_fit_epoch *history, eg_error *error) {
     eg_status status = EG_OK;

@@ -1,4 +1,4 @@
-/* Data sets: made, shared by their parts, asked about, given back. */
+/* Data sets: creation, parts that share rows, queries, destruction. */
 #include "base/abi.h"
 #include "engine/context.h"
 #include "train/data.h"
@@ -78,7 +78,7 @@ eg_status eg__data_part(eg__store *store, size_t count, eg_data **out, eg_error 
     return EG_OK;
 }
 
-/* Targets of a row that are not there. */
+/* Missing targets of a row. */
 static void count_targets(eg_data *data, uint64_t row) {
     const eg__store *s = data->store;
     uint64_t missing = 0;
@@ -184,7 +184,7 @@ eg_status eg_data_create(eg_context *context, size_t table_count, const eg_table
     eg__memory_give(memory, reader.inputs);
     eg__memory_give(memory, reader.targets);
     eg__memory_give(memory, reader.numbers);
-    store_release(store); /* the part is its user now; without one, all is given back */
+    store_release(store); /* the part holds a reference now; without a part everything is freed */
     return status;
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLASSES_MAX = 1 << 24 }; /* beyond it f32 has no room for their numbers */
+enum { CLASSES_MAX = 1 << 24 }; /* above it f32 cannot represent the class indices */
 
 static int compare_numbers(const void *a, const void *b) {
     const double x = *(const double *)a, y = *(const double *)b;

@@ -1,4 +1,4 @@
-/* Metrics: sums over batches, and the figures that are made of them. */
+/* Metrics: sums over batches, and the metrics computed from them. */
 #include "elegans/metrics.h"
 #include "engine/context.h"
 
@@ -28,7 +28,7 @@ static bool is_numbers(eg_loss loss) {
     return loss == EG_LOSS_MSE || loss == EG_LOSS_MAE || loss == EG_LOSS_HUBER;
 }
 
-/* ---- made and given back */
+/* ---- creation and destruction */
 static eg_status take(eg_metrics *m, eg_error *error) {
     size_t cells = 0;
     eg_error reason = {EG_ERR_MEMORY, ""};
@@ -98,7 +98,7 @@ static bool add_number(figures *f, double output, double target, double weight) 
     return true;
 }
 
-/* `predicted` = classes: nobody knows; whatever it might have been is not known either then. */
+/* `predicted` = classes: not known (NaN); then metrics that depend on it are not known either. */
 static void add_class(eg_metrics *m, size_t group, size_t truth, size_t predicted, double weight) {
     double *row = m->confusion + (group * m->classes + truth) * m->classes;
     m->figures[group].rows++;
@@ -182,7 +182,7 @@ static counts count_class(const eg_metrics *m, size_t group, size_t class) {
 
 static double divide(double a, double b) { return b == 0 ? NAN : a / b; }
 
-/* The mean over what there is; NaN that comes from outputs stays. */
+/* The mean over the values present; NaN from outputs stays NaN. */
 typedef struct average {
     double sum;
     uint64_t count;
