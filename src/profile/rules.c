@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- batch: more samples share what a step costs before it computes */
+/* ---- batch: more samples share the fixed cost of a step */
 static uint64_t larger_batch(const eg__facts *f) { return f->batch < 8 ? 32 : f->batch * 4; }
 
 static bool batch_holds(const eg__facts *f, char text[200]) {
@@ -62,7 +62,8 @@ static bool threads_change(const eg__facts *f, eg__change *change) {
     return true;
 }
 
-/* ---- data type: what waits for weights takes less time with fewer bytes. Blocks of i8 have 8.5 bits. */
+/* ---- data type: steps that wait for weights are faster with fewer bytes. Blocks of i8 have 8.5
+ * bits per weight. */
 static const double int8_bits = 8.5;
 
 static bool weights_wait(const eg__facts *f, double bits, char text[200]) {
@@ -144,8 +145,8 @@ static bool isa_change(const eg__facts *f, eg__change *change) {
     return true;
 }
 
-/* ---- cache: values that stay in the core's own cache come from nowhere else. Half of it is for them, the other
- * for weights; a product of fewer than 16 rows reads those too often. */
+/* ---- cache: a batch whose values stay in the core's L2. Half of L2 is for values, half for
+ * weights; with fewer than 16 rows a product reads its weights too often. */
 static uint64_t smaller_batch(const eg__facts *f) {
     const double each = (f->working_set - f->weight_bytes) / (double)f->batch;
     const double room = f->own_cache / 2 * f->threads; /* every thread has samples of its own */
@@ -164,7 +165,7 @@ static bool cache_holds(const eg__facts *f, char text[200]) {
         f->working_set * 1e-6, f->own_cache * 1e-6, 100 * f->values_wait);
     return true;
 }
-/* Half of it: some comes while others are computed with. */
+/* Half of it: transfers partly overlap with computation. */
 static double cache_promise(const eg__facts *f) { return f->values_wait / 2; }
 static void cache_act(const eg__facts *f, char action[200]) {
     snprintf(action, 200, "a smaller batch keeps activations in the cache: --batch %llu",
@@ -207,7 +208,7 @@ const eg__rule eg__rules[] = {
      threads_act, threads_change, false},
     {"data_type", "what waits for weights takes less time with fewer bytes", int8_holds,
      int8_promise, int8_act, int8_change, false},
-    /* widening halves takes time of its own, so that it depends: said only where it was tried */
+    /* widening f16 also takes time, so the gain is uncertain: reported only if it was tried */
     {"half", "half the bytes, converted to f32 as they are read", half_holds, half_promise,
      half_act, half_change, true},
     {"compile", "fused steps read and write memory once instead of once per operation",

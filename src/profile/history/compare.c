@@ -1,4 +1,4 @@
-/* Are the new times others than the old ones? A rank test, a bootstrap and a least effect must agree. */
+/* Did the times change? A rank test, a bootstrap and a minimum effect must agree. */
 #include "base/abi.h"
 #include "base/random.h"
 #include "elegans/profile.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- Mann and Whitney's U: of all pairs, those whose new sample is the greater; ties count half */
+/* ---- Mann-Whitney U: the number of pairs whose new sample is greater; ties count half */
 typedef struct ranks {
     double u;
     double ties; /* the sum of t^3 - t over groups of t equal samples */

@@ -10,7 +10,7 @@
 /* The texts of an entry in the order of their columns; the name is the first. */
 enum { TEXTS = 12, NAME_MOST = 128 };
 
-/* Who prints a time relies on it: a calendar ends with the year 9999. */
+/* Printing relies on it: times up to the year 9999 only. */
 static bool has_date(int64_t second) { return second >= 0 && second <= 253402300799; }
 
 #define COLUMNS                                                                          \
@@ -40,7 +40,7 @@ static void put_texts(eg_history_entry *e, const char *const texts[TEXTS]) {
     e->note = texts[11];
 }
 
-/* Texts that programs make and read have no control characters. The others are the user's, or JSON. */
+/* Machine-made texts have no control characters. The others are the user's, or JSON. */
 static const struct {
     const char *name;
     bool made;
@@ -177,7 +177,7 @@ static eg_status damaged(const eg_history *h, sqlite3_stmt *row, const char *wha
                     (long long)sqlite3_column_int64(row, 0), h->path, what);
 }
 
-/* Types first: asking for a value as another type would change it. */
+/* Checks types first: reading a value as another type would convert it. */
 static eg_status row_check(const eg_history *h, sqlite3_stmt *row, eg_error *error) {
     char what[64];
     for (int i = 0; i < TEXTS; i++) {

@@ -54,7 +54,7 @@ static void give(eg__memory *memory, const parts *p) {
     eg__memory_cache_empty(memory);
 }
 
-/* Numbers of no meaning, every scale 1/64. */
+/* Arbitrary values, every scale 1/64. */
 static void fill(const parts *p, size_t m, size_t k, const eg__packed_quantized *b) {
     uint8_t *bytes = (uint8_t *)b->data;
     const size_t size = eg__gemm_panels(b->n) * b->panel_bytes;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The folder, made if need be; false when there is no place for it. */
+/* The folder, created if needed; false if that is not possible. */
 static bool cache_folder(const char *given, char out[EG__PATH_SIZE]) {
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int length;

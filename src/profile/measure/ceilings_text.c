@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Version 1 had no last cache, and read its L3 in what the system told of it: such files are measured again. */
+/* Version 1 had no measured last-level cache and used the reported size for L3: such files are
+ * measured again. */
 #define HEADER "elegans ceilings 2"
 
 typedef struct field {
@@ -36,7 +37,8 @@ size_t eg__ceilings_write(const eg_ceilings *c, unsigned threads, char out[EG__C
     return (size_t)at;
 }
 
-/* What a machine can be, emulators and those to come included: a figure beyond it was damaged, or made up. */
+/* Plausible limits, including emulators and future machines: a value beyond them is damaged or made
+ * up. */
 static bool is_plausible(const char *unit, double value) {
     static const struct {
         const char *unit;
