@@ -118,7 +118,7 @@ static int delete_one(eg_context *context, eg_history *history, const baseline_s
                                                        : CLI_OK;
 }
 
-/* What there is, how many of NAME and MODEL it takes, and which options are its own. */
+/* The subcommands: how many of NAME and MODEL each takes, and which options belong to it. */
 static const struct {
     const char *name;
     int arguments;

@@ -157,7 +157,7 @@ static int bench_kernels(eg_context *context, const bench_flags *flags, const ch
     return CLI_OK;
 }
 
-/* What there is, how many arguments it takes beside its name, whether it runs a model. */
+/* The benchmarks: name, number of arguments, whether it runs a model. */
 typedef enum benchmark { COPY, GEMM, KERNELS, CELLS, TRAIN, LATENCY, ADVICE, BENCHMARKS } benchmark;
 static const struct {
     const char *name;

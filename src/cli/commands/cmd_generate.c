@@ -12,7 +12,7 @@ typedef struct writer { /* of tokens, as text */
     const generate_settings *settings;
     eg_decoder decoder;
     generate_result *result;
-    bool closed; /* nobody reads it any more */
+    bool closed; /* the reader has closed the pipe */
 } writer;
 
 static double now(void) { return 1e-9 * (double)eg_clock_ns(); }
@@ -22,7 +22,7 @@ static void show(writer *w, const char *text, size_t length) {
     if (w->settings->json) bytes_append(&w->result->text, text, length);
     else if (length && (fwrite(text, 1, length, stdout) != length || fflush(stdout) != 0)) {
         w->closed = true;
-        if (errno == EPIPE) clearerr(stdout); /* a full disk, however, is an error in the end */
+        if (errno == EPIPE) clearerr(stdout); /* but a full disk is reported at the end */
     }
 }
 

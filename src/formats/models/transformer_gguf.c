@@ -59,7 +59,7 @@ static double number(reader *r, const char *key) {
     return value;
 }
 
-/* What some models have and this reader has not; silently leaving it out would give wrong text. */
+/* Features that this reader does not support; leaving them out silently would give wrong text. */
 static void refuse_scaling(reader *r) {
     static const char *const factors[] = {"rope.scaling.factor", "rope.scale_linear"};
     char full[96];
@@ -93,7 +93,7 @@ static void refuse_extras(reader *r) {
     if (r->traits->positions == EG__POSITIONS_ROTARY) refuse_scaling(r);
 }
 
-/* ---- keys that nobody reads */
+/* ---- keys that are not read */
 static void show_value(const eg_gguf *file, const eg_gguf_entry *entry, eg__key_value *out) {
     const char *text = "";
     size_t length = 0;
@@ -148,8 +148,7 @@ static eg_status check_keys(const eg_gguf *file, eg__family family, eg__key_name
     return status;
 }
 
-/* Biases and norms that some files have beside what the architecture says. Tables of rotary positions can be
- * computed. */
+/* Optional biases and norms. Tables of rotary positions are ignored: they can be computed. */
 static eg_status refuse_unused(const eg_model *model, const eg_gguf *file, eg_error *error) {
     eg_gguf_tensor tensor;
     for (size_t i = 0; eg_gguf_tensor_at(file, i, &tensor) == EG_OK; i++) {
@@ -163,7 +162,7 @@ static eg_status refuse_unused(const eg_model *model, const eg_gguf *file, eg_er
     return EG_OK;
 }
 
-/* 0 leaves it to whoever uses the rows; beyond 3 are heads that score pairs of texts. */
+/* 0 = unspecified; above 3 are heads that score pairs of texts. */
 static eg_pooling pooling(reader *r) {
     const uint32_t type = count_or(r, "pooling_type", 1);
     if (!r->status && type > 3)

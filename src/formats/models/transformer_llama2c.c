@@ -7,8 +7,9 @@
 
 enum { MAGIC = 0x616b3432, WORDS = 7, HEAD_SIZE = 4 * WORDS, HEAD_SIZE_1 = 256 };
 
-/* Its magic or, in a file of that name, numbers below 2^24: all but that of the vocabulary, whose sign says something.
- * It must pass for what it is, whatever its first bytes look like: a width of 640 begins as pickles do. */
+/* Recognised by its magic or, with its file name, by numbers below 2^24 (but for the vocabulary,
+ * whose sign is a flag). It is tested before other formats, because a width of 640 looks like the
+ * beginning of a pickle. */
 bool eg__llama2c_is(const eg__head *h) {
     static const unsigned char tops[] = {3, 7, 11, 15, 19, 27};
     if (eg__head_has(h, 0, "24ka", 4)) return true;

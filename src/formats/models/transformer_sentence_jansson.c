@@ -202,7 +202,7 @@ static eg_status read_module(modules *m, const json_t *object) {
     return one.c.status;
 }
 
-/* What changes a text before it comes here is not done, and named. */
+/* Text preprocessing is not done, but named in a warning. */
 static void check_texts(const modules *m) {
     static const struct {
         const char *file, *key;
