@@ -130,8 +130,8 @@ TEST(table, broken_text) {
         {&lacking, "a,b\n1,2,3\n1,2\n", "line 3: 2 fields where 3 belong"},
         {&lacking, "a,b\n1,2\n1,2,3\n", "line 3: 3 fields where 2 belong"},
         {NULL, "x\na\n\"b\n", "line 3, field 1: a quote does not end"},
-        {&numbers, "a,t\n1,2015-02-04\n", "line 2, field 2 ('t'): '2015-02-04' is no number"},
-        {&numbers, "x\none\n", "line 2, field 1 ('x'): 'one' is no number"},
+        {&numbers, "a,t\n1,2015-02-04\n", "line 2, field 2 ('t'): '2015-02-04' is not a number"},
+        {&numbers, "x\none\n", "line 2, field 1 ('x'): 'one' is not a number"},
     };
     test_memory test;
     test_memory_open(&test, 0);
@@ -324,16 +324,16 @@ TEST(table, options_of_text) {
         /* which of both is the decimal sign? */
         {"a;b\n1.234,5;2\n",
          {.decimal = ',', .numbers_only = 1},
-         "'1.234,5' is no number",
+         "'1.234,5' is not a number",
          EG_ERR_FORMAT},
-        {"a;b\n1.5;2\n", {.decimal = ',', .numbers_only = 1}, "'1.5' is no number", EG_ERR_FORMAT},
+        {"a;b\n1.5;2\n", {.decimal = ',', .numbers_only = 1}, "'1.5' is not a number", EG_ERR_FORMAT},
         {"a;b\n1,5;2\n",
          {.numbers_only = 1},
-         "line 2, field 1 ('a'): '1,5' is no number; decimal commas need --decimal ,",
+         "line 2, field 1 ('a'): '1,5' is not a number; decimal commas need --decimal ,",
          EG_ERR_FORMAT},
         {"t;b\n2/4/2015;2\n",
          {.numbers_only = 1},
-         "'2/4/2015' is no number; dates in this order need --dates mdy or dmy",
+         "'2/4/2015' is not a number; dates in this order need --dates mdy or dmy",
          EG_ERR_FORMAT},
         {"t,a\n02/04/1970,1\n2/4/1970 1:00 AM,2\n",
          {.dates = EG_DATES_MDY},

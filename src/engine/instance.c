@@ -85,12 +85,12 @@ static eg_status states_place(eg_instance *in, eg_error *error) {
 static eg_status states_share(const eg_instance *with, const eg_program *p, eg_error *error) {
     const eg__leaves *a = &p->states, *b = &with->program->states;
     if (p->memory != with->program->memory)
-        return eg__fail(error, EG_ERR_ARGUMENT, "states of an instance of another context");
+        return eg__fail(error, EG_ERR_ARGUMENT, "the other instance belongs to another context");
     for (size_t i = 0; i < eg__max(a->count, b->count); i++) {
         if (i >= a->count || i >= b->count || strcmp(a->list[i].name, b->list[i].name) != 0)
-            return eg__fail(error, EG_ERR_ARGUMENT, "state %zu is '%s', in the other program '%s'",
-                            i, i < a->count ? a->list[i].name : "",
-                            i < b->count ? b->list[i].name : "");
+            return eg__fail(
+                error, EG_ERR_ARGUMENT, "state %zu is '%s' here and '%s' in the other program", i,
+                i < a->count ? a->list[i].name : "", i < b->count ? b->list[i].name : "");
         const eg_tensor other = eg__leaf_tensor(&b->list[i], with->states);
         eg_error reason;
         if (eg__leaf_check(&a->list[i], &other, false, &reason) ||
@@ -294,12 +294,17 @@ static eg_status check_run(const eg_instance *in, uint64_t length, eg_error *err
                    ? eg__fail(error, EG_ERR_UNSUPPORTED,
                               "the length of this program is fixed: its %s mixes time steps",
                               eg__node_operation(&p->graph->nodes[p->length_node]))
-                   : eg__fail(error, EG_ERR_UNSUPPORTED, "this program has no length that varies");
+                   : eg__fail(error, EG_ERR_UNSUPPORTED,
+                              "this program has no time axis, so no length can be set");
     if (length > p->length)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a run of %llu steps by a program for %zu",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "a run of %llu steps is not within 1..%zu, which the program "
+                        "was compiled for",
                         (unsigned long long)length, p->length);
     if (p->length && (length ? length : p->length) > in->shortest)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a run of %llu steps on memory for %zu",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "a run of %llu steps does not fit the bound tensors, which have "
+                        "%zu",
                         (unsigned long long)(length ? length : p->length), in->shortest);
     return EG_OK;
 }

@@ -21,7 +21,8 @@ eg_status eg_compile(eg_context *context, const eg_graph *graph, size_t count,
     if (!status) status = eg__passes_parse(options.passes, &inner.passes, error);
     if (status) return status;
     if (inner.products != EG_F32 && inner.products != EG_F16 && inner.products != EG_BF16)
-        return eg__fail(error, EG_ERR_UNSUPPORTED, "no products of type '%s'",
+        return eg__fail(error, EG_ERR_UNSUPPORTED,
+                        "products cannot be rounded to '%s', only to f16 and bf16",
                         eg_type_name(inner.products));
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg__output *list =
@@ -138,7 +139,8 @@ eg_status eg__leaf_check(const eg__leaf *leaf, const eg_tensor *tensor, bool sho
                (shorter && i == 0 && tensor->shape[0] < leaf->shape[0]);
     if (same) return EG_OK;
     if (tensor->rank > EG_RANK_MAX)
-        return eg__fail(error, EG_ERR_ARGUMENT, "'%s': rank %u", leaf->name, tensor->rank);
+        return eg__fail(error, EG_ERR_ARGUMENT, "'%s': rank %u is not supported", leaf->name,
+                        tensor->rank);
     return eg__fail(error, EG_ERR_ARGUMENT, "'%s' has shape %s, got %s", leaf->name,
                     shape_text(leaf->rank, leaf->shape, want),
                     shape_text(tensor->rank, tensor->shape, got));

@@ -34,9 +34,10 @@ eg_status eg_quantization_check(const eg_quantization *quantization, eg_error *e
                         "no quantization to '%s', only to f16, bf16, i8 and i4",
                         eg_type_name(quantization->type));
     if (!eg_granularity_name(quantization->per))
-        return eg__fail(error, EG_ERR_ARGUMENT, "no scales per '%d'", (int)quantization->per);
+        return eg__fail(error, EG_ERR_ARGUMENT, "unknown granularity %d of scales",
+                        (int)quantization->per);
     if (!eg_layout_name(quantization->layout))
-        return eg__fail(error, EG_ERR_ARGUMENT, "no layout '%d'", (int)quantization->layout);
+        return eg__fail(error, EG_ERR_ARGUMENT, "unknown layout %d", (int)quantization->layout);
     if (quantization->layout == EG_LAYOUT_BLOCKS &&
         (is_half(quantization->type) || quantization->per != EG_PER_BLOCK ||
          quantization->block != EG_BLOCK_GGUF || !quantization->symmetric))
@@ -51,7 +52,8 @@ static eg_status check_apart(const eg_quantization *quantization, eg_error *erro
     eg_status status = eg_quantization_check(quantization, error);
     if (!status && quantization->layout != EG_LAYOUT_APART)
         return eg__fail(error, EG_ERR_UNSUPPORTED,
-                        "layout '%s' of a quantized tensor, whose scales are apart",
+                        "layout '%s' is for inputs only: a quantized tensor has "
+                        "separate scales",
                         eg_layout_name(quantization->layout));
     return status;
 }
@@ -286,8 +288,9 @@ eg_status eg_tensor_compare(const eg_tensor *exact, const eg_tensor *other, eg_d
     eg_status status = eg_tensor_measure(exact, &n, NULL, error);
     if (!status) status = eg_tensor_measure(other, &m, NULL, error);
     if (!status && n != m)
-        status = eg__fail(error, EG_ERR_ARGUMENT, "%llu values cannot be compared with %llu",
-                          (unsigned long long)n, (unsigned long long)m);
+        status =
+            eg__fail(error, EG_ERR_ARGUMENT, "tensors of %llu and %llu values cannot be compared",
+                     (unsigned long long)n, (unsigned long long)m);
     if (status) return status;
     const float *x = exact->data, *y = other->data;
     double power = 0, noise = 0;
@@ -322,7 +325,7 @@ eg_status eg_quantize(eg_context *context, const eg_tensor *tensor,
         return eg__fail(error, EG_ERR_ARGUMENT, "no context, no tensor or no output pointer");
     memset(out, 0, sizeof *out);
     if (tensor->type != EG_F32)
-        return eg__fail(error, EG_ERR_UNSUPPORTED, "quantization of '%s', only of f32",
+        return eg__fail(error, EG_ERR_UNSUPPORTED, "cannot quantize '%s', only f32",
                         eg_type_name(tensor->type));
     eg_quantized q;
     eg_status status =

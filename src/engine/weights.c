@@ -210,7 +210,7 @@ eg_status eg__leaf_fill_scales(const eg__leaf *leaf, const eg_quantized *quantiz
     eg_status status = eg__leaf_check(leaf, &quantized->values, false, error);
     if (!status &&
         (leaf->type == EG_F32 || !same_quantization(&leaf->quantization, &quantized->quantization)))
-        status = eg__fail(error, EG_ERR_ARGUMENT, "'%s' is quantized in another way", leaf->name);
+        status = eg__fail(error, EG_ERR_ARGUMENT, "'%s' is quantized differently", leaf->name);
     if (status) return status;
     const eg__quantized_matrix_layout *layout = &leaf->quantized.layout;
     char *to = memory;
@@ -246,13 +246,15 @@ eg_status eg_weights_set_quantized(eg_weights *weights, const char *name,
 static eg_status check_same(const eg_program *a, const eg_program *b, eg_error *error) {
     if (a == b) return EG_OK;
     if (a->parameters.count != b->parameters.count)
-        return eg__fail(error, EG_ERR_ARGUMENT, "weights of %zu parameters for a program of %zu",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "the weights have %zu parameters, the program needs %zu",
                         a->parameters.count, b->parameters.count);
     for (size_t i = 0; i < a->parameters.count; i++) {
         const eg__leaf *x = &a->parameters.list[i], *y = &b->parameters.list[i];
         if (strcmp(x->name, y->name) != 0)
-            return eg__fail(error, EG_ERR_ARGUMENT, "parameter %zu is '%.80s', not '%.80s'", i,
-                            x->name, y->name);
+            return eg__fail(error, EG_ERR_ARGUMENT,
+                            "parameter %zu is '%.80s', the program needs '%.80s'", i, x->name,
+                            y->name);
         const eg_tensor tensor = eg__leaf_tensor(x, (void *)x);
         eg_status status = eg__leaf_check(y, &tensor, false, error);
         if (status) return status;
@@ -263,7 +265,7 @@ static eg_status check_same(const eg_program *a, const eg_program *b, eg_error *
                 "of the other (eg_model_options.lent)",
                 x->name);
         if (eg__is_quantized(x->type) && !same_quantization(&x->quantization, &y->quantization))
-            return eg__fail(error, EG_ERR_ARGUMENT, "parameter '%.80s' is quantized in another way",
+            return eg__fail(error, EG_ERR_ARGUMENT, "parameter '%.80s' is quantized differently",
                             x->name);
     }
     return EG_OK;

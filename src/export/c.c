@@ -142,7 +142,7 @@ static eg_status begin(eg__c_export *x, eg__writer *writer, const char *director
     char path[EG__PATH_SIZE];
     const int length = snprintf(path, sizeof path, "%s/%s.%c", directory, x->name, type);
     if (length < 0 || (size_t)length >= sizeof path)
-        return eg__fail(x->error, EG_ERR_FILE, "a path of %d bytes", length);
+        return eg__fail(x->error, EG_ERR_FILE, "the path of %d bytes is too long", length);
     x->status = eg__writer_begin(writer, path, x->error);
     if (x->status) return x->status;
     x->writer = writer;
@@ -222,8 +222,8 @@ eg_status eg__export_c(eg_program *program, eg_weights *weights, const char *dir
         return eg__fail(error, EG_ERR_ARGUMENT, "no program, folder or name");
     const char *fault = eg__c_name_fault(name);
     if (fault)
-        return eg__fail(error, EG_ERR_ARGUMENT, "not a name for C: '%.60s': %s; try 'my_model'",
-                        name, fault);
+        return eg__fail(error, EG_ERR_ARGUMENT, "'%.60s' is not a C name: %s; try 'my_model'", name,
+                        fault);
     if (!weights && program->parameters.count)
         return eg__fail(error, EG_ERR_ARGUMENT, "a program with %zu parameters needs weights",
                         program->parameters.count);

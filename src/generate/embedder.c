@@ -39,7 +39,7 @@ eg_status eg_embedder_create(eg_model *model, const eg_embedder_options *options
     if (!model || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no model or no output pointer");
     *out = NULL;
     if (!model->transformer)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a liquid network has no rows for texts");
+        return eg__fail(error, EG_ERR_ARGUMENT, "a liquid network has no text embeddings");
     eg_embedder_options how;
     const eg_status taken = EG__OPTIONS(eg_embedder_options, &how, options, error);
     if (taken) return taken;
@@ -103,7 +103,8 @@ eg_status eg__tokens_check(const eg__transformer *t, const uint32_t *tokens, siz
                            eg_error *error) {
     for (size_t i = 0; i < count; i++)
         if (tokens[i] >= t->vocabulary)
-            return eg__fail(error, EG_ERR_ARGUMENT, "token %u at %zu: the model knows %u",
+            return eg__fail(error, EG_ERR_ARGUMENT,
+                            "token %u at position %zu is not below the vocabulary size %u",
                             tokens[i], i, t->vocabulary);
     return EG_OK;
 }

@@ -136,7 +136,7 @@ static void release(shared *s) {
 
 static eg_status check(const eg_model *model, eg_generator_options *options, eg_error *error) {
     if (!model->transformer || !eg__transformer_traits(model->transformer)->logits)
-        return eg__fail(error, EG_ERR_ARGUMENT, "%s makes no text: a decoder does",
+        return eg__fail(error, EG_ERR_ARGUMENT, "%s generates no text: a decoder is needed",
                         model->transformer ? "an encoder" : "a liquid network");
     /* rotary positions have no end, others have */
     const uint64_t made_for = model->transformer->context;
@@ -150,7 +150,7 @@ static eg_status check(const eg_model *model, eg_generator_options *options, eg_
     if (!options->chunk) options->chunk = CHUNK;
     if (options->chunk > options->context) options->chunk = options->context;
     if (options->cache != EG_F32 && options->cache != EG_F16 && options->cache != EG_I8)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a cache of %s: f32, f16 or int8",
+        return eg__fail(error, EG_ERR_ARGUMENT, "a cache of %s is not supported: f32, f16 or int8",
                         eg_type_name(options->cache));
     return EG_OK;
 }
@@ -236,8 +236,9 @@ eg_status eg_generator_fork(eg_generator *g, eg_generator **out, eg_error *error
     *out = NULL;
     shared *s = g->shared;
     if (s->users == s->how.sequences)
-        return eg__fail(error, EG_ERR_BUDGET, "%zu texts share the cache, which is for %llu",
-                        s->users, (unsigned long long)s->how.sequences);
+        return eg__fail(error, EG_ERR_BUDGET,
+                        "%zu texts share the cache already, the limit is %llu", s->users,
+                        (unsigned long long)s->how.sequences);
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg_generator *fresh =
         eg__memory_take_zeroed(s->model->memory, EG_TAG_PROGRAM, sizeof *fresh, &reason);
@@ -331,7 +332,7 @@ eg_status eg_generator_rewind(eg_generator *g, uint64_t length, eg_error *error)
     eg_slots_copy copy;
     const uint64_t now = eg_sequence_length(g->sequence);
     if (length > now)
-        return eg__fail(error, EG_ERR_ARGUMENT, "back to %llu tokens of %llu",
+        return eg__fail(error, EG_ERR_ARGUMENT, "cannot go back to %llu tokens: there are %llu",
                         (unsigned long long)length, (unsigned long long)now);
     eg_status status = eg_sequence_shrink(g->sequence, length, &copy, error);
     return status ? status : copy_slots(g->shared, &copy, error);

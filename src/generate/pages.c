@@ -34,7 +34,7 @@ eg_status eg_pages_create(eg_context *context, const eg_pages_options *given, eg
     if (taken) return taken;
     if (!options->count || !options->page || options->count > INT32_MAX ||
         options->page > INT32_MAX / options->count)
-        return eg__fail(error, EG_ERR_ARGUMENT, "%llu pages of %llu slots",
+        return eg__fail(error, EG_ERR_ARGUMENT, "%llu pages of %llu slots are zero or too many",
                         (unsigned long long)options->count, (unsigned long long)options->page);
     eg__memory *memory = context->memory;
     const size_t count = (size_t)options->count;
@@ -140,8 +140,8 @@ eg_status eg_sequence_extend(eg_sequence *s, uint64_t tokens, int32_t *slots, eg
     if (!s) return eg__fail(error, EG_ERR_ARGUMENT, "no sequence");
     eg_pages *p = s->pages;
     if (tokens > INT32_MAX || s->length > INT32_MAX - (size_t)tokens)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a sequence of %zu and %llu more tokens", s->length,
-                        (unsigned long long)tokens);
+        return eg__fail(error, EG_ERR_ARGUMENT, "a sequence of %zu tokens cannot grow by %llu more",
+                        s->length, (unsigned long long)tokens);
     const size_t length = s->length + (size_t)tokens, passed = pages_passed(s);
     const size_t count = eg__ceil_div(length, p->page), wanted = count - s->count;
     size_t returned = 0;

@@ -30,7 +30,7 @@ eg_status eg_sampler_create(eg_context *context, uint64_t vocabulary, const eg_s
     if (!(how.top_p >= 0 && how.top_p <= 1))
         return eg__fail(error, EG_ERR_ARGUMENT, "top-p %g is not within 0..1", how.top_p);
     if (vocabulary > UINT32_MAX)
-        return eg__fail(error, EG_ERR_OVERFLOW, "a vocabulary of %llu",
+        return eg__fail(error, EG_ERR_OVERFLOW, "a vocabulary of %llu tokens is out of range",
                         (unsigned long long)vocabulary);
     eg__memory *memory = eg__context_memory(context);
     eg_error reason = {EG_ERR_MEMORY, ""};

@@ -73,17 +73,20 @@ static void *take(eg_model *model, size_t count, size_t size, eg_status *status,
 /* ---- checks */
 static eg_status check_layer(const eg__layer *layer, size_t index, eg_error *error) {
     if (!layer->inputs || !layer->units || !layer->outputs)
-        return eg__fail(error, EG_ERR_ARGUMENT, "layer %zu: %u inputs, %u units, %u outputs", index,
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "layer %zu: %u inputs, %u units or %u outputs is out of range", index,
                         layer->inputs, layer->units, layer->outputs);
     if (layer->cell == EG__LTC && (!layer->unfolds || layer->projection || layer->backbone_count))
         return eg__fail(error, EG_ERR_ARGUMENT,
-                        "layer %zu: an LTC has unfolds, no projection and no backbone", index);
+                        "layer %zu: an LTC needs unfolds >= 1, and has no projection or "
+                        "backbone",
+                        index);
     if (!(layer->dropout >= 0 && layer->dropout < 1))
         return eg__fail(error, EG_ERR_ARGUMENT, "layer %zu: dropout %g is not within [0, 1)", index,
                         layer->dropout);
     if (layer->mode == EG__CFC_PURE && layer->keras)
-        return eg__fail(error, EG_ERR_UNSUPPORTED, "layer %zu: mode 'pure' in the keras flavour",
-                        index);
+        return eg__fail(error, EG_ERR_UNSUPPORTED,
+                        "layer %zu: mode 'pure' is not available in the keras flavour", index);
     return EG_OK;
 }
 
@@ -121,7 +124,8 @@ eg_status eg__model_check_most(const eg_model *model, uint64_t most, eg_error *e
     const uint64_t count = count_values(model);
     if (count <= most) return EG_OK;
     return eg__fail(error, EG_ERR_FORMAT,
-                    "an architecture of %llu values, and a file of %llu at most",
+                    "the architecture has %llu values, but the file can hold at "
+                    "most %llu",
                     (unsigned long long)count, (unsigned long long)most);
 }
 
@@ -155,9 +159,9 @@ static eg_status list_layers(eg_model *model, eg_error *error) {
         eg__layer *layer = &model->layers[i];
         status = eg__layer_complete(model, layer, error);
         if (!status && i && layer->inputs != eg__layer_width(layer - 1))
-            status =
-                eg__fail(error, EG_ERR_ARGUMENT, "layer %zu takes %u inputs, layer %zu gives %u", i,
-                         layer->inputs, i - 1, eg__layer_width(layer - 1));
+            status = eg__fail(error, EG_ERR_ARGUMENT,
+                              "layer %zu takes %u inputs, but layer %zu gives %u", i, layer->inputs,
+                              i - 1, eg__layer_width(layer - 1));
         for (int way = 0; !status && way <= (layer->merge != EG__ONE_WAY); way++) {
             char prefix[32];
             eg__layer_prefix(model, i, way, prefix);
@@ -169,7 +173,7 @@ static eg_status list_layers(eg_model *model, eg_error *error) {
 
 /* All sizes are computed before anything is drawn or allocated. */
 eg_status eg__model_complete(eg_model *model, uint64_t most, bool runs, eg_error *error) {
-    if (!model->layer_count) return eg__fail(error, EG_ERR_ARGUMENT, "a model without layers");
+    if (!model->layer_count) return eg__fail(error, EG_ERR_ARGUMENT, "the model has no layers");
     eg_status status = list_layers(model, error);
     if (!status) status = eg__model_check_most(model, most, error);
     if (!status) status = eg__model_check_memory(model, runs, error);

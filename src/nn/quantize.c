@@ -23,7 +23,9 @@ void eg__parameter_quantized_drop(eg_model *model, eg__parameter *p) {
 
 eg_status eg__parameter_shrink(eg_model *model, eg__parameter *p,
                                const eg_quantization *quantization, eg_error *error) {
-    if (p->is_mask) return eg__fail(error, EG_ERR_ARGUMENT, "'%s' is a mask", p->name);
+    if (p->is_mask)
+        return eg__fail(error, EG_ERR_ARGUMENT, "'%s' is a mask, which cannot be quantized",
+                        p->name);
     eg__parameter_quantized_drop(model, p);
     p->borrowed = true;
     return eg__quantized_like(p->rank, p->shape, quantization, &p->quantized, error);

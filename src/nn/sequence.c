@@ -272,7 +272,7 @@ eg_status eg_model_build(const eg_model *model, eg_graph *graph, const eg_model_
                   .time = o->time ? o->time : 1,
                   .batch = o->batch ? o->batch : 1};
     if (o->unbatched && s.batch != 1)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a batch of %llu without a batch axis",
+        return eg__fail(error, EG_ERR_ARGUMENT, "a batch of %llu needs a batch axis",
                         (unsigned long long)s.batch);
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg__builder b = {.model = model, .graph = graph, .lent = o->lent != 0};
@@ -310,7 +310,9 @@ eg_status eg_model_check_timespans(const float *timespans, uint64_t batch, uint6
         if (timespans[i] >= 0 && isfinite(timespans[i])) continue;
         const uint64_t sample = batch_first ? i / time : i % batch;
         const uint64_t step = batch_first ? i % time : i / batch;
-        return eg__fail(error, EG_ERR_ARGUMENT, "elapsed time %g at sample %llu, step %llu",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "the elapsed time %g at sample %llu, step %llu is not a finite "
+                        "number >= 0",
                         (double)timespans[i], (unsigned long long)sample, (unsigned long long)step);
     }
     return EG_OK;

@@ -154,7 +154,8 @@ eg_status eg_stream_step(eg_stream *s, const float *x, float elapsed, float *y, 
     if (!s || !x || !y)
         return eg__fail(error, EG_ERR_ARGUMENT, "no stream, input or output pointer");
     if (!(elapsed >= 0) || isinf(elapsed))
-        return eg__fail(error, EG_ERR_ARGUMENT, "elapsed time %g", (double)elapsed);
+        return eg__fail(error, EG_ERR_ARGUMENT, "the elapsed time %g is not a finite number >= 0",
+                        (double)elapsed);
     memcpy(s->x, x, (size_t)s->shared->inputs * sizeof *x);
     *s->elapsed = elapsed;
     eg_status status = eg_run(s->instance, NULL, error);

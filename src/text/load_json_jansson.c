@@ -34,7 +34,9 @@ static eg_status refuse_model(const loader *l, eg_error *error) {
             return eg__fail(error, EG_ERR_UNSUPPORTED, "'%s' of '%.20s'", keys[i],
                             eg__json_text(l->model, keys[i]));
     if (json_number_value(json_object_get(l->model, "dropout")) > 0)
-        return eg__fail(error, EG_ERR_UNSUPPORTED, "'dropout': the same text would differ");
+        return eg__fail(error, EG_ERR_UNSUPPORTED,
+                        "'dropout' is not supported: the same text would give different "
+                        "tokens");
     return EG_OK;
 }
 
@@ -57,7 +59,7 @@ static eg_status read_kind(loader *l, eg_error *error) {
                         eg__file_quote(shown, sizeof shown, type, strlen(type)));
     if (!json_is_object(l->vocab)) return eg__fail(error, EG_ERR_FORMAT, "no 'model.vocab'");
     if (l->added && !json_is_array(l->added) && !json_is_null(l->added))
-        return eg__fail(error, EG_ERR_FORMAT, "'added_tokens' is no list");
+        return eg__fail(error, EG_ERR_FORMAT, "'added_tokens' is not a list");
     l->prefix = eg__json_text(l->model, "continuing_subword_prefix");
     if (l->kind == EG_TOKENIZER_WORDPIECE && !*l->prefix) l->prefix = "##";
     return refuse_model(l, error);
@@ -190,7 +192,7 @@ static eg_status add_merges(loader *l, eg_error *error) {
         const char *left = text ? text : json_string_value(json_array_get(merge, 0));
         const char *space = text && *text ? strchr(text + 1, ' ') : NULL;
         const char *right = space ? space + 1 : json_string_value(json_array_get(merge, 1));
-        if (!left || !right) return eg__fail(error, EG_ERR_FORMAT, "merge '%zu' is no pair", i);
+        if (!left || !right) return eg__fail(error, EG_ERR_FORMAT, "merge '%zu' is not a pair", i);
         const size_t length = space ? (size_t)(space - left) : strlen(left);
         status = eg__merges_add(t, left, length, right, strlen(right), error);
     }

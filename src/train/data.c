@@ -131,17 +131,20 @@ static eg_status check_options(const eg_data_options *o, eg_error *error) {
                         (int)o->missing);
     if (o->time && o->timespans)
         return eg__fail(error, EG_ERR_ARGUMENT,
-                        "a column of times '%.40s' and one of elapsed times '%.40s'", o->time,
-                        o->timespans);
+                        "both a column of times '%.40s' and one of elapsed times "
+                        "'%.40s' are given: use one",
+                        o->time, o->timespans);
     if (!isfinite((float)o->first_timespan))
-        return eg__fail(error, EG_ERR_ARGUMENT, "elapsed time %g before the first row",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "the elapsed time %g before the first row is not a finite "
+                        "number >= 0",
                         o->first_timespan);
     if (o->classes && !o->targets)
-        return eg__fail(error, EG_ERR_ARGUMENT, "classes, but no target that has them");
+        return eg__fail(error, EG_ERR_ARGUMENT, "class labels are given, but no target column");
     for (size_t i = 0; o->classes && o->labels && i < o->label_count; i++)
-        if (!o->labels[i]) return eg__fail(error, EG_ERR_ARGUMENT, "label %zu is no text", i + 1);
+        if (!o->labels[i]) return eg__fail(error, EG_ERR_ARGUMENT, "label %zu is NULL", i + 1);
     if (o->classes && o->labels && !o->label_count)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a list of no labels");
+        return eg__fail(error, EG_ERR_ARGUMENT, "the list of labels is empty");
     return EG_OK;
 }
 

@@ -86,7 +86,7 @@ static eg_status list_add(list *l, uint64_t column, eg_error *error) {
     char name[NAME_SIZE];
     for (uint64_t i = 0; i < l->count; i++)
         if (l->columns[i] == column)
-            return eg__fail(error, EG_ERR_ARGUMENT, "column '%s' is there twice",
+            return eg__fail(error, EG_ERR_ARGUMENT, "column '%s' is listed twice",
                             quoted_name(l->table, column, name));
     l->columns[l->count++] = column;
     return EG_OK;
@@ -182,7 +182,8 @@ static eg_status list_parse(list *l, const char *text, eg_error *error) {
         size_t length = span;
         while (length && (at[length - 1] == ' ' || at[length - 1] == '\t')) length--;
         if (!length)
-            return eg__fail(error, EG_ERR_ARGUMENT, "a column without a name in '%.80s'", text);
+            return eg__fail(error, EG_ERR_ARGUMENT, "an empty name in the list of columns '%.80s'",
+                            text);
         if (length >= sizeof item)
             return eg__fail(error, EG_ERR_ARGUMENT, "the name '%.40s...' is too long", at);
         memcpy(item, at, length);
@@ -326,14 +327,15 @@ static eg_status find_all(eg__reader *r, eg_error *error) {
         else status = check_commas(r, c, error);
     }
     if (status) return status;
-    if (!s->inputs) return eg__fail(error, EG_ERR_ARGUMENT, "no column is left for an input");
+    if (!s->inputs) return eg__fail(error, EG_ERR_ARGUMENT, "no column is left as an input");
     if (o->classes && s->targets != 1)
-        return eg__fail(error, EG_ERR_ARGUMENT, "classes are in one column, not in %llu",
+        return eg__fail(error, EG_ERR_ARGUMENT, "classes need one target column, got %llu",
                         (unsigned long long)s->targets);
     for (size_t i = 0; r->time != EG__NO_COLUMN && i < r->table_count; i++) {
         const bool dates = eg__column_kind(&r->tables[i], r->time) == EG_COLUMN_DATE;
         if (i && dates != s->dates)
-            return eg__fail(error, EG_ERR_ARGUMENT, "time: dates in one table, numbers in another");
+            return eg__fail(error, EG_ERR_ARGUMENT,
+                            "time: dates in one table, but numbers in another");
         s->dates = dates;
     }
     return EG_OK;

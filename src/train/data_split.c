@@ -46,7 +46,8 @@ static size_t count_recordings(const eg_data *data) {
 static eg_status draw(const eg_data *data, const eg_split *split, size_t count, uint8_t *sides,
                       eg_error *error) {
     if (count > UINT32_MAX)
-        return eg__fail(error, EG_ERR_UNSUPPORTED, "a permutation of %zu, more than 2^32", count);
+        return eg__fail(error, EG_ERR_UNSUPPORTED,
+                        "a permutation of %zu elements is too long: at most 2^32", count);
     eg_status status = EG_OK;
     eg__memory *memory = data->store->memory;
     uint32_t *order = eg__data_take(memory, count, sizeof *order, &status, error);
@@ -141,9 +142,9 @@ static eg_status check_split(const eg_data *data, const eg_split *split, eg_erro
         return eg__fail(error, EG_ERR_ARGUMENT, "fraction '%g' is not within 0..1",
                         split->fraction);
     if (split->kind == EG_SPLIT_AT && !data->store->times)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a split at a time, but no column of times");
+        return eg__fail(error, EG_ERR_ARGUMENT, "a split at a time needs a column of times");
     if (split->kind == EG_SPLIT_AT && isnan(split->at))
-        return eg__fail(error, EG_ERR_ARGUMENT, "a split at no time");
+        return eg__fail(error, EG_ERR_ARGUMENT, "the time to split at is not a number");
     return EG_OK;
 }
 

@@ -30,7 +30,8 @@ eg_status eg__data_windows(eg__store *s, const eg_data_options *o, eg_data **out
     }
     if (!count)
         return eg__fail(error, EG_ERR_ARGUMENT,
-                        "a window of %llu rows, but the longest recording has %llu",
+                        "a window of %llu rows is longer than the longest recording, "
+                        "which has %llu",
                         (unsigned long long)o->window, (unsigned long long)longest);
     const eg_status status = eg__data_part(s, count, out, error);
     if (status) return status;

@@ -19,7 +19,7 @@ static eg_status check(const eg__fit *f, eg_error *error) {
         if (!status) status = eg__data_teaches(sets[i], i == 1, error);
         if (status) return status;
         if (!d.windows || d.windows > UINT32_MAX)
-            return eg__fail(error, EG_ERR_ARGUMENT, "data of %llu windows",
+            return eg__fail(error, EG_ERR_ARGUMENT, "data with %llu windows: needs 1 to 2^32 - 1",
                             (unsigned long long)d.windows);
     }
     if (!(o->average >= 0 && o->average < 1))

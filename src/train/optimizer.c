@@ -20,7 +20,8 @@ eg_status eg__optimizer_complete(eg_optimizer *o, eg_error *error) {
     if (!(o->learning_rate > 0) || !(o->beta1 < 1) || !(o->beta2 >= 0 && o->beta2 < 1) ||
         !(o->epsilon > 0) || !(o->weight_decay >= 0) || !(o->clip_norm >= 0))
         return eg__fail(error, EG_ERR_ARGUMENT,
-                        "optimizer: rate %g, betas %g %g, epsilon %g, decay %g, clip %g",
+                        "optimizer: an option is out of range: rate %g, betas %g %g, "
+                        "epsilon %g, decay %g, clip %g",
                         o->learning_rate, o->beta1, o->beta2, o->epsilon, o->weight_decay,
                         o->clip_norm);
     return EG_OK;

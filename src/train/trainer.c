@@ -161,7 +161,8 @@ eg_status eg__trainer_create(const eg_model *model, const eg_train_options *give
     eg_status status = EG_OK;
     if (model->transformer && (options->last || options->timespans || options->lengths))
         status = eg__fail(error, EG_ERR_UNSUPPORTED,
-                          "a transformer learns from all its tokens: no last, spans or lengths");
+                          "a transformer learns from all its tokens: the options last, "
+                          "spans and lengths do not apply");
     if (!status && !model->transformer)
         status = eg__link_fits(model, eg_loss_link(options->loss), error);
     if (!status) status = create(t, room, error);
@@ -206,7 +207,7 @@ const eg_program *eg_trainer_part(const eg_trainer *t, eg_train_part part, eg_in
 
 /* ---- steps */
 eg_status eg_trainer_gradient(eg_trainer *t, eg_train_result *out, eg_error *error) {
-    if (!t->program) return eg__fail(error, EG_ERR_ARGUMENT, "a trainer that only evaluates");
+    if (!t->program) return eg__fail(error, EG_ERR_ARGUMENT, "this trainer only evaluates");
     const eg_run_options options = {.seed = ++t->seed};
     eg_status status = EG_OK;
     if (t->added && !t->summed) { /* a single gradient needs no sum */

@@ -280,7 +280,7 @@ int cmd_history(int argc, char **argv) {
         if (!code && rest && eg_history_list(history, &filter, add_value, &t, &error))
             code = fail(EXIT_FAILED, "%s", error.message);
         if (!code && rest && !t.count)
-            code = fail(EXIT_FAILED, "nothing was kept of '%s'", argv[0]);
+            code = fail(EXIT_FAILED, "the history has nothing about '%s'", argv[0]);
         if (!code && t.count && !as_json) print_trend(&t);
         if (!code && svg) code = draw(&t, argv[0], svg);
         eg_history_close(history);

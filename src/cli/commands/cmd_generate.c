@@ -99,7 +99,7 @@ static int begin(writer *w, eg_generator *g, const uint32_t *ids, size_t count,
     r->info.size = sizeof r->info;
     eg_generator_info_get(g, &r->info);
     if (count > r->info.context) /* before any of it is shown */
-        return fail(EXIT_FAILED, "a prompt of %zu tokens in a context of %llu", count,
+        return fail(EXIT_FAILED, "a prompt of %zu tokens does not fit the context of %llu", count,
                     (unsigned long long)r->info.context);
     if (!w->settings->json) show(w, w->settings->prompt, w->settings->prompt_length);
     for (size_t i = 0; i < count; i++) {

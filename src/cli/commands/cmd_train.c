@@ -328,7 +328,10 @@ static int read_options(const usage *use, int argc, char **argv, json **config) 
         code = fail(EXIT_USAGE, "train takes one file of options, not '%s'", copy[1]);
     if (!code && rest &&
         !(strlen(copy[0]) > 5 && strcmp(copy[0] + strlen(copy[0]) - 5, ".json") == 0))
-        code = fail(EXIT_USAGE, "'%s' is no .json file of options; tables go to --data", copy[0]);
+        code = fail(EXIT_USAGE,
+                    "'%s' is not a .json file of options; tables are given with "
+                    "--data",
+                    copy[0]);
     if (!code && rest) code = options_config(use, copy[0], config);
     if (!code) code = options_read(use, argc, argv, &rest);
     free(copy);

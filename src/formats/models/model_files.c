@@ -65,7 +65,7 @@ static eg_status take_tensor(eg_model *model, const tensor_source *from, eg__par
     const bool same = tensor->rank == p->rank && tensor->shape[0] == p->shape[0] &&
                       (p->rank < 2 || tensor->shape[1] == p->shape[1]);
     if (!same)
-        return eg__fail(error, EG_ERR_FORMAT, "'%s' has another shape than the architecture says",
+        return eg__fail(error, EG_ERR_FORMAT, "the shape of '%s' differs from the architecture",
                         name);
     if (from->file && tensor->type == EG_F32) {
         p->view = tensor->data;
@@ -111,7 +111,8 @@ static eg_status check_scales(const eg_quantized *q, const char *name, eg_error 
               high = q->quantization.type == EG_I4 ? 7 : 127;
     for (uint64_t i = 0; i < q->scales; i++) {
         if (!(q->scale[i] >= 0) || q->scale[i] > FLT_MAX)
-            return eg__fail(error, EG_ERR_FORMAT, "'%.100s' has a scale of %g", name,
+            return eg__fail(error, EG_ERR_FORMAT,
+                            "'%.100s' has a scale of %g, needs a finite number >= 0", name,
                             (double)q->scale[i]);
         if (q->zero && (q->zero[i] < low || q->zero[i] > high))
             return eg__fail(error, EG_ERR_FORMAT, "'%.100s' has a zero point of %d", name,
@@ -127,7 +128,9 @@ static eg_status take_small(eg_model *model, const tensor_source *from, eg__para
     void *values = NULL, *scale = NULL, *zero = NULL;
     char other[72 + EG__NAME_MAX];
     uint64_t elements = 0, bytes = 0;
-    if (!from->file) return eg__fail(error, EG_ERR_UNSUPPORTED, "quantized weights in an .npz");
+    if (!from->file)
+        return eg__fail(error, EG_ERR_UNSUPPORTED,
+                        "quantized weights in an .npz are not supported");
     eg_status status = eg_tensor_measure(&q.values, &elements, &bytes, error);
     const bool packed = q.quantization.type == EG_I4;
     if (!status)

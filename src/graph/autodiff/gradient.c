@@ -83,7 +83,9 @@ eg_node eg__backward_value(eg__backward *backward, eg_node node) {
         enum { MANY = 64 };
         eg_node inputs[MANY];
         if (n.input_count > MANY)
-            return eg__graph_mistake(graph, EG_ERR_UNSUPPORTED, "%s of %u inputs inside a scan",
+            return eg__graph_mistake(graph, EG_ERR_UNSUPPORTED,
+                                     "the gradient of %s with %u inputs inside a scan is not "
+                                     "supported",
                                      eg__node_operation(&n), n.input_count);
         for (unsigned i = 0; i < n.input_count; i++)
             inputs[i] = eg__backward_value(backward, eg__node_input(graph, &n, i));
@@ -118,7 +120,7 @@ static void enter(eg__backward *outer, eg__backward *inner) {
         eg_node d = outer->d[i];
         if (n.op == EG__GRAPH_stack && n.attributes.stack.every)
             d = eg__graph_mistake(graph, EG_ERR_UNSUPPORTED,
-                                  "gradient of a stack of every %lld steps",
+                                  "a stack of every %lld steps has no gradient",
                                   (long long)n.attributes.stack.every);
         else if (n.op == EG__GRAPH_stack)
             d = eg_scan_step(graph, inner->reverse, steps_of(graph, inner->part, d));
@@ -232,7 +234,9 @@ static void clone_part(eg__backward *outer, uint32_t scan, const scratch *s, par
             enum { MANY = 64 };
             eg_node inputs[MANY];
             if (n.input_count > MANY) {
-                eg__graph_mistake(graph, EG_ERR_UNSUPPORTED, "%s of %u inputs inside a scan",
+                eg__graph_mistake(graph, EG_ERR_UNSUPPORTED,
+                                  "the gradient of %s with %u inputs inside a scan is not "
+                                  "supported",
                                   eg__node_operation(&n), n.input_count);
                 return;
             }
@@ -280,7 +284,8 @@ static uint64_t part_length(eg__backward *outer, uint32_t scan) {
         if (parts * carries + (double)every * step <= budget) return every;
     }
     eg__graph_mistake(outer->graph, EG_ERR_BUDGET,
-                      "no checkpoints of a scan of %llu steps fit into %llu bytes",
+                      "a scan of %llu steps cannot be checkpointed within %llu bytes: "
+                      "give more memory",
                       (unsigned long long)length, (unsigned long long)options->memory);
     return length;
 }
@@ -365,8 +370,8 @@ static eg_status check(eg_graph *graph, eg_node loss, size_t count, const eg_nod
         if (!wrt[i].id || wrt[i].id > graph->size || eg__node_at(graph, wrt[i])->scan ||
             eg__node_at(graph, wrt[i])->op == EG__GRAPH_scan ||
             eg__node_at(graph, wrt[i])->type != EG_F32)
-            return eg__fail(error, EG_ERR_ARGUMENT, "gradient: node %u is no f32 outside of scans",
-                            wrt[i].id);
+            return eg__fail(error, EG_ERR_ARGUMENT,
+                            "gradient: node %u is not an f32 value outside of scans", wrt[i].id);
     return EG_OK;
 }
 

@@ -48,7 +48,7 @@ static eg_status check(const eg_graph *graph, const eg_gradient_options *options
         if (!id || id > graph->size || graph->nodes[id].scan ||
             graph->nodes[id].op == EG__GRAPH_scan)
             return eg__fail(error, EG_ERR_ARGUMENT,
-                            "gradient: node %u to keep is no value outside of scans", id);
+                            "gradient: node %u to keep is not a value outside of scans", id);
     }
     return EG_OK;
 }

@@ -309,11 +309,12 @@ static eg_status check(const eg_graph *graph, size_t count, const eg__output *ou
                                 outputs[i].name);
         if (!id || id > graph->size || graph->nodes[id].scan ||
             graph->nodes[id].op == EG__GRAPH_scan)
-            return eg__fail(error, EG_ERR_ARGUMENT, "output '%s' is no value outside of scans",
+            return eg__fail(error, EG_ERR_ARGUMENT, "output '%s' is not a value outside of scans",
                             outputs[i].name);
         if (eg__is_quantized_leaf(&graph->nodes[id]))
-            return eg__fail(error, EG_ERR_UNSUPPORTED, "output '%s' is of type '%s'",
-                            outputs[i].name, eg_type_name(graph->nodes[id].type));
+            return eg__fail(error, EG_ERR_UNSUPPORTED,
+                            "output '%s' has type '%s', which is not supported", outputs[i].name,
+                            eg_type_name(graph->nodes[id].type));
         if (eg__kv_of(graph, id))
             return eg__fail(error, EG_ERR_UNSUPPORTED, "output '%s' is a cache: ask for the state",
                             outputs[i].name);

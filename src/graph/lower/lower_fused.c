@@ -361,7 +361,8 @@ void eg__lower_fused_unit(eg__lowering *l, uint32_t unit) {
     chain c = {.l = l};
     eg__view product = {0};
     if (!collect(&c, unit, 0)) {
-        eg__lower_fail(l, EG_ERR_UNSUPPORTED, "a chain of %u nodes", c.members);
+        eg__lower_fail(l, EG_ERR_UNSUPPORTED, "a chain of %u elementwise nodes is too long",
+                       c.members);
         return;
     }
     if (host) product = eg__lower_plain_storage(l, host);
@@ -377,7 +378,8 @@ void eg__lower_fused_unit(eg__lowering *l, uint32_t unit) {
     if (l->status) return;
     for (int attempt = 0; !generate(&c); attempt++) { /* no free register for a deferred store */
         if (attempt) {
-            eg__lower_fail(l, EG_ERR_UNSUPPORTED, "a chain that needs too many registers");
+            eg__lower_fail(l, EG_ERR_UNSUPPORTED,
+                           "a chain of elementwise nodes needs too many registers");
             return;
         }
         for (unsigned s = 0; s < c.stored; s++) {

@@ -154,7 +154,7 @@ static void order_region(eg__lowering *l, waiting *w, uint32_t r) {
             if (!--w->needs[w->users[k]]) w->ready[count++] = w->users[k];
     }
     if (region->unit_count < size)
-        eg__lower_fail(l, EG_ERR_ARGUMENT, "a value needs itself, by way of a scan");
+        eg__lower_fail(l, EG_ERR_ARGUMENT, "a value depends on itself through a scan");
 }
 
 static void order_units(eg__lowering *l) {

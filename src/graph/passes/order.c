@@ -61,7 +61,7 @@ static eg_status finish(walk *w, uint32_t root, eg_error *error) {
         w->order[w->size++] = id;
     }
     if (!w->circle) return EG_OK;
-    return eg__fail(error, EG_ERR_ARGUMENT, "node %u (%s) needs itself", w->circle,
+    return eg__fail(error, EG_ERR_ARGUMENT, "node %u (%s) depends on itself", w->circle,
                     eg__node_operation(&w->graph->nodes[w->circle]));
 }
 
@@ -94,7 +94,7 @@ eg_status eg__graph_order(const eg_graph *graph, size_t count, const eg_node *ro
     for (size_t i = 0; !status && i < count; i++) {
         if (!roots[i].id || roots[i].id > graph->size || graph->nodes[roots[i].id].scan ||
             graph->nodes[roots[i].id].op == EG__GRAPH_scan)
-            status = eg__fail(error, EG_ERR_ARGUMENT, "node %u is no value outside of scans",
+            status = eg__fail(error, EG_ERR_ARGUMENT, "node %u is not a value outside of scans",
                               roots[i].id);
         else status = finish(&w, roots[i].id, error);
     }

@@ -24,7 +24,9 @@ unsigned eg__fused_op_flops(eg__fused_op op) {
 
 eg_status eg__fused_check(const eg__fused_program *program, eg_error *error) {
     if (program->length > EG__FUSED_INSTRUCTIONS || program->operands > EG__FUSED_OPERANDS)
-        return eg__fail(error, EG_ERR_ARGUMENT, "fused program of %u instructions, %u operands",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "a fused program of %u instructions and %u operands is out of "
+                        "range",
                         program->length, program->operands);
     unsigned written = 0;
     for (unsigned i = 0; i < program->operands; i++)

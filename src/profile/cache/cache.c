@@ -18,22 +18,25 @@ static unsigned log2_of(uint64_t n) {
 /* ---- lifetime */
 static eg_status check(const eg_cache_geometry *g, unsigned sampling, eg_error *error) {
     if (!g->levels || g->levels > EG_CACHE_LEVELS)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a cache of %u levels", g->levels);
+        return eg__fail(error, EG_ERR_ARGUMENT, "a cache of %u levels is not supported", g->levels);
     if (!is_power_of_two(sampling))
-        return eg__fail(error, EG_ERR_ARGUMENT, "one of %u sets: no power of two", sampling);
+        return eg__fail(error, EG_ERR_ARGUMENT, "sampling one of %u sets: not a power of two",
+                        sampling);
     for (unsigned i = 0; i < g->levels; i++) {
         const eg_cache_level *level = &g->level[i];
         if (!is_power_of_two(level->line) || level->line < 64 || level->line > 4096 ||
             (i && level->line < level[-1].line))
-            return eg__fail(error, EG_ERR_ARGUMENT, "cache '%.7s': lines of %u bytes", level->name,
+            return eg__fail(error, EG_ERR_ARGUMENT,
+                            "cache '%.7s': lines of %u bytes are not supported", level->name,
                             level->line);
         if (!level->ways || level->ways > 1024 || !level->bytes ||
             level->bytes % ((uint64_t)level->ways * level->line))
-            return eg__fail(error, EG_ERR_ARGUMENT, "cache '%.7s': %llu bytes in %u ways",
-                            level->name, (unsigned long long)level->bytes, level->ways);
+            return eg__fail(error, EG_ERR_ARGUMENT,
+                            "cache '%.7s': %llu bytes are not whole sets of %u ways", level->name,
+                            (unsigned long long)level->bytes, level->ways);
         if (level->bytes > (uint64_t)1 << 32)
-            return eg__fail(error, EG_ERR_ARGUMENT, "cache '%.7s': %llu bytes", level->name,
-                            (unsigned long long)level->bytes);
+            return eg__fail(error, EG_ERR_ARGUMENT, "cache '%.7s': %llu bytes are too large",
+                            level->name, (unsigned long long)level->bytes);
     }
     return EG_OK;
 }

@@ -125,7 +125,9 @@ eg_status eg_cache_simulate(const eg_program *program, const eg_cache_geometry *
     const eg_status taken = EG__OPTIONS(eg_cache_options, &kept, given, error);
     if (taken) return taken;
     if (options->length > program->length)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a run of %llu steps by a program for %zu",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "a run of %llu steps is not within 1..%zu, which the program "
+                        "was compiled for",
                         (unsigned long long)options->length, program->length);
     eg__cache cache;
     eg_status status =

@@ -90,7 +90,7 @@ static eg_status make_tables(eg_history *h, int64_t *version, eg_error *error) {
     status = number_of(h, "PRAGMA user_version", version, error);
     if (!status) status = number_of(h, "SELECT count(*) FROM sqlite_master", &tables, error);
     if (!status && !*version && tables)
-        status = eg__fail(error, EG_ERR_FORMAT, "'%s' is no history", h->path);
+        status = eg__fail(error, EG_ERR_FORMAT, "'%s' is not a history", h->path);
     if (!status && !*version) {
         status = eg__history_run(h, schema, "write", error);
         *version = EG__HISTORY_VERSION;

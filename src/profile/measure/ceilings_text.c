@@ -63,7 +63,7 @@ static eg_status read_line(const char *line, size_t length, eg_ceilings *out, un
 #define IS(text) (name == strlen(text) && memcmp(line, text, name) == 0)
     if (IS("fingerprint")) {
         if (rest >= sizeof out->fingerprint)
-            return eg__fail(error, EG_ERR_FORMAT, "fingerprint of %zu letters", rest);
+            return eg__fail(error, EG_ERR_FORMAT, "a fingerprint of %zu letters is too long", rest);
         memcpy(out->fingerprint, value, rest);
         return EG_OK;
     }
@@ -81,7 +81,9 @@ static eg_status read_line(const char *line, size_t length, eg_ceilings *out, un
         return eg__fail(error, EG_ERR_FORMAT, "'%.*s' is not finite", (int)length, line);
     if (IS("seconds")) {
         out->seconds = number;
-        return number >= 0 ? EG_OK : eg__fail(error, EG_ERR_FORMAT, "measured for %g s", number);
+        return number >= 0 ? EG_OK
+                           : eg__fail(error, EG_ERR_FORMAT,
+                                      "measured for %g s, which is out of range", number);
     }
     for (size_t i = 0; i < FIELDS; i++) {
         if (!IS(fields[i].name)) continue;

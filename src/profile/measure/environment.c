@@ -210,8 +210,9 @@ eg_status eg_environment_match(const char *old_fingerprint, const char *new_fing
         const char *a_end = part_end(a), *b_end = part_end(b);
         const size_t length = (size_t)(a_end - a);
         if (length != (size_t)(b_end - b) || memcmp(a, b, length) != 0)
-            return eg__fail(error, EG_ERR_ARGUMENT, "measured elsewhere: '%.*s' then, '%.*s' now",
-                            (int)length, a, (int)(b_end - b), b);
+            return eg__fail(error, EG_ERR_ARGUMENT,
+                            "measured on another machine: '%.*s' then, '%.*s' now", (int)length, a,
+                            (int)(b_end - b), b);
         a = part_next(a_end);
         b = part_next(b_end);
     }

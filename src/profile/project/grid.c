@@ -243,8 +243,9 @@ static eg_status axes_check(const eg_grid *grid, const eg_model *model, const ax
     if (!b || !l || !t || b > EG__GRID_CELLS || l > EG__GRID_CELLS || t > EG__GRID_CELLS ||
         b * l > EG__GRID_CELLS || b * l * t > EG__GRID_CELLS)
         return eg__fail(error, EG_ERR_ARGUMENT,
-                        "a grid of %zu batches, %zu lengths, %zu types: 1 to %d cells", b, l, t,
-                        EG__GRID_CELLS);
+                        "a grid of %zu batches, %zu lengths and %zu types is not within "
+                        "1..%d cells",
+                        b, l, t, EG__GRID_CELLS);
     for (size_t i = 0; i < b; i++)
         if (!a->batches[i]) return eg__fail(error, EG_ERR_ARGUMENT, "batch %zu is 0", i);
     for (size_t i = 0; i < l; i++)
@@ -252,7 +253,8 @@ static eg_status axes_check(const eg_grid *grid, const eg_model *model, const ax
     for (size_t i = 0; i < t; i++)
         if (!eg__storage_of(a->types[i], &storage)) {
             const char *name = eg_type_name(a->types[i]);
-            return eg__fail(error, EG_ERR_UNSUPPORTED, "no grid in type '%s'", name ? name : "?");
+            return eg__fail(error, EG_ERR_UNSUPPORTED, "a grid in type '%s' is not supported",
+                            name ? name : "?");
         }
     int alone;
     const eg_type own = eg_grid_type(model, &alone);

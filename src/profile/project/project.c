@@ -278,11 +278,13 @@ static eg_status check(size_t count, const eg_step_cost *costs, const eg_chip_ro
                         "no costs, or neither a chip nor measured ceilings");
     if (!o->chip != !o->ceilings)
         return eg__fail(error, EG_ERR_ARGUMENT,
-                        "ceilings and the chip they are of belong together");
+                        "give a chip or measured ceilings with their chip, not parts of "
+                        "both");
     eg__storage storage;
     if (!eg__storage_of(o->type, &storage)) {
         const char *name = eg_type_name(o->type);
-        return eg__fail(error, EG_ERR_UNSUPPORTED, "no projection in type '%s'", name ? name : "?");
+        return eg__fail(error, EG_ERR_UNSUPPORTED, "a projection to type '%s' is not supported",
+                        name ? name : "?");
     }
     for (size_t i = 0; i < count; i++)
         if ((unsigned)costs[i].work >= EG_WORK_COUNT || !(costs[i].calls >= 0) ||
