@@ -367,17 +367,20 @@ TEST(attention, mistakes) {
     static const struct {
         mistake *make;
         const char *part;
-    } rows[] = {{no_heads, "attention: 0 heads with 0 heads of keys"},
-                {odd_heads, "attention: 4 heads with 3 heads of keys"},
-                {wrong_columns, "[2, 3, 8], [2, 5, 8] and [2, 5, 8] with 3 and 3 heads"},
-                {wrong_keys, "[2, 3, 8], [2, 5, 8] and [2, 3, 8] with 2 and 2 heads"},
-                {wrong_mask, "a mask f32 [2, 3, 8] for 2 samples of 3 x 5"},
-                {wrong_lengths, "lengths f32 [2, 3, 8] of 2 samples"},
-                {all_dropped, "dropout is not within [0, 1): 1"},
-                {no_scale, "attention: a scale of nan"},
-                {odd_turn, "rotary: heads of 3 columns, base 10000"},
-                {wrong_turn, "rotary: f32 [2, 3, 8] is not made of heads of 6 columns"},
-                {wrong_positions, "rotary: positions f32 [2, 5, 8] for [2, 3, 8]"}};
+    } rows[] = {
+        {no_heads, "attention: 0 query heads are not a multiple of 0 key heads"},
+        {odd_heads, "attention: 4 query heads are not a multiple of 3 key heads"},
+        {wrong_columns,
+         "attention: q [2, 3, 8], k [2, 5, 8] and v [2, 5, 8] do not fit 3 query heads and 3 key heads; needs f32 [batch, time, heads d]"},
+        {wrong_keys,
+         "attention: q [2, 3, 8], k [2, 5, 8] and v [2, 3, 8] do not fit 2 query heads and 2 key heads; needs f32 [batch, time, heads d]"},
+        {wrong_mask, "attention: mask is f32 [2, 3, 8]"},
+        {wrong_lengths, "attention: lengths are f32 [2, 3, 8]"},
+        {all_dropped, "dropout is not within [0, 1): 1"},
+        {no_scale, "attention: the scale nan is not finite"},
+        {odd_turn, "rotary: heads of 3 columns, base 10000"},
+        {wrong_turn, "rotary: f32 [2, 3, 8] is not made of heads of 6 columns"},
+        {wrong_positions, "rotary: positions f32 [2, 5, 8] for [2, 3, 8]"}};
     eg_context *context = context_with(1);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         eg_graph *g;
@@ -401,7 +404,7 @@ TEST(attention, masks_have_no_gradient) {
     eg_node mask = eg_parameter(g, "mask", 2, (uint64_t[]){3, 3});
     eg_node y = eg_attention(g, &(eg_attention_options){.heads = 2}, x, x, x, mask, none);
     CHECK_FAILS(eg_gradient(g, eg_sum(g, y, EG_ALL_AXES, 0), 1, &mask, &d, &error), error,
-                EG_ERR_UNSUPPORTED, "attention: no gradient by mask or lengths");
+                EG_ERR_UNSUPPORTED, "attention: the mask and the lengths have no gradient");
     eg_graph_destroy(g);
     eg_context_destroy(context);
 }

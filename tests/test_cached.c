@@ -693,26 +693,27 @@ static void mistake_in(eg_context *context, int which, const char *part) {
 }
 
 TEST(cached, mistakes) {
-    static const char *const parts[] = {"cache 'c' is read by attention_cached only",
-                                        "cache 'c' becomes only",
-                                        "cannot become",
-                                        "slots i32 [1, 2]",
-                                        "rows f32 [1, 1, 4]",
-                                        "'input' is no cache",
-                                        "type 'bf16'",
-                                        "8 slots of 0 x 4",
-                                        "cache 'c' of 8 slots and 2 heads for 1 heads",
-                                        "dropout 0.1",
-                                        "8 slots of keys and 16 of values",
-                                        "pages of 9",
-                                        "'input' is no cache",
-                                        "lengths",
-                                        "queries f32 [1, 1, 4]",
-                                        "no gradient",
-                                        "'c' is not updated with it",
-                                        "'c' is read as it was",
-                                        "is a cache",
-                                        "'update' is no state"};
+    static const char *const parts[] = {
+        "cache 'c' is read by attention_cached only",
+        "update: cache 'c' can be updated only with eg_append of itself",
+        "update: a state of f32 [8, 8] cannot be updated with f32 [1, 1, 8]",
+        "append: slots are i32 [1, 2]",
+        "append: rows are f32 [1, 1, 4]",
+        "append: 'input' is not a cache",
+        "type 'bf16'",
+        "cache 'z': 8 slots of 0 heads x 4 columns are zero or too large",
+        "attention_cached: cache 'c' of 8 slots and 2 heads does not fit 1 key heads",
+        "dropout 0.1",
+        "attention_cached: the cache of keys has 8 slots, that of values 16",
+        "pages of 9",
+        "attention_cached: 'input' is not a cache",
+        "lengths",
+        "attention_cached: queries are f32 [1, 1, 4]",
+        "no gradient",
+        "'c' must be updated with the appended value",
+        "'c' is read after rows were appended",
+        "is a cache",
+        "'update' is not a state"};
     eg_context *context = context_of(NULL, 1);
     for (int i = 0; i < (int)(sizeof parts / sizeof *parts); i++) mistake_in(context, i, parts[i]);
     eg_context_destroy(context);

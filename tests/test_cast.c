@@ -387,19 +387,19 @@ TEST(cast, refused) {
             part = "a carry of f16 [3, 4] cannot become f32 [3, 4]";
             break;
         case 7: eg_scan_sum(g, eg_scan(g, 3, 0), h), part = "input 1, 'h'"; break;
-        case 8: eg_cast(g, h, EG_BF16), part = "from 'f16'"; break;
-        case 9: eg_cast(g, x, EG_F32), part = "from 'f32'"; break;
+        case 8: eg_cast(g, h, EG_BF16), part = "cannot cast 'f16'"; break;
+        case 9: eg_cast(g, x, EG_F32), part = "cannot cast 'f32'"; break;
         case 10:
             eg_update(g, eg_state_typed(g, "s", EG_BF16, 2, (uint64_t[]){3, 4}), h);
-            part = "state of bf16 [3, 4] cannot become f16 [3, 4]";
+            part = "a state of bf16 [3, 4] cannot be updated with f16 [3, 4]";
             break;
         case 11:
             eg_update(g, eg_state(g, "s", 2, (uint64_t[]){3, 4}), h);
-            part = "state of f32 [3, 4] cannot become f16 [3, 4]";
+            part = "a state of f32 [3, 4] cannot be updated with f16 [3, 4]";
             break;
-        case 12: eg_update(g, h, h), part = "nor an input of f32"; break;
-        case 13: eg_cast(g, x, EG_I32), part = "one of them is f32"; break;
-        default: eg_cast(g, x, EG_I8), part = "one of them is f32"; break;
+        case 12: eg_update(g, h, h), part = "a cache or an f32 input"; break;
+        case 13: eg_cast(g, x, EG_I32), part = "one must be f32"; break;
+        default: eg_cast(g, x, EG_I8), part = "one must be f32"; break;
         }
         CHECK_FAILS(eg_graph_check(g, &error), error, EG_ERR_ARGUMENT, part);
         eg_graph_destroy(g);

@@ -284,7 +284,8 @@ TEST(infile_products, definition) {
     const eg_node w2 = eg_input_infile(wrong, "w", &ways[1], 2, (uint64_t[]){N, K});
     const eg_node x2 = eg_input(wrong, "x", EG_F32, 2, (uint64_t[]){M, K});
     CHECK(!eg__infile_matmul(wrong, x2, (eg_node){w2.id - 1}, 5, 3).id, "rows beyond the end");
-    CHECK_FAILS(eg_graph_check(wrong, &error), error, EG_ERR_ARGUMENT, "rows 5 and 3 after it");
+    CHECK_FAILS(eg_graph_check(wrong, &error), error, EG_ERR_ARGUMENT,
+                "infile_matmul: rows from 5, 3 of them, are not within the 7 rows");
     eg_graph_destroy(wrong);
     eg_graph_destroy(g);
     eg_context_destroy(context);
@@ -338,8 +339,10 @@ TEST(infile_products, mistakes) {
     CHECK_OK(eg_context_create(NULL, &context, &error), error);
     eg_quantization quantization = ways[3];
     refuse(context, NULL, 2, shape, EG_ERR_ARGUMENT, "no quantization");
-    refuse(context, &quantization, 2, odd, EG_ERR_ARGUMENT, "rows of 63 numbers");
-    refuse(context, &quantization, 0, NULL, EG_ERR_ARGUMENT, "rows of 1 numbers");
+    refuse(context, &quantization, 2, odd, EG_ERR_ARGUMENT,
+           "rows of 63 elements are not a multiple");
+    refuse(context, &quantization, 0, NULL, EG_ERR_ARGUMENT,
+           "rows of 1 elements are not a multiple");
     quantization.block = 16;
     refuse(context, &quantization, 2, shape, EG_ERR_UNSUPPORTED, "per block of '16'");
     quantization = ways[3];
@@ -359,7 +362,8 @@ TEST(infile_products, mistakes) {
                 error, EG_ERR_UNSUPPORTED, "layout 'blocks'");
     CHECK_OK(eg_graph_create(context, &graph, &error), error);
     CHECK(!eg_parameter_quantized(graph, "p", &ways[3], 2, shape).id, "a parameter in blocks");
-    CHECK_FAILS(eg_graph_check(graph, &error), error, EG_ERR_UNSUPPORTED, "which only inputs have");
+    CHECK_FAILS(eg_graph_check(graph, &error), error, EG_ERR_UNSUPPORTED,
+                "parameter 'p': layout 'blocks' is for inputs only, not for parameters");
     eg_graph_destroy(graph);
     CHECK_OK(eg_infile_bytes(&ways[4], 2, shape, &bytes, &error), error);
     CHECK(bytes == 3 * 2 * 18, "%llu bytes", (unsigned long long)bytes);

@@ -16,13 +16,14 @@ eg_status eg__options_take(void *kept, size_t now, size_t first, const char *nam
     const size_t size = given ? size_of(given, first) : now;
     memset(kept, 0, now);
     if (size < first)
-        return eg__fail(error, EG_ERR_ARGUMENT, "%s of %zu bytes: the first version has %zu", name,
-                        size, first);
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "%s.size is %zu bytes, but the first version has %zu", name, size, first);
     for (size_t i = now; i < size; i++)
         if (((const unsigned char *)given)[i])
             return eg__fail(error, EG_ERR_UNSUPPORTED,
-                            "%s of %zu bytes uses a field that version %s lacks", name, size,
-                            eg_version());
+                            "%s of %zu bytes uses a field that version %s of the library "
+                            "does not have",
+                            name, size, eg_version());
     if (given) memcpy(kept, given, size < now ? size : now);
     memcpy(kept, &now, sizeof now);
     return EG_OK;

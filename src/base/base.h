@@ -50,8 +50,8 @@ static inline eg_metric eg__metric_unavailable(const char *unit, const char *why
     return eg__metric(0, unit, EG_UNAVAILABLE, why);
 }
 
-/* A number for bytes that tells them apart (FNV-1a): against mistakes, not against enemies. Begin with the seed,
- * go on with what came before. */
+/* A hash of bytes (FNV-1a): against mistakes, not attackers. Start with the seed, continue with the
+ * previous result. */
 #define EG__HASH_SEED UINT64_C(0xcbf29ce484222325)
 static inline uint64_t eg__hash(uint64_t hash, const void *bytes, size_t size) {
     const unsigned char *at = (const unsigned char *)bytes;

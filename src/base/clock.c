@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-/* The raw clock is not slewed by time servers, so that two readings differ by what passed. */
+/* The raw clock is not slewed by NTP, so differences are true elapsed times. */
 #ifdef CLOCK_MONOTONIC_RAW
 #define CLOCK      CLOCK_MONOTONIC_RAW
 #define CLOCK_NAME "CLOCK_MONOTONIC_RAW"

@@ -1,10 +1,10 @@
-/* The name that somebody may have meant: the one with the fewest typing mistakes. */
+/* The name that was probably meant: the one with the smallest edit distance. */
 #include "base/base.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { LONGEST = 64 }; /* longer words are not compared: nobody mistypes them by two letters */
+enum { LONGEST = 64 }; /* longer words are not compared */
 
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
 
@@ -37,7 +37,7 @@ const char *eg_closest(const char *word, const char *(*name_at)(void *user, size
         const size_t other = strlen(name);
         if (other > LONGEST || !other) continue;
         const size_t mistakes = distance(word, length, name, other);
-        /* one letter that is wrong in a word of one or two letters is half of it */
+        /* in a word of one or two letters one wrong letter is too many */
         if (mistakes >= other || mistakes > fewest || (best && mistakes == fewest)) continue;
         fewest = mistakes;
         best = name;

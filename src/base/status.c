@@ -51,7 +51,8 @@ static bool is_control(const unsigned char *text, size_t at) {
     return byte < ' ' || byte == 0x7f || first || second;
 }
 
-/* What names, files and users bring along is shown, \x1b, not obeyed. False: there was no room for all. */
+/* Control characters from names, files and users are shown (\x1b), not executed. False:
+ * truncated. */
 static bool copy_shown(char *out, size_t room, const char *from) {
     static const char digits[] = "0123456789abcdef";
     const unsigned char *text = (const unsigned char *)from;
@@ -79,7 +80,7 @@ eg_status eg__fail(eg_error *error, eg_status status, const char *format, ...) {
     if (length < 0) text[0] = 0;
     error->status = status;
     const bool whole = copy_shown(error->message, sizeof error->message, text);
-    /* what was cut is nearly as long as the message: one character takes four bytes at most */
+    /* a truncated message is nearly full: one character takes at most four bytes */
     if (length >= (int)sizeof text || !whole)
         memcpy(error->message + sizeof error->message - 4, "...", 4);
     return status;

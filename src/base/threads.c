@@ -12,8 +12,8 @@
  * below the millisecond after which an idle core must be quiet. */
 enum { SPIN_NS = 400000, SPINS_PER_YIELD = 64 };
 
-/* A worker's own cache lines: the launcher writes `sleeping` only through the lock, the worker
- * writes `done` once per job, and nobody else's line moves. */
+/* A worker's own cache lines: the launcher writes `sleeping` only under the lock, the worker writes
+ * `done` once per job, so there is no false sharing. */
 typedef struct worker {
     _Alignas(64) atomic_uint done; /* the last job this worker finished */
     atomic_bool sleeping;
@@ -30,9 +30,9 @@ struct eg__threads {
     eg__block_function function;
     void *job;
     size_t blocks;
-    _Alignas(64) atomic_flag busy; /* somebody is inside eg__threads_run */
+    _Alignas(64) atomic_flag busy; /* a thread is inside eg__threads_run */
     unsigned count;
-    pid_t process; /* that has the workers; a child of it has not */
+    pid_t process; /* process that owns the workers; a forked child has none */
     atomic_bool stopping;
     eg__thread_start start;
     void *user;
@@ -65,7 +65,7 @@ static unsigned wait_for_job(eg__threads *pool, worker *self, unsigned seen) {
         if (now != seen) return now;
         pause_core();
         if (spins % SPINS_PER_YIELD) continue;
-        sched_yield(); /* the launcher may be waiting for this very core */
+        sched_yield(); /* the launcher may be waiting for this core */
         uint64_t time = eg_clock_ns();
         if (!give_up) give_up = time + SPIN_NS;
         if (time > give_up) break;

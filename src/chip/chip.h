@@ -9,7 +9,7 @@
 eg_status eg__chip_detect(const char *system_root, const eg__log *log, eg_chip *out,
                           eg_error *error);
 
-/* Bytes of memory available to this process now (container limits included); 0 = not told. */
+/* Bytes of memory available to this process now (container limits included); 0 = unknown. */
 uint64_t eg__memory_available(const char *system_root);
 
 /* Binds the calling thread to the `index`-th of the cores it may run on, fastest kind first; false

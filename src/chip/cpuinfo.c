@@ -8,7 +8,7 @@ typedef struct reading {
     eg_chip *chip;
     eg__cpuinfo *counts;
     bool has_features;
-    uint64_t package;        /* of the block being read; EG__CORES_LIMIT = not told yet */
+    uint64_t package;        /* of the block being read; EG__CORES_LIMIT = unknown so far */
     uint64_t seen[256 / 64]; /* packages whose cores are counted */
     uint32_t midr, block;    /* the fastest core so far, and the one being read */
 } reading;

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* What no machine goes beyond; a figure outside is a broken report, not a machine. */
+/* Plausible limits; a value outside is a broken report. */
 enum { EG__CORES_LIMIT = 65536, EG__PAGE_LIMIT = 1 << 30, EG__LINE_LIMIT = 4096 };
 #define EG__CACHE_LIMIT  (UINT64_C(1) << 36)
 #define EG__MEMORY_LEAST (UINT64_C(1) << 20)
@@ -15,8 +15,8 @@ enum { EG__CORES_LIMIT = 65536, EG__PAGE_LIMIT = 1 << 30, EG__LINE_LIMIT = 4096 
 
 /* ---- text.c */
 
-/* A text that is read once, without memory of its own: fopen takes some, and where there is none a file would seem
- * to be missing, and a fact not told. */
+/* A text that is read once without allocating: fopen allocates, and if that failed a file would
+ * seem to be missing. */
 typedef struct eg__text {
     int descriptor;             /* -1 = `bytes` are all there is */
     const unsigned char *bytes; /* in the buffer, or the caller's */

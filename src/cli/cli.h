@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* What functions here return unless their comment says otherwise: CLI_OK, or a code that ends the program and is
- * handed up to main(); the message of a failure has been printed by then. */
+/* Functions here return CLI_OK, or a code that ends the program and is passed up to main(), unless
+ * their comment says otherwise; the message of a failure has been printed already. */
 enum {
     CLI_OK = 0,
     EXIT_FAILED = 1,

@@ -1,4 +1,4 @@
-/* JSON through jansson: nobody else in the program calls what makes or changes documents. */
+/* JSON through jansson: all documents of the program are made and changed here. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first thing that could not be put into a document, or "". A document with less than was put into it must
- * never be written, and nobody should have to look after each line: so once there is a fault, none is. */
+/* The first value that could not be added to a document, or "". An incomplete document must never
+ * be written; so that callers need not check every call, a fault is remembered and checked when
+ * writing. */
 static char fault[200];
 
 static void refuse(const char *format, ...) EG_PRINTF(1, 2);

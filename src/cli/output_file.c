@@ -40,7 +40,7 @@ bool output_device(const char *path) {
     return stat(path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode);
 }
 
-/* What is open when the program ends early (no memory) is not complete. */
+/* Files that are open when the program ends early (out of memory) are incomplete and removed. */
 enum { PENDING_MAX = 8 };
 static eg_file_output *pending[PENDING_MAX];
 

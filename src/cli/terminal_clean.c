@@ -58,7 +58,8 @@ static size_t take_held(terminal *t, char *out) {
     return count;
 }
 
-/* The next byte of the key after a style, with which nobody else can write one. False: it is not. */
+/* Checks the next byte of the key after a style character, which foreign text cannot know. False:
+ * not the key. */
 static bool take_key(terminal *t, unsigned char byte, char *out, size_t *used) {
     static const char *const styles[TERMINAL_STYLES] = {"\033[0m", "\033[1m", "\033[2m"};
     if (t->key && byte == (unsigned char)t->key[t->matched]) {

@@ -26,7 +26,7 @@ uint64_t eg_batch_adjust(eg_batch *b, int success) {
     }
     b->fails = b->size;
     b->streak = 0;
-    if (b->works >= b->fails) b->works = 0; /* it did, and does no more */
+    if (b->works >= b->fails) b->works = 0; /* a size that worked before fails now */
     if (b->size == b->least) b->size = 0;
     else b->size = b->size / 2 > b->least ? b->size / 2 : b->least;
     return b->size;

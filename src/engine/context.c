@@ -22,7 +22,7 @@ static eg_status options_read(const eg_context_options *from, eg_context_options
 static uint64_t budget_of(const eg_context_options *options, const eg_chip *chip) {
     if (options->memory_budget) return options->memory_budget;
     double fraction = options->memory_fraction > 0 ? options->memory_fraction : 0.8;
-    return (uint64_t)((double)chip->memory_available * fraction); /* 0 = not told: no limit */
+    return (uint64_t)((double)chip->memory_available * fraction); /* 0 = unknown: no limit */
 }
 
 /* A recorded machine has its own features; the kernels must run on this one. */
@@ -46,11 +46,12 @@ static void pin(void *user, unsigned thread) {
         eg__log_write(&context->log, EG_LOG_WARNING, "cannot bind thread %u to a core", thread);
 }
 
-/* A program computes as fast as its slowest thread: by default only the fastest kind of core works. */
+/* A program is as fast as its slowest thread, so by default only the fastest kind of core is
+ * used. */
 static eg_status start_threads(eg_context *context, const eg_context_options *options,
                                eg_error *error) {
     unsigned count = options->threads ? options->threads : context->chip.kinds[0].cores;
-    count = (unsigned)eg__max(1, eg__min(count, EG__THREADS_MAX)); /* 0 cores: not told */
+    count = (unsigned)eg__max(1, eg__min(count, EG__THREADS_MAX)); /* 0 cores: unknown */
     eg_error reason = {EG_ERR_MEMORY, ""};
     void *memory =
         eg__memory_take(context->memory, EG_TAG_CONTEXT, eg__threads_size(count), &reason);
@@ -104,7 +105,7 @@ eg_status eg_context_create(const eg_context_options *given, eg_context **out, e
 
 /* ---- devices beside the cores */
 
-/* What one core does at most of what the table or the clock says; of unknown chips, what most have. */
+/* The peak of one core from the chip table or the clock; for unknown chips, typical values. */
 static eg__host_rates host_rates(const eg_context *context) {
     const eg_chip *chip = &context->chip;
     const double threads = eg__threads_count(context->threads);

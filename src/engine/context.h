@@ -9,7 +9,7 @@
 #include "kernels/kernels.h"
 #include "memory/memory.h"
 
-/* Nothing here but the list of devices changes after creation; the memory and the threads guard themselves. */
+/* Only the list of devices changes after creation; memory and threads have their own locks. */
 struct eg_context {
     eg__memory *memory;
     eg__log log;
@@ -17,7 +17,7 @@ struct eg_context {
     unsigned features; /* of this machine, even when the chip is a recorded one */
     eg__kernels kernels;
     eg__threads *threads;
-    bool maps_weights;       /* files of weights are mapped, not read */
+    bool maps_weights;       /* weight files are mapped, not read */
     eg__placement placement; /* devices beside the cores */
 };
 
@@ -26,8 +26,8 @@ static inline bool eg__context_maps_weights(const eg_context *context) {
     return context->maps_weights;
 }
 
-/* From now on programs may have parts on that device, which lives as long as the context. Before the first program is
- * compiled. */
+/* Adds a device that programs may use, for the lifetime of the context. Call it before the first
+ * program is compiled. */
 eg_status eg__context_device_add(eg_context *context, eg__device *device, eg_error *error);
 /* Costs that were measured, instead of modelled ones. */
 void eg__context_costs_set(eg_context *context, eg__measured_cost *measured, void *user);

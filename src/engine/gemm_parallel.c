@@ -1,8 +1,8 @@
 /* One large product over all threads of a context. */
 #include "engine/gemm_parallel.h"
 
-/* High enough that the packed B, read again for each band, comes from the cache most of the time;
- * low enough that a thousand rows divide well among many cores. */
+/* Rows per band: high enough that packed B, which is read again for each band, mostly comes from
+ * the cache; low enough that a thousand rows divide well among many cores. */
 enum { BAND = 64 };
 
 typedef struct job {
@@ -11,7 +11,8 @@ typedef struct job {
     size_t bands, scratch;
 } job;
 
-/* Equal bands, so that none is left with a single row, which another kernel would sum. */
+/* Equal bands, so that none has a single row, which another kernel with another summation order
+ * would compute. */
 static size_t band_count(size_t m) { return eg__max(1, m / BAND); }
 
 static size_t band_scratch(size_t m, size_t n, size_t k, const eg__gemm_blocks *blocks) {

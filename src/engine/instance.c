@@ -7,32 +7,33 @@
 #include <string.h>
 
 typedef struct binding {
-    size_t rows;   /* of the first axis, where that is time */
+    size_t rows;   /* extent of the first axis, if that is time */
     bool missing;  /* nothing is bound */
-    eg__space own; /* memory of the instance, for outputs */
+    eg__space own; /* memory that the instance owns, for outputs */
 } binding;
 
-/* What lasts from run to run; several instances may have the same. */
+/* States, which last from run to run; several instances may share them. */
 typedef struct states {
     int64_t references; /* atomic */
     char *plain, *caches;
     eg__space plain_space, caches_space; /* that they lie in */
-    /* The instance whose devices have those that its parts hold, newer than here; NULL = all are here. */
+    /* The instance whose devices hold newer values of the states than this memory; NULL = this
+     * memory is current. */
     eg_instance *holder;
-    bool is_open; /* somebody reads or changes them */
+    bool is_open; /* locked by a reader or writer */
 } states;
 
 struct eg_instance {
     eg_program *program;
     eg_weights *weights;
-    eg_weights *own_weights; /* of a program without parameters that prepares constants */
+    eg_weights *own_weights; /* derived constants of a program without parameters */
     char **base;             /* per space */
     binding *bindings;
     eg__space arena;
     float *scratch;
     states *states;
-    size_t missing;  /* inputs and outputs without memory */
-    size_t shortest; /* rows of what is bound and has time first */
+    size_t missing;  /* inputs and outputs that are not bound */
+    size_t shortest; /* smallest number of time steps that is bound */
     eg__record *record;
     eg__part_instance *parts;
     bool has_states; /* its parts do */
@@ -58,17 +59,17 @@ static void states_release(eg__memory *memory, states *s) {
     eg__memory_give(memory, s);
 }
 
-/* To the host's memory what a device has. */
+/* Copies states that a device holds to the host. */
 static eg_status states_fetch(states *s, eg_error *error) {
     eg_instance *holder = s->holder;
     if (!holder) return EG_OK;
     eg_status status =
         eg__parts_sync(holder->program, holder->parts, s->plain, s->caches, EG__TO_HOST, error);
-    if (!status) s->holder = NULL; /* else they are still there */
+    if (!status) s->holder = NULL; /* on failure the device still holds them */
     return status;
 }
 
-/* Before a run: what its parts hold is with its devices, all else here. */
+/* Before a run: states that its parts hold must be on its devices, all others on the host. */
 static eg_status states_place(eg_instance *in, eg_error *error) {
     states *s = in->states;
     if (s->is_open) return eg__fail(error, EG_ERR_BUSY, "the states are being read or changed");
@@ -81,16 +82,16 @@ static eg_status states_place(eg_instance *in, eg_error *error) {
     return status;
 }
 
-/* The same states in the same order lie at the same places. */
+/* Equal states in equal order have equal offsets. */
 static eg_status states_share(const eg_instance *with, const eg_program *p, eg_error *error) {
     const eg__leaves *a = &p->states, *b = &with->program->states;
     if (p->memory != with->program->memory)
-        return eg__fail(error, EG_ERR_ARGUMENT, "states of an instance of another context");
+        return eg__fail(error, EG_ERR_ARGUMENT, "the other instance belongs to another context");
     for (size_t i = 0; i < eg__max(a->count, b->count); i++) {
         if (i >= a->count || i >= b->count || strcmp(a->list[i].name, b->list[i].name) != 0)
-            return eg__fail(error, EG_ERR_ARGUMENT, "state %zu is '%s', in the other program '%s'",
-                            i, i < a->count ? a->list[i].name : "",
-                            i < b->count ? b->list[i].name : "");
+            return eg__fail(
+                error, EG_ERR_ARGUMENT, "state %zu is '%s' here and '%s' in the other program", i,
+                i < a->count ? a->list[i].name : "", i < b->count ? b->list[i].name : "");
         const eg_tensor other = eg__leaf_tensor(&b->list[i], with->states);
         eg_error reason;
         if (eg__leaf_check(&a->list[i], &other, false, &reason) ||
@@ -103,7 +104,7 @@ static eg_status states_share(const eg_instance *with, const eg_program *p, eg_e
     return EG_OK;
 }
 
-/* The prologue may share its result with another program's; its constants are its own. */
+/* Derived values may be shared with another program; constants are not. */
 static eg_status create(eg_instance *in, eg_error *error) {
     const eg_program *p = in->program;
     eg__memory *memory = p->memory;
@@ -227,7 +228,7 @@ eg_status eg_instance_bind(eg_instance *in, const char *name, const eg_tensor *t
         return eg__fail(error, EG_ERR_NOT_FOUND, "no input or output '%s'", name ? name : "");
     const eg__leaf *leaf = bound_leaf(in->program, at);
     eg_status status = eg__leaf_check(leaf, tensor, leaf->timed, error);
-    /* the memory that was bound may go away from now on */
+    /* from now on the old memory may be freed */
     if (!status) status = eg__parts_forget(in->program, in->parts, error);
     if (!status) bind(in, at, tensor->data, leaf->rank ? (size_t)tensor->shape[0] : 1);
     return status;
@@ -276,7 +277,7 @@ void eg_instance_state_end(eg_instance *in) {
 void eg_instance_reset(eg_instance *in) {
     if (!in) return;
     const eg_program *p = in->program;
-    in->states->holder = NULL; /* whatever a device has is old now */
+    in->states->holder = NULL; /* values on devices are outdated now */
     if (p->states_size) memset(in->states->plain, 0, p->states_size);
     if (p->caches_size) memset(in->states->caches, 0, p->caches_size);
 }
@@ -294,12 +295,17 @@ static eg_status check_run(const eg_instance *in, uint64_t length, eg_error *err
                    ? eg__fail(error, EG_ERR_UNSUPPORTED,
                               "the length of this program is fixed: its %s mixes time steps",
                               eg__node_operation(&p->graph->nodes[p->length_node]))
-                   : eg__fail(error, EG_ERR_UNSUPPORTED, "this program has no length that varies");
+                   : eg__fail(error, EG_ERR_UNSUPPORTED,
+                              "this program has no time axis, so no length can be set");
     if (length > p->length)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a run of %llu steps by a program for %zu",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "a run of %llu steps is not within 1..%zu, which the program "
+                        "was compiled for",
                         (unsigned long long)length, p->length);
     if (p->length && (length ? length : p->length) > in->shortest)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a run of %llu steps on memory for %zu",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "a run of %llu steps does not fit the bound tensors, which have "
+                        "%zu",
                         (unsigned long long)(length ? length : p->length), in->shortest);
     return EG_OK;
 }
@@ -307,7 +313,8 @@ static eg_status check_run(const eg_instance *in, uint64_t length, eg_error *err
 const eg_program *eg__instance_program(const eg_instance *in) { return in->program; }
 void eg__instance_record(eg_instance *in, eg__record *record) { in->record = record; }
 
-/* The two clocks are read together at both ends of all that is kept: so one is told in the other. */
+/* Both clocks are read at the begin and the end of the recording, so that ticks can be converted to
+ * nanoseconds. */
 static eg_status run_recorded(eg_instance *in, eg__run run, eg_error *error) {
     eg__record *record = in->record;
     run.record = record;
@@ -325,7 +332,7 @@ static eg_status run_recorded(eg_instance *in, eg__run run, eg_error *error) {
 eg_status eg_run(eg_instance *in, const eg_run_options *options, eg_error *error) {
     if (!in) return eg__fail(error, EG_ERR_ARGUMENT, "no instance");
     eg_run_options kept;
-    if (options) { /* most runs have none, and a step of a stream has no time to spare */
+    if (options) { /* most runs are not recorded, and stream steps must be fast */
         const eg_status taken = EG__OPTIONS(eg_run_options, &kept, options, error);
         if (taken) return taken;
         options = &kept;

@@ -13,7 +13,8 @@ eg_status eg_kernel_list(const eg_context *context, size_t index, eg_kernel_info
         return eg__fail(error, EG_ERR_ARGUMENT, "no context or no output pointer");
     const eg__kernel *row = eg__kernel_row(index);
     if (!row)
-        return eg__fail(error, EG_ERR_ARGUMENT, "kernel %zu of %zu", index, eg__kernel_count());
+        return eg__fail(error, EG_ERR_ARGUMENT, "kernel %zu is not below %zu", index,
+                        eg__kernel_count());
     const eg_kernel_info info = {.operation = eg__operation_name(row->operation),
                                  .text = eg__operation_text(row->operation),
                                  .isa = row->isa,

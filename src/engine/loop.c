@@ -8,13 +8,14 @@ typedef struct part_job {
     const eg__step *step;
     size_t items, parts;
     eg__phase phase;
-    eg_error *error;  /* of the first part that failed */
-    eg_status status; /* of that; and its number */
+    eg_error *error;  /* status of the first part that failed */
+    eg_status status; /* its error and its index */
     size_t failed;
     bool locked; /* atomic */
 } part_job;
 
-/* Parts fail in any order; the error is that of the first one, whoever comes last. */
+/* Parts may fail in any order; the error of the lowest part is reported, so that it is
+ * deterministic. */
 static void part_failed(part_job *job, size_t part, eg_status status, const eg_error *error) {
     while (__atomic_test_and_set(&job->locked, __ATOMIC_ACQUIRE)) sched_yield();
     if (!job->status || part < job->failed) {

@@ -4,27 +4,27 @@
 
 #include "engine/program.h"
 
-/* Whole pages where a device may import them, or where they cost little: thousands of small streams should not take two
- * pages for each of theirs. None for nothing. */
+/* Allocates whole pages if a device may import them or the size is large; small sizes share pages,
+ * so that thousands of small streams do not take two pages each. Size 0 gives NULL. */
 eg_status eg__pages_take(const eg_program *program, eg_tag tag, size_t bytes, eg__space *out,
                          eg_error *error);
 
-/* ---- what a device derives of the parameters, for each part; NULL = the program has no parts */
+/* ---- weights on devices, one per part; NULL = the program has no parts */
 eg_status eg__part_weights_create(const eg_program *program, eg__device_weights ***out,
                                   eg_error *error);
-/* Parameter `index` of the program is at `data`. */
+/* Copies parameter `index` of the program from `data`. */
 eg_status eg__part_weights_write(const eg_program *program, eg__device_weights *const *weights,
                                  size_t index, const void *data, eg_error *error);
 eg_status eg__part_weights_end(const eg_program *program, eg__device_weights *const *weights,
                                eg_error *error);
 void eg__part_weights_release(const eg_program *program, eg__device_weights **weights);
-bool eg__part_weights_reads(const eg_program *program, size_t index); /* whether a part does */
+bool eg__part_weights_reads(const eg_program *program, size_t index); /* whether a part reads it */
 
 /* ---- instances; `weights` are what was made for the same program. *out is NULL if it has no parts. */
 eg_status eg__parts_create(const eg_program *program, eg__device_weights *const *weights,
                            eg__part_instance **out, eg_error *error);
 void eg__parts_release(const eg_program *program, eg__part_instance *parts);
-/* Devices give back what they imported; they import again when they need it. */
+/* Releases imported host memory; devices import it again when they need it. */
 eg_status eg__parts_forget(const eg_program *program, eg__part_instance *parts, eg_error *error);
 /* After a run that failed: waits for what was submitted. */
 void eg__parts_settle(const eg_program *program, eg__part_instance *parts);

@@ -21,7 +21,8 @@ eg_status eg_compile(eg_context *context, const eg_graph *graph, size_t count,
     if (!status) status = eg__passes_parse(options.passes, &inner.passes, error);
     if (status) return status;
     if (inner.products != EG_F32 && inner.products != EG_F16 && inner.products != EG_BF16)
-        return eg__fail(error, EG_ERR_UNSUPPORTED, "no products of type '%s'",
+        return eg__fail(error, EG_ERR_UNSUPPORTED,
+                        "products cannot be rounded to '%s', only to f16 and bf16",
                         eg_type_name(inner.products));
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg__output *list =
@@ -52,7 +53,7 @@ const char *eg_pass_text(size_t index) {
 
 const eg_graph *eg_program_graph(const eg_program *program) { return program->graph; }
 
-/* What runs read of the parameters; of few, all: see eg__space_open. */
+/* Bytes of parameters that runs read; small ones count whole: see eg__space_open. */
 static size_t held_bytes(const eg_program *p) {
     const size_t all = p->parameters_size;
     size_t bytes = 0;
@@ -138,7 +139,8 @@ eg_status eg__leaf_check(const eg__leaf *leaf, const eg_tensor *tensor, bool sho
                (shorter && i == 0 && tensor->shape[0] < leaf->shape[0]);
     if (same) return EG_OK;
     if (tensor->rank > EG_RANK_MAX)
-        return eg__fail(error, EG_ERR_ARGUMENT, "'%s': rank %u", leaf->name, tensor->rank);
+        return eg__fail(error, EG_ERR_ARGUMENT, "'%s': rank %u is not supported", leaf->name,
+                        tensor->rank);
     return eg__fail(error, EG_ERR_ARGUMENT, "'%s' has shape %s, got %s", leaf->name,
                     shape_text(leaf->rank, leaf->shape, want),
                     shape_text(tensor->rank, tensor->shape, got));

@@ -1,4 +1,5 @@
-/* Quantization: the range of every tensor, channel or block, and the numbers within it. */
+/* Quantization: finds the range of every tensor, channel or block, and rounds the values within
+ * it. */
 #include "elegans/quantize.h"
 #include "engine/program.h"
 
@@ -32,9 +33,10 @@ eg_status eg_quantization_check(const eg_quantization *quantization, eg_error *e
                         "no quantization to '%s', only to f16, bf16, i8 and i4",
                         eg_type_name(quantization->type));
     if (!eg_granularity_name(quantization->per))
-        return eg__fail(error, EG_ERR_ARGUMENT, "no scales per '%d'", (int)quantization->per);
+        return eg__fail(error, EG_ERR_ARGUMENT, "unknown granularity %d of scales",
+                        (int)quantization->per);
     if (!eg_layout_name(quantization->layout))
-        return eg__fail(error, EG_ERR_ARGUMENT, "no layout '%d'", (int)quantization->layout);
+        return eg__fail(error, EG_ERR_ARGUMENT, "unknown layout %d", (int)quantization->layout);
     if (quantization->layout == EG_LAYOUT_BLOCKS &&
         (is_half(quantization->type) || quantization->per != EG_PER_BLOCK ||
          quantization->block != EG_BLOCK_GGUF || !quantization->symmetric))
@@ -49,7 +51,8 @@ static eg_status check_apart(const eg_quantization *quantization, eg_error *erro
     eg_status status = eg_quantization_check(quantization, error);
     if (!status && quantization->layout != EG_LAYOUT_APART)
         return eg__fail(error, EG_ERR_UNSUPPORTED,
-                        "layout '%s' of a quantized tensor, whose scales are apart",
+                        "layout '%s' is for inputs only: a quantized tensor has "
+                        "separate scales",
                         eg_layout_name(quantization->layout));
     return status;
 }
@@ -123,13 +126,13 @@ uint64_t eg_quantized_bytes(const eg_quantized *q) {
     return bytes + q->scales * (sizeof *q->scale + (q->zero ? sizeof *q->zero : 0));
 }
 
-/* ---- the range of some numbers, and what it makes of each */
+/* ---- the range of a group of values, and rounding */
 typedef struct range {
     double scale; /* a float */
     int zero, low, high;
 } range;
 
-/* The float that is not below x, so that the ends of a range stay within it. */
+/* Rounds up to a float, so that the ends of the range stay representable. */
 static double float_above(double x) {
     float single = (float)x;
     return single < x ? nextafterf(single, INFINITY) : single;
@@ -151,8 +154,9 @@ static range find_range(size_t n, const float *x, const eg_quantization *quantiz
     }
     r.scale = float_above((most - least) / (r.high - r.low));
     if (r.scale == 0) return r;
-    /* The zero point is rounded, which moves the ends by up to half a step: where one would fall out by
-     * more than the half step that rounding costs anyway, steps become a little larger. */
+    /* The zero point is rounded, which moves the ends of the range by up to half a step. If one end
+     * would be clipped by more than half a step (the rounding error), the steps become a little
+     * larger. */
     for (;;) {
         r.zero = (int)nearbyint(r.low - least / r.scale);
         const bool low_fits = (r.low - r.zero - 0.5) * r.scale <= least;
@@ -168,8 +172,8 @@ static int quantize_one(const range *r, float x) {
     return q < r->low ? r->low : q > r->high ? r->high : (int)q;
 }
 
-/* ---- a smaller range, whose steps are finer where most numbers are and which cuts off a few. An error
- * counts as much as the number it is of: large ones decide what a product gives. */
+/* ---- clipping: a smaller range has finer steps for most values and clips a few. Errors are
+ * weighted by magnitude, because large values dominate products. */
 static double squares(const range *r, size_t n, const float *x) {
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
@@ -180,7 +184,7 @@ static double squares(const range *r, size_t n, const float *x) {
     return sum;
 }
 
-/* The scale that suits the integers best which the range gives. */
+/* The least-squares scale for the integers that the range gives. */
 static void fit_scale(range *r, size_t n, const float *x) {
     double product = 0, square = 0;
     for (size_t i = 0; i < n; i++) {
@@ -246,7 +250,7 @@ static void quantize_all(const float *x, eg_quantized *q) {
             quantize_group(x, r * columns + from, eg__min(block, columns - from), index++, q);
 }
 
-/* ---- back */
+/* ---- dequantization */
 static eg__quantized_matrix matrix_of(const eg_quantized *q) {
     const bool blocks = q->quantization.per == EG_PER_BLOCK;
     return (eg__quantized_matrix){.type = q->quantization.type,
@@ -283,8 +287,9 @@ eg_status eg_tensor_compare(const eg_tensor *exact, const eg_tensor *other, eg_d
     eg_status status = eg_tensor_measure(exact, &n, NULL, error);
     if (!status) status = eg_tensor_measure(other, &m, NULL, error);
     if (!status && n != m)
-        status = eg__fail(error, EG_ERR_ARGUMENT, "%llu values cannot be compared with %llu",
-                          (unsigned long long)n, (unsigned long long)m);
+        status =
+            eg__fail(error, EG_ERR_ARGUMENT, "tensors of %llu and %llu values cannot be compared",
+                     (unsigned long long)n, (unsigned long long)m);
     if (status) return status;
     const float *x = exact->data, *y = other->data;
     double power = 0, noise = 0;
@@ -302,7 +307,7 @@ eg_status eg_tensor_compare(const eg_tensor *exact, const eg_tensor *other, eg_d
     return EG_OK;
 }
 
-/* ---- the whole */
+/* ---- whole tensors */
 static eg_status find_difference(eg_context *context, const eg_tensor *tensor, eg_quantized *q,
                                  eg_error *error) {
     eg_tensor wide;
@@ -319,7 +324,7 @@ eg_status eg_quantize(eg_context *context, const eg_tensor *tensor,
         return eg__fail(error, EG_ERR_ARGUMENT, "no context, no tensor or no output pointer");
     memset(out, 0, sizeof *out);
     if (tensor->type != EG_F32)
-        return eg__fail(error, EG_ERR_UNSUPPORTED, "quantization of '%s', only of f32",
+        return eg__fail(error, EG_ERR_UNSUPPORTED, "cannot quantize '%s', only f32",
                         eg_type_name(tensor->type));
     eg_quantized q;
     eg_status status =

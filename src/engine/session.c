@@ -1,4 +1,4 @@
-/* Programs of one model by shape, the last ones remembered. */
+/* Programs of one model by shape: a small LRU cache. */
 #include "base/abi.h"
 #include "elegans/session.h"
 #include "engine/program.h"
@@ -13,7 +13,7 @@ typedef struct entry {
     size_t count;
     eg_program *program; /* NULL = free */
     eg_instance *instance;
-    uint64_t used; /* when */
+    uint64_t used; /* last use */
 } entry;
 
 struct eg_session {

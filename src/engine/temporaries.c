@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Where the arena was when a scope began; lies in the arena, behind that place. */
+/* The position of the arena when a scope began; stored in the arena itself. */
 typedef struct mark {
     struct mark *outer;
     eg_scope number;

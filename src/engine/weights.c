@@ -1,4 +1,4 @@
-/* Parameters in one piece of memory, and what prologues make of them. */
+/* Parameters in one piece of memory, and the values that prologues derive from them. */
 #include "engine/loop.h"
 #include "engine/parts.h"
 #include "engine/program.h"
@@ -8,7 +8,7 @@
 
 enum { CHANGING = -(1 << 30) };
 
-/* Short and rare, never while a program runs: a lock of its own would have to be destroyed. */
+/* A spin lock: held briefly and rarely, never while a program runs, and it needs no destruction. */
 static void list_lock(eg_weights *weights) {
     while (__atomic_test_and_set(&weights->listing, __ATOMIC_ACQUIRE)) sched_yield();
 }
@@ -50,7 +50,7 @@ static eg_status create(eg_program *program, bool is_lent, eg_weights **out, eg_
     weights->program = program;
     weights->is_lent = is_lent;
     eg__program_keep(program);
-    /* small ones share their pages, unless a device wants to import them */
+    /* small weights share pages, unless a device may import them */
     status = program->context->placement.count && bytes < EG__SPACE_LEAST
                  ? eg__space_take(memory, EG_TAG_WEIGHTS, bytes, &weights->space, error)
                  : eg__space_open(memory, EG_TAG_WEIGHTS, bytes, &weights->space, error);
@@ -104,7 +104,7 @@ void eg_weights_destroy(eg_weights *weights) {
     eg_program_release(program);
 }
 
-/* ---- what they hold */
+/* ---- reading and writing parameters */
 static eg_status check_own(const eg_weights *weights, eg_error *error) {
     if (!weights) return eg__fail(error, EG_ERR_ARGUMENT, "no weights");
     if (!weights->is_lent) return EG_OK;
@@ -141,7 +141,7 @@ eg_status eg_weights_begin(eg_weights *weights, int wait, eg_error *error) {
         bool failed = true;
         if (__atomic_compare_exchange_n(&weights->failed, &failed, false, false, __ATOMIC_ACQUIRE,
                                         __ATOMIC_RELAXED))
-            return EG_OK; /* whoever changed them before left them so */
+            return EG_OK; /* an earlier change failed and left them unusable */
         if (!wait)
             return users < 0 ? eg__fail(error, EG_ERR_BUSY, "the weights are being changed already")
                              : eg__fail(error, EG_ERR_BUSY, "%lld runs use the weights",
@@ -171,7 +171,7 @@ void eg_weights_end(eg_weights *weights) {
 }
 
 eg_status eg__weights_unready(eg_weights *weights, eg_error *error) {
-    list_lock(weights); /* the reason is written under it */
+    list_lock(weights); /* the reason is protected by it */
     const bool failed = __atomic_load_n(&weights->failed, __ATOMIC_ACQUIRE);
     const eg_error reason = weights->reason;
     list_unlock(weights);
@@ -210,7 +210,7 @@ eg_status eg__leaf_fill_scales(const eg__leaf *leaf, const eg_quantized *quantiz
     eg_status status = eg__leaf_check(leaf, &quantized->values, false, error);
     if (!status &&
         (leaf->type == EG_F32 || !same_quantization(&leaf->quantization, &quantized->quantization)))
-        status = eg__fail(error, EG_ERR_ARGUMENT, "'%s' is quantized in another way", leaf->name);
+        status = eg__fail(error, EG_ERR_ARGUMENT, "'%s' is quantized differently", leaf->name);
     if (status) return status;
     const eg__quantized_matrix_layout *layout = &leaf->quantized.layout;
     char *to = memory;
@@ -246,13 +246,15 @@ eg_status eg_weights_set_quantized(eg_weights *weights, const char *name,
 static eg_status check_same(const eg_program *a, const eg_program *b, eg_error *error) {
     if (a == b) return EG_OK;
     if (a->parameters.count != b->parameters.count)
-        return eg__fail(error, EG_ERR_ARGUMENT, "weights of %zu parameters for a program of %zu",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "the weights have %zu parameters, the program needs %zu",
                         a->parameters.count, b->parameters.count);
     for (size_t i = 0; i < a->parameters.count; i++) {
         const eg__leaf *x = &a->parameters.list[i], *y = &b->parameters.list[i];
         if (strcmp(x->name, y->name) != 0)
-            return eg__fail(error, EG_ERR_ARGUMENT, "parameter %zu is '%.80s', not '%.80s'", i,
-                            x->name, y->name);
+            return eg__fail(error, EG_ERR_ARGUMENT,
+                            "parameter %zu is '%.80s', the program needs '%.80s'", i, x->name,
+                            y->name);
         const eg_tensor tensor = eg__leaf_tensor(x, (void *)x);
         eg_status status = eg__leaf_check(y, &tensor, false, error);
         if (status) return status;
@@ -263,7 +265,7 @@ static eg_status check_same(const eg_program *a, const eg_program *b, eg_error *
                 "of the other (eg_model_options.lent)",
                 x->name);
         if (eg__is_quantized(x->type) && !same_quantization(&x->quantization, &y->quantization))
-            return eg__fail(error, EG_ERR_ARGUMENT, "parameter '%.80s' is quantized in another way",
+            return eg__fail(error, EG_ERR_ARGUMENT, "parameter '%.80s' is quantized differently",
                             x->name);
     }
     return EG_OK;
@@ -274,10 +276,10 @@ static bool same_constants(const eg_program *a, const eg_program *b) {
            (!a->constants_size || memcmp(a->constants, b->constants, a->constants_size) == 0);
 }
 
-/* Two programs that make the same of the parameters share it. */
+/* Programs with equal prologues share derived values. */
 static bool same_prologue(const eg_program *a, const eg_program *b) {
     if (a == b) return true;
-    if (a->part_count || b->part_count) return false; /* devices derive for one program each */
+    if (a->part_count || b->part_count) return false; /* devices derive values per program */
     if (a->prologue_count != b->prologue_count || a->derived_size != b->derived_size) return false;
     for (size_t i = 0; i < a->prologue_count; i++) {
         const eg__step *x = &a->steps[a->main_count + i], *y = &b->steps[b->main_count + i];

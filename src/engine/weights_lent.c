@@ -1,4 +1,4 @@
-/* Parameters that are lent: there while steps of a prologue read them, or to stay. */
+/* Lent parameters: in memory while steps of a prologue read them, or permanently for programs. */
 #include "engine/parts.h"
 
 static const eg__step *prologue(const eg__derived *derived) {
@@ -36,7 +36,8 @@ eg_status eg__weights_fetch(eg_weights *w, const eg_program *program, eg_error *
     return status;
 }
 
-/* ---- pieces: a large matrix that is only packed or gathered is there in parts; as a whole it would be there twice */
+/* ---- pieces: a large matrix that is only packed or gathered is loaded in pieces; as a whole it
+ * would need its memory twice */
 enum { PIECE = 1 << 20, LARGE = 3 * PIECE, PIECES = 8 };
 
 static bool reads(const eg__step *step, const eg__leaf *leaf) {
@@ -49,13 +50,13 @@ static bool reads(const eg__step *step, const eg__leaf *leaf) {
     return false;
 }
 
-/* `count` elements from `first` on, and which of the pieces they are. */
+/* Elements `first` .. `first + count`, and the index of the piece. */
 typedef struct part {
     size_t first, count;
     bool begins, ends;
 } part;
 
-/* The piece is there for as long as `step` runs. The page in which one ends and the next begins goes with the next. */
+/* Loads the piece while `step` runs. A page shared by two pieces is released with the second. */
 static eg_status run_part(eg_weights *w, const eg__derived *d, const eg__leaf *leaf,
                           const eg__step *step, const part *p, eg_error *error) {
     enum { PAGE = 1 << 16 }; /* a multiple of any system's */
@@ -73,7 +74,7 @@ static eg_status run_part(eg_weights *w, const eg__derived *d, const eg__leaf *l
     return status;
 }
 
-/* -- of panels */
+/* -- pieces of panels */
 static bool packs_by_pieces(const eg__step *step) {
     eg__step piece;
     eg__operand operands[2];
@@ -97,7 +98,7 @@ static eg_status pack_pieces(eg_weights *w, const eg__derived *d, const eg__leaf
     return status;
 }
 
-/* -- of the synapses of a matrix that lies as the model has it: each goes through the whole list, so there are few */
+/* -- pieces of a matrix whose synapses are gathered: each walks the whole list, so there are few */
 static bool gathers_by_pieces(const eg__step *step) {
     eg__step piece;
     return eg__gather_piece(step, 0, 1, &piece);
@@ -117,7 +118,7 @@ static eg_status gather_pieces(eg_weights *w, const eg__derived *d, const eg__le
     return status;
 }
 
-/* -- of the rows of quantized numbers, whose scales are there meanwhile */
+/* -- pieces of rows of quantized values, while their scales stay in memory */
 static bool shrinks_by_pieces(const eg__step *step) {
     eg__step piece;
     return eg__pack_quantized_piece(step, 0, 1, &piece);
@@ -127,7 +128,7 @@ static eg_status shrink_pieces(eg_weights *w, const eg__derived *d, const eg__le
                                const eg__step *step, eg_error *error) {
     eg__memory *memory = w->program->memory;
     const size_t all = leaf->quantized.rows, columns = leaf->quantized.columns;
-    /* an even number: then they are whole bytes */
+    /* even, so that int4 pieces are whole bytes */
     const size_t some = eg__round_up(eg__ceil_div(all, PIECES), 2);
     const size_t values = eg__ceil_div(leaf->elements * eg_type_bits(leaf->type), 8);
     const size_t scales = leaf->offset + values, size = eg__leaf_bytes(leaf) - values;
@@ -150,13 +151,13 @@ typedef struct way {
     eg_status (*run)(eg_weights *w, const eg__derived *d, const eg__leaf *leaf,
                      const eg__step *step, eg_error *error);
     bool is_quantized;
-    size_t least; /* bytes of a parameter for which it is worth it */
+    size_t least; /* parameters of at least so many bytes are loaded in pieces */
 } way;
 static const way ways[] = {{packs_by_pieces, pack_pieces, false, LARGE},
                            {gathers_by_pieces, gather_pieces, false, LARGE},
                            {shrinks_by_pieces, shrink_pieces, true, PIECE}};
 
-/* The parameter that `step` reads, if all that read it can do with pieces; NULL = none. */
+/* The parameter that `step` reads, if all its readers can work in pieces; NULL = none. */
 static const eg__leaf *in_pieces(const eg_weights *w, const eg__derived *d, const eg__step *step,
                                  const way *by) {
     const eg__leaves *leaves = &d->program->parameters;
@@ -183,14 +184,14 @@ static eg_status prepare_step(eg_weights *w, const eg__derived *d, uint32_t s, e
     for (size_t i = 0; i < leaves->count && !status; i++)
         if (reads(step, &leaves->list[i])) status = fetch(w, i, EG__PASSING, error);
     if (!status) status = eg__weights_run(w, d, step, 1, error);
-    /* a large one is fetched again by the next step that reads it: there may be many of them in between */
+    /* a large one is released and loaded again for the next step that reads it */
     for (size_t i = 0; i < leaves->count; i++)
         if (leaves->list[i].last_read == s || eg__leaf_bytes(&leaves->list[i]) >= LARGE)
             drop_passing(w, i);
     return status;
 }
 
-/* The last step that reads or writes what only the prologue needs; 0 = the first, or none. */
+/* The last step that uses the prologue's temporaries; 0 = the first, or none. */
 static uint32_t last_at_work(const eg__derived *d) {
     uint32_t last = 0;
     for (uint32_t s = 0; s < d->program->prologue_count; s++)
@@ -204,7 +205,8 @@ eg_status eg__weights_prepare(eg_weights *w, eg__derived *d, eg_error *error) {
     const uint32_t last = last_at_work(d);
     const size_t work = d->program->prologue_size;
     eg__memory *memory = w->program->memory;
-    /* what compiling needed is not kept beside what is made here: whoever lends is short of memory */
+    /* memory that compiling left in the pool is released first: lending is for models that barely
+     * fit */
     eg__memory_cache_empty(memory);
     eg_status status = eg__weights_fetch(w, d->program, error);
     for (uint32_t s = 0; s < d->program->prologue_count && !status; s++) {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what both files say of memory */
+/* ---- memory sizes, in both files */
 static const char *leaf_name(const eg__c_export *x, eg_leaf_kind kind, size_t index) {
     const eg_program *p = x->program;
     if (kind == EG_LEAF_STATE) return x->names[index];
@@ -142,7 +142,7 @@ static eg_status begin(eg__c_export *x, eg__writer *writer, const char *director
     char path[EG__PATH_SIZE];
     const int length = snprintf(path, sizeof path, "%s/%s.%c", directory, x->name, type);
     if (length < 0 || (size_t)length >= sizeof path)
-        return eg__fail(x->error, EG_ERR_FILE, "a path of %d bytes", length);
+        return eg__fail(x->error, EG_ERR_FILE, "the path of %d bytes is too long", length);
     x->status = eg__writer_begin(writer, path, x->error);
     if (x->status) return x->status;
     x->writer = writer;
@@ -159,7 +159,7 @@ static eg_status write_files(eg__c_export *x, const char *directory, eg__writer 
         eg__writer_abort(&files[0]);
         return status;
     }
-    status = eg__writer_commit(&files[1], x->error); /* a header is of no use alone, and no harm */
+    status = eg__writer_commit(&files[1], x->error); /* a header alone is harmless */
     return eg__writer_end(&files[0], status, x->error);
 }
 
@@ -195,7 +195,7 @@ static eg_status export_with(eg__c_export *x, eg_weights *weights, const char *d
     return x->status;
 }
 
-/* Those that there is no C for. */
+/* Steps that have no C form. */
 static eg_status check_leaves(const eg_program *program, eg_error *error) {
     for (size_t i = 0; i < program->inputs.count; i++)
         if (program->inputs.list[i].type != EG_F32 && program->inputs.list[i].type != EG_I32)
@@ -222,8 +222,8 @@ eg_status eg__export_c(eg_program *program, eg_weights *weights, const char *dir
         return eg__fail(error, EG_ERR_ARGUMENT, "no program, folder or name");
     const char *fault = eg__c_name_fault(name);
     if (fault)
-        return eg__fail(error, EG_ERR_ARGUMENT, "not a name for C: '%.60s': %s; try 'my_model'",
-                        name, fault);
+        return eg__fail(error, EG_ERR_ARGUMENT, "'%.60s' is not a C name: %s; try 'my_model'", name,
+                        fault);
     if (!weights && program->parameters.count)
         return eg__fail(error, EG_ERR_ARGUMENT, "a program with %zu parameters needs weights",
                         program->parameters.count);

@@ -1,4 +1,4 @@
-/* A program on its way to C source: what its steps touch, names for it, and the text. */
+/* Export of a program to C source: memory that its steps use, names, and the text. */
 #ifndef EG__EXPORT_C_H
 #define EG__EXPORT_C_H
 
@@ -8,14 +8,14 @@
 
 enum { EG__C_NAME = 64, EG__C_TEXT = 256 };
 
-/* A piece of memory that steps touch as one. Pieces of the arena lie without gaps in the exported one;
- * pieces of weights become arrays. */
+/* A range of memory that steps use as one. Ranges of the arena are contiguous in the exported one;
+ * ranges of weights become arrays. */
 typedef struct eg__c_range {
     uint32_t space;
-    size_t from, size; /* in its space, in floats */
-    size_t place;      /* in the exported arena */
-    size_t k, n;       /* the right side of a product, packed where it comes from; 0 = as it is */
-    bool is_index;     /* i32 */
+    size_t from, size;              /* in its space, in floats */
+    size_t place;                   /* in the exported arena */
+    size_t k, n;                    /* the packed right side of a product; 0 = not packed */
+    bool is_index;                  /* i32 */
     const eg__step_gemm *quantized; /* whose quantized right side it is; NULL = floats */
     char name[EG__C_NAME];
     char more[3]
@@ -68,8 +68,8 @@ void eg__c_close(eg__c_export *x);
 void eg__c_add(char out[EG__C_TEXT], const char *format, ...) EG_PRINTF(2, 3);
 /* "0.5f": the shortest text that is this float again. */
 const char *eg__c_number(float value, char out[32]);
-const char *eg__c_name_fault(const char *name); /* why C cannot have it as a name; NULL = it can */
-/* An identifier like `wanted` that nothing has, entered into the list. */
+const char *eg__c_name_fault(const char *name); /* why it is not a valid C name; NULL = it is */
+/* A unique identifier like `wanted`, added to the list of names. */
 const char *eg__c_name(eg__c_export *x, const char *wanted);
 
 /* ---- kinds of steps: what a row of steps.def names */
@@ -90,7 +90,7 @@ typedef struct eg__c_step {
     /* What it calls, without a text where a list of functions has that; no name = none, or it depends on the step: */
     eg__c_function function;
     const char *(*function_of)(const eg__step *step);
-    /* Floats of an operand that a step touches, from where it begins at one step of a scan. */
+    /* Floats of an operand that a step uses, from its beginning at one step of a scan. */
     size_t (*span)(const eg__c_export *x, const eg__step *step, const eg__c_frame *frame,
                    unsigned operand);
     void (*write)(eg__c_writing *w); /* its statements; NULL = it has none */
@@ -102,7 +102,7 @@ typedef struct eg__c_step {
     bool packed_side; /* operand 1 is a right side that the prologue packs */
     /* Steps of the prologue: the name of what was packed to `offset` of the derived values. */
     const char *(*packed)(const eg__c_export *x, const eg__step *step, size_t offset);
-    bool (*reads_infile)(const eg__step *step); /* an input as its file has it: not in C */
+    bool (*reads_infile)(const eg__step *step); /* an input in file layout: not supported in C */
 } eg__c_step;
 const eg__c_step *eg__c_row(const eg__step *step);
 #define STEP(kind, label, work, one, traits, cut, scratch, shape, cost, c, ...) \
@@ -148,7 +148,7 @@ void eg__c_quantized_collect(eg__c_export *x, const eg__step *step); /* what is 
 void eg__c_quantized_name(eg__c_export *x, eg__c_range *range, const char *wanted);
 size_t eg__c_quantized_bytes(const eg__c_export *x, const eg__c_range *range);
 void eg__c_quantized_write(eg__c_export *x, const eg__c_range *range);
-/* "w_a, scale_a, NULL, 1": what the function takes of it, in order. */
+/* "w_a, scale_a, NULL, 1": its arguments of the function, in order. */
 void eg__c_quantized_arguments(const eg__c_export *x, const eg__c_range *range,
                                char out[EG__C_TEXT]);
 const char *eg__c_quantized_function(const eg__step *step); /* "product_i8" */

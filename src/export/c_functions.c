@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* A function that rounds to a type of fewer digits, as floats: the place of the last digit is found by
- * the exponent, which for denormals stays the least one. */
+/* A function that rounds floats to f16 or bf16 precision: the exponent gives the weight of the last
+ * digit; for denormals it is the smallest exponent. */
 #define ROUND(name, least, digits, most)                             \
     "static float " name "(float x) {\n"                             \
     "    int e;\n"                                                   \
@@ -30,7 +30,7 @@ static const eg__c_function functions[] = {
 };
 static const eg__c_functions math = {functions, sizeof functions / sizeof *functions};
 
-/* A function is called only by those behind it. */
+/* A function is called only by later ones. */
 static const eg__c_functions *const lists[] = {
     &math,
     &eg__c_functions_products,
@@ -74,7 +74,7 @@ static bool calls(const char *text, const char *name) {
     return false;
 }
 
-/* A function and what it calls, all of which stands before it. */
+/* A function and those it calls, which come before it. */
 static void need(eg__c_export *x, const char *name) {
     unsigned i = 0;
     while (i < MOST && function(i) && strcmp(function(i)->name, name) != 0) i++;

@@ -120,7 +120,7 @@ const eg__leaf *eg__c_leaf(const eg__leaves *leaves, size_t offset, size_t *inde
     return NULL;
 }
 
-/* What was packed may be a parameter as it is, or some of its rows. */
+/* A packed matrix may be a whole parameter, or some of its rows. */
 static const char *packed_name(const eg__c_export *x, size_t offset) {
     const eg_program *p = x->program;
     for (size_t i = p->main_count; i < p->main_count + p->prologue_count; i++) {

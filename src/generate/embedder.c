@@ -1,4 +1,4 @@
-/* A text as one row of numbers: what the last layer says of its tokens, pooled. */
+/* Embeddings of texts: the last layer's rows of its tokens, pooled to one. */
 #include "base/abi.h"
 #include "elegans/generate.h"
 #include "elegans/session.h"
@@ -23,7 +23,7 @@ static eg_status build(void *user, eg_graph *graph, const uint64_t *dimensions, 
                        eg_output *outputs, size_t room, size_t *output_count, eg_error *error) {
     const eg_embedder *e = user;
     (void)count, (void)room;
-    /* decoders look back only, so that what fills a text up is never seen */
+    /* decoders are causal, so padding at the end is never attended to */
     const bool causal = eg__transformer_traits(e->model->transformer)->causal;
     const eg_model_options options = {
         .time = dimensions[0], .hidden = 1, .in_place = causal, .lengths = !causal};
@@ -39,7 +39,7 @@ eg_status eg_embedder_create(eg_model *model, const eg_embedder_options *options
     if (!model || !out) return eg__fail(error, EG_ERR_ARGUMENT, "no model or no output pointer");
     *out = NULL;
     if (!model->transformer)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a liquid network has no rows for texts");
+        return eg__fail(error, EG_ERR_ARGUMENT, "a liquid network has no text embeddings");
     eg_embedder_options how;
     const eg_status taken = EG__OPTIONS(eg_embedder_options, &how, options, error);
     if (taken) return taken;
@@ -103,7 +103,8 @@ eg_status eg__tokens_check(const eg__transformer *t, const uint32_t *tokens, siz
                            eg_error *error) {
     for (size_t i = 0; i < count; i++)
         if (tokens[i] >= t->vocabulary)
-            return eg__fail(error, EG_ERR_ARGUMENT, "token %u at %zu: the model knows %u",
+            return eg__fail(error, EG_ERR_ARGUMENT,
+                            "token %u at position %zu is not below the vocabulary size %u",
                             tokens[i], i, t->vocabulary);
     return EG_OK;
 }

@@ -14,7 +14,7 @@ enum { SIZES = 4, PAGE = 64, CONTEXT = 4096, CHUNK = 128 };
 typedef struct chunk {
     eg_program *program;
     eg_instance *instance;
-    int32_t *tokens, *positions, *slots; /* `size` of each, one behind the other */
+    int32_t *tokens, *positions, *slots; /* arrays of `size` each, contiguous */
     eg_tensor y;
 } chunk;
 
@@ -112,7 +112,7 @@ static void count_bytes(shared *s) {
         uint64_t bytes = 0;
         const char *name = s->model->parameters[i].name;
         eg_model_numbers(s->model, i, &bytes);
-        /* of tables, one row; it is the output as well where they are tied */
+        /* of embedding tables one row; if output and embedding are tied, it is also the output */
         if (strcmp(name, "position_embd.weight") == 0) bytes /= t->context;
         if (strcmp(name, "token_embd.weight") == 0 && !t->tied) bytes /= t->vocabulary;
         s->weight_bytes += bytes;
@@ -136,7 +136,7 @@ static void release(shared *s) {
 
 static eg_status check(const eg_model *model, eg_generator_options *options, eg_error *error) {
     if (!model->transformer || !eg__transformer_traits(model->transformer)->logits)
-        return eg__fail(error, EG_ERR_ARGUMENT, "%s makes no text: a decoder does",
+        return eg__fail(error, EG_ERR_ARGUMENT, "%s generates no text: a decoder is needed",
                         model->transformer ? "an encoder" : "a liquid network");
     /* rotary positions have no end, others have */
     const uint64_t made_for = model->transformer->context;
@@ -150,13 +150,13 @@ static eg_status check(const eg_model *model, eg_generator_options *options, eg_
     if (!options->chunk) options->chunk = CHUNK;
     if (options->chunk > options->context) options->chunk = options->context;
     if (options->cache != EG_F32 && options->cache != EG_F16 && options->cache != EG_I8)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a cache of %s: f32, f16 or int8",
+        return eg__fail(error, EG_ERR_ARGUMENT, "a cache of %s is not supported: f32, f16 or int8",
                         eg_type_name(options->cache));
     return EG_OK;
 }
 
-/* With a window, pages before it are used again: what is needed is the window, a chunk, and a page that
- * each of them has begun. */
+/* With a sliding window, pages before it are reused: a text needs the window, a chunk, and one
+ * partial page for each. */
 static uint64_t pages_of_all(const shared *s) {
     const uint64_t window = s->model->transformer->window;
     uint64_t each = s->page_count;
@@ -236,8 +236,9 @@ eg_status eg_generator_fork(eg_generator *g, eg_generator **out, eg_error *error
     *out = NULL;
     shared *s = g->shared;
     if (s->users == s->how.sequences)
-        return eg__fail(error, EG_ERR_BUDGET, "%zu texts share the cache, which is for %llu",
-                        s->users, (unsigned long long)s->how.sequences);
+        return eg__fail(error, EG_ERR_BUDGET,
+                        "%zu texts share the cache already, the limit is %llu", s->users,
+                        (unsigned long long)s->how.sequences);
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg_generator *fresh =
         eg__memory_take_zeroed(s->model->memory, EG_TAG_PROGRAM, sizeof *fresh, &reason);
@@ -266,7 +267,7 @@ void eg_generator_destroy(eg_generator *g) {
 
 /* ---- tokens */
 
-/* The size for so many tokens: the next larger one, unless half of it would be empty. */
+/* The chunk size for so many tokens: the next larger one, unless half of it would be padding. */
 static size_t choose(const shared *s, size_t count) {
     size_t i = 0;
     while (i + 1 < SIZES && s->sizes[i] < count) i++;
@@ -321,7 +322,7 @@ eg_status eg_generator_feed(eg_generator *g, const uint32_t *tokens, size_t coun
         tokens += part;
         count -= part;
     }
-    if (status) eg_generator_rewind(g, before, NULL); /* what was written is written again */
+    if (status) eg_generator_rewind(g, before, NULL); /* the same slots are written again */
     else if (logits) *logits = s->chunks[index].y.data;
     return status;
 }
@@ -331,7 +332,7 @@ eg_status eg_generator_rewind(eg_generator *g, uint64_t length, eg_error *error)
     eg_slots_copy copy;
     const uint64_t now = eg_sequence_length(g->sequence);
     if (length > now)
-        return eg__fail(error, EG_ERR_ARGUMENT, "back to %llu tokens of %llu",
+        return eg__fail(error, EG_ERR_ARGUMENT, "cannot go back to %llu tokens: there are %llu",
                         (unsigned long long)length, (unsigned long long)now);
     eg_status status = eg_sequence_shrink(g->sequence, length, &copy, error);
     return status ? status : copy_slots(g->shared, &copy, error);

@@ -1,4 +1,4 @@
-/* Pages of a cache, counted: who has them, which are free. */
+/* Pages of a cache: reference counts and a free list. */
 #include "base/abi.h"
 #include "elegans/cache.h"
 #include "engine/context.h"
@@ -6,8 +6,8 @@
 struct eg_pages {
     eg__memory *memory;
     size_t count, page, window;
-    uint32_t *owners; /* of each page; 0 = free */
-    int32_t *free;    /* those that are, as a stack */
+    uint32_t *owners; /* references per page; 0 = free */
+    int32_t *free;    /* free pages, as a stack */
     size_t free_count;
     eg_sequence *first;
     size_t sequences;
@@ -34,7 +34,7 @@ eg_status eg_pages_create(eg_context *context, const eg_pages_options *given, eg
     if (taken) return taken;
     if (!options->count || !options->page || options->count > INT32_MAX ||
         options->page > INT32_MAX / options->count)
-        return eg__fail(error, EG_ERR_ARGUMENT, "%llu pages of %llu slots",
+        return eg__fail(error, EG_ERR_ARGUMENT, "%llu pages of %llu slots are zero or too many",
                         (unsigned long long)options->count, (unsigned long long)options->page);
     eg__memory *memory = context->memory;
     const size_t count = (size_t)options->count;
@@ -87,7 +87,7 @@ static eg_status full(const eg_pages *p, size_t wanted, eg_error *error) {
 }
 
 /* ---- sequences */
-/* Room for so many pages in its list; nothing else changes. */
+/* Reserves room for so many pages in its list. */
 static eg_status reserve(eg_sequence *s, size_t count, eg_error *error) {
     void *list = s->list;
     if (count > s->count && !eg__memory_grow(s->pages->memory, EG_TAG_CACHE, &list, s->count,
@@ -97,7 +97,7 @@ static eg_status reserve(eg_sequence *s, size_t count, eg_error *error) {
     return EG_OK;
 }
 
-/* Its list has room for all pages there are, so that growing takes no memory. */
+/* Its list has room for all pages, so growing never allocates. */
 eg_status eg_sequence_begin(eg_pages *p, eg_sequence **out, eg_error *error) {
     if (!p || !out)
         return eg__fail(error, EG_ERR_ARGUMENT, "sequence: no pages or no output pointer");
@@ -130,7 +130,7 @@ void eg_sequence_end(eg_sequence *s) {
 
 uint64_t eg_sequence_length(const eg_sequence *s) { return s ? s->length : 0; }
 
-/* Pages wholly before what the next token sees. */
+/* Pages that are entirely before the window of the next token. */
 static size_t pages_passed(const eg_sequence *s) {
     const size_t window = s->pages->window;
     return window && s->length >= window ? (s->length - window + 1) / s->pages->page : 0;
@@ -140,8 +140,8 @@ eg_status eg_sequence_extend(eg_sequence *s, uint64_t tokens, int32_t *slots, eg
     if (!s) return eg__fail(error, EG_ERR_ARGUMENT, "no sequence");
     eg_pages *p = s->pages;
     if (tokens > INT32_MAX || s->length > INT32_MAX - (size_t)tokens)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a sequence of %zu and %llu more tokens", s->length,
-                        (unsigned long long)tokens);
+        return eg__fail(error, EG_ERR_ARGUMENT, "a sequence of %zu tokens cannot grow by %llu more",
+                        s->length, (unsigned long long)tokens);
     const size_t length = s->length + (size_t)tokens, passed = pages_passed(s);
     const size_t count = eg__ceil_div(length, p->page), wanted = count - s->count;
     size_t returned = 0;
@@ -206,7 +206,7 @@ eg_status eg_sequence_shrink(eg_sequence *s, uint64_t length, eg_slots_copy *cop
         return eg__fail(error, EG_ERR_ARGUMENT, "pages of the first %zu tokens were given back",
                         s->given * p->page);
     const bool shared = rest && p->owners[s->list[count - 1]] > 1;
-    bool frees = false; /* what is given back can be taken at once */
+    bool frees = false; /* a freed page can be reused at once */
     for (size_t i = eg__max(count, s->given); i < s->count; i++)
         frees = frees || p->owners[s->list[i]] == 1;
     if (shared && !p->free_count && !frees) return full(p, 1, error);

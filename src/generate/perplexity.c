@@ -1,4 +1,4 @@
-/* How surprised a decoder is by a text: piece by piece, the second half of each predicted. */
+/* Perplexity of a decoder on a text: piece by piece, the second half of each is predicted. */
 #include "elegans/generate.h"
 #include "nn/transformer.h"
 
@@ -95,7 +95,8 @@ eg_status eg_perplexity(eg_model *model, const uint32_t *tokens, size_t count, u
         return eg__fail(error, EG_ERR_ARGUMENT, "%zu tokens are too few to predict one", count);
     eg_status status = eg__tokens_check(t, tokens, count, error);
     if (!status && begin >= (int64_t)t->vocabulary)
-        status = eg__fail(error, EG_ERR_ARGUMENT, "begin token %lld", (long long)begin);
+        status = eg__fail(error, EG_ERR_ARGUMENT, "the begin token %lld is not in the vocabulary",
+                          (long long)begin);
     if (status) return status;
     looker l;
     sums s = {0};

@@ -1,4 +1,4 @@
-/* Which token comes next: the likeliest, or one by chance among the likely. */
+/* Chooses the next token: the likeliest, or a random one among the likely. */
 #include "base/random.h"
 #include "elegans/generate.h"
 #include "engine/context.h"
@@ -30,7 +30,7 @@ eg_status eg_sampler_create(eg_context *context, uint64_t vocabulary, const eg_s
     if (!(how.top_p >= 0 && how.top_p <= 1))
         return eg__fail(error, EG_ERR_ARGUMENT, "top-p %g is not within 0..1", how.top_p);
     if (vocabulary > UINT32_MAX)
-        return eg__fail(error, EG_ERR_OVERFLOW, "a vocabulary of %llu",
+        return eg__fail(error, EG_ERR_OVERFLOW, "a vocabulary of %llu tokens is out of range",
                         (unsigned long long)vocabulary);
     eg__memory *memory = eg__context_memory(context);
     eg_error reason = {EG_ERR_MEMORY, ""};
@@ -103,8 +103,8 @@ static size_t largest(eg_sampler *s, const float *logits, size_t k) {
     return count;
 }
 
-/* Those that cannot be among the likeliest with probability top_p need not be sorted: less likely than
- * an even share of what is left. */
+/* Tokens that cannot be in the top-p set need not be sorted: those less likely than an even share
+ * of the remaining 1 - top_p. */
 static size_t likely(eg_sampler *s, const float *logits, float most, double *all) {
     double sum = 0;
     size_t count = 0;
@@ -124,7 +124,7 @@ static int by_logit(const void *a, const void *b) {
     return below(x, y) ? 1 : below(y, x) ? -1 : 0;
 }
 
-/* `all`: what the candidates and those that were not sorted have together; 0 = there are no others. */
+/* `all`: the total weight of sorted and unsorted candidates; 0 = all are sorted. */
 static uint32_t draw(eg_sampler *s, size_t count, double all) {
     const candidate *c = s->candidates;
     const double most = (double)c[0].logit, t = s->how.temperature;

@@ -1,10 +1,11 @@
-/* Attributes of nodes, one after the other: the rows of ops.def as lists. */
+/* Attributes of nodes as lists of named fields, made from the rows of ops.def. */
 #include "graph/graph.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* ---- a function for each operation, because only inside of one can the fields of a row be found by name */
+/* ---- one function per operation: its scope is what lets a row of ops.def use the same field names
+ * as another row */
 #define FIELD(name, kind, count) {#name, EG__ATTRIBUTE_##kind, count, offsetof(fields, name)},
 #define FLAG(name)               FIELD(name, FLAG, 1)
 #define UNSIGNED(name)           FIELD(name, UNSIGNED, 1)
@@ -30,7 +31,7 @@ const eg__attribute *eg__op_attributes(eg__op_id op) {
     return lists[op]();
 }
 
-/* ---- one of them */
+/* ---- reading and writing one attribute */
 static size_t size_of(const eg__attribute *which) {
     static const size_t size[] = {[EG__ATTRIBUTE_FLAG] = sizeof(bool),
                                   [EG__ATTRIBUTE_UNSIGNED] = sizeof(unsigned),
@@ -65,7 +66,7 @@ double *eg__attribute_number(eg__attributes *of, const eg__attribute *which) {
     return (double *)(void *)((char *)of + which->offset);
 }
 
-/* Field by field: between them, and behind the last, a union may hold anything. */
+/* Compared field by field: padding bytes of the union have undefined values. */
 bool eg__attributes_equal(eg__op_id op, const eg__attributes *a, const eg__attributes *b) {
     for (const eg__attribute *which = eg__op_attributes(op); which->name; which++)
         if (memcmp((const char *)a + which->offset, (const char *)b + which->offset,

@@ -13,7 +13,7 @@
 #include "graph/graph.h"
 
 typedef struct eg__device eg__device;
-/* What a device gives out; only the device looks inside. */
+/* Handles that a device returns; only the device knows what is in them. */
 typedef struct eg__device_buffer eg__device_buffer;
 typedef struct eg__device_program eg__device_program;
 typedef struct eg__device_weights eg__device_weights;
@@ -21,18 +21,20 @@ typedef struct eg__device_instance eg__device_instance;
 typedef uint64_t eg__device_fence;
 
 typedef enum eg__device_memory {
-    EG__DEVICE_OWN,   /* everything is copied */
-    EG__DEVICE_SHARED /* pages of the host can be imported */
+    EG__DEVICE_OWN,   /* its own: all values are copied */
+    EG__DEVICE_SHARED /* shared: pages of the host can be imported */
 } eg__device_memory;
 
-/* What is compiled: a graph of its own, whose inputs are the values that come from other units. Inputs, parameters and
- * states have the names they had or new ones; they are counted in the order of the graph. */
+/* What a device compiles: a separate graph, whose inputs include the values that other units
+ * compute. Inputs, parameters and states keep their names or get new ones; indices count them in
+ * the order of the graph. */
 typedef struct eg__device_task {
-    const eg_graph *graph; /* gone after compile */
+    const eg_graph *graph; /* valid during compile only */
     size_t count;
     const eg_node *outputs;
-    /* Steps of its scans, at most, where a run may do fewer; 0 = it may not. Inputs of kind EG__INPUT_TIMED have them
-     * along their first axis; a run of fewer steps has only that many values, in memory for all of them. */
+    /* The maximum number of time steps where a run may do fewer; 0 = the number is fixed. Inputs of
+     * kind EG__INPUT_TIMED have time as their first axis; in a shorter run only the first steps of
+     * their memory hold values. */
     size_t length;
     bool training;
 } eg__device_task;
@@ -44,12 +46,13 @@ struct eg__device {
     const char *name; /* "gpu"; static */
     eg__device_memory memory;
     double launch_seconds;   /* from submit to the first operation */
-    double bytes_per_second; /* between its memory and the host's; 0 = nothing is copied */
+    double bytes_per_second; /* bytes/s between its memory and the host's; 0 = nothing is copied */
     void *user;
 
-    /* ---- what it can do, and how long that takes, in seconds without launch and copies. Nodes inside of a scan come
-     * with the scan; `can` is asked for views and for what depends on parameters alone, too, which a part computes
-     * itself. A part that cannot be compiled all the same is an error. */
+    /* ---- what it can do, and how many seconds that takes without launch and copies. Nodes inside
+     * a scan are judged with the scan. `can` is also asked about views and about values that depend
+     * on parameters alone, because a part computes those itself. If compiling fails although `can`
+     * said yes, that is an error. */
     bool (*can)(const eg__device *device, const eg_graph *graph, uint32_t node);
     double (*cost)(const eg__device *device, const eg_graph *graph, size_t count,
                    const uint32_t *nodes);
@@ -63,22 +66,23 @@ struct eg__device {
                                 eg__device_weights **out, eg_error *error);
     eg_status (*weights_write)(eg__device *device, eg__device_weights *weights, size_t parameter,
                                const void *data, size_t bytes, eg_error *error);
-    /* All parameters have been written: time to derive what depends on them. No instance runs. */
+    /* Called after all parameters have been written, so that the device can derive values from
+     * them. No instance runs meanwhile. */
     eg_status (*weights_end)(eg__device *device, eg__device_weights *weights, eg_error *error);
     void (*weights_release)(eg__device *device, eg__device_weights *weights);
     eg_status (*instance_create)(eg__device *device, eg__device_program *program,
                                  eg__device_weights *weights, eg__device_instance **out,
                                  eg_error *error);
     void (*instance_release)(eg__device *device, eg__device_instance *instance);
-    /* From now on runs use that buffer. */
+    /* Binds the buffer for all later runs. */
     eg_status (*bind)(eg__device *device, eg__device_instance *instance, eg__device_leaf leaf,
                       size_t index, eg__device_buffer *buffer, eg_error *error);
-    /* All of a state, between runs. */
+    /* Reads or writes a whole state, between runs. */
     eg_status (*state_copy)(eg__device *device, eg__device_instance *instance, size_t index,
                             void *host, size_t bytes, eg__device_way way, eg_error *error);
 
-    /* ---- running: submit returns at once; what it was bound to may be touched again after wait, which is called once
-     * for each fence and returns the status of the run */
+    /* ---- running: submit returns at once. The bound buffers belong to the device until wait,
+     * which is called once per fence and returns the status of the run */
     eg_status (*submit)(eg__device *device, eg__device_instance *instance, size_t length,
                         uint64_t seed, eg__device_fence *out, eg_error *error);
     eg_status (*wait)(eg__device *device, eg__device_fence fence, eg_error *error);
@@ -96,12 +100,12 @@ struct eg__device {
 
 /* ---- where a program may run */
 
-/* How fast the cores are, for what was not measured. */
+/* Rates of the cores, for the cost of nodes that were never measured. */
 typedef struct eg__host_rates {
-    double flops_per_second, bytes_per_second, step_seconds; /* the last: of each step, at least */
+    double flops_per_second, bytes_per_second, step_seconds; /* step: the minimum */
 } eg__host_rates;
 
-/* Seconds of these nodes on `device` (NULL = the cores) by measurement; negative = never measured. */
+/* Measured seconds of these nodes on `device` (NULL = the cores); negative = never measured. */
 typedef double eg__measured_cost(void *user, const eg__device *device, const eg_graph *graph,
                                  size_t count, const uint32_t *nodes);
 
@@ -110,7 +114,7 @@ typedef struct eg__placement {
     size_t count;
     eg__device *devices[EG__DEVICES_MAX];
     eg__host_rates host;
-    eg__measured_cost *measured; /* NULL = nothing was */
+    eg__measured_cost *measured; /* NULL = nothing was measured */
     void *measured_user;
 } eg__placement;
 

@@ -1,4 +1,4 @@
-/* Making graphs: nodes, mistakes, questions. */
+/* Building graphs: nodes, their mistakes, and queries. */
 #include "base/abi.h"
 #include "graph/ops/kv.h"
 #include "graph/ops/quantized.h"
@@ -26,7 +26,7 @@ unsigned eg__read_count(const eg__node *node) {
     return node->input_count - table[node->op]->waited;
 }
 
-/* ---- the data of constants: a count of who has it stands in front */
+/* ---- the data of constants: reference-counted, the count is stored before the data */
 enum { COUNTED = 64 };
 
 static int64_t *owners(void *data) { return (int64_t *)(void *)((char *)data - COUNTED); }
@@ -123,8 +123,9 @@ static bool reserve(eg_graph *graph, size_t inputs) {
     return fits;
 }
 
-/* The scan that the inputs are inside; false for inputs of two scans. What leaves a scan is outside,
- * what enters is inside. */
+/* Finds the scan that a node with these inputs is inside; false for inputs of two different scans.
+ * Operations that leave a scan (stack, total, last) are outside, those that enter it (carry, step)
+ * are inside. */
 static bool find_scan(const eg_graph *graph, eg__op_id op, size_t count, const eg_node *inputs,
                       uint32_t *scan) {
     *scan = 0;
@@ -154,10 +155,12 @@ eg_node eg__graph_add(eg_graph *graph, eg__op_id op, unsigned kind, size_t count
     for (size_t i = 0; i < count; i++) {
         if (!inputs[i].id) return (eg_node){0};
         if (inputs[i].id > graph->size)
-            return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "%s: node %u is not of this graph",
+            return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "%s: node %u is not in this graph",
                                      table[op]->name, inputs[i].id);
         if (graph->nodes[inputs[i].id].op == EG__GRAPH_scan && (i || !table[op]->scan_side))
-            return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "%s: a scan has no value",
+            return eg__graph_mistake(graph, EG_ERR_ARGUMENT,
+                                     "%s: a scan has no value of its own; use a stack, sum or last "
+                                     "of it",
                                      table[op]->name);
         const eg__node *input = &graph->nodes[inputs[i].id];
         if (eg__is_half(input->type) && !table[op]->moves && !eg__is_quantized_leaf(input))
@@ -186,7 +189,8 @@ eg_node eg__graph_add(eg_graph *graph, eg__op_id op, unsigned kind, size_t count
     eg_error reason = {EG_OK, ""};
     eg_status status = EG_OK;
     if (!find_scan(graph, op, count, inputs, &node->scan))
-        return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "%s: inputs are inside two scans",
+        return eg__graph_mistake(graph, EG_ERR_ARGUMENT,
+                                 "%s: inputs are inside two different scans",
                                  eg__node_operation(node));
     if (table[op]->infer) status = table[op]->infer(graph, node, &reason);
     if (!status) status = check_size(node, &reason);
@@ -204,7 +208,7 @@ const char *eg__node_operation(const eg__node *node) {
 
 size_t eg_graph_size(const eg_graph *graph) { return graph ? graph->size : 0; }
 
-/* Of one number; those of blocks have their part of the scale. */
+/* Bits per element; block formats include their share of the scale. */
 static double number_bytes(const eg__node *node) {
     eg__infile_format format;
     if (!eg__leaf_format(node, &format)) return eg_type_bits(node->type) / 8.0;

@@ -61,7 +61,7 @@ size_t eg__kernel_scratch(const eg__kernel *kernel, const eg__kernel_shape *shap
     return scratch ? scratch(shape) : 0;
 }
 
-/* Without a row for `isa` nothing would be chosen but ref: better to say so. */
+/* Without a row for `isa` only ref would be chosen, so this is an error. */
 static eg_status check_isa(unsigned features, const char *isa, eg_error *error) {
     bool known = false;
     for (size_t i = 0; i < ROWS; i++) {
@@ -112,5 +112,5 @@ const eg__kernel *eg__kernels_pick(const eg__kernels *kernels, eg__operation ope
         const bool any = !row->least.m && !row->least.n && !row->least.k;
         if (any || large) return row;
     }
-    return NULL; /* no table: each operation ends with a row for any machine and shape */
+    return NULL; /* always found: each operation ends with a row for any machine and shape */
 }

@@ -55,8 +55,8 @@ typedef void eg__f16_to_f32_function(size_t n, const uint16_t *x, float *y);
 typedef void eg__f32_to_f16_function(size_t n, const float *x, uint16_t *y);
 typedef void eg__bf16_to_f32_function(size_t n, const uint16_t *x, float *y);
 typedef void eg__f32_to_bf16_function(size_t n, const float *x, uint16_t *y);
-/* The ceilings: `turns` times x = x*0.75 + 0.25 on EG__BURN_LANES numbers, as many at once as the
- * pipes take; and the sum of n floats (n a multiple of 256, aligned to 64). */
+/* Kernels that measure ceilings: burn computes x = x*0.75 + 0.25 `turns` times on EG__BURN_LANES
+ * values, with all FMA pipes busy; read sums n floats (n a multiple of 256, aligned to 64). */
 enum { EG__BURN_LANES = 384 };
 typedef void eg__burn_f32_function(size_t turns, float numbers[EG__BURN_LANES]);
 typedef float eg__read_f32_function(size_t n, const float *x);
@@ -65,7 +65,7 @@ typedef float eg__read_f32_function(size_t n, const float *x);
 #define KERNEL(op, isa, ...) eg__##op##_function eg__##op##_##isa;
 #include "kernels/kernels.def"
 
-/* The function of a row, or of every operation at once: a union and a struct of the same names. */
+/* The function of a row (a union), or one function per operation (a struct with the same names). */
 typedef union eg__kernel_function {
 #define OPERATION(name, ...) eg__##name##_function *name;
 #include "kernels/kernels.def"
@@ -73,21 +73,21 @@ typedef union eg__kernel_function {
 typedef struct eg__kernels {
 #define OPERATION(name, ...) eg__##name##_function *name;
 #include "kernels/kernels.def"
-    const struct eg__kernel *row[EG__OP_COUNT]; /* where each came from */
-    const char *isa;                            /* of gemm_f32, which stands for all */
-    const struct eg__kernel *table;             /* what they were chosen from, best first */
+    const struct eg__kernel *row[EG__OP_COUNT]; /* the row that each came from */
+    const char *isa;                            /* the isa of gemm_f32, for reports */
+    const struct eg__kernel *table;             /* the candidates, best first */
     size_t rows;
     unsigned features;      /* that rows may need */
-    eg__gemm_blocks blocks; /* as the caches want them: whoever knows these sets it */
+    eg__gemm_blocks blocks; /* cache blocking; set by whoever knows the caches */
 } eg__kernels;
 
-/* What a kernel is to compute: rows, columns and depth of a product or of what it writes. Synapses: n targets, k sources;
- * attention: n and k columns of a value and of a key; rotary: k columns of a head. */
+/* The shape of a call: rows, columns and depth of a product or of the result. Synapses: n targets,
+ * k sources; attention: n and k columns of a value and of a key; rotary: k columns of a head. */
 typedef struct eg__kernel_shape {
     size_t m, n, k;
-    eg_type type;                  /* of a right side that is quantized */
+    eg_type type;                  /* of a quantized right side */
     size_t groups;                 /* of its scales */
-    eg__infile_format format;      /* of a right side in its file */
+    eg__infile_format format;      /* of a right side in file layout */
     const eg__conv_shape *conv;    /* of a convolution, else NULL */
     const eg__gemm_blocks *blocks; /* of a product; NULL = EG__GEMM_BLOCKS */
 } eg__kernel_shape;
@@ -98,24 +98,24 @@ typedef struct eg__kernel {
     const char *isa, *name; /* "avx2", "gemm_f32_avx2" */
     eg__kernel_function function;
     unsigned lanes;    /* floats of a vector */
-    unsigned features; /* all of these are needed */
+    unsigned features; /* features that it needs, all of them */
     struct eg__kernel_least {
         size_t m, n, k;
-    } least;                              /* for less the next row is better; 0 = for any */
+    } least; /* minimum sizes, below which the next row is better; 0 = any */
     eg__kernel_scratch_function *scratch; /* NULL = that of the operation */
-    eg__gemm_blocks blocks;               /* of products; 0 = as the caches want them */
-    unsigned units; /* of a cluster of cores, which share them; 0 = each core has its own */
+    eg__gemm_blocks blocks;               /* of products; 0 = from the cache sizes */
+    unsigned units; /* matrix units shared by a cluster of cores; 0 = one per core */
 } eg__kernel;
 /* Bytes of scratch memory, aligned to 64, that a call needs. */
 size_t eg__kernel_scratch(const eg__kernel *kernel, const eg__kernel_shape *shape);
 #define OPERATION(name, text, scratch) eg__kernel_scratch_function eg__scratch_##scratch;
-#include "kernels/kernels.def" /* `none` is not defined anywhere */
+#include "kernels/kernels.def" /* `none` is never defined */
 
 /* An instruction set: a name for the features that kernels may need. */
 typedef struct eg__isa {
     const char *name;
     unsigned lanes;    /* floats of a vector */
-    unsigned bytes;    /* products of bytes in the place of one of floats */
+    unsigned bytes;    /* byte products per float product */
     unsigned features; /* it and what it implies */
 } eg__isa;
 const eg__isa *eg__isa_row(size_t index);       /* the widest first; NULL past the last */
@@ -127,8 +127,8 @@ const char *eg__operation_name(eg__operation operation); /* "gemm_f32"; static *
 const char *eg__operation_text(eg__operation operation); /* "matrix product ..."; static */
 
 /* ---- which operation computes what */
-/* A fused program: a compiled one where the program is one of those that have one, else the interpreter. All of them
- * are called as fused_f32 is. */
+/* The operation of a fused program: a compiled kernel if there is one, else the interpreter. All
+ * are called like fused_f32. */
 eg__operation eg__fused_operation(const eg__fused_program *program);
 /* A product with a packed right side of this type; with `integers`, the rows of the left side become int8. All of them are
  * called as gemm_f16 is. */
@@ -140,14 +140,15 @@ static inline eg__operation eg__widen_operation(eg_type type) {
 static inline eg__operation eg__narrow_operation(eg_type type) {
     return type == EG_BF16 ? EG__OP_f32_to_bf16 : EG__OP_f32_to_f16;
 }
-/* n numbers (whole blocks) that lie as files have them to f32; `halves` is a kernel of eg__infile_widen_operation. */
+/* Widens n values (whole blocks) in file layout to f32; `halves` is a kernel of
+ * eg__infile_widen_operation. */
 void eg__infile_widen(eg__f16_to_f32_function *halves, eg__infile_format format, size_t n,
                       const void *from, float *to);
 static inline eg__operation eg__infile_widen_operation(eg__infile_format format) {
     return eg__widen_operation(eg__infile_traits_of(format)->type);
 }
 
-/* The kernels that a convolution is made of. */
+/* The kernels that a convolution needs. */
 typedef struct eg__conv_kernels {
     eg__unfold_f32_function *unfold;
     eg__gemm_f32_function *gemm;
@@ -162,10 +163,11 @@ static inline eg__conv_kernels eg__conv_kernels_of(const eg__kernels *kernels) {
                               kernels->transpose_f32, &kernels->blocks};
 }
 
-/* Picks the best row per operation among those whose features are there. With `isa`, only rows that need no more than
- * that instruction set and what it implies; a name that no row has, or that the machine cannot run, is an error. */
+/* Picks the best row per operation whose features the machine has. With `isa`, only rows that need
+ * no more than that instruction set and what it implies; an unknown name, or one that the machine
+ * cannot run, is an error. */
 eg_status eg__kernels_select(unsigned features, const char *isa, eg__kernels *out, eg_error *error);
-/* The row for one shape: the first of those that may be chosen and is meant for shapes as large as this. */
+/* The row for one shape: the first candidate whose minimum sizes the shape reaches. */
 const eg__kernel *eg__kernels_pick(const eg__kernels *kernels, eg__operation operation,
                                    const eg__kernel_shape *shape);
 

@@ -1,4 +1,4 @@
-/* Blocks: the sealed header in front of them, and who may touch what. */
+/* Blocks of memory: a header with a checksum before each of them. */
 #include "memory/block.h"
 #include "memory/guard.h"
 
@@ -21,7 +21,8 @@ void eg__block_release(const eg_allocator *allocator, eg__block *block) {
     allocator->release(allocator->user, block, size);
 }
 
-/* Each field times another odd number, so that a change of any one of them changes the sum. */
+/* Each field is multiplied by a different odd number, so that a change of any field changes the
+ * sum. */
 static uint64_t seal_of(const eg__block *block) {
     return UINT64_C(0x656c6567616e7321) + (uintptr_t)block * UINT64_C(3) +
            (uintptr_t)block->owner * UINT64_C(5) + block->size * UINT64_C(7) +
@@ -43,7 +44,7 @@ void *eg__block_hold(eg__block *block, const eg__memory *owner, eg_tag tag, size
 }
 
 eg__block *eg__block_unhold(void *taken, const eg__memory *owner) {
-    (void)owner; /* a build without assertions does not ask */
+    (void)owner; /* unused in a build without assertions */
     assert((uintptr_t)taken % EG__ALIGNMENT == 0 && "not a block of this library");
     eg__block *block = (eg__block *)taken - 1;
     eg__guard_open(block, sizeof *block);

@@ -1,4 +1,4 @@
-/* Who holds how much: the figures as they are asked for. */
+/* Queries: how much memory is held under each tag. */
 #include "memory/state.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
-/* Closes memory that nobody may touch, where the address sanitizer is built in: it does not see by
- * itself that a pool or an arena hands out parts of a larger block. */
+/* Poisons unused memory for the address sanitizer, which cannot know that a pool or an arena hands
+ * out parts of a larger block. */
 #ifndef EG__GUARD_H
 #define EG__GUARD_H
 

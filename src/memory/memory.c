@@ -66,7 +66,7 @@ static uint64_t release_all(const eg__memory *memory, eg__block *block) {
     return bytes;
 }
 
-/* When the allocator has nothing: once more, after giving it all that is cached. */
+/* If the allocator fails: tries again after freeing the cache. */
 static eg__block *allocate(eg__memory *memory, eg_tag tag, size_t size, size_t capacity) {
     eg__block *block = eg__block_allocate(&memory->allocator, capacity);
     if (!block && eg__memory_cache_empty(memory))

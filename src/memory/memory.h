@@ -1,4 +1,4 @@
-/* Tracked memory: the only way the library takes any. One eg__memory per context. */
+/* Tracked memory: the library allocates only through this. One eg__memory per context. */
 #ifndef EG__MEMORY_H
 #define EG__MEMORY_H
 
@@ -20,8 +20,8 @@ typedef struct eg__memory_options {
 
 /* `options` may be NULL. The object is taken from the same allocator, with EG_TAG_CONTEXT. */
 eg_status eg__memory_create(eg__memory **out, const eg__memory_options *options, eg_error *error);
-/* NULL is fine. Whatever was not given back before is a leak: it stays taken, so that a leak
- * detector or a counting allocator shows it, and nobody can give it back any more. */
+/* NULL is fine. Memory that was not freed before is leaked: it stays allocated, so that a leak
+ * detector or a counting allocator shows it, and it can no longer be freed. */
 void eg__memory_destroy(eg__memory *memory);
 
 /* `size` bytes, aligned to 64, contents undefined. NULL (and `error` filled, EG_ERR_MEMORY or
@@ -29,11 +29,11 @@ void eg__memory_destroy(eg__memory *memory);
  * nothing. Any thread; the allocator is called without a lock held. */
 void *eg__memory_take(eg__memory *memory, eg_tag tag, size_t size, eg_error *error);
 void *eg__memory_take_zeroed(eg__memory *memory, eg_tag tag, size_t size, eg_error *error);
-/* `count` things of `size` bytes, zeroed; EG_ERR_OVERFLOW when the product does not fit. */
+/* `count` zeroed elements of `size` bytes; EG_ERR_OVERFLOW when the product overflows. */
 void *eg__memory_take_array(eg__memory *memory, eg_tag tag, size_t count, size_t size,
                             eg_error *error);
-/* Room for `need` more in an array of which `used` of `*room` things of `size` bytes are taken: a
- * larger one, whose new part is zeroed. False, and the old one untouched, when there is none. */
+/* Grows an array so that `need` more elements of `size` bytes fit after the `used` ones; the new
+ * part is zeroed. False, with the old array untouched, when memory is short. */
 bool eg__memory_grow(eg__memory *memory, eg_tag tag, void **array, size_t used, size_t *room,
                      size_t need, size_t size);
 /* `length` bytes of `text` and a terminator. */
@@ -41,12 +41,10 @@ char *eg__memory_take_text(eg__memory *memory, eg_tag tag, const char *text, siz
                            eg_error *error);
 void eg__memory_give(eg__memory *memory, void *block); /* NULL is fine; any thread */
 
-/* ---- space: zeros in one piece, of which only what is used costs memory and is counted. A small one, or one of a
- * context with an allocator of its own, is memory like any other, all of it used. Any thread,
- * one at a time. */
-enum {
-    EG__SPACE_LEAST = 1 << 20
-}; /* below, to take pages from the system costs more than they do */
+/* ---- space: a contiguous zeroed range of which only the used part costs memory and is counted. A
+ * small one, or one of a context with a custom allocator, is ordinary memory, all of it used. Any
+ * thread, one at a time. */
+enum { EG__SPACE_LEAST = 1 << 20 }; /* below this size, mapping pages costs more than it saves */
 typedef struct eg__space {
     void *data; /* NULL = there is none */
     size_t size, used;
@@ -56,14 +54,14 @@ typedef struct eg__space {
 } eg__space;
 eg_status eg__space_open(eg__memory *memory, eg_tag tag, size_t size, eg__space *out,
                          eg_error *error);
-/* The same, all of it used from the beginning and of whole pages that nobody shares, so that devices can import it: memory
- * that the pool may keep for the next one. */
+/* The same, all of it used from the beginning and in whole pages of its own, so that devices can
+ * import it; the pool may cache it. */
 eg_status eg__space_take(eg__memory *memory, eg_tag tag, size_t size, eg__space *out,
                          eg_error *error);
-/* From now on that part may be written to. EG_ERR_BUDGET when it does not fit; then it may not. */
+/* Makes a part usable. EG_ERR_BUDGET when it does not fit. */
 eg_status eg__space_use(eg__memory *memory, eg__space *space, size_t offset, size_t size,
                         eg_error *error);
-/* What was used so: its whole pages go back to the system. */
+/* Releases a used part: its whole pages go back to the system. */
 void eg__space_drop(eg__memory *memory, eg__space *space, size_t offset, size_t size);
 void eg__space_close(eg__memory *memory, eg__space *space); /* one without data is fine */
 
@@ -71,7 +69,7 @@ void eg__memory_figures_get(const eg__memory *memory, eg_tag tag, eg_memory_figu
 /* Every tag and, last, all together, at one moment. */
 void eg__memory_figures_all(const eg__memory *memory, eg_memory_figures out[EG_TAG_COUNT + 1]);
 void eg__memory_pool_figures_get(const eg__memory *memory, eg_memory_pool_figures *out);
-/* Bytes that may still be taken, those that are only cached included; UINT64_MAX = there is no limit. */
+/* Bytes that can still be allocated, including cached ones; UINT64_MAX = no limit. */
 uint64_t eg__memory_left(const eg__memory *memory);
 void eg__memory_peak_reset(eg__memory *memory);
 uint64_t eg__memory_cache_empty(eg__memory *memory);
@@ -106,8 +104,8 @@ void eg__arena_destroy(eg__arena *arena); /* NULL is fine */
 /* Aligned to 64, contents undefined; NULL and `error` filled when there is none. */
 void *eg__arena_take(eg__arena *arena, size_t size, eg_error *error);
 eg__arena_scope eg__arena_scope_begin(eg__arena *arena);
-/* Everything taken since is gone; its chunks, large ones too, stay with the arena for the next
- * scope: one that asks for the same takes no new memory. */
+/* Frees everything allocated since; the chunks, large ones included, stay with the arena, so that
+ * an equal next scope allocates nothing. */
 void eg__arena_scope_end(eg__arena *arena, eg__arena_scope scope);
 
 #endif

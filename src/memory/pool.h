@@ -1,4 +1,4 @@
-/* Freed blocks kept for the next taker of their size class. Nothing here locks: the owner does. */
+/* A cache of freed blocks by size class. Not locked: the owner locks. */
 #ifndef EG__POOL_H
 #define EG__POOL_H
 

@@ -1,5 +1,4 @@
-/* Zeros of which only those that are used cost memory: pages that the system gives when they are touched and takes
- * back when they are dropped. */
+/* Zeroed address ranges whose pages are backed by memory when touched and released when dropped. */
 #include "memory/block.h"
 #include "memory/state.h"
 #include "memory/system.h"

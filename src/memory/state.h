@@ -22,11 +22,11 @@ struct eg__memory {
     eg__pool pool;
 };
 
-/* Counts bytes as taken, within the budget, and as given: of memory that comes from elsewhere. */
+/* Counts bytes of memory from elsewhere as allocated (within the budget) and as freed. */
 eg_status eg__memory_book(eg__memory *memory, eg_tag tag, size_t size, eg_error *error);
 void eg__memory_unbook(eg__memory *memory, eg_tag tag, size_t size);
 
-/* Figures are read through a const pointer; the lock is not part of what that promises. */
+/* Queries take a const pointer; the lock is mutable. */
 static inline void eg__memory_lock(const eg__memory *memory) {
     pthread_mutex_lock((pthread_mutex_t *)&memory->lock);
 }

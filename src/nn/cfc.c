@@ -43,7 +43,7 @@ static eg_node times(eg_graph *g, eg_node span, eg_node x) {
     return span.id ? eg_mul(g, span, x) : x;
 }
 
-/* h' from the features q. */
+/* The new state h' from the features q. */
 static eg_node heads(eg__builder *b, eg_node q, eg_node span, const char *cell) {
     eg_graph *g = b->graph;
     const eg__layer *layer = b->layer;

@@ -1,4 +1,5 @@
-/* Families of transformers: what each is made of, a row of families.def. Nothing else asks which family it is. */
+/* Families of transformers: a row of families.def each. No other code asks which family a model is
+ * of. */
 #ifndef EG__FAMILIES_H
 #define EG__FAMILIES_H
 
@@ -19,7 +20,7 @@ typedef enum eg__ffn_activation {
     EG__FFN_GELU_TANH /* as GPT-2 has it */
 } eg__ffn_activation;
 
-/* Where a token stands: 0 = as its family has it. */
+/* Positional encoding; 0 = that of the family. */
 enum { EG__POSITIONS_OWN, EG__POSITIONS_LEARNED, EG__POSITIONS_ROTARY, EG__POSITIONS_SINUSOIDAL };
 const char *eg__positions_name(unsigned positions); /* "own", "learned" ...; NULL past the last */
 
@@ -48,21 +49,21 @@ typedef struct eg__traits {
     const char *name; /* "llama": in specs, in our files, in reports */
     eg__norm norm;
     bool norm_bias;      /* norms add something, too */
-    bool norm_last;      /* after each part, unless a model says otherwise; else before */
+    bool norm_last;      /* norms come after each part unless a model says otherwise; else before */
     bool norm_embedding; /* one after the embedding */
-    double epsilon;      /* of the norms, where nobody says it */
+    double epsilon;      /* default epsilon of the norms */
     unsigned bias;       /* EG__BIAS_ */
     eg__ffn_activation activation;
     bool gated; /* the feed-forward part: activation(gate) * up, else activation(up) */
     bool fused; /* q, k and v are one matrix: as many heads of keys as of queries */
     unsigned positions;
-    bool causal;        /* tokens look back only */
-    bool logits;        /* out comes a number for each token there is; else the last layer's rows */
+    bool causal;        /* causal */
+    bool logits;        /* the output is logits; else the last layer's rows */
     bool grouped;       /* files may have fewer heads of keys, and heads of any width */
-    bool window;        /* files may say how far it looks back */
-    bool tied;          /* a new one's output is its embedding */
+    bool window;        /* files may give a sliding window */
+    bool tied;          /* a new model ties output and embedding */
     bool types;         /* tokens have kinds, which are embedded, too */
-    eg_pooling pooling; /* of a text's rows, where nobody says it */
+    eg_pooling pooling; /* default pooling of a text's rows */
 } eg__traits;
 
 const eg__traits *eg__family_traits(unsigned family);    /* NULL past the last */

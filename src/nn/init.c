@@ -98,8 +98,8 @@ static void ltc_cell(drawing *d) {
     constant(d, "output_w", 1);
 }
 
-/* Columns of length 1 at right angles, from normal numbers: torch's come from LAPACK, so that only the
- * number of draws is the same. */
+/* Orthonormal columns from normal draws (Gram-Schmidt). torch uses LAPACK's QR, so only the number
+ * of draws is the same. */
 static void orthogonal(drawing *d, const eg__parameter *p) {
     const size_t rows = (size_t)p->shape[0], columns = (size_t)p->shape[1];
     float *q = eg__parameter_values(d->model, p);

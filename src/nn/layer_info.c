@@ -1,4 +1,4 @@
-/* What a layer of a model is, for those who look. */
+/* Descriptions of a model's layers for the public interface. */
 #include "base/abi.h"
 #include "nn/model.h"
 

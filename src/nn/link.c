@@ -1,13 +1,14 @@
-/* Links: what turns the numbers that a model computes into what it gives. */
+/* Link functions: from the values that a model computes to its outputs (probabilities, for
+ * example). */
 #include "nn/model.h"
 
 #include <string.h>
 
-/* A new link is one row: everything that runs, saves, shows or exports a model asks here. */
+/* A new link is one row: running, saving, showing and exporting use this table. */
 static const struct link_row {
     const char *name;
     const char *output; /* what one number of it is */
-    const char *loss;   /* that teaches it, as notes name it; NULL = all others */
+    const char *loss;   /* the loss that implies it, as notes name it; NULL = all others */
     eg_node (*build)(eg_graph *graph, eg_node y);
 } rows[] = {
     [EG_LINK_IDENTITY] = {"identity", "value", NULL, NULL},
@@ -57,7 +58,8 @@ eg_status eg_model_link_set(eg_model *model, eg_link link, eg_error *error) {
 
 eg_link eg_model_link(const eg_model *model) { return model->link; }
 
-/* Whoever set the identity where the loss has another link gets what stands before that. */
+/* With the identity set although the loss implies another link, the output is the value before that
+ * link. */
 const char *eg_model_gives(const eg_model *model) {
     const eg_link learned = eg__link_of_loss(eg_model_note(model, "loss", 0));
     if (model->transformer || (model->link == EG_LINK_IDENTITY && learned != EG_LINK_IDENTITY))

@@ -5,15 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- which synapses there are, in rows of EG__LANES: a lane for each target or for a part of its
- * synapses, the longest lanes first, so that little padding is needed */
+/* ---- the list of synapses in rows of EG__LANES: a lane per target or per part of its synapses,
+ * longest lanes first, so that little padding is needed */
 typedef struct lanes {
     int32_t *ends;
     size_t count;
 } lanes;
 
-/* `length` synapses of a target, those that come after its first `from`; the next of them comes from `source` or from
- * behind it. */
+/* `length` synapses of a target after its first `from`; the next one has a source >= `source`. */
 typedef struct lane {
     uint32_t target, from, length, source;
 } lane;
@@ -25,7 +24,8 @@ static int longer_first(const void *a, const void *b) {
     return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* Cuts the synapses of every target into equal lanes of at most `limit`; returns their number. */
+/* Splits the synapses of every target into equal lanes of at most `limit`; returns the number of
+ * lanes. */
 static size_t cut(const uint32_t *fan, uint32_t units, uint32_t limit, lane *out) {
     size_t count = 0;
     for (uint32_t t = 0; t < units; t++) {
@@ -45,16 +45,16 @@ static size_t rows_of(const lane *list, size_t count) {
     return rows;
 }
 
-enum { GROUP_ROWS = 2 }; /* adding the sums of a group to its targets is worth so many */
+enum { GROUP_ROWS = 2 }; /* the cost of adding the sums of a group to its targets, in rows */
 
-/* What a list costs, in rows. Groups must begin with different targets. */
+/* The cost of a list, in rows. Groups must begin with different targets. */
 static size_t cost_of(const lane *list, size_t count) {
     for (size_t group = EG__LANES; group < count; group += EG__LANES)
         if (list[group].target == list[group - EG__LANES].target) return SIZE_MAX;
     return rows_of(list, count) + GROUP_ROWS * eg__ceil_div(count, EG__LANES);
 }
 
-/* The shortest lanes that may cost less than `cost`: they are full at best, and there are so many of them. */
+/* A lower bound: the shortest lanes that could cost less than `cost` if all were full. */
 static uint32_t shortest_limit(size_t synapses, uint32_t most, size_t cost) {
     uint32_t limit = most;
     while (limit > 1 && (synapses + GROUP_ROWS * (synapses / (limit - 1))) / EG__LANES < cost)
@@ -62,7 +62,8 @@ static uint32_t shortest_limit(size_t synapses, uint32_t most, size_t cost) {
     return limit;
 }
 
-/* The cheapest way to cut; long lanes first, so that only what pays is cut. */
+/* The cheapest split into lanes; tries long lanes first, so that splits are made only where they
+ * pay. */
 static uint32_t best_limit(const uint32_t *fan, uint32_t units, uint32_t most, uint32_t shortest,
                            lane *list) {
     uint32_t best = most;
@@ -158,7 +159,7 @@ static synapses make_synapses(eg__builder *b, const char *prefix, const int8_t *
         return s;
     }
     s.none = l.count == 0;
-    if (!s.none) { /* the list is the graph's from here on */
+    if (!s.none) { /* the graph owns the list now */
         s.ends = eg__graph_constant(g, &(eg_tensor){EG_I32, 1, {l.count}, l.ends});
         s.nodes.weight = positive(b, at_synapses(b, prefix, "w", s.ends));
         s.nodes.middle = at_synapses(b, prefix, "mu", s.ends);
@@ -199,7 +200,7 @@ eg_node eg__ltc_step(eg__builder *b, eg_node x, eg_node h, eg_node span) {
     eg_node capacity = eg_mul(g, positive(b, eg__builder_parameter(b, "rnn_cell.cm")),
                               eg_scalar(g, layer->unfolds));
     if (span.id) capacity = eg_div(g, capacity, span);
-    /* what stays the same over the unfolds: leak and senses */
+    /* constant over the unfolds: leak and sensory inputs */
     eg_node current = rest, conductance = eg_add(g, leak, eg_scalar(g, layer->epsilon));
     add_synapses(b, &sensory, map_input(b, x), &current, &conductance);
     conductance = eg_add(g, conductance, capacity);
@@ -209,6 +210,6 @@ eg_node eg__ltc_step(eg__builder *b, eg_node x, eg_node h, eg_node span) {
         add_synapses(b, &recurrent, v, &c, &d);
         v = eg_div(g, c, d);
     }
-    /* no time, no change: the capacity would be infinite */
+    /* without elapsed time nothing changes: cm / 0 would be infinite */
     return span.id ? eg_select(g, eg_eq(g, span, eg_scalar(g, 0)), h, v) : v;
 }

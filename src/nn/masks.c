@@ -1,5 +1,5 @@
-/* Masks: which synapses a wiring has, beside the values of a model. A file may bring masks of its own: they
- * are the wiring where the architecture says nothing of one, and must agree with it otherwise. */
+/* Masks: which synapses a wiring has, beside the values of a model. A file may contain masks: they
+ * define the wiring if the architecture has none, and must agree with it otherwise. */
 #include "nn/model.h"
 
 #include <stdio.h>
@@ -71,7 +71,7 @@ static void adopt(eg_model *model, const eg__parameter *p) {
         const int8_t polarity = reversal && reversal[i] < 0 ? -1 : 1;
         synapses[i] = mask[i] != 0 ? polarity : 0;
     }
-    layer->wiring->options.kind = EG__WIRING_EDGES; /* nothing draws it any more */
+    layer->wiring->options.kind = EG__WIRING_EDGES; /* it cannot be drawn again */
 }
 
 static eg_status settle(eg_model *model, const eg__parameter *p, eg_error *error) {

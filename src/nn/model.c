@@ -73,17 +73,20 @@ static void *take(eg_model *model, size_t count, size_t size, eg_status *status,
 /* ---- checks */
 static eg_status check_layer(const eg__layer *layer, size_t index, eg_error *error) {
     if (!layer->inputs || !layer->units || !layer->outputs)
-        return eg__fail(error, EG_ERR_ARGUMENT, "layer %zu: %u inputs, %u units, %u outputs", index,
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "layer %zu: %u inputs, %u units or %u outputs is out of range", index,
                         layer->inputs, layer->units, layer->outputs);
     if (layer->cell == EG__LTC && (!layer->unfolds || layer->projection || layer->backbone_count))
         return eg__fail(error, EG_ERR_ARGUMENT,
-                        "layer %zu: an LTC has unfolds, no projection and no backbone", index);
+                        "layer %zu: an LTC needs unfolds >= 1, and has no projection or "
+                        "backbone",
+                        index);
     if (!(layer->dropout >= 0 && layer->dropout < 1))
         return eg__fail(error, EG_ERR_ARGUMENT, "layer %zu: dropout %g is not within [0, 1)", index,
                         layer->dropout);
     if (layer->mode == EG__CFC_PURE && layer->keras)
-        return eg__fail(error, EG_ERR_UNSUPPORTED, "layer %zu: mode 'pure' in the keras flavour",
-                        index);
+        return eg__fail(error, EG_ERR_UNSUPPORTED,
+                        "layer %zu: mode 'pure' is not available in the keras flavour", index);
     return EG_OK;
 }
 
@@ -121,7 +124,8 @@ eg_status eg__model_check_most(const eg_model *model, uint64_t most, eg_error *e
     const uint64_t count = count_values(model);
     if (count <= most) return EG_OK;
     return eg__fail(error, EG_ERR_FORMAT,
-                    "an architecture of %llu values, and a file of %llu at most",
+                    "the architecture has %llu values, but the file can hold at "
+                    "most %llu",
                     (unsigned long long)count, (unsigned long long)most);
 }
 
@@ -155,9 +159,9 @@ static eg_status list_layers(eg_model *model, eg_error *error) {
         eg__layer *layer = &model->layers[i];
         status = eg__layer_complete(model, layer, error);
         if (!status && i && layer->inputs != eg__layer_width(layer - 1))
-            status =
-                eg__fail(error, EG_ERR_ARGUMENT, "layer %zu takes %u inputs, layer %zu gives %u", i,
-                         layer->inputs, i - 1, eg__layer_width(layer - 1));
+            status = eg__fail(error, EG_ERR_ARGUMENT,
+                              "layer %zu takes %u inputs, but layer %zu gives %u", i, layer->inputs,
+                              i - 1, eg__layer_width(layer - 1));
         for (int way = 0; !status && way <= (layer->merge != EG__ONE_WAY); way++) {
             char prefix[32];
             eg__layer_prefix(model, i, way, prefix);
@@ -167,9 +171,9 @@ static eg_status list_layers(eg_model *model, eg_error *error) {
     return status;
 }
 
-/* All sizes are known before anything is drawn or taken. */
+/* All sizes are computed before anything is drawn or allocated. */
 eg_status eg__model_complete(eg_model *model, uint64_t most, bool runs, eg_error *error) {
-    if (!model->layer_count) return eg__fail(error, EG_ERR_ARGUMENT, "a model without layers");
+    if (!model->layer_count) return eg__fail(error, EG_ERR_ARGUMENT, "the model has no layers");
     eg_status status = list_layers(model, error);
     if (!status) status = eg__model_check_most(model, most, error);
     if (!status) status = eg__model_check_memory(model, runs, error);
@@ -256,7 +260,7 @@ const char *eg_model_tensor(const eg_model *model, size_t index, eg_tensor *out,
     if (!name || !out) return name;
     const eg__parameter *p = &model->parameters[index];
     if (p->file.data || eg__parameter_own(model, p, NULL)) return name;
-    /* what is written to must not be read from the file again */
+    /* values that were written must not be reloaded from the file */
     __atomic_store_n(&((eg_model *)(uintptr_t)model)->values_exposed, true, __ATOMIC_RELAXED);
     out->data = eg__parameter_values(model, p);
     return name;
@@ -299,7 +303,7 @@ static eg_status copy_small(const eg_model *model, const eg__parameter *p, const
     return EG_OK;
 }
 
-/* Part of the values of one parameter that has some, as a program wants them. */
+/* Copies part of the values of one parameter, in the form that a program needs. */
 static void copy_values(const eg_model *model, const eg__parameter *p, bool masked, size_t first,
                         size_t count, float *to) {
     const eg__mask mask = eg__parameter_mask(model, p);
@@ -316,9 +320,9 @@ static eg_status fill(void *user, const eg__leaf *leaf, size_t first, size_t cou
     const eg__parameter *p = eg__model_parameter(model, leaf->name);
     const eg_status status = eg__model_check_values(model, error);
     if (status) return status;
-    if (!p) return EG_OK; /* what the model does not have is zero */
+    if (!p) return EG_OK; /* parameters that the model lacks are zero */
     if (eg__parameter_is_quantized(p)) return copy_small(model, p, leaf, first, count, to, error);
-    if (p->file.data) /* a part is whole rows, and so whole blocks */
+    if (p->file.data) /* pieces are whole rows, hence whole blocks */
         eg__infile_widen(model->context->kernels.row[eg__infile_widen_operation(p->file.format)]
                              ->function.f16_to_f32,
                          p->file.format, count,

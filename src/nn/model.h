@@ -28,8 +28,8 @@ typedef enum eg__merge {
 
 enum { EG__BACKBONE_MAX = 8, EG__WIRED_MAX = 3, EG__LAYERS_MAX = 16, EG__NAME_MAX = 96 };
 
-/* One layer of a wired CfC: a cell, of whose synapses only some exist. They mask its heads, as in ncps;
- * behind a backbone, which ncps does not have here, they say which sources its first matrix sees. */
+/* One layer of a wired CfC: a sparse cell. The synapses mask its heads, as in ncps; with a backbone
+ * (which ncps does not support here) they mask the sources of its first matrix. */
 typedef struct eg__wired {
     uint32_t inputs, units;
     uint8_t *mask; /* [units][inputs + units] bits */
@@ -42,9 +42,10 @@ typedef struct eg__layer {
     eg__merge merge;                 /* both ways through time */
     bool mixed;                      /* an LSTM keeps a memory beside the state */
     uint32_t projection;             /* outputs of a linear map after the cell; 0 = none */
-    eg__wiring *wiring;              /* as it was asked for; NULL = none, or not known. Of a CfC its
-                                      * synapses are gone, if they can be drawn again: it has masks */
-    bool implied;                    /* nobody asked for the wiring: the masks of a file say it */
+    /* as requested; NULL = none, or unknown. A CfC forgets the synapses if they can be drawn again:
+     * it has masks */
+    eg__wiring *wiring;
+    bool implied; /* the wiring was not requested: the masks of a file define it */
     /* CfC */
     eg__cfc_mode mode;
     bool keras; /* no tanh on the heads, the time term negated */
@@ -65,16 +66,16 @@ typedef struct eg__parameter {
     char name[EG__NAME_MAX];
     unsigned rank;
     uint64_t shape[2];
-    bool is_mask; /* constant: follows from the wiring */
-    float least;  /* training keeps its values at or above this; -INFINITY = they are free */
+    bool is_mask; /* a mask: follows from the wiring */
+    float least;  /* training clamps its values to at least this; -INFINITY = no bound */
     size_t layer;
     size_t offset;          /* of its values in the model */
-    eg_quantized quantized; /* what the values come from; all zero = they are themselves */
-    bool borrowed;          /* the quantized numbers lie in the model's backing */
-    float *view;            /* the values in the model's backing; NULL = they are elsewhere */
-    float *own;             /* the values in memory of their own; NULL = elsewhere */
+    eg_quantized quantized; /* quantized form of the values; all zero = not quantized */
+    bool borrowed;          /* the quantized values are in the model's backing (mapped file) */
+    float *view;            /* the values in the model's backing; NULL = not there */
+    float *own;             /* the values in their own memory; NULL = not there */
     struct {
-        const void *data; /* where it lies in a file; NULL = it is among the values */
+        const void *data; /* where it is in a file; NULL = it is in memory */
         eg__infile_format format;
     } file;
 } eg__parameter;
@@ -105,27 +106,28 @@ struct eg_model {
     eg_link link;
     eg__note *notes[EG__NOTES_MAX];
     size_t note_count;
-    void *file; /* that parameters lie in, and how it is closed */
+    void *file; /* the backing of parameters, and how it is closed */
     void (*close)(void *file);
-    /* our own file, mapped: values and quantized numbers lie there until somebody writes to them */
+    /* our own file, mapped: parameters stay there until they are written */
     void *backing;
     void (*backing_close)(void *backing);
     void (*backing_forget)(void *backing, const void *bytes,
                            size_t size); /* pages not needed now */
-    bool values_exposed; /* somebody has been given the values to write to; atomic */
+    bool values_exposed;                 /* the values were given out for writing; atomic */
 };
 
 /* ---- model.c */
 eg_status eg__model_new(eg_context *context, eg_model **out, eg_error *error);
-/* Checks the layers, lists the parameters, which have no values yet, then draws the wirings. What is too
- * large fails before that: EG_ERR_FORMAT for more than `most` numbers, EG_ERR_BUDGET as below. */
+/* Checks the layers, lists the parameters (without values yet), then draws the wirings. Sizes are
+ * checked first: EG_ERR_FORMAT for more than `most` parameters, EG_ERR_BUDGET as below. */
 eg_status eg__model_complete(eg_model *model, uint64_t most, bool runs, eg_error *error);
 eg_status eg__model_fill(eg_model *model, eg_error *error); /* values: zeros, and masks */
 /* Sizes of one layer, checked; harmless when done twice. */
 eg_status eg__layer_complete(eg_model *model, eg__layer *layer, eg_error *error);
-/* A model with all its parameters listed, and none of them taken: EG_ERR_FORMAT for more than `most` numbers;
- * EG_ERR_BUDGET says how much memory it would need at least, with `runs` as a model and as the weights of a
- * program. Much that fits is a warning of a model that is made to be run. */
+/* Checks the size of a model whose parameters are listed but not allocated: EG_ERR_FORMAT for more
+ * than `most` parameters; EG_ERR_BUDGET says how much memory it needs at least, with `runs` for the
+ * model and the weights of a program together. A model to be run that barely fits logs a
+ * warning. */
 eg_status eg__model_check_most(const eg_model *model, uint64_t most, eg_error *error);
 eg_status eg__model_check_memory(const eg_model *model, bool runs, eg_error *error);
 /* EG_ERR_ARGUMENT: it is an outline. */
@@ -133,43 +135,48 @@ eg_status eg__model_check_values(const eg_model *model, eg_error *error);
 /* What it was made from. */
 eg_status eg__model_keep_spec(eg_model *model, const char *spec, eg_error *error);
 const eg__parameter *eg__model_parameter(const eg_model *model, const char *name);
-/* What was read from the model's file need not stay in memory as well, unless somebody has changed it there. */
+/* Releases pages that were read from the model's file, unless they were changed. */
 void eg__model_forget(const eg_model *model, const void *bytes, size_t size);
 /* For weights that keep no copy of the model. */
 eg__lender eg__model_lender(const eg_model *model);
-/* NULL: quantized numbers, or a mask that no file has, whose values nobody has asked for yet. */
+/* NULL: quantized, or a mask that no file has, whose f32 values were not requested yet. */
 static inline float *eg__parameter_values(const eg_model *model, const eg__parameter *p) {
     if (p->own) return p->own;
     if (p->view) return p->view;
     return model->values ? model->values + p->offset : NULL;
 }
-/* Memory of its own, if it has none: values of quantized numbers widened, masks as the wiring has them, others zero. */
+/* Allocates f32 values if it has none: quantized values are widened, masks come from the wiring,
+ * others are zero. */
 eg_status eg__parameter_own(const eg_model *model, const eg__parameter *p, eg_error *error);
-/* The quantized numbers away, and their memory unless it is the backing's. */
+/* Drops the quantized form, and frees its memory unless the backing owns it. */
 void eg__parameter_quantized_drop(eg_model *model, eg__parameter *p);
 size_t eg__parameter_size(const eg__parameter *p);
-/* ---- numbers.c: all parameters, with or without masks, as they are held. Nothing is widened for it. */
+/* ---- numbers.c: counts over all parameters, with or without masks, in the form they are stored.
+ * Widens nothing. */
 typedef struct eg__numbers {
-    const char *most; /* what most bytes are: "f32", "i8", "Q4_0"; static, NULL = there are none */
+    /* the format of most bytes: "f32", "i8", "Q4_0"; static, NULL = no parameters */
+    const char *most;
     uint64_t bytes, count;
 } eg__numbers;
 eg__numbers eg__model_numbers(const eg_model *model, bool masks);
-/* What no graph has: a dense layer of a transformer's rows. */
+/* A parameter outside of the graph: a dense layer for a transformer's embeddings. */
 bool eg__parameter_is_of_rows(const eg__parameter *p);
-/* Appends one, behind the values there are. */
+/* Appends a parameter after the existing values. */
 eg_status eg__parameter_add(eg_model *model, unsigned rank, uint64_t rows, uint64_t columns,
                             const char *name, bool is_mask, eg_error *error);
-/* Its values, wherever it lies. */
+/* Its values, in memory or in the file. */
 void eg__parameter_floats(const eg_model *model, const eg__parameter *p, float *out);
-/* Where it lies in a file as it can be multiplied there, and as what; NULL = it must be a parameter. */
+/* Where it is in a file if it can be used in place, and its format; NULL = it must be a
+ * parameter. */
 const void *eg__parameter_in_file(const eg__parameter *p, eg__infile_format *out);
 static inline bool eg__parameter_is_quantized(const eg__parameter *p) {
     return p->borrowed || p->quantized.values.data != NULL;
 }
-/* The values of a small parameter from its numbers. */
+/* Dequantizes a parameter. */
 eg_status eg__parameter_widen(const eg_model *model, const eg__parameter *p, float *out,
                               eg_error *error);
-/* Quantized numbers that still have to be told where they lie (borrowed). EG_ERR_ARGUMENT for a mask. */
+/* Makes a parameter quantized; the caller then sets where the values are (borrowed).
+ * EG_ERR_ARGUMENT for a mask. */
 eg_status eg__parameter_shrink(eg_model *model, eg__parameter *p,
                                const eg_quantization *quantization, eg_error *error);
 /* Names as files and specs have them; NULL past the last. */
@@ -177,7 +184,7 @@ const char *eg__activation_name(unsigned activation);
 const char *eg__mode_name(unsigned mode);
 const char *eg__map_name(unsigned map);
 const char *eg__merge_name(unsigned merge);
-uint32_t eg__layer_width(const eg__layer *layer); /* what it hands on */
+uint32_t eg__layer_width(const eg__layer *layer); /* width of its output */
 /* "layers.1.backward.": what stands before the names of a layer's parameters, if there are several. */
 void eg__layer_prefix(const eg_model *model, size_t layer, int way, char out[32]);
 
@@ -187,12 +194,12 @@ unsigned eg__backbone_index(const eg__layer *layer, unsigned i);
 
 /* ---- wired.c */
 void eg__layer_measure(eg__layer *layer); /* units, outputs, layers of the wiring */
-/* Bytes of the wiring and its masks; with `runs` also of the lists of synapses of a program. */
+/* Bytes of the wiring and its masks; with `runs` also of a program's lists of synapses. */
 uint64_t eg__layer_bytes(const eg__layer *layer, bool runs);
 eg_status eg__layer_wire(eg_model *model, eg__layer *layer, eg_error *error); /* once */
 
 /* ---- masks.c */
-/* Where there are synapses; bits NULL = everywhere, the weight is dense. */
+/* A mask of synapses; bits NULL = dense. */
 typedef struct eg__mask {
     const uint8_t *bits;
     size_t count; /* bits; element i of a weight has bit i % count */
@@ -205,11 +212,11 @@ static inline void eg__mask_set(uint8_t *bits, size_t bit) {
     bits[bit / 8] |= (uint8_t)(1u << bit % 8);
 }
 eg__mask eg__parameter_mask(const eg_model *model, const eg__parameter *p);
-/* The values of masks, as the wirings have them: of one, and of all that have memory. */
+/* Fills the values of masks from the wirings: of one, and of all that have memory. */
 void eg__mask_floats(const eg_model *model, const eg__parameter *p, float *out);
 void eg__model_masks_set(eg_model *model);
-/* After values were read from a file: an implied wiring becomes that of the masks. EG_ERR_FORMAT names a mask
- * that contradicts its wiring. */
+/* After values were read from a file: takes the wiring from the masks if it was not given.
+ * EG_ERR_FORMAT names a mask that contradicts its wiring. */
 eg_status eg__model_masks_settle(eg_model *model, eg_error *error);
 
 /* ---- cells: one step. Parameters are asked for by their names within the layer ("rnn_cell.ff1.weight",
@@ -219,14 +226,14 @@ typedef struct eg__builder {
     eg_graph *graph;
     const eg__layer *layer;
     char prefix[32];
-    eg_node *nodes; /* per parameter of the model; made when they are asked for first */
-    bool lent;      /* the model will lend its weights, masked: the graph needs no masks */
-    eg__mask mask;  /* the one that was made last, and its node */
+    eg_node *nodes; /* per parameter of the model; made on first use */
+    bool lent;      /* the model lends its weights already masked: the graph needs no masks */
+    eg__mask mask;  /* the last one made, and its node */
     eg_node mask_node;
 } eg__builder;
 eg_node eg__builder_parameter(eg__builder *b, const char *format, ...) EG_PRINTF(2, 3);
-/* The same, times its mask if it has one. Quantized numbers and weights that are lent are zero already where there is no
- * synapse. */
+/* The same, times its mask if it has one. Quantized and lent weights are already zero where there
+ * is no synapse. */
 eg_node eg__builder_masked(eg__builder *b, const char *format, ...) EG_PRINTF(2, 3);
 /* x W' + bias, as torch stores them: NAME.weight and NAME.bias */
 eg_node eg__builder_linear(eg__builder *b, eg_node x, const char *name);
@@ -236,18 +243,19 @@ eg_node eg__cfc_step(eg__builder *b, eg_node x, eg_node h, eg_node span);
 eg_node eg__ltc_step(eg__builder *b, eg_node x, eg_node h, eg_node span);
 /* The LSTM of a mixed memory: h and c are replaced. */
 void eg__memory_step(eg__builder *b, eg_node x, eg_node *h, eg_node *c);
-/* What the layer hands on, from its state: [.., units] to [.., width]. */
+/* The output of the layer from its state: [.., units] to [.., width]. */
 eg_node eg__layer_read(eg__builder *b, eg_node h);
 
 /* Names for the parameters of a layer, appended to the model's list. */
 void eg__layer_list(eg_model *model, size_t layer, const char *prefix, eg_status *status,
                     eg_error *error);
 
-/* ---- units.c: from the units of the user to those of the model, and back; as they are without units */
+/* ---- units.c: conversion between the user's units and the model's normalized ones; the identity
+ * without units */
 eg_node eg__units_input(const eg_model *model, eg_graph *graph, eg_node x);
 eg_node eg__units_span(const eg_model *model, eg_graph *graph, eg_node span);
 eg_node eg__units_output(const eg_model *model, eg_graph *graph, eg_node y);
-/* What passes from step to step where nobody says it, as the model computes with it. */
+/* The default elapsed time per step, in the model's units. */
 double eg__units_step(const eg_model *model);
 #define EG__NOTE_SPAN "median_span"
 
@@ -255,7 +263,7 @@ double eg__units_step(const eg_model *model);
 eg_link eg__link_of_loss(const char *loss); /* by the name of the loss; NULL is fine */
 /* EG_ERR_ARGUMENT: the model cannot have this link. */
 eg_status eg__link_fits(const eg_model *model, eg_link link, eg_error *error);
-/* What the model gives, from what its last layer gives: in the units of the user, and linked. */
+/* The model's output from its last layer: link applied, in the user's units. */
 eg_node eg__model_output(const eg_model *model, eg_graph *graph, eg_node y);
 
 /* ---- init.c: the values that ncps gives with torch.manual_seed(seed) */

@@ -1,4 +1,4 @@
-/* Where the numbers of a model are: in its memory, or in a file that it keeps open. */
+/* Where the parameters of a model are stored: in memory, or in a file that it keeps open. */
 #include "base/abi.h"
 #include "nn/transformer.h"
 
@@ -27,7 +27,7 @@ eg_status eg__parameter_own(const eg_model *model, const eg__parameter *p, eg_er
     if (!own) return eg__fail(error, reason.status, "%s", reason.message);
     if (eg__parameter_is_quantized(p)) eg__parameter_widen(model, p, own, NULL);
     else if (p->is_mask) eg__mask_floats(model, p, own);
-    float *none = NULL; /* two threads may ask at once */
+    float *none = NULL; /* two threads may request it at once */
     if (!__atomic_compare_exchange_n(&((eg__parameter *)(uintptr_t)p)->own, &none, own, false,
                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         eg__memory_give(model->memory, own);

@@ -87,12 +87,12 @@ static void add_cfc(listing *l, const eg__layer *layer) {
     }
 }
 
-/* The last one is not below 0, as ncps has it after each step of an optimizer. */
+/* The last one is clamped to >= 0 after each optimizer step, as in ncps. */
 static void keep_positive(listing *l) {
     if (!l->status) l->model->parameters[l->model->parameter_count - 1].least = 0;
 }
 
-/* Conductances and capacitances are positive. softplus sees to that, unless constraints are explicit. */
+/* Conductances and capacitances are positive: by softplus, unless constraints are explicit. */
 static void add_ltc(listing *l, const eg__layer *layer) {
     static const struct {
         const char *name;

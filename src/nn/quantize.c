@@ -23,13 +23,15 @@ void eg__parameter_quantized_drop(eg_model *model, eg__parameter *p) {
 
 eg_status eg__parameter_shrink(eg_model *model, eg__parameter *p,
                                const eg_quantization *quantization, eg_error *error) {
-    if (p->is_mask) return eg__fail(error, EG_ERR_ARGUMENT, "'%s' is a mask", p->name);
+    if (p->is_mask)
+        return eg__fail(error, EG_ERR_ARGUMENT, "'%s' is a mask, which cannot be quantized",
+                        p->name);
     eg__parameter_quantized_drop(model, p);
     p->borrowed = true;
     return eg__quantized_like(p->rank, p->shape, quantization, &p->quantized, error);
 }
 
-/* ---- which */
+/* ---- which parameters */
 static eg_status check_keep(const eg_model *model, const eg_model_quantization *quantization,
                             eg_error *error) {
     for (size_t k = 0; k < quantization->keep_count; k++) {
@@ -79,7 +81,7 @@ static void adopt(eg_model *model, eg_quantized *all) {
         if (!all[i].values.data) continue;
         p->quantized = all[i];
         memset(&all[i], 0, sizeof all[i]);
-        p->view = NULL; /* the file has what they were */
+        p->view = NULL; /* the file still has the old values */
         float *values = eg__parameter_values(model, p);
         if (values) eg__parameter_widen(model, p, values, NULL);
     }
@@ -101,7 +103,7 @@ eg_status eg_model_quantize(eg_model *model, const eg_model_quantization *quanti
         if (is_wanted(&model->parameters[i], quantization))
             status = quantize_one(model, &model->parameters[i], &quantization->quantization,
                                   &all[i], error);
-    for (size_t i = 0; !status && i < model->parameter_count; i++) /* those that become f32 again */
+    for (size_t i = 0; !status && i < model->parameter_count; i++) /* become f32 again */
         if (eg__parameter_is_quantized(&model->parameters[i]) && !all[i].values.data)
             status = eg__parameter_own(model, &model->parameters[i], error);
     if (!status) adopt(model, all);

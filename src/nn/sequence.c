@@ -212,7 +212,7 @@ static void swap_axes(eg_graph *g, eg_node *x) {
     *x = eg_transpose(g, *x, order);
 }
 
-/* Input as it comes, to [T, B, features]. */
+/* The input in the user's layout, to [T, B, features]. */
 static eg_node take_input(eg_graph *g, sequence *s, const char *name, uint64_t features,
                           eg_node *given) {
     const eg_model_options *o = s->options;
@@ -272,7 +272,7 @@ eg_status eg_model_build(const eg_model *model, eg_graph *graph, const eg_model_
                   .time = o->time ? o->time : 1,
                   .batch = o->batch ? o->batch : 1};
     if (o->unbatched && s.batch != 1)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a batch of %llu without a batch axis",
+        return eg__fail(error, EG_ERR_ARGUMENT, "a batch of %llu needs a batch axis",
                         (unsigned long long)s.batch);
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg__builder b = {.model = model, .graph = graph, .lent = o->lent != 0};
@@ -289,7 +289,7 @@ eg_status eg_model_build(const eg_model *model, eg_graph *graph, const eg_model_
     if (!o->standard) {
         xs = eg__units_input(model, graph, xs);
         s.timespans = eg__units_span(model, graph, s.timespans);
-        const double step = eg__units_step(model); /* 1 is what cells take without spans */
+        const double step = eg__units_step(model); /* without spans cells use 1 */
         if (!o->timespans && step != 1)
             s.timespans =
                 eg_broadcast(graph, eg_scalar(graph, step), 3, (uint64_t[]){s.time, s.batch, 1});
@@ -310,7 +310,9 @@ eg_status eg_model_check_timespans(const float *timespans, uint64_t batch, uint6
         if (timespans[i] >= 0 && isfinite(timespans[i])) continue;
         const uint64_t sample = batch_first ? i / time : i % batch;
         const uint64_t step = batch_first ? i % time : i / batch;
-        return eg__fail(error, EG_ERR_ARGUMENT, "elapsed time %g at sample %llu, step %llu",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "the elapsed time %g at sample %llu, step %llu is not a finite "
+                        "number >= 0",
                         (double)timespans[i], (unsigned long long)sample, (unsigned long long)step);
     }
     return EG_OK;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 typedef struct text {
-    char wiring[256]; /* what is left for the wiring */
+    char wiring[256]; /* keys left for the wiring */
     uint64_t seed;
     uint32_t given; /* a bit for each key of the layer */
 } text;
@@ -15,8 +15,8 @@ typedef struct text {
 static eg_status count_of(const char *value, const char *key, uint32_t *out, eg_error *error) {
     int64_t number;
     if (eg_integer_parse(value, strlen(value), 1, 1 << 20, &number, NULL))
-        return eg__fail(error, EG_ERR_ARGUMENT, "%s=%.60s is no count within 1..1048576", key,
-                        value);
+        return eg__fail(error, EG_ERR_ARGUMENT, "%s=%.60s is not a whole number within 1..1048576",
+                        key, value);
     *out = (uint32_t)number;
     return EG_OK;
 }
@@ -56,7 +56,7 @@ static eg_status find_name(const char *key, const char *value, const char *(*nam
 
 static eg_status read_number(const char *key, const char *value, double *out, eg_error *error) {
     if (eg_number_parse(value, strlen(value), out, NULL) == EG_OK) return EG_OK;
-    return eg__fail(error, EG_ERR_ARGUMENT, "%s=%.60s is no number", key, value);
+    return eg__fail(error, EG_ERR_ARGUMENT, "%s=%.60s is not a number", key, value);
 }
 
 /* ---- keys: which cells have them, and where their values go */
@@ -184,10 +184,10 @@ static eg_status parse_layer(eg_model *model, char *spec, text *t, eg_error *err
     char *rest = spec, *head = strsep(&rest, ",");
     if (strncmp(head, "ltc:", 4) == 0) layer->cell = EG__LTC;
     else if (strncmp(head, "cfc:", 4) != 0)
-        return eg__fail(
-            error, EG_ERR_ARGUMENT,
-            "'%.60s' is no file, and no spec: those begin with 'cfc:', 'ltc:', 'llama:', 'gpt2:' or 'bert:'",
-            head);
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "'%.60s' is neither a file nor a spec: specs begin with 'cfc:', "
+                        "'ltc:', 'llama:', 'gpt2:' or 'bert:'",
+                        head);
     head += 4;
     const bool plain = head[0] >= '0' && head[0] <= '9';
     if (plain) {
@@ -202,7 +202,7 @@ static eg_status parse_layer(eg_model *model, char *spec, text *t, eg_error *err
         eg_status status = option(layer, t, part, value, error);
         if (status) return status;
     }
-    if (!layer->inputs && layer > model->layers) { /* what the layer before gives */
+    if (!layer->inputs && layer > model->layers) { /* width of the previous layer */
         eg_status status = eg__layer_complete(model, layer - 1, error);
         if (status) return status;
         layer->inputs = eg__layer_width(layer - 1);

@@ -79,8 +79,8 @@ eg_status eg_stream_compile(eg_model *model, eg_stream_program **out, eg_error *
     eg_status status = eg_graph_create(model->context, &g, error);
     if (!status) status = eg__stream_graph(model, g, &output, error);
     if (!status) status = eg_compile(model->context, g, 1, &output, NULL, &p->program, error);
-    eg_graph_destroy(g); /* before the weights are prepared: its constants may be large */
-    const bool values = !model->outline; /* else only costs can be asked for */
+    eg_graph_destroy(g);                 /* first, because its constants may be large */
+    const bool values = !model->outline; /* else only its costs can be queried */
     if (!status && values) status = eg_model_lend(model, p->program, &p->weights, error);
     /* streams may outlive the model */
     if (!status && values) status = eg__weights_settle(p->weights, p->program, error);
@@ -154,7 +154,8 @@ eg_status eg_stream_step(eg_stream *s, const float *x, float elapsed, float *y, 
     if (!s || !x || !y)
         return eg__fail(error, EG_ERR_ARGUMENT, "no stream, input or output pointer");
     if (!(elapsed >= 0) || isinf(elapsed))
-        return eg__fail(error, EG_ERR_ARGUMENT, "elapsed time %g", (double)elapsed);
+        return eg__fail(error, EG_ERR_ARGUMENT, "the elapsed time %g is not a finite number >= 0",
+                        (double)elapsed);
     memcpy(s->x, x, (size_t)s->shared->inputs * sizeof *x);
     *s->elapsed = elapsed;
     eg_status status = eg_run(s->instance, NULL, error);
@@ -162,7 +163,7 @@ eg_status eg_stream_step(eg_stream *s, const float *x, float elapsed, float *y, 
     return status;
 }
 
-/* Subtracting a number from itself gives 0 unless it is not finite; the sum of all is one comparison. */
+/* x - x is 0 unless x is not finite, so the sum over all needs one comparison. */
 static bool all_finite(const float *values, size_t count) {
     float sum = 0;
     for (size_t i = 0; i < count; i++) sum += values[i] - values[i];
@@ -205,8 +206,8 @@ void eg_stream_reset(eg_stream *s) {
 
 static size_t size_of(const eg_tensor *state) { return (size_t)state->shape[1]; }
 
+/* Reading it back from a device may fail: then the values are NaN. */
 void eg_stream_state_get(const eg_stream *s, float *state) {
-    /* a device that has it may fail: then it is not known, and says so */
     const bool known = !eg_instance_state_begin(s->instance, NULL);
     for (size_t i = 0; i < s->states; state += size_of(&s->state[i++]))
         for (size_t k = 0; k < size_of(&s->state[i]); k++)
@@ -214,7 +215,8 @@ void eg_stream_state_get(const eg_stream *s, float *state) {
     if (known) eg_instance_state_end(s->instance);
 }
 void eg_stream_state_set(eg_stream *s, const float *state) {
-    eg_instance_reset(s->instance); /* all of it is replaced: what a device has does not matter */
+    /* all of it is replaced, so the device's copy does not matter */
+    eg_instance_reset(s->instance);
     for (size_t i = 0; i < s->states; state += size_of(&s->state[i++]))
         memcpy(s->state[i].data, state, size_of(&s->state[i]) * sizeof *state);
 }

@@ -8,7 +8,7 @@
 /* ---- checks */
 static eg_status check_size(const char *what, uint32_t value, uint32_t most, eg_error *error) {
     if (value >= 1 && value <= most) return EG_OK;
-    return eg__fail(error, EG_ERR_FORMAT, "a transformer with %s %u: not within 1..%u", what, value,
+    return eg__fail(error, EG_ERR_FORMAT, "%s %u of a transformer is not within 1..%u", what, value,
                     most);
 }
 
@@ -30,26 +30,32 @@ static eg_status check(const eg__transformer *t, eg_error *error) {
         if (status) return status;
     }
     if (t->heads % t->kv_heads)
-        return eg__fail(error, EG_ERR_FORMAT, "%u heads cannot share %u heads of keys", t->heads,
-                        t->kv_heads);
+        return eg__fail(error, EG_ERR_FORMAT, "%u heads are not a multiple of %u key heads",
+                        t->heads, t->kv_heads);
     if (traits->fused && t->heads != t->kv_heads)
         return eg__fail(error, EG_ERR_FORMAT, "%u heads of keys, a %s has as many as heads: %u",
                         t->kv_heads, traits->name, t->heads);
     if (!traits->grouped && (uint64_t)t->heads * t->head != t->width)
-        return eg__fail(error, EG_ERR_FORMAT, "%u heads of %u columns are not a width of %u",
+        return eg__fail(error, EG_ERR_FORMAT, "%u heads of %u columns do not make a width of %u",
                         t->heads, t->head, t->width);
     const bool rotary = eg__transformer_positions(t) == EG__POSITIONS_ROTARY;
     if (t->positions > EG__POSITIONS_SINUSOIDAL)
-        return eg__fail(error, EG_ERR_FORMAT, "positions of kind %u", t->positions);
+        return eg__fail(error, EG_ERR_FORMAT, "unknown kind %u of positions", t->positions);
     if (rotary && t->head % 2)
-        return eg__fail(error, EG_ERR_FORMAT, "rotary positions of heads with %u columns: odd",
+        return eg__fail(error, EG_ERR_FORMAT,
+                        "rotary positions need an even number of columns per head, not "
+                        "%u",
                         t->head);
     if (!(t->epsilon > 0 && t->epsilon < 1))
-        return eg__fail(error, EG_ERR_FORMAT, "an epsilon of %g: not within 0..1", t->epsilon);
+        return eg__fail(error, EG_ERR_FORMAT, "epsilon %g is not within 0..1", t->epsilon);
     if (rotary && !(t->rope_base > 0 && isfinite(t->rope_base)))
-        return eg__fail(error, EG_ERR_FORMAT, "a rotary base of %g", t->rope_base);
+        return eg__fail(error, EG_ERR_FORMAT, "the rotary base %g is not a finite number > 0",
+                        t->rope_base);
     if (!(t->attention_scale >= 0 && isfinite(t->attention_scale)))
-        return eg__fail(error, EG_ERR_FORMAT, "scores of attention times %g", t->attention_scale);
+        return eg__fail(error, EG_ERR_FORMAT,
+                        "the scale %g of the attention scores is not a finite number >= "
+                        "0",
+                        t->attention_scale);
     if (!(t->dropout >= 0 && t->dropout < 1))
         return eg__fail(error, EG_ERR_ARGUMENT, "dropout %g is not within [0, 1)", t->dropout);
     for (uint32_t i = 0; i < t->row_steps; i++)

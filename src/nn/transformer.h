@@ -1,12 +1,12 @@
-/* Transformers: encoders (BERT) and decoders (GPT-2, Llama), their parameters, and the graphs they
- * become. What families differ in is in families.def. */
+/* Transformers: encoders (BERT) and decoders (GPT-2, Llama), their parameters and their graphs.
+ * families.def has the differences between families. */
 #ifndef EG__TRANSFORMER_H
 #define EG__TRANSFORMER_H
 
 #include "nn/families.h"
 #include "nn/model.h"
 
-/* What becomes of the pooled row of a text: a dense layer, or L2 normalization. */
+/* A step after pooling a text's rows: a dense layer, or L2 normalization. */
 typedef enum eg__row_activation {
     EG__ROW_NONE,
     EG__ROW_TANH,
@@ -29,20 +29,20 @@ struct eg__transformer {
     eg__family family;
     uint32_t layers, width, heads, kv_heads, head; /* head: columns of one */
     uint32_t hidden;                               /* of the feed-forward part */
-    uint32_t vocabulary, context;                  /* tokens, and how many it can look at */
+    uint32_t vocabulary, context;                  /* vocabulary size, and context length */
     uint32_t types;                                /* kinds of a token, where the family has them */
     double epsilon;                                /* of the norms */
     double rope_base, dropout;
     double attention_scale; /* of the scores; 0 = 1 / sqrt(head) */
-    uint32_t window;        /* tokens back that it looks at; 0 = all */
+    uint32_t window;        /* sliding window in tokens; 0 = all */
     uint32_t positions;
     bool pre_norm;       /* where the family has norms after each part: this one has them before */
     bool interleaved;    /* rotary pairs are neighbours */
-    bool tied;           /* the output is the embedding */
+    bool tied;           /* output and embedding are tied */
     bool exact_gelu;     /* by erf, else by tanh */
     bool scale_by_layer; /* scores are divided by the number of the layer, from 1 */
     eg_pooling pooling;
-    bool rows_told; /* the steps are all that is done; else a row is normalized */
+    bool rows_told; /* the steps were given; else the row is normalized */
     uint32_t row_steps;
     eg__row_step row_step[EG__ROW_STEPS_MAX];
 };
@@ -57,7 +57,7 @@ static inline uint32_t eg__transformer_positions(const eg__transformer *t) {
 static inline bool eg__transformer_pre(const eg__transformer *t) {
     return !eg__transformer_traits(t)->norm_last || t->pre_norm;
 }
-/* One of the family, before anybody has said its sizes. */
+/* The defaults of a family, without sizes. */
 static inline eg__transformer eg__transformer_begin(eg__family family) {
     const eg__traits *traits = eg__family_traits(family);
     return (eg__transformer){.family = family,
@@ -66,7 +66,7 @@ static inline eg__transformer eg__transformer_begin(eg__family family) {
 }
 
 /* ---- rows.c */
-uint32_t eg__row_width(const eg__transformer *t); /* numbers of a text's row */
+uint32_t eg__row_width(const eg__transformer *t); /* width of a text's embedding */
 /* The dense layers' values, one behind the other, matrix before bias; NULL with EG_OK = there are none. */
 eg_status eg__rows_take(const eg_model *model, float **out, eg_error *error);
 /* `count` rows of the last layer become one of eg__row_width numbers. `scaled`: 1 = normalized at the end, -1 =
@@ -75,19 +75,19 @@ void eg__row_pool(const eg__transformer *t, eg_pooling pooling, int scaled, cons
                   const float *y, size_t count, double *room, float *row);
 size_t eg__row_widest(const eg__transformer *t);
 
-/* The most that files may ask for: what is beyond is a mistake or an attack. */
+/* Limits for files: anything beyond is a mistake or an attack. */
 enum {
     EG__TRANSFORMER_LAYERS_MAX = 512,
     EG__TRANSFORMER_WIDTH_MAX = 1 << 17,
     EG__TRANSFORMER_TOKENS_MAX = 1 << 22
 };
 
-/* Checks what it says, and makes a model of it with all its parameters, which have no values yet:
- * eg__model_fill gives them memory, or they are told where they lie in a file. */
+/* Checks the description and makes a model with all its parameters, without values: eg__model_fill
+ * allocates them, or the caller sets where they are in a file. */
 eg_status eg__transformer_new(eg_context *context, const eg__transformer *t, eg_model **out,
                               eg_error *error);
 eg_status eg__transformer_initialise(eg_model *model, uint64_t seed, eg_error *error);
-/* "llama:6:384,heads=6,vocab=256": what stands behind the colon of the family. */
+/* Parses the part of "llama:6:384,heads=6,vocab=256" after the family's colon. */
 eg_status eg__transformer_from_spec(eg_context *context, const char *spec, bool outline,
                                     eg_model **out, eg_error *error);
 bool eg__transformer_is_spec(const char *text);
@@ -99,7 +99,7 @@ eg_status eg__tokens_check(const eg__transformer *t, const uint32_t *tokens, siz
 /* ---- as a graph */
 typedef struct eg__transformer_options {
     uint64_t batch, time;
-    bool in_place; /* what lies in a file is used there */
+    bool in_place; /* weights in a file are used in place */
     bool last;     /* only the last position */
     bool hidden;   /* no logits */
     bool lengths;  /* an input "lengths": tokens of each sample */

@@ -104,7 +104,7 @@ static eg_node rotate(const builder *b, eg_node x) {
     return eg_rotary(b->graph, &options, x, b->positions);
 }
 
-/* New rows go where the slots say; what is there then is looked at. */
+/* Appends the new rows to the cache at the slots, then attends over the cache. */
 static eg_node remember(const builder *b, const char *what, eg_node x) {
     char name[32];
     snprintf(name, sizeof name, "%s.%u", what, b->layer);
@@ -191,7 +191,7 @@ static eg_node counted(builder *b) {
     return node;
 }
 
-/* Waves of lengths that grow from column pair to column pair, of the first `rows` positions. */
+/* Sinusoidal position embeddings of the first `rows` positions. */
 static eg_node waves(builder *b, uint64_t rows) {
     const uint64_t width = b->t->width;
     eg_error reason = {EG_ERR_MEMORY, ""};
@@ -211,7 +211,7 @@ static eg_node waves(builder *b, uint64_t rows) {
     return node;
 }
 
-/* What is added to the tokens for where they stand; {0} = nothing is. */
+/* The positional embedding that is added to the tokens; {0} = none. */
 static eg_node places(builder *b) {
     const bool cached = b->positions.id != 0;
     switch (eg__transformer_positions(b->t)) {

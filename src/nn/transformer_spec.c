@@ -1,5 +1,5 @@
-/* New transformers by a line of text: "llama:6:384,heads=6,vocab=256,seed=1" is 6 layers of width 384.
- * Widths become multiples of 64, which every kernel likes best. */
+/* New transformers by a line of text: "llama:6:384,heads=6,vocab=256,seed=1" is 6 layers of width
+ * 384. Default widths are multiples of 64, which all kernels handle best. */
 #include "base/random.h"
 #include "nn/transformer.h"
 
@@ -20,8 +20,8 @@ bool eg__transformer_is_spec(const char *text) {
 static eg_status read_count(const char *key, const char *value, uint32_t *out, eg_error *error) {
     int64_t number;
     if (eg_integer_parse(value, strlen(value), 1, EG__TRANSFORMER_TOKENS_MAX, &number, NULL))
-        return eg__fail(error, EG_ERR_ARGUMENT, "%s=%.60s is no count within 1..%d", key, value,
-                        EG__TRANSFORMER_TOKENS_MAX);
+        return eg__fail(error, EG_ERR_ARGUMENT, "%s=%.60s is not a whole number within 1..%d", key,
+                        value, EG__TRANSFORMER_TOKENS_MAX);
     *out = (uint32_t)number;
     return EG_OK;
 }
@@ -51,7 +51,7 @@ static eg_status option(eg__transformer *t, uint64_t *seed, const char *key, con
         return eg__fail(error, EG_ERR_ARGUMENT, "'%.40s=%.60s' is not known", key, value);
     double number;
     if (eg_number_parse(value, strlen(value), &number, NULL))
-        return eg__fail(error, EG_ERR_ARGUMENT, "%.40s=%.60s is no number", key, value);
+        return eg__fail(error, EG_ERR_ARGUMENT, "%.40s=%.60s is not a number", key, value);
     if (strcmp(key, "tied") == 0) t->tied = number != 0;
     else if (strcmp(key, "dropout") == 0) t->dropout = number;
     else if (strcmp(key, "epsilon") == 0) t->epsilon = number;
@@ -62,8 +62,8 @@ static eg_status option(eg__transformer *t, uint64_t *seed, const char *key, con
     return EG_OK;
 }
 
-/* What was not said: heads of 64 columns, as many of keys, and a feed-forward part four times as wide, or
- * where it is gated, and has three matrices, so that it has as many numbers. */
+/* Defaults: heads of 64 columns, as many key heads, and a feed-forward part four times as wide; if
+ * it is gated (three matrices), narrower, so that it has the same number of parameters. */
 static void complete(eg__transformer *t) {
     t->width = (uint32_t)eg__round_up(t->width, WIDE);
     if (!t->heads) t->heads = t->width / WIDE;
@@ -100,15 +100,16 @@ static eg_status parse(char *copy, eg__transformer *t, uint64_t *seed, eg_error 
     }
     if (status) return status;
     if (t->width > EG__TRANSFORMER_WIDTH_MAX || t->hidden > 4 * EG__TRANSFORMER_WIDTH_MAX)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a width of %u", t->width);
+        return eg__fail(error, EG_ERR_ARGUMENT, "the width %u is out of range", t->width);
     complete(t);
     if (!t->head || t->width % t->heads)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a width of %u is no multiple of %u heads",
+        return eg__fail(error, EG_ERR_ARGUMENT, "the width %u is not a multiple of %u heads",
                         t->width, t->heads);
     return EG_OK;
 }
 
-/* ---- first values: as GPT-2 has them, but drawn evenly: a deviation of 0.02, less where layers add up */
+/* ---- initial values: as in GPT-2 but uniform: a standard deviation of 0.02, less for residual
+ * projections */
 eg_status eg__transformer_initialise(eg_model *model, uint64_t seed, eg_error *error) {
     const eg__transformer *t = model->transformer;
     eg_status status = eg__model_fill(model, error);

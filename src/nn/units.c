@@ -1,4 +1,4 @@
-/* Units of what a model takes and gives, where they are not those it computes in. */
+/* Units (normalization) of a model's inputs and outputs. */
 #include "nn/model.h"
 
 #include <math.h>
@@ -12,11 +12,14 @@ typedef struct part { /* means and scales of one side */
 
 static eg_status check(const part *p, eg_error *error) {
     if (!p->mean != !p->scale)
-        return eg__fail(error, EG_ERR_ARGUMENT, "units of %ss: a mean without a scale", p->name);
+        return eg__fail(error, EG_ERR_ARGUMENT, "units of %ss: both mean and scale are needed",
+                        p->name);
     for (size_t i = 0; p->mean && i < p->count; i++)
         if (!isfinite(p->mean[i]) || !isfinite(p->scale[i]) || p->scale[i] <= 0)
-            return eg__fail(error, EG_ERR_ARGUMENT, "units of %s %zu: mean %g, scale %g", p->name,
-                            i, (double)p->mean[i], (double)p->scale[i]);
+            return eg__fail(error, EG_ERR_ARGUMENT,
+                            "units of %s %zu: mean %g or scale %g is not a finite number, "
+                            "or the scale is not above 0",
+                            p->name, i, (double)p->mean[i], (double)p->scale[i]);
     return EG_OK;
 }
 
@@ -37,10 +40,11 @@ eg_status eg_model_scaling_set(eg_model *model, const eg_scaling *units, eg_erro
     eg_status status = check(&in, error);
     if (!status) status = check(&out, error);
     if (!status && !(units->time >= 0 && isfinite(units->time)))
-        status = eg__fail(error, EG_ERR_ARGUMENT, "unit of time %g", (double)units->time);
+        status = eg__fail(error, EG_ERR_ARGUMENT, "the unit of time %g is not a finite number > 0",
+                          (double)units->time);
     if (!status && out.mean && model->link != EG_LINK_IDENTITY)
         status = eg__fail(error, EG_ERR_ARGUMENT,
-                          "units of outputs, which are probabilities (link '%s')",
+                          "outputs that are probabilities (link '%s') cannot have units",
                           eg_link_name(model->link));
     if (status) return status;
     eg_error reason = {EG_ERR_MEMORY, ""};
@@ -58,7 +62,7 @@ eg_status eg_model_scaling_set(eg_model *model, const eg_scaling *units, eg_erro
     return EG_OK;
 }
 
-/* Of a model that says nothing of its training, the unit of time is what is known of it. */
+/* For a model without training notes, only the unit of time is known. */
 float eg_model_timespan(const eg_model *model) {
     const char *text = eg_model_note(model, EG__NOTE_SPAN, 0);
     double span;

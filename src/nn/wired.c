@@ -48,7 +48,7 @@ static void *take(eg_model *model, size_t count, size_t size, eg_status *status,
     return memory;
 }
 
-/* Which sources have a synapse into the layer: what the first matrix of a backbone sees. */
+/* Which sources have a synapse into the layer: the columns of a backbone's first matrix. */
 static eg_status find_seen(eg_model *model, eg__wired *wired, eg_error *error) {
     const size_t sources = (size_t)wired->inputs + wired->units;
     eg_status status = EG_OK;

@@ -10,7 +10,7 @@ typedef enum eg__wiring_kind {
     EG__WIRING_RANDOM,
     EG__WIRING_NCP,
     EG__WIRING_AUTONCP,
-    EG__WIRING_EDGES /* nothing is drawn: whoever builds it sets every synapse */
+    EG__WIRING_EDGES /* nothing is drawn: the caller sets every synapse */
 } eg__wiring_kind;
 
 typedef struct eg__wiring_options { /* all zero where not given = ncps' defaults */
@@ -43,12 +43,13 @@ typedef struct eg__wiring {
 eg_status eg__wiring_build(eg__memory *memory, const eg__wiring_options *options, uint32_t inputs,
                            eg__wiring **out, eg_error *error);
 void eg__wiring_destroy(eg__wiring *wiring); /* NULL is fine */
-/* The two halves of building: what it will be, with its sizes (layer_first included) and no synapses, which
- * takes next to no memory; and the synapses. Drawing twice is harmless. */
+/* The two halves of building: the sizes (layer_first included) without synapses, which takes almost
+ * no memory; and drawing the synapses. Drawing twice is harmless. */
 eg_status eg__wiring_plan(eg__memory *memory, const eg__wiring_options *options, uint32_t inputs,
                           eg__wiring **out, eg_error *error);
 eg_status eg__wiring_draw(eg__wiring *wiring, eg_error *error);
-/* Gives the synapses back where the same could be drawn again, for those who keep what they need of them. */
+/* Frees the synapses if the same can be drawn again, for callers that have copied what they
+ * need. */
 void eg__wiring_forget(eg__wiring *wiring);
 
 /* "autoncp:UNITS:OUTPUTS[,sparsity=0.5]", "ncp:INTER:COMMAND:MOTOR,sensory_fanout=N,inter_fanout=N,

@@ -3,7 +3,7 @@
 
 /* ---- options */
 
-/* draws that may all hit the same pair, so the units are no bound */
+/* draws may repeat a pair, so the number of units is no bound */
 enum { RECURRENT_MAX = EG__WIRING_UNITS_MAX * EG__WIRING_UNITS_MAX };
 
 static eg_status over(eg_error *error, const char *fan, uint32_t value, const char *layer,
@@ -49,7 +49,8 @@ eg_status eg__wiring_complete_autoncp(eg__wiring_options *o, eg_error *error) {
                         "'%u' outputs of '%u' units: an autoncp wiring has at least one, and three "
                         "units more",
                         o->outputs, o->units);
-    /* in double and in this order: 1 - 0.9 is less than a tenth, and that decides */
+    /* in double and in this order, as ncps: 1 - 0.9 is slightly below 0.1, which changes the
+     * rounding */
     const double density = 1.0 - o->sparsity;
     const uint32_t inner = o->units - o->outputs;
     o->command = at_least_one(0.4 * inner);
@@ -81,7 +82,8 @@ static void choose(circuit *c, group from, uint32_t count) {
     eg__mt_choice(c->mt, from.count, NULL, count, c->chosen);
 }
 
-/* What ncps gives to those that nobody chose: the mean, cut to 1..most. */
+/* The number of synapses for units that were never chosen, as in ncps: the mean, clamped to
+ * 1..most. */
 static uint32_t mean_fan(uint32_t members, uint32_t fan, uint32_t of, uint32_t most) {
     double mean = (double)((uint64_t)members * fan) / of;
     return mean < 1 ? 1 : mean > most ? most : (uint32_t)mean;
@@ -93,8 +95,8 @@ static void connect(circuit *c, bool sensory, uint32_t source, uint32_t destinat
     else eg__wiring_set(c->wiring, source, destination, sign);
 }
 
-/* Each of `near` chooses `fan` of `far`; those of `far` that nobody chose then choose the mean, at
- * most `limit`, of `near`. `forward`: the synapses go from near to far. */
+/* Each unit of `near` chooses `fan` units of `far`; units of `far` that were not chosen then choose
+ * the mean number (at most `limit`) of `near`. `forward`: the synapses go from near to far. */
 static void join(circuit *c, group near, group far, uint32_t fan, uint32_t limit, bool forward,
                  bool sensory) {
     for (uint32_t i = 0; i < far.count; i++) c->reached[i] = false;
@@ -137,7 +139,8 @@ eg_status eg__wiring_draw_ncp(eg__wiring *w, eg__mt *mt, eg_error *error) {
     if (!c.chosen) return eg__fail(error, reason.status, "%s", reason.message);
     c.reached = (bool *)(c.chosen + most);
     join(&c, sensors, inter, o->sensory_fanout, w->inputs, true, true);
-    /* ncps cuts this mean at the number of command units, where the inter units were meant */
+    /* ncps clamps this mean to the number of command units (it should be inter units):
+     * reproduced */
     join(&c, inter, command, o->inter_fanout, o->command, true, false);
     draw_recurrent(&c, command);
     join(&c, motor, command, o->motor_fanin, o->motor, false, false);

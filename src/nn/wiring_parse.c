@@ -12,7 +12,7 @@ static bool piece_is(piece p, const char *text) {
     return p.length == strlen(text) && memcmp(p.text, text, p.length) == 0;
 }
 
-/* What stands before the next `end` (or at the end), which *rest then begins after. */
+/* The text before the next `end` character (or the end of the text); *rest begins after it. */
 static piece cut(const char **rest, const char *end) {
     piece p = {*rest, strcspn(*rest, end)};
     *rest += p.length;

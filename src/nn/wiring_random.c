@@ -13,7 +13,7 @@ eg_status eg__wiring_complete_random(eg__wiring_options *options, eg_error *erro
 
 static int polarity(eg__pcg *pcg) { return eg__pcg_bounded(pcg, 2) ? 1 : -1; }
 
-/* How many synapses of `possible` there are; half a synapse goes to the even side, as in numpy. */
+/* The number of synapses out of `possible`; rounds half to even, as numpy does. */
 static uint32_t count_synapses(const eg__wiring *w, uint32_t possible) {
     return (uint32_t)rint((double)possible * (1.0 - w->options.sparsity));
 }

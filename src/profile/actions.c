@@ -1,10 +1,11 @@
-/* What to do about a bottleneck, and where to look when a ratio fires: only what can be done of this run. */
+/* Actions for a bottleneck, and where to look when a ratio is too low: only actions that apply to
+ * this run. */
 #include "profile/analysis.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* ---- ways: of several, those that are there */
+/* ---- lists of actions: those that apply */
 typedef struct way {
     bool there;
     const char *text;
@@ -34,7 +35,8 @@ static void more_threads(const eg__facts *f, const eg_profile_row *row, char out
     say_ways(out, "", ways, 2, "");
 }
 
-/* Weights are as many at any batch: a product that reads little else has no use for a smaller one. */
+/* Weights are the same at any batch: a product that reads little else gains nothing from a smaller
+ * batch. */
 static void fewer_bytes(const eg__facts *f, const eg_profile_row *row, char out[200]) {
     const double weights = eg__row_weights(row, f->weight_bits);
     const way ways[] = {{weights > 0.1 && shrinkable(f), "smaller weights"},
@@ -68,13 +70,13 @@ void eg__action_bound(const eg__facts *f, const eg_profile_row *row, char out[20
     snprintf(out, 200, "ceilings tell what bounds it: elegans info --measure");
 }
 
-/* ---- a ratio: what one looks at first */
+/* ---- a ratio: where to look first */
 static bool waits(const eg_profile_row *row) {
     return strcmp(row->bound, "L3") == 0 || strcmp(row->bound, "DRAM") == 0;
 }
 static bool lags(const eg_profile_row *row) { return row->roof_share < 0.5; }
 
-/* Whether one of the bottlenecks that are listed is such an operation. */
+/* Whether one of the listed bottlenecks is such an operation. */
 static bool listed(const eg__facts *f, bool (*is)(const eg_profile_row *row)) {
     for (size_t i = 0; f->profile && i < f->profile->operation_count; i++)
         if (eg__is_bottleneck(&f->profile->operations[i]) && is(&f->profile->operations[i]))

@@ -23,7 +23,8 @@ double eg__row_weights(const eg_profile_row *row, double bits) {
     return share < 1 ? share : 1;
 }
 
-/* The share of its time that what a row takes from L3 and DRAM needs at their best; 0 = that is not known. */
+/* The share of a row's time that its traffic from L3 and DRAM takes at their peak bandwidth; 0 =
+ * unknown. */
 static double far_share(const eg_profile *p, const eg_profile_row *row) {
     double most = 0;
     for (int i = 2; row->seconds > 0 && i < EG_MEMORY_LEVELS; i++) {
@@ -87,8 +88,8 @@ void eg__facts_of(const eg_profile *p, eg__facts *f) {
     if (eg_preset_host(chip, p->has_ceilings ? &p->ceilings : NULL, &preset, NULL) == EG_OK)
         f->memory_budget = (double)preset.memory_budget;
     for (size_t i = 0; i < p->operation_count; i++) add_row(f, &p->operations[i]);
-    /* recorded runs may be quicker than timed ones, and rule the DRAM out for a step: a run that keeps it busy
-     * nine tenths of its time does not wait for a cache */
+    /* recorded runs may be faster than timed ones, which would rule out the DRAM for a step; but a
+     * run that keeps it busy for nine tenths of the time does not wait for a cache */
     const eg_metric *dram = &p->metrics[EG_PROFILE_bandwidth_utilization];
     if (dram->provenance != EG_UNAVAILABLE && dram->value >= 0.9) {
         f->share[EG__BY_DRAM] += f->share[EG__BY_L3];
@@ -122,7 +123,7 @@ void eg__findings_sort(eg__findings *f) {
 
 bool eg__is_bottleneck(const eg_profile_row *row) { return row->share >= 0.05; }
 
-/* And what each would save at its roof. */
+/* And what each would save if it reached its roof. */
 static void find_bottlenecks(const eg__facts *facts, eg__findings *out) {
     const eg_profile *p = facts->profile;
     for (size_t i = 0; i < p->operation_count; i++) {
@@ -171,7 +172,7 @@ static void find_recommendations(const eg__facts *facts, eg__findings *out) {
     eg__findings_sort(out);
 }
 
-/* Noise comes first: whatever follows is worth no more than the times it is made of. */
+/* Noise comes first: all other findings depend on the times. */
 static size_t say_noise(const eg_profile *p, eg_analysis *a) {
     char noise[EG_NOISE_TEXT];
     if (eg_statistics_noise(&p->time, noise) == EG_NOISE_NONE) return 0;

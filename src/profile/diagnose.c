@@ -1,4 +1,5 @@
-/* What stands in the way on this machine: a list of looks, each good, bad or unknown with the reason. */
+/* Checks of this machine for common performance problems: each is good, bad or unknown with the
+ * reason. */
 #include "profile/analysis.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@ const char *eg_health_name(eg_health health) {
     return (unsigned)health < 3 ? names[health] : NULL;
 }
 
-/* Most looks are at what the system or the library counts; those that are not say so. */
+/* Most checks use counters of the system or the library; the others say so. */
 static eg_diagnosis_item *add(eg_diagnosis *d, const char *name, eg_health health,
                               const char *format, ...) EG_PRINTF(4, 5);
 static eg_diagnosis_item *add(eg_diagnosis *d, const char *name, eg_health health,
@@ -79,7 +80,7 @@ static void look_at_load(const eg_environment *e, eg_diagnosis *d) {
            "fewer threads; and take the best of many runs, not the mean");
 }
 
-/* Who waits for memory decides; where nobody tells, what lies on the disk: a twentieth of the memory. */
+/* Memory pressure decides; where it is unavailable, swapped bytes: a twentieth of the memory. */
 static void look_at_swap(const eg_environment *e, const eg_chip *chip, eg_diagnosis *d) {
     static const char advice[] = "the machine swaps: a smaller batch";
     const bool waits = known(&e->pressure_memory), told = known(&e->swap_used);
@@ -111,7 +112,7 @@ static void look_at_pins(const eg_environment *e, eg_diagnosis *d) {
            "unpinned threads may share a core: pin_threads of eg_context_options");
 }
 
-/* Whether tiny numbers cost more than others: on most processors hundreds of cycles. */
+/* Whether denormal numbers are slow: on many processors they cost hundreds of cycles. */
 static void look_at_denormals(eg_diagnosis *d) {
     enum { ROUNDS = 16, STEPS = 4096 };
     double best[2] = {INFINITY, INFINITY};
@@ -142,7 +143,7 @@ static void look_at_build(const eg_environment *e, eg_diagnosis *d) {
 }
 
 /* ---- the checklist */
-/* The same rule as the recommendation of a profile, so that both cannot differ. */
+/* The same rule as the profile's recommendation, so that they never disagree. */
 static void check_rule(eg_diagnosis *d, const char *name, const char *rule, const eg__facts *f,
                        const char *calm) {
     eg_finding finding;
@@ -174,7 +175,7 @@ static void check_model(const eg_profile *p, eg_diagnosis *d) {
         ->provenance = p->traffic.provenance;
 }
 
-/* Whether what was recorded is all of it: events that were lost, and steps that do not add up to the run. */
+/* Whether the recording is complete: no lost events, and steps that add up to the run. */
 static void check_recording(const eg_profile *p, eg_diagnosis *d) {
     const uint64_t lost = p->recorder ? eg_recorder_lost(p->recorder) : 0;
     const double sum = p->recorded_time > 0 ? 100 * p->steps_sum / p->recorded_time : 0;

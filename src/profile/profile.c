@@ -1,4 +1,4 @@
-/* Profiles: runs that are timed, then runs that are recorded, and what both say. */
+/* Profiles: timed runs, then recorded runs, and the results of both. */
 #include "base/abi.h"
 #include "profile/profile.h"
 
@@ -7,7 +7,7 @@
 
 enum { RUNS_LEAST = 30, RUNS_MOST = 1000, WARMUP = 3 };
 
-typedef struct work { /* a model, or somebody's function */
+typedef struct work { /* a model, or a callback */
     eg_instance *instance;
     eg_profile_function function;
     void *user;
@@ -62,7 +62,7 @@ static eg_status time_runs(eg_profile *p, work *w, eg_error *error) {
                      : eg_statistics_of(p->context, p->sample_count, p->samples, &p->time, error);
 }
 
-/* A quarter as many runs as were timed, unless its turns say otherwise. */
+/* A quarter of the timed runs, unless the recording cycles say otherwise. */
 static uint64_t runs_to_record(const eg_profile *p) {
     const eg_recorder_options *o = p->options.recorder;
     if (o->active && o->repeat)
@@ -71,7 +71,7 @@ static uint64_t runs_to_record(const eg_profile *p) {
     return runs + o->skip + o->wait + o->warmup;
 }
 
-/* The clock around the runs that the sums are of: what the steps must add up to. */
+/* Time around the recorded runs: what the steps must add up to. */
 static eg_status add_up(eg_profile *p, const double *around, eg_error *error) {
     eg_error reason = {EG_ERR_MEMORY, ""};
     const uint64_t count = eg_recorder_runs(p->recorder);
@@ -137,7 +137,7 @@ static eg_status make(eg_context *context, const char *name, const eg_profile_op
     return EG_OK;
 }
 
-/* Turns: every number is below 2^32, their product need not be below 2^64. */
+/* Cycles: every number is below 2^32, but their product may exceed 2^64. */
 static eg_status check_runs(const eg_profile_options *o, eg_error *error) {
     const eg_recorder_options *r = o->recorder;
     const double turns = (double)r->skip + ((double)r->wait + r->warmup + r->active) *
@@ -161,15 +161,15 @@ static eg_status measure_ceilings(eg_profile *p, eg_error *error) {
     return status;
 }
 
-/* The buffer of the ceilings is as large as all caches together, and nobody's: it is given back, and the
- * system forgets that it was there. */
+/* The buffer for measuring ceilings is larger than all caches and not part of the model: it is
+ * freed, and the peak of resident memory is reset. */
 static void forget_ceilings(eg_profile *p, double highest) {
     eg_memory_empty_cache(p->context);
     if (p->has_ceilings && !p->ceilings.from_cache && eg__resident_highest() > highest)
         eg__resident_forget();
 }
 
-/* First of all, so that the memory that it takes is nobody's. */
+/* Done first, so that its memory is not counted for the model. */
 static eg_status begin(eg_context *context, const char *name, const eg_profile_options *options,
                        eg_memory_figures *before, eg_profile **out, eg_error *error) {
     *out = NULL;
@@ -189,7 +189,7 @@ static eg_status begin(eg_context *context, const char *name, const eg_profile_o
     return EG_OK;
 }
 
-/* Every phase has a peak of its own; the highest of them is that of the profile. */
+/* Every phase has its own peak; the highest of them is the profile's. */
 static void keep_figures(eg_profile *p) {
     eg_memory_query(p->context, EG_TAG_COUNT, &p->memory_figures, NULL);
     for (size_t i = 0; i < p->moment_count; i++)

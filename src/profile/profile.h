@@ -19,7 +19,7 @@ struct eg_profile {
     eg_recorder_options recorder_options; /* that the options point to */
     double *samples;                      /* seconds of runs */
     size_t sample_count;
-    double steps_sum, recorded_time; /* of the runs that the rows are of; seconds of one */
+    double steps_sum, recorded_time; /* of the recorded runs; seconds of one */
     eg_statistics time;
     eg_metric metrics[EG_PROFILE_METRICS];
     eg_profile_row *steps, *operations;
@@ -29,23 +29,23 @@ struct eg_profile {
     bool has_ceilings;
     eg_ceilings ceilings;
     eg__traffic traffic;
-    const char *operand_level; /* static; NULL = not known */
-    char refusal[160];         /* the text of figures of the DRAM that are unavailable */
+    const char *operand_level; /* static; NULL = unknown */
+    char refusal[160];         /* why DRAM figures are unavailable */
     eg__hardware_watch watch;  /* texts of sources live here */
     eg_hardware hardware;
-    uint64_t began; /* by eg_clock_ns; moments count from here */
+    uint64_t began; /* eg_clock_ns at the start; times are relative to it */
     eg_profile_moment moments[EG_PROFILE_PHASES];
     size_t moment_count;
     eg_memory_figures memory_figures; /* after the timed runs */
     eg__resident resident;            /* until the timed runs end */
     eg_metric peak_resident, now_resident;
     eg__numbers weights;      /* of the model, without masks; all zero = a callback */
-    uint64_t run_allocations; /* how often memory was taken during the timed runs */
+    uint64_t run_allocations; /* allocations during the timed runs */
 };
 
 /* ---- profile_memory.c: what the library holds now, as the end of a phase */
 void eg__profile_moment(eg_profile *profile, eg_profile_phase phase);
-/* ---- recorder.c: when the first run that was kept began, by eg_clock_ns; 0 = there is none */
+/* ---- recorder.c: eg_clock_ns at the begin of the first recorded run; 0 = none */
 uint64_t eg__recorder_began(const eg_recorder *recorder);
 
 /* ---- profile_rows.c: the tables of steps and operations, from what was recorded */

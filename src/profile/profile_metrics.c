@@ -45,7 +45,8 @@ static void none(eg_profile *p, eg_profile_metric_id id, const char *why) {
 
 /* ---- parts */
 static void set_time(eg_profile *p) {
-    const double seconds = p->time.p50.value; /* what others do on the machine is in the mean */
+    /* the median, because the mean includes interruptions by other processes */
+    const double seconds = p->time.p50.value;
     set(p, EG_PROFILE_time_median, seconds, EG_MEASURED, "median of all timed runs");
     const double samples = (double)(p->options.batch ? p->options.batch : 1);
     set(p, EG_PROFILE_time_mean, p->time.mean.value, EG_MEASURED, "mean of all timed runs");
@@ -60,7 +61,7 @@ static void set_time(eg_profile *p) {
         "batch x length / median time");
 }
 
-/* Products of bytes are held against what bytes could do, which nobody measures. */
+/* int8 products would need an int8 peak, which is not measured. */
 static void set_efficiency(eg_profile *p, double peak, bool one) {
     double at_peak = 0;
     bool integers = false;
@@ -116,11 +117,12 @@ static void set_compute(eg_profile *p) {
     else none(p, EG_PROFILE_compute_efficiency, "no FMA peak was measured, or no step recorded");
 }
 
-/* ---- memory: operands from wherever they lie, and what goes to and from the DRAM */
+/* ---- memory: operand traffic from any level, and DRAM traffic */
 
 const char *eg_profile_operand_level(const eg_profile *p) { return p->operand_level; }
 
-/* The farthest level that half of the operands come from and that can have given them in this time. */
+/* The farthest level that at least half of the operands come from and whose bandwidth allows this
+ * time. */
 static void set_operands(eg_profile *p) {
     static const char *const sources[EG__LEVELS] = {
         "operand_rate / measured bandwidth of the L1",
@@ -142,7 +144,7 @@ static void set_operands(eg_profile *p) {
     }
 }
 
-/* More than the DRAM can do was not so, unless the processor counted it. */
+/* A rate above the DRAM's ceiling is wrong, unless the processor counted it. */
 static void set_dram(eg_profile *p) {
     static const char over_time[][64] = {"counted last-level misses x line / median time",
                                          "simulated dram_bytes / median time",
@@ -174,7 +176,7 @@ static void set_dram(eg_profile *p) {
     else none(p, EG_PROFILE_bandwidth_utilization, no_ceiling);
 }
 
-/* The controller of the memory has no other figures than its DRAM. */
+/* The figures of the memory controller are those of the DRAM. */
 static void set_traffic(eg_profile *p) {
     static const eg_profile_metric_id all[] = {
         EG_PROFILE_bytes_moved, EG_PROFILE_operand_rate, EG_PROFILE_operand_utilization,
@@ -196,8 +198,9 @@ static void set_traffic(eg_profile *p) {
             "accesses of the compiled steps through caches of this size, L1");
 }
 
-/* One definition: what is resident of the process, the model that was there before included, until the timed
- * runs end and the profiler takes memory of its own. What of it the library asked for is counted beside. */
+/* Peak memory: the resident memory of the process, including the model loaded before, until the
+ * timed runs end (later the profiler allocates itself). The library's own share is counted
+ * separately. */
 static void set_memory(eg_profile *p, const eg_memory_figures *before) {
     const eg_memory_figures now = p->memory_figures;
     static const char *const source = "allocations of the library";

@@ -8,8 +8,7 @@
 
 /* ---- roofs */
 
-/* What it could reach if what it waits for were at its best, and what that is. A call as short as a reading of
- * the clock and its preparations says nothing about either. */
+/* The roof of a step and what bounds it. Calls as short as reading the clock are not judged. */
 static void place_under_roof(const eg_profile *p, eg_profile_row *row) {
     const bool one = eg__threads_count(p->context->threads) == 1;
     const eg_metric *fma = one ? &p->ceilings.fma_one : &p->ceilings.fma_all;
@@ -51,7 +50,7 @@ static void fill_row(const eg_profile *p, size_t index, const eg_step_time *time
         snprintf(row->shape, sizeof row->shape, "%llux%llu", (unsigned long long)info.rows,
                  (unsigned long long)info.columns);
     snprintf(row->text, sizeof row->text, "%s", info.text);
-    if (!info.body_steps) { /* what a scan does is in its steps */
+    if (!info.body_steps) { /* a scan's work is in its steps */
         row->flops = info.flops * (double)time->calls;
         row->bytes = info.bytes * (double)time->calls;
         memcpy(row->level_bytes, p->traffic.steps[index], sizeof row->level_bytes);
@@ -93,7 +92,7 @@ static void group(eg_profile *p) {
     qsort(p->operations, p->operation_count, sizeof *p->operations, longest_first);
 }
 
-/* ---- the order of a run: rows come as the program has them, bodies of scans behind all else */
+/* ---- the order of a run: the program stores bodies of scans after all other steps */
 static void put_in_order(eg_profile *p, size_t first, size_t count) {
     for (size_t i = 0; i < p->step_count; i++) {
         const uint32_t step = p->steps[i].step;

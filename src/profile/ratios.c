@@ -1,4 +1,4 @@
-/* Figures of a run beside what is asked of the chip, and which of them fall short. */
+/* Figures of a run compared with the requirements of the chip, and which of them fall short. */
 #include "profile/analysis.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@ static const struct {
 #undef NAME
 };
 
-/* When each of them fires, and why one would care. */
+/* The threshold of each ratio, and why it matters. */
 static const struct {
     double threshold;
     int above;
@@ -28,7 +28,7 @@ static const struct {
 /* ---- facts */
 static eg_metric whole(const char *of) { return eg__metric(1, "ratio", EG_COUNTED, of); }
 
-/* The least that is asked, the ceiling, and whether it is asked of a run that computes or moves `amount`. */
+/* The requirement, the ceiling, and whether it applies to a run that computes or moves `amount`. */
 static void need_fill(const eg__facts *f, eg_requirement_kind need, eg_ratio_id id, double amount,
                       eg__ratio_facts *out) {
     const eg_profile *p = f->profile;
@@ -73,7 +73,7 @@ void eg__ratio_facts_of(const eg__facts *facts, eg__ratio_facts *out) {
               out);
     need_fill(facts, EG_REQUIREMENT_BANDWIDTH, EG_RATIO_bandwidth,
               dram < 0.1 * p->traffic.run[0] ? 0 : dram, out);
-    /* bytes multiply more often than an FMA: the peak of these is no ceiling of theirs */
+    /* int8 products are faster than FMAs: the FMA peak is not their ceiling */
     if (p->metrics[EG_PROFILE_compute_efficiency].provenance == EG_MODELLED)
         out->ceiling[EG_RATIO_compute] = eg__metric_unavailable(NULL, "products of bytes");
     out->limit[EG_RATIO_cache] = whole("all accesses");
@@ -90,7 +90,7 @@ void eg__ratio_facts_of(const eg__facts *facts, eg__ratio_facts *out) {
 
 /* ---- ratios */
 
-/* No run is quicker than the silicon: whoever says so is told, not praised. */
+/* No run is faster than the hardware: a ratio above 1 is reported as a measurement problem. */
 static void say_impossible(const eg_metric *ceiling, eg_ratio *r) {
     snprintf(r->verdict, sizeof r->verdict, "beyond the ceiling of %.4g %s: %s", ceiling->value,
              r->value.unit ? r->value.unit : "",

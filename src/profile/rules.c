@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- batch: more samples share what a step costs before it computes */
+/* ---- batch: more samples share the fixed cost of a step */
 static uint64_t larger_batch(const eg__facts *f) { return f->batch < 8 ? 32 : f->batch * 4; }
 
 static bool batch_holds(const eg__facts *f, char text[200]) {
@@ -58,7 +58,8 @@ static void threads_act(const eg__facts *f, char action[200]) {
 
 static void threads_change(const eg__facts *f, eg__change *change) { change->threads = f->cores; }
 
-/* ---- data type: what waits for weights takes less time with fewer bytes. Blocks of i8 have 8.5 bits. */
+/* ---- data type: steps that wait for weights are faster with fewer bytes. Blocks of i8 have 8.5
+ * bits per weight. */
 static const double int8_bits = 8.5;
 
 static bool weights_wait(const eg__facts *f, double bits, char text[200]) {
@@ -122,8 +123,8 @@ static void isa_change(const eg__facts *f, eg__change *change) {
     change->best_isa = true;
 }
 
-/* ---- cache: values that stay in the core's own cache come from nowhere else. Half of it is for them, the other
- * for weights; a product of fewer than 16 rows reads those too often. */
+/* ---- cache: a batch whose values stay in the core's L2. Half of L2 is for values, half for
+ * weights; with fewer than 16 rows a product reads its weights too often. */
 static uint64_t smaller_batch(const eg__facts *f) {
     const double each = (f->working_set - f->weight_bytes) / (double)f->batch;
     const double room = f->own_cache / 2 * f->threads; /* every thread has samples of its own */
@@ -142,7 +143,7 @@ static bool cache_holds(const eg__facts *f, char text[200]) {
         f->working_set * 1e-6, f->own_cache * 1e-6, 100 * f->values_wait);
     return true;
 }
-/* Half of it: some comes while others are computed with. */
+/* Half of it: transfers partly overlap with computation. */
 static double cache_promise(const eg__facts *f) { return f->values_wait / 2; }
 static void cache_act(const eg__facts *f, char action[200]) {
     snprintf(action, 200, "a smaller batch keeps activations in the cache: --batch %llu",
@@ -182,7 +183,7 @@ const eg__rule eg__rules[] = {
      int8_promise,
      "weights in int8, with a loss of accuracy that is reported: elegans quantize --to int8", NULL,
      int8_change, false},
-    /* widening halves takes time of its own, so that it depends: said only where it was tried */
+    /* widening f16 also takes time, so the gain is uncertain: reported only if it was tried */
     {"half", "half the bytes, converted to f32 as they are read", half_holds, half_promise,
      "weights in f16: elegans quantize --to f16", NULL, half_change, true},
     {"compile", "fused steps read and write memory once instead of once per operation",

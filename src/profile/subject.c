@@ -1,4 +1,4 @@
-/* A model compiled for a batch and a length, with inputs of no meaning. */
+/* A model compiled for a batch and a length, with arbitrary inputs. */
 #include "profile/subject.h"
 #include "engine/program.h"
 #include "nn/transformer.h"

@@ -1,4 +1,4 @@
-/* Advice that is tried: the change in turns with the present way of running, and what it saved. */
+/* Trying advice: alternates the changed with the present way of running and measures the gain. */
 #include "base/locale.h"
 #include "base/abi.h"
 #include "nn/model.h"
@@ -9,7 +9,8 @@
 #include <string.h>
 
 enum { ROUNDS_LEAST = 5, ROUNDS_MOST = 41 };
-static const double burst = 1e-3; /* seconds: long beside the clock, short beside what others do */
+/* seconds: long compared with the clock, short compared with interruptions */
+static const double burst = 1e-3;
 
 bool eg__advice_kept(double promised, double measured) {
     return promised >= 0.01 && measured >= promised / 2;
@@ -38,8 +39,9 @@ typedef struct trial {
     const char *refusal; /* why something cannot be tried; static */
 } trial;
 
-/* Weights of another type are another model: the one that was profiled stays as it is. What was quantized since it
- * was opened is not what its name opens: both would differ by more than the change. */
+/* Another weight type needs another model: the profiled one stays as it is. A model that was
+ * quantized after opening cannot be opened again by name: the two would differ by more than the
+ * change. */
 static eg_status open_again(trial *t, eg_context *context, eg_type type, eg_model **out,
                             eg_error *error) {
     const char *name = t->options.name ? t->options.name : t->profile->name;
@@ -108,14 +110,14 @@ static uint64_t runs_of(double seconds) {
     return seconds > 0 && seconds < burst ? (uint64_t)(burst / seconds) + 1 : 1;
 }
 
-/* Of the quicker runs: in the others somebody else had the core, and more often the longer they are. */
+/* The lower quartile: slower runs were probably interrupted. */
 static double lower_quartile(double *times, int count) {
     eg__samples_order((size_t)count, times);
     return eg__samples_percentile((size_t)count, times, 0.25);
 }
 
-/* One way of running, and its times. Where a run is short the first burst of a turn is not timed: meanwhile threads
- * that slept find cores of their own, and caches forget the other way. */
+/* One way of running, and its times. For short runs the first burst of a turn is not timed: threads
+ * wake up on their cores, and caches are refilled. */
 typedef struct side {
     eg_instance *instance;
     uint64_t runs; /* of a burst */
@@ -135,8 +137,8 @@ static eg_status take_turn(side *s, int round, eg_error *error) {
     return status;
 }
 
-/* The share of the time of a sample that the change saves, both in turns, now the one first, now the other. NaN =
- * there is no time for it. */
+/* The share of a sample's time that the change saves; both ways are run alternately, in alternating
+ * order. NaN = no time for it. */
 static eg_status measure(trial *t, const variant *v, double seconds, double *saved,
                          eg_error *error) {
     side sides[2] = {{.instance = t->profile->subject.instance}, {.instance = v->subject.instance}};
@@ -161,7 +163,8 @@ static eg_status measure(trial *t, const variant *v, double seconds, double *sav
     return EG_OK;
 }
 
-/* What cannot be opened or run another way, or does not fit into the budget, is not tried, and says so. */
+/* A way that cannot be opened, run or fitted into the budget is not tried, and the finding says
+ * so. */
 static eg_status try_one(trial *t, const eg__rule *rule, double seconds, eg_finding *f,
                          eg_error *error) {
     eg__change to = {

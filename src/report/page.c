@@ -39,8 +39,8 @@ void eg__page_escape(eg__page *page, const char *text) {
     }
 }
 
-/* ---- formats. vsnprintf would write the point of the locale, and nobody could tell it from a comma of a text: so
- * each conversion is done alone. */
+/* ---- formats. vsnprintf would write the decimal point of the locale, which cannot be told from a
+ * comma in the text, so each conversion is formatted separately. */
 typedef struct output {
     eg__page *page; /* or */
     char *out;

@@ -16,7 +16,7 @@ struct eg_report {
     size_t length;
 };
 
-/* A profile of some minutes has megabytes of samples; what has more is none. */
+/* A profile of some minutes has megabytes of samples; anything larger is not a profile. */
 enum { DOCUMENT_MOST = 1 << 30 };
 
 static eg_status options_of(const eg_report_options *from, eg_report_options *to, eg_error *error) {
@@ -109,7 +109,7 @@ eg_status eg_report_of_file(eg_context *context, const char *path, const eg_repo
     return status ? eg__file_blame(error, status, "", path) : EG_OK;
 }
 
-/* Pages are made of the document, as they are of one that was stored: so both are the same. */
+/* Pages are made from the document, as for a stored one, so both are the same. */
 static eg_status make_of_profile(const eg_profile *profile, const eg_analysis *analysis,
                                  const eg_report_options *options, eg_report **out,
                                  eg_error *error) {

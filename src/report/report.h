@@ -15,7 +15,7 @@ typedef struct eg__page {
 /* As printf, with a point in numbers whatever the locale. Knows %s, %.Ns, %c, %d, %u, %zu, %llu, %x, %f, %g and %%. */
 void eg__page_put(eg__page *page, const char *format, ...) EG_PRINTF(2, 3);
 void eg__page_add(eg__page *page, const char *text);
-/* Text with what HTML would take for marks turned into names. */
+/* Text escaped for HTML. */
 void eg__page_escape(eg__page *page, const char *text);
 /* The same as snprintf; returns the length of what it wrote. */
 size_t eg__report_print(char *out, size_t size, const char *format, ...) EG_PRINTF(3, 4);
@@ -64,7 +64,8 @@ void eg__report_phases(const eg__sheet *s);    /* what the library held over tim
 void eg__report_arena(const eg__sheet *s);     /* what a run needs over time */
 void eg__report_devices(const eg__sheet *s);   /* projections to other chips, where there are any */
 
-/* ---- report_ratios.c: figures beside what is asked of the chip; nothing where a profile has none */
+/* ---- report_ratios.c: figures compared with the requirements of the chip; nothing if a profile
+ * has none */
 void eg__report_ratios_html(const eg__sheet *s);
 void eg__report_ratios_markdown(const eg__sheet *s);
 

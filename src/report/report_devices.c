@@ -16,7 +16,7 @@ static const figure figures[] = {
     {"Utilisation: TFLOP/s over the peak of the unit", "compute_efficiency", "utilization",
      "%.2g %%", 100, true}};
 
-/* Quicker or slower by its band, the speed is more or less by as much. */
+/* The uncertainty of the time, as an uncertainty of the speed. */
 static double at_most(const eg__json_value *device, const char *key) {
     return eg__json_number(device, key) * eg__json_number(device, "seconds") /
            eg__json_number(device, "low");

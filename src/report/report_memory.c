@@ -62,7 +62,8 @@ static void draw_moment(tags *t, const eg__json_value *moment) {
     draw_tags(t);
 }
 
-/* What the profile itself takes at the end would make all else small: those bars end at the edge. */
+/* The profiler's own memory at the end would make all other bars small: those bars are cut at the
+ * edge. */
 static double scale_of(const eg__json_value *moments, bool *beyond) {
     double most = 1, all = 1;
     for (size_t i = 0; i < eg__json_length(moments); i++) {
@@ -110,7 +111,8 @@ void eg__report_phases(const eg__sheet *s) {
 /* ---- the arena in a run */
 enum { TOP = 24, TALL = 120, BOTTOM = 22 };
 
-/* Steps of a scan lie in front of a shade, which says how often they are done where there is room for it. */
+/* Steps of a scan have a shaded background, labelled with the number of iterations where there is
+ * room. */
 static void draw_scans(const eg__sheet *s, const eg__json_value *steps) {
     const size_t count = eg__json_length(steps);
     const double share = 100.0 / (double)count;

@@ -1,4 +1,4 @@
-/* The ratios of a report: figures beside what is asked of the chip. */
+/* The ratios of a report: figures compared with the requirements of the chip. */
 #include "report/report.h"
 
 #include <math.h>

@@ -11,9 +11,10 @@ struct eg_entropy {
     eg__entropy_window window;
     int64_t *rise;
     size_t rise_used, rise_room;
-    unsigned char *bytes; /* the last ones: those in the window, and those that will enter */
+    /* the most recent bytes: those in the window, and those that will enter */
+    unsigned char *bytes;
     size_t used, room;
-    uint64_t origin, at; /* of bytes[0]; the place whose entropy is the next */
+    uint64_t origin, at; /* position of bytes[0]; the next position to output */
     bool ended;
 };
 
@@ -65,7 +66,8 @@ void eg_entropy_destroy(eg_entropy *entropy) {
     eg__memory_give(entropy->memory, entropy);
 }
 
-/* Forgets what has left the window, once that is most of the bytes: each is moved once or so. */
+/* Drops the bytes that have left the window once they are the majority, so that each byte is moved
+ * about once. */
 static void forget(eg_entropy *e) {
     const size_t gone = (size_t)(e->window.low - e->origin);
     if (!gone || gone < e->used - gone) return;
@@ -125,7 +127,7 @@ eg_status eg_entropy_push(eg_entropy *entropy, const void *bytes, size_t count, 
         e->used += piece;
         from += piece, count -= piece;
         const uint64_t end = e->origin + e->used;
-        /* place i is complete when byte i + after - 1 is there */
+        /* position i is complete when byte i + after - 1 has arrived */
         if (end >= e->at + after) *given += give(e, out + *given, end - after + 1 - e->at);
     }
     return EG_OK;

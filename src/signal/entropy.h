@@ -5,9 +5,9 @@
 #include "elegans/entropy.h"
 #include "memory/memory.h"
 
-/* With f(c) = c log2 c, rounded to multiples of 1 / EG__ENTROPY_ONE, the entropy of n bytes of which
- * each value occurs c times is (f(n) - sum of f(c)) / n. All sums are of integers, so what enters leaves
- * again without a trace: there is no error that a long input could pile up. */
+/* With f(c) = c log2 c, rounded to multiples of 1 / EG__ENTROPY_ONE, the entropy of n bytes of
+ * which each value occurs c times is (f(n) - sum of f(c)) / n. All sums are of integers, so adding
+ * and removing a byte is exact: no error accumulates over a long input. */
 enum { EG__ENTROPY_ONE = 1 << 24 };
 
 typedef struct eg__entropy_window {
@@ -21,8 +21,8 @@ typedef struct eg__entropy_window {
 /* Writes f(c + 1) - f(c) for from <= c < to. */
 void eg__entropy_rises(int64_t *rise, uint64_t from, uint64_t to);
 
-/* Entropies of places [at, at + count) of an input, of which bytes[i - origin] is byte i; bytes from
- * `end` on do not exist. Places are visited in order, each once. */
+/* Entropies at positions [at, at + count) of an input, of which bytes[i - origin] is byte i; bytes
+ * from `end` on do not exist. Positions are visited in order, each once. */
 void eg__entropy_slide(eg__entropy_window *window, const unsigned char *bytes, uint64_t origin,
                        uint64_t end, uint64_t at, size_t count, float *out);
 

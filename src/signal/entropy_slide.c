@@ -29,9 +29,10 @@ static void leave(eg__entropy_window *w, unsigned char byte) {
     w->whole -= w->rise[w->high - w->low];
 }
 
-/* The factor from `excess`, which is f(n) - the sum of f(c), n times the entropy and at least 0 also when
- * rounded, to a value. What n bytes can say is 8 bits each and a little rounding; it must not become more
- * than 1, and as all is monotone, no other excess will: nothing to compare in the inner loop. */
+/* The factor from `excess` to a normalized entropy. excess = f(n) - sum of f(c) is n times the
+ * entropy, and >= 0 even with rounding. Its maximum is 8 bits per byte plus a little rounding; the
+ * factor is chosen so that this maximum does not exceed 1, and the mapping is monotone, so the
+ * inner loop needs no clamp. */
 static float unit_of(uint64_t length) {
     const double most = (8.0 * EG__ENTROPY_ONE + 0.5) * (double)length;
     float unit = (float)(1 / (8.0 * EG__ENTROPY_ONE * (double)length));
@@ -41,8 +42,8 @@ static float unit_of(uint64_t length) {
 
 /* ---- whole windows: a byte goes, another comes */
 
-/* When they are the same, the second undoes the first: a branch that skips both would be mispredicted
- * more dearly than they cost. */
+/* If both bytes are equal, the second update undoes the first; a branch to skip both would cost
+ * more in mispredictions. */
 static inline int64_t step(const int64_t *rise, uint32_t *counts, unsigned char gone,
                            unsigned char come, int64_t excess) {
     const uint32_t less = counts[gone] - 1;
@@ -63,14 +64,14 @@ static int64_t slide_one(eg__entropy_window *w, int64_t excess, const unsigned c
     return excess;
 }
 
-/* Two windows side by side, `half` places apart: where a count is read soon after it was written, one waits
- * for the store while the other goes on. */
+/* Two windows `half` positions apart are interleaved: while one waits for a store to be forwarded
+ * to the load of a count, the other goes on. */
 static int64_t slide_two(eg__entropy_window *w, int64_t first, const unsigned char *bytes,
                          size_t half, float *out) {
     const int64_t *rise = w->rise;
     const unsigned char *a = bytes, *b = a + half, *a_next = a + w->length, *b_next = b + w->length;
     const float unit = unit_of(w->length);
-    uint32_t counts[2][256]; /* in one piece, so that one register reaches both */
+    uint32_t counts[2][256]; /* one array, so that one base register reaches both */
     memcpy(counts[0], w->counts, sizeof counts[0]);
     memset(counts[1], 0, sizeof counts[1]);
     int64_t second = w->whole;
@@ -85,7 +86,8 @@ static int64_t slide_two(eg__entropy_window *w, int64_t first, const unsigned ch
     return second;
 }
 
-/* Counting a window anew costs as much as sliding over it: it must be a small part. */
+/* Counting a new window costs as much as sliding over it, so it must be a small part of the
+ * work. */
 enum { PARTING = 8 };
 
 /* The window is whole and `bytes` begins with it; `count` bytes follow it. */

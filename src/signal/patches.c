@@ -6,15 +6,15 @@
 #include <math.h>
 
 enum { MINIMUM = 4, MAXIMUM = 32, SIZE = 18 };
-/* Between the thresholds, sizes fall in so many steps: a table instead of a division per byte, and a
- * histogram that says all of an input. */
+/* Between the thresholds, patch sizes fall in so many steps: a table instead of a division per
+ * byte, and a histogram that describes the whole input. */
 enum { STEPS = 1024 };
 static const double LOW = 0.3, HIGH = 0.7;
 
 struct eg_patcher {
     eg__memory *memory;
     eg_patch_options options;
-    double fills[STEPS + 1];         /* the part of a patch that a byte fills */
+    double fills[STEPS + 1];         /* the fraction of a patch that a byte fills */
     uint64_t bins[STEPS + 1], total; /* EG_PATCH_TARGET: bytes at each step, and all together */
     /* the patch that is open, and what ends it */
     uint32_t size;
@@ -145,7 +145,7 @@ eg_status eg_patcher_begin(eg_patcher *patcher, eg_error *error) {
                     (unsigned long long)few, (unsigned long long)many);
 }
 
-/* Sums of thirds and sixths may end a little below what they are. */
+/* Sums of fractions may end slightly below their exact value. */
 static const double ROUNDING = 1e-9;
 
 static bool ends(const eg_patcher *p) {
@@ -153,7 +153,7 @@ static bool ends(const eg_patcher *p) {
     if (o->mode == EG_PATCH_FIXED) return p->size == o->fixed;
     const bool full = p->size == o->maximum || p->fill >= p->full - ROUNDING;
     if (o->mode == EG_PATCH_ENTROPY) return full;
-    /* the bytes that are left must be neither more nor fewer than the other patches can take */
+    /* the remaining bytes must be within what the other patches can hold */
     const uint64_t others = o->target - p->count - 1;
     const uint64_t left = p->total - p->bytes - p->size;
     if (p->size < o->minimum || left > others * o->maximum) return false;
@@ -175,8 +175,8 @@ static uint32_t complete(eg_patcher *p) {
     p->bytes += size;
     p->size = 0;
     p->entropy = 0;
-    /* Whole bytes fill a little more than one patch. Towards a target that counts for the next one; else a
-     * patch depends on nothing but its own bytes. */
+    /* Whole bytes fill slightly more than one patch. With a target count the excess counts for the
+     * next patch; otherwise a patch depends on its own bytes only. */
     p->fill = p->options.mode == EG_PATCH_TARGET ? p->fill - p->full : 0;
     return size;
 }

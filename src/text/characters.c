@@ -9,7 +9,7 @@ size_t eg__character(const char *text, size_t length, uint32_t *code, bool *vali
     *code = first;
     *valid = true;
     if (first < 0x80) return 1;
-    unsigned char window[5] = {0}; /* ends with a zero byte, as the check wants it */
+    unsigned char window[5] = {0}; /* zero-terminated, as the check needs it */
     memcpy(window, text, eg__min(length, 4));
     const size_t size = eg__utf8_length(window);
     *valid = size != 0;

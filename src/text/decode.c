@@ -10,7 +10,7 @@ static int byte_of(const eg_tokenizer *t, uint32_t id) {
     return eg__named_byte(eg__token_text(&t->vocabulary, id), token->length);
 }
 
-/* Calls nothing, allocates nothing: bytes of a token go to `out` while there is room, and are counted. */
+/* Appends bytes of a token to `out` while there is room, and counts them. */
 typedef struct sink {
     char *out;
     size_t capacity, length;
@@ -23,7 +23,8 @@ static void put(sink *s, const char *bytes, size_t length) {
     }
 }
 
-/* The mark of a space becomes one; at the start of a text it is the one that was put there. */
+/* The mark of a space becomes a space; the one that encoding put at the start of the text is
+ * dropped. */
 static void put_marked(const eg_tokenizer *t, const char *text, size_t length, bool begun,
                        sink *out) {
     const bool dropped = !begun && (t->kind == EG_TOKENIZER_WORDPIECE || t->prefix);

@@ -1,4 +1,4 @@
-/* Text to ids: special tokens first, then what stands between them, cut as the kind does. */
+/* Text to ids: finds special tokens first, then tokenizes the text between them. */
 #include "base/abi.h"
 #include "text/text.h"
 
@@ -43,7 +43,7 @@ eg_status eg__encoding_add_bytes(eg__encoding *e, const char *text, size_t lengt
     return status;
 }
 
-/* The longest token that is found whole here; EG__NO_TOKEN = none. */
+/* The longest special token that matches here; EG__NO_TOKEN = none. */
 static int64_t marked_at(const eg_tokenizer *t, const char *text, size_t length, bool special) {
     const unsigned char first = (unsigned char)text[0];
     for (size_t i = t->marked_from[first]; i < t->marked_from[first + 1]; i++) {

@@ -1,5 +1,5 @@
-/* The rules of a tokenizer.json: what is done to a text before and after it is cut. Only files built with
- * jansson include this. */
+/* The rules of a tokenizer.json: normalizer, pre-tokenizer and post-processor. Only files built
+ * with jansson include this. */
 #ifndef EG__JSON_RULES_H
 #define EG__JSON_RULES_H
 

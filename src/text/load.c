@@ -26,7 +26,8 @@ static bool is_object(const eg__head *head) {
     return i < head->size && head->bytes[i] == '{';
 }
 
-/* tokenizer.bin of llama2.c begins with a number that can be anything: what nobody recognises. */
+/* tokenizer.bin of llama2.c begins with an arbitrary number, so it is the fallback when no other
+ * format matches. */
 static bool is_rest(const eg__head *head) {
     (void)head;
     return true;

@@ -12,7 +12,7 @@ static eg_status check_list(const eg_gguf *file, const char *key, size_t count, 
     eg_gguf_entry entry;
     *there = !eg_gguf_entry_find(file, key, &entry, NULL);
     if (!*there) return EG_OK;
-    if (!entry.is_array) return eg__fail(error, EG_ERR_FORMAT, "'%s' is no array", key);
+    if (!entry.is_array) return eg__fail(error, EG_ERR_FORMAT, "'%s' is not an array", key);
     if (entry.count != count)
         return eg__fail(error, EG_ERR_FORMAT, "'%llu' values of '%s' for %zu tokens",
                         (unsigned long long)entry.count, key, count);
@@ -44,7 +44,7 @@ static eg__token *add(eg_tokenizer *t, const char *text, size_t length, eg__toke
     if (token && t->kind == EG_TOKENIZER_BPE && kind == EG__TOKEN_NORMAL) {
         if (eg__byte_letters(text, length, v->letters + token->start, &size))
             token->length = (uint32_t)size;
-        else memcpy(v->letters + token->start, text, length); /* as it is: nothing stands for it */
+        else memcpy(v->letters + token->start, text, length); /* no byte letters */
     }
     return token;
 }
@@ -78,14 +78,14 @@ static eg_status measure(const eg_gguf *file, size_t *count, size_t *letters, eg
     eg_status status = eg_gguf_entry_find(file, KEY("tokens"), &entry, error);
     if (status) return status;
     if (!entry.is_array || entry.count > SIZE_MAX)
-        return eg__fail(error, EG_ERR_FORMAT, "'%s' is no array", KEY("tokens"));
+        return eg__fail(error, EG_ERR_FORMAT, "'%s' is not an array", KEY("tokens"));
     *count = (size_t)entry.count;
     for (size_t id = 0; id < *count; id++) {
         const char *text;
         size_t length;
         status = eg_gguf_text(file, KEY("tokens"), id, &text, &length, error);
         if (status) return status;
-        *letters += length; /* all of them lie in one file */
+        *letters += length; /* all lists come from one file */
     }
     return EG_OK;
 }
@@ -108,7 +108,7 @@ static eg_status read_merges(eg_tokenizer *t, const eg_gguf *file, eg_error *err
     eg_status status = eg_gguf_entry_find(file, KEY("merges"), &entry, error);
     if (status) return status;
     if (!entry.is_array || entry.count > EG__TOKENS_MAX)
-        return eg__fail(error, EG_ERR_FORMAT, "'%s' is no array", KEY("merges"));
+        return eg__fail(error, EG_ERR_FORMAT, "'%s' is not an array", KEY("merges"));
     status = eg__merges_open(&t->merges, t->memory, (size_t)entry.count, error);
     for (uint64_t i = 0; !status && i < entry.count; i++) {
         const char *text, *space;
@@ -117,7 +117,8 @@ static eg_status read_merges(eg_tokenizer *t, const eg_gguf *file, eg_error *err
         if (status) return status;
         space = length ? memchr(text + 1, ' ', length - 1) : NULL;
         if (!space)
-            return eg__fail(error, EG_ERR_FORMAT, "merge '%llu' is no pair", (unsigned long long)i);
+            return eg__fail(error, EG_ERR_FORMAT, "merge '%llu' is not a pair",
+                            (unsigned long long)i);
         const size_t left = (size_t)(space - text);
         status = eg__merges_add(t, text, left, space + 1, length - left - 1, error);
     }
@@ -136,8 +137,10 @@ static eg_status read_specials(eg_tokenizer *t, const eg_gguf *file, eg_error *e
         if (eg_gguf_entry_find(file, keys[i], &entry, NULL)) continue;
         eg_status status = eg_gguf_integer(file, keys[i], 0, &id, error);
         if (status) return status;
-        if (id == UINT32_MAX || id == -1) continue; /* how writers say that there is none */
-        if (id < 0) return eg__fail(error, EG_ERR_FORMAT, "'%s' of '%lld'", keys[i], (long long)id);
+        if (id == UINT32_MAX || id == -1) continue; /* writers use it for "none" */
+        if (id < 0)
+            return eg__fail(error, EG_ERR_FORMAT, "'%s' is '%lld', which is not a token", keys[i],
+                            (long long)id);
         t->special[i] = id;
     }
     return eg__tokenizer_check(t, error);

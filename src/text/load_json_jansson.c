@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A token while its neighbours are still to come: objects have no order of ids. */
+/* A token during loading: JSON objects are not ordered by id. */
 typedef struct entry {
     const char *text;
     const json_t *added; /* its description, when it was added to the model's own */
@@ -34,7 +34,9 @@ static eg_status refuse_model(const loader *l, eg_error *error) {
             return eg__fail(error, EG_ERR_UNSUPPORTED, "'%s' of '%.20s'", keys[i],
                             eg__json_text(l->model, keys[i]));
     if (json_number_value(json_object_get(l->model, "dropout")) > 0)
-        return eg__fail(error, EG_ERR_UNSUPPORTED, "'dropout': the same text would differ");
+        return eg__fail(error, EG_ERR_UNSUPPORTED,
+                        "'dropout' is not supported: the same text would give different "
+                        "tokens");
     return EG_OK;
 }
 
@@ -57,7 +59,7 @@ static eg_status read_kind(loader *l, eg_error *error) {
                         eg__file_quote(shown, sizeof shown, type, strlen(type)));
     if (!json_is_object(l->vocab)) return eg__fail(error, EG_ERR_FORMAT, "no 'model.vocab'");
     if (l->added && !json_is_array(l->added) && !json_is_null(l->added))
-        return eg__fail(error, EG_ERR_FORMAT, "'added_tokens' is no list");
+        return eg__fail(error, EG_ERR_FORMAT, "'added_tokens' is not a list");
     l->prefix = eg__json_text(l->model, "continuing_subword_prefix");
     if (l->kind == EG_TOKENIZER_WORDPIECE && !*l->prefix) l->prefix = "##";
     return refuse_model(l, error);
@@ -77,7 +79,7 @@ static eg_status read_id(const json_t *value, const char *text, size_t limit, si
     return EG_OK;
 }
 
-/* How many ids there are; holes are allowed, but not a vocabulary of nothing else. */
+/* The number of ids; holes are allowed, but not mostly holes. */
 static eg_status measure(loader *l, eg_error *error) {
     const size_t tokens = json_object_size(l->vocab) + json_array_size(l->added);
     const size_t limit = 4 * tokens + 65536;
@@ -138,7 +140,8 @@ static eg__token_kind kind_of(const loader *l, const entry *e) {
     return falls_back(l, e->text) ? EG__TOKEN_BYTE : EG__TOKEN_NORMAL;
 }
 
-/* As everywhere here: BPE has bytes, WordPiece a mark before words and nothing within them. */
+/* Converted to our form: BPE stores bytes, WordPiece marks the beginning of words, not their
+ * continuation. */
 static eg__token *add_text(loader *l, const char *text, eg__token_kind kind) {
     eg__vocabulary *v = &l->tokenizer->vocabulary;
     const size_t length = strlen(text), prefix = strlen(l->prefix);
@@ -151,7 +154,7 @@ static eg__token *add_text(loader *l, const char *text, eg__token_kind kind) {
         eg__token *token = eg__vocabulary_add(v, text, length, kind);
         char *to = token ? v->letters + token->start : NULL;
         if (token && eg__byte_letters(text, length, to, &size)) token->length = (uint32_t)size;
-        else if (token) memcpy(to, text, length); /* as it is: nothing stands for it */
+        else if (token) memcpy(to, text, length); /* stored as it is, without byte letters */
         return token;
     }
     eg__token *token = eg__vocabulary_add(v, EG__SPACE_MARK, EG__SPACE_MARK_SIZE, kind);
@@ -177,7 +180,7 @@ static eg_status add_tokens(loader *l, eg_error *error) {
     return eg__tokenizer_index(t, error);
 }
 
-/* "a b", or ["a", "b"] in files of the last years. */
+/* "a b", or ["a", "b"] in newer files. */
 static eg_status add_merges(loader *l, eg_error *error) {
     const json_t *merges = json_object_get(l->model, "merges");
     if (!json_is_array(merges)) return eg__fail(error, EG_ERR_FORMAT, "no list 'model.merges'");
@@ -189,7 +192,7 @@ static eg_status add_merges(loader *l, eg_error *error) {
         const char *left = text ? text : json_string_value(json_array_get(merge, 0));
         const char *space = text && *text ? strchr(text + 1, ' ') : NULL;
         const char *right = space ? space + 1 : json_string_value(json_array_get(merge, 1));
-        if (!left || !right) return eg__fail(error, EG_ERR_FORMAT, "merge '%zu' is no pair", i);
+        if (!left || !right) return eg__fail(error, EG_ERR_FORMAT, "merge '%zu' is not a pair", i);
         const size_t length = space ? (size_t)(space - left) : strlen(left);
         status = eg__merges_add(t, left, length, right, strlen(right), error);
     }

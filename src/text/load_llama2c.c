@@ -13,17 +13,18 @@ static eg_status count_tokens(const unsigned char *bytes, size_t size, size_t *c
                               eg_error *error) {
     *count = 0;
     if (size < HEAD_SIZE)
-        return eg__fail(error, EG_ERR_FORMAT, "'%zu' bytes are no vocabulary", size);
+        return eg__fail(error, EG_ERR_FORMAT, "'%zu' bytes are not a vocabulary of llama2.c", size);
     const uint32_t longest = eg__get32(bytes);
     for (size_t at = HEAD_SIZE; at < size; ++*count) {
         if (size - at < TOKEN_SIZE)
-            return eg__fail(error, EG_ERR_FORMAT, "no vocabulary: it ends within token '%zu'",
-                            *count);
+            return eg__fail(error, EG_ERR_FORMAT,
+                            "not a vocabulary of llama2.c: it ends within token '%zu'", *count);
         const uint32_t length = eg__get32(bytes + at + 4);
         at += TOKEN_SIZE;
         if (length > longest || length > size - at)
             return eg__fail(error, EG_ERR_FORMAT,
-                            "no vocabulary: token '%zu' of '%u' bytes, %zu are left, %u allowed",
+                            "not a vocabulary of llama2.c: token '%zu' has '%u' bytes, but "
+                            "%zu are left and %u allowed",
                             *count, length, size - at, longest);
         at += length;
     }

@@ -85,7 +85,7 @@ void eg__merge_run(eg__encoding *e, const char *text) {
     while (e->pair_count) {
         const eg__pair pair = pop(e);
         eg__symbol *left = &e->symbols[pair.left], *right = &e->symbols[pair.right];
-        /* one of them was joined to another in the meantime: then they are longer, or gone */
+        /* outdated: one of them was merged meanwhile, so it is longer or gone */
         if (!left->length || !right->length || left->length + right->length != pair.length)
             continue;
         left->length = pair.length;

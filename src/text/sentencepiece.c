@@ -5,7 +5,7 @@
 
 static const char *space_of(const eg_tokenizer *t) { return t->plain_space ? " " : EG__SPACE_MARK; }
 
-/* Spaces become their mark; one is put before the text where the vocabulary wants that. */
+/* Replaces spaces by their mark and adds one before the text if the vocabulary requires it. */
 static eg_status escape(eg__encoding *e, const char *text, size_t length, bool first) {
     const eg_tokenizer *t = e->tokenizer;
     const char *space = space_of(t);

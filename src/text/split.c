@@ -90,8 +90,8 @@ static size_t contraction(const place *p, bool any_case) {
     return 0;
 }
 
-/* White space: all of it at the end of a text, otherwise all but the last, which belongs to the word
- * behind it. */
+/* White space: all of it at the end of a text, otherwise all but the last character, which belongs
+ * to the next word. */
 static size_t spaces(const place *p) {
     size_t end = 0, last = 0, next;
     while (class_at(p, end, &next) & EG__SPACE) {

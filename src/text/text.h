@@ -1,4 +1,4 @@
-/* A tokenizer from inside: vocabulary, merges, rules; how it is filled and how it cuts text. */
+/* The internals of a tokenizer: vocabulary, merges, rules, loading and splitting. */
 #ifndef EG__TEXT_H
 #define EG__TEXT_H
 
@@ -12,7 +12,7 @@ typedef enum eg__token_kind {
     EG__TOKEN_NORMAL = 1,
     EG__TOKEN_UNKNOWN = 2,
     EG__TOKEN_CONTROL = 3,
-    EG__TOKEN_USER = 4, /* found whole in every text, before anything else */
+    EG__TOKEN_USER = 4, /* matched in the text before anything else */
     EG__TOKEN_UNUSED = 5,
     EG__TOKEN_BYTE = 6
 } eg__token_kind;
@@ -23,8 +23,8 @@ typedef struct eg__token {
     uint32_t length;
     float score;
     uint8_t kind;
-    bool eats_left, eats_right; /* white space beside it, when it is found in a text */
-    bool falls_back;            /* a byte of a character without a token becomes it */
+    bool eats_left, eats_right; /* strip white space beside it when it is matched */
+    bool falls_back; /* byte fallback: stands for one byte of a character without a token */
 } eg__token;
 
 typedef struct eg__vocabulary {
@@ -76,7 +76,7 @@ enum {
     EG__NUMBER = 2,
     EG__SPACE = 4,
     EG__PUNCTUATION = 8,
-    EG__MARK = 16, /* that takes no room: accents */
+    EG__MARK = 16, /* zero-width marks: accents */
     EG__CONTROL = 32
 };
 eg_status eg__unicode_check(const char *who, eg_error *error); /* EG_ERR_UNSUPPORTED without it */
@@ -102,7 +102,7 @@ struct eg_tokenizer {
     unsigned before_count, after_count;
     int64_t bytes[256]; /* the token of a byte, or EG__NO_TOKEN */
     bool named_bytes;   /* every token "<0x0A>" is read back as its byte, added ones too */
-    /* tokens that are found whole: by first byte, the longest first */
+    /* tokens matched before splitting: by first byte, the longest first */
     uint32_t *marked;
     size_t marked_count, marked_from[257];
     /* BPE, and SentencePiece whose merges have ranks */
@@ -110,12 +110,12 @@ struct eg_tokenizer {
     eg__split split;
     bool whole_words; /* a word that is a token needs no merges */
     bool compose;     /* text becomes NFC first */
-    /* a space before a text that has none, BPE; or before each, SentencePiece */
+    /* adds a space before a text that has none (BPE), or before every text (SentencePiece) */
     eg__prefix prefix;
     bool prefix_once; /* not where there is one already */
     /* SentencePiece */
     bool plain_space;  /* tokens have " ", not U+2581 */
-    bool cut_words;    /* no token goes over the beginning of a word */
+    bool cut_words;    /* no token crosses the beginning of a word */
     bool fuse_unknown; /* unknown characters in a row are one token */
     /* WordPiece */
     bool clean, lower, strip, chinese;
@@ -128,7 +128,7 @@ int eg__named_byte(const char *text, size_t length);
 /* An empty tokenizer with room for a vocabulary. */
 eg_status eg__tokenizer_new(eg__memory *memory, eg_tokenizer_kind kind, size_t tokens,
                             size_t letters, eg_tokenizer **out, eg_error *error);
-/* After the last token: the index, the bytes, the tokens that are found whole. */
+/* After the last token: builds the index, the byte tokens, the tokens matched before splitting. */
 eg_status eg__tokenizer_index(eg_tokenizer *t, eg_error *error);
 /* After the special ids: they must be within the vocabulary. */
 eg_status eg__tokenizer_check(const eg_tokenizer *t, eg_error *error);
@@ -143,9 +143,9 @@ eg_status eg__tokenizer_from_json(eg__memory *memory, const char *text, size_t l
 eg_status eg__tokenizer_load(eg__memory *memory, const char *path, eg_tokenizer **out,
                              eg_error *error);
 
-/* ---- encoding: a growing list of ids, and memory that the cutters share */
+/* ---- encoding: a growing list of ids, and scratch memory of the tokenizers */
 typedef struct eg__symbol {
-    uint32_t start, length; /* bytes of the text; 0 = it was joined to the one before */
+    uint32_t start, length; /* bytes of the text; 0 = merged into the previous symbol */
     uint32_t previous, next;
     int64_t id; /* EG__NO_TOKEN = there is none */
 } eg__symbol;
@@ -173,13 +173,14 @@ eg_status eg__encoding_add_text(eg__encoding *e, const char *text, size_t length
 /* The bytes of a character without a token: their tokens, or the unknown one. */
 eg_status eg__encoding_add_bytes(eg__encoding *e, const char *text, size_t length);
 
-/* merge.c: joins symbols (made by eg__merge_begin and eg__merge_symbol) until nothing can be joined;
- * `text` is what their places refer to. */
+/* merge.c: joins symbols (made by eg__merge_begin and eg__merge_symbol) until nothing can be
+ * joined; their offsets refer to `text`. */
 eg_status eg__merge_begin(eg__encoding *e, size_t room);
 void eg__merge_symbol(eg__encoding *e, size_t start, size_t length, int64_t id);
 void eg__merge_run(eg__encoding *e, const char *text);
 
-/* Each cuts one piece of text without special tokens; `first` = nothing stands before it. */
+/* Each tokenizes one piece of text without special tokens; `first` = the piece is the beginning of
+ * the text. */
 eg_status eg__encode_bpe(eg__encoding *e, const char *text, size_t length, bool first);
 eg_status eg__encode_sentencepiece(eg__encoding *e, const char *text, size_t length, bool first);
 eg_status eg__encode_wordpiece(eg__encoding *e, const char *text, size_t length);

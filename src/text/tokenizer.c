@@ -1,4 +1,4 @@
-/* Tokenizers: made empty, indexed when their tokens are there, asked, destroyed. */
+/* Tokenizers: creation, index of the tokens, queries, destruction. */
 #include "text/text.h"
 
 #include <stdlib.h>
@@ -81,7 +81,7 @@ static bool is_marked(const eg__token *token) {
                              token->kind == EG__TOKEN_UNKNOWN);
 }
 
-/* What tokens that are found whole are sorted by. */
+/* The sort order of tokens matched before splitting. */
 typedef struct marked_key {
     uint32_t id, length;
     unsigned char first;

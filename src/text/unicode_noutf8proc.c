@@ -1,4 +1,4 @@
-/* Without utf8proc only tokenizers that need no categories can be had: SentencePiece. */
+/* Without utf8proc only tokenizers that need no Unicode categories work: SentencePiece. */
 #include "text/text.h"
 
 eg_status eg__unicode_check(const char *who, eg_error *error) {

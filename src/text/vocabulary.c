@@ -35,7 +35,7 @@ eg__token *eg__vocabulary_add(eg__vocabulary *v, const char *text, size_t length
     return token;
 }
 
-/* What is special, or a byte, is no text. */
+/* Special tokens and byte tokens do not match text. */
 static bool is_text(const eg__token *token) {
     return token->length && (token->kind == EG__TOKEN_NORMAL || token->kind == EG__TOKEN_USER);
 }

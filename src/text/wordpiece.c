@@ -49,7 +49,8 @@ static eg_status unknown(eg__encoding *e, size_t before) {
     return eg__encoding_add(e, (uint32_t)id);
 }
 
-/* The longest piece from each place on; one place without a piece makes the word unknown. */
+/* Greedy longest match from left to right; if no piece matches somewhere, the whole word is
+ * unknown. */
 static eg_status end_word(eg__encoding *e) {
     const eg_tokenizer *t = e->tokenizer;
     const size_t before = e->count;
@@ -61,7 +62,7 @@ static eg_status end_word(eg__encoding *e) {
     for (size_t at = 0; !status && at < e->text_length;) {
         size_t size = eg__min(e->text_length - at, t->vocabulary.longest);
         int64_t id = EG__NO_TOKEN;
-        /* a mark that somebody wrote would find the beginning of a word within this one */
+        /* a mark in the user's text would match the beginning of a word inside this one */
         if (at && memcmp(e->text + at, EG__SPACE_MARK, eg__min(size, EG__SPACE_MARK_SIZE)) == 0)
             return unknown(e, before);
         for (; size; size--) {

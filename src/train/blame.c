@@ -1,4 +1,4 @@
-/* Where a loss that is not finite comes from: the step is done again node by node. */
+/* Finds where a non-finite loss comes from: repeats the step node by node. */
 #include "train/trainer.h"
 #include "graph/passes/round.h"
 
@@ -76,7 +76,8 @@ static eg_status find(hunt *h, eg__culprit *out, eg_error *error) {
                           out, error);
 }
 
-/* Batches come first inside of scans, second after the time elsewhere; "" for what has no samples. */
+/* The batch is the first axis inside scans, the second (after time) elsewhere; "" for values
+ * without a batch axis. */
 static void place(const eg_trainer *t, const eg__node *node, const eg__culprit *c, uint64_t *sample,
                   char text[80]) {
     const uint64_t batch = t->options.batch, time = t->options.time;

@@ -1,15 +1,15 @@
-/* Whether a model and a data set go together. */
+/* Whether a model and a data set fit together. */
 #include "train/check.h"
 #include "nn/model.h"
 #include "train/data.h"
 
 #include <math.h>
 
-/* A number that is no probability makes a cross entropy that means nothing. */
+/* Cross entropy of a target outside of 0..1 is meaningless. */
 static eg_status check_binary(const eg_data *data, eg_error *error) {
     const eg__store *s = data->store;
     for (uint64_t i = 0; i < s->rows * s->targets; i++) {
-        if (!(s->y[i] < 0 || s->y[i] > 1)) continue; /* NaN counts for nothing */
+        if (!(s->y[i] < 0 || s->y[i] > 1)) continue; /* NaN: no value */
         size_t table;
         uint64_t row;
         eg_data_row(data, i / s->targets, &table, &row);
@@ -47,7 +47,7 @@ eg_status eg__data_fits(const eg_model *model, const eg_data *data, eg_loss loss
         return eg__fail(error, EG_ERR_ARGUMENT, "the model has %llu outputs, the data %llu %s",
                         (unsigned long long)m.outputs, (unsigned long long)wanted,
                         classes ? "classes" : "targets");
-    /* a training may change what the model gives; a figure of something else would be false */
+    /* training may change the output's meaning; a metric of something else would be wrong */
     if (!learns && model->link != EG_LINK_IDENTITY && model->link != eg_loss_link(loss))
         return eg__fail(error, EG_ERR_ARGUMENT,
                         "the model gives probabilities (link '%s'), which the loss '%s' does not "

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what a checkpoint belongs to */
+/* ---- the model, data and options that a checkpoint belongs to */
 static uint64_t hash_options(const eg_fit_options *o) {
     const double numbers[] = {(double)o->loss,
                               (double)o->optimizer.kind,
@@ -47,7 +47,8 @@ eg_status eg__fit_hash(eg__fit *f, eg_error *error) {
 /* ---- arrays */
 enum { ARRAYS = 5 };
 static const char *const names[ARRAYS] = {"weights", "first", "second", "best", "average"};
-/* A moment may overflow, which keeps its parameter where it is; a parameter that does ends the training. */
+/* A moment may overflow, which freezes its parameter; a parameter that overflows ends the
+ * training. */
 static const bool is_finite[ARRAYS] = {true, false, false, true, true};
 static void arrays_of(const eg__fit *f, float *out[ARRAYS]) {
     out[0] = eg_weights_all(f->trainer->weights).data;
@@ -87,7 +88,7 @@ eg_status eg__checkpoint_try(const eg__fit *f, eg_error *error) {
     return status;
 }
 
-/* ---- reading: nothing of it is believed, even where the checksums agree */
+/* ---- reading: everything is validated, even if the checksums agree */
 static eg_status out_of_range(const char *name, double value, double least, double most,
                               eg_error *error) {
     return eg__fail(error, EG_ERR_FORMAT, "%s %.17g is not within %.17g..%.17g", name, value, least,
@@ -99,7 +100,7 @@ static eg_status check_state(const eg__fit *f, const eg__fit_state *s, eg_error 
     if (!s->batch_size || s->batch_size > windows)
         return out_of_range("batch_size", (double)s->batch_size, 1, (double)windows, error);
     const uint64_t batches = windows / s->batch_size + (windows % s->batch_size != 0);
-    const uint64_t epochs = UINT32_MAX; /* the order of an epoch is drawn from 32 bits of it */
+    const uint64_t epochs = UINT32_MAX; /* shuffling uses only 32 bits of it */
     const uint64_t done = s->epoch <= epochs ? s->epoch * batches + s->batch : 0;
     const struct {
         const char *name;
@@ -118,7 +119,7 @@ static eg_status check_state(const eg__fit *f, const eg__fit_state *s, eg_error 
             return out_of_range(counts[i].name, (double)counts[i].value, 0, (double)counts[i].most,
                                 error);
     if (s->history_count != s->epoch)
-        return eg__fail(error, EG_ERR_FORMAT, "%llu epochs, and a history of %llu",
+        return eg__fail(error, EG_ERR_FORMAT, "%llu epochs do not agree with a history of %llu",
                         (unsigned long long)s->epoch, (unsigned long long)s->history_count);
     const struct {
         const char *name;
@@ -144,15 +145,15 @@ static eg_status read_state(const eg__fit *f, eg_safetensors *file, eg__fit_stat
     if (eg_safetensors_tensor(file, "state", &tensor, NULL))
         return eg__fail(error, EG_ERR_FORMAT, "no state of a training");
     if (tensor.type != EG_I64 || tensor.rank != 1 || tensor.shape[0] != EG__FIT_WORDS)
-        return eg__fail(error, EG_ERR_FORMAT, "no checkpoint of this version");
+        return eg__fail(error, EG_ERR_FORMAT, "not a checkpoint of this version");
     memcpy(out, tensor.data, sizeof *out);
     const char *other = NULL;
     if (out->version != EG__FIT_VERSION)
-        return eg__fail(error, EG_ERR_UNSUPPORTED, "a checkpoint of version %llu",
+        return eg__fail(error, EG_ERR_UNSUPPORTED, "checkpoints of version %llu are not supported",
                         (unsigned long long)out->version);
     if (out->options_hash != f->state.options_hash) other = "other options";
     if (out->model_hash != f->state.model_hash) other = "another model";
-    /* after it, because the units of a model follow from its data */
+    /* after the data, because the model's units come from them */
     if (out->data_hash != f->state.data_hash) other = "other data";
     if (f->options.batch && out->batch_size != f->options.batch) other = "another batch size";
     if (other) return eg__fail(error, EG_ERR_ARGUMENT, "the checkpoint was made with %s", other);
@@ -176,8 +177,8 @@ static eg_status check_finite(const char *name, const float *values, size_t coun
                               eg_error *error) {
     for (size_t i = 0; i < count; i++)
         if (!isfinite(values[i]))
-            return eg__fail(error, EG_ERR_FORMAT, "number %zu of '%s' is %g: not finite", i, name,
-                            (double)values[i]);
+            return eg__fail(error, EG_ERR_FORMAT, "element %zu of '%s' is %g, not a finite number",
+                            i, name, (double)values[i]);
     return EG_OK;
 }
 
@@ -191,7 +192,7 @@ static eg_status read_arrays(eg__fit *f, const eg_safetensors *file, eg_error *e
         if (eg_safetensors_tensor(file, names[i], &tensor, NULL))
             status = eg__fail(error, EG_ERR_FORMAT, "no '%s'", names[i]);
         else if (tensor.type != EG_F32 || tensor.rank != 1 || tensor.shape[0] != f->trainer->count)
-            status = eg__fail(error, EG_ERR_FORMAT, "'%s' has another size", names[i]);
+            status = eg__fail(error, EG_ERR_FORMAT, "'%s' has the wrong size", names[i]);
         if (!status) memcpy(arrays[i], tensor.data, f->trainer->count * sizeof(float));
         if (!status && is_finite[i])
             status = check_finite(names[i], arrays[i], f->trainer->count, error);
@@ -199,13 +200,15 @@ static eg_status read_arrays(eg__fit *f, const eg_safetensors *file, eg_error *e
     return status;
 }
 
-/* The numbers of a history. A loss may be none (NaN), one of validation also out of all bounds. */
+/* Checks the values of a history. A loss may be missing (NaN); a validation loss may also be
+ * infinite. */
 static eg_status check_epoch(const eg__fit *f, const eg_fit_epoch *e, uint64_t number,
                              eg_error *error) {
     const double largest = DBL_MAX;
     if (!f->validation && !isnan(e->validation))
         return eg__fail(error, EG_ERR_FORMAT,
-                        "validation of epoch %llu is %.17g, without such data",
+                        "the validation loss of epoch %llu is %.17g, but there are no "
+                        "validation data",
                         (unsigned long long)number, e->validation);
     const struct {
         const char *name;
@@ -231,7 +234,7 @@ static eg_status check_epoch(const eg__fit *f, const eg_fit_epoch *e, uint64_t n
 
 static bool same(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
 
-/* Words that repeat the history say what it says. */
+/* Fields that duplicate the history must agree with it. */
 static eg_status check_history(const eg__fit *f, const eg__fit_state *s,
                                const eg_fit_epoch *history, eg_error *error) {
     eg_status status = EG_OK;
@@ -250,7 +253,7 @@ static eg_status check_history(const eg__fit *f, const eg__fit_state *s,
                   s->history_count ? history[s->history_count - 1].validation : NAN}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (!same(words[i].value, words[i].told))
-            return eg__fail(error, EG_ERR_FORMAT, "%s %.17g, where the history has %.17g",
+            return eg__fail(error, EG_ERR_FORMAT, "%s %.17g differs from %.17g in the history",
                             words[i].name, words[i].value, words[i].told);
     return EG_OK;
 }
@@ -264,7 +267,7 @@ static eg_status read_history(eg__fit *f, const eg_safetensors *file, const eg__
         return eg__fail(error, EG_ERR_FORMAT, "no 'history'");
     if (tensor.type != EG_I64 || tensor.rank != 2 || tensor.shape[0] != count ||
         tensor.shape[1] != sizeof *f->history / 8)
-        return eg__fail(error, EG_ERR_FORMAT, "'history' has another size");
+        return eg__fail(error, EG_ERR_FORMAT, "'history' has the wrong size");
     eg_status status = eg__fit_history_room(f, count, error);
     if (status) return status;
     memcpy(f->history, tensor.data, (size_t)count * sizeof *f->history);
@@ -279,7 +282,7 @@ eg_status eg__checkpoint_load(eg__fit *f, eg_error *error) {
     if (status) return status;
     status = read_state(f, file, &state, error);
     if (!status && state.count != f->trainer->count)
-        status = eg__fail(error, EG_ERR_FORMAT, "%llu parameters where %zu belong",
+        status = eg__fail(error, EG_ERR_FORMAT, "%llu parameters, but the model has %zu",
                           (unsigned long long)state.count, f->trainer->count);
     if (!status) status = eg_weights_begin(f->trainer->weights, 1, error);
     if (!status) {

@@ -1,4 +1,4 @@
-/* Data sets: made, shared by their parts, asked about, given back. */
+/* Data sets: creation, parts that share rows, queries, destruction. */
 #include "base/abi.h"
 #include "engine/context.h"
 #include "train/data.h"
@@ -78,7 +78,7 @@ eg_status eg__data_part(eg__store *store, size_t count, eg_data **out, eg_error 
     return EG_OK;
 }
 
-/* Targets of a row that are not there. */
+/* Missing targets of a row. */
 static void count_targets(eg_data *data, uint64_t row) {
     const eg__store *s = data->store;
     uint64_t missing = 0;
@@ -131,17 +131,20 @@ static eg_status check_options(const eg_data_options *o, eg_error *error) {
                         (int)o->missing);
     if (o->time && o->timespans)
         return eg__fail(error, EG_ERR_ARGUMENT,
-                        "a column of times '%.40s' and one of elapsed times '%.40s'", o->time,
-                        o->timespans);
+                        "both a column of times '%.40s' and one of elapsed times "
+                        "'%.40s' are given: use one",
+                        o->time, o->timespans);
     if (!isfinite((float)o->first_timespan))
-        return eg__fail(error, EG_ERR_ARGUMENT, "elapsed time %g before the first row",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "the elapsed time %g before the first row is not a finite "
+                        "number >= 0",
                         o->first_timespan);
     if (o->classes && !o->targets)
-        return eg__fail(error, EG_ERR_ARGUMENT, "classes, but no target that has them");
+        return eg__fail(error, EG_ERR_ARGUMENT, "class labels are given, but no target column");
     for (size_t i = 0; o->classes && o->labels && i < o->label_count; i++)
-        if (!o->labels[i]) return eg__fail(error, EG_ERR_ARGUMENT, "label %zu is no text", i + 1);
+        if (!o->labels[i]) return eg__fail(error, EG_ERR_ARGUMENT, "label %zu is NULL", i + 1);
     if (o->classes && o->labels && !o->label_count)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a list of no labels");
+        return eg__fail(error, EG_ERR_ARGUMENT, "the list of labels is empty");
     return EG_OK;
 }
 
@@ -184,7 +187,7 @@ eg_status eg_data_create(eg_context *context, size_t table_count, const eg_table
     eg__memory_give(memory, reader.inputs);
     eg__memory_give(memory, reader.targets);
     eg__memory_give(memory, reader.numbers);
-    store_release(store); /* the part is its user now; without one, all is given back */
+    store_release(store); /* the part holds a reference now; without a part everything is freed */
     return status;
 }
 

@@ -9,25 +9,25 @@ typedef struct eg__window {
     uint64_t first, length; /* rows of the store, all of one recording */
 } eg__window;
 
-/* Nothing here changes once it is made, but for the count of users. */
+/* Immutable once made, but for the reference count. */
 typedef struct eg__store {
     eg__memory *memory;
     uint32_t users; /* parts that share it; atomic */
     bool dates, last;
     uint64_t rows, inputs, targets;
-    uint64_t missing, dropped; /* inputs that were not there; rows that were left out for it */
+    uint64_t missing, dropped; /* missing inputs; rows that were dropped for them */
     size_t recordings, classes, tables;
-    float *x;               /* [rows][inputs]; NaN = the mean, whichever that will be */
-    float *y;               /* [rows][targets], numbers of classes among them; NaN = none */
+    float *x; /* [rows][inputs]; NaN = missing, replaced by the mean when batches are filled */
+    float *y; /* [rows][targets], class indices for classes; NaN = missing */
     float *timespans;       /* [rows]; NULL = each is 1 */
-    float span;             /* the usual one, or what was asked for */
+    float span;             /* the typical span, or the requested one */
     double *times;          /* [rows]; NULL = there is no column of them */
-    float *mean;            /* [inputs], of what is there */
+    float *mean;            /* [inputs], of the values present */
     uint64_t *starts;       /* [recordings + 1] rows */
     uint64_t *table_starts; /* [tables + 1] rows */
     uint64_t *origins;      /* [rows]: the row of its table */
-    /* [rows + 1]: how many of `missing` and `dropped` there are before a row; those of a row that was left out
-     * count with the next one of its recording, or else with the last */
+    /* [rows + 1]: running counts of `missing` and `dropped`; those of a dropped row are counted at
+     * the next row of its recording, or else at the last */
     uint64_t *missing_before, *dropped_before;
     const char **input_names; /* each of the three one block with its texts */
     const char **target_names, **class_names;
@@ -61,11 +61,11 @@ static inline eg_column_kind eg__column_kind(const eg_table *table, uint64_t col
     return table->kinds ? table->kinds[column].kind : EG_COLUMN_NUMBER;
 }
 
-/* EG_ERR_FORMAT: "line 5, column 'CO2': " and what is wrong there. */
+/* Fails with EG_ERR_FORMAT: "line 5, column 'CO2': " and the reason. */
 eg_status eg__reader_fault(const eg__reader *reader, size_t table, uint64_t row, uint64_t column,
                            eg_error *error, const char *format, ...) EG_PRINTF(6, 7);
 
-/* data_columns.c: checks that the tables go together; fills columns and their names. */
+/* data_columns.c: checks that all tables have the same columns; fills columns and their names. */
 eg_status eg__reader_columns(eg__reader *reader, eg_error *error);
 /* data_classes.c: which classes there are; and that of a value, which is not NaN. */
 eg_status eg__reader_classes(eg__reader *reader, eg_error *error);
@@ -76,17 +76,17 @@ eg_status eg__reader_rows(eg__reader *reader, eg_error *error);
 
 /* ---- data.c */
 
-/* `count` things of `size` bytes, zeroed. NULL, and *status set, when there is no memory, or when *status
- * was set before: several can be taken in a row and looked at once. */
+/* `count` zeroed elements of `size` bytes. Returns NULL and sets *status when memory is short, and
+ * NULL if *status was set before, so that several allocations can be checked at once. */
 void *eg__data_take(eg__memory *memory, size_t count, size_t size, eg_status *status,
                     eg_error *error);
 /* `count` texts in one block with the pointers to them. */
 typedef const char *(*eg__text_at)(const void *user, size_t index, char scratch[EG_NUMBER_SIZE]);
 const char **eg__data_texts(eg__memory *memory, size_t count, eg__text_at text, const void *user,
                             eg_status *status, eg_error *error);
-/* A part with room for `count` windows, one user more of the store. */
+/* A part with room for `count` windows; adds a reference to the store. */
 eg_status eg__data_part(eg__store *store, size_t count, eg_data **out, eg_error *error);
-/* After its windows were filled: what it has to say about them. */
+/* Computes the summary of a part after its windows were filled. */
 void eg__data_measure(eg_data *data);
 
 /* ---- data_hash.c: of windows and rows, to tell data sets apart; continues from `hash`. */
@@ -98,8 +98,9 @@ eg_status eg__data_windows(eg__store *store, const eg_data_options *options, eg_
 
 /* ---- data_units.c */
 
-/* Mean and population deviation of each column over the rows of some windows, each row once; NaN counts for
- * nothing. A column that never changes has scale 1, one without a number mean 0. `scale` may be NULL. */
+/* Mean and population standard deviation of each column over the rows of some windows, each row
+ * once, without NaN. A constant column has scale 1, a column without values mean 0. `scale` may be
+ * NULL. */
 eg_status eg__data_statistics(eg__memory *memory, size_t count, const eg__window *windows,
                               const float *values, size_t columns, float *mean, float *scale,
                               eg_error *error);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLASSES_MAX = 1 << 24 }; /* beyond it f32 has no room for their numbers */
+enum { CLASSES_MAX = 1 << 24 }; /* above it f32 cannot represent the class indices */
 
 static int compare_numbers(const void *a, const void *b) {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -129,10 +129,11 @@ eg_status eg__reader_classes(eg__reader *r, eg_error *error) {
             eg__data_texts(s->memory, s->classes, given_text, o->labels, &status, error);
     } else status = collect(r, error);
     if (!status && !s->classes)
-        status = eg__fail(error, EG_ERR_ARGUMENT, "a target without a single class");
+        status =
+            eg__fail(error, EG_ERR_ARGUMENT, "the target has no class: all its values are missing");
     if (!status && s->classes > CLASSES_MAX)
-        status = eg__fail(error, EG_ERR_UNSUPPORTED, "%zu classes, more than %d", s->classes,
-                          CLASSES_MAX);
+        status = eg__fail(error, EG_ERR_UNSUPPORTED, "%zu classes are more than the limit of %d",
+                          s->classes, CLASSES_MAX);
     return status;
 }
 

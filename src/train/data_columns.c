@@ -64,7 +64,7 @@ static eg_status check_table(const eg__reader *r, size_t index, eg_error *error)
                         index + 1, t->names ? "a" : "no", first->names ? "one" : "none");
     for (uint64_t c = 0; t->names && c < t->columns; c++) {
         const char *a = first->names[c], *b = t->names[c];
-        /* an index that one file gives a name to and another does not is the same column */
+        /* a column that is named in one file only is the same column */
         if (!*a || !*b || strcmp(a, b) == 0) continue;
         char name[NAME_SIZE], other[NAME_SIZE];
         return eg__fail(error, EG_ERR_ARGUMENT,
@@ -86,7 +86,7 @@ static eg_status list_add(list *l, uint64_t column, eg_error *error) {
     char name[NAME_SIZE];
     for (uint64_t i = 0; i < l->count; i++)
         if (l->columns[i] == column)
-            return eg__fail(error, EG_ERR_ARGUMENT, "column '%s' is there twice",
+            return eg__fail(error, EG_ERR_ARGUMENT, "column '%s' is listed twice",
                             quoted_name(l->table, column, name));
     l->columns[l->count++] = column;
     return EG_OK;
@@ -182,7 +182,8 @@ static eg_status list_parse(list *l, const char *text, eg_error *error) {
         size_t length = span;
         while (length && (at[length - 1] == ' ' || at[length - 1] == '\t')) length--;
         if (!length)
-            return eg__fail(error, EG_ERR_ARGUMENT, "a column without a name in '%.80s'", text);
+            return eg__fail(error, EG_ERR_ARGUMENT, "an empty name in the list of columns '%.80s'",
+                            text);
         if (length >= sizeof item)
             return eg__fail(error, EG_ERR_ARGUMENT, "the name '%.40s...' is too long", at);
         memcpy(item, at, length);
@@ -194,7 +195,7 @@ static eg_status list_parse(list *l, const char *text, eg_error *error) {
     }
 }
 
-/* What a column is called must find it again, and no other: a model keeps names, not numbers. */
+/* A column's name must be unique: a model stores names, not indices. */
 static eg_status check_names(const eg_table *t, const uint64_t *columns, uint64_t count,
                              eg_error *error) {
     for (uint64_t i = 0; i < count; i++) {
@@ -216,9 +217,9 @@ static eg_status check_names(const eg_table *t, const uint64_t *columns, uint64_
     return EG_OK;
 }
 
-/* ---- what a column must be of */
+/* ---- the type that a column must have */
 
-/* One that an option would make a number or a date, else one that is neither. */
+/* The first column that an option would turn into numbers or dates, else one that is neither. */
 static const char *odd_label(const eg_column *column, bool dates) {
     const char *odd = "";
     for (size_t i = 0; i < column->label_count; i++) {
@@ -273,7 +274,8 @@ static eg_status find_one(eg__reader *r, const char *role, const char *name, boo
     return check_kind(r, role, *out, dates, labels, error);
 }
 
-/* Numbers in all tables that mean nothing else. One without a name beside others is an index. */
+/* Default inputs: columns that are numeric in all tables and have no other role. An unnamed column
+ * beside named ones is an index. */
 static bool is_used(const eg__reader *r, uint64_t column) {
     if (column == r->time || column == r->timespans || column == r->group) return true;
     for (uint64_t i = 0; i < r->store->targets; i++)
@@ -291,7 +293,7 @@ static bool is_free(const eg__reader *r, uint64_t column) {
     return true;
 }
 
-/* A column of decimal commas is no input only because nobody said what they are. */
+/* A column with decimal commas would be silently left out: fail and say which option reads it. */
 static eg_status check_commas(const eg__reader *r, uint64_t column, eg_error *error) {
     for (size_t i = 0; i < r->table_count; i++) {
         if (eg__column_kind(&r->tables[i], column) != EG_COLUMN_LABEL || is_used(r, column))
@@ -325,14 +327,15 @@ static eg_status find_all(eg__reader *r, eg_error *error) {
         else status = check_commas(r, c, error);
     }
     if (status) return status;
-    if (!s->inputs) return eg__fail(error, EG_ERR_ARGUMENT, "no column is left for an input");
+    if (!s->inputs) return eg__fail(error, EG_ERR_ARGUMENT, "no column is left as an input");
     if (o->classes && s->targets != 1)
-        return eg__fail(error, EG_ERR_ARGUMENT, "classes are in one column, not in %llu",
+        return eg__fail(error, EG_ERR_ARGUMENT, "classes need one target column, got %llu",
                         (unsigned long long)s->targets);
     for (size_t i = 0; r->time != EG__NO_COLUMN && i < r->table_count; i++) {
         const bool dates = eg__column_kind(&r->tables[i], r->time) == EG_COLUMN_DATE;
         if (i && dates != s->dates)
-            return eg__fail(error, EG_ERR_ARGUMENT, "time: dates in one table, numbers in another");
+            return eg__fail(error, EG_ERR_ARGUMENT,
+                            "time: dates in one table, but numbers in another");
         s->dates = dates;
     }
     return EG_OK;

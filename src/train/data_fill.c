@@ -1,9 +1,9 @@
-/* Batches: a window into its place among the samples, in the units that a model computes in. */
+/* Fills batches: copies a window to its sample, normalized to the model's units. */
 #include "train/data.h"
 
 #include <string.h>
 
-enum { LANES = 8 }; /* a loop of a known length becomes vectors without any flag */
+enum { LANES = 8 }; /* a loop of constant length is vectorized at every optimization level */
 
 /* (x - mean) / scale, or 0, the mean, where there is no value. */
 static inline float standard(float value, float mean, float scale) {
@@ -27,7 +27,7 @@ static void fill_inputs(const eg__store *s, const eg_scaling *u, eg__window w, u
                         uint64_t time, float *x) {
     const float *mean = u && u->input_mean && u->input_scale ? u->input_mean : NULL;
     const float *from = s->x + w.first * s->inputs;
-    const uint64_t next = batch * s->inputs; /* time comes first: samples stand between its steps */
+    const uint64_t next = batch * s->inputs; /* time-major: samples are interleaved between steps */
     for (uint64_t t = 0; t < w.length; t++, from += s->inputs, x += next)
         if (mean) to_standard(x, from, s->inputs, mean, u->input_scale);
         else as_they_are(x, from, s->inputs, u && u->input_mean ? u->input_mean : s->mean);
@@ -40,11 +40,11 @@ static void fill_spans(const eg__store *s, const eg_scaling *u, eg__window w, ui
     const float unit = u && u->time > 0 ? u->time : 1;
     for (uint64_t t = 0; t < w.length; t++)
         timespans[t * batch] = (s->timespans ? s->timespans[w.first + t] : 1) / unit;
-    /* not 0 after the end: some cells divide by it, and what is NaN there stays NaN times weight 0 */
+    /* 1 after the end, not 0: some cells divide by it, and NaN times weight 0 is still NaN */
     for (uint64_t t = w.length; t < time; t++) timespans[t * batch] = 1;
 }
 
-/* The targets of a row, each with its weight: 0 for what is not there, whatever the others are. */
+/* The targets of a row, each with its weight: 0 for a missing target. */
 static void fill_row(const eg__store *s, const eg_scaling *u, uint64_t row, uint64_t size,
                      float *to, float *weights) {
     const bool standard = u && u->output_mean && u->output_scale && !s->classes;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* FNV-1a over words of 4 bytes: what it guards against is a mistake, not an enemy. */
+/* FNV-1a over words of 4 bytes: it guards against mistakes, not attackers. */
 static uint64_t add(uint64_t hash, const void *values, uint64_t words) {
     const unsigned char *at = values;
     for (uint64_t i = 0; at && i < words; i++, at += 4) {

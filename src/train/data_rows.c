@@ -1,10 +1,10 @@
-/* Rows of recordings from those of tables: what is missing, what has passed, what comes later. */
+/* Makes rows of recordings from rows of tables: missing values, elapsed times, future targets. */
 #include "train/data.h"
 
 #include <float.h>
 #include <math.h>
 
-/* Where a recording is being read. */
+/* The state of reading a recording. */
 typedef struct place {
     size_t table;
     uint64_t row;
@@ -65,7 +65,8 @@ static eg_status read_targets(eg__reader *r, const place *p, eg_error *error) {
     return EG_OK;
 }
 
-/* The difference of times; a row that is left out may lack its own. -1 = the first of a recording. */
+/* The elapsed time since the last kept row; a dropped row may have no time. -1 = the first row of a
+ * recording. */
 static eg_status read_time(eg__reader *r, place *p, bool dropped, eg_error *error) {
     eg__store *s = r->store;
     const double time = p->values[r->time];
@@ -103,7 +104,7 @@ static eg_status read_span(eg__reader *r, place *p, bool dropped, eg_error *erro
         return eg__reader_fault(r, p->table, p->row, r->timespans, error,
                                 "elapsed time '%g' is beyond a single float", p->passed);
     if (dropped) return EG_OK;
-    /* when rows just follow each other, nobody says how long before the first one there was none */
+    /* without a column of spans the first row has no predecessor: its span is 1 */
     s->timespans[s->rows] = p->first && r->timespans == EG__NO_COLUMN ? 1 : (float)p->passed;
     p->passed = 0;
     return EG_OK;
@@ -216,7 +217,7 @@ static eg_status take_rows(eg__reader *r, eg_error *error) {
     return status;
 }
 
-/* ---- what can be said only when all rows are there */
+/* ---- computed after all rows were read */
 static eg_status finish_spans(eg__reader *r, eg_error *error) {
     eg__store *s = r->store;
     const eg__window all = {0, s->rows};

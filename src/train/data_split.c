@@ -1,4 +1,4 @@
-/* Splits: which windows belong to the first part, which to the second, which to none. */
+/* Splits: assigns windows to the first part, the second or none. */
 #include "base/random.h"
 #include "train/data.h"
 
@@ -11,9 +11,9 @@ const char *eg_split_name(eg_split_kind kind) {
     return (unsigned)kind < 5 ? names[kind] : NULL;
 }
 
-/* How many of `count` are the second part: rounded down, but one at least. */
+/* The size of the second part out of `count`: rounded down, at least one. */
 static uint64_t part_of(double fraction, uint64_t count) {
-    /* 0.29 * 100 is a little below 29, but nobody who writes 0.29 means 28 */
+    /* 0.29 * 100 is slightly below 29 in floating point; 29 is meant */
     const uint64_t part = (uint64_t)floor(fraction * (double)count + 1e-9);
     return part ? part : 1;
 }
@@ -42,11 +42,12 @@ static size_t count_recordings(const eg_data *data) {
     return count;
 }
 
-/* ---- at random: `count` things, numpy's permutation of them, the first ones are the second part */
+/* ---- at random: numpy's permutation of `count` elements; the first ones are the second part */
 static eg_status draw(const eg_data *data, const eg_split *split, size_t count, uint8_t *sides,
                       eg_error *error) {
     if (count > UINT32_MAX)
-        return eg__fail(error, EG_ERR_UNSUPPORTED, "a permutation of %zu, more than 2^32", count);
+        return eg__fail(error, EG_ERR_UNSUPPORTED,
+                        "a permutation of %zu elements is too long: at most 2^32", count);
     eg_status status = EG_OK;
     eg__memory *memory = data->store->memory;
     uint32_t *order = eg__data_take(memory, count, sizeof *order, &status, error);
@@ -102,14 +103,14 @@ static void by_moment(const eg_data *data, double at, uint8_t *sides) {
 
 static eg_split_kind choose(const eg_data *data) {
     const size_t recordings = count_recordings(data);
-    /* where each recording is one window, there is nothing in it to be split */
+    /* recordings of one window each cannot be split inside */
     return recordings >= RECORDINGS_ENOUGH || (recordings > 1 && recordings == data->count)
                ? EG_SPLIT_RECORDINGS
                : EG_SPLIT_TIME;
 }
 
-/* Of each recording that has a window, the stretch before or after the border: where no window fits into a
- * part, it is one shorter window. Of a part, rows outside of its windows are those of the other one. */
+/* Splits every recording that has a window at a border. If no full window fits on one side, that
+ * side is one shorter window. Rows of one part are never in windows of the other. */
 static eg_status make_stretches(const eg_data *data, double fraction, uint8_t side, eg_data **out,
                                 eg_error *error) {
     const eg__store *s = data->store;
@@ -126,7 +127,7 @@ static eg_status make_stretches(const eg_data *data, double fraction, uint8_t si
         const eg__window w = side == FIRST ? (eg__window){start, border - start}
                                            : (eg__window){border, end - border};
         (*out)->windows[count++] =
-            w; /* a row at least: else a window would lie in the other part */
+            w; /* at least one row, else a window would be in the other part */
     }
     (*out)->count = count;
     eg__data_measure(*out);
@@ -141,9 +142,9 @@ static eg_status check_split(const eg_data *data, const eg_split *split, eg_erro
         return eg__fail(error, EG_ERR_ARGUMENT, "fraction '%g' is not within 0..1",
                         split->fraction);
     if (split->kind == EG_SPLIT_AT && !data->store->times)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a split at a time, but no column of times");
+        return eg__fail(error, EG_ERR_ARGUMENT, "a split at a time needs a column of times");
     if (split->kind == EG_SPLIT_AT && isnan(split->at))
-        return eg__fail(error, EG_ERR_ARGUMENT, "a split at no time");
+        return eg__fail(error, EG_ERR_ARGUMENT, "the time to split at is not a number");
     return EG_OK;
 }
 
@@ -154,8 +155,8 @@ static eg_status make_part(const eg_data *data, const uint8_t *sides, uint8_t si
         count += sides[i] == side;
         of_both += sides[i] != NEITHER;
     }
-    /* Where no window fits, there are shorter ones; but a first part without a window beside a second one that
-     * has some comes from a fraction that was not meant. */
+    /* Where no full window fits there are shorter ones; but a first part that is empty beside a
+     * non-empty second one means a wrong fraction. */
     if (!count && kind == EG_SPLIT_TIME && (side == SECOND || !of_both))
         return make_stretches(data, fraction, side, out, error);
     if (!count)

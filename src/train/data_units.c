@@ -17,7 +17,7 @@ static void each_row(size_t count, const eg__window *windows, row_function row, 
     }
 }
 
-/* ---- mean and deviation: in double, the deviation around a mean that is known */
+/* ---- mean and deviation in double, two passes */
 typedef struct column {
     double counted, mean, squares;
     float first; /* of the values */
@@ -75,7 +75,7 @@ eg_status eg__data_statistics(eg__memory *memory, size_t count, const eg__window
 /* ---- the median */
 typedef struct positives {
     const float *timespans;
-    float *values; /* NULL = they are counted only */
+    float *values; /* NULL = only count */
     size_t count;
 } positives;
 
@@ -156,7 +156,7 @@ static void look(const eg_data *data, asked *a) {
 }
 
 void eg_data_target_info(const eg_data *data, size_t index, eg_target_info *out) {
-    /* NaN, which fmin and fmax pass over */
+    /* NaN, which fmin and fmax ignore */
     asked a = {.store = data->store, .index = index, .info = {.least = NAN, .most = NAN}};
     const bool there = index < data->store->targets;
     if (there) look(data, &a);

@@ -9,10 +9,10 @@ static size_t cut(const eg_data_options *o, uint64_t first, uint64_t rows, eg__w
     while (start < rows && rows - start >= window) {
         if (out) out[count] = (eg__window){first + start, window};
         count++;
-        if (rows - start == window || rows - start <= stride) return count; /* nothing is left */
+        if (rows - start == window || rows - start <= stride) return count; /* no rows left */
         start += stride;
     }
-    /* one shorter window has all that no other has: starting more of them would only repeat it */
+    /* one shorter window covers the remaining rows; more of them would only repeat these */
     if (o->partial && start < rows) {
         if (out) out[count] = (eg__window){first + start, rows - start};
         count++;
@@ -30,7 +30,8 @@ eg_status eg__data_windows(eg__store *s, const eg_data_options *o, eg_data **out
     }
     if (!count)
         return eg__fail(error, EG_ERR_ARGUMENT,
-                        "a window of %llu rows, but the longest recording has %llu",
+                        "a window of %llu rows is longer than the longest recording, "
+                        "which has %llu",
                         (unsigned long long)o->window, (unsigned long long)longest);
     const eg_status status = eg__data_part(s, count, out, error);
     if (status) return status;

@@ -44,7 +44,7 @@ static eg_status one_batch(pass *p, uint64_t first, eg_error *error) {
     if (status) return status;
     for (uint64_t i = 0; i < rows * t->batch.target_size; i++) {
         weight += (double)t->batch.weight[i];
-        /* what does not count is NaN for metrics, as it was in the table */
+        /* targets of weight 0 are NaN for metrics */
         if (!(t->batch.weight[i] > 0)) t->batch.target[i] = NAN;
     }
     if (weight > 0) p->sum += loss * weight;

@@ -19,7 +19,7 @@ static eg_status check(const eg__fit *f, eg_error *error) {
         if (!status) status = eg__data_teaches(sets[i], i == 1, error);
         if (status) return status;
         if (!d.windows || d.windows > UINT32_MAX)
-            return eg__fail(error, EG_ERR_ARGUMENT, "data of %llu windows",
+            return eg__fail(error, EG_ERR_ARGUMENT, "data with %llu windows: needs 1 to 2^32 - 1",
                             (unsigned long long)d.windows);
     }
     if (!(o->average >= 0 && o->average < 1))
@@ -69,7 +69,8 @@ static eg_status validate(eg__fit *f, double *out, eg_error *error) {
 static float *parameters(const eg__fit *f) { return eg_weights_all(f->trainer->weights).data; }
 
 /* ---- epochs */
-/* The same for an epoch of a training, whoever asks and when. */
+/* The order of windows is a function of the seed and the epoch, so that a continued training has
+ * the same. */
 static void draw_order(eg__fit *f, uint64_t epoch) {
     const uint32_t count = (uint32_t)f->data.windows;
     const uint32_t words[] = {(uint32_t)f->options.seed, (uint32_t)(f->options.seed >> 32),
@@ -82,14 +83,14 @@ static void draw_order(eg__fit *f, uint64_t epoch) {
 
 /* The loss on a sample of the training data, always the same one, with the parameters as they are. */
 static eg_status measure_training(eg__fit *f, double *out, eg_error *error) {
-    enum { BATCHES = 16 }; /* all of them would take a third of an epoch */
+    enum { BATCHES = 16 }; /* the whole set would take a third of an epoch */
     const uint64_t most = BATCHES * f->trainer->options.batch;
     draw_order(f, 0);
     return measure(f, f->loader, f->order, most < f->data.windows ? most : f->data.windows, out,
                    error);
 }
 
-/* What the training is held against. Of the model as it came, also when it goes on from a checkpoint. */
+/* The reference losses: of the initial model, also when training continues from a checkpoint. */
 static eg_status look_around(eg__fit *f, eg_error *error) {
     eg_status status = measure_training(f, &f->training_initial, error);
     if (!status) status = eg__fit_constant(f, f->training, &f->training_constant, error);
@@ -147,7 +148,7 @@ static void end(eg__fit *f) {
     eg__memory_give(memory, f->history);
 }
 
-/* ---- telling */
+/* ---- progress and checkpoints */
 static double seconds_since(uint64_t start) { return (double)(eg_clock_ns() - start) * 1e-9; }
 
 static bool tell(eg__fit *f, eg_fit_event event) {
@@ -199,8 +200,8 @@ static eg_status save(eg__fit *f, bool now, bool *stop, eg_error *error) {
     eg_status status = eg__checkpoint_save(f, &reason);
     f->saved = eg_clock_ns();
     f->saved_steps = f->state.steps;
-    /* a disk that is full now may not be so later, and the old checkpoint is whole; but who was asked to stop
-     * must not lose what was learned */
+    /* a full disk may be free later, and the old checkpoint is intact; but a training that was
+     * asked to stop must not lose its progress */
     if (status && (*stop || status != EG_ERR_FILE))
         return eg__fail(error, status, "%s", reason.message);
     if (status) {
@@ -217,7 +218,7 @@ static eg_status save(eg__fit *f, bool now, bool *stop, eg_error *error) {
 }
 
 /* ---- learning */
-/* Follows the parameters faster at first, when the past is worth less. */
+/* The running mean follows the parameters faster at first, when it has little history. */
 static void add_to_average(eg__fit *f) {
     if (!f->average) return;
     const double ramp = (1 + (double)f->state.steps) / (10 + (double)f->state.steps);
@@ -243,7 +244,7 @@ static eg_status update(eg__fit *f, eg_error *error) {
     return EG_OK;
 }
 
-/* Which window it was, for a message about a sample of a batch. */
+/* The window of a sample of the batch, for a message. */
 static eg_status blame(eg__fit *f, eg_status status, eg_error *error) {
     eg__blame b;
     eg_error reason;
@@ -295,7 +296,7 @@ static eg_status learn(eg__fit *f, bool *stop, eg_error *error) {
     return EG_OK;
 }
 
-/* With the parameters, or with their mean where that is kept. */
+/* Evaluates with the parameters, or with their running mean if there is one. */
 static eg_status swap_average(eg__fit *f, eg_error *error) {
     if (!f->average) return EG_OK;
     eg_status status = eg_weights_begin(f->trainer->weights, 1, error);
@@ -320,7 +321,7 @@ eg_status eg__fit_history_room(eg__fit *f, uint64_t count, eg_error *error) {
     return EG_OK;
 }
 
-/* What an epoch came to, and whether it was the best. */
+/* Ends an epoch: its losses, and whether it is the best. */
 static eg_status conclude(eg__fit *f, eg_error *error) {
     eg__fit_state *s = &f->state;
     eg_fit_epoch now = {.rate = s->rate,
@@ -368,7 +369,7 @@ static eg_status run(eg__fit *f, eg_fit_result *out, eg_error *error) {
     return status;
 }
 
-/* The best parameters, or the last ones, where they are measured and stored from. */
+/* Copies the best (or last) parameters to the model's weights. */
 static eg_status keep(eg__fit *f, eg_error *error) {
     eg_trainer *t = f->trainer;
     const bool best = f->state.best_epoch && !f->options.keep_last;
@@ -380,12 +381,12 @@ static eg_status keep(eg__fit *f, eg_error *error) {
     return EG_OK;
 }
 
-/* The loss on the training data falls below that of the model as it came, or at least of one that ignores its
- * inputs, in any training that learns; half of it is for chance, and for the first steps of a short
- * training, which may go up. Steps that are too long leave saturated units, which are off by twice the variance, or weights
- * that are out of all bounds. It is measured with
- * the parameters that are kept: the loss of an epoch is of those before each of its steps, and an epoch of one
- * step says nothing of what came after it. The validation data do not decide, as they may be unlike those. */
+/* Detects divergence. In any training that learns, the loss on the training data falls below that
+ * of the initial model, or at least below that of predicting the mean; a margin of one half allows
+ * for chance and for the first steps of a short training, which may go up. Too large a learning
+ * rate leaves saturated units (an error of twice the variance) or unbounded weights. The loss is
+ * measured with the final parameters: the loss of an epoch averages over the parameters before each
+ * of its steps. Validation data are not used, because they may be distributed differently. */
 static eg_status check_learned(eg__fit *f, eg_error *error) {
     const eg__fit_state *s = &f->state;
     double kept, least = 0;
@@ -424,12 +425,12 @@ eg_status eg_fit(eg_model *model, const eg_data *training, const eg_data *valida
     if (!f.options.epochs) f.options.epochs = 50;
     if (!f.options.accumulate) f.options.accumulate = 1;
     eg_data_info_get(training, &f.data);
-    /* a larger one would be computed in vain */
+    /* a larger one would be wasted work */
     if (f.options.batch > f.data.windows) f.options.batch = f.data.windows;
     eg_status status = begin(&f, error);
     if (!status) {
         status = run(&f, out, error);
-        out->diverged = status == EG_ERR_FORMAT; /* a batch that is not finite */
+        out->diverged = status == EG_ERR_FORMAT; /* a non-finite batch */
     }
     if (!status) status = keep(&f, error);
     if (!status && !out->stopped) {

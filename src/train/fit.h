@@ -1,12 +1,12 @@
-/* A training at work: what the loop, its checkpoints and its choice of a batch share. */
+/* The state of a training, shared by the loop, its checkpoints and the choice of a batch. */
 #ifndef EG__FIT_H
 #define EG__FIT_H
 
 #include "elegans/fit.h"
 #include "train/loader.h"
 
-/* All that a training is at the end of a step, besides its arrays: counts and doubles, 8 bytes each, kept
- * in checkpoints as they are. The order of windows and dropout follow from it. */
+/* The state of a training at the end of a step, besides its arrays: counts and doubles, 8 bytes
+ * each, stored in checkpoints as they are. The order of windows and dropout are functions of it. */
 typedef struct eg__fit_state {
     uint64_t version;
     uint64_t model_hash, data_hash, options_hash; /* what it belongs to */
@@ -38,14 +38,14 @@ typedef struct eg__fit {
     uint64_t samples;                            /* of this epoch, in this run */
     uint64_t saved_steps;
     double rate, norm;
-    /* Losses of the model as it came, and of predicting the mean: on the data that choose the best epoch,
-     * and on those it learns from. */
+    /* Losses of the initial model and of predicting the mean: on the data that choose the best
+     * epoch, and on the training data. */
     double initial, constant, training_initial, training_constant;
     bool resumed, unsaved;      /* unsaved: the last checkpoint could not be written */
-    uint64_t checkpoint_failed; /* how often that was */
+    uint64_t checkpoint_failed; /* how often that happened */
 } eg__fit;
 
-/* ---- fit_batch.c: a trainer that fits into the memory, and what that is besides programs */
+/* ---- fit_batch.c: makes a trainer that fits into memory */
 eg__train_room eg__fit_room(const eg__fit *f);
 eg_status eg__fit_trainer(eg__fit *f, eg_error *error);
 /* ---- reference.c: the loss of predicting the mean of the training's targets (for classes, how often they
@@ -53,10 +53,11 @@ eg_status eg__fit_trainer(eg__fit *f, eg_error *error);
 eg_status eg__fit_constant(const eg__fit *f, const eg_data *data, double *out, eg_error *error);
 /* ---- checkpoint.c */
 eg_status eg__checkpoint_save(eg__fit *f, eg_error *error);
-/* Whether one could be written, before there is anything to lose. */
+/* Checks that a checkpoint can be written, before the training starts. */
 eg_status eg__checkpoint_try(const eg__fit *f, eg_error *error);
-/* EG_ERR_NOT_FOUND: there is no such file. EG_ERR_FORMAT: it is damaged. EG_ERR_ARGUMENT: it is of another model,
- * data or options. The batch size comes before there is a trainer, all else after. */
+/* EG_ERR_NOT_FOUND: there is no such file. EG_ERR_FORMAT: it is damaged. EG_ERR_ARGUMENT: it is of
+ * another model, data or options. The batch size is read before the trainer is made, all else
+ * after. */
 eg_status eg__checkpoint_batch(const eg__fit *f, uint64_t *batch_size, eg_error *error);
 eg_status eg__checkpoint_load(eg__fit *f, eg_error *error);
 eg_status eg__fit_hash(eg__fit *f, eg_error *error); /* of the three */

@@ -1,4 +1,4 @@
-/* How many windows a step takes: programs are planned before they run, so that what fits is known. */
+/* Chooses the batch size: programs are planned before they run, so it is known what fits. */
 #include "base/abi.h"
 #include "train/fit.h"
 #include "elegans/batch.h"
@@ -34,7 +34,7 @@ eg_status eg_fit_check(const eg_model *model, const eg_fit_options *given, eg_er
         return too_large(info.parameters, bytes, options->memory,
                          "allowed: ask for a smaller model, or allow more memory", error);
     const uint64_t left = eg__memory_left(model->memory);
-    const uint64_t all = bytes + (model->outline ? one : 0); /* its values are not there yet */
+    const uint64_t all = bytes + (model->outline ? one : 0); /* its values are not loaded yet */
     if (all > left)
         return too_large(info.parameters, all, left,
                          "that may still be used here: ask for a smaller model", error);
@@ -65,11 +65,11 @@ static eg_status try(eg__fit *f, uint64_t batch, uint64_t kept, eg_error *error)
     return EG_OK;
 }
 
-/* Keeping less and less of the forward pass. */
+/* Tries to keep less and less of the forward pass (checkpointing). */
 static eg_status try_less(eg__fit *f, uint64_t batch, eg_error *error) {
     eg_status status = try(f, batch, 0, error);
     for (uint64_t kept = f->options.memory / 2; status == EG_ERR_BUDGET && kept > 4096; kept /= 2)
-        status = try(f, batch, kept, NULL); /* the message of the first is the one that helps */
+        status = try(f, batch, kept, NULL); /* the first message is the most helpful */
     return status;
 }
 
@@ -78,7 +78,8 @@ eg_status eg__fit_trainer(eg__fit *f, eg_error *error) {
     const uint64_t least = o->batch_least ? o->batch_least : 1;
     uint64_t most = o->batch_most ? o->batch_most : 128;
     if (o->batch) return try_less(f, o->batch, error);
-    while (most > least && most / 2 >= f->data.windows) most /= 2; /* no emptier than need be */
+    /* larger would be mostly empty */
+    while (most > least && most / 2 >= f->data.windows) most /= 2;
     eg_batch batch;
     eg_status status = EG_OK;
     eg_batch_begin(&batch, 0, least, most);
@@ -87,6 +88,6 @@ eg_status eg__fit_trainer(eg__fit *f, eg_error *error) {
         if (status && status != EG_ERR_BUDGET && status != EG_ERR_MEMORY) return status;
         eg_batch_adjust(&batch, status == EG_OK);
     }
-    if (batch.works) return EG_OK; /* the last trainer that could be made is of that size */
+    if (batch.works) return EG_OK; /* the last trainer that fitted has that size */
     return status == EG_ERR_BUDGET ? try_less(f, least, error) : status;
 }

@@ -14,8 +14,8 @@ struct eg__loader {
     bool started, ending;
     const uint32_t *order;
     uint64_t windows, last; /* of this epoch; the number of its batches */
-    uint64_t fill, use;     /* numbers of the next batch to be filled and to be used */
-    bool in_use;            /* the batch before `use` still is */
+    uint64_t fill, use;     /* indices of the next batch to be filled and to be used */
+    bool in_use;            /* the batch before `use` is still in use */
 };
 
 static void fill(eg__loader *l, uint64_t number) {
@@ -28,7 +28,7 @@ static void fill(eg__loader *l, uint64_t number) {
     }
 }
 
-/* Of the ring, one batch may be in use. */
+/* One batch of the ring may be in use. */
 static bool has_room(const eg__loader *l) {
     return l->fill < l->last && l->fill + l->in_use < l->use + EG__LOADER_BATCHES;
 }
@@ -111,7 +111,7 @@ const eg_train_batch *eg__loader_next(eg__loader *l) {
     if (l->in_use) {
         while (l->fill == l->use) pthread_cond_wait(&l->filled, &l->lock);
         batch = &l->ring[l->use++ % EG__LOADER_BATCHES];
-        /* a wake costs as much as a small batch: half a ring at once */
+        /* waking a thread costs as much as a small batch, so it is woken for half a ring at once */
         if (l->fill + EG__LOADER_BATCHES / 2 <= l->use + EG__LOADER_BATCHES)
             pthread_cond_signal(&l->emptied);
     }

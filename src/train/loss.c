@@ -54,11 +54,11 @@ eg_node eg_loss_node(eg_graph *g, eg_loss loss, eg_node y, eg_node target, eg_no
     if (!each.id) return each;
     if (!weight.id) return eg_mean(g, each, EG_ALL_AXES, 0);
     const eg__node n = *eg__node_at(g, each), w = *eg__node_at(g, weight);
-    /* a weight of a whole row stands for all its elements */
+    /* a weight per row is broadcast to its elements */
     const bool whole = n.rank && (!w.rank || w.shape[w.rank - 1] != n.shape[n.rank - 1]);
     const double width = whole ? (double)n.shape[n.rank - 1] : 1;
     eg_node total = eg_sum(g, eg_mul(g, each, weight), EG_ALL_AXES, 0);
     eg_node counted = eg_mul(g, eg_sum(g, weight, EG_ALL_AXES, 0), eg_scalar(g, width));
-    /* a batch of which nothing counts has no loss, rather than 0/0 */
+    /* a batch with a total weight of 0 has loss 0, not 0/0 */
     return eg_div(g, total, eg_max(g, counted, eg_scalar(g, 1e-30)));
 }

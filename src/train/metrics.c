@@ -1,4 +1,4 @@
-/* Metrics: sums over batches, and the figures that are made of them. */
+/* Metrics: sums over batches, and the metrics computed from them. */
 #include "elegans/metrics.h"
 #include "engine/context.h"
 
@@ -28,7 +28,7 @@ static bool is_numbers(eg_loss loss) {
     return loss == EG_LOSS_MSE || loss == EG_LOSS_MAE || loss == EG_LOSS_HUBER;
 }
 
-/* ---- made and given back */
+/* ---- creation and destruction */
 static eg_status take(eg_metrics *m, eg_error *error) {
     size_t cells = 0;
     eg_error reason = {EG_ERR_MEMORY, ""};
@@ -49,12 +49,12 @@ eg_status eg_metrics_create(eg_context *context, eg_loss loss, uint64_t outputs,
         return eg__fail(error, EG_ERR_ARGUMENT, "metrics: no context or output pointer");
     if (!eg_loss_name(loss)) return eg__fail(error, EG_ERR_ARGUMENT, "unknown loss %d", (int)loss);
     if (!outputs || outputs > SIZE_MAX)
-        return eg__fail(error, EG_ERR_ARGUMENT, "metrics of %llu outputs",
+        return eg__fail(error, EG_ERR_ARGUMENT, "metrics of %llu outputs are out of range",
                         (unsigned long long)outputs);
     if (classes && (loss != EG_LOSS_CLASSES || classes != outputs))
-        return eg__fail(error, EG_ERR_ARGUMENT, "%llu classes for %llu outputs of loss '%s'",
-                        (unsigned long long)classes, (unsigned long long)outputs,
-                        eg_loss_name(loss));
+        return eg__fail(
+            error, EG_ERR_ARGUMENT, "%llu classes do not fit %llu outputs with the loss '%s'",
+            (unsigned long long)classes, (unsigned long long)outputs, eg_loss_name(loss));
     eg_error reason = {EG_ERR_MEMORY, ""};
     eg__memory *memory = eg__context_memory(context);
     eg_metrics *m = eg__memory_take_zeroed(memory, EG_TAG_OTHER, sizeof *m, &reason);
@@ -98,7 +98,7 @@ static bool add_number(figures *f, double output, double target, double weight) 
     return true;
 }
 
-/* `predicted` = classes: nobody knows; whatever it might have been is not known either then. */
+/* `predicted` = classes: not known (NaN); then metrics that depend on it are not known either. */
 static void add_class(eg_metrics *m, size_t group, size_t truth, size_t predicted, double weight) {
     double *row = m->confusion + (group * m->classes + truth) * m->classes;
     m->figures[group].rows++;
@@ -150,7 +150,7 @@ eg_status eg_metrics_add(eg_metrics *m, const float *outputs, const float *targe
         const float target = targets[i];
         if (isnan(target) || (weights && !(weights[i] > 0))) continue;
         if (!(target >= 0 && target < (float)m->classes && target == floorf(target)))
-            return eg__fail(error, EG_ERR_FORMAT, "row %llu: class '%g' of %zu",
+            return eg__fail(error, EG_ERR_FORMAT, "row %llu: class '%g' is not within 0..%zu - 1",
                             (unsigned long long)i + 1, (double)target, m->classes);
     }
     const uint64_t width = classes ? 1 : m->outputs;
@@ -182,7 +182,7 @@ static counts count_class(const eg_metrics *m, size_t group, size_t class) {
 
 static double divide(double a, double b) { return b == 0 ? NAN : a / b; }
 
-/* The mean over what there is; NaN that comes from outputs stays. */
+/* The mean over the values present; NaN from outputs stays NaN. */
 typedef struct average {
     double sum;
     uint64_t count;
@@ -238,7 +238,7 @@ void eg_metrics_get(const eg_metrics *m, eg_metrics_result *out) { get(m, 0, m->
 eg_status eg_metrics_output(const eg_metrics *m, uint64_t output, eg_metrics_result *out,
                             eg_error *error) {
     if (!m || !out || output >= m->groups)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no figures of output %llu",
+        return eg__fail(error, EG_ERR_ARGUMENT, "output %llu has no metrics",
                         (unsigned long long)output);
     get(m, (size_t)output, (size_t)output + 1, out);
     out->rows = m->figures[output].rows;

@@ -1,4 +1,4 @@
-/* Optimizers as graphs. Each becomes one chain: whatever a step needs is read and written once. */
+/* Optimizers as graphs. Each is fused into one chain, which reads and writes everything once. */
 #include "train/optimizer.h"
 
 #include <math.h>
@@ -20,7 +20,8 @@ eg_status eg__optimizer_complete(eg_optimizer *o, eg_error *error) {
     if (!(o->learning_rate > 0) || !(o->beta1 < 1) || !(o->beta2 >= 0 && o->beta2 < 1) ||
         !(o->epsilon > 0) || !(o->weight_decay >= 0) || !(o->clip_norm >= 0))
         return eg__fail(error, EG_ERR_ARGUMENT,
-                        "optimizer: rate %g, betas %g %g, epsilon %g, decay %g, clip %g",
+                        "optimizer: an option is out of range: rate %g, betas %g %g, "
+                        "epsilon %g, decay %g, clip %g",
                         o->learning_rate, o->beta1, o->beta2, o->epsilon, o->weight_decay,
                         o->clip_norm);
     return EG_OK;
@@ -38,7 +39,7 @@ const char *eg__optimizer_scalar_name(unsigned scalar) {
 void eg__optimizer_scalars(const eg_optimizer *o, uint64_t step, double learning_rate, double scale,
                            float out[EG__OPTIMIZER_SCALARS]) {
     const bool adam = o->kind == EG_ADAM || o->kind == EG_ADAMW;
-    /* m / (1 - b1^t) and v / (1 - b2^t), pulled out of the loop */
+    /* bias correction: m / (1 - b1^t) and v / (1 - b2^t), as scalars outside of the loop */
     const double c1 = adam ? 1 - pow(o->beta1, (double)step) : 1;
     const double c2 = adam ? sqrt(1 - pow(o->beta2, (double)step)) : 1;
     out[EG__OPTIMIZER_SCALE] = (float)scale;
@@ -52,7 +53,8 @@ void eg__optimizer_scalars(const eg_optimizer *o, uint64_t step, double learning
     out[EG__OPTIMIZER_SHRINK] = (float)(1 - learning_rate * o->weight_decay);
 }
 
-/* ---- graphs. A product that only a sum needs is rounded with it; of two such, the first in the sum. */
+/* ---- graphs. A product that only one sum reads becomes an FMA with it; of two products, the first
+ * in the sum. */
 static eg_node scalar(eg__optimizer_builder *b, eg__optimizer_scalar which) {
     if (!b->scalar[which].id)
         b->scalar[which] = eg_input(b->graph, eg__optimizer_scalar_name(which), EG_F32, 0, NULL);
@@ -85,7 +87,7 @@ static eg_node momentum(eg__optimizer_builder *b, eg_node moment, eg_node x) {
     return next;
 }
 
-/* What the learning rate is to be multiplied with; g is the gradient. */
+/* The update direction, to be multiplied by the learning rate; g is the gradient. */
 static eg_node direction(eg__optimizer_builder *b, const eg__optimizer_nodes *n, eg_node g) {
     switch (b->optimizer->kind) {
     case EG_SGD: return momentum(b, n->first, g);
@@ -108,7 +110,7 @@ void eg__optimizer_build(eg__optimizer_builder *b, const eg__optimizer_nodes *n,
     const eg_node by = times(b, direction(b, n, g), EG__OPTIMIZER_RATE);
     if (decays && beside) p = times(b, p, EG__OPTIMIZER_SHRINK);
     p = eg_add(graph, by, p);
-    if (isfinite(least)) { /* what is no number becomes the least, too */
+    if (isfinite(least)) { /* NaN becomes the least, too */
         const eg_node bound = eg_scalar(graph, (double)least);
         p = eg_select(graph, eg_lt(graph, bound, p), p, bound);
     }

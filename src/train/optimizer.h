@@ -5,20 +5,20 @@
 #include "elegans/train.h"
 #include "graph/graph.h"
 
-/* Fills what was left zero; EG_ERR_ARGUMENT names what cannot be. */
+/* Fills in defaults; EG_ERR_ARGUMENT names an invalid option. */
 eg_status eg__optimizer_complete(eg_optimizer *optimizer, eg_error *error);
 
-/* ---- numbers that a step needs: inputs of rank 0, so that one program serves all steps */
+/* ---- scalars of a step: inputs of rank 0, so that one program serves all steps */
 typedef enum eg__optimizer_scalar {
-    EG__OPTIMIZER_SCALE, /* what gradients are multiplied with */
+    EG__OPTIMIZER_SCALE, /* factor of the gradients (clipping, loss scale) */
     EG__OPTIMIZER_DECAY,
     EG__OPTIMIZER_BETA1,
     EG__OPTIMIZER_REST1, /* 1 - beta1 */
     EG__OPTIMIZER_BETA2,
     EG__OPTIMIZER_REST2,
-    EG__OPTIMIZER_RATE, /* below 0; with what corrects the moments of the first steps */
+    EG__OPTIMIZER_RATE, /* negative learning rate, with bias correction */
     EG__OPTIMIZER_EPSILON,
-    EG__OPTIMIZER_SHRINK, /* what decay beside the gradient leaves of a parameter */
+    EG__OPTIMIZER_SHRINK, /* 1 - decoupled weight decay */
     EG__OPTIMIZER_SCALARS
 } eg__optimizer_scalar;
 const char *eg__optimizer_scalar_name(unsigned scalar); /* static; NULL past the last */
@@ -30,7 +30,7 @@ void eg__optimizer_scalars(const eg_optimizer *optimizer, uint64_t step, double 
 typedef struct eg__optimizer_builder {
     const eg_optimizer *optimizer;
     eg_graph *graph;
-    eg_node scalar[EG__OPTIMIZER_SCALARS]; /* made when they are asked for first */
+    eg_node scalar[EG__OPTIMIZER_SCALARS]; /* made on first use */
 } eg__optimizer_builder;
 /* Inputs that are updated in place: a parameter and its moments, zero before step 1. */
 typedef struct eg__optimizer_nodes {

@@ -1,4 +1,4 @@
-/* What a training is held against: the loss of an answer that ignores its inputs. */
+/* The reference loss: that of a constant prediction, which ignores the inputs. */
 #include "train/fit.h"
 #include "train/data.h"
 
@@ -7,14 +7,14 @@
 typedef struct reference {
     eg_loss loss;
     const eg__store *store;
-    const float *scale; /* of the targets, in the model's units; NULL = 1 */
+    const float *scale; /* scale of the targets, in the model's units; NULL = 1 */
     double *mean;       /* [targets] of the training */
     double *count;      /* [targets] that have a value there */
     double *share;      /* [classes] of the training */
     double sum, counted;
 } reference;
 
-/* Calls `row` for each target row of the windows, as often as a training meets it. */
+/* Calls `row` for each target row of the windows, as often as it occurs in them. */
 static void each_target(const eg_data *data, void (*row)(void *user, const float *y), void *user) {
     const eg__store *s = data->store;
     for (size_t i = 0; i < data->count; i++) {

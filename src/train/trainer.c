@@ -1,4 +1,4 @@
-/* One step of training: compiled programs for loss and gradients, and for what becomes of these. */
+/* One step of training: compiled programs for loss and gradients, and for the update. */
 #include "base/abi.h"
 #include "train/trainer.h"
 
@@ -71,7 +71,7 @@ static eg_status bind_one(eg_trainer *t, eg_instance *instance, const eg_program
     eg_tensor tensor;
     const char *name = eg_program_leaf(program, kind, index, &tensor);
     tensor.data = memory_of(t, name);
-    if (!tensor.data) { /* a gradient: where its parameter is, in a buffer of the same order */
+    if (!tensor.data) { /* gradients are in the order of the parameters */
         eg_tensor parameter;
         eg_status status = eg_weights_tensor(t->weights, name + 2, &parameter, error);
         if (status) return status;
@@ -161,7 +161,8 @@ eg_status eg__trainer_create(const eg_model *model, const eg_train_options *give
     eg_status status = EG_OK;
     if (model->transformer && (options->last || options->timespans || options->lengths))
         status = eg__fail(error, EG_ERR_UNSUPPORTED,
-                          "a transformer learns from all its tokens: no last, spans or lengths");
+                          "a transformer learns from all its tokens: the options last, "
+                          "spans and lengths do not apply");
     if (!status && !model->transformer)
         status = eg__link_fits(model, eg_loss_link(options->loss), error);
     if (!status) status = create(t, room, error);
@@ -206,10 +207,10 @@ const eg_program *eg_trainer_part(const eg_trainer *t, eg_train_part part, eg_in
 
 /* ---- steps */
 eg_status eg_trainer_gradient(eg_trainer *t, eg_train_result *out, eg_error *error) {
-    if (!t->program) return eg__fail(error, EG_ERR_ARGUMENT, "a trainer that only evaluates");
+    if (!t->program) return eg__fail(error, EG_ERR_ARGUMENT, "this trainer only evaluates");
     const eg_run_options options = {.seed = ++t->seed};
     eg_status status = EG_OK;
-    if (t->added && !t->summed) { /* one gradient alone is its own sum */
+    if (t->added && !t->summed) { /* a single gradient needs no sum */
         status = eg__update_sum(&t->update, false, error);
         t->summed = !status;
     }
@@ -223,17 +224,17 @@ eg_status eg_trainer_gradient(eg_trainer *t, eg_train_result *out, eg_error *err
     return EG_OK;
 }
 
-/* ---- the scale of the loss. Powers of two: what they multiply is not rounded. */
+/* ---- loss scaling. Scales are powers of two: multiplying by them is exact. */
 #define SCALE_LEAST 0x1p-14f
 #define SCALE_MOST  0x1p24f
-enum { SCALE_AFTER = 2000 }; /* updates; more often would cost as many skipped ones */
+enum { SCALE_AFTER = 2000 }; /* updates between increases */
 
 static eg_status skip(eg_trainer *t, eg_error *error) {
     if (t->options.dtype != EG_F16 || t->scale <= SCALE_LEAST)
         return eg__train_blame(t, NULL, error);
     t->scale /= 2;
     t->good = t->added = 0;
-    t->summed = false; /* what was added is not finite: nothing more is added to it */
+    t->summed = false; /* the sum is not finite: skip further gradients */
     t->skipped++;
     return EG_OK;
 }
@@ -244,7 +245,7 @@ static void scale_grow(eg_trainer *t) {
     t->good = 0;
 }
 
-/* With exclusive access to the weights, which become what the optimizer and the model make of them. */
+/* With exclusive access to the weights: runs the optimizer, then the model's constraints. */
 static eg_status make_step(eg_trainer *t, double learning_rate, double scale, eg_error *error) {
     eg_status status = eg_weights_begin(t->weights, 1, error);
     if (status) return status;

@@ -17,16 +17,15 @@ struct eg_trainer {
     size_t count; /* floats of all parameters, with the gaps between them */
     float *gradients, *sum, *first, *second; /* in the order of the weights */
     eg__update update;                       /* the programs that work on these */
-    bool
-        summed; /* the sum is in `sum`; else it is the gradient of the only run, or there is none */
+    bool summed;          /* gradients were accumulated in `sum`; else there was one run, or none */
     eg_train_batch batch; /* its own */
     const eg_train_batch *used;
     float *outputs, loss;
-    bool gives;   /* it only evaluates, and what the model gives its users is not `outputs`, */
-    float *given; /* but this; else NULL */
-    uint64_t steps, added, seed; /* updates; gradients in the sum; of dropout */
-    float scale;                 /* of the loss that gradients are of; 1 where nothing is scaled */
-    uint64_t good, skipped;      /* updates since the scale changed; those that were not made */
+    bool gives;   /* evaluation only: the model's public output differs from `outputs` */
+    float *given; /* that output; else NULL */
+    uint64_t steps, added, seed; /* updates; gradients in the sum; seed of dropout */
+    float scale;                 /* loss scale; 1 = none */
+    uint64_t good, skipped;      /* updates since the scale changed; skipped updates */
 };
 
 /* ---- trainer_program.c */
@@ -38,27 +37,28 @@ typedef struct eg__train_nodes {
 /* The model and its loss. */
 eg_status eg__train_graph(const eg_trainer *t, eg_graph *graph, eg__train_nodes *out,
                           eg_error *error);
-/* The gradients of that loss, times the scale where there is one: an input then. */
+/* The gradients of that loss, times the loss scale if there is one (an input). */
 eg_status eg__train_gradient(const eg_trainer *t, eg_graph *graph,
                              const eg_gradient_options *options, eg_node loss, size_t count,
                              const eg_node *wrt, eg_node *out, eg_error *error);
 eg_status eg__train_compile(eg_trainer *t, eg_error *error);
-/* What a training keeps beside its programs, and what all of it may take. */
+/* Memory that a training needs beside its programs, and the limit. */
 typedef struct eg__train_room {
     uint64_t batches, copies; /* of its input, and of the parameters */
     uint64_t most;            /* bytes; 0 = no limit */
 } eg__train_room;
 /* Weights, gradients, their sum and two moments: each as large as the parameters. */
 enum { EG__TRAIN_ARRAYS = 5 };
-/* Bytes of all that a trainer with compiled programs takes; known before any of it is taken. */
+/* Bytes of a trainer with compiled programs, known before anything is allocated. */
 uint64_t eg__train_bytes(const eg_trainer *t, const eg__train_room *room);
-/* ---- trainer.c: EG_ERR_BUDGET before anything is taken besides programs; `room` may be NULL. */
+/* ---- trainer.c: fails with EG_ERR_BUDGET before anything but programs is allocated; `room` may be
+ * NULL. */
 eg_status eg__trainer_create(const eg_model *model, const eg_train_options *options,
                              const eg__train_room *room, eg_trainer **out, eg_error *error);
 
-/* ---- blame.c: where a loss that is not finite comes from, as a message in `error` */
+/* ---- blame.c: finds where a non-finite loss comes from; the message is in `error` */
 typedef struct eg__blame {
-    uint64_t sample; /* of the batch; UINT64_MAX = cannot be told */
+    uint64_t sample; /* sample of the batch; UINT64_MAX = unknown */
 } eg__blame;
 eg_status eg__train_blame(eg_trainer *t, eg__blame *out, eg_error *error);
 

@@ -1,4 +1,4 @@
-/* The programs of a trainer: loss with gradients, what becomes of these, and loss alone. */
+/* The programs of a trainer: loss with gradients, the update, and loss alone. */
 #include "train/trainer.h"
 
 #include <math.h>
@@ -27,12 +27,12 @@ eg_status eg__train_graph(const eg_trainer *t, eg_graph *g, eg__train_nodes *out
 eg_status eg__train_gradient(const eg_trainer *t, eg_graph *g, const eg_gradient_options *options,
                              eg_node loss, size_t count, const eg_node *wrt, eg_node *out,
                              eg_error *error) {
-    if (t->options.dtype == EG_F16) /* bf16 reaches as far as f32 */
+    if (t->options.dtype == EG_F16) /* bf16 has the range of f32: no loss scale */
         loss = eg_mul(g, loss, eg_input(g, EG__LOSS_SCALE, EG_F32, 0, NULL));
     return eg_gradient_with(g, options, loss, count, wrt, out, error);
 }
 
-/* In f32 whatever the training's type: it tells of the model that is kept. */
+/* In f32 whatever the training's type: it evaluates the model that is saved. */
 static eg_status compile_forward(eg_trainer *t, eg_error *error) {
     eg_graph *g;
     eg__train_nodes n = {0};
@@ -88,7 +88,8 @@ static eg_status compile_gradient(eg_trainer *t, eg_error *error) {
     return status;
 }
 
-/* Parameters in the order of the weights, each with the gap behind it; neighbours of the same kind are one piece. */
+/* Parameters in the order of the weights, each with the gap after it; neighbours with the same
+ * constraints become one piece. */
 static size_t find_pieces(const eg_trainer *t, eg__update_piece *out) {
     const eg__leaves *leaves = &t->program->parameters;
     size_t count = 0;

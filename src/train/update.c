@@ -1,4 +1,4 @@
-/* The programs of an update: compiled once, run on memory that others own. */
+/* The programs of an update: compiled once, run on the caller's buffers. */
 #include "train/update.h"
 #include "engine/context.h"
 
@@ -11,7 +11,7 @@ static eg_node vector(eg_graph *g, const char *name, size_t count) {
     return eg_input(g, name, EG_F32, 1, (uint64_t[]){count});
 }
 
-/* One program for the first gradient, which replaces what was there, and for the others. */
+/* One program for the first gradient, which overwrites the sum, and for later ones. */
 static void build_sum(eg_graph *g, size_t count) {
     const eg_node sum = vector(g, "sum", count), gradient = vector(g, "gradient", count);
     const eg_node adds = eg_input(g, "adds", EG_F32, 0, NULL);
@@ -90,7 +90,7 @@ static eg_status bind(eg_instance *instance, const char *name, unsigned rank, si
     return eg_instance_bind(instance, name, &tensor, error);
 }
 
-/* A buffer, as the pieces of the step have it. */
+/* Binds a buffer to the pieces of the step. */
 static eg_status bind_pieces(eg__update *u, const char *name, float *data, eg_error *error) {
     eg_status status = EG_OK;
     for (size_t i = 0; !status && i < u->piece_count; i++) {

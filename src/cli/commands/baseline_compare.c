@@ -1,4 +1,5 @@
-/* Has it become slower? First against itself, so that the noise of this machine is known. */
+/* Has it become slower? Compares the program with itself first, to know the noise of this
+ * machine. */
 #include "cli/commands/baseline.h"
 #include "cli/program_path.h"
 
@@ -118,13 +119,14 @@ static void put_trial(json *document, const char *key, const trial *t) {
     json_put(document, key, object);
 }
 
-/* How far two measurements of the same thing lie apart: the half-width of their interval, or more. */
+/* The noise: the difference of two measurements of the same program, at least the half-width of
+ * their interval. */
 static double noise_of(const trial *t) {
     const eg_interval *r = &t->result.ratio;
     return fmax(fabs(r->value - 1), (r->high - r->low) / 2);
 }
 
-/* A difference that the same program shows beside itself is none. */
+/* A difference within the noise does not count. */
 static void forgive_noise(const trial *noise, trial *t) {
     if (fabs(t->result.ratio.value - 1) <= noise_of(noise)) t->result.verdict = EG_VERDICT_SAME;
 }
@@ -235,7 +237,7 @@ static bool is_as_then(const char *model, const eg_history_entry *entry) {
     return strcmp(hash, entry->model_hash) == 0;
 }
 
-/* Nothing that the history names is run: a program only when the command line names it. */
+/* Programs named by the history are never run, only those named on the command line. */
 static int measure(eg_context *context, const baseline_settings *w, const eg_history_entry *entry,
                    subject *s, trial *noise, trial *t) {
     const bool same_name = strcmp(w->model, entry->model) == 0;

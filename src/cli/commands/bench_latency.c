@@ -6,7 +6,7 @@
 static const char typical[] = "cfc:autoncp:64:16,in=16";
 enum { BAR = 40 };
 
-/* As long as the logarithm of the count: the rare ones are what one looks for. */
+/* Bar length is the logarithm of the count, so that rare latencies are visible. */
 static void print_bar(const eg_latency_bucket *b, uint64_t largest) {
     char from[32], bar[BAR + 1] = "";
     const double share = log((double)b->count + 1) / log((double)largest + 1);
@@ -18,7 +18,8 @@ static void print_bar(const eg_latency_bucket *b, uint64_t largest) {
            (unsigned long long)b->count);
 }
 
-/* Quarters of a doubling up to the 99.9th percentile, whole doublings in the tail; none is empty. */
+/* Four bars per power of two up to the 99.9th percentile, one in the tail; empty ones are
+ * merged. */
 static void print_histogram(const eg_bench_latency_result *r) {
     uint64_t largest = 1;
     for (size_t i = 0; i < r->buckets; i++)

@@ -115,7 +115,7 @@ static int delete_one(eg_context *context, eg_history *history, const baseline_s
     return eg_history_delete(history, w->name, &error) ? fail_with(&error) : CLI_OK;
 }
 
-/* What there is, how many of NAME and MODEL it takes, and which options are its own. */
+/* The subcommands: how many of NAME and MODEL each takes, and which options belong to it. */
 static const struct {
     const char *name;
     int arguments;
@@ -275,7 +275,7 @@ int cmd_history(int argc, char **argv) {
         if (!code && rest && eg_history_list(history, &filter, add_value, &t, &error))
             code = fail_with(&error);
         if (!code && rest && !t.count)
-            code = fail(EXIT_FAILED, "nothing was kept of '%s'", argv[0]);
+            code = fail(EXIT_FAILED, "the history has nothing about '%s'", argv[0]);
         if (!code && t.count && !as_json) print_trend(&t);
         if (!code && svg) code = draw(&t, argv[0], svg);
         eg_history_close(history);

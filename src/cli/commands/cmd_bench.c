@@ -49,9 +49,9 @@ static int show_result(const bench_flags *flags, const char *name, const char *s
 
 static int bench_copy(eg_context *context, const bench_flags *flags) {
     uint64_t bytes = UINT64_C(256) << 20;
-    if (flags->dtype) return fail(EXIT_USAGE, "copy has no --dtype: it moves bytes");
+    if (flags->dtype) return fail(EXIT_USAGE, "--dtype does not apply to copy, which moves bytes");
     if (flags->size && !parse_bytes(flags->size, &bytes))
-        return fail(EXIT_USAGE, "--size: '%s' is no size such as 64M", flags->size);
+        return fail(EXIT_USAGE, "--size: '%s' is not a size such as 64M", flags->size);
     eg_bench_result result;
     eg_error error;
     if (eg_bench_copy(context, bytes, flags->iterations, &result, &error)) return fail_with(&error);
@@ -155,7 +155,7 @@ static int bench_kernels(eg_context *context, const bench_flags *flags, const ch
     return CLI_OK;
 }
 
-/* What there is, how many arguments it takes beside its name, whether it runs a model. */
+/* The benchmarks: name, number of arguments, whether it runs a model. */
 typedef enum benchmark { COPY, GEMM, KERNELS, CELLS, TRAIN, LATENCY, ADVICE, BENCHMARKS } benchmark;
 static const struct {
     const char *name;
@@ -254,8 +254,8 @@ int cmd_bench(int argc, char **argv) {
     int rest, code = options_read(&use, argc, argv, &rest);
     if (code) return code;
     if (!rest)
-        return fail(EXIT_USAGE,
-                    "bench what: copy, gemm, kernels, cells, train, latency or advice?");
+        return fail(EXIT_USAGE, "bench needs a benchmark: copy, gemm, kernels, cells, train, "
+                                "latency or advice");
     benchmark which = COPY;
     while (which < BENCHMARKS && strcmp(argv[0], benchmarks[which].name) != 0) which++;
     char meant[EG_DID_YOU_MEAN_SIZE];

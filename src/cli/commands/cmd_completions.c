@@ -15,7 +15,7 @@ int cmd_completions(int argc, char **argv) {
         "  elegans completions fish > ~/.config/fish/completions/elegans.fish\n"};
     int rest, code = options_read(&use, argc, argv, &rest);
     if (code) return code;
-    if (rest != 1) return fail(EXIT_USAGE, "completions for which shell: bash, zsh or fish?");
+    if (rest != 1) return fail(EXIT_USAGE, "completions needs a shell: bash, zsh or fish");
     for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
         if (strcmp(shells[i]->name, argv[0]) == 0) return manual_write(shells[i]);
     return fail(EXIT_USAGE, "no completions for '%s': bash, zsh or fish", argv[0]);

@@ -80,7 +80,7 @@ int cmd_convert(int argc, char **argv) {
     int rest, code = options_read(&use, argc, argv, &rest);
     if (code) return code;
     if (rest != 1) return fail(EXIT_USAGE, "convert needs one model: a file or a spec");
-    if (!output) return fail(EXIT_USAGE, "convert where to? -o OUT.safetensors");
+    if (!output) return fail(EXIT_USAGE, "convert needs an output: -o OUT.safetensors");
     if ((code = output_model(output)) != CLI_OK) return code;
     eg_context *context;
     code = context_open(&flags, &context);

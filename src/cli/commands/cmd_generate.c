@@ -12,7 +12,7 @@ typedef struct writer { /* of tokens, as text */
     const generate_settings *settings;
     eg_decoder decoder;
     generate_result *result;
-    bool closed; /* nobody reads it any more */
+    bool closed; /* the reader has closed the pipe */
 } writer;
 
 static double now(void) { return 1e-9 * (double)eg_clock_ns(); }
@@ -22,7 +22,7 @@ static void show(writer *w, const char *text, size_t length) {
     if (w->settings->json) bytes_append(&w->result->text, text, length);
     else if (length && (fwrite(text, 1, length, stdout) != length || fflush(stdout) != 0)) {
         w->closed = true;
-        if (errno == EPIPE) clearerr(stdout); /* a full disk, however, is an error in the end */
+        if (errno == EPIPE) clearerr(stdout); /* but a full disk is reported at the end */
     }
 }
 
@@ -98,7 +98,7 @@ static int begin(writer *w, eg_generator *g, const uint32_t *ids, size_t count,
     r->info.size = sizeof r->info;
     eg_generator_info_get(g, &r->info);
     if (count > r->info.context) /* before any of it is shown */
-        return fail(EXIT_FAILED, "a prompt of %zu tokens in a context of %llu", count,
+        return fail(EXIT_FAILED, "a prompt of %zu tokens does not fit the context of %llu", count,
                     (unsigned long long)r->info.context);
     if (!w->settings->json) show(w, w->settings->prompt, w->settings->prompt_length);
     for (size_t i = 0; i < count; i++) {

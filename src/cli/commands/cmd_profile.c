@@ -18,7 +18,10 @@ static int read_part(const char *name, unsigned *out) {
             *out = parts[i].parts;
             return CLI_OK;
         }
-    return fail(EXIT_USAGE, "profile what? '%s' is not compute, memory, hardware or all", name);
+    return fail(EXIT_USAGE,
+                "'%s' is not a part to profile: compute, memory, hardware or "
+                "all",
+                name);
 }
 
 enum { SCHEDULE_MOST = 1000000 };
@@ -141,7 +144,7 @@ static int check_quick(const profile_settings *w, bool no_compile) {
                   {w->sort, "--sort"},     {w->top, "--top"},     {no_compile, "--no-compile"}};
     for (size_t i = 0; w->quick && i < sizeof others / sizeof *others; i++)
         if (others[i].wanted)
-            return fail(EXIT_USAGE, "--quick times a model as it is: leave %s away, or --quick",
+            return fail(EXIT_USAGE, "--quick only times a model: leave out %s, or --quick",
                         others[i].name);
     return CLI_OK;
 }
@@ -242,7 +245,7 @@ static int run(eg_context *context, const profile_settings *w, const eg_profile_
 static int read_unit(const char *unit, context_flags *flags) {
     if (!unit || strcmp(unit, "cores") == 0) return CLI_OK;
     if (flags->isa && strcmp(flags->isa, unit) != 0)
-        return fail(EXIT_USAGE, "--unit %s and --isa %s: one of them", unit, flags->isa);
+        return fail(EXIT_USAGE, "--unit %s and --isa %s exclude each other", unit, flags->isa);
     isa_names names;
     const int code = isa_list(&names);
     if (code) return code;
@@ -320,7 +323,8 @@ int cmd_profile(int argc, char **argv) {
     if (!code) code = check_quick(&w, no_compile);
     if (!code && memory && (!parse_bytes(memory, &w.budget) || !w.budget))
         code = fail(EXIT_USAGE, "--memory: '%s' is not a number of bytes", memory);
-    if (!code && w.try_all && w.no_try) code = fail(EXIT_USAGE, "--try and --no-try: one of them");
+    if (!code && w.try_all && w.no_try)
+        code = fail(EXIT_USAGE, "--try and --no-try exclude each other");
     if (!code && w.device) code = devices_check(w.device);
     if (code) return code;
     if ((w.json || w.output || w.save) && !json_usable()) return json_print(NULL);

@@ -48,7 +48,7 @@ static int read_how(const settings *w, eg_quantization *quantization) {
         if (strcmp(w->per, eg_granularity_name((eg_granularity)i)) == 0) {
             quantization->per = (eg_granularity)i;
             return w->block && quantization->per != EG_PER_BLOCK
-                       ? fail(EXIT_USAGE, "--block with --per %s", w->per)
+                       ? fail(EXIT_USAGE, "--block does not apply to --per %s", w->per)
                        : CLI_OK;
         }
     return fail(EXIT_USAGE, "--per: '%s' is none of channel, tensor, block", w->per);
@@ -265,8 +265,8 @@ int cmd_quantize(int argc, char **argv) {
     int rest, code = options_read(&use, argc, argv, &rest);
     if (code) return code;
     if (rest != 1) return fail(EXIT_USAGE, "quantize needs one model: a file or a spec");
-    if (!w.to) return fail(EXIT_USAGE, "quantize to what? --to f16|bf16|int8|int4");
-    if (!w.output) return fail(EXIT_USAGE, "quantize where to? -o OUT.safetensors");
+    if (!w.to) return fail(EXIT_USAGE, "quantize needs a type: --to f16|bf16|int8|int4");
+    if (!w.output) return fail(EXIT_USAGE, "quantize needs an output: -o OUT.safetensors");
     if ((code = output_model(w.output)) != CLI_OK) return code;
     w.model = argv[0];
     eg_model_quantization quantization = {0};

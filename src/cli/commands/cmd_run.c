@@ -8,13 +8,14 @@ static int check(const run_settings *w) {
     if (w->stream == (w->input != NULL))
         return fail(EXIT_USAGE, "run needs either --input FILE or --stream");
     if (w->time && w->timespans)
-        return fail(EXIT_USAGE, "--time are times, --spans the times between them: not both");
+        return fail(EXIT_USAGE, "--time (times) and --spans (times between rows) exclude each "
+                                "other");
     if (w->stream && (w->output || w->json))
-        return fail(EXIT_USAGE, "--stream prints the outputs: no --output, no --json");
+        return fail(EXIT_USAGE, "--stream prints the outputs: --output and --json do not apply");
     const table_settings *t = &w->table;
     if (w->stream && (t->short_header || t->no_header || t->decimal || t->dates || t->encoding))
-        return fail(EXIT_USAGE, "--stream has no table: no --short-header, --no-header, --decimal, "
-                                "--dates, --encoding");
+        return fail(EXIT_USAGE, "--stream reads no table: --short-header, --no-header, "
+                                "--decimal, --dates and --encoding do not apply");
     if (w->digits > 17)
         return fail(EXIT_USAGE, "--digits: %llu is not within 1..17",
                     (unsigned long long)w->digits);

@@ -179,11 +179,11 @@ int cmd_tokenize(int argc, char **argv) {
     if (code) return code;
     if (rest != 1 && rest != 2) return fail(EXIT_USAGE, "tokenize needs a model, and one text");
     if (w.ids && (w.decode || w.json))
-        return fail(EXIT_USAGE, "--ids with --%s", w.decode ? "decode" : "json");
+        return fail(EXIT_USAGE, "--ids and --%s exclude each other", w.decode ? "decode" : "json");
     w.model = argv[0];
     w.text = rest == 2 ? argv[1] : NULL;
     if (!w.text && (w.ids || w.decode || w.ends || w.special))
-        return fail(EXIT_USAGE, "tokenize what? A text, or - for stdin");
+        return fail(EXIT_USAGE, "tokenize needs a text, or - for stdin");
     eg_context *context;
     code = context_open(&flags, &context);
     if (code) return code;

@@ -86,7 +86,7 @@ static int read_validation(training *t) {
     return CLI_OK;
 }
 
-/* Yes or no, learned as a number, is no probability. */
+/* A binary target learned with a regression loss gives no probability. */
 static void suggest(const training *t) {
     eg_data_info d = {.size = sizeof d};
     eg_data_info_get(t->whole, &d);
@@ -139,7 +139,8 @@ static int open_file(training *t) {
     return code ? code : notes_read(t->model, &t->data, &t->notes);
 }
 
-/* What it would be, without values: a model that is too large to be trained is not drawn first. */
+/* Checks the size without allocating values, so that a model too large to be trained fails
+ * early. */
 static int outline_spec(training *t) {
     const train_settings *w = t->settings;
     const char *given = training_model(w);
@@ -230,7 +231,7 @@ static int set_units(training *t) {
 }
 
 /* ---- everything */
-/* The model that was there stays; what would only lead to the same end goes. */
+/* An existing model file stays; a checkpoint that would diverge again is removed. */
 static int failed(const training *t, const eg_error *error) {
     const train_settings *w = t->settings;
     if (!t->result.diverged) return fail_with(error);
@@ -270,7 +271,7 @@ static int fit(training *t) {
     code = notes_write(t->model, &t->data, t->first, t->loss);
     if (!code && eg_model_save(t->model, w->output, &error)) code = fail_with(&error);
     if (!code && w->curve) code = draw_losses(t);
-    if (!code && !w->checkpoint) unlink(t->checkpoint); /* done: nobody needs it */
+    if (!code && !w->checkpoint) unlink(t->checkpoint); /* not needed any more */
     return code;
 }
 
@@ -323,7 +324,10 @@ static int read_options(const usage *use, int argc, char **argv, json **config) 
         code = fail(EXIT_USAGE, "train takes one file of options, not '%s'", copy[1]);
     if (!code && rest &&
         !(strlen(copy[0]) > 5 && strcmp(copy[0] + strlen(copy[0]) - 5, ".json") == 0))
-        code = fail(EXIT_USAGE, "'%s' is no .json file of options; tables go to --data", copy[0]);
+        code = fail(EXIT_USAGE,
+                    "'%s' is not a .json file of options; tables are given with "
+                    "--data",
+                    copy[0]);
     if (!code && rest) code = options_config(use, copy[0], config);
     if (!code) code = options_read(use, argc, argv, &rest);
     free(copy);

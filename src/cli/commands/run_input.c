@@ -24,9 +24,9 @@ static int refuse_column(const eg_table *t, uint64_t column, bool date, const ch
         const double label = t->values[i * t->columns + column];
         const char *text = isnan(label) ? "0" : kind->labels[(size_t)label];
         if (!is_value(text, date))
-            return fail(EXIT_FAILED, "line %llu, field %llu%s: '%.60s' is no number%s%s in '%s'",
+            return fail(EXIT_FAILED, "line %llu, field %llu%s: '%.60s' is not a number%s%s in '%s'",
                         (unsigned long long)t->lines[i], (unsigned long long)column + 1, name, text,
-                        date ? " and no date" : "", eg_table_hint(text), path);
+                        date ? " or a date" : "", eg_table_hint(text), path);
     }
     return fail(EXIT_FAILED, "column %llu%s has dates%s in '%s'", (unsigned long long)column + 1,
                 name, date ? " and numbers" : ", not numbers", path);

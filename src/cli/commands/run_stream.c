@@ -44,7 +44,7 @@ static int read_line(pipe_run *p, char *text, float *elapsed) {
         return fail(EXIT_FAILED, "line %llu: %llu fields, the model takes %llu%s", line,
                     (unsigned long long)found, (unsigned long long)p->info->inputs,
                     timed ? " and the time" : "");
-    if (bad) return fail(EXIT_FAILED, "line %llu: '%.60s' is no number", line, bad);
+    if (bad) return fail(EXIT_FAILED, "line %llu: '%.60s' is not a number", line, bad);
     float *to = p->x;
     for (uint64_t i = 0; i < p->fields; i++) {
         if (i == p->time) continue;

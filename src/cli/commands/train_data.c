@@ -18,9 +18,9 @@ int missing_parse(const char *name, eg_missing *out) {
 
 int data_check(const data_settings *w) {
     if (w->whole && (w->window || w->stride))
-        return fail(EXIT_USAGE, "--whole has no --%s", w->window ? "window" : "stride");
-    if (w->time && w->timespans)
-        return fail(EXIT_USAGE, "--time and --spans say the same: one of them");
+        return fail(EXIT_USAGE, "--whole and --%s exclude each other",
+                    w->window ? "window" : "stride");
+    if (w->time && w->timespans) return fail(EXIT_USAGE, "--time and --spans exclude each other");
     eg_table_options ignored;
     return table_options(&w->table, &ignored);
 }

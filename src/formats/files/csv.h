@@ -13,7 +13,7 @@ typedef struct eg__csv {
     uint64_t line;  /* from 1, of the next field */
     uint64_t field; /* from 1, in its record */
     bool done;      /* the last record has ended */
-    bool single;    /* records have one field: a line without anything is one that is missing */
+    bool single;    /* records have one field: an empty line is a missing value */
     char decimal;   /* before the fraction of a number: '.' or ',' */
     eg_date_order dates;
 } eg__csv;
@@ -26,8 +26,8 @@ typedef struct eg__csv_field {
     uint64_t line, field;
 } eg__csv_field;
 
-/* Skips a byte-order mark, finds the separator. Lines without anything but blanks are left out; where records
- * have one field, only those before the first and after the last. */
+/* Skips a byte-order mark and finds the separator. Blank lines are skipped; if records have one
+ * field, only those before the first and after the last record. */
 eg__csv eg__csv_begin(const void *bytes, size_t length);
 /* EG_ERR_FORMAT names line and field. Not after `done`. */
 eg_status eg__csv_next(eg__csv *csv, eg__csv_field *out, eg_error *error);

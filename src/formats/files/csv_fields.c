@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Commas are also found in numbers and in names of files that separate by something else, the others
- * hardly: so they are asked for first. */
+/* Commas also occur in numbers and names of files with another separator, the other separators
+ * hardly ever, so those are tried first. */
 static char find_separator(const char *at, const char *end) {
     bool quoted = false, semicolon = false;
     for (; at < end && (quoted || *at != '\n'); at++) {

@@ -17,12 +17,12 @@ const char *eg__file_quote(char *out, size_t capacity, const void *bytes, size_t
 /* Whether a path ends so, in ".npy". */
 bool eg__file_ends(const char *path, const char *end);
 
-/* eg__memory_take for callers that need the status also when nobody wants the message. */
+/* eg__memory_take for callers that need the status even if `error` is NULL. */
 eg_status eg__file_take(eg__memory *memory, eg_tag tag, size_t size, void **out, eg_error *error);
 
 /* ---- reading */
 
-/* A file that stays open, or memory that somebody else holds: a decoder need not know which. */
+/* A source of bytes: an open file, or memory owned by the caller. */
 typedef struct eg__source {
     const unsigned char *bytes; /* in memory when `descriptor` is -1 */
     int descriptor;
@@ -58,10 +58,11 @@ eg_status eg__mapping_open(eg__mapping *out, eg__memory *memory, const char *pat
 eg_status eg__mapping_read(eg__mapping *out, eg__memory *memory, const eg__source *source,
                            eg_error *error);
 void eg__mapping_close(eg__mapping *mapping, eg__memory *memory);
-/* From now on the bytes may be written to; the file stays as it is. False = the system cannot do that. */
+/* Makes the bytes writable (copy on write, the file does not change). False = not supported by the
+ * system. */
 bool eg__mapping_own(eg__mapping *mapping);
-/* These bytes are not needed for now: pages that lie wholly among them leave the memory, and are read again when
- * somebody looks. What was written to them is lost. Nothing happens to bytes that are not mapped. */
+/* Releases the pages that lie entirely within these bytes; they are read again on access. Changes
+ * to them are lost. No effect on bytes that are not mapped. */
 void eg__mapping_forget(const eg__mapping *mapping, const void *bytes, size_t size);
 
 /* ---- writing: into a temporary file in the same folder, which takes the name at the end */

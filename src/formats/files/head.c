@@ -1,4 +1,4 @@
-/* The beginning of a file, for whoever wants to know what it is. */
+/* Reads the beginning of a file, to recognise its format. */
 #include "formats/files/head.h"
 #include "formats/files/file.h"
 

@@ -14,7 +14,8 @@ typedef struct eg__head {
     unsigned char bytes[EG__HEAD_SIZE];
 } eg__head;
 
-/* `path` must outlive *out. A file that cannot be read is no failure here: who opens it says so better. */
+/* `path` must outlive *out. A file that cannot be read is not an error here: the reader that opens
+ * it reports it. */
 void eg__head_read(eg__head *out, const char *path);
 void eg__head_of_bytes(eg__head *out, const void *bytes, size_t size);
 

@@ -13,9 +13,9 @@ typedef struct eg__json_key {
     unsigned needed; /* and for what it must be there */
 } eg__json_key;
 
-/* `object` is an object, and every key of it is one that the table has for one of the bits of `where`.
- * EG_ERR_FORMAT names one that is not known at all, or that has no meaning there and yet a value: null
- * says nothing. It also names one that is needed and not there. `what` says whose keys they are: "an
+/* `object` is an object, and every key of it is one that the table has for one of the bits of
+ * `where`. EG_ERR_FORMAT names a key that is unknown, that does not apply there and has a value
+ * other than null, or that is required and missing. `what` names the object for messages: "an
  * LTC". */
 eg_status eg__json_keys_check(const json_t *object, size_t count, const eg__json_key *keys,
                               unsigned where, const char *what, eg_error *error);

@@ -1,4 +1,4 @@
-/* Keys of an object in JSON: those that are not known, or mean nothing, are refused by name. */
+/* Keys of a JSON object: unknown or inapplicable ones are refused by name. */
 #include "formats/files/json_keys.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* JSON that is read: parsed here, kept in jansson's values. jansson 2.14 parses, too, but goes on when a token does
- * not fit into its memory: it then reads another text, or ends the program. Its values tell what they did not get. */
+/* JSON that is read: parsed here, kept in jansson's values. jansson's own parser (2.14) goes on
+ * when memory for a token is short: it then reads a different text, or aborts. Its value
+ * constructors do report failures. */
 #include "formats/files/json_read.h"
 #include "formats/files/file.h"
 #include "formats/files/utf8.h"

@@ -1,4 +1,4 @@
-/* Documents of JSON as those see them who only look things up: no header of jansson, and a build without it. */
+/* Read-only access to JSON documents, without jansson's header and also in builds without it. */
 #ifndef EG__JSON_VALUE_H
 #define EG__JSON_VALUE_H
 

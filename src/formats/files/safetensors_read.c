@@ -53,7 +53,7 @@ static eg_status check_cover(eg_safetensors *file, uint64_t size, eg_error *erro
 }
 
 /* C must not load a float from an odd address, and the format allows one: such tensors are copied.
- * Files of the last years have none. A dtype that nobody can ask for stays where it is. */
+ * Recent files have none. Tensors of unsupported dtypes are not copied. */
 static bool is_aligned(const eg__safetensor *tensor) {
     size_t bytes = tensor->dtype->bits / 8;
     return tensor->dtype->type < 0 || (uintptr_t)tensor->data % bytes == 0;

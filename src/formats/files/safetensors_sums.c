@@ -59,7 +59,8 @@ eg_status eg__safetensors_sums_check(const eg_safetensors *file, eg_error *error
     const eg__safetensor *sums = file->count ? &file->tensors[others] : NULL;
     if (!sums || strcmp(sums->name, sums_name) != 0 || sums->dtype->type != EG_I64 ||
         sums->rank != 1 || sums->shape[0] != others + 2)
-        return eg__fail(error, EG_ERR_FORMAT, "no checkpoint of this version: it has no checksums");
+        return eg__fail(error, EG_ERR_FORMAT,
+                        "not a checkpoint of this version: it has no checksums");
     const unsigned char *words = sums->data;
     if (eg__get64(words + 8 * (others + 1)) != eg__crc32(0, words, 8 * (others + 1)))
         return damaged(error, "the list of checksums");

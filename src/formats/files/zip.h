@@ -21,7 +21,7 @@ typedef struct eg__zip {
     size_t count;
     void *directory; /* as in the file: names point into it */
     uint64_t directory_offset;
-    uint64_t swelling; /* bytes that all members that swell become together */
+    uint64_t swelling; /* total unpacked bytes of members with extreme compression */
 } eg__zip;
 
 /* Reads the directory, zip64 included. Members lie before it and do not overlap, as far as the sum
@@ -29,10 +29,12 @@ typedef struct eg__zip {
 eg_status eg__zip_open(eg__zip *out, eg__memory *memory, const eg__source *source, eg_error *error);
 void eg__zip_close(eg__zip *zip, eg__memory *memory);
 
-/* It unpacks to far more than data do. A little of that is harmless, so that an archive is judged by all of it. */
+/* Whether a member has an implausible compression ratio. A small one is harmless, so the archive is
+ * judged by their total. */
 bool eg__zip_swells(const eg__zip_entry *entry);
-/* Checks that a member can be read here (not encrypted, a known method, sizes that such data can
- * have, alone and together with others that swell) and that its local header agrees, and tells where its bytes start. */
+/* Checks that a member can be read (not encrypted, a known method, plausible sizes, alone and
+ * together with other highly compressed ones) and that its local header agrees, and returns where
+ * its bytes start. */
 eg_status eg__zip_locate(const eg__zip *zip, const eg__source *source, const eg__zip_entry *entry,
                          uint64_t *start, eg_error *error);
 

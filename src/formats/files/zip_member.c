@@ -1,4 +1,4 @@
-/* Checks a member of a zip archive before any of its bytes are believed. */
+/* Checks a member of a zip archive before its bytes are used. */
 #include "formats/files/bytes.h"
 #include "formats/files/zip.h"
 
@@ -13,7 +13,8 @@ enum {
     /* Deflate spends at least two bits on each 258 bytes, after a few bytes of tables. */
     RATIO_MAX = 1032,
     RATIO_SLACK = 64,
-    /* A small file that unpacks to something large is a bomb until somebody says otherwise: data have ratios of 2 to 20. */
+    /* A small file that unpacks to something large is treated as a zip bomb: real data have ratios
+     * of 2 to 20. */
     RATIO_TRUSTED = 256,
 };
 static const uint64_t size_trusted = (uint64_t)64 << 20; /* bytes; below, whatever it is, it fits */

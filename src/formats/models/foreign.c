@@ -1,5 +1,6 @@
-/* First bytes of what other programs write: nobody should have to guess from a message about the header of a format
- * that a file is not of. Rows of readers.def say what it is, and the way to a model. */
+/* Recognises files of other programs by their first bytes, so that the message says what the file
+ * is and how to get a model from it (rows of readers.def), instead of complaining about a wrong
+ * header. */
 #include "formats/models/readers.h"
 
 #include <string.h>

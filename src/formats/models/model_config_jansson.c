@@ -131,9 +131,9 @@ static void read_wiring(reader *r, eg__layer *layer) {
     if (!inner.status && o.kind == EG__WIRING_EDGES) {
         inner.status = eg__wiring_read(r->model->memory, args, &layer->wiring, r->error);
         if (!inner.status && layer->wiring->inputs != layer->inputs)
-            inner.status =
-                eg__fail(r->error, EG_ERR_FORMAT, "a wiring of %u inputs, and 'input_size' is %u",
-                         layer->wiring->inputs, layer->inputs);
+            inner.status = eg__fail(r->error, EG_ERR_FORMAT,
+                                    "the wiring has %u inputs, but 'input_size' is %u",
+                                    layer->wiring->inputs, layer->inputs);
     } else if (!inner.status) {
         inner.object = args;
         read_wiring_args(&inner, &o);
@@ -274,7 +274,7 @@ static eg_status read_layers(eg_context *context, const json_t *document, bool l
     if (listed && !json_is_array(layers))
         return eg__fail(error, EG_ERR_FORMAT, "'layers' is not a list");
     if (count > EG__LAYERS_MAX)
-        return eg__fail(error, EG_ERR_UNSUPPORTED, "a model of %zu layers", count);
+        return eg__fail(error, EG_ERR_UNSUPPORTED, "a model of %zu layers is not supported", count);
     eg_status status = eg__model_new(context, out, error);
     for (size_t i = 0; !status && i < count; i++) {
         reader r = {
@@ -307,7 +307,7 @@ eg_status eg__model_config_read(eg_context *context, const char *text, size_t le
     const json_t *version = json_object_get(document, "elegans_model");
     const json_t *transformer = json_object_get(document, "transformer");
     if (version && json_integer_value(version) != 1)
-        status = eg__fail(error, EG_ERR_UNSUPPORTED, "a model of version %lld",
+        status = eg__fail(error, EG_ERR_UNSUPPORTED, "models of version %lld are not supported",
                           (long long)json_integer_value(version));
     else if (version)
         status = eg__json_keys_check(document, COUNT(document_keys), document_keys,

@@ -1,4 +1,5 @@
-/* What a model may do without, as JSON: units, notes, quantization. Only files built with jansson include this. */
+/* Optional parts of a model as JSON: units, notes, quantization. Only files built with jansson
+ * include this. */
 #ifndef EG__MODEL_EXTRAS_H
 #define EG__MODEL_EXTRAS_H
 

@@ -34,8 +34,8 @@ static const char *name_of(const tensor_source *from, size_t index) {
     return index < eg_safetensors_count(from->file) ? eg_safetensors_name(from->file, index) : NULL;
 }
 
-/* "param." stands before the names in some files, "model." or "rnn." in others: what stands before the
- * name of a parameter, unless it says that this is a part of a larger model, or a gradient. */
+/* Finds a common prefix of the parameters' names ("param.", "model.", "rnn." in some files), unless
+ * it indicates a part of a larger model, or a gradient. */
 static bool is_prefix(const char *name, size_t length) {
     static const char *const others[] = {"grad.", "layers.", "forward.", "backward."};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -59,13 +59,13 @@ static void find_prefix(const tensor_source *from, const eg_model *model, char o
     }
 }
 
-/* Floats of a safetensors file stay where they lie. */
+/* Floats of a safetensors file are used in place. */
 static eg_status take_tensor(eg_model *model, const tensor_source *from, eg__parameter *p,
                              const char *name, const eg_tensor *tensor, eg_error *error) {
     const bool same = tensor->rank == p->rank && tensor->shape[0] == p->shape[0] &&
                       (p->rank < 2 || tensor->shape[1] == p->shape[1]);
     if (!same)
-        return eg__fail(error, EG_ERR_FORMAT, "'%s' has another shape than the architecture says",
+        return eg__fail(error, EG_ERR_FORMAT, "the shape of '%s' differs from the architecture",
                         name);
     if (from->file && tensor->type == EG_F32) {
         p->view = tensor->data;
@@ -98,7 +98,7 @@ static eg_status take_bytes(const tensor_source *from, const char *name, eg_type
     return EG_OK;
 }
 
-/* What must be there when the values are. */
+/* Tensors that must exist if the values do. */
 static eg_status take_part(const tensor_source *from, const char *name, eg_type type,
                            uint64_t count, void **to, eg_error *error) {
     eg_status status = take_bytes(from, name, type, count, to, error);
@@ -111,7 +111,8 @@ static eg_status check_scales(const eg_quantized *q, const char *name, eg_error 
               high = q->quantization.type == EG_I4 ? 7 : 127;
     for (uint64_t i = 0; i < q->scales; i++) {
         if (!(q->scale[i] >= 0) || q->scale[i] > FLT_MAX)
-            return eg__fail(error, EG_ERR_FORMAT, "'%.100s' has a scale of %g", name,
+            return eg__fail(error, EG_ERR_FORMAT,
+                            "'%.100s' has a scale of %g, needs a finite number >= 0", name,
                             (double)q->scale[i]);
         if (q->zero && (q->zero[i] < low || q->zero[i] > high))
             return eg__fail(error, EG_ERR_FORMAT, "'%.100s' has a zero point of %d", name,
@@ -120,14 +121,16 @@ static eg_status check_scales(const eg_quantized *q, const char *name, eg_error 
     return EG_OK;
 }
 
-/* They stay where they lie. */
+/* They are used in place. */
 static eg_status take_small(eg_model *model, const tensor_source *from, eg__parameter *p,
                             const char *name, eg_error *error) {
     eg_quantized q = p->quantized;
     void *values = NULL, *scale = NULL, *zero = NULL;
     char other[72 + EG__NAME_MAX];
     uint64_t elements = 0, bytes = 0;
-    if (!from->file) return eg__fail(error, EG_ERR_UNSUPPORTED, "quantized weights in an .npz");
+    if (!from->file)
+        return eg__fail(error, EG_ERR_UNSUPPORTED,
+                        "quantized weights in an .npz are not supported");
     eg_status status = eg_tensor_measure(&q.values, &elements, &bytes, error);
     const bool packed = q.quantization.type == EG_I4;
     if (!status)
@@ -181,8 +184,8 @@ static bool is_used(const eg_model *model, const char *name, size_t *from) {
     return false;
 }
 
-/* What state-dicts have that the architecture does not: an LSTM without mixed_memory, a backbone that was
- * not said. Tensors of other names are somebody else's. */
+/* Tensors of a state-dict that contradict the architecture: an LSTM without mixed_memory, a
+ * backbone that was not given. Tensors with other names are ignored. */
 static eg_status check_unused(const eg_model *model, const tensor_source *from, const char *prefix,
                               eg_error *error) {
     static const char *const parts[] = {"rnn_cell.", "lstm.", "fc.", "layers.", "blk."};
@@ -235,7 +238,7 @@ static eg_status take_values(eg_model *model, const tensor_source *from, const c
     return eg__file_blame(error, EG_ERR_NOT_FOUND, "", path);
 }
 
-/* ---- the file stays open: it holds the numbers until somebody writes to them */
+/* ---- the file stays open: parameters stay in it until they are written */
 static void close_backing(void *backing) { eg_safetensors_close(backing); }
 static void forget_backing(void *backing, const void *bytes, size_t size) {
     const eg_safetensors *file = backing;

@@ -41,7 +41,8 @@ static eg_status read_how(const json_t *object, eg_quantization *quantization, e
         return eg__fail(error, EG_ERR_FORMAT, "quantization per '%.60s' is not understood", per);
     const json_int_t value = json_integer_value(block);
     if (block && (value < 1 || value > UINT32_MAX))
-        return eg__fail(error, EG_ERR_FORMAT, "quantization in blocks of '%lld'", (long long)value);
+        return eg__fail(error, EG_ERR_FORMAT, "quantization in blocks of '%lld' is not supported",
+                        (long long)value);
     quantization->block = (uint32_t)value;
     const unsigned where = quantization->type == EG_F16 || quantization->type == EG_BF16 ? HALVES
                            : quantization->per == EG_PER_BLOCK                           ? BLOCKS
@@ -58,7 +59,7 @@ static eg_status shrink(eg_model *model, const char *name, const eg_quantization
     for (size_t i = 0; name && i < model->parameter_count; i++)
         if (strcmp(model->parameters[i].name, name) == 0)
             return eg__parameter_shrink(model, &model->parameters[i], quantization, error);
-    return eg__fail(error, EG_ERR_FORMAT, "quantization of '%.100s', which the model has not",
+    return eg__fail(error, EG_ERR_FORMAT, "quantization of '%.100s', which the model does not have",
                     name ? name : "");
 }
 

@@ -89,7 +89,7 @@ eg_status eg__model_transformer_read(eg_context *context, const json_t *object, 
     eg_status status = check_keys(object, error);
     if (status) return status;
     if (!family || !eg__family_find(family, &t.family))
-        return eg__fail(error, EG_ERR_FORMAT, "a transformer of family '%.60s'",
+        return eg__fail(error, EG_ERR_FORMAT, "unknown family '%.60s' of transformers",
                         family ? family : "");
     bool known = !json_object_get(object, "pooling");
     const char *name;
@@ -99,7 +99,7 @@ eg_status eg__model_transformer_read(eg_context *context, const json_t *object, 
             known = true;
         }
     if (!known)
-        return eg__fail(error, EG_ERR_FORMAT, "a pooling of '%.60s'", pooling ? pooling : "");
+        return eg__fail(error, EG_ERR_FORMAT, "unknown pooling '%.60s'", pooling ? pooling : "");
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         const json_t *value = json_object_get(object, counts[i].key);
         if (!value) continue; /* 0, which is refused where it cannot be */

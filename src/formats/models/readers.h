@@ -1,4 +1,4 @@
-/* Formats of models: readers.def as a table, and who of them takes a file. */
+/* Formats of models: readers.def as a table, and the choice of a reader. */
 #ifndef EG__READERS_H
 #define EG__READERS_H
 
@@ -34,7 +34,7 @@ typedef struct eg__reader {
 } eg__reader;
 
 const eg__reader *eg__reader_at(size_t index); /* NULL past the last */
-/* Who takes it: never NULL. A file that cannot be read is nobody's but a reader's, which says why it cannot. */
+/* The reader for a file; never NULL. For an unreadable file it is one that reports why. */
 const eg__reader *eg__reader_find(const eg__head *head);
 /* EG_ERR_UNSUPPORTED, what the file is, and the way to a model, unless the reader has one. */
 eg_status eg__reader_check(const eg__reader *reader, const char *path, eg_error *error);

@@ -28,7 +28,8 @@ static bool has_objects(const json_t *object) {
 
 static const char *const rotary_objects[] = {"rope_scaling", "rope_parameters"};
 
-/* Frequencies that are changed for longer texts are not known; new files say the base among them. */
+/* Rotary scaling for longer contexts is not supported; newer files store the base in the same
+ * object. */
 static void read_rotary(eg__config *r, eg__transformer *t) {
     t->rope_base = number_or(r, "rope_theta", 10000);
     for (unsigned i = 0; i < 2; i++) {
@@ -72,7 +73,7 @@ static void read_position_kind(eg__config *r, eg__transformer *t) {
     if (strcmp(kind, "absolute") != 0) eg__config_refuse(r, "position_embedding_type", kind);
 }
 
-/* Only Mistral looks back so many tokens: a Llama that says so looks at all, here as in torch, or is refused. */
+/* Only Mistral has a sliding window: for Llama the key is ignored, as in torch, or refused. */
 static void refuse_window(eg__config *r, eg__transformer *t) {
     if (t->window && t->window < t->context) {
         char value[24];
@@ -82,7 +83,7 @@ static void refuse_window(eg__config *r, eg__transformer *t) {
     t->window = 0;
 }
 
-/* ---- keys that nobody reads */
+/* ---- keys that are not read */
 static void show_value(const json_t *value, eg__key_value *out) {
     const json_t *first = json_array_get(value, 0);
     bool same = json_is_array(value);

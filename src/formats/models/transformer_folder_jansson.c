@@ -44,8 +44,8 @@ eg_status eg__folder_json(const eg__folder *f, const char *name, bool list, json
     status = eg__json_read(f->memory, bytes, length, out, error);
     eg__memory_give(f->memory, bytes);
     if (!status && (list ? !json_is_array(*out) : !json_is_object(*out))) {
-        status =
-            eg__fail(error, EG_ERR_FORMAT, "JSON that is not %s", list ? "a list" : "an object");
+        status = eg__fail(error, EG_ERR_FORMAT, "the file is not JSON with %s at its root",
+                          list ? "a list" : "an object");
         json_decref(*out);
         *out = NULL;
     }
@@ -96,7 +96,8 @@ static eg_status open_file(eg_context *context, eg__folder *f, const char *name,
         return eg__fail(error, EG_ERR_UNSUPPORTED, "more than %d files of weights",
                         EG__FOLDER_FILES_MAX);
     if (strchr(name, '/'))
-        return eg__fail(error, EG_ERR_FORMAT, "weights in '%.80s', outside of the folder", name);
+        return eg__fail(error, EG_ERR_FORMAT,
+                        "the index names weights in '%.80s', outside of the folder", name);
     eg_status status = eg__folder_join(f, name, path, error);
     if (!status) status = eg_safetensors_open(context, path, &f->files[f->count], error);
     if (!status) f->count++;
@@ -202,7 +203,8 @@ static eg_status place_one(eg_model *model, size_t index, const eg_tensor *from,
                               .shape = how->turned ? turned : from->shape,
                               .data = from->data};
     if (!eg__infile_format_of(&(eg_quantization){.type = from->type}, &tensor.format))
-        return eg__fail(error, EG_ERR_UNSUPPORTED, "tensor '%.80s' of type %s", how->name,
+        return eg__fail(error, EG_ERR_UNSUPPORTED,
+                        "tensor '%.80s' has type %s, which is not supported", how->name,
                         eg_type_name(from->type));
     return eg__transformer_place(model, index, &tensor, error);
 }

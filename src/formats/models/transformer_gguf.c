@@ -42,10 +42,11 @@ static uint32_t count(reader *r, const char *key) {
     if (r->status) return 0;
     if (eg_gguf_entry_find(r->file, key_of(r, key, full), &entry, NULL) == EG_OK && entry.is_array)
         r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED,
-                             "'%s' is a list: layers that differ are not known", full);
+                             "'%s' is a list: layers of different sizes are not supported", full);
     else r->status = eg_gguf_integer(r->file, full, 0, &value, r->error);
     if (!r->status && (value < 0 || value > UINT32_MAX))
-        r->status = eg__fail(r->error, EG_ERR_FORMAT, "'%s' is %lld", full, (long long)value);
+        r->status = eg__fail(r->error, EG_ERR_FORMAT, "'%s' is %lld, which is out of range", full,
+                             (long long)value);
     return r->status ? 0 : (uint32_t)value;
 }
 static uint32_t count_or(reader *r, const char *key, uint32_t otherwise) {
@@ -59,7 +60,7 @@ static double number(reader *r, const char *key) {
     return value;
 }
 
-/* What some models have and this reader has not; silently leaving it out would give wrong text. */
+/* Features that this reader does not support; leaving them out silently would give wrong text. */
 static void refuse_scaling(reader *r) {
     static const char *const factors[] = {"rope.scaling.factor", "rope.scale_linear"};
     char full[96];
@@ -68,32 +69,34 @@ static void refuse_scaling(reader *r) {
     eg_gguf_tensor tensor;
     if (!r->status && eg_gguf_tensor_find(r->file, "rope_freqs.weight", &tensor, NULL) == EG_OK)
         r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED,
-                             "rotary frequencies of its own ('rope_freqs.weight')");
+                             "its own rotary frequencies ('rope_freqs.weight') are not "
+                             "supported");
     if (r->status) return;
     if (has(r, "rope.scaling.type")) {
         r->status = eg_gguf_text(r->file, key_of(r, "rope.scaling.type", full), 0, &text, &length,
                                  r->error);
         if (!r->status && !(length == 4 && memcmp(text, "none", 4) == 0))
-            r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED, "'%s' is '%.*s': only none is known",
-                                 full, (int)(length < 60 ? length : 60), text);
+            r->status =
+                eg__fail(r->error, EG_ERR_UNSUPPORTED, "'%s' is '%.*s': only none is supported",
+                         full, (int)(length < 60 ? length : 60), text);
         return;
     }
     /* a factor without a type is a linear one */
     for (unsigned i = 0; i < 2 && !r->status; i++) {
         const double factor = has(r, factors[i]) ? number(r, factors[i]) : 1;
         if (!r->status && factor != 0 && factor != 1)
-            r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED, "'%s' is %g: only 1 is known",
+            r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED, "'%s' is %g: only 1 is supported",
                                  key_of(r, factors[i], full), factor);
     }
 }
 
 static void refuse_extras(reader *r) {
     if (!r->status && has(r, "expert_count") && count(r, "expert_count"))
-        r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED, "a mixture of experts");
+        r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED, "mixtures of experts are not supported");
     if (r->traits->positions == EG__POSITIONS_ROTARY) refuse_scaling(r);
 }
 
-/* ---- keys that nobody reads */
+/* ---- keys that are not read */
 static void show_value(const eg_gguf *file, const eg_gguf_entry *entry, eg__key_value *out) {
     const char *text = "";
     size_t length = 0;
@@ -148,8 +151,7 @@ static eg_status check_keys(const eg_gguf *file, eg__family family, eg__key_name
     return status;
 }
 
-/* Biases and norms that some files have beside what the architecture says. Tables of rotary positions can be
- * computed. */
+/* Optional biases and norms. Tables of rotary positions are ignored: they can be computed. */
 static eg_status refuse_unused(const eg_model *model, const eg_gguf *file, eg_error *error) {
     eg_gguf_tensor tensor;
     for (size_t i = 0; eg_gguf_tensor_at(file, i, &tensor) == EG_OK; i++) {
@@ -163,12 +165,13 @@ static eg_status refuse_unused(const eg_model *model, const eg_gguf *file, eg_er
     return EG_OK;
 }
 
-/* 0 leaves it to whoever uses the rows; beyond 3 are heads that score pairs of texts. */
+/* 0 = unspecified; above 3 are heads that score pairs of texts. */
 static eg_pooling pooling(reader *r) {
     const uint32_t type = count_or(r, "pooling_type", 1);
     if (!r->status && type > 3)
-        r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED,
-                             "'%s.pooling_type' is %u: 0 to 3 are known", r->architecture, type);
+        r->status =
+            eg__fail(r->error, EG_ERR_UNSUPPORTED,
+                     "'%s.pooling_type' is %u: only 0 to 3 are supported", r->architecture, type);
     return type == 2 ? EG_POOLING_FIRST : type == 3 ? EG_POOLING_LAST : EG_POOLING_MEAN;
 }
 
@@ -178,19 +181,21 @@ static uint32_t rows_of(reader *r, const char *name) {
     if (r->status) return 0;
     r->status = eg_gguf_tensor_find(r->file, name, &tensor, r->error);
     if (!r->status && (tensor.rank != 2 || tensor.shape[0] > UINT32_MAX))
-        r->status = eg__fail(r->error, EG_ERR_FORMAT, "tensor '%s' is no matrix", name);
+        r->status = eg__fail(r->error, EG_ERR_FORMAT, "tensor '%s' is not a matrix", name);
     return r->status ? 0 : (uint32_t)tensor.shape[0];
 }
 
 static void read_heads(reader *r, eg__transformer *t) {
     t->kv_heads = count_or(r, "attention.head_count_kv", t->heads);
     if (!r->status && t->heads && t->width % t->heads && !has(r, "attention.key_length"))
-        r->status = eg__fail(r->error, EG_ERR_FORMAT, "a width of %u is no multiple of %u heads",
+        r->status = eg__fail(r->error, EG_ERR_FORMAT, "the width %u is not a multiple of %u heads",
                              t->width, t->heads);
     t->head = count_or(r, "attention.key_length", t->heads ? t->width / t->heads : 0);
     const uint32_t values = count_or(r, "attention.value_length", t->head);
     if (!r->status && values != t->head)
-        r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED, "values of %u columns, keys of %u",
+        r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED,
+                             "values of %u columns and keys of %u columns per head differ, "
+                             "which is not supported",
                              values, t->head);
 }
 
@@ -200,7 +205,9 @@ static void read_rotary(reader *r, eg__transformer *t) {
     const uint32_t turned = count_or(r, "rope.dimension_count", t->head);
     if (!r->status && turned != t->head)
         r->status = eg__fail(r->error, EG_ERR_UNSUPPORTED,
-                             "rotary positions of %u of %u columns of a head", turned, t->head);
+                             "rotary positions of only %u of %u columns per head are not "
+                             "supported",
+                             turned, t->head);
 }
 
 /* What some families have and others do not. */

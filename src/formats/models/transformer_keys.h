@@ -1,5 +1,5 @@
-/* Every key of config.json and of GGUF's metadata that is known here, and what is done with it. A key that
- * changes what comes out is read or refused; one that nobody here has heard of is named in a warning. */
+/* Every known key of config.json and of GGUF's metadata, and how it is handled. A key that changes
+ * the results is read or refused; an unknown key is named in a warning. */
 #ifndef EG__TRANSFORMER_KEYS_H
 #define EG__TRANSFORMER_KEYS_H
 

@@ -7,8 +7,9 @@
 
 enum { MAGIC = 0x616b3432, WORDS = 7, HEAD_SIZE = 4 * WORDS, HEAD_SIZE_1 = 256 };
 
-/* Its magic or, in a file of that name, numbers below 2^24: all but that of the vocabulary, whose sign says something.
- * It must pass for what it is, whatever its first bytes look like: a width of 640 begins as pickles do. */
+/* Recognised by its magic or, with its file name, by numbers below 2^24 (but for the vocabulary,
+ * whose sign is a flag). It is tested before other formats, because a width of 640 looks like the
+ * beginning of a pickle. */
 bool eg__llama2c_is(const eg__head *h) {
     static const unsigned char tops[] = {3, 7, 11, 15, 19, 27};
     if (eg__head_has(h, 0, "24ka", 4)) return true;
@@ -36,12 +37,13 @@ static eg_status read_head(checkpoint *c, eg__transformer *t, eg_error *error) {
     const unsigned char *at = c->mapping.bytes;
     const size_t size = c->mapping.size;
     if (size < HEAD_SIZE)
-        return eg__fail(error, EG_ERR_FORMAT, "%zu bytes are no checkpoint", size);
+        return eg__fail(error, EG_ERR_FORMAT, "%zu bytes are not a checkpoint of llama2.c", size);
     if (eg__get32(at) == MAGIC) {
         c->version = eg__get32(at + 4);
         if (c->version != 1)
             return eg__fail(error, EG_ERR_UNSUPPORTED,
-                            "a checkpoint of version %u: 0 and 1 are known", c->version);
+                            "checkpoints of version %u are not supported, only 0 and 1",
+                            c->version);
         if (size < HEAD_SIZE_1) return eg__fail(error, EG_ERR_FORMAT, "the header is cut off");
         at += 8;
     }
@@ -49,7 +51,8 @@ static eg_status read_head(checkpoint *c, eg__transformer *t, eg_error *error) {
     for (int i = 0; i < WORDS; i++) {
         words[i] = (int32_t)eg__get32(at + 4 * i);
         if (words[i] <= 0 && !(i == 5 && words[i] < 0 && words[i] > INT32_MIN && !c->version))
-            return eg__fail(error, EG_ERR_FORMAT, "no checkpoint: number %d of its header is %d", i,
+            return eg__fail(error, EG_ERR_FORMAT,
+                            "not a checkpoint of llama2.c: number %d of its header is %d", i,
                             words[i]);
     }
     const bool tied = c->version ? at[HEAD_SIZE] != 0 : words[5] > 0;
@@ -66,8 +69,8 @@ static eg_status read_head(checkpoint *c, eg__transformer *t, eg_error *error) {
                            .interleaved = true,
                            .tied = tied};
     if (t->width % t->heads)
-        return eg__fail(error, EG_ERR_FORMAT, "a width of %u is no multiple of %u heads", t->width,
-                        t->heads);
+        return eg__fail(error, EG_ERR_FORMAT, "the width %u is not a multiple of %u heads",
+                        t->width, t->heads);
     t->head = t->width / t->heads;
     c->at = c->version ? HEAD_SIZE_1 : HEAD_SIZE;
     return EG_OK;
@@ -123,7 +126,7 @@ static eg_status place_all(eg_model *model, checkpoint *c, eg_error *error) {
     }
     if (!status && !t->tied) status = place(model, c, "output.weight", error);
     if (!status && c->at != c->mapping.size)
-        status = eg__fail(error, EG_ERR_FORMAT, "%zu bytes behind the last tensor",
+        status = eg__fail(error, EG_ERR_FORMAT, "%zu unexpected bytes after the last tensor",
                           c->mapping.size - c->at);
     return status;
 }

@@ -87,8 +87,9 @@ static void read_pooling(modules *m, module *one) {
                             eg__config_count_or(&one->c, "embedding_dimension", m->t->width));
     if (m->pooled++) eg__config_refuse(&one->c, "type", "a second Pooling");
     if (!one->c.status && width != m->t->width)
-        one->c.status = eg__fail(m->error, EG_ERR_FORMAT, "pooling of %u columns, the model has %u",
-                                 width, m->t->width);
+        one->c.status =
+            eg__fail(m->error, EG_ERR_FORMAT, "pooling has %u columns, but the model has %u", width,
+                     m->t->width);
     if (mode) read_mode(one, mode, m->t);
     else read_flags(one, m->t);
     check_keys(m, one, known);
@@ -148,7 +149,7 @@ static void read_dense(modules *m, module *one) {
     check_keys(m, one, known);
     if (!one->c.status && (inputs != m->width || !step.outputs))
         one->c.status =
-            eg__fail(m->error, EG_ERR_FORMAT, "a dense layer of %u x %u after %u numbers",
+            eg__fail(m->error, EG_ERR_FORMAT, "a dense layer of %u x %u does not fit %u columns",
                      step.outputs, inputs, m->width);
     snprintf(name, sizeof name, "%.150s/model.safetensors", one->path);
     add_step(m, one, step);
@@ -202,7 +203,7 @@ static eg_status read_module(modules *m, const json_t *object) {
     return one.c.status;
 }
 
-/* What changes a text before it comes here is not done, and named. */
+/* Text preprocessing is not done, but named in a warning. */
 static void check_texts(const modules *m) {
     static const struct {
         const char *file, *key;

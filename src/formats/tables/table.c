@@ -51,7 +51,7 @@ static const char *column_at(void *user, size_t index) {
 static eg_status unknown_column(const eg_table *table, const char *name, eg_error *error) {
     if (!table->names)
         return eg__fail(error, EG_ERR_NOT_FOUND,
-                        "no column '%.60s': there are %llu, the first is 1", name,
+                        "no column '%.60s': there are %llu columns, counted from 1", name,
                         (unsigned long long)table->columns);
     char meant[EG_DID_YOU_MEAN_SIZE], list[96] = "";
     size_t used = 0;

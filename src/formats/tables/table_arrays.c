@@ -147,7 +147,7 @@ static eg_status make_names(eg__memory *memory, const part *parts, size_t count,
 
 static eg_status arrange(eg__memory *memory, part *parts, size_t count, eg_table *table,
                          eg_error *error) {
-    if (!count) return eg__fail(error, EG_ERR_FORMAT, "no array at all");
+    if (!count) return eg__fail(error, EG_ERR_FORMAT, "the archive has no arrays");
     eg_status status = find_rows(parts, count, table, error);
     if (status) return status;
     for (size_t i = 0; i < count; i++) {

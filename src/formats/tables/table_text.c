@@ -51,7 +51,7 @@ static eg_status check_width(counts *c, const eg__csv_field *field, const eg_tab
 }
 
 static eg_status count(eg__csv csv, const eg_table_options *options, counts *c, eg_error *error) {
-    if (csv.done) return eg__fail(error, EG_ERR_FORMAT, "no line at all");
+    if (csv.done) return eg__fail(error, EG_ERR_FORMAT, "the file has no lines");
     while (!csv.done) {
         eg__csv_field field;
         eg_status status = eg__csv_next(&csv, &field, error);
@@ -97,12 +97,12 @@ static eg_status no_number(const eg_table *table, const eg__csv_field *field, eg
     char text[48], name[48] = "";
     eg__file_quote(text, sizeof text, field->text, field->length);
     if (!table->names)
-        return eg__fail(error, EG_ERR_FORMAT, "line %llu, field %llu: '%s' is no number%s",
+        return eg__fail(error, EG_ERR_FORMAT, "line %llu, field %llu: '%s' is not a number%s",
                         (unsigned long long)field->line, (unsigned long long)field->field, text,
                         eg_table_hint(text));
     const char *full = table->names[field->field - 1];
     eg__file_quote(name, sizeof name, full, strlen(full));
-    return eg__fail(error, EG_ERR_FORMAT, "line %llu, field %llu ('%s'): '%s' is no number%s",
+    return eg__fail(error, EG_ERR_FORMAT, "line %llu, field %llu ('%s'): '%s' is not a number%s",
                     (unsigned long long)field->line, (unsigned long long)field->field, name, text,
                     eg_table_hint(text));
 }

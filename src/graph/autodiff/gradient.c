@@ -3,10 +3,12 @@
 #include "graph/passes/order.h"
 #include "graph/autodiff/recompute.h"
 
-/* Some steps of a scan: all of them, or those between two checkpoints, computed again. */
+/* A segment of a scan: all its steps or, with checkpoints, the steps between two of them, which are
+ * recomputed. */
 typedef struct part {
-    eg_node forward; /* the scan that computes them */
-    eg_node *clone;  /* its nodes for those of the scan; NULL = it is the scan */
+    eg_node forward; /* the scan that computes these steps */
+    /* node of the original scan -> node of `forward`; NULL = `forward` is the original scan */
+    eg_node *clone;
     uint64_t start, length;
 } part;
 
@@ -14,15 +16,15 @@ typedef struct part {
 struct eg__backward {
     eg_graph *graph;
     const eg_gradient_options *options;
-    const unsigned char *wants; /* per forward node: something asked for depends on it */
-    uint32_t limit;             /* forward nodes; what comes after them is gradient */
+    const unsigned char *wants; /* per forward node: a gradient is needed for it or through it */
+    uint32_t limit;             /* number of forward nodes; later nodes belong to the gradient */
     eg_node *d;                 /* per forward node: its gradient so far, or {0} */
     eg__recompute *recompute;   /* outside of scans */
-    eg_node now;                /* the gradient that is handed on; outside of scans */
+    eg_node now;                /* outside of scans: the gradient being propagated */
     /* inside a scan: */
     eg_node scan, reverse; /* {0} outside */
     const part *part;
-    eg_node *value; /* stand-ins of forward values in the reversed body */
+    eg_node *value; /* per forward node: its value inside the reversed body */
 };
 
 eg_graph *eg__backward_graph(const eg__backward *backward) { return backward->graph; }
@@ -31,7 +33,7 @@ bool eg__backward_wants(const eg__backward *backward, eg_node node) {
     return node.id <= backward->limit && backward->wants[node.id];
 }
 
-/* d summed over the axes along which a node of that shape was repeated. */
+/* d summed over the axes along which a node of the shape of `to` was broadcast. */
 static eg_node shrink(eg_graph *graph, eg_node d, const eg__node *to) {
     if (!d.id || eg__same_shape(eg__node_at(graph, d), to)) return d;
     const eg__node from = *eg__node_at(graph, d);
@@ -50,14 +52,14 @@ void eg__backward_give(eg__backward *backward, eg_node node, eg_node d) {
     *sum = sum->id ? eg_add(graph, *sum, d) : d;
 }
 
-/* Products and dear functions are kept from the forward pass; what else is elementwise is computed again,
- * which is cheaper than writing it to memory and reading it back. */
+/* Products and expensive functions are kept from the forward pass; other elementwise values are
+ * recomputed, which is cheaper than writing them to memory and reading them back. */
 static bool is_kept(const eg__node *node) {
     const eg__op *op = eg__op_row(node->op);
     return op->is_kept && op->is_kept(node);
 }
 
-/* The steps of a sequence that belong to the part. */
+/* The slice of a sequence that the steps of this segment read. */
 static eg_node steps_of(eg_graph *graph, const part *p, eg_node sequence) {
     return p->clone ? eg_slice(graph, sequence, 0, p->start, p->length) : sequence;
 }
@@ -81,7 +83,9 @@ eg_node eg__backward_value(eg__backward *backward, eg_node node) {
         enum { MANY = 64 };
         eg_node inputs[MANY];
         if (n.input_count > MANY)
-            return eg__graph_mistake(graph, EG_ERR_UNSUPPORTED, "%s of %u inputs inside a scan",
+            return eg__graph_mistake(graph, EG_ERR_UNSUPPORTED,
+                                     "the gradient of %s with %u inputs inside a scan is not "
+                                     "supported",
                                      eg__node_operation(&n), n.input_count);
         for (unsigned i = 0; i < n.input_count; i++)
             inputs[i] = eg__backward_value(backward, eg__node_input(graph, &n, i));
@@ -106,7 +110,7 @@ static eg_node zeros_like(eg_graph *graph, eg_node node) {
 
 /* ---- the reverse of a scan: a scan the other way, whose carries are the gradients of the carries */
 
-/* What the outputs of the scan hand to values inside, and the carry of each gradient. */
+/* Gradients of the scan's stacks and totals enter the reversed body. */
 static void enter(eg__backward *outer, eg__backward *inner) {
     eg_graph *graph = outer->graph;
     for (uint32_t i = 1; i <= outer->limit; i++) {
@@ -116,7 +120,7 @@ static void enter(eg__backward *outer, eg__backward *inner) {
         eg_node d = outer->d[i];
         if (n.op == EG__GRAPH_stack && n.attributes.stack.every)
             d = eg__graph_mistake(graph, EG_ERR_UNSUPPORTED,
-                                  "gradient of a stack of every %lld steps",
+                                  "a stack of every %lld steps has no gradient",
                                   (long long)n.attributes.stack.every);
         else if (n.op == EG__GRAPH_stack)
             d = eg_scan_step(graph, inner->reverse, steps_of(graph, inner->part, d));
@@ -124,7 +128,7 @@ static void enter(eg__backward *outer, eg__backward *inner) {
     }
 }
 
-/* What the loss says of a carry after the last step. */
+/* The gradient of the loss with respect to a carry after the last step. */
 static eg_node last_of(eg_graph *graph, uint32_t limit, uint32_t carry, const eg_node *d) {
     eg_node sum = {0};
     for (uint32_t i = 1; i <= limit; i++) {
@@ -140,9 +144,9 @@ static eg_node last_of(eg_graph *graph, uint32_t limit, uint32_t carry, const eg
 typedef struct scratch {
     eg_node *d, *value, *clone;
     eg_node *carried;     /* carries of the reversed scan */
-    eg_node *after;       /* d of a carry after the part that comes next */
-    eg_node *sequence;    /* d of a sequence, as far as the parts have come */
-    eg_node *checkpoints; /* of a carry: its values at the ends of parts */
+    eg_node *after;       /* gradient of a carry at the end of the next segment to reverse */
+    eg_node *sequence;    /* gradient of a sequence, for the segments reversed so far */
+    eg_node *checkpoints; /* of a carry: its values at the ends of segments */
 } scratch;
 enum { SCRATCH_ARRAYS = 7 };
 
@@ -161,7 +165,7 @@ static bool is_wanted_carry(const eg__backward *outer, uint32_t scan, uint32_t i
     return n->scan == scan && n->op == EG__GRAPH_carry && outer->wants[id];
 }
 
-/* One part, backwards: d of a carry after it becomes d of its value before it. */
+/* Reverses one segment: turns the gradients of the carries at its end into those at its start. */
 static void reverse_part(eg__backward *outer, uint32_t scan, const scratch *s, const part *p) {
     eg_graph *graph = outer->graph;
     const eg__node forward = graph->nodes[scan];
@@ -199,12 +203,12 @@ static void reverse_part(eg__backward *outer, uint32_t scan, const scratch *s, c
             eg_node both[] = {more, old};
             if (forward.attributes.scan.reverse) both[0] = old, both[1] = more;
             s->sequence[i] = old.id ? eg_concat(graph, 0, 2, both) : more;
-        } else if (!n.scan && d.id) /* taken from outside: every step adds to it */
+        } else if (!n.scan && d.id) /* from outside: all steps add up */
             eg__backward_give(outer, (eg_node){i}, eg_scan_sum(graph, inner.reverse, d));
     }
 }
 
-/* ---- checkpoints: parts of the scan that are computed again from the carries at their start */
+/* ---- checkpoints: segments of the scan are recomputed from the carries at their start */
 static void clone_part(eg__backward *outer, uint32_t scan, const scratch *s, part *p,
                        uint64_t index) {
     eg_graph *graph = outer->graph;
@@ -230,7 +234,9 @@ static void clone_part(eg__backward *outer, uint32_t scan, const scratch *s, par
             enum { MANY = 64 };
             eg_node inputs[MANY];
             if (n.input_count > MANY) {
-                eg__graph_mistake(graph, EG_ERR_UNSUPPORTED, "%s of %u inputs inside a scan",
+                eg__graph_mistake(graph, EG_ERR_UNSUPPORTED,
+                                  "the gradient of %s with %u inputs inside a scan is not "
+                                  "supported",
                                   eg__node_operation(&n), n.input_count);
                 return;
             }
@@ -250,19 +256,20 @@ static void clone_part(eg__backward *outer, uint32_t scan, const scratch *s, par
     }
 }
 
-/* Bytes that a step keeps for the backward pass, and those of the carries. */
+/* Bytes that one step keeps for the backward pass, and how many of them are carries. */
 static void kept_bytes(const eg__backward *outer, uint32_t scan, double *step, double *carries) {
     *step = *carries = 0;
     for (uint32_t i = 1; i <= outer->limit; i++) {
         const eg__node *n = &outer->graph->nodes[i];
         const double bytes = (double)eg_type_bits(n->type) / 8 * (double)eg__node_elements(n);
         if (n->scan != scan || !is_kept(n)) continue;
-        *step += n->op == EG__GRAPH_matmul ? 2 * bytes : bytes; /* its gradient is kept, too */
+        /* the gradient of a product is stacked, too */
+        *step += n->op == EG__GRAPH_matmul ? 2 * bytes : bytes;
         if (n->op == EG__GRAPH_carry) *carries += bytes;
     }
 }
 
-/* How many steps a part has; the length = no checkpoints. */
+/* Steps per segment; the scan's length = no checkpoints. */
 static uint64_t part_length(eg__backward *outer, uint32_t scan) {
     const uint64_t length = outer->graph->nodes[scan].attributes.scan.length;
     const eg_gradient_options *options = outer->options;
@@ -277,7 +284,8 @@ static uint64_t part_length(eg__backward *outer, uint32_t scan) {
         if (parts * carries + (double)every * step <= budget) return every;
     }
     eg__graph_mistake(outer->graph, EG_ERR_BUDGET,
-                      "no checkpoints of a scan of %llu steps fit into %llu bytes",
+                      "a scan of %llu steps cannot be checkpointed within %llu bytes: "
+                      "give more memory",
                       (unsigned long long)length, (unsigned long long)options->memory);
     return length;
 }
@@ -316,7 +324,7 @@ static void reverse_scan(eg__backward *outer, uint32_t scan, eg_node *room) {
 
 /* ---- outside */
 
-/* A node wants a gradient when one of those asked for is among what it was computed from. */
+/* A node needs a gradient when it depends on one of the nodes whose gradient was asked for. */
 static void spread_wants(const eg_graph *graph, unsigned char *wants) {
     for (bool changed = true; changed;) {
         changed = false;
@@ -362,8 +370,8 @@ static eg_status check(eg_graph *graph, eg_node loss, size_t count, const eg_nod
         if (!wrt[i].id || wrt[i].id > graph->size || eg__node_at(graph, wrt[i])->scan ||
             eg__node_at(graph, wrt[i])->op == EG__GRAPH_scan ||
             eg__node_at(graph, wrt[i])->type != EG_F32)
-            return eg__fail(error, EG_ERR_ARGUMENT, "gradient: node %u is no f32 outside of scans",
-                            wrt[i].id);
+            return eg__fail(error, EG_ERR_ARGUMENT,
+                            "gradient: node %u is not an f32 value outside of scans", wrt[i].id);
     return EG_OK;
 }
 

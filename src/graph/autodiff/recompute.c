@@ -1,9 +1,9 @@
-/* Checkpoints outside of scans: of what leads to the nodes that are kept nothing else is kept, and the
- * backward pass computes it again from the nearest of them. */
+/* Checkpoints outside of scans: of the nodes that lead to the checkpoints only these are kept; the
+ * backward pass recomputes the others from the nearest checkpoint. */
 #include "graph/autodiff/recompute.h"
 
-/* What the backward pass reads: the node itself; the node, from which something may be computed again; a
- * copy, computed again. */
+/* What the backward pass reads: the node itself; a kept node, from which others may be recomputed;
+ * a recomputed copy. */
 enum { ITSELF, KEPT, AGAIN };
 enum { MANY = 64 };
 
@@ -22,8 +22,8 @@ static unsigned char fate_of(const eg__node *node) {
     }
 }
 
-/* From the end: what leads to a node that is kept. A scan does not count among it, nor does what it reads,
- * unless something else does. */
+/* Walks backwards and marks the nodes that lead to a kept node. Scans are not recomputed, nor are
+ * their inputs, unless another marked node needs them. */
 static void find_fates(eg__recompute *r, const eg_gradient_options *options, const uint32_t *order,
                        size_t size) {
     const eg_graph *graph = r->graph;
@@ -35,7 +35,7 @@ static void find_fates(eg__recompute *r, const eg_gradient_options *options, con
             if (!r->fate[input]) r->fate[input] = fate_of(&graph->nodes[input]);
         }
     }
-    for (size_t i = 0; i < options->keep_count; i++) /* a parameter is there anyway */
+    for (size_t i = 0; i < options->keep_count; i++) /* parameters are in memory anyway */
         if (fate_of(&graph->nodes[options->keep[i].id]) == ITSELF)
             r->fate[options->keep[i].id] = ITSELF;
 }
@@ -48,7 +48,7 @@ static eg_status check(const eg_graph *graph, const eg_gradient_options *options
         if (!id || id > graph->size || graph->nodes[id].scan ||
             graph->nodes[id].op == EG__GRAPH_scan)
             return eg__fail(error, EG_ERR_ARGUMENT,
-                            "gradient: node %u to keep is no value outside of scans", id);
+                            "gradient: node %u to keep is not a value outside of scans", id);
     }
     return EG_OK;
 }
@@ -81,8 +81,9 @@ void eg__recompute_close(eg__recompute *r) {
     r->fate = NULL;
 }
 
-/* A copy that reads what stands for the inputs; the node itself where they all stand for themselves, as
- * those of weights times a mask do. Attributes are copied: dropout draws by a key among them. */
+/* A copy that reads the replacements of its inputs, or the node itself where no input has a
+ * replacement (weights times a mask, for example). Attributes are copied, too: dropout gets the
+ * same key and so drops the same elements. */
 static eg_node copy(const eg__recompute *r, uint32_t id) {
     const eg__node n = r->graph->nodes[id];
     eg_node inputs[MANY];
@@ -96,7 +97,7 @@ static eg_node copy(const eg__recompute *r, uint32_t id) {
     return eg__graph_add(r->graph, n.op, n.kind, n.input_count, inputs, &n.attributes, &n);
 }
 
-/* The first input that nothing stands for yet; 0 = none. */
+/* The first input whose replacement has not been made yet; 0 = none. */
 static uint32_t missing_input(const eg__recompute *r, uint32_t id) {
     const eg__node *node = &r->graph->nodes[id];
     for (unsigned i = 0; r->fate[id] == AGAIN && i < node->input_count; i++)

@@ -1,4 +1,4 @@
-/* What a program needs of a graph, in which list of steps it belongs, and who uses it. */
+/* Which nodes of a graph a program needs, to which list of steps each belongs, and who uses it. */
 #include "graph/lower/lower.h"
 
 #include <string.h>
@@ -49,8 +49,8 @@ static void mark_all(eg__lowering *l) {
     eg__memory_give(l->memory, stack);
 }
 
-/* ---- where it belongs. What depends on parameters and constants alone is computed once, in the
- * prologue. */
+/* ---- the region of each node. Nodes that depend on parameters and constants alone are computed
+ * once, in the prologue. */
 static bool is_settled(const eg__lowering *l, uint32_t id) {
     const eg__node *node = eg__lower_node(l, id);
     if (node->op == EG__GRAPH_parameter || node->op == EG__GRAPH_constant) return true;
@@ -124,11 +124,11 @@ static void list_carries(eg__lowering *l) {
     }
 }
 
-/* ---- bodies that can be cut along the first axis of everything in them: the batch */
+/* ---- scan bodies that can be split along the batch: the first axis of every value in them */
 static bool keeps_items(const eg__lowering *l, uint32_t id, uint64_t items) {
     const eg__node *node = eg__lower_node(l, id);
     const eg__op *op = eg__op_row(node->op);
-    if (node->op == EG__GRAPH_step) return true; /* what it hands in is only read */
+    if (node->op == EG__GRAPH_step) return true; /* the whole value is only read in the body */
     return eg__has_items(node, items) && op->keeps_items && op->keeps_items(l->graph, node, items);
 }
 
@@ -142,7 +142,8 @@ static void find_cuts(eg__lowering *l) {
         }
         for (uint32_t i = l->inside_first[r]; i < l->inside_first[r + 1]; i++)
             cuts = cuts && keeps_items(l, l->inside[i], items);
-        const uint32_t scan = l->regions[r].scan; /* and what leaves: that has items of its own */
+        /* values that leave the body must be split, too */
+        const uint32_t scan = l->regions[r].scan;
         for (uint32_t k = l->user_first[scan]; k < l->user_first[scan + 1]; k++) {
             const eg__node *out = eg__lower_node(l, l->users[k]);
             if (out->op != EG__GRAPH_stack && out->op != EG__GRAPH_total) continue;

@@ -9,7 +9,7 @@
 
 /* ---- leaves, in the order they were made: the same for every program of a model */
 
-/* The memory of a cache: rows of numbers and, of int8, scales behind them. */
+/* The memory of a cache: rows of elements, for int8 followed by their scales. */
 static bool lay_out_cache(const eg__node *node, eg__leaf *leaf, size_t *bytes) {
     eg__kv_rows rows;
     if (!eg__kv_layout(node, &rows)) return false;
@@ -72,7 +72,7 @@ static void collect_leaves(eg__lowering *l, const eg_graph *graph, const eg__out
         add_leaf(l, &p->outputs, outputs[i].name, eg__node_at(graph, outputs[i].node), NULL);
 }
 
-/* ---- the ends: outputs and states that were not computed where they belong */
+/* ---- final copies: outputs and states whose values were computed elsewhere */
 static void finish_outputs(eg__lowering *l) {
     for (size_t i = 0; i < l->output_count && !l->status; i++) {
         const uint32_t id = l->outputs[i].id;
@@ -91,7 +91,7 @@ static void finish_outputs(eg__lowering *l) {
     }
 }
 
-/* Memory that the end of a run writes to: of states, and of inputs that have an update. */
+/* Memory that is written at the end of a run: states, and inputs that have an update. */
 static bool is_updated(const eg__lowering *l, uint32_t space) {
     const eg__leaves *inputs = &l->program->inputs;
     return space == EG__SPACE_STATES ||
@@ -99,7 +99,7 @@ static bool is_updated(const eg__lowering *l, uint32_t space) {
             inputs->list[space - EG__SPACE_BOUND].updated);
 }
 
-/* What one becomes may be what another one was: then all is read before anything is written. */
+/* The new value of one may be the old value of another: then all are read before any is written. */
 static void finish_states(eg__lowering *l) {
     for (int writing = 0; writing < 2; writing++)
         for (uint32_t i = 1; i <= l->graph->size && !l->status; i++) {
@@ -144,13 +144,13 @@ static void resolve(const eg__lowering *l, eg__operand *operand) {
     const eg__region *body = &l->regions[buffer->region];
     const eg__buffer *memory = &l->buffers[body->memory];
     operand->offset += memory->offset;
-    if (body->batch_items) { /* every item has its part of the memory; items of a thread lie together */
+    if (body->batch_items) { /* memory is split by item; the items of one thread are adjacent */
         operand->item = memory->size / body->batch_items;
         operand->scale = buffer->offset;
     } else operand->offset += buffer->offset;
 }
 
-/* What the prologue does not leave to the program lies in an arena of its own. */
+/* Temporaries of the prologue have their own arena. */
 static void plan_all(eg__lowering *l) {
     struct eg_program *p = l->program;
     eg__plan main, derived, prologue;
@@ -167,7 +167,8 @@ static void plan_all(eg__lowering *l) {
             l->buffers[b].space = EG__SPACE_ARENA;
 }
 
-/* The parameter at that place; of those without elements, which share it, the last. */
+/* The parameter at that offset; empty parameters share their offset with the next, so the last one
+ * counts. */
 static eg__leaf *parameter_at(const struct eg_program *p, size_t offset) {
     size_t low = 0, high = p->parameters.count;
     while (high - low > 1) {
@@ -178,7 +179,8 @@ static eg__leaf *parameter_at(const struct eg_program *p, size_t offset) {
     return &p->parameters.list[low];
 }
 
-/* Who reads each parameter. The operands still name buffers, and each parameter has one of its own. */
+/* Finds which steps read each parameter. Operands still refer to buffers here, one per
+ * parameter. */
 static void find_readers(eg__lowering *l) {
     struct eg_program *p = l->program;
     for (size_t i = 0; i < p->parameters.count; i++) {
@@ -307,11 +309,12 @@ static eg_status check(const eg_graph *graph, size_t count, const eg__output *ou
                                 outputs[i].name);
         if (!id || id > graph->size || graph->nodes[id].scan ||
             graph->nodes[id].op == EG__GRAPH_scan)
-            return eg__fail(error, EG_ERR_ARGUMENT, "output '%s' is no value outside of scans",
+            return eg__fail(error, EG_ERR_ARGUMENT, "output '%s' is not a value outside of scans",
                             outputs[i].name);
         if (eg__is_quantized_leaf(&graph->nodes[id]))
-            return eg__fail(error, EG_ERR_UNSUPPORTED, "output '%s' is of type '%s'",
-                            outputs[i].name, eg_type_name(graph->nodes[id].type));
+            return eg__fail(error, EG_ERR_UNSUPPORTED,
+                            "output '%s' has type '%s', which is not supported", outputs[i].name,
+                            eg_type_name(graph->nodes[id].type));
         if (eg__kv_of(graph, id))
             return eg__fail(error, EG_ERR_UNSUPPORTED, "output '%s' is a cache: ask for the state",
                             outputs[i].name);

@@ -1,4 +1,4 @@
-/* Lifetimes of a planned program: how much of its memory holds something at each step. */
+/* Live bytes of a planned program at each step. */
 #include "graph/lower/lower.h"
 
 static bool is_planned(const eg__buffer *b) {
@@ -14,7 +14,8 @@ static void add(const eg__lowering *l, const eg__buffer *buffer) {
         l->program->steps[region->first + i].live += buffer->bound * items;
 }
 
-/* While a scan runs, what lives around it lives too; its own memory is known better, step by step. */
+/* While a scan runs, everything that is live around it stays live; the memory of its body is
+ * counted step by step. */
 static void add_around(const eg__lowering *l, const eg__step *scan) {
     const eg__step_scan *s = &scan->u.scan;
     const size_t around = scan->live - l->buffers[l->regions[s->region].memory].bound;

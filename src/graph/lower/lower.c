@@ -38,7 +38,7 @@ uint32_t eg__lower_buffer(eg__lowering *l, uint32_t region, size_t bytes) {
     if (!eg__lower_grow(l, &buffers, l->buffer_count, &l->buffer_room, sizeof *l->buffers))
         return 0;
     l->buffers = buffers;
-    /* aligned to 64 bytes; in a body that is cut, every item has its own part */
+    /* aligned to 64 bytes; in a body that is split by items, this is the part of one item */
     const size_t items = l->regions[region].batch_items ? l->regions[region].batch_items : 1;
     l->buffers[l->buffer_count] =
         (eg__buffer){.space = region == EG__REGION_PROLOGUE ? EG__SPACE_DERIVED : EG__SPACE_ARENA,
@@ -79,7 +79,7 @@ uint32_t eg__lower_outside(eg__lowering *l, uint32_t space, size_t offset) {
     return buffer;
 }
 
-/* Its data are in memory already: they fit. */
+/* Its data are in memory already, so the size cannot overflow. */
 static size_t constant_bytes(const eg__node *node) {
     return (size_t)eg__node_elements(node) * eg__element_size(node->type);
 }
@@ -156,7 +156,7 @@ static eg__view leaf_value(eg__lowering *l, uint32_t id) {
 static eg__view step_value(eg__lowering *l, uint32_t id) {
     const eg__node *node = eg__lower_node(l, id);
     eg__view sequence = eg__lower_value(l, eg__lower_input(l, id, 1)), view = sequence;
-    if (sequence.time) { /* it lies where the length of the run says: a scan's last */
+    if (sequence.time) { /* its offset depends on the length of the run: the last step of a scan */
         sequence = eg__lower_contiguous(l, eg__lower_input(l, id, 1));
         view = sequence;
     }
@@ -198,7 +198,7 @@ eg__view eg__lower_value(eg__lowering *l, uint32_t id) {
 eg__view eg__lower_contiguous(eg__lowering *l, uint32_t id) {
     eg__view view = eg__lower_value(l, id);
     if (l->status || eg__view_is_contiguous(eg__lower_node(l, id), &view)) {
-        eg__view_set_dense(eg__lower_node(l, id), &view); /* those of extents of 1, too */
+        eg__view_set_dense(eg__lower_node(l, id), &view); /* also of axes of extent 1 */
         return view;
     }
     return l->value[id] = materialise(l, id, &view);
@@ -218,7 +218,7 @@ eg__matrix eg__lower_rows(eg__lowering *l, uint32_t id) {
 void eg__lower_unit(eg__lowering *l, uint32_t unit) {
     const eg__unit *u = &l->units[unit];
     const eg__node *node = eg__lower_node(l, u->first);
-    if (u->guest || l->status) return; /* comes with the unit it hosts */
+    if (u->guest || l->status) return; /* emitted as the epilogue of its host */
     if (node->op == EG__GRAPH_scan) eg__lower_scan_unit(l, u->first);
     else if (u->is_fused) eg__lower_fused_unit(l, unit);
     else if (eg__op_row(node->op)->lower) eg__op_row(node->op)->lower(l, u->first);

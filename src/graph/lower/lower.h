@@ -5,8 +5,9 @@
 #include "graph/device.h"
 #include "graph/passes/passes.h"
 
-/* ---- where a value lies: element (i, j, ..) at offset + time*t bytes and i*stride[0] + j*stride[1] ... elements of a
- * buffer. Slices, transposes and broadcasts are views of their input. */
+/* ---- where a value lies: element (i, j, ..) is at offset + time*t bytes plus i*stride[0] +
+ * j*stride[1] ... elements of a buffer. Slices, transposes and broadcasts are views of their
+ * input. */
 typedef struct eg__view {
     uint32_t buffer;            /* 0 = none */
     eg_type type;               /* of its elements */
@@ -20,13 +21,13 @@ static inline size_t eg__view_bytes(const eg__view *view, size_t elements) {
 enum { EG__NEVER = UINT32_MAX };
 typedef struct eg__buffer {
     uint32_t space, region;
-    size_t size;          /* bytes; of one item in a body that is cut into items */
-    size_t bound;         /* what of it lives at once, where it stands for the memory of a body */
-    size_t offset;        /* in its space; of one item in such a body */
+    size_t size;          /* bytes; per item in a body that is split by items */
+    size_t bound;         /* of the memory of a body: the most that is live at once */
+    size_t offset;        /* in its space; per item in such a body */
     uint32_t first, last; /* the steps of its region that use it; first EG__NEVER = none */
-    uint32_t owner;       /* the node it was made for alone, 0 = several may use it */
-    bool kept;            /* to the end: the prologue's results */
-    bool used_by_body;    /* by the body that is being lowered */
+    uint32_t owner;       /* the only node that uses it, 0 = shared */
+    bool kept;            /* never reused: results of the prologue */
+    bool used_by_body;    /* the body being lowered uses it */
 } eg__buffer;
 
 /* ---- a list of steps: the program's, the prologue's, the body of a scan */
@@ -35,14 +36,14 @@ typedef struct eg__region {
     uint32_t scan; /* node, 0 = none */
     eg__step *steps;
     size_t count, room;
-    size_t batch_items; /* the items (the batch) it can be cut into; 0 = it cannot */
-    uint32_t memory;    /* cut bodies: the buffer of the main region that holds theirs */
+    size_t batch_items; /* the items (the batch) it can be split into; 0 = not at all */
+    uint32_t memory;    /* split bodies: the buffer of the main region that is their memory */
     uint32_t first;     /* where its steps begin in the program */
     uint32_t *units;    /* in the order they run */
     size_t unit_count;
 } eg__region;
 
-/* What is computed by one step (or few): a node, a chain of elementwise nodes, a scan. */
+/* A unit of scheduling, one step or a few: a node, a chain of elementwise nodes, or a scan. */
 typedef struct eg__unit {
     uint32_t region;
     uint32_t first, last; /* members, in order, linked by eg__lowering.next_member */
@@ -59,14 +60,14 @@ typedef struct eg__packed {
     eg__view view;
 } eg__packed;
 
-/* Units of the main region that follow each other and run on one device: one part of the program. */
+/* A part: consecutive units of the main region that run on one device. */
 typedef struct eg__lower_part {
     eg__device *device;
     size_t first, end; /* positions */
-    uint32_t *values;  /* nodes: what comes from elsewhere, then what goes elsewhere */
+    uint32_t *values;  /* nodes: values read from outside, then values read by others */
     size_t inputs, outputs;
-    size_t step;  /* that submits it */
-    bool is_open; /* nobody has waited for it yet */
+    size_t step;  /* the step that submits it */
+    bool is_open; /* submitted, no step has waited for it yet */
 } eg__lower_part;
 
 typedef struct eg__lowering {
@@ -80,13 +81,13 @@ typedef struct eg__lowering {
 
     /* per node */
     uint32_t *region, *unit, *next_member;
-    uint32_t *user_first, *users;     /* users[user_first[n] .. user_first[n + 1]) are its users */
-    uint32_t *inside_first, *inside;  /* the nodes of a region, in the same way */
-    uint32_t *becomes, *becomes_next; /* the carry that becomes a value; per carry, the next such */
+    uint32_t *user_first, *users;    /* users[user_first[n] .. user_first[n + 1]) are its users */
+    uint32_t *inside_first, *inside; /* the nodes of a region, in the same way */
+    /* node -> first carry whose update it is; carry -> the next such carry */
+    uint32_t *becomes, *becomes_next;
     unsigned char *reachable, *timed, *located;
-    unsigned char *
-        written_directly; /* per stack or update: its step wrote the value to its final storage already, no copy is needed */
-    uint32_t *part_of; /* the concat that the step of a value has written it to, too */
+    unsigned char *written_directly; /* per stack or update: written in place, no copy is needed */
+    uint32_t *part_of;               /* the concat that the step of a value also wrote it into */
     eg__view *value;
 
     eg__buffer *buffers; /* [0] is none */
@@ -99,7 +100,7 @@ typedef struct eg__lowering {
     size_t operand_count, operand_room;
     eg__packed *packed;
     size_t packed_count, packed_room;
-    size_t length; /* of the scans when it may vary, else 0 */
+    size_t length; /* of the scans, if it may vary from run to run; else 0 */
     char *constants;
     size_t constants_size, constants_room; /* bytes */
     eg__lower_part *parts;                 /* in the order they run */
@@ -107,7 +108,7 @@ typedef struct eg__lowering {
     uint32_t *part_of_unit;  /* 1 + index; 0 = the cores. NULL = there are no parts */
     uint32_t *part_of_state; /* per node, the same: the part that holds the state */
 
-    eg_status status; /* the first failure; everything after it does nothing */
+    eg_status status; /* the first failure; later calls return at once */
     eg_error *error;
 } eg__lowering;
 
@@ -121,15 +122,15 @@ void eg__lower_fail(eg__lowering *l, eg_status status, const char *format, ...) 
 void *eg__lower_array(eg__lowering *l, size_t count, size_t size); /* zeroed */
 bool eg__lower_grow(eg__lowering *l, void **array, size_t used, size_t *room, size_t size);
 
-/* ---- analysis.c: what is needed, where it belongs, who uses it, what depends on time */
+/* ---- analysis.c: which nodes are needed, the region of each, its users */
 void eg__lower_analyse(eg__lowering *l);
 bool eg__is_view(const eg__lowering *l, uint32_t id); /* its value is part of its input's memory */
 bool eg__is_fusable(const eg__lowering *l, uint32_t id);
 /* The node that computes what `id` is a view of. */
 uint32_t eg__lower_origin(const eg__lowering *l, uint32_t id);
 
-/* ---- time.c: which nodes have time as their first axis, so that a shorter run does less of them;
- * sets l->length where the scans may be shorter than they were built */
+/* ---- time.c: which nodes have time as their first axis, so that a shorter run computes fewer of
+ * their rows; sets l->length if runs may have fewer steps than the graph was built for */
 void eg__lower_time(eg__lowering *l);
 
 /* ---- schedule.c: units and their order */
@@ -143,20 +144,20 @@ uint32_t eg__lower_last_use(const eg__lowering *l, uint32_t id, uint32_t region)
 
 /* Calls visit(user, node) for each value that the nodes of a unit read; some twice. */
 void eg__lower_reads(const eg__lowering *l, uint32_t unit, eg__visit visit, void *user);
-/* And for each node that it computes: all of a scan's. */
+/* Calls visit for each node that the unit computes; of a scan, for its whole body. */
 void eg__lower_members(const eg__lowering *l, uint32_t unit, eg__visit visit, void *user);
 
-/* ---- partition.c: which units run where, after those of a chain have become one */
+/* ---- partition.c: which units run on which device, after fusion */
 void eg__lower_partition(eg__lowering *l);
 /* The part that computes a node of the program, or holds a state: 1 + index; 0 = the cores. */
 uint32_t eg__lower_part_of(const eg__lowering *l, uint32_t id);
 /* ---- lower_part.c */
-/* All units from position `at` of the main region on that are of one part: returns the next position. `at` where no part
- * begins waits for the parts whose results its unit needs. */
+/* Emits waits for the parts whose results are needed at position `at` of the main region. If a part
+ * begins there, lowers all its units and returns the position after them; if not, returns `at`. */
 size_t eg__lower_parts(eg__lowering *l, size_t at);
-void eg__lower_parts_end(eg__lowering *l);              /* waits for all */
-void eg__part_free(eg__memory *memory, eg__part *part); /* what it holds */
-/* Whether something outside of parts needs what the unit of the prologue computes. */
+void eg__lower_parts_end(eg__lowering *l);              /* emits waits for all parts */
+void eg__part_free(eg__memory *memory, eg__part *part); /* frees its members */
+/* Marks the units of the prologue whose values something outside of device parts needs. */
 void eg__lower_prologue_needs(eg__lowering *l, unsigned char *needed);
 
 /* ---- pass_fuse.c, pass_epilogue.c */
@@ -172,29 +173,32 @@ eg__view eg__lower_contiguous(eg__lowering *l, uint32_t id);
 bool eg__view_is_contiguous(const eg__node *shape, const eg__view *view);
 void eg__view_set_dense(const eg__node *shape, eg__view *view); /* row-major strides */
 bool eg__view_same(const eg__node *shape, const eg__view *a, const eg__view *b);
-/* Where the step that computes `id` writes; from now on this is its value. With `reuse`, the memory
- * of that input may be taken where nobody needs it any more. */
+/* Decides where the step that computes `id` writes. With `reuse`, the memory of that input may be
+ * overwritten if this is its last use. */
 eg__view eg__lower_storage(eg__lowering *l, uint32_t id, uint32_t reuse);
-/* Whether the step of `id` may write where its input lies, which nobody needs afterwards. */
+/* Whether the step of `id` may run in place: write to the memory of `input`, whose last use it
+ * is. */
 bool eg__lower_reusable(const eg__lowering *l, uint32_t id, uint32_t input);
-/* The slice of the stack that `id` goes to, if its scan stacks it. */
+/* The slice of the stack that `id` is written to, if its scan stacks it. */
 bool eg__lower_stack_place(eg__lowering *l, uint32_t id, eg__view *view);
-/* Where the value of `id` is wanted beside its home, at `user`: as part of a concat, or as the output that
- * a state became. False when that user takes nothing, or takes it from the home. */
+/* A second destination of the value of `id` beside its own storage, for `user`: its part of a
+ * concat, or the output for the new value of a state. False when `user` needs no copy. */
 bool eg__lower_second_place(eg__lowering *l, uint32_t id, uint32_t user, eg__view *view);
-/* A home in one piece, in memory of its own: always, or where it would not be otherwise. */
+/* Contiguous storage: plain always allocates it; dense only where eg__lower_storage is not
+ * contiguous. */
 eg__view eg__lower_plain_storage(eg__lowering *l, uint32_t id);
 eg__view eg__lower_dense_storage(eg__lowering *l, uint32_t id, uint32_t reuse);
 eg__view eg__lower_new(eg__lowering *l, uint32_t region, const eg__node *shape);
 uint32_t eg__lower_buffer(eg__lowering *l, uint32_t region, size_t bytes);
-/* The same for so many floats; too many are a failure. */
+/* The same for `floats` floats; fails when their bytes overflow. */
 uint32_t eg__lower_floats(eg__lowering *l, uint32_t region, size_t floats);
 /* A buffer outside of the arena: a leaf, an output, the constants. */
 uint32_t eg__lower_outside(eg__lowering *l, uint32_t space, size_t offset);
 eg__view eg__lower_constant(eg__lowering *l, size_t bytes, const void *data);
-/* Room for all constants of the graph at once. */
+/* Reserves room for all constants of the graph in one allocation. */
 void eg__lower_constants_reserve(eg__lowering *l);
-/* The graph of the program needs no copy of the constants that the program has. */
+/* Lets the constants of the program's graph point into the program's memory, so that there is no
+ * second copy. */
 void eg__lower_constants_lend(eg__lowering *l);
 /* `view` of a value of shape `in`, as seen from the shape `out` it is broadcast to. */
 eg__view eg__view_broadcast(const eg__node *in, const eg__view *view, const eg__node *out);
@@ -206,12 +210,12 @@ typedef struct eg__matrix {
     size_t rows, columns, stride;
 } eg__matrix;
 eg__matrix eg__lower_rows(eg__lowering *l, uint32_t id);
-/* The home of a value as dense rows. */
+/* Storage of a value as dense rows. */
 eg__matrix eg__lower_rows_storage(eg__lowering *l, uint32_t id, uint32_t reuse);
 bool eg__view_rows(const eg__node *shape, const eg__view *view, eg__matrix *out);
 
-/* A step of that kind for node `id`; its items are still to be told, and which operations its kernels do where that depends on
- * more than the kind. */
+/* A step of that kind for node `id`. The caller sets its items, and the kernels' operations where
+ * they depend on more than the kind. */
 static inline eg__step eg__lower_begin(uint32_t id, eg__step_id kind) {
     const eg__step_kind *row = &eg__step_kinds[kind];
     eg__step step = {.kind = (uint8_t)kind,
@@ -223,7 +227,7 @@ static inline eg__step eg__lower_begin(uint32_t id, eg__step_id kind) {
     for (unsigned i = 0; i < EG__STEP_KERNELS; i++) step.operation[i] = row->kernels[i];
     return step;
 }
-/* The same for `rows` rows: sets items, rows and timed as its region wants them. */
+/* The same for `rows` rows: sets items, rows and timed as its region requires. */
 eg__step eg__lower_step(eg__lowering *l, uint32_t region, uint32_t id, eg__step_id kind,
                         size_t rows, size_t columns);
 /* An operand at `view`, with `stride` elements between rows; `moves` when items have their own rows. */
@@ -231,10 +235,10 @@ eg__operand eg__lower_operand(const eg__step *step, const eg__view *view, size_t
                               bool moves);
 void eg__lower_emit(eg__lowering *l, uint32_t region, eg__step *step, size_t count,
                     const eg__operand *operands);
-/* A step from the rows of the first input to as many rows. */
+/* Emits a step that maps each row of the first input to a row of the result. */
 void eg__lower_rows_step(eg__lowering *l, uint32_t id, eg__step_id kind, const eg__step_rows *rows,
                          double flops);
-/* Copies a value of that shape; `id` says what it belongs to. */
+/* Copies a value of that shape; the step is attributed to node `id`. */
 void eg__lower_copy(eg__lowering *l, uint32_t region, uint32_t id, const eg__node *shape,
                     const eg__view *from, const eg__view *to);
 void eg__lower_fill(eg__lowering *l, uint32_t region, uint32_t id, const eg__node *shape,
@@ -246,13 +250,14 @@ void eg__lower_add(eg__lowering *l, uint32_t region, uint32_t id, const eg__node
 void eg__lower_fused_unit(eg__lowering *l, uint32_t unit);
 void eg__lower_scan_unit(eg__lowering *l, uint32_t scan);
 void eg__lower_unit(eg__lowering *l, uint32_t unit);
-/* A matmul with the epilogue that follows in `epilogue` (NULL = none), which has `count` operands. */
+/* A matmul followed by the program `epilogue` (NULL = none) with `count` operands. */
 void eg__lower_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
                       const eg__fused_program *epilogue, size_t count, eg__operand *operands);
 
 /* A concat of the prologue whose parts are packed one by one: it never lies in memory as a whole. */
 bool eg__lower_packs_parts(const eg__lowering *l, uint32_t id);
-/* Packs a value of the prologue for the products whose right side it is, so that it need not wait for them. */
+/* Packs a value of the prologue as soon as it is computed, for the products whose right side it is,
+ * so that its memory can be reused. */
 void eg__lower_pack_early(eg__lowering *l, uint32_t id);
 
 void eg__lower_quantized_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
@@ -261,7 +266,7 @@ void eg__lower_quantized_matmul(eg__lowering *l, uint32_t id, const eg__view *ho
 void eg__lower_infile_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
                              const eg__fused_program *epilogue, size_t count,
                              eg__operand *operands);
-/* What every product of one right side ends with: its epilogue, and the step. */
+/* Completes a product with one right side: adds its epilogue and emits the step. */
 typedef struct eg__product_places {
     eg__matrix left, out;
     eg__view right;
@@ -277,14 +282,15 @@ double eg__fused_operand_bytes(eg__fused_kind kind, double rows, double columns)
 bool eg__view_split(const eg__node *shape, const eg__view *view, unsigned split,
                     eg__fused_kind *kind, size_t *stride);
 
-/* ---- plan.c: offsets of buffers of one region, so that none of two that live at once overlap */
+/* ---- plan.c: offsets of the buffers of one region; buffers that are live at once do not
+ * overlap */
 typedef struct eg__plan {
     size_t size, bound;
 } eg__plan;
 eg_status eg__plan_memory(eg__memory *memory, size_t count, eg__buffer *const *buffers, bool reuse,
                           eg__plan *out, eg_error *error);
 
-/* ---- live.c: how much of that holds something at each step of the program */
+/* ---- live.c: bytes that are live at each step of the program */
 void eg__lower_live(eg__lowering *l);
 
 #endif

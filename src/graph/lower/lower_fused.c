@@ -7,16 +7,17 @@ typedef struct chain {
     eg__lowering *l;
     unsigned members, inputs, stored, copies;
     uint32_t member[EG__FUSED_INSTRUCTIONS];
-    uint32_t input[EG__FUSED_OPERANDS];      /* nodes from outside */
-    uint8_t store[EG__FUSED_OPERANDS];       /* members that must be in memory */
-    uint8_t copy[EG__FUSED_OPERANDS];        /* members that go to a second place, too */
-    uint32_t user[EG__FUSED_OPERANDS];       /* and who wants them there; 0 = a stack */
-    uint8_t into[EG__FUSED_INSTRUCTIONS];    /* a product that is part of a later sum; 255 = none */
+    uint32_t input[EG__FUSED_OPERANDS]; /* nodes from outside */
+    uint8_t store[EG__FUSED_OPERANDS];  /* members whose value is stored */
+    uint8_t copy[EG__FUSED_OPERANDS];   /* members that are stored a second time */
+    uint32_t user[EG__FUSED_OPERANDS];  /* the node that needs that copy; 0 = a stack */
+    /* of a multiplication: the addition that absorbs it (FMA); 255 = none */
+    uint8_t into[EG__FUSED_INSTRUCTIONS];
     uint8_t last[EG__FUSED_INSTRUCTIONS];    /* the last member that reads a member */
-    uint8_t last_input[EG__FUSED_OPERANDS];  /* and an input */
+    uint8_t last_input[EG__FUSED_OPERANDS];  /* the last member that reads an input */
     bool deferred[EG__FUSED_OPERANDS];       /* stores that wait until all inputs are read */
     eg__view view[EG__FUSED_OPERANDS];       /* of inputs, stores, copies */
-    eg__fused_kind kind[EG__FUSED_OPERANDS]; /* and how they are seen */
+    eg__fused_kind kind[EG__FUSED_OPERANDS]; /* full, per row, per column or scalar */
     size_t stride[EG__FUSED_OPERANDS];
     eg__fused_program program;
 } chain;
@@ -36,7 +37,7 @@ static bool add_input(chain *c, uint32_t id, unsigned *index) {
     return true;
 }
 
-/* Somebody outside of the chain wants the value. */
+/* Something outside of the chain reads the value. */
 static bool is_stored(const chain *c, uint32_t id) {
     const eg__lowering *l = c->l;
     for (size_t i = 0; i < l->output_count; i++)
@@ -54,7 +55,7 @@ static bool is_stacked(const eg__lowering *l, uint32_t id) {
     return false;
 }
 
-/* ---- a product that only a sum needs is computed with it, and rounded once */
+/* ---- a multiplication that only one addition reads becomes an FMA with it: rounded once */
 static bool is_binary(const eg__node *node, eg__binary kind) {
     return node->op == EG__GRAPH_binary && node->kind == kind;
 }
@@ -79,7 +80,7 @@ static void join_products(chain *c) {
     }
 }
 
-/* The values that member i reads: those of the product it takes in come first. */
+/* The values that member i reads; those of a multiplication it absorbs come first. */
 static unsigned reads(const chain *c, unsigned i, uint32_t out[3]) {
     const eg__node *node = eg__lower_node(c->l, c->member[i]);
     for (unsigned product = 0; product < i; product++) {
@@ -121,7 +122,7 @@ static bool collect(chain *c, uint32_t unit, uint32_t other) {
         if (!is_stored(c, c->member[i])) continue;
         if (c->inputs + c->stored >= EG__FUSED_OPERANDS) return false;
         c->store[c->stored++] = (uint8_t)i;
-        c->copies += is_stacked(l, c->member[i]); /* room, should it have two places */
+        c->copies += is_stacked(l, c->member[i]); /* room for a second store */
     }
     return c->inputs + c->stored + c->copies <= EG__FUSED_OPERANDS &&
            c->members + c->copies + c->stored <= EG__FUSED_INSTRUCTIONS;
@@ -190,7 +191,7 @@ bool eg__lower_fits(eg__lowering *l, uint32_t unit, uint32_t other) {
     return generate(&c);
 }
 
-/* ---- places */
+/* ---- storage */
 static void place_inputs(chain *c, const eg__node *shape) {
     for (unsigned i = 0; i < c->inputs; i++) {
         const eg__view view = eg__lower_value(c->l, c->input[i]);
@@ -198,7 +199,8 @@ static void place_inputs(chain *c, const eg__node *shape) {
     }
 }
 
-/* An input that ends here may be written over, if it was read before. */
+/* An input whose last use is in this chain may be overwritten, if the store comes after that
+ * read. */
 static uint32_t input_to_reuse(const chain *c, unsigned member) {
     for (unsigned i = 0; i < c->inputs; i++)
         if (c->last_input[i] <= member && eg__lower_reusable(c->l, c->member[member], c->input[i]))
@@ -234,7 +236,7 @@ static void place_stores(chain *c, const eg__node *shape) {
     }
 }
 
-/* ---- rows and columns that suit all operands */
+/* ---- a split of the axes into rows and columns that suits all operands */
 static bool split_fits(chain *c, const eg__node *shape, unsigned split) {
     const unsigned all = c->inputs + c->stored + c->copies;
     for (unsigned i = 0; i < all; i++)
@@ -244,7 +246,7 @@ static bool split_fits(chain *c, const eg__node *shape, unsigned split) {
     return true;
 }
 
-/* Copies whatever does not fit when the last axis makes the columns. */
+/* Fallback: the last axis is the columns, operands that do not fit are copied first. */
 static unsigned split_force(chain *c, const eg__node *shape, uint32_t region) {
     const unsigned split = shape->rank ? shape->rank - 1 : 0;
     eg__lowering *l = c->l;
@@ -266,7 +268,8 @@ static unsigned split_force(chain *c, const eg__node *shape, uint32_t region) {
     return split;
 }
 
-/* ---- second places. They save a step that copies, but are not worth a chain that fits no split. */
+/* ---- second stores. They save a copy step, but are dropped when no split suits the chain with
+ * them. */
 static void add_seconds(chain *c, unsigned s) {
     eg__lowering *l = c->l;
     const uint32_t id = c->member[c->store[s]];
@@ -277,7 +280,7 @@ static void add_seconds(chain *c, unsigned s) {
             c->members + c->stored + c->copies >= EG__FUSED_INSTRUCTIONS ||
             !eg__lower_second_place(l, id, l->users[k], &place))
             continue;
-        bool free = true; /* what is read there must not be written over */
+        bool free = true; /* inputs that lie there must not be overwritten */
         for (unsigned i = 0; i < all; i++) free = free && c->view[i].buffer != place.buffer;
         if (!free) continue;
         c->user[c->copies] = l->users[k];
@@ -358,7 +361,8 @@ void eg__lower_fused_unit(eg__lowering *l, uint32_t unit) {
     chain c = {.l = l};
     eg__view product = {0};
     if (!collect(&c, unit, 0)) {
-        eg__lower_fail(l, EG_ERR_UNSUPPORTED, "a chain of %u nodes", c.members);
+        eg__lower_fail(l, EG_ERR_UNSUPPORTED, "a chain of %u elementwise nodes is too long",
+                       c.members);
         return;
     }
     if (host) product = eg__lower_plain_storage(l, host);
@@ -372,9 +376,10 @@ void eg__lower_fused_unit(eg__lowering *l, uint32_t unit) {
     if (host) place_seconds(&c, shape, shape->rank - 1, shape->rank - 1);
     else place_seconds(&c, shape, split, shape->rank);
     if (l->status) return;
-    for (int attempt = 0; !generate(&c); attempt++) { /* no register for a store that waits */
+    for (int attempt = 0; !generate(&c); attempt++) { /* no free register for a deferred store */
         if (attempt) {
-            eg__lower_fail(l, EG_ERR_UNSUPPORTED, "a chain that needs too many registers");
+            eg__lower_fail(l, EG_ERR_UNSUPPORTED,
+                           "a chain of elementwise nodes needs too many registers");
             return;
         }
         for (unsigned s = 0; s < c.stored; s++) {

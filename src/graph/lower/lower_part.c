@@ -1,18 +1,19 @@
-/* A part of a program that runs on a device becomes a graph of its own, which the device compiles, and two steps: one submits
- * it, one waits for it, no earlier than something needs its results. Both have all values that cross as operands, so that
- * the memory of these is nobody else's in between. */
+/* A part of a program that runs on a device becomes a separate graph, which the device compiles,
+ * and two steps: one submits it, one waits for it as late as its results allow. Both have all
+ * values that cross the boundary as operands, so that the planner does not reuse their memory in
+ * between. */
 #include "graph/lower/lower.h"
 #include "graph/passes/rewrite.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* ---- which values cross */
+/* ---- which values cross the boundary of a part */
 typedef struct border {
     eg__lowering *l;
-    uint32_t number; /* of the part: 1 + index */
+    uint32_t number; /* 1 + index of the part */
     eg__lower_part *part;
-    unsigned char *crosses; /* per node: comes from elsewhere */
+    unsigned char *crosses; /* per node: computed outside of the part */
 } border;
 
 static void add_value(border *b, size_t *count, uint32_t id) {
@@ -73,7 +74,7 @@ static void find_border(border *b) {
 /* ---- the graph of a part */
 typedef struct extraction {
     const border *border;
-    uint32_t *made; /* per node of the new graph: which it is an input for */
+    uint32_t *made; /* node of the new graph -> node of the program that it replaces */
 } extraction;
 
 static bool updates(const eg__rewrite *r, uint32_t id) {
@@ -93,7 +94,7 @@ static eg_node extract(eg__rewrite *r, uint32_t id) {
     const eg__node *node = eg__old(r, id);
     if (b->crosses[id]) {
         char name[32];
-        snprintf(name, sizeof name, "\x01%u", id); /* no name of a leaf that somebody chose */
+        snprintf(name, sizeof name, "\x01%u", id); /* must not equal the name of a user's leaf */
         const eg_node input =
             eg__graph_leaf(r->to, EG__GRAPH_input, name, node->type, node->rank, node->shape);
         if (!input.id) return input;
@@ -105,7 +106,7 @@ static eg_node extract(eg__rewrite *r, uint32_t id) {
     return (eg_node){0};
 }
 
-/* The device counts leaves in the order of the graph it gets. */
+/* Indices of leaves count in the order of the device's graph. */
 static uint32_t leaf_index(const eg__leaves *leaves, const char *name) {
     uint32_t at = 0;
     while (strcmp(leaves->list[at].name, name) != 0) at++;
@@ -128,7 +129,7 @@ static void list_leaves(border *b, const eg_graph *graph, const uint32_t *made, 
         else if (node->op == EG__GRAPH_state || node->op == EG__GRAPH_cache)
             out->states[out->state_count++] = leaf_index(&l->program->states, node->name);
     }
-    /* what crosses and is needed by nothing that is needed does not cross */
+    /* inputs that only unneeded nodes read are removed */
     memmove(part->values + inputs, part->values + part->inputs,
             part->outputs * sizeof *part->values);
     part->inputs = inputs;
@@ -200,7 +201,7 @@ static void submit(border *b, eg__part *out) {
         const eg__view view =
             i < part->inputs ? eg__lower_contiguous(l, id) : eg__lower_dense_storage(l, id, 0);
         if (l->status) break;
-        /* what the device still reads is not written over */
+        /* the device may still be reading it: do not overwrite it */
         if (i < part->inputs) l->buffers[view.buffer].owner = 0;
         operands[i] = eg__lower_operand(&step, &view, 0, false);
         out->values[i] = (eg__part_value){bytes_of(eg__lower_node(l, id)), l->timed[id]};
@@ -232,10 +233,10 @@ static void wait(eg__lowering *l, size_t index) {
     part->is_open = false;
 }
 
-/* ---- in the order of the units */
+/* ---- steps in the order of the units */
 typedef struct waiting {
     eg__lowering *l;
-    uint32_t own; /* the part that needs something: not itself */
+    uint32_t own; /* a part does not wait for itself */
 } waiting;
 
 static void wait_for(void *user, uint32_t unit) {
@@ -270,7 +271,7 @@ void eg__lower_parts_end(eg__lowering *l) {
         if (l->parts[i].is_open) wait(l, i);
 }
 
-/* ---- the prologue: a device derives what it needs itself */
+/* ---- the prologue: devices compute derived parameters themselves */
 typedef struct prologue {
     eg__lowering *l;
     unsigned char *needed;

@@ -1,6 +1,6 @@
-/* A scan becomes one step with a list of steps of its own. Carries live in one place that is written
- * over or, when every step of them is wanted, in their history: [length + 1] places, of which the
- * stack of the carry and the stack of what it becomes are views. */
+/* A scan becomes one step with its own list of steps. A carry has one buffer that is overwritten in
+ * each step or, when it is stacked, a history of [length + 1] slots; the stack of the carry (slots
+ * 0 ..) and the stack of its update (slots 1 ..) are views of the history. */
 #include "graph/lower/lower.h"
 
 typedef struct loop {
@@ -32,7 +32,7 @@ static uint32_t user_of(const eg__lowering *l, uint32_t id, eg__op_id op) {
     return 0;
 }
 
-/* The place of a history before the first step or after the last one. */
+/* The slot of a history before the first step or after the last one. */
 static eg__view history_end(const loop *s, uint32_t carry, bool after) {
     eg__view view = s->l->value[carry];
     const size_t size = view.time;
@@ -42,7 +42,7 @@ static eg__view history_end(const loop *s, uint32_t carry, bool after) {
     return view;
 }
 
-/* ---- before */
+/* ---- before the loop */
 static void begin_carry(loop *s, uint32_t id) {
     eg__lowering *l = s->l;
     const eg__node *node = eg__lower_node(l, id);
@@ -83,7 +83,7 @@ static void begin_total(loop *s, uint32_t id) {
 }
 
 /* ---- in each step, after the units of the body */
-/* A checkpoint: the step of the copy finds its place itself. */
+/* Checkpoints: the copy step computes the slot from the time step when it runs. */
 static void stack_every(loop *s, uint32_t id, const eg__view *from) {
     eg__lowering *l = s->l;
     const eg__node *node = eg__lower_node(l, id);
@@ -113,12 +113,12 @@ static void stack_value(loop *s, uint32_t id) {
     }
     if (!l->located[id] && l->region[value] == s->region && from.time &&
         l->buffers[from.buffer].region == EG__REGION_MAIN &&
-        l->buffers[from.buffer].space == EG__SPACE_ARENA) { /* where it lies is a stack already */
+        l->buffers[from.buffer].space == EG__SPACE_ARENA) { /* computed in a stack */
         to = from;
         to.time = 0;
         to.stride[0] = from.time / eg__element_size(from.type);
         for (unsigned i = 1; i < node->rank; i++) to.stride[i] = from.stride[i - 1];
-        l->buffers[from.buffer].owner = 0; /* two values have it now */
+        l->buffers[from.buffer].owner = 0; /* now two values share this memory */
         l->value[id] = to;
         l->located[id] = 1;
         return;
@@ -138,7 +138,7 @@ static void add_total(loop *s, uint32_t id) {
         eg__lower_add(l, s->region, value, eg__lower_node(l, id), &from.view, &l->value[id]);
 }
 
-/* Where a carry must be after the step, if it is not there yet. */
+/* Where the new value of a carry must be copied to, if it was not computed there. */
 static bool must_move(const loop *s, uint32_t id, eg__view *from, eg__view *to) {
     eg__lowering *l = s->l;
     const eg__node *node = eg__lower_node(l, id);
@@ -149,8 +149,8 @@ static bool must_move(const loop *s, uint32_t id, eg__view *from, eg__view *to) 
     return !eg__view_same(node, from, to);
 }
 
-/* Carries that were not written in place. What one becomes may itself be a carry that changes, so
- * that all is read before anything is written; histories have a place of their own for it. */
+/* Carries that were not updated in place. The new value of one may be the old value of another, so
+ * all are read before any is written; a history has a separate slot for the new value. */
 static void advance(loop *s) {
     eg__lowering *l = s->l;
     const uint32_t first = l->inside_first[s->region], end = l->inside_first[s->region + 1];
@@ -169,7 +169,7 @@ static void advance(loop *s) {
     eg__memory_give(l->memory, kept);
 }
 
-/* ---- after */
+/* ---- after the loop */
 static void finish_last(loop *s, uint32_t id) {
     eg__lowering *l = s->l;
     const uint32_t carry = eg__lower_input(l, id, 1);
@@ -182,7 +182,7 @@ static void finish_last(loop *s, uint32_t id) {
     eg__lower_copy(l, EG__REGION_MAIN, id, eg__lower_node(l, id), &from, &to);
 }
 
-/* The memory of the body: one buffer of the main region, where every item has its part. */
+/* The memory of the body: one buffer of the main region, split by item. */
 static void plan_body(loop *s, size_t position) {
     eg__lowering *l = s->l;
     eg__region *region = &l->regions[s->region];

@@ -31,7 +31,7 @@ static void touch(eg__lowering *l, uint32_t id, uint32_t region) {
     eg__buffer *buffer = &l->buffers[id];
     if (buffer->region != region) {
         buffer->used_by_body =
-            true; /* lives as long as the scan runs; the scan's step says when that is */
+            true; /* live while the scan runs: the lifetime is that of the scan's step */
         if (buffer->region == EG__REGION_PROLOGUE) buffer->kept = true;
         return;
     }
@@ -40,7 +40,7 @@ static void touch(eg__lowering *l, uint32_t id, uint32_t region) {
     buffer->last = at;
 }
 
-/* A function is one FLOP and many instructions: more than a division. */
+/* A transcendental function counts as one FLOP but takes more instructions than a division. */
 static uint32_t traits_of(const eg__step *step) {
     enum { FUNCTION = 14 };
     const eg__fused_program *program = eg__step_shape_of(step, 1).program;
@@ -50,14 +50,14 @@ static uint32_t traits_of(const eg__step *step) {
     return traits;
 }
 
-/* A chain over one long row: what it reads is often in the cache of the thread that is here, such as gradients and
- * parameters, and comes and goes through slower ones when another thread does its part. */
+/* A chain over one long row: its operands (gradients, parameters) are often in this core's private
+ * cache and would have to move through slower shared caches if another thread took a part. */
 static bool is_flat_and_simple(const eg__step *step) {
     const uint32_t chain = EG_STEP_ELEMENTWISE | EG_STEP_FUNCTIONS;
     return (step->traits & chain) == EG_STEP_ELEMENTWISE && eg__step_shape_of(step, 1).rows == 1;
 }
 
-/* A thread is worth its start from some microseconds of work on. */
+/* Starting a thread pays from a few microseconds of work on. */
 static size_t grain_of(const eg__step *step, size_t items) {
     enum { WORTH_NS = 5000 };
     const eg__cut cut = eg__step_kind_of(step)->cut;
@@ -116,7 +116,8 @@ void eg__lower_copy(eg__lowering *l, uint32_t region, uint32_t id, const eg__nod
     const size_t rows = shape->rank ? (size_t)shape->shape[0] : 1;
     eg__step step = eg__lower_step(l, region, id, EG__STEP_copy, rows, 1);
     eg__step_copy *copy = &step.u.copy;
-    /* axes of one element go, neighbours that lie alike become one; the first stays for the items */
+    /* drops axes of extent 1 and merges contiguous neighbours; axis 0 stays, it is split into
+     * items */
     copy->shape[copy->rank] = rows;
     copy->from[copy->rank] = shape->rank ? from->stride[0] : 0;
     copy->to[copy->rank++] = shape->rank ? to->stride[0] : 0;
@@ -142,12 +143,12 @@ void eg__lower_copy(eg__lowering *l, uint32_t region, uint32_t id, const eg__nod
     if (!step.timed && !l->regions[region].batch_items && rows > 1 && copy->rank == 2 &&
         copy->from[0] == copy->from[1] * copy->shape[1] &&
         copy->to[0] == copy->to[1] * copy->shape[1] && rows * copy->shape[1] <= 65536) {
-        copy->shape[1] *= rows; /* one short run of memory */
+        copy->shape[1] *= rows; /* one short contiguous copy */
         copy->shape[0] = step.items = 1;
     }
     step.columns = (size_t)eg__node_elements(shape) / copy->shape[0];
     copy->is_row = copy->rank == 2 && copy->from[1] == 1 && copy->to[1] == 1;
-    double read = (double)eg__node_elements(shape); /* what is repeated is read once */
+    double read = (double)eg__node_elements(shape); /* broadcast elements are read once */
     for (unsigned i = 0; i < shape->rank; i++)
         if (!from->stride[i]) read /= (double)shape->shape[i];
     step.bytes = (double)eg__element_size(shape->type) * (read + (double)eg__node_elements(shape));

@@ -1,4 +1,5 @@
-/* Homes: where a value is wanted in the end, so that it is computed there and not copied. */
+/* Storage of values: a value is computed directly where its user needs it (in a concat, a stack, a
+ * carry, an output), so that no copy is needed. */
 #include "graph/lower/lower.h"
 
 static bool is_output(const eg__lowering *l, uint32_t id, size_t *which) {
@@ -9,7 +10,7 @@ static bool is_output(const eg__lowering *l, uint32_t id, size_t *which) {
 
 static eg__view find_storage(eg__lowering *l, uint32_t id, uint32_t reuse, bool early);
 
-/* The first part of a concat that is `id`. */
+/* The position of `id` among the inputs of a concat. */
 static eg__view concat_part(eg__lowering *l, uint32_t concat, uint32_t id) {
     const eg__node *node = eg__lower_node(l, concat);
     const unsigned axis = node->attributes.concat.axis;
@@ -20,7 +21,7 @@ static eg__view concat_part(eg__lowering *l, uint32_t concat, uint32_t id) {
     return eg__view_part(&l->value[concat], axis, start);
 }
 
-/* The value is part of a concat: a part of its home. */
+/* The value is an input of a concat: it is computed in the concat's storage. */
 static bool storage_in_concat(eg__lowering *l, uint32_t id, eg__view *view) {
     for (uint32_t k = l->user_first[id]; k < l->user_first[id + 1]; k++) {
         const uint32_t user = l->users[k];
@@ -28,14 +29,15 @@ static bool storage_in_concat(eg__lowering *l, uint32_t id, eg__view *view) {
             eg__lower_packs_parts(l, user) || eg__lower_part_of(l, user))
             continue;
         *view = concat_part(l, user, id);
+        /* the concat's storage may not be overwritten while others read this part */
         if (eg__lower_last_use(l, id, l->region[id]) != l->units[l->unit[user]].position)
-            l->buffers[view->buffer].owner = 0; /* others read the part: the whole stays as it is */
+            l->buffers[view->buffer].owner = 0;
         return true;
     }
     return false;
 }
 
-/* The value becomes a carry of which every step is kept. */
+/* The value is the update of a carry that has a history. */
 static bool follows_history(const eg__lowering *l, uint32_t id) {
     for (uint32_t carry = l->becomes[id]; carry; carry = l->becomes_next[carry])
         if (l->value[carry].time) return true;
@@ -51,7 +53,7 @@ bool eg__lower_stack_place(eg__lowering *l, uint32_t id, eg__view *view) {
             eg__lower_input(l, user, 0) != eg__lower_node(l, id)->scan)
             continue;
         if (!l->located[user] && follows_history(l, id) && !is_output(l, user, &(size_t){0}))
-            return false; /* the history of the carry is the stack */
+            return false; /* the carry's history is the stack's storage */
         if (!l->located[user]) eg__lower_storage(l, user, 0);
         const eg__view stack = l->value[user];
         *view = stack;
@@ -62,17 +64,18 @@ bool eg__lower_stack_place(eg__lowering *l, uint32_t id, eg__view *view) {
     return false;
 }
 
-/* Everybody who reads `old` has done so when the unit of `id` writes over it. */
+/* All readers of `old` run before the unit of `id` overwrites it. */
 static bool may_replace(eg__lowering *l, uint32_t old, uint32_t id) {
     const uint32_t region = l->region[id];
     const uint32_t unit = l->unit[id], position = l->units[unit].position;
-    /* a carry that becomes what this one is reads it after the last step of the body */
+    /* a carry whose update is `old` reads it at the end of the body */
     if (!unit || is_output(l, old, &(size_t){0}) || l->becomes[old]) return false;
     for (uint32_t k = l->user_first[old]; k < l->user_first[old + 1]; k++) {
         const uint32_t user = l->users[k];
         const eg__node *node = eg__lower_node(l, user);
         if (node->op == EG__GRAPH_last) continue;
-        if (node->op == EG__GRAPH_update) { /* its own, or another state becomes what it was */
+        /* its own update, or another state that takes its old value */
+        if (node->op == EG__GRAPH_update) {
             if (eg__lower_input(l, user, 1) == old) return false;
             continue;
         }
@@ -83,7 +86,7 @@ static bool may_replace(eg__lowering *l, uint32_t old, uint32_t id) {
         } else {
             const uint32_t at = l->units[l->unit[user]].position;
             if (at > position) return false;
-            /* in the same unit only elementwise, at the very place */
+            /* the same unit may read it, if both accesses are elementwise at the same address */
             const bool same_place =
                 l->units[unit].is_fused
                     ? eg__same_shape(node, eg__lower_node(l, old))
@@ -94,13 +97,13 @@ static bool may_replace(eg__lowering *l, uint32_t old, uint32_t id) {
     return true;
 }
 
-/* A carry becomes this value: it may be written where the carry is. */
+/* The value is the update of a carry: it may overwrite the carry. */
 static bool storage_in_carry(eg__lowering *l, uint32_t id, bool early, eg__view *view) {
     const uint32_t region = l->region[id];
     const uint32_t found = l->becomes[id];
     if (region < EG__REGION_BODIES || !found || l->becomes_next[found]) return false;
     *view = l->value[found];
-    if (view->time) { /* the history of a carry: the next step's place */
+    if (view->time) { /* the next slot of the carry's history */
         const bool reverse =
             eg__lower_node(l, eg__lower_node(l, found)->scan)->attributes.scan.reverse;
         if (reverse) view->offset -= view->time;
@@ -136,7 +139,7 @@ bool eg__lower_reusable(const eg__lowering *l, uint32_t id, uint32_t input) {
            eg__lower_last_use(l, input, l->region[id]) == l->units[l->unit[id]].position;
 }
 
-/* `early`: the value comes in parts, before its own unit runs. */
+/* `early`: parts of the value are written before its own unit runs (inputs of a concat). */
 static eg__view find_storage(eg__lowering *l, uint32_t id, uint32_t reuse, bool early) {
     if (l->located[id] || l->status) return l->value[id];
     const eg__node *node = eg__lower_node(l, id);

@@ -15,17 +15,18 @@ typedef struct partition {
     eg__lowering *l;
     size_t units, devices;
     double *host;             /* seconds per position */
-    double *seconds;          /* per device and position; negative = it cannot */
-    size_t *lowest, *highest; /* the run of a position must reach from here to there */
-    unsigned char *can;       /* per device and node: what it said */
-    uint32_t *last;           /* per node: the last position that uses it, EG__NEVER = outside */
-    uint32_t *nodes;          /* of one unit */
+    double *seconds;          /* per device and position; negative = the device cannot run it */
+    size_t *lowest, *highest; /* a run that contains a position must span this range */
+    unsigned char *can;       /* per device and node: the answer of its `can` */
+    /* per node: the last position that reads it, EG__NEVER = read after all units */
+    uint32_t *last;
+    uint32_t *nodes; /* scratch: the nodes of one unit */
     size_t node_count;
-    double *expires; /* per position: bytes that nobody behind it needs */
+    double *expires; /* per position: bytes of values whose last use it is */
     uint32_t *seen;  /* per node: 1 + the first position of the run it was counted for */
-    double *best;    /* of the first n units */
-    size_t *from;    /* where the last run of those begins; */
-    uint32_t *on;    /* its device, 0 = the cores */
+    double *best;    /* least seconds of the first n units */
+    size_t *from;    /* where the last run of that best cut begins */
+    uint32_t *on;    /* the device of that run, 0 = the cores */
 } partition;
 
 /* ---- units */
@@ -40,8 +41,9 @@ void eg__lower_members(const eg__lowering *l, uint32_t unit, eg__visit visit, vo
     visit(user, u->first);
     for (uint32_t k = l->inside_first[body]; k < l->inside_first[body + 1]; k++)
         visit(user, l->inside[k]);
+    /* stacks, totals, lasts */
     for (uint32_t k = l->user_first[u->first]; k < l->user_first[u->first + 1]; k++)
-        if (!eg__lower_node(l, l->users[k])->scan) visit(user, l->users[k]); /* what leaves it */
+        if (!eg__lower_node(l, l->users[k])->scan) visit(user, l->users[k]);
 }
 
 typedef struct reads {
@@ -84,11 +86,11 @@ static uint32_t state_of(const eg__lowering *l, uint32_t id) {
     return eg__lower_node(l, origin)->op == EG__GRAPH_state ? origin : 0;
 }
 
-/* Where each state is read or replaced. */
+/* The range of positions that read or update each state. */
 typedef struct pins {
     partition *p;
     size_t *first, *last; /* positions, per node; first > last = nowhere */
-    unsigned char *host;  /* what is read outside of units stays on the host */
+    unsigned char *host;  /* read outside of units: the state stays on the host */
     size_t position;
 } pins;
 
@@ -111,7 +113,8 @@ static void limit_read(void *user, uint32_t id) {
         p->seconds[d * p->units + s->position] = -1;
 }
 
-/* Outputs that are states, and updates: the unit of the new value goes with those that read the old one. */
+/* Outputs that are states, and updates: the unit of the new value must be on the device of those
+ * that read the old value. */
 static void find_updates(pins *s) {
     const eg__lowering *l = s->p->l;
     for (size_t i = 0; i < l->output_count; i++) s->host[state_of(l, l->outputs[i].id)] = 1;
@@ -171,13 +174,13 @@ static void add_member(void *user, uint32_t id) {
     p->nodes[p->node_count++] = id;
 }
 
-static void find_quantized(void *user, uint32_t id) { /* inputs as a file has them stay there */
+static void find_quantized(void *user, uint32_t id) { /* inputs in file layout stay on the host */
     partition *p = user;
     const eg__node *node = eg__lower_node(p->l, id);
     if (node->op == EG__GRAPH_input && eg__is_quantized(node->type)) p->node_count = 0;
 }
 
-/* What was not measured: as many FLOPs and bytes as there are, at the rates of the cores. */
+/* Modelled cost of a node that was not measured: its FLOPs and bytes at the rates of the cores. */
 static double host_seconds(const partition *p) {
     const eg__placement *where = p->l->options->placement;
     const eg_graph *graph = p->l->graph;
@@ -203,7 +206,7 @@ static double measured(const partition *p, const eg__device *device) {
                : -1;
 }
 
-/* What a part has beside its units: views, and what it derives of parameters. */
+/* Nodes that a part computes beside its units: views, and values derived from parameters. */
 typedef struct beside {
     const partition *p;
     size_t device;
@@ -256,7 +259,7 @@ static void find_costs(partition *p) {
     }
 }
 
-/* ---- what crosses the ends of a run that begins at `first` */
+/* ---- bytes that cross the boundaries of a run that begins at `first` */
 typedef struct crossing {
     partition *p;
     size_t first, position;
@@ -279,7 +282,7 @@ static void cross_out(void *user, uint32_t id) {
     const eg__node *node = eg__lower_node(l, id);
     if (node->scan || node->op == EG__GRAPH_scan || eg__kv_of(l->graph, id)) return;
     const uint32_t last = c->p->last[id];
-    if (last != EG__NEVER && last <= c->position) return; /* nobody behind this unit */
+    if (last != EG__NEVER && last <= c->position) return; /* last used by this unit */
     c->out += bytes_of(node);
     if (last != EG__NEVER) c->p->expires[last] += bytes_of(node);
 }

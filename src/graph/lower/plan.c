@@ -1,4 +1,5 @@
-/* Memory by lifetime: every buffer gets the lowest place that no other has while it lives. */
+/* Memory planning by lifetime: every buffer gets the lowest offset that is free while it is
+ * live. */
 #include "graph/lower/lower.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@ static bool meet(const eg__buffer *a, const eg__buffer *b, bool reuse) {
     return a->first <= b_last && b->first <= a_last;
 }
 
-/* In which order buffers are placed decides how well they fit; a few are tried. */
+/* The order of placement decides how well buffers fit; several orders are tried. */
 static int by_size(const void *x, const void *y) {
     const eg__buffer *a = *(eg__buffer *const *)x, *b = *(eg__buffer *const *)y;
     if (a->size != b->size) return a->size < b->size ? 1 : -1;
@@ -31,7 +32,7 @@ static int by_length(const void *x, const void *y) {
     return by_size(x, y);
 }
 
-/* `placed` holds the buffers that have a place, by offset. */
+/* `placed` holds the buffers that have an offset, sorted by it. */
 static size_t place_all(eg__buffer **order, size_t count, eg__buffer **placed, bool reuse) {
     size_t size = 0;
     for (size_t i = 0; i < count; i++) {
@@ -51,7 +52,7 @@ static size_t place_all(eg__buffer **order, size_t count, eg__buffer **placed, b
     return size;
 }
 
-/* The largest sum of sizes that live at one step. */
+/* Lower bound: the largest sum of sizes that are live at one step. */
 static size_t largest_set(eg__buffer *const *list, size_t count) {
     size_t largest = 0;
     for (size_t i = 0; i < count; i++) {
@@ -65,7 +66,7 @@ static size_t largest_set(eg__buffer *const *list, size_t count) {
     return largest;
 }
 
-/* What reaches highest is placed first the next time, some times over. */
+/* Repeats a few times: the buffer that ends highest is placed first the next time. */
 static void improve(eg__buffer **list, size_t count, eg__buffer **placed, eg__buffer **best,
                     bool reuse, size_t bound, size_t *least) {
     enum { TURNS = 24 };

@@ -1,5 +1,5 @@
-/* Units of work and the order in which they run: as they were built, as far as what they need
- * allows. */
+/* Units of work and the order in which they run: the order in which they were built, as far as
+ * dependencies allow. */
 #include "graph/lower/lower.h"
 
 /* ---- units */
@@ -27,10 +27,10 @@ static void make_units(eg__lowering *l) {
         l->unit[i] = (uint32_t)l->unit_count;
         l->units[l->unit_count++] = (eg__unit){
             .region = l->region[i], .first = i, .last = i, .is_fused = eg__is_fusable(l, i)};
-        if (eg__lower_node(l, i)->op == EG__GRAPH_scan) /* it may need what was built later */
+        if (eg__lower_node(l, i)->op == EG__GRAPH_scan) /* it may depend on nodes built later */
             l->units[l->unit[i]].last = l->graph->size;
     }
-    for (uint32_t i = 1; i <= l->graph->size; i++) { /* what leaves a scan comes with it */
+    for (uint32_t i = 1; i <= l->graph->size; i++) { /* results are of the scan's unit */
         const eg__op_id op = eg__lower_node(l, i)->op;
         if (l->reachable[i] && eg__op_row(op)->scan_side == EG__SCAN_LEAVES)
             l->unit[i] = l->unit[eg__lower_input(l, i, 0)];
@@ -46,7 +46,7 @@ static void visit_origin(eg__lowering *l, uint32_t unit, uint32_t id, eg__visit 
 
 static void visit_node(eg__lowering *l, uint32_t unit, uint32_t id, eg__visit visit, void *user) {
     visit_origin(l, unit, id, visit, user);
-    /* what is seen through `again` waits for something more */
+    /* a barrier adds a dependency */
     while (eg__lower_node(l, id)->op != EG__GRAPH_step && eg__is_view(l, id)) {
         const eg__node *node = eg__lower_node(l, id);
         if (node->op == EG__GRAPH_barrier)
@@ -72,7 +72,7 @@ void eg__lower_needs(eg__lowering *l, uint32_t unit, eg__visit visit, void *user
         if (node->op == EG__GRAPH_carry) visit_node(l, unit, node->next, visit, user);
     }
     for (uint32_t k = l->user_first[u->first]; k < l->user_first[u->first + 1]; k++) {
-        const eg__node *node = eg__lower_node(l, l->users[k]); /* stacks of what is outside */
+        const eg__node *node = eg__lower_node(l, l->users[k]); /* the stacked value */
         if (node->input_count > 1 && !node->scan)
             visit_node(l, unit, eg__node_input(l->graph, node, 1).id, visit, user);
     }
@@ -96,7 +96,8 @@ static void add_edge(void *user, uint32_t unit) {
     e->count++;
 }
 
-/* A scan comes where its first result was built, anything else where its last node was. */
+/* The sort key: a scan counts as built when its first result was, any other unit when its last node
+ * was. */
 static uint32_t priority(const eg__lowering *l, uint32_t unit) {
     const uint32_t scan = l->units[unit].first;
     if (eg__lower_node(l, scan)->op != EG__GRAPH_scan) return l->units[unit].last;
@@ -105,7 +106,7 @@ static uint32_t priority(const eg__lowering *l, uint32_t unit) {
     return scan;
 }
 
-/* Who waits for a unit: users[first[u] .. first[u + 1]). */
+/* Units that depend on unit u: users[first[u] .. first[u + 1]). */
 typedef struct waiting {
     uint32_t *needs, *first, *users, *ready;
 } waiting;
@@ -131,7 +132,7 @@ static void collect(eg__lowering *l, waiting *w) {
     eg__memory_give(l->memory, e.list);
 }
 
-/* Among the units that need nothing more, the one built first runs next. */
+/* Of the units that are ready, the one built first runs next. */
 static void order_region(eg__lowering *l, waiting *w, uint32_t r) {
     eg__region *region = &l->regions[r];
     size_t size = 0, count = 0;
@@ -153,7 +154,7 @@ static void order_region(eg__lowering *l, waiting *w, uint32_t r) {
             if (!--w->needs[w->users[k]]) w->ready[count++] = w->users[k];
     }
     if (region->unit_count < size)
-        eg__lower_fail(l, EG_ERR_ARGUMENT, "a value needs itself, by way of a scan");
+        eg__lower_fail(l, EG_ERR_ARGUMENT, "a value depends on itself through a scan");
 }
 
 static void order_units(eg__lowering *l) {
@@ -183,7 +184,7 @@ uint32_t eg__lower_last_use(const eg__lowering *l, uint32_t id, uint32_t region)
         else return EG__NEVER; /* it leaves the body, or the prologue */
         if (at > last) last = at;
     }
-    /* what a carry becomes is read after the last step of the body */
+    /* the update of a carry is read at the end of the body */
     for (uint32_t carry = l->becomes[id]; carry; carry = l->becomes_next[carry]) {
         if (region != EG__REGION_MAIN) return EG__NEVER;
         const uint32_t at = l->units[l->unit[eg__lower_node(l, carry)->scan]].position;

@@ -1,6 +1,6 @@
 /* Which nodes outside of scans have time as their first axis. A run with fewer steps computes only
- * that many of them; where something mixes steps in a way that this cannot follow, the length of the
- * program is fixed. */
+ * that many of them; where a node mixes steps in a way that this analysis does not understand, the
+ * length of the program is fixed. */
 #include "graph/lower/lower.h"
 
 typedef struct clock {
@@ -11,14 +11,14 @@ typedef struct clock {
     bool changed, checking;
 } clock;
 
-/* Judged when all is known: a product over time needs both its sides to have it. */
+/* Checked when all time axes are known: a contraction over time needs time on both sides. */
 static void mix(clock *c, uint32_t id) {
     if (c->checking && !c->mixed) c->mixed = id;
 }
 
 static void set(clock *c, uint32_t id, int axis) {
     if (axis < 0) return;
-    if (c->known.axis[id]) { /* every step with every other one: two axes of time */
+    if (c->known.axis[id]) { /* all pairs of steps: two time axes */
         if (c->known.axis[id] != axis + 1) mix(c, id);
         return;
     }
@@ -28,22 +28,23 @@ static void set(clock *c, uint32_t id, int axis) {
     c->changed = true;
 }
 
-/* The axis of a node that has time because input `input` has it as `axis`; < 0 = none. */
+/* The time axis of a node, given that `axis` is the time axis of its input `input`; < 0 = none. */
 static int through(const clock *c, uint32_t id, unsigned input, int axis) {
     const eg__node *node = eg__lower_node(c->l, id);
     const eg__op *op = eg__op_row(node->op);
     return op->time ? op->time(&c->known, node, input, axis) : EG__TIME_MIXED;
 }
 
-/* The first axis of input `input` where a node with time first reads it step by step. */
+/* The reverse: whether a node whose first axis is time reads input `input` step by step along that
+ * input's first axis. */
 static int back(const clock *c, uint32_t id, unsigned input) {
     const eg__node *x = eg__lower_node(c->l, eg__lower_input(c->l, id, input));
     const bool says = !eg__op_row(eg__lower_node(c->l, id)->op)->time_is_forward;
     return x->rank && says && through(c, id, input, 0) == 0 ? 0 : EG__TIME_ENDS;
 }
 
-/* Time is another axis than the first of it, so that it is computed whole, and an input of which a shorter run may have less
- * is read for it. */
+/* The node's time axis is not its first, so it is computed whole, although it reads an input of
+ * which a shorter run has fewer steps. */
 static bool reads_whole_input(const clock *c, uint32_t id) {
     const eg__lowering *l = c->l;
     const eg__node *node = eg__lower_node(l, id);
@@ -68,7 +69,7 @@ static void spread(clock *c, uint32_t id) {
         else if (!node->scan && c->known.axis[id] == 1 && !is_parameter)
             set(c, input, back(c, id, i));
         if (!c->known.axis[input]) continue;
-        if (node->scan && node->op != EG__GRAPH_step) mix(c, id); /* a body that sees all of it */
+        if (node->scan && node->op != EG__GRAPH_step) mix(c, id); /* the body reads all steps */
         else {
             const int axis = through(c, id, i, c->known.axis[input] - 1);
             if (axis == EG__TIME_MIXED) mix(c, id);
@@ -96,7 +97,7 @@ void eg__lower_time(eg__lowering *l) {
     if (!c.known.length || !equal || c.known.length == 1) return;
     c.known.axis = eg__lower_array(l, l->graph->size + 1, 1);
     if (!c.known.axis) return;
-    do { /* until nothing is new; a last turn finds what mixes */
+    do { /* repeated until nothing changes; a last pass finds the nodes that mix steps */
         c.checking = !c.changed && c.turns;
         c.changed = false;
         for (uint32_t i = 1; i <= l->graph->size; i++)

@@ -62,7 +62,7 @@ bool eg__view_split(const eg__node *shape, const eg__view *view, unsigned split,
         expected = view->stride[i] * (size_t)shape->shape[i];
         first = false;
     }
-    if (columns == 1) dense = *stride != 0 || rows <= 1; /* one column: either is true */
+    if (columns == 1) dense = *stride != 0 || rows <= 1; /* one column: both are true */
     if (rows <= 1) {
         *stride = columns;
         *kind = dense ? EG__FULL : EG__SCALAR;
@@ -80,13 +80,13 @@ bool eg__view_rows(const eg__node *shape, const eg__view *view, eg__matrix *out)
     eg__fused_kind kind;
     size_t stride, rows = 1;
     for (unsigned i = 0; i < last; i++) rows *= (size_t)shape->shape[i];
-    if (!eg__node_elements(shape)) { /* strides mean nothing */
+    if (!eg__node_elements(shape)) { /* empty: strides do not matter */
         *out = (eg__matrix){*view, rows, (size_t)shape->shape[last], (size_t)shape->shape[last]};
         return true;
     }
     if (shape->shape[last] > 1 && view->stride[last] != 1) return false;
     if (!eg__view_split(shape, view, last, &kind, &stride)) return false;
-    if (rows > 1 && !stride) return false; /* rows that are the same one have to be copied */
+    if (rows > 1 && !stride) return false; /* broadcast rows (stride 0) have to be copied */
     *out = (eg__matrix){*view, rows, (size_t)shape->shape[last], stride};
     return true;
 }

@@ -11,20 +11,23 @@ static eg_status check_attributes(const eg__node *node, eg__attention_shape *s, 
     const eg__attention_attributes *of = &node->attributes.attention;
     const bool back = node->op != EG__GRAPH_attention;
     if (of->heads < 1 || of->heads > INT32_MAX || of->kv_heads < 1 || of->heads % of->kv_heads)
-        return eg__fail(error, EG_ERR_ARGUMENT, "%llu heads with %llu heads of keys",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "%llu query heads are not a multiple of %llu key heads",
                         (unsigned long long)of->heads, (unsigned long long)of->kv_heads);
     if (of->dropout_limit >= (uint64_t)1 << 53)
         return eg__fail(error, EG_ERR_ARGUMENT, "dropout %g is not within [0, 1)",
                         (double)of->dropout_limit * 0x1p-53);
     if (!isfinite(node->attributes.attention.scale))
-        return eg__fail(error, EG_ERR_ARGUMENT, "a scale of %g", node->attributes.attention.scale);
+        return eg__fail(error, EG_ERR_ARGUMENT, "the scale %g is not finite",
+                        node->attributes.attention.scale);
     int inputs = 3;
     s->mask = of->has_mask ? inputs++ : -1;
     s->lengths = of->has_lengths ? inputs++ : -1;
     s->y = back ? inputs++ : -1;
     s->d = back ? inputs++ : -1;
     if (node->input_count != (uint32_t)inputs)
-        return eg__fail(error, EG_ERR_ARGUMENT, "%u inputs, not %d", node->input_count, inputs);
+        return eg__fail(error, EG_ERR_ARGUMENT, "got %u inputs, needs %d", node->input_count,
+                        inputs);
     s->args.heads = (size_t)of->heads;
     s->args.kv_heads = (size_t)of->kv_heads;
     s->args.causal = of->causal;
@@ -36,7 +39,7 @@ static bool is_f32(const eg__node *x, unsigned rank) {
     return x->type == EG_F32 && x->rank == rank;
 }
 
-/* Columns of each of `heads` heads; 0 = they cannot be shared out. */
+/* Columns per head; 0 = not divisible by the number of heads. */
 static size_t head_columns(const eg__node *x, size_t heads) {
     return x->shape[2] % heads ? 0 : (size_t)(x->shape[2] / heads);
 }
@@ -56,7 +59,9 @@ static eg_status check_main(const eg_graph *graph, const eg__node *node, eg__att
     }
     if (!ranks || !s->args.d || !s->args.dv || head_columns(k, s->args.kv_heads) != s->args.d ||
         k->shape[0] != q->shape[0] || v->shape[0] != q->shape[0] || v->shape[1] != k->shape[1])
-        return eg__fail(error, EG_ERR_ARGUMENT, "%s, %s and %s with %zu and %zu heads",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "q %s, k %s and v %s do not fit %zu query heads and %zu key "
+                        "heads; needs f32 [batch, time, heads d]",
                         eg__shape_text(q, a), eg__shape_text(k, b), eg__shape_text(v, c),
                         s->args.heads, s->args.kv_heads);
     s->args.scale = node->attributes.attention.scale == 0 ? (float)(1 / sqrt((double)s->args.d))
@@ -64,7 +69,7 @@ static eg_status check_main(const eg_graph *graph, const eg__node *node, eg__att
     return EG_OK;
 }
 
-/* The mask has all keys; its other axes have one element or all. */
+/* The last axis of the mask is the keys; its other axes broadcast. */
 static eg_status check_mask(const eg_graph *graph, const eg__node *node, eg__attention_shape *s,
                             eg_error *error) {
     const eg__node *mask = at(graph, node, s->mask);
@@ -74,7 +79,9 @@ static eg_status check_mask(const eg_graph *graph, const eg__node *node, eg__att
     if (mask->type != EG_F32 || mask->rank < 2 || mask->rank > 3 ||
         mask->shape[mask->rank - 1] != s->args.keys || (rows != 1 && rows != s->args.queries) ||
         (samples != 1 && samples != s->samples))
-        return eg__fail(error, EG_ERR_ARGUMENT, "a mask %s %s for %llu samples of %zu x %zu",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "mask is %s %s, needs f32 [queries, keys] or [batch, queries, "
+                        "keys] for %llu samples of %zu x %zu",
                         eg_type_name(mask->type), eg__shape_text(mask, text),
                         (unsigned long long)s->samples, s->args.queries, s->args.keys);
     s->args.mask_row = rows > 1 ? s->args.keys : 0;
@@ -89,7 +96,8 @@ static eg_status check_others(const eg_graph *graph, const eg__node *node, eg__a
         const eg__node *lengths = at(graph, node, s->lengths);
         if ((lengths->type != EG_F32 && lengths->type != EG_I32) || lengths->rank != 1 ||
             lengths->shape[0] != s->samples)
-            return eg__fail(error, EG_ERR_ARGUMENT, "lengths %s %s of %llu samples",
+            return eg__fail(error, EG_ERR_ARGUMENT,
+                            "lengths are %s %s, needs f32 or i32 [batch] for %llu samples",
                             eg_type_name(lengths->type), eg__shape_text(lengths, text),
                             (unsigned long long)s->samples);
         s->args.lengths_are_i32 = lengths->type == EG_I32;
@@ -98,8 +106,10 @@ static eg_status check_others(const eg_graph *graph, const eg__node *node, eg__a
         const eg__node *x = at(graph, node, i);
         if (!is_f32(x, 3) || x->shape[0] != s->samples || x->shape[1] != s->args.queries ||
             x->shape[2] != (uint64_t)s->args.heads * (s->args.dv + 1))
-            return eg__fail(error, EG_ERR_ARGUMENT, "a %s of %s", i == s->y ? "value" : "gradient",
-                            eg__shape_text(x, text));
+            return eg__fail(error, EG_ERR_ARGUMENT,
+                            "the %s of attention has shape %s, which does not fit the "
+                            "queries",
+                            i == s->y ? "value" : "gradient", eg__shape_text(x, text));
     }
     return EG_OK;
 }
@@ -114,12 +124,12 @@ eg_status eg__attention_shape_of(const eg_graph *graph, const eg__node *node,
     return status;
 }
 
-/* 1 + 2 + ... + n, but no term above the limit. */
+/* 1 + 2 + ... + n with every term capped at the limit. */
 static double limited_sum(double n, double limit) {
     return n <= limit ? n * (n + 1) / 2 : limit * (limit + 1) / 2 + (n - limit) * limit;
 }
 
-/* Without a loop over the queries, of which a value without samples may have any number. */
+/* A closed form instead of a loop: an empty batch may still have any number of queries. */
 double eg__attention_pairs(const eg__attention_shape *s) {
     const double queries = (double)s->args.queries, keys = (double)s->args.keys;
     const double limit = s->args.window ? (double)s->args.window : INFINITY;

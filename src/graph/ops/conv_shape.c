@@ -36,7 +36,7 @@ void eg__conv_from_index(const int64_t index[EG_RANK_MAX], eg__attributes *to) {
 
 /* ---- shapes */
 
-/* Extents of both axes: of a sequence, the first is 1. */
+/* Height and width; the height of a sequence is 1. */
 static bool extents(const eg__node *x, int64_t out[2]) {
     out[0] = 1;
     for (unsigned i = 2; i < x->rank; i++) {
@@ -46,7 +46,7 @@ static bool extents(const eg__node *x, int64_t out[2]) {
     return true;
 }
 
-/* How many results there are; 0 = the filter is longer than x, or all of it is too long. */
+/* Extent of the result; 0 = the filter is longer than the padded x, or a size overflows. */
 static int64_t results(const eg__conv_attributes *n, int axis, int64_t in, int64_t taps) {
     const int64_t all = (in - 1) * n->spread[axis] + 1 + n->before[axis] + n->after[axis];
     const int64_t left = all - (taps - 1) * n->dilation[axis] - 1;
@@ -55,15 +55,19 @@ static int64_t results(const eg__conv_attributes *n, int axis, int64_t in, int64
 
 static eg_status check_numbers(const eg__conv_attributes *n, bool sequence, eg_error *error) {
     if (!eg__conv_fits(n))
-        return eg__fail(
-            error, EG_ERR_ARGUMENT, "stride %lld %lld, dilation %lld %lld, spread %lld %lld",
-            (long long)n->stride[0], (long long)n->stride[1], (long long)n->dilation[0],
-            (long long)n->dilation[1], (long long)n->spread[0], (long long)n->spread[1]);
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "stride %lld %lld, dilation %lld %lld or spread %lld %lld is "
+                        "out of range",
+                        (long long)n->stride[0], (long long)n->stride[1], (long long)n->dilation[0],
+                        (long long)n->dilation[1], (long long)n->spread[0],
+                        (long long)n->spread[1]);
     if (sequence && (n->stride[0] > 1 || n->dilation[0] > 1 || n->spread[0] > 1 || n->before[0] ||
                      n->after[0] || n->taps[0] > 1))
         return eg__fail(error, EG_ERR_ARGUMENT,
                         "a sequence has no height to stride over or to pad");
-    if (n->groups < 1) return eg__fail(error, EG_ERR_ARGUMENT, "%lld groups", (long long)n->groups);
+    if (n->groups < 1)
+        return eg__fail(error, EG_ERR_ARGUMENT, "%lld groups, needs at least 1",
+                        (long long)n->groups);
     return EG_OK;
 }
 
@@ -88,15 +92,15 @@ static eg_status describe(const eg__node *x, const eg__node *w, const eg__conv_a
                           const char *what, eg_error *error) {
     char a[160], b[160];
     return eg__fail(error, EG_ERR_ARGUMENT,
-                    "%s with %s %s (groups %lld, stride %lld %lld, dilation %lld %lld, padding "
-                    "%lld %lld, %lld %lld)",
+                    "%s does not fit %s %s (groups %lld, stride %lld %lld, dilation "
+                    "%lld %lld, padding %lld %lld, %lld %lld)",
                     eg__shape_text(x, a), what, eg__shape_text(w, b), (long long)n->groups,
                     (long long)n->stride[0], (long long)n->stride[1], (long long)n->dilation[0],
                     (long long)n->dilation[1], (long long)n->before[0], (long long)n->after[0],
                     (long long)n->before[1], (long long)n->after[1]);
 }
 
-/* The lines of a depthwise convolution are found by 32 bits. */
+/* Depthwise kernels index lines with 32 bits. */
 static eg_status check_lines(const eg__conv_shape *s, eg_error *error) {
     if (!eg__conv_is_depthwise(s)) return EG_OK;
     const double area =
@@ -104,7 +108,7 @@ static eg_status check_lines(const eg__conv_shape *s, eg_error *error) {
         ((double)s->axis[1].out * (double)s->axis[1].stride +
          (double)s->axis[1].taps * (double)s->axis[1].dilation + 64 * (double)s->axis[1].stride);
     if (area < INT32_MAX) return EG_OK;
-    return eg__fail(error, EG_ERR_OVERFLOW, "a filter that reaches over %g elements", area);
+    return eg__fail(error, EG_ERR_OVERFLOW, "the filter spans %g elements, more than 2^31", area);
 }
 
 eg_status eg__conv_shape_of(const eg_graph *graph, const eg__node *node, eg__conv_shape *out,

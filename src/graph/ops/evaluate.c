@@ -9,10 +9,10 @@ typedef struct evaluation {
     double **value; /* per node; NULL until it is computed */
     bool training;
     uint64_t seed, time;
-    eg__culprit *culprit; /* NULL = none is looked for */
+    eg__culprit *culprit; /* NULL = not searching */
 } evaluation;
 
-/* Values as f32 has them; the first that is not finite is remembered. */
+/* Rounds values to f32 and records the first that is not finite. */
 static void watch(const evaluation *e, uint32_t id) {
     const eg__node *node = &e->graph->nodes[id];
     if (!e->culprit || node->type != EG_F32 || node->op == EG__GRAPH_constant) return;
@@ -32,7 +32,7 @@ static double *room_for(evaluation *e, uint32_t id) {
     return e->value[id];
 }
 
-/* The step that random bits are a function of. */
+/* The time step for dropout's random bits. */
 static uint64_t time_of(const evaluation *e, const eg__node *node) {
     return node->scan ? e->time + e->graph->nodes[node->scan].attributes.scan.first : 0;
 }
@@ -75,7 +75,7 @@ static bool begin(evaluation *e, uint32_t scan) {
     return true;
 }
 
-/* Where a stack keeps the step of now. */
+/* The slot of a stack for the current step. */
 static uint64_t place(const evaluation *e, const eg__node *stack) {
     const uint64_t every = stack->attributes.stack.every;
     const eg__node *scan = &e->graph->nodes[eg__node_input(e->graph, stack, 0).id];
@@ -107,7 +107,7 @@ static bool step(evaluation *e, uint32_t scan) {
     return true;
 }
 
-/* All carries change at once: a value that is itself a carry must be read before it is replaced. */
+/* All carries change at once: an update that is itself a carry is read before it is overwritten. */
 static bool advance(evaluation *e, uint32_t scan) {
     for (int copying = 1; copying >= 0; copying--)
         for (uint32_t i = 1; i <= e->graph->size; i++) {

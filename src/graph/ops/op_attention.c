@@ -1,5 +1,6 @@
-/* attention, and its gradients by the queries and by keys and values (see attention.h for inputs). The value of attention has the log-sum-exp of every head behind its columns, from which
- * the gradients find the weights again; attention_dkv has the columns of k, then those of v. */
+/* attention and its gradients with respect to queries, and to keys and values (inputs:
+ * attention.h). The result has the log-sum-exp of every head after its columns, from which the
+ * gradients recompute the weights; attention_dkv has the columns of dk, then those of dv. */
 #include "base/abi.h"
 #include "graph/ops/attention.h"
 #include "graph/lower/lower.h"
@@ -21,7 +22,7 @@ eg_node eg_attention(eg_graph *graph, const eg_attention_options *options, eg_no
         return eg__graph_mistake(graph, reason.status, "attention: %s", reason.message);
     if (!(o->dropout >= 0 && o->dropout < 1))
         return mistake(graph, "dropout is not within [0, 1):", o->dropout);
-    if (o->window > INT64_MAX) return mistake(graph, "a window of", (double)o->window);
+    if (o->window > INT64_MAX) return mistake(graph, "the window is too large:", (double)o->window);
     const uint32_t kv_heads = o->kv_heads ? o->kv_heads : o->heads;
     const double limit = ceil(o->dropout * 0x1p53);
     const eg__attributes attributes = {
@@ -50,7 +51,7 @@ bool eg__attention_is_random(const eg__node *node) {
            node->attributes.attention.dropout_limit > 0;
 }
 
-/* index[2] was a bit each for causal, mask and lengths */
+/* index[2] holds one bit each for causal, mask and lengths */
 static void from_index(const int64_t index[EG_RANK_MAX], eg__attributes *out) {
     out->attention = (eg__attention_attributes){.heads = (uint64_t)index[0],
                                                 .kv_heads = (uint64_t)index[1],
@@ -77,9 +78,9 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     return EG_OK;
 }
 
-/* Per pair: products of d and dv numbers, the scale, the largest, difference to it, exp, sum. Backwards:
- * three products, by the keys four, and scale, difference, exp, difference to delta, product with it. What
- * is done once for a query is not counted. */
+/* Per visible pair, forward: two dot products (d and dv long), scale, maximum, subtract, exp, sum.
+ * Backward: three dot products (four for keys and values), scale, subtract, exp, subtract delta,
+ * multiply. Work done once per query is not counted. */
 static double flops(const eg_graph *graph, const eg__node *node) {
     eg__attention_shape s;
     eg_error error;
@@ -101,7 +102,8 @@ static void gradient(eg__backward *backward, eg_node node, eg_node d) {
     for (unsigned i = 0; i < n.input_count; i++) {
         const eg_node input = eg__node_input(g, &n, i);
         if (i > EG__ATTENTION_V && eg__backward_wants(backward, input)) {
-            eg__graph_mistake(g, EG_ERR_UNSUPPORTED, "attention: no gradient by mask or lengths");
+            eg__graph_mistake(g, EG_ERR_UNSUPPORTED,
+                              "attention: the mask and the lengths have no gradient");
             return;
         }
         inputs[i] = eg__backward_value(backward, input);

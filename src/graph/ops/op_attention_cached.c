@@ -23,10 +23,12 @@ eg_node eg_attention_cached(eg_graph *graph, const eg_attention_options *options
     if (EG__OPTIONS(eg_attention_options, &kept, options, &reason))
         return eg__graph_mistake(graph, reason.status, "attention_cached: %s", reason.message);
     if (o->dropout != 0)
-        return eg__graph_mistake(graph, EG_ERR_UNSUPPORTED, "attention_cached: dropout %g",
+        return eg__graph_mistake(graph, EG_ERR_UNSUPPORTED,
+                                 "attention_cached: dropout %g is not supported, only 0",
                                  o->dropout);
     if (o->window > INT64_MAX || page > INT32_MAX)
-        return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "attention_cached: window %llu, page %llu",
+        return eg__graph_mistake(graph, EG_ERR_ARGUMENT,
+                                 "attention_cached: window %llu or page %llu is too large",
                                  (unsigned long long)o->window, (unsigned long long)page);
     const eg__attributes attributes = {
         .attention_cached = {.heads = o->heads,
@@ -47,12 +49,14 @@ static const eg__node *at(const eg_graph *graph, const eg__node *node, unsigned 
 static eg_status check_attributes(const eg__node *node, shape *s, eg_error *error) {
     const eg__attention_cached_attributes *of = &node->attributes.attention_cached;
     if (of->heads < 1 || of->heads > INT32_MAX || of->kv_heads < 1 || of->heads % of->kv_heads)
-        return eg__fail(error, EG_ERR_ARGUMENT, "%llu heads with %llu heads of keys",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "%llu query heads are not a multiple of %llu key heads",
                         (unsigned long long)of->heads, (unsigned long long)of->kv_heads);
     if (of->page < 1 || of->page > INT32_MAX)
-        return eg__fail(error, EG_ERR_ARGUMENT, "pages of %llu", (unsigned long long)of->page);
+        return eg__fail(error, EG_ERR_ARGUMENT, "a page of %llu slots is not within 1..2^31 - 1",
+                        (unsigned long long)of->page);
     if (!isfinite(node->attributes.attention_cached.scale))
-        return eg__fail(error, EG_ERR_ARGUMENT, "a scale of %g",
+        return eg__fail(error, EG_ERR_ARGUMENT, "the scale %g is not finite",
                         node->attributes.attention_cached.scale);
     s->args.f32 = (eg__attention_f32_args){.heads = (size_t)of->heads,
                                            .kv_heads = (size_t)of->kv_heads,
@@ -68,17 +72,19 @@ static eg_status check_cache(const eg_graph *graph, const eg__node *node, unsign
     const uint32_t cache = eg__kv_of(graph, eg__node_input(graph, node, i).id);
     eg__kv_rows *rows = i == K ? &s->args.k.rows : &s->args.v.rows;
     if (!cache)
-        return eg__fail(error, EG_ERR_ARGUMENT, "'%s' is no cache",
+        return eg__fail(error, EG_ERR_ARGUMENT, "'%s' is not a cache",
                         eg__node_operation(at(graph, node, i)));
     if (!eg__kv_layout(&graph->nodes[cache], rows) || rows->heads != s->args.f32.kv_heads ||
         rows->slots < s->args.page)
         return eg__fail(error, EG_ERR_ARGUMENT,
-                        "cache '%s' of %zu slots and %zu heads for %zu heads and pages of %zu",
+                        "cache '%s' of %zu slots and %zu heads does not fit %zu key "
+                        "heads and pages of %zu slots",
                         graph->nodes[cache].name, rows->slots, rows->heads, s->args.f32.kv_heads,
                         s->args.page);
     if (s->args.k.rows.slots != rows->slots)
-        return eg__fail(error, EG_ERR_ARGUMENT, "%zu slots of keys and %zu of values",
-                        s->args.k.rows.slots, rows->slots);
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "the cache of keys has %zu slots, that of values %zu", s->args.k.rows.slots,
+                        rows->slots);
     return EG_OK;
 }
 
@@ -91,21 +97,25 @@ static eg_status check_others(const eg_graph *graph, const eg__node *node, shape
     a->d = s->args.k.rows.d;
     a->dv = s->args.v.rows.d;
     if (q->type != EG_F32 || q->rank != 3 || q->shape[2] != (uint64_t)a->heads * a->d)
-        return eg__fail(error, EG_ERR_ARGUMENT, "queries %s %s for %zu heads of %zu columns",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "queries are %s %s, needs f32 [batch, time, heads d] with %zu "
+                        "heads of %zu columns",
                         eg_type_name(q->type), eg__shape_text(q, first), a->heads, a->d);
     s->samples = q->shape[0];
     a->queries = (size_t)q->shape[1];
     if (pages->type != EG_I32 || pages->rank != 2 || pages->shape[0] != s->samples ||
         pages->shape[1] > INT32_MAX || lengths->type != EG_I32 || lengths->rank != 1 ||
         lengths->shape[0] != s->samples)
-        return eg__fail(error, EG_ERR_ARGUMENT, "pages %s %s and lengths %s %s of %llu samples",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "pages are %s %s and lengths %s %s, needs i32 [batch, pages] "
+                        "and i32 [batch] for %llu samples",
                         eg_type_name(pages->type), eg__shape_text(pages, first),
                         eg_type_name(lengths->type), eg__shape_text(lengths, second),
                         (unsigned long long)s->samples);
     s->args.pages_row = (size_t)pages->shape[1];
     if (!eg__size_mul(s->args.pages_row, s->args.page, &a->keys))
-        return eg__fail(error, EG_ERR_OVERFLOW, "%zu pages of %zu", s->args.pages_row,
-                        s->args.page);
+        return eg__fail(error, EG_ERR_OVERFLOW, "%zu pages of %zu slots overflow",
+                        s->args.pages_row, s->args.page);
     a->scale = node->attributes.attention_cached.scale == 0
                    ? (float)(1 / sqrt((double)a->d))
                    : (float)node->attributes.attention_cached.scale;
@@ -134,7 +144,7 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     return EG_OK;
 }
 
-/* ---- counts: lengths are not known, so all pages count */
+/* ---- FLOPs and bytes: lengths are unknown at compile time, so all pages count */
 static double flops_of(const shape *s) {
     const eg__attention_shape plain = {.samples = s->samples, .args = s->args.f32};
     return eg__attention_pairs(&plain) * (2 * ((double)s->args.f32.d + (double)s->args.f32.dv) + 5);
@@ -146,7 +156,7 @@ static double flops(const eg_graph *graph, const eg__node *node) {
     return shape_of(graph, node, &s, &error) ? 0 : flops_of(&s);
 }
 
-/* Rows of a cache that all samples look at. */
+/* Cache rows that all samples read. */
 static double rows_read(const shape *s) {
     const eg__attention_f32_args *a = &s->args.f32;
     double keys = (double)a->keys;
@@ -166,7 +176,8 @@ static double reads(const eg_graph *graph, const eg__node *node, unsigned i) {
 static void gradient(eg__backward *backward, eg_node node, eg_node d) {
     (void)node, (void)d;
     eg__graph_mistake(eg__backward_graph(backward), EG_ERR_UNSUPPORTED,
-                      "attention_cached: no gradient: what a cache holds comes from earlier runs");
+                      "attention_cached has no gradient: a cache holds values of "
+                      "earlier runs");
 }
 
 /* ---- the definition */
@@ -177,7 +188,7 @@ typedef struct definition {
     uint64_t sample, query, head, kv;
 } definition;
 
-/* The slot of a position; false = its page is not there. */
+/* The slot of a position; false = its page is not mapped. */
 static bool find(const definition *x, size_t position, uint64_t *slot) {
     const eg__attention_cached_f32_args *a = &x->s->args;
     const double page = x->in[PAGES][x->sample * a->pages_row + position / a->page];

@@ -14,7 +14,8 @@ eg_node eg__barrier(eg_graph *graph, eg_node x, eg_node after) {
 static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, X));
     if (eg__is_quantized_leaf(x))
-        return eg__fail(error, EG_ERR_ARGUMENT, "values of type '%s' are widened first",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "quantized values of type '%s' must be widened first",
                         eg_type_name(x->type));
     eg__shape_copy(node, x);
     return EG_OK;

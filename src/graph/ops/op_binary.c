@@ -57,7 +57,7 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
                        in[1][eg__broadcast_index(node, b, i)]);
 }
 
-/* Where a wins over b, 1; where they tie, one half each. */
+/* Gradient of max and min: 1 for the larger (smaller) operand, one half each for ties. */
 static eg_node winner(eg_graph *g, eg_node smaller, eg_node larger) {
     return eg_add(g, eg_lt(g, smaller, larger),
                   eg_mul(g, eg_scalar(g, 0.5), eg_eq(g, smaller, larger)));
@@ -103,7 +103,7 @@ static void gradient(eg__backward *backward, eg_node node, eg_node d) {
         }
         if (db) eg__backward_give(backward, b, eg_mul(g, d, eg_mul(g, Y, eg_log(g, A))));
         break;
-    default: break; /* comparisons are flat */
+    default: break; /* comparisons have zero gradient */
     }
 #undef A
 #undef B_

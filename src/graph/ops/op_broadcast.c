@@ -1,4 +1,4 @@
-/* broadcast: extents of 1 repeated, leading axes added, as numpy does it. */
+/* broadcast: repeats extents of 1 and adds leading axes, as in numpy. */
 #include "graph/lower/lower.h"
 
 eg_node eg_broadcast(eg_graph *graph, eg_node x, unsigned rank, const uint64_t *shape) {

@@ -7,11 +7,11 @@
 
 enum { CACHE, ROWS, SLOTS };
 
-/* ---- what stands for a cache */
+/* ---- which nodes refer to a cache */
 uint32_t eg__kv_of(const eg_graph *graph, uint32_t id) {
     const eg__node *node = &graph->nodes[id];
     while (node->op == EG__GRAPH_append || node->op == EG__GRAPH_update) {
-        id = eg__node_input(graph, node, CACHE).id; /* of an update, the state */
+        id = eg__node_input(graph, node, CACHE).id; /* input 0 of an update is the state */
         node = &graph->nodes[id];
     }
     return node->op == EG__GRAPH_cache ? id : 0;
@@ -39,10 +39,13 @@ eg_node eg_cache(eg_graph *graph, const char *name, eg_type type, uint64_t slots
     if (!graph) return (eg_node){0};
     eg__kv_rows rows;
     if (type != EG_F32 && type != EG_F16 && type != EG_I8)
-        return eg__graph_mistake(graph, EG_ERR_UNSUPPORTED, "cache '%s': type '%s'",
+        return eg__graph_mistake(graph, EG_ERR_UNSUPPORTED,
+                                 "cache '%s': type '%s' is not supported, only f32, f16 and i8",
                                  name ? name : "", eg_type_name(type));
     if (!eg__kv_rows_make(type, slots, heads, d, &rows))
-        return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "cache '%s': %llu slots of %u x %u",
+        return eg__graph_mistake(graph, EG_ERR_ARGUMENT,
+                                 "cache '%s': %llu slots of %u heads x %u columns are zero or "
+                                 "too large",
                                  name ? name : "", (unsigned long long)slots, heads, d);
     const uint64_t shape[] = {slots, (uint64_t)heads * d};
     const eg_node node = eg__graph_leaf(graph, EG__GRAPH_cache, name, EG_F32, 2, shape);
@@ -66,22 +69,25 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
                    *slots = input_at(graph, node, SLOTS);
     char first[160], second[160];
     if (cache->op != EG__GRAPH_cache && cache->op != EG__GRAPH_append)
-        return eg__fail(error, EG_ERR_ARGUMENT, "'%s' is no cache, nor one with rows appended",
+        return eg__fail(error, EG_ERR_ARGUMENT, "'%s' is not a cache or an append",
                         eg__node_operation(cache));
-    if (node->scan) return eg__fail(error, EG_ERR_ARGUMENT, "rows are not appended inside a scan");
+    if (node->scan) return eg__fail(error, EG_ERR_ARGUMENT, "append cannot be inside a scan");
     if (rows->type != EG_F32 || rows->rank != 3 || rows->shape[2] != cache->shape[1])
-        return eg__fail(error, EG_ERR_ARGUMENT, "rows %s %s of a cache %s",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "rows are %s %s, needs f32 [batch, time, columns] for a cache "
+                        "%s",
                         eg_type_name(rows->type), eg__shape_text(rows, first),
                         eg__shape_text(cache, second));
     if (slots->type != EG_I32 || slots->rank != 2 || slots->shape[0] != rows->shape[0] ||
         slots->shape[1] != rows->shape[1])
-        return eg__fail(error, EG_ERR_ARGUMENT, "slots %s %s of rows %s", eg_type_name(slots->type),
-                        eg__shape_text(slots, first), eg__shape_text(rows, second));
+        return eg__fail(
+            error, EG_ERR_ARGUMENT, "slots are %s %s, needs i32 [batch, time] for rows %s",
+            eg_type_name(slots->type), eg__shape_text(slots, first), eg__shape_text(rows, second));
     eg__shape_copy(node, cache);
     return EG_OK;
 }
 
-/* ---- the definition: rounding is part of it */
+/* ---- the definition, including the rounding to the stored type */
 static void round_f16(uint64_t n, const double *from, double *to) {
     for (uint64_t i = 0; i < n; i++) {
         const float x = (float)from[i];
@@ -122,14 +128,15 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
     }
 }
 
-/* Of the cache what stays: the other rows are new. */
+/* Reads of the cache: the rows that are not replaced. */
 static double reads(const eg_graph *graph, const eg__node *node, unsigned i) {
     const double all = (double)eg__node_elements(input_at(graph, node, i));
     const double stays = all - (double)eg__node_elements(input_at(graph, node, ROWS));
     return i == CACHE ? fmax(stays, 0) : all;
 }
 
-/* ---- steps. There is no copy of a cache: what it was has to be read by now, and it has to become this. */
+/* ---- steps. A cache is never copied: append works in place, so the old value must have been read
+ * already and the appended value must be the cache's update. */
 static bool becomes(const eg__lowering *l, uint32_t cache, uint32_t id) {
     const uint32_t update = eg__lower_node(l, cache)->next;
     if (!update) return false;
@@ -159,11 +166,14 @@ static void lower(eg__lowering *l, uint32_t id) {
     if (l->status) return;
     if (!becomes(l, cache, id))
         eg__lower_fail(l, EG_ERR_UNSUPPORTED,
-                       "append: cache '%s' is not updated with it, and no copy of it is made",
+                       "append: cache '%s' must be updated with the appended value "
+                       "(eg_update), because caches are never copied",
                        leaf->name);
     else if (is_read_later(l, old, id))
         eg__lower_fail(l, EG_ERR_UNSUPPORTED,
-                       "append: cache '%s' is read as it was after rows are appended", leaf->name);
+                       "append: cache '%s' is read after rows were appended in place; "
+                       "read the appended value instead",
+                       leaf->name);
     l->value[id] = home;
     l->located[id] = 1;
     eg__step step = eg__lower_begin(id, EG__STEP_append);
@@ -187,9 +197,9 @@ static eg_node make(eg_graph *graph, const char *name, const eg__node *like,
     eg__kv_rows rows;
     (void)inputs;
     if (!eg__kv_layout(like, &rows))
-        return eg__graph_mistake(graph, EG_ERR_FORMAT, "cache: %llu heads of %llu, %llu bits",
-                                 (unsigned long long)of->heads, (unsigned long long)of->d,
-                                 (unsigned long long)of->bits);
+        return eg__graph_mistake(
+            graph, EG_ERR_FORMAT, "cache: %llu heads of %llu columns with %llu bits are not valid",
+            (unsigned long long)of->heads, (unsigned long long)of->d, (unsigned long long)of->bits);
     return eg_cache(graph, name, rows.type, rows.slots, (uint32_t)rows.heads, (uint32_t)rows.d);
 }
 

@@ -1,4 +1,4 @@
-/* cast: the same numbers in another type, f32 or one of two bytes. */
+/* cast: converts between f32, f16 and bf16. */
 #include "graph/lower/lower.h"
 
 eg_node eg_cast(eg_graph *graph, eg_node x, eg_type type) {
@@ -14,7 +14,8 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     const bool widens = eg__is_half(x->type) && type == EG_F32;
     if (eg__is_quantized_leaf(x) || (!narrows && !widens))
         return eg__fail(error, EG_ERR_ARGUMENT,
-                        "from '%s' to type %llu: one of them is f32, the other f16 or bf16",
+                        "cannot cast '%s' to type %llu: one must be f32, the other f16 "
+                        "or bf16",
                         eg_type_name(x->type), (unsigned long long)wanted);
     eg__shape_copy(node, x);
     node->type = type;
@@ -50,7 +51,7 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
                                 : eg__half_to_f32(type, eg__half_from_f32(type, (float)in[0][i]));
 }
 
-/* Of a vector whose elements are items, or have time, each is a row. */
+/* A vector whose elements are items or time steps: each element is a row. */
 static eg__matrix column_of(const eg__node *node, const eg__view *view) {
     return (eg__matrix){*view, (size_t)node->shape[0], 1, view->stride[0]};
 }

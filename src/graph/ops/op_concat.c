@@ -5,7 +5,7 @@
 
 eg_node eg_concat(eg_graph *graph, unsigned axis, size_t count, const eg_node *parts) {
     if (!count || !parts)
-        return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "concat: there are no parts");
+        return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "concat: needs at least one input");
     eg__attributes attributes = {.concat = {axis}};
     return eg__graph_add(graph, EG__GRAPH_concat, 0, count, parts, &attributes, NULL);
 }
@@ -23,10 +23,10 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
         for (unsigned k = 0; fits && k < part->rank; k++)
             fits = k == axis || part->shape[k] == first->shape[k];
         if (!fits)
-            return eg__fail(error, EG_ERR_ARGUMENT, "%s and %s differ beside axis %u",
+            return eg__fail(error, EG_ERR_ARGUMENT, "%s and %s differ in another axis than %u",
                             eg__shape_text(first, a), eg__shape_text(part, b), axis);
         if (__builtin_add_overflow(node->shape[axis], part->shape[axis], &node->shape[axis]))
-            return eg__fail(error, EG_ERR_OVERFLOW, "axis %u overflows", axis);
+            return eg__fail(error, EG_ERR_OVERFLOW, "the extent of axis %u overflows", axis);
     }
     return EG_OK;
 }
@@ -59,7 +59,7 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
         }
 }
 
-/* Parts that were computed for it are there already. */
+/* Skips the inputs that were computed directly in the concat's storage. */
 static void lower(eg__lowering *l, uint32_t id) {
     const eg__node *node = eg__lower_node(l, id);
     const unsigned axis = node->attributes.concat.axis;
@@ -76,7 +76,7 @@ static void lower(eg__lowering *l, uint32_t id) {
     }
 }
 
-/* Other axes than its own stay what they are. */
+/* Time passes through on every axis but the concatenated one. */
 static int time_axis(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
     (void)clock, (void)input;
     return (int)node->attributes.concat.axis != axis ? axis : EG__TIME_MIXED;

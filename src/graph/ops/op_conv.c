@@ -1,6 +1,6 @@
-/* conv, and its gradient by the filters (see conv.h). Inputs: x and the filters; x and the
- * gradient of the result. The gradient by x is a conv, too: of the gradient of the result, spread by the
- * stride, with the filters turned. */
+/* conv, and conv_dw, its gradient with respect to the filters (see conv.h). Inputs of conv: x and
+ * the filters; of conv_dw: x and the gradient of the result. The gradient with respect to x is a
+ * conv, too: of the result's gradient, dilated by the stride, with transposed filters. */
 #include "base/abi.h"
 #include "graph/ops/conv.h"
 #include "graph/lower/lower.h"
@@ -28,7 +28,8 @@ eg_node eg_conv(eg_graph *graph, const eg_conv_options *options, eg_node x, eg_n
     }
     if (!eg__conv_fits(n))
         return eg__graph_mistake(graph, EG_ERR_ARGUMENT,
-                                 "conv: stride %u %u, dilation %u %u, padding %u %u, %u %u",
+                                 "conv: stride %u %u, dilation %u %u or padding %u %u, %u %u is "
+                                 "out of range",
                                  o->stride[0], o->stride[1], o->dilation[0], o->dilation[1],
                                  o->before[0], o->after[0], o->before[1], o->after[1]);
     return eg__graph_add2(graph, EG__GRAPH_conv, 0, x, w, &attributes);
@@ -49,7 +50,7 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     return EG_OK;
 }
 
-/* What meets padding counts, as it is multiplied like the rest. */
+/* Padding counts: its zeros are multiplied, too. */
 static double flops(const eg_graph *graph, const eg__node *node) {
     eg__conv_shape s;
     eg_error error;
@@ -72,8 +73,8 @@ static eg_node turn_filters(eg_graph *g, eg_node w, uint64_t groups) {
     return eg_reshape(g, turned, n.rank, shape);
 }
 
-/* x[j] is met by result i with tap k where i*stride = j*spread + before - k*dilation: stride and spread change
- * places, and the taps their order. */
+/* Result i reads x[j] through tap k where i*stride = j*spread + before - k*dilation. In the
+ * gradient stride and spread are swapped, and the taps are in reverse order. */
 static void give_x(eg__backward *backward, const eg__node *n, const eg__conv_shape *s, eg_node x,
                    eg_node w, eg_node d) {
     eg_graph *g = eg__backward_graph(backward);
@@ -90,7 +91,8 @@ static void give_x(eg__backward *backward, const eg__node *n, const eg__conv_sha
     }
     numbers->flipped = !numbers->flipped;
     if (!eg__conv_fits(numbers)) {
-        eg__graph_mistake(g, EG_ERR_OVERFLOW, "conv: a gradient with padding of %lld and %lld",
+        eg__graph_mistake(g, EG_ERR_OVERFLOW,
+                          "conv: padding of %lld and %lld in the gradient is out of range",
                           (long long)numbers->before[0], (long long)numbers->before[1]);
         return;
     }
@@ -114,12 +116,12 @@ static void gradient(eg__backward *backward, eg_node node, eg_node d) {
     const eg_node x = eg__node_input(g, &n, 0), w = eg__node_input(g, &n, 1);
     eg__conv_shape s;
     eg_error error;
-    if (eg__conv_shape_of(g, &n, &s, &error)) return; /* it was fine when it was built */
+    if (eg__conv_shape_of(g, &n, &s, &error)) return; /* checked when it was built */
     if (eg__backward_wants(backward, x)) give_x(backward, &n, &s, x, w, d);
     if (eg__backward_wants(backward, w)) give_w(backward, &n, &s, x, w, d);
 }
 
-/* ---- the definition: every pair of a result and a number of its filter */
+/* ---- the definition: visits every pair of a result and a filter tap */
 typedef void pair_function(const double *const *in, double *out, size_t x, size_t w, size_t y);
 static void add_result(const double *const *in, double *out, size_t x, size_t w, size_t y) {
     out[y] += in[0][x] * in[1][w];
@@ -161,7 +163,7 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
 
 /* ---- steps */
 
-/* One row where every result needs nothing but its own element. */
+/* A 1x1 filter without padding: each result reads one pixel, so the samples form one row. */
 static void flatten(eg__conv_shape *s) {
     for (int a = 0; a < 2; a++) {
         const eg__conv_axis *axis = &s->axis[a];
@@ -204,13 +206,13 @@ static void lower_any(eg__lowering *l, uint32_t id, eg__step_id kind) {
 static void lower(eg__lowering *l, uint32_t id) { lower_any(l, id, EG__STEP_conv); }
 static void lower_dw(eg__lowering *l, uint32_t id) { lower_any(l, id, EG__STEP_conv_dw); }
 
-/* Samples are apart. */
+/* Samples are independent. */
 static int time_axis(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
     (void)clock, (void)node;
     return input == 0 && axis == 0 ? 0 : EG__TIME_MIXED;
 }
 
-/* The samples of all steps meet the same filters: [T, B, ..] as [T B, ..], and back. */
+/* All steps use the same filters: reshape [T, B, ..] to [T B, ..] and back. */
 static eg_node lift(eg_graph *graph, const eg__node *node, eg_node *in, const uint64_t *shape) {
     const eg__node x = *eg__node_at(graph, in[0]);
     uint64_t samples[EG_RANK_MAX] = {x.shape[0] * x.shape[1]};

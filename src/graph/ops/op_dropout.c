@@ -56,7 +56,7 @@ static void lower(eg__lowering *l, uint32_t id) {
 
 static int time_axis(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
     (void)clock, (void)node, (void)input;
-    return axis == 0 ? 0 : EG__TIME_MIXED; /* it counts the elements */
+    return axis == 0 ? 0 : EG__TIME_MIXED; /* the kernel numbers the elements */
 }
 
 const eg__op eg__op_dropout = {.name = "dropout",

@@ -1,5 +1,6 @@
-/* gather and scatter: rows picked by index, and added where an index says; or the elements of a matrix by
- * the ends of synapses. An index out of range picks zeros and adds nowhere. */
+/* gather picks rows by index, scatter adds rows at an index; with `columns`, they do so for the
+ * matrix elements at the two ends of each synapse. An index out of range gathers zeros and scatters
+ * nothing. */
 #include "graph/lower/lower.h"
 
 #include <string.h>
@@ -17,8 +18,10 @@ static eg_status check(const eg__node *x, const eg__node *index, unsigned rank, 
         return eg__fail(error, EG_ERR_ARGUMENT, "needs f32 and an i32 index, got '%s' and '%s'",
                         eg_type_name(x->type), eg_type_name(index->type));
     if (x->rank < 1 || rank > EG_RANK_MAX)
-        return eg__fail(error, EG_ERR_ARGUMENT, "%s by an index of %s", eg__shape_text(x, a),
-                        eg__shape_text(index, b));
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "cannot gather rows of %s by an index of shape %s: the rank is "
+                        "0 or the result's too large",
+                        eg__shape_text(x, a), eg__shape_text(index, b));
     return EG_OK;
 }
 
@@ -51,8 +54,8 @@ static eg_status infer_gather_ends(const eg__node *x, const eg__node *index, eg_
     if (status) return status;
     if (x->rank != 2 || x->shape[1] != columns) {
         char text[160];
-        return eg__fail(error, EG_ERR_ARGUMENT, "%s has no %llu columns", eg__shape_text(x, text),
-                        (unsigned long long)columns);
+        return eg__fail(error, EG_ERR_ARGUMENT, "%s is not a matrix of %llu columns",
+                        eg__shape_text(x, text), (unsigned long long)columns);
     }
     eg__shape_copy(node, index);
     node->type = EG_F32;
@@ -82,7 +85,7 @@ static void gradient_gather(eg__backward *backward, eg_node node, eg_node d) {
         scatter(graph, d, index, eg__node_at(graph, x)->shape[0], n.attributes.gather.columns));
 }
 
-/* Rows of x, or of the result of a scatter, and the elements of one. */
+/* Number of rows of x (or of a scatter's result), and elements per row. */
 typedef struct picked {
     uint64_t rows, size;
     size_t columns;
@@ -93,7 +96,7 @@ static picked picked_of(const eg__node *from, uint64_t columns) {
     return (picked){from->shape[0], row_size(from, 1), 0};
 }
 
-/* The row that element r of the index leads to; false = nowhere. */
+/* The row that element r of the index refers to; false = out of range. */
 static bool find_row(const picked *p, const double *index, uint64_t r, uint64_t *row) {
     const int32_t at = eg__gather_row((int32_t)index[r], p->columns);
     *row = (uint64_t)at;
@@ -115,7 +118,7 @@ static void evaluate_gather(const eg_graph *graph, const eg__node *node, const d
 /* ---- scatter */
 eg_node eg_scatter_add(eg_graph *graph, eg_node x, eg_node index, uint64_t rows) {
     if (rows > INT64_MAX)
-        return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scatter: rows overflow");
+        return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "scatter: the number of rows overflows");
     return scatter(graph, x, index, rows, 0);
 }
 
@@ -138,7 +141,9 @@ static eg_status infer_scatter(const eg_graph *graph, eg__node *node, eg_error *
     const bool ends = node->attributes.scatter.columns != 0;
     unsigned rank = x->rank - index->rank + 1;
     if (ends && rank != 1)
-        return eg__fail(error, EG_ERR_ARGUMENT, "elements of a matrix that are rows");
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "a scatter to matrix elements needs one value per synapse, not "
+                        "rows");
     if (x->type != EG_F32 || index->type != EG_I32 || rank > EG_RANK_MAX)
         return eg__fail(error, EG_ERR_ARGUMENT, "needs f32 and an i32 index, got '%s' and '%s'",
                         eg_type_name(x->type), eg_type_name(index->type));
@@ -173,7 +178,7 @@ static void evaluate_scatter(const eg_graph *graph, const eg__node *node, const 
             out[at * size + i] += in[0][r * size + i];
 }
 
-/* ---- steps: rows of x and y beyond the axes that the index has */
+/* ---- steps */
 static eg__operand rows_operand(eg__lowering *l, const eg__step *step, uint32_t id, eg__view view,
                                 unsigned axes, bool moves) {
     eg__fused_kind kind = EG__FULL;
@@ -220,7 +225,7 @@ static void lower_scatter(eg__lowering *l, uint32_t id) {
     step.u.gather.limit = (size_t)p.rows;
     step.u.gather.columns = p.columns;
     step.flops = (double)eg__node_elements(eg__lower_node(l, x));
-    /* rows are zeroed first; then each row of x is read, and a row of the result read and written */
+    /* bytes: zero the result, then read a row of x, read and write a row of the result */
     step.bytes = 4.0 * (double)eg__node_elements(node) + 12 * step.flops +
                  4.0 * (double)eg__node_elements(eg__lower_node(l, index));
     eg__operand operands[] = {eg__lower_operand(&step, &from, size, true),

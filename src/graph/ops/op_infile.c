@@ -1,22 +1,23 @@
-/* infile_matmul and infile_gather: products with rows of an input that lies as files have it, and such rows
- * picked by an index, of quantized parameters, too. Made by pass_rows.c alone. */
+/* infile_matmul and infile_gather: products with rows of an input in file layout, and gathers of
+ * such rows or of rows of quantized parameters. Only pass_rows.c makes them. */
 #include "graph/lower/lower.h"
 
 #include <string.h>
 
-/* ---- what both have: a stored input, or a small parameter, and rows of it that are there */
+/* ---- checks that both share: an input in file layout or a quantized parameter, and a range of its
+ * rows */
 static eg_status check_rows(const eg__node *node, const eg__node *leaf, eg_error *error) {
     const eg__infile_matmul_attributes *of = &node->attributes.infile_matmul; /* or gather */
     eg__infile_format format;
     const bool is_small = node->op == EG__GRAPH_infile_gather && leaf->op == EG__GRAPH_parameter &&
                           eg__is_quantized(leaf->type);
     if ((!eg__leaf_format(leaf, &format) && !is_small) || leaf->rank < 1)
-        return eg__fail(error, EG_ERR_ARGUMENT, "needs an input in stored form, got %s of '%s'",
+        return eg__fail(error, EG_ERR_ARGUMENT, "needs an input in file layout, got %s of '%s'",
                         eg__node_operation(leaf), eg_type_name(leaf->type));
     if (of->first > leaf->shape[0] || of->rows > leaf->shape[0] - of->first)
-        return eg__fail(error, EG_ERR_ARGUMENT, "rows %lld and %lld after it, of %llu",
-                        (long long)of->first, (long long)of->rows,
-                        (unsigned long long)leaf->shape[0]);
+        return eg__fail(
+            error, EG_ERR_ARGUMENT, "rows from %lld, %lld of them, are not within the %llu rows",
+            (long long)of->first, (long long)of->rows, (unsigned long long)leaf->shape[0]);
     return EG_OK;
 }
 
@@ -40,7 +41,9 @@ static eg_status infer_matmul(const eg_graph *graph, eg__node *node, eg_error *e
     if (x->type != EG_F32 || !x->rank || leaf->rank != 2 ||
         x->shape[x->rank - 1] != leaf->shape[1]) {
         char a[160], b[160];
-        return eg__fail(error, EG_ERR_ARGUMENT, "%s times %s transposed has no meaning",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "cannot multiply %s by %s transposed: needs f32 and equal last "
+                        "dimensions",
                         eg__shape_text(x, a), eg__shape_text(leaf, b));
     }
     eg__shape_copy(node, x);
@@ -78,7 +81,7 @@ void eg__lower_infile_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
     const eg__node *node = eg__lower_node(l, id);
     const uint32_t from = eg__lower_input(l, id, 1);
     const eg__node *leaf = eg__lower_node(l, from);
-    eg__infile_format format; /* there is one, or the node would not be there */
+    eg__infile_format format; /* it has a format: checked when the node was made */
     if (l->status || !eg__node_elements(node) || !eg__leaf_format(leaf, &format)) return;
     const size_t n = (size_t)node->attributes.infile_matmul.rows, k = (size_t)leaf->shape[1];
     const bool integers = eg__infile_integers(format, eg__leaf_quantization(leaf).integers);
@@ -100,7 +103,7 @@ void eg__lower_infile_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
                                    .integers = integers}};
     if (integers) step.traits |= EG_STEP_INTEGERS;
     if (!step.timed &&
-        !l->regions[l->region[id]].batch_items) { /* all rows meet some of the columns */
+        !l->regions[l->region[id]].batch_items) { /* an item is a chunk of columns, for all rows */
         step.u.gemm.chunk = EG__STORED_CHUNK;
         step.items = eg__ceil_div(n, EG__STORED_CHUNK);
         step.rows = left.rows;
@@ -131,7 +134,7 @@ static eg_status infer_gather(const eg_graph *graph, eg__node *node, eg_error *e
     const eg__node *index = eg__node_at(graph, eg__node_input(graph, node, 1));
     eg_status status = check_rows(node, leaf, error);
     if (status) return status;
-    /* rows are whole blocks: of rank 1 they are single numbers */
+    /* rows must be whole blocks, so rank 1 (rows of one element) is refused */
     if (index->type != EG_I32 || index->rank + leaf->rank - 1 > EG_RANK_MAX || leaf->rank < 2)
         return eg__fail(error, EG_ERR_ARGUMENT, "needs rows and an i32 index, got rank %u and '%s'",
                         leaf->rank, eg_type_name(index->type));
@@ -168,7 +171,8 @@ static void lower_gather(eg__lowering *l, uint32_t id) {
         eg__lower_fail(l, EG_ERR_OVERFLOW, "'%s' is too large", leaf->name);
         return;
     }
-    /* scales of a parameter are apart, and f16 and bf16 have none: those lie as files have them */
+    /* f16 and bf16 have no scales, so parameters of these types have file layout, too; scales of
+     * other parameters are stored separately */
     const eg_quantization quantization = eg__leaf_quantization(leaf);
     eg__infile_format format = EG__INFILE_F32;
     const bool plain = eg__infile_format_of(&quantization, &format);

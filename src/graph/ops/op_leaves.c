@@ -8,7 +8,7 @@ eg_node eg__graph_leaf(eg_graph *graph, eg__op_id op, const char *name, eg_type 
                        const uint64_t *shape) {
     if (!graph) return (eg_node){0};
     if (!name || !name[0] || strlen(name) > 200)
-        return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "%s: a name of 1 to 200 letters is needed",
+        return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "%s: the name must have 1 to 200 bytes",
                                  eg__op_row(op)->name);
     if (rank > EG_RANK_MAX || (rank && !shape))
         return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "%s '%s': rank %u is not within 0..%d",
@@ -18,7 +18,7 @@ eg_node eg__graph_leaf(eg_graph *graph, eg__op_id op, const char *name, eg_type 
         (op == EG__GRAPH_state && eg__is_half(type)) ||
         ((op == EG__GRAPH_parameter || op == EG__GRAPH_input) && eg__is_quantized(type));
     if (!fits)
-        return eg__graph_mistake(graph, EG_ERR_UNSUPPORTED, "%s '%s': type '%s'",
+        return eg__graph_mistake(graph, EG_ERR_UNSUPPORTED, "%s '%s': type '%s' is not supported",
                                  eg__op_row(op)->name, name, eg_type_name(type));
     for (uint32_t i = 1; i <= graph->size; i++)
         if (graph->nodes[i].name && strcmp(graph->nodes[i].name, name) == 0)
@@ -41,8 +41,9 @@ eg_node eg__graph_leaf(eg_graph *graph, eg__op_id op, const char *name, eg_type 
 eg_node eg_input(eg_graph *graph, const char *name, eg_type type, unsigned rank,
                  const uint64_t *shape) {
     if (graph && eg__is_quantized(type) &&
-        !eg__is_half(type)) /* whose layout must be known: eg_input_infile */
-        return eg__graph_mistake(graph, EG_ERR_UNSUPPORTED, "input '%.80s': type '%s'",
+        !eg__is_half(type)) /* block formats need a layout: eg_input_infile */
+        return eg__graph_mistake(graph, EG_ERR_UNSUPPORTED,
+                                 "input '%.80s': type '%s' needs a layout: eg_input_infile",
                                  name ? name : "", eg_type_name(type));
     return eg__graph_leaf(graph, EG__GRAPH_input, name, type, rank, shape);
 }
@@ -72,7 +73,7 @@ eg_node eg_constant(eg_graph *graph, const eg_tensor *tensor) {
     uint64_t bytes = 0;
     if (!tensor || (tensor->type != EG_F32 && tensor->type != EG_I32 && !eg__is_half(tensor->type)))
         return eg__graph_mistake(graph, EG_ERR_UNSUPPORTED,
-                                 "constant: only f32, i32, f16 and bf16");
+                                 "constant: no tensor, or its type is not f32, i32, f16 or bf16");
     if (eg_tensor_measure(tensor, NULL, &bytes, &reason))
         return eg__graph_mistake(graph, reason.status, "constant: %s", reason.message);
     eg_tensor copy = *tensor;
@@ -100,26 +101,27 @@ static void evaluate_constant(const eg_graph *graph, const eg__node *node, const
                      : (double)((const float *)node->data)[i];
 }
 
-/* ---- update: the value, and an order: it replaces what the state was */
+/* ---- update: gives the value and makes it the state's next value */
 static eg_status infer_update(const eg_graph *graph, eg__node *node, eg_error *error) {
     const eg__node *state = eg__node_at(graph, eg__node_input(graph, node, 0));
     const eg__node *value = eg__node_at(graph, eg__node_input(graph, node, 1));
     char first[160], second[160];
     if (state->op != EG__GRAPH_state && state->op != EG__GRAPH_cache &&
         (state->op != EG__GRAPH_input || state->type != EG_F32))
-        return eg__fail(error, EG_ERR_ARGUMENT, "'%s' is no state, nor an input of f32",
+        return eg__fail(error, EG_ERR_ARGUMENT, "'%s' is not a state, a cache or an f32 input",
                         eg__node_operation(state));
     const eg_type type = state->op == EG__GRAPH_state ? state->type : EG_F32;
     if (!eg__same_shape(state, value) || value->type != type)
-        return eg__fail(error, EG_ERR_ARGUMENT, "state of %s %s cannot become %s %s",
+        return eg__fail(error, EG_ERR_ARGUMENT, "a state of %s %s cannot be updated with %s %s",
                         eg_type_name(type), eg__shape_text(state, first), eg_type_name(value->type),
                         eg__shape_text(value, second));
     if (state->op == EG__GRAPH_cache &&
         (value->op != EG__GRAPH_append ||
          eg__kv_of(graph, eg__node_input(graph, node, 1).id) != eg__node_input(graph, node, 0).id))
         return eg__fail(error, EG_ERR_ARGUMENT,
-                        "cache '%s' becomes only what rows appended make it", state->name);
-    if (node->scan) return eg__fail(error, EG_ERR_ARGUMENT, "a state is not updated inside a scan");
+                        "cache '%s' can be updated only with eg_append of itself", state->name);
+    if (node->scan)
+        return eg__fail(error, EG_ERR_ARGUMENT, "a state cannot be updated inside a scan");
     if (state->next)
         return eg__fail(error, EG_ERR_ARGUMENT, "%s '%s' has an update already",
                         eg__node_operation(state), state->name);
@@ -144,7 +146,7 @@ static void evaluate_update(const eg_graph *graph, const eg__node *node, const d
     memcpy(out, in[1], eg__node_elements(node) * sizeof *out);
 }
 
-/* What a state was is not read. */
+/* The old value of the state is not read. */
 static double reads_update(const eg_graph *graph, const eg__node *node, unsigned i) {
     (void)graph;
     return i ? (double)eg__node_elements(node) : 0;

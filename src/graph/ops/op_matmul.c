@@ -25,7 +25,9 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
         return eg__fail(error, EG_ERR_ARGUMENT, "needs f32, got '%s' and '%s'",
                         eg_type_name(a->type), eg_type_name(b->type));
     if (a->rank < 2 || b->rank < 2 || columns(a, ta) != rows(b, tb))
-        return eg__fail(error, EG_ERR_ARGUMENT, "%s%s times %s%s has no meaning",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "cannot multiply %s%s by %s%s: needs matrices whose inner "
+                        "dimensions agree",
                         eg__shape_text(a, first), ta ? " transposed" : "",
                         eg__shape_text(b, second), tb ? " transposed" : "");
     eg__node left = *a, right = *b;
@@ -87,16 +89,16 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
     }
 }
 
-/* ---- steps. One product for all rows where the right side has no leading axes, else many small
- * ones. The right side is packed where it is known: in the prologue, if it depends on parameters
- * alone. */
+/* ---- steps. One product for all rows if the right side has no leading axes, else one small
+ * product per leading index. The right side is packed in the region that computes it: in the
+ * prologue, if it depends on parameters alone. */
 static uint64_t leading(const eg__node *x) {
     uint64_t count = 1;
     for (unsigned i = 0; i + 2 < x->rank; i++) count *= x->shape[i];
     return count;
 }
 
-/* A value with these leading axes and its last two, transposed or not, in one piece. */
+/* A contiguous matrix operand, broadcast to the leading axes of the result, transposed if asked. */
 static eg__view dense(eg__lowering *l, uint32_t id, uint32_t input, bool transposed) {
     const eg__node *node = eg__lower_node(l, id), *x = eg__lower_node(l, input);
     eg__node shape = *node;
@@ -118,7 +120,7 @@ static eg__view dense(eg__lowering *l, uint32_t id, uint32_t input, bool transpo
     return to;
 }
 
-/* Remembers what is packed or turned: several products may have the same side. */
+/* Looks for an operand that was packed or transposed already: several products may share it. */
 static bool find_packed(const eg__lowering *l, uint32_t node, eg__layout layout, eg__view *view) {
     for (size_t i = 0; i < l->packed_count; i++)
         if (l->packed[i].node == node && l->packed[i].layout == layout) {
@@ -135,7 +137,7 @@ static void keep_packed(eg__lowering *l, uint32_t node, eg__layout layout, eg__v
     l->packed[l->packed_count++] = (eg__packed){node, layout, view};
 }
 
-/* All of the right side `b`, or its part `x`, from column `first` of what is packed at `to`. */
+/* Packs the right side `b`, or its part `x`, into `to` from column `first` on. */
 static void pack_part(eg__lowering *l, uint32_t b, uint32_t x, bool transposed, size_t first,
                       const eg__view *to) {
     const eg__node *node = eg__lower_node(l, x);
@@ -184,7 +186,7 @@ static eg__view pack(eg__lowering *l, uint32_t b, bool transposed) {
     return view;
 }
 
-/* Whether `id` is the right side of that product, and packed for it whatever the left side is. */
+/* Whether `id` is the right side of that product and is packed whatever the left side is. */
 static bool is_packed_for(const eg__lowering *l, uint32_t id, uint32_t user) {
     const eg__node *product = eg__lower_node(l, user);
     return product->op == EG__GRAPH_matmul && !product->attributes.matmul.a_transposed &&
@@ -199,7 +201,7 @@ bool eg__lower_packs_parts(const eg__lowering *l, uint32_t id) {
     for (size_t i = 0; i < l->output_count; i++)
         if (l->outputs[i].id == id) return false;
     const bool transposed =
-        node->attributes.concat.axis == 0; /* parts are columns of the right side */
+        node->attributes.concat.axis == 0; /* the concat's inputs are columns of the right side */
     for (uint32_t k = l->user_first[id]; k < l->user_first[id + 1]; k++)
         if (!is_packed_for(l, id, l->users[k]) ||
             eg__lower_node(l, l->users[k])->attributes.matmul.b_transposed != transposed)
@@ -213,7 +215,7 @@ void eg__lower_pack_early(eg__lowering *l, uint32_t id) {
             pack(l, id, eg__lower_node(l, l->users[k])->attributes.matmul.b_transposed);
 }
 
-/* The rows of the left side, which may be all its leading axes together. */
+/* The rows of the left side; leading axes are merged into them where possible. */
 static eg__matrix left_rows(eg__lowering *l, uint32_t a, bool transposed) {
     if (!transposed) return eg__lower_rows(l, a);
     const eg__node *node = eg__lower_node(l, a); /* of rank 2 */
@@ -242,7 +244,8 @@ static bool is_read(const eg__fused_program *p, unsigned from, uint8_t place) {
     return false;
 }
 
-/* The epilogue without its first instruction, whose sum is at `place` now. */
+/* The epilogue without its first instruction, whose sum is now in the operand or register
+ * `place`. */
 static eg__fused_program rest_of(const eg__fused_program *p, uint8_t place) {
     eg__fused_program rest = *p;
     const uint8_t old = p->code[0].out;
@@ -256,7 +259,8 @@ static eg__fused_program rest_of(const eg__fused_program *p, uint8_t place) {
     return rest;
 }
 
-/* Nothing is written to the memory of the sum, or to the register that held it, while it is read. */
+/* Whether the rest of the epilogue never overwrites the sum, neither its memory nor its
+ * register. */
 static bool stays(const eg__fused_program *p, const eg__view *home, const eg__operand *more) {
     for (unsigned i = 1; i < p->length; i++) {
         const uint8_t out = p->code[i].out;
@@ -267,8 +271,8 @@ static bool stays(const eg__fused_program *p, const eg__view *home, const eg__op
     return true;
 }
 
-/* An epilogue that begins by adding a bias, or other rows: the product ends with that, unless it would write
- * over its left side, which is still read then. */
+/* If the epilogue begins with adding a bias or a matrix, the gemm kernel does this addition itself,
+ * unless the sum would overwrite the left side, which the kernel is still reading. */
 static void find_add(const eg__view *home, const eg__view *left, const eg__operand *more,
                      eg__step_gemm *g) {
     const eg__fused_program *p = &g->epilogue;
@@ -290,8 +294,8 @@ static void find_add(const eg__view *home, const eg__view *left, const eg__opera
     }
 }
 
-/* What an epilogue reads and writes besides the product, which is not written where it ends with an
- * addition. */
+/* Bytes that an epilogue reads and writes besides the product. A product whose kernel adds is not
+ * written separately. */
 static double epilogue_bytes(const eg__step_gemm *g, const eg__view *home, const eg__operand *more,
                              double rows, double columns) {
     const eg__fused_program *p = &g->epilogue;
@@ -303,7 +307,8 @@ static double epilogue_bytes(const eg__step_gemm *g, const eg__view *home, const
     return bytes;
 }
 
-/* Items that are columns: every operand begins with the first of them, or is the same for all. */
+/* Items are chunks of columns: full and per-column operands advance with the chunk, others do
+ * not. */
 static void cut_columns(const eg__step *step, eg__operand *operands, size_t count) {
     const eg__step_gemm *g = &step->u.gemm;
     operands[0].item = 0;
@@ -333,14 +338,14 @@ void eg__lower_product(eg__lowering *l, uint32_t id, eg__step *step,
         eg__lower_operand(step, places->home, places->out.stride, true)};
     for (size_t i = 0; i < count; i++) {
         operands[3 + i] = more[i];
-        operands[3 + i].item *= step->rows; /* it was made for items of one row */
+        operands[3 + i].item *= step->rows; /* its stride was computed for items of one row */
     }
     if (step->u.gemm.chunk) cut_columns(step, operands, 3 + count);
     eg__lower_emit(l, l->region[id], step, 3 + count, operands);
 }
 
-/* A' B, both sides as they lie: nothing is turned or packed for a product that is needed once. Rows that are
- * longer lie on too many pages; of such the packed sides are worth their time. */
+/* A' B without transposing or packing a side that is used once. With longer rows, walking down a
+ * column touches too many pages, so that packing pays. */
 static bool is_transposed(eg__lowering *l, uint32_t id) {
     enum { LONGEST = 256 };
     const eg__node *node = eg__lower_node(l, id);
@@ -379,7 +384,7 @@ static void lower_transposed(eg__lowering *l, uint32_t id, const eg__view *home,
         eg__lower_operand(&step, &right, right.stride[0], false),
         eg__lower_operand(&step, home, home->stride[0], true)};
     operands[0].item = step.rows * sizeof(float); /* the items are columns of the left side */
-    for (size_t i = 0; i < count; i++) operands[3 + i] = more[i]; /* items of one row, here, too */
+    for (size_t i = 0; i < count; i++) operands[3 + i] = more[i]; /* an item is one row here, too */
     eg__lower_emit(l, l->region[id], &step, 3 + count, operands);
 }
 
@@ -418,7 +423,7 @@ static void lower_products(eg__lowering *l, uint32_t id, const eg__view *home) {
     const size_t packed_size = eg__gemm_packed_size(k, n);
     const eg__view packed = {.buffer = eg__lower_floats(l, region, batch * packed_size)};
     eg__step step = eg__lower_step(l, region, id, EG__STEP_pack, batch, n);
-    const size_t products = step.rows; /* of an item */
+    const size_t products = step.rows; /* per item */
     step.bytes = 8.0 * (double)batch * (double)k * (double)n;
     step.u.pack = (eg__step_pack){.n = n,
                                   .k = k,
@@ -447,7 +452,7 @@ static void lower_products(eg__lowering *l, uint32_t id, const eg__view *home) {
     eg__lower_emit(l, region, &step, 3, operands);
 }
 
-/* All rows meet the same right side. */
+/* All rows share one right side. */
 static bool is_plain(const eg__lowering *l, uint32_t id) {
     const eg__node *a = eg__lower_node(l, eg__lower_input(l, id, 0));
     const eg__node *b = eg__lower_node(l, eg__lower_input(l, id, 1));
@@ -479,8 +484,9 @@ static void lower(eg__lowering *l, uint32_t id) {
     eg__lower_matmul(l, id, &home, NULL, 0, NULL);
 }
 
-/* ---- time among the leading axes or the rows of a stays; a contraction over it is one sum over fewer rows, where
- * both sides have it first */
+/* ---- time axes: time stays where it is among the leading axes or the rows of a. A contraction
+ * over time becomes a sum over fewer rows in a shorter run, if time is the first axis of both
+ * sides */
 static int time_axis(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
     const eg_graph *graph = clock->graph;
     const eg_node other_id = eg__node_input(graph, node, !input);
@@ -505,7 +511,7 @@ static bool keeps_items(const eg_graph *graph, const eg__node *node, uint64_t it
     return !b->scan && (a->rank > 2 || !node->attributes.matmul.a_transposed);
 }
 
-/* Rows of all steps meet one right side. */
+/* Rows of all steps share one right side. */
 static bool lifts(const eg_graph *graph, const eg__node *node) {
     return !node->attributes.matmul.a_transposed && eg__lifts_first(graph, node);
 }

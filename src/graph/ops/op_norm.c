@@ -20,15 +20,16 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
     char text[160];
     if (x->type != EG_F32 || !x->rank || !x->shape[x->rank - 1])
-        return eg__fail(error, EG_ERR_ARGUMENT, "'%s' %s has no last axis to work on",
+        return eg__fail(error, EG_ERR_ARGUMENT, "needs f32 with a non-empty last axis, got '%s' %s",
                         eg_type_name(x->type), eg__shape_text(x, text));
     if (!(node->attributes.norm.epsilon >= 0) || !isfinite(node->attributes.norm.epsilon))
-        return eg__fail(error, EG_ERR_ARGUMENT, "epsilon %g", node->attributes.norm.epsilon);
+        return eg__fail(error, EG_ERR_ARGUMENT, "epsilon %g is not a finite number >= 0",
+                        node->attributes.norm.epsilon);
     eg__shape_copy(node, x);
     return EG_OK;
 }
 
-/* Of each number: sum, difference, square, sum of squares, difference again, scale; rms norm has no mean. */
+/* Per element: add, subtract, square, add, subtract again, scale; rms norm needs no mean. */
 static double flops(const eg_graph *graph, const eg__node *node) {
     (void)graph;
     return (node->kind == LAYER ? 6.0 : 3.0) * (double)eg__node_elements(node);

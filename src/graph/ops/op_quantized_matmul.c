@@ -1,5 +1,5 @@
-/* quantized_matmul: a product whose right side is put together of quantized parameters. Made by
- * pass_quantized.c alone. inputs: x, the table, the parameters; index: columns, integers. */
+/* quantized_matmul: a product whose right side is assembled from quantized parameters. Only
+ * pass_quantized.c makes it. inputs: x, the table, the parameters; index: columns, integers. */
 #include "graph/lower/lower.h"
 
 #include <string.h>
@@ -52,7 +52,9 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     const eg__node *table = eg__node_at(graph, eg__node_input(graph, node, 1));
     if (table->op != EG__GRAPH_constant || table->type != EG_I32 || x->type != EG_F32 || !x->rank ||
         x->shape[x->rank - 1] != eg__quantized_side_of(table->data).k)
-        return eg__fail(error, EG_ERR_ARGUMENT, "needs rows as long as its table says");
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "the table is not an i32 constant, or x does not have rows of "
+                        "its length");
     eg__shape_copy(node, x);
     node->shape[node->rank - 1] = node->attributes.quantized_matmul.columns;
     return EG_OK;

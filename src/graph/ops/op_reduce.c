@@ -34,14 +34,14 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     if (x->type != EG_F32)
         return eg__fail(error, EG_ERR_ARGUMENT, "needs f32, got '%s'", eg_type_name(x->type));
     if (axes >> x->rank)
-        return eg__fail(error, EG_ERR_ARGUMENT, "axes 0x%x are not all in %s", axes,
+        return eg__fail(error, EG_ERR_ARGUMENT, "axes (bit mask 0x%x) are not all in %s", axes,
                         eg__shape_text(x, text));
     node->type = EG_F32;
     node->rank = 0;
     for (unsigned i = 0; i < x->rank; i++) {
         bool reduced = axes >> i & 1;
         if (reduced && node->kind == LARGEST && !x->shape[i])
-            return eg__fail(error, EG_ERR_ARGUMENT, "nothing is largest in axis %u of %s", i,
+            return eg__fail(error, EG_ERR_ARGUMENT, "no maximum: axis %u of %s is empty", i,
                             eg__shape_text(x, text));
         if (!reduced || node->attributes.reduce.keep)
             node->shape[node->rank++] = reduced ? 1 : x->shape[i];
@@ -125,7 +125,7 @@ static bool find_block(const eg__node *x, unsigned axes, block *b) {
     return true;
 }
 
-/* The kept axes first, then the others. */
+/* Transposes so that the kept axes come first. */
 static eg__view move_axes(eg__lowering *l, uint32_t id, unsigned axes, block *b) {
     const uint32_t input = eg__lower_input(l, id, 0);
     const eg__node *x = eg__lower_node(l, input);
@@ -201,7 +201,7 @@ static eg_status infer_argmax(const eg_graph *graph, eg__node *node, eg_error *e
     char text[160];
     if (x->type != EG_F32 || !x->rank || !x->shape[x->rank - 1] ||
         x->shape[x->rank - 1] > INT32_MAX)
-        return eg__fail(error, EG_ERR_ARGUMENT, "'%s' %s has no last axis to search",
+        return eg__fail(error, EG_ERR_ARGUMENT, "needs f32 with a non-empty last axis, got '%s' %s",
                         eg_type_name(x->type), eg__shape_text(x, text));
     node->type = EG_I32;
     node->rank = x->rank - 1;
@@ -241,7 +241,8 @@ static int time_axis(const eg__clock *clock, const eg__node *node, unsigned inpu
     (void)clock, (void)input;
     for (int i = 0; i < axis; i++) to -= (axes >> i & 1) && !node->attributes.reduce.keep;
     if (!(axes >> axis & 1)) return to;
-    /* a sum is over the steps there are; the gradient of a mean knows how many it was built for */
+    /* a sum over time is a sum over the steps of the run; a mean is not, its gradient divides by
+     * the length it was built for */
     return axis == 0 && node->kind == SUM ? EG__TIME_ENDS : EG__TIME_MIXED;
 }
 

@@ -22,7 +22,7 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     if (status) return status;
     char from[160], to[160];
     if (elements != eg__node_elements(x))
-        return eg__fail(error, EG_ERR_ARGUMENT, "%s has other elements than %s",
+        return eg__fail(error, EG_ERR_ARGUMENT, "%s and %s have different numbers of elements",
                         eg__shape_text(x, from), eg__shape_text(node, to));
     node->type = x->type;
     return EG_OK;
@@ -41,8 +41,8 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
     memcpy(out, in[0], eg__node_elements(node) * sizeof *out);
 }
 
-/* Groups of axes with as many elements on either side: each must lie in one piece, so that it can be
- * cut in another way. */
+/* Matches groups of axes with the same number of elements on both sides; a group must be contiguous
+ * to be split differently. */
 static bool view(const eg_graph *graph, const eg__node *node, const eg__view *in, eg__view *out) {
     const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
     unsigned i = 0, k = 0;
@@ -62,7 +62,7 @@ static bool view(const eg_graph *graph, const eg__node *node, const eg__view *in
             if (!expected) stride = in->stride[a];
             else if (in->stride[a] != expected) return false;
             expected = in->stride[a] * (size_t)x->shape[a];
-            if (!expected && a > from) { /* broadcast: only a run of them stays one */
+            if (!expected && a > from) { /* broadcast axes (stride 0) only match broadcast axes */
                 for (unsigned b = a; b-- > from;)
                     if (x->shape[b] != 1 && in->stride[b]) return false;
                 break;

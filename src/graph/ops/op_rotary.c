@@ -1,6 +1,6 @@
-/* rotary: pairs of columns turned by their position. Inputs: x [B, T, heads D], frequencies [D/2] and, if
- * there, positions (i32: [T], [B, T], or the first one). Turned back,
- * which is the gradient, are those of nodes with `back`. */
+/* rotary position embedding: pairs of columns rotated by their position. Inputs: x [B, T, heads D],
+ * frequencies [D/2] and, if there, positions (i32: [T], [B, T], or the first one). With `back` it
+ * rotates in the opposite direction: the gradient. */
 #include "base/abi.h"
 #include "graph/lower/lower.h"
 

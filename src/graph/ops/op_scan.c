@@ -47,7 +47,7 @@ void eg_scan_lengths(eg_graph *graph, eg_node scan, eg_node lengths) {
     else eg__node_at(graph, scan)->next = lengths.id;
 }
 
-/* `next` while the sample goes on, `carry` from its end on. */
+/* `next` up to the end of a sample, `carry` after it. */
 static eg_node freeze(eg_graph *graph, eg_node scan, eg_node carry, eg_node next) {
     const eg__node s = *eg__node_at(graph, scan), c = *eg__node_at(graph, carry);
     const uint64_t steps = s.attributes.scan.length;
@@ -62,7 +62,7 @@ static eg_node freeze(eg_graph *graph, eg_node scan, eg_node carry, eg_node next
     eg__memory_give(graph->memory, times);
     uint64_t shape[EG_RANK_MAX] = {c.rank ? c.shape[0] : 1, 1, 1, 1, 1, 1};
     eg_node lengths = eg_reshape(graph, (eg_node){s.next}, c.rank ? c.rank : 1, shape);
-    if (eg__is_half(c.type)) { /* wide and back they are the same numbers */
+    if (eg__is_half(c.type)) { /* widening and rounding back is exact */
         next = eg_cast(graph, next, EG_F32);
         carry = eg_cast(graph, carry, EG_F32);
     }
@@ -136,12 +136,13 @@ static eg_status check_out(const eg_graph *graph, const eg__node *node, eg_error
     if (status) return status;
     if (value->scan && value->scan != eg__node_input(graph, node, 0).id)
         return eg__fail(error, EG_ERR_ARGUMENT, "the value is of another scan");
-    if (value->type != EG_F32 && !eg__is_half(value->type)) /* total takes no halves: see `moves` */
+    /* total computes, so it takes f32 only (see `moves`) */
+    if (value->type != EG_F32 && !eg__is_half(value->type))
         return eg__fail(error, EG_ERR_ARGUMENT, "needs f32, got '%s'", eg_type_name(value->type));
     return EG_OK;
 }
 
-/* index[0]: steps that share a place, of which the last one stays; 0 = every step has its own. */
+/* `every`: steps that share a slot, which keeps the last of them; 0 = one slot per step. */
 eg_node eg_scan_stack(eg_graph *graph, eg_node scan, eg_node value) {
     return eg__graph_add2(graph, EG__GRAPH_stack, 0, scan, value, NULL);
 }
@@ -185,10 +186,11 @@ static eg_status infer_last(const eg_graph *graph, eg__node *node, eg_error *err
     return check_out(graph, node, error);
 }
 
-/* ---- counts: a scan itself is nothing to read. A stack and a total are those of the whole loop. */
+/* ---- FLOPs and bytes: the scan node itself reads nothing. A stack and a total count for the whole
+ * loop. */
 static double reads(const eg_graph *graph, const eg__node *node, unsigned i) {
     (void)graph;
-    return i ? (double)eg__node_elements(node) : 0; /* a step of a sequence; values, one by one */
+    return i ? (double)eg__node_elements(node) : 0; /* one step of the sequence */
 }
 static double flops_total(const eg_graph *graph, const eg__node *node) {
     return (double)input_of(graph, node, 0)->attributes.scan.length *
@@ -200,7 +202,7 @@ static double reads_total(const eg_graph *graph, const eg__node *node, unsigned 
 
 static int time_step(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
     (void)clock, (void)node, (void)input;
-    return axis == 0 ? EG__TIME_ENDS : EG__TIME_MIXED; /* it ends here */
+    return axis == 0 ? EG__TIME_ENDS : EG__TIME_MIXED; /* the time axis ends here */
 }
 static int time_last(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
     (void)clock, (void)node, (void)input, (void)axis;

@@ -1,9 +1,9 @@
-/* slice and pad: a part of one axis, and its reverse. */
+/* slice: a range of one axis; pad: its transpose. */
 #include "graph/lower/lower.h"
 
 #include <string.h>
 
-/* Elements before and after an axis: the tensor is outer x extent x inner. */
+/* Products of the extents before and after an axis: the tensor is outer x extent x inner. */
 static void split_at(const eg__node *node, unsigned axis, uint64_t *outer, uint64_t *inner) {
     *outer = *inner = 1;
     for (unsigned i = 0; i < axis; i++) *outer *= node->shape[i];

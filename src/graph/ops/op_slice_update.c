@@ -1,5 +1,5 @@
-/* place: rows of x replaced by those of a value, from a row on that is known when the program runs; take:
- * the reverse. A row that would reach beyond the end is moved back, so that all rows fit. */
+/* slice_update replaces rows of x by those of a value, starting at a row that is an input; slice_at
+ * reads such rows. A start too close to the end is clamped so that all rows fit. */
 #include "graph/lower/lower.h"
 
 #include <string.h>
@@ -11,7 +11,8 @@ eg_node eg_slice_update(eg_graph *graph, eg_node x, eg_node at, eg_node value) {
     return eg__graph_add(graph, EG__GRAPH_slice_update, 0, 3, inputs, NULL, NULL);
 }
 eg_node eg_slice_at(eg_graph *graph, eg_node x, eg_node at, uint64_t rows) {
-    if (rows > INT64_MAX) return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "take: rows overflow");
+    if (rows > INT64_MAX)
+        return eg__graph_mistake(graph, EG_ERR_ARGUMENT, "slice_at: the number of rows overflows");
     eg__attributes attributes = {.slice_at = {rows}};
     return eg__graph_add2(graph, EG__GRAPH_slice_at, 0, x, at, &attributes);
 }
@@ -23,10 +24,12 @@ static const eg__node *input_at(const eg_graph *graph, const eg__node *node, uns
 static eg_status check(const eg__node *x, const eg__node *at, uint64_t rows, eg_error *error) {
     char text[160];
     if (x->type != EG_F32 || !x->rank || rows > x->shape[0])
-        return eg__fail(error, EG_ERR_ARGUMENT, "%llu rows of %s %s", (unsigned long long)rows,
-                        eg_type_name(x->type), eg__shape_text(x, text));
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "cannot address %llu rows of %s %s: needs f32 with at least as "
+                        "many rows",
+                        (unsigned long long)rows, eg_type_name(x->type), eg__shape_text(x, text));
     if (at->type != EG_I32 || at->rank)
-        return eg__fail(error, EG_ERR_ARGUMENT, "the row is %s %s, not one i32",
+        return eg__fail(error, EG_ERR_ARGUMENT, "the first row is %s %s, needs one i32",
                         eg_type_name(at->type), eg__shape_text(at, text));
     return EG_OK;
 }
@@ -41,8 +44,8 @@ static eg_status infer_place(const eg_graph *graph, eg__node *node, eg_error *er
     eg__node expected = *x;
     if (value->rank) expected.shape[0] = value->shape[0];
     if (value->type == EG_F32 && eg__same_shape(value, &expected)) return EG_OK;
-    return eg__fail(error, EG_ERR_ARGUMENT, "%s does not fit into %s", eg__shape_text(value, first),
-                    eg__shape_text(x, second));
+    return eg__fail(error, EG_ERR_ARGUMENT, "rows of %s do not fit into %s",
+                    eg__shape_text(value, first), eg__shape_text(x, second));
 }
 
 static eg_status infer_take(const eg_graph *graph, eg__node *node, eg_error *error) {
@@ -53,7 +56,7 @@ static eg_status infer_take(const eg_graph *graph, eg__node *node, eg_error *err
     return check(x, input_at(graph, node, AT), rows, error);
 }
 
-/* ---- gradients: of x everywhere but in the rows that were replaced, of the value just those */
+/* ---- gradients: x gets all but the replaced rows, the value gets those rows */
 static void gradient_place(eg__backward *backward, eg_node node, eg_node d) {
     eg_graph *g = eg__backward_graph(backward);
     const eg__node n = *eg__node_at(g, node);
@@ -102,8 +105,7 @@ static void evaluate_take(const eg_graph *graph, const eg__node *node, const dou
            (size_t)eg__node_elements(node) * sizeof *out);
 }
 
-/* ---- steps. Where the result lies where x does (a state that is written in place), only the new rows
- * are touched. */
+/* ---- steps. When the result is written in place (a state), only the new rows are touched. */
 static void emit(eg__lowering *l, uint32_t id, const eg__node *big, const eg__view *from,
                  const eg__view *to, bool places) {
     const eg__node *node = eg__lower_node(l, id);
@@ -139,7 +141,7 @@ static void lower_take(eg__lowering *l, uint32_t id) {
     emit(l, id, eg__lower_node(l, x), &from, &home, false);
 }
 
-/* Of x what stays: the other rows come from the value. */
+/* Reads of x: the rows that are not replaced. */
 static double reads_place(const eg_graph *graph, const eg__node *node, unsigned i) {
     const double all = (double)eg__node_elements(input_at(graph, node, i));
     return i == X ? all - (double)eg__node_elements(input_at(graph, node, VALUE)) : all;

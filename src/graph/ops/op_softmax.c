@@ -14,13 +14,13 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     const eg__node *x = eg__node_at(graph, eg__node_input(graph, node, 0));
     char text[160];
     if (x->type != EG_F32 || !x->rank)
-        return eg__fail(error, EG_ERR_ARGUMENT, "'%s' %s has no last axis to work on",
+        return eg__fail(error, EG_ERR_ARGUMENT, "needs f32 with a non-empty last axis, got '%s' %s",
                         eg_type_name(x->type), eg__shape_text(x, text));
     eg__shape_copy(node, x);
     return EG_OK;
 }
 
-/* subtract, exponentiate, add, divide, and the search for the maximum */
+/* maximum, subtract, exp, add, divide */
 static double flops(const eg_graph *graph, const eg__node *node) {
     (void)graph;
     return 5.0 * (double)eg__node_elements(node);

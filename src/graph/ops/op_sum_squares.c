@@ -1,5 +1,5 @@
-/* sum_squares: of all elements, in double. The norm of a gradient: squares of floats overflow, and millions of them need more
- * digits than a float has. */
+/* sum_squares: the sum of the squares of all elements, in double. It is for the norm of gradients:
+ * squares of floats can overflow, and a sum of millions needs more digits than a float has. */
 #include "graph/lower/lower.h"
 #include "graph/ops/squares.h"
 
@@ -39,7 +39,7 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     return EG_OK;
 }
 
-/* A product and an addition each. */
+/* One multiplication and one addition per element. */
 static double flops(const eg_graph *graph, const eg__node *node) {
     return 2.0 * (double)size_of(graph, node);
 }
@@ -53,7 +53,7 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
     for (unsigned i = 0; i < EG__SQUARES_PARTS; i++) out[i] = (double)parts[i];
 }
 
-/* Blocks are what threads share; inside of a scan one thread does all of them. */
+/* Threads share the blocks; inside a scan one thread does all of them. */
 static void lower(eg__lowering *l, uint32_t id) {
     const eg__view x = eg__lower_contiguous(l, eg__lower_input(l, id, 0));
     const eg__view y = eg__lower_dense_storage(l, id, 0);

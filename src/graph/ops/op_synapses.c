@@ -15,19 +15,21 @@ eg_node eg__synapses(eg_graph *graph, const eg_synapse_nodes *n, eg_node ends, u
     return eg__graph_add(graph, EG__GRAPH_synapses, 0, D, inputs, &attributes, NULL);
 }
 
-/* ---- from two lists to one */
+/* ---- packing sources and targets into one list */
 static const eg__node *list_of(eg_graph *graph, eg_node list) {
     if (!list.id || list.id > graph->size) return NULL;
     const eg__node *node = eg__node_at(graph, list);
     return node->op == EG__GRAPH_constant && node->type == EG_I32 && node->rank == 1 ? node : NULL;
 }
 
-/* A target below 0 is padding; what no list can have is a mistake of the graph. */
+/* A target below 0 is padding; an end out of range is a mistake. */
 static bool fill_ends(eg_graph *graph, uint64_t count, const int32_t *source, const int32_t *target,
                       int32_t *out) {
     for (uint64_t p = 0; p < count; p++) {
         if (source[p] < 0 || source[p] >= EG__SOURCES_MAX || target[p] >= EG__TARGETS_MAX) {
-            eg__graph_mistake(graph, EG_ERR_ARGUMENT, "synapses: synapse %llu goes from %d to %d",
+            eg__graph_mistake(graph, EG_ERR_ARGUMENT,
+                              "synapses: synapse %llu has source %d and target %d, out of "
+                              "range",
                               (unsigned long long)p, source[p], target[p]);
             return false;
         }
@@ -41,8 +43,8 @@ static eg_node join_ends(eg_graph *graph, const eg_synapse_nodes *n) {
     const eg__node *source = list_of(graph, n->source), *target = list_of(graph, n->target);
     if (!source || !target || source->shape[0] != target->shape[0])
         return eg__graph_mistake(graph, EG_ERR_ARGUMENT,
-                                 "synapses: source and target must be i32 constants, as long as "
-                                 "each other");
+                                 "synapses: source and target must be i32 constants of the same "
+                                 "length");
     const uint64_t count = source->shape[0];
     eg_error reason = {EG_ERR_MEMORY, ""};
     int32_t *ends = eg__numbers_take(graph->memory, (size_t)count * sizeof *ends, &reason);
@@ -63,14 +65,14 @@ static const eg__node *at(const eg_graph *graph, const eg__node *node, unsigned 
     return eg__node_at(graph, eg__node_input(graph, node, i));
 }
 
-/* Everything that does not depend on which of the three it is. */
+/* Checks that all three operations share. */
 static eg_status check(const eg_graph *graph, const eg__node *node, eg_error *error) {
     const eg__node *v = at(graph, node, V), *weight = at(graph, node, WEIGHT);
     const uint64_t targets = node->attributes.synapses.targets;
     char a[160], b[160];
     if (v->type != EG_F32 || !v->rank)
-        return eg__fail(error, EG_ERR_ARGUMENT, "sources are %s %s", eg_type_name(v->type),
-                        eg__shape_text(v, a));
+        return eg__fail(error, EG_ERR_ARGUMENT, "sources are %s %s, needs f32 of rank 1 or more",
+                        eg_type_name(v->type), eg__shape_text(v, a));
     if (targets > EG__TARGETS_MAX)
         return eg__fail(error, EG_ERR_ARGUMENT, "%llu targets are more than %d",
                         (unsigned long long)targets, EG__TARGETS_MAX);
@@ -78,8 +80,11 @@ static eg_status check(const eg_graph *graph, const eg__node *node, eg_error *er
         const eg__node *x = at(graph, node, i);
         if (x->type != (i < ENDS ? EG_F32 : EG_I32) || x->rank != 1 ||
             x->shape[0] != weight->shape[0])
-            return eg__fail(error, EG_ERR_ARGUMENT, "input %u is %s %s beside %s", i,
-                            eg_type_name(x->type), eg__shape_text(x, a), eg__shape_text(weight, b));
+            return eg__fail(error, EG_ERR_ARGUMENT,
+                            "input %u is %s %s, needs the length of the weights %s (f32; "
+                            "the ends i32)",
+                            i, eg_type_name(x->type), eg__shape_text(x, a),
+                            eg__shape_text(weight, b));
     }
     if (at(graph, node, ENDS)->op != EG__GRAPH_constant)
         return eg__fail(error, EG_ERR_ARGUMENT, "the ends of synapses must be a constant");
@@ -88,7 +93,8 @@ static eg_status check(const eg_graph *graph, const eg__node *node, eg_error *er
         const size_t from = eg__synapse_source(ends[p]);
         const int32_t to = eg__synapse_target(ends[p]);
         if (from >= v->shape[v->rank - 1] || to < -1 || to >= (int64_t)targets)
-            return eg__fail(error, EG_ERR_ARGUMENT, "synapse %llu goes from %zu to %d",
+            return eg__fail(error, EG_ERR_ARGUMENT,
+                            "synapse %llu has source %zu and target %d, out of range",
                             (unsigned long long)p, from, to);
     }
     return EG_OK;
@@ -109,7 +115,8 @@ static eg_status check_d(const eg_graph *graph, const eg__node *node, eg_error *
     eg__node expected = *v;
     expected.shape[v->rank - 1] = 2 * node->attributes.synapses.targets;
     if (d->type == EG_F32 && eg__same_shape(d, &expected)) return EG_OK;
-    return eg__fail(error, EG_ERR_ARGUMENT, "a gradient of %s", eg__shape_text(d, text));
+    return eg__fail(error, EG_ERR_ARGUMENT, "the gradient has shape %s, not that of the result",
+                    eg__shape_text(d, text));
 }
 static eg_status infer_dv(const eg_graph *graph, eg__node *node, eg_error *error) {
     eg__shape_copy(node, at(graph, node, V));
@@ -171,7 +178,7 @@ static void gradient(eg__backward *backward, eg_node node, eg_node d) {
 
 /* ---- the definition */
 typedef struct terms {
-    double s, k, z; /* sigmoid, its factor in the loss, and that times weight s (1 - s) */
+    double s, k, z; /* s = sigmoid, k = its factor in the loss, z = k weight s (1 - s) */
 } terms;
 
 static int32_t target_of(const double *const *in, uint64_t p) {
@@ -242,7 +249,7 @@ static bool same_target(int32_t a, int32_t b) {
     return eg__synapse_target(a) == eg__synapse_target(b);
 }
 
-/* Rows of EG__LANES whose lanes keep their targets; see eg__synapse_list. */
+/* A list in rows of EG__LANES, each lane with a fixed target; see eg__synapse_list. */
 static bool is_in_lanes(const int32_t *ends, uint64_t count) {
     if (count % EG__LANES) return false;
     for (uint64_t p = 0, first = 0; p < count; p += EG__LANES) {
@@ -269,7 +276,7 @@ static void lower_any(eg__lowering *l, uint32_t id, eg__step_id kind, bool over_
         eg__view_rows(node, &out.view, &out);
     }
     const eg__node *ends = at(l->graph, node, ENDS);
-    /* the gradient by parameters is one sum over all samples: its items are the synapses */
+    /* the gradient of the parameters sums over all samples, so its items are the synapses */
     eg__step step = eg__lower_step(l, region, id, kind, over_batch ? 1 : v.rows, out.columns);
     step.u.synapses = (eg__step_synapses){.sources = v.columns,
                                           .targets = (size_t)targets,
@@ -286,7 +293,7 @@ static void lower_any(eg__lowering *l, uint32_t id, eg__step_id kind, bool over_
         }
     }
     step.flops = flops(l->graph, node);
-    /* sources, the result, of each synapse four parameters and its ends; and the gradient */
+    /* bytes: sources, result, four parameters and the ends per synapse, and the gradient */
     step.bytes = 4.0 * ((double)v.rows * (double)v.columns + (double)eg__node_elements(node) +
                         5.0 * (double)ends->shape[0]);
     if (back) step.bytes += 4.0 * (double)d.rows * (double)d.columns;
@@ -314,7 +321,7 @@ static int time_axis(const eg__clock *clock, const eg__node *node, unsigned inpu
     return input == V || input == D ? eg__time_rows(clock, node, input, axis) : EG__TIME_MIXED;
 }
 
-/* A sum over the steps there are. */
+/* A sum over the steps of the run. */
 static int time_dp(const eg__clock *clock, const eg__node *node, unsigned input, int axis) {
     const eg_graph *graph = clock->graph;
     const uint32_t other = eg__node_input(graph, node, input == V ? D : V).id;

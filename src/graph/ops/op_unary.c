@@ -20,7 +20,8 @@ static const char *kind_name(unsigned kind) {
 EG_UNARY_MAP(DEFINE)
 #undef DEFINE
 
-/* To so many binary digits, or to the places of 2^least, where numbers of a type are denormal. */
+/* Rounds to `digits` binary digits; below 2^least, the denormal range, to multiples of 2^(least -
+ * digits). */
 static double round_to(double x, int digits, int least, double most) {
     int exponent;
     if (!isfinite(x)) return x;
@@ -60,7 +61,7 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
     for (uint64_t i = 0; i < eg__node_elements(node); i++) out[i] = apply(node->kind, in[0][i]);
 }
 
-/* d y / d x, from x and y (or, where it is a function of x, from s): what is cheaper. */
+/* d y / d x from x, y or the sigmoid s of x, whichever is cheapest. */
 static eg_node slope(eg_graph *g, eg__unary kind, eg_node x, eg_node y, eg_node s) {
     const eg_node one = eg_scalar(g, 1), half = eg_scalar(g, 0.5), zero = eg_scalar(g, 0);
     switch (kind) {
@@ -97,7 +98,7 @@ static eg_node slope(eg_graph *g, eg__unary kind, eg_node x, eg_node y, eg_node 
 
 static void gradient(eg__backward *backward, eg_node node, eg_node d) {
     eg_graph *graph = eg__backward_graph(backward);
-    const eg__node n = *eg__node_at(graph, node); /* by value: new nodes move the array */
+    const eg__node n = *eg__node_at(graph, node); /* a copy: adding nodes may move the array */
     eg_node x = eg__node_input(graph, &n, 0), s = {0};
     if (n.kind == EG__UNARY_softplus || n.kind == EG__UNARY_silu)
         s = eg__backward_unary(backward, EG__UNARY_sigmoid, x);
@@ -117,7 +118,7 @@ static unsigned fused(const eg__node *node) {
     return code[node->kind];
 }
 
-/* Functions that take some twenty operations: writing a value and reading it back takes two. */
+/* Functions that take about twenty operations; storing and loading a value takes two. */
 static bool is_kept(const eg__node *node) {
     switch ((eg__unary)node->kind) {
     case EG__UNARY_exp:

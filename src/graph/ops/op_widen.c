@@ -1,6 +1,6 @@
-/* widen: what a quantized parameter or input stands for, in f32. Products take the quantized numbers
- * themselves (pass_quantized.c, pass_rows.c); for everything else parameters are widened once, in the
- * prologue, and inputs by every run. */
+/* widen: dequantizes a parameter or input to f32. Products use the quantized values directly
+ * (pass_quantized.c, pass_rows.c); for all other users parameters are widened once, in the
+ * prologue, and inputs in every run. */
 #include "graph/lower/lower.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ static void describe(eg__parameter_attributes *to, const eg_quantization *quanti
 
 eg_quantization eg__leaf_quantization(const eg__node *node) {
     const eg__parameter_attributes *of = &node->attributes.parameter;
-    /* what is none is left for the check to find */
+    /* out-of-range values are clamped to invalid ones, which the check reports */
     return (eg_quantization){.type = node->type,
                              .per = (eg_granularity)(of->per > 99 ? 99 : of->per),
                              .block = (uint32_t)(of->block > UINT32_MAX ? 0 : of->block),
@@ -28,7 +28,7 @@ eg_quantization eg__leaf_quantization(const eg__node *node) {
 }
 
 bool eg__leaf_format(const eg__node *node, eg__infile_format *out) {
-    if (node->op != EG__GRAPH_input) return false; /* others have other attributes */
+    if (node->op != EG__GRAPH_input) return false; /* other operations have other attributes */
     const eg_quantization quantization = eg__leaf_quantization(node);
     return eg__infile_format_of(&quantization, out);
 }
@@ -36,23 +36,26 @@ bool eg__leaf_format(const eg__node *node, eg__infile_format *out) {
 static eg_status check_parameter(const eg_quantization *quantization, eg_error *error) {
     const eg_status status = eg_quantization_check(quantization, error);
     if (!status && quantization->layout != EG_LAYOUT_APART)
-        return eg__fail(error, EG_ERR_UNSUPPORTED, "layout '%s', which only inputs have",
+        return eg__fail(error, EG_ERR_UNSUPPORTED,
+                        "layout '%s' is for inputs only, not for parameters",
                         eg_layout_name(quantization->layout));
     return status;
 }
 
 static eg_status check_input(const eg_quantization *quantization, unsigned rank,
                              const uint64_t *shape, eg__infile_format *out, eg_error *error) {
-    const bool is_f32 = quantization && quantization->type == EG_F32; /* which is no quantization */
+    const bool is_f32 = quantization && quantization->type == EG_F32; /* not quantized */
     const eg_status status = is_f32 ? EG_OK : eg_quantization_check(quantization, error);
     if (status) return status;
     if (!eg__infile_format_of(quantization, out))
-        return eg__fail(error, EG_ERR_UNSUPPORTED, "'%s' in layout '%s', only in blocks",
+        return eg__fail(error, EG_ERR_UNSUPPORTED,
+                        "type '%s' in layout '%s' is not supported, only block layouts",
                         eg_type_name(quantization->type), eg_layout_name(quantization->layout));
     const size_t block = eg__infile_traits_of(*out)->block_elements;
     const bool has_rows = rank && shape && rank <= EG_RANK_MAX;
     if (block > 1 && (!has_rows || shape[rank - 1] % block))
-        return eg__fail(error, EG_ERR_ARGUMENT, "rows of %llu numbers, not of blocks of %zu",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "rows of %llu elements are not a multiple of the block size %zu",
                         has_rows ? (unsigned long long)shape[rank - 1] : 1ull, block);
     return EG_OK;
 }
@@ -102,7 +105,7 @@ eg_status eg_infile_bytes(const eg_quantization *quantization, unsigned rank, co
     return status;
 }
 
-/* ---- where they lie */
+/* ---- memory layout */
 static size_t count_scales(const eg__quantized_parameter *p) {
     if (p->type == EG_F16 || p->type == EG_BF16) return 0;
     return p->one_scale ? 1 : p->block ? p->rows * eg__ceil_div(p->columns, p->block) : 0;
@@ -111,7 +114,7 @@ static size_t count_scales(const eg__quantized_parameter *p) {
 bool eg__quantized_parameter_of(const eg__node *node, eg__quantized_parameter *out) {
     const eg_quantization quantization = eg__leaf_quantization(node);
     const size_t elements = (size_t)eg__node_elements(node);
-    memset(out, 0, sizeof *out); /* also what lies between the fields: steps are compared */
+    memset(out, 0, sizeof *out); /* clears the padding bytes, too: steps are compared with memcmp */
     out->type = node->type;
     out->rows = node->rank > 1 ? (size_t)node->shape[0] : 1;
     out->columns = out->rows ? elements / out->rows : 0;
@@ -155,7 +158,7 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     return EG_OK;
 }
 
-/* The value of such a leaf is, for checks, what it stands for. */
+/* In the evaluation in double, such a leaf already has its dequantized values. */
 static void evaluate(const eg_graph *graph, const eg__node *node, const double *const *in,
                      double *out) {
     (void)graph;

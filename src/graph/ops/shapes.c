@@ -34,7 +34,7 @@ eg_status eg__broadcast_shape(const eg__node *a, const eg__node *b, eg__node *ou
         uint64_t y = i + b->rank < rank ? 1 : b->shape[i + b->rank - rank];
         if (x != y && x != 1 && y != 1) {
             char first[160], second[160];
-            return eg__fail(error, EG_ERR_ARGUMENT, "shapes %s and %s do not fit",
+            return eg__fail(error, EG_ERR_ARGUMENT, "shapes %s and %s do not broadcast",
                             eg__shape_text(a, first), eg__shape_text(b, second));
         }
         shape[i] = x == 1 ? y : x;
@@ -66,7 +66,8 @@ bool eg__has_items(const eg__node *node, uint64_t items) {
     return node->rank && node->shape[0] == items;
 }
 
-/* Values of the body are read item by item only where their first axis is that of the result. */
+/* An input from inside the scan is read item by item only if its first axis is the first axis of
+ * the result. */
 bool eg__keeps_aligned(const eg_graph *graph, const eg__node *node, uint64_t items) {
     (void)items;
     for (unsigned i = 0; i < node->input_count; i++) {

@@ -1,10 +1,10 @@
-/* How a sum of squares is cut, and how its result lies in memory. */
+/* How a sum of squares is split into blocks, and the layout of its result. */
 #ifndef EG__GRAPH_SQUARES_H
 #define EG__GRAPH_SQUARES_H
 
 #include "graph/graph.h"
 
-/* At most so many blocks, of at least so many elements: some microseconds of work. */
+/* The most blocks, and the fewest elements per block: a few microseconds of work. */
 enum { EG__SQUARES_BLOCKS = 64, EG__SQUARES_BLOCK = 4096, EG__SQUARES_PARTS = 4 };
 static inline size_t eg__squares_each(size_t n) {
     return eg__max(EG__SQUARES_BLOCK, eg__ceil_div(n, EG__SQUARES_BLOCKS));

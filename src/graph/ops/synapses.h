@@ -9,11 +9,12 @@
 eg_node eg__synapses(eg_graph *graph, const eg_synapse_nodes *nodes, eg_node ends,
                      uint64_t targets);
 
-/* x [sources, columns] where the synapses are: [count]. Padding gives zeros. A list of places in the matrix beside that of
- * the ends would be as long again. */
+/* Gathers the elements of x [sources, columns] at the synapses: [count]. Padding gives zeros.
+ * Indices are computed from the ends, because a list of them would double the constant. */
 eg_node eg__gather_ends(eg_graph *graph, eg_node x, eg_node ends, uint64_t columns);
 
-/* Where index `at` leads: the row that it says, or of a matrix with `columns` the element at both ends. Below 0 = nowhere. */
+/* The row that index `at` refers to or, with `columns`, the matrix element at the two ends of the
+ * synapse `at`; negative = none. */
 static inline int32_t eg__gather_row(int32_t at, size_t columns) {
     if (!columns || at < 0) return at;
     return (int32_t)(eg__synapse_source(at) * columns) + eg__synapse_target(at);

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* What carries need, and what needs carries; both are known after going through once, each way. */
+/* Which values the carries depend on (one backward walk) and which depend on carries (one forward
+ * walk). */
 static void mark(eg__lift *l) {
     const eg__rewrite *r = l->r;
     for (uint32_t i = 1; i <= r->from->size; i++) {
@@ -49,13 +50,13 @@ void eg__lift_close(eg__rewrite *r) {
 
 bool eg__lift_can(const eg__lift *lift, uint32_t id) {
     const eg__node *node = eg__old(lift->r, id);
-    for (unsigned i = 0; i < node->input_count; i++) /* time needs an axis */
+    for (unsigned i = 0; i < node->input_count; i++) /* no room for a time axis */
         if (eg__old(lift->r, eg__old_input(lift->r, id, i))->rank == EG_RANK_MAX) return false;
     const eg__op *op = eg__op_row(node->op);
     return node->rank < EG_RANK_MAX && op->lifts && op->lifts(lift->r->from, node);
 }
 
-/* [T, ..] with axes of one element after time, so that it broadcasts as it did without time. */
+/* Inserts axes of extent 1 after time, so that [T, ..] broadcasts as it did without time. */
 static eg_node widen(eg_graph *g, eg_node x, unsigned rank) {
     const eg__node n = *eg__node_at(g, x);
     if (n.rank >= rank) return x;
@@ -78,7 +79,7 @@ static eg_node build(eg__lift *l, uint32_t id, eg_node *in) {
     return eg__graph_add(g, node->op, node->kind, node->input_count, in, &node->attributes, NULL);
 }
 
-/* A part of a concat that does not change in time is repeated. */
+/* Inputs of a concat that do not change in time are repeated for all steps. */
 static eg_node repeat(eg__lift *l, uint32_t id, eg_node x) {
     eg_graph *g = l->r->to;
     const eg__node n = *eg__node_at(g, x);

@@ -6,8 +6,8 @@
 
 typedef struct eg__lift {
     eg__rewrite *r;
-    eg_node *lifted; /* per old node, once it was asked for */
-    /* per old node inside a scan: it depends on a carry; a carry depends on it */
+    eg_node *lifted; /* per old node: the lifted value, made on demand */
+    /* per old node inside a scan: depends on a carry a carry depends on it */
     unsigned char *late, *needed;
 } eg__lift;
 
@@ -15,10 +15,10 @@ typedef struct eg__lift {
 bool eg__lift_open(eg__rewrite *r);
 void eg__lift_close(eg__rewrite *r);
 
-/* The value of an old node for all steps: what can be computed outside is, the rest is stacked. For
- * nodes outside, what stands for them. */
+/* The value of an old node for all steps: computed outside of the scan where possible, else
+ * stacked. Nodes outside of scans give their replacement. */
 eg_node eg__lift_node(eg__lift *lift, uint32_t id);
-/* Its operation has a form with time as a first axis. */
+/* Whether its operation can work on all steps at once, with time as a first axis. */
 bool eg__lift_can(const eg__lift *lift, uint32_t id);
 
 #endif

@@ -8,12 +8,12 @@ typedef struct walk {
     uint32_t *order, *stack; /* the stack holds ids to finish */
     unsigned char *state;
     size_t size, depth;
-    uint32_t circle; /* a node that needs itself */
+    uint32_t circle; /* a node that depends on itself */
 } walk;
 
 static void push(walk *w, uint32_t id) {
     if (w->state[id] == NEW) w->stack[w->depth++] = id;
-    else if (w->state[id] == OPEN) w->circle = id; /* open = on the path from the root to here */
+    else if (w->state[id] == OPEN) w->circle = id; /* open = on the current path from the root */
 }
 
 static void push_inputs(walk *w, const eg__node *node) {
@@ -23,7 +23,7 @@ static void push_inputs(walk *w, const eg__node *node) {
     }
 }
 
-/* What the body of a scan takes from outside. */
+/* Visits the outside values that the body of a scan reads. */
 static void push_body(walk *w, uint32_t scan) {
     for (uint32_t i = 1; i <= w->graph->size; i++) {
         const eg__node *node = &w->graph->nodes[i];
@@ -34,7 +34,7 @@ static void push_body(walk *w, uint32_t scan) {
         }
         if (node->next && !w->graph->nodes[node->next].scan) push(w, node->next);
     }
-    for (uint32_t i = 1; i <= w->graph->size; i++) { /* values that only leave */
+    for (uint32_t i = 1; i <= w->graph->size; i++) { /* values that are only passed out */
         const eg__node *node = &w->graph->nodes[i];
         bool leaves = node->op == EG__GRAPH_stack || node->op == EG__GRAPH_total;
         if (!leaves || eg__node_input(w->graph, node, 0).id != scan) continue;
@@ -61,7 +61,7 @@ static eg_status finish(walk *w, uint32_t root, eg_error *error) {
         w->order[w->size++] = id;
     }
     if (!w->circle) return EG_OK;
-    return eg__fail(error, EG_ERR_ARGUMENT, "node %u (%s) needs itself", w->circle,
+    return eg__fail(error, EG_ERR_ARGUMENT, "node %u (%s) depends on itself", w->circle,
                     eg__node_operation(&w->graph->nodes[w->circle]));
 }
 
@@ -81,7 +81,7 @@ static eg_status check_carries(const walk *w, eg_error *error) {
 
 eg_status eg__graph_order(const eg_graph *graph, size_t count, const eg_node *roots,
                           uint32_t **order, size_t *size, eg_error *error) {
-    /* every node may stand on the stack once for each user */
+    /* a node may be on the stack once per user */
     size_t nodes = graph->size + 1, room = nodes + graph->inputs_size + 2 * nodes + count;
     eg_error reason = {EG_ERR_MEMORY, ""};
     walk w = {.graph = graph};
@@ -94,7 +94,7 @@ eg_status eg__graph_order(const eg_graph *graph, size_t count, const eg_node *ro
     for (size_t i = 0; !status && i < count; i++) {
         if (!roots[i].id || roots[i].id > graph->size || graph->nodes[roots[i].id].scan ||
             graph->nodes[roots[i].id].op == EG__GRAPH_scan)
-            status = eg__fail(error, EG_ERR_ARGUMENT, "node %u is no value outside of scans",
+            status = eg__fail(error, EG_ERR_ARGUMENT, "node %u is not a value outside of scans",
                               roots[i].id);
         else status = finish(&w, roots[i].id, error);
     }

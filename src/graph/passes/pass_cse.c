@@ -1,4 +1,4 @@
-/* The same computation twice is done once; what nobody needs is left out. */
+/* Common subexpressions are computed once; dead code is removed. */
 #include "graph/passes/passes.h"
 #include "graph/passes/rewrite.h"
 

@@ -1,5 +1,5 @@
-/* An elementwise unit that is all that a product is for runs as the epilogue of that product: on
- * each part of it while that is in the cache. */
+/* An elementwise unit that is the only user of a product runs as its epilogue: on each tile of the
+ * product while the tile is in the cache. */
 #include "graph/lower/lower.h"
 
 static uint32_t only_user(const eg__lowering *l, uint32_t id) {
@@ -16,7 +16,7 @@ static uint32_t only_user(const eg__lowering *l, uint32_t id) {
     return unit;
 }
 
-/* One product, whose rows all meet the same right side. */
+/* One product whose rows share one right side. */
 static bool is_plain(const eg__lowering *l, uint32_t id) {
     if (eg__lower_node(l, id)->op == EG__GRAPH_quantized_matmul ||
         eg__lower_node(l, id)->op == EG__GRAPH_infile_matmul)
@@ -39,6 +39,7 @@ void eg__lower_epilogues(eg__lowering *l) {
         if (eg__lower_last_use(l, id, l->region[id]) == EG__NEVER) continue;
         l->units[user].host = id;
         l->units[l->unit[id]].guest = user;
-        l->units[l->unit[id]].position = l->units[user].position; /* it waits until then */
+        /* the product moves to the later position */
+        l->units[l->unit[id]].position = l->units[user].position;
     }
 }

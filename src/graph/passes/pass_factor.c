@@ -1,6 +1,6 @@
-/* Products of the same value that are added become one: x A + x B is x (A + B), where A and B are settled,
- * so that their sum is known before a run. Biases among the summands are added beforehand, too. Quantized numbers stay as
- * they are: their sum would be of f32, and larger than both. */
+/* Sums of products with the same left side become one product: x A + x B = x (A + B), where A and B
+ * depend on parameters alone, so that the prologue computes A + B. Biases are added in the
+ * prologue, too. Quantized weights are left alone: their sum would be f32 and larger than both. */
 #include "graph/passes/passes.h"
 #include "graph/passes/rewrite.h"
 
@@ -22,7 +22,7 @@ static bool is_product(const eg__rewrite *r, uint32_t id) {
            eg__old(r, eg__old_input(r, id, 1))->op != EG__GRAPH_widen && eg__rewrite_in_sum(r, id);
 }
 
-/* In the order of their right sides, so that the same sum of them is the same node, forward and backward. */
+/* Sorted by right side, so that the forward and the backward pass share the same sum node. */
 static void add_product(const eg__rewrite *r, sum *s, uint32_t id) {
     unsigned at = s->products++;
     for (; at && eg__old_input(r, s->product[at - 1], 1) > eg__old_input(r, id, 1); at--)
@@ -56,12 +56,12 @@ static bool any_factor(const eg__rewrite *r, const sum *s) {
     return false;
 }
 
-/* What is added so far, which is nothing at first. */
+/* sum + x, where sum {0} means nothing yet. */
 static eg_node plus(eg_graph *g, eg_node total, eg_node x) {
     return total.id ? eg_add(g, total, x) : x;
 }
 
-/* Product i and all later ones with the same left side, which are no longer in the list then. */
+/* Combines product i with all later ones of the same left side and removes those from the list. */
 static eg_node product(eg__rewrite *r, sum *s, unsigned i) {
     const uint32_t id = s->product[i];
     eg_node right = r->map[eg__old_input(r, id, 1)];

@@ -1,5 +1,5 @@
-/* Constants are computed, and what changes nothing is left out: x + 0, x * 1, a transpose of a
- * transpose, a part of a concat; what is a product of something that is needed anyway is that product. */
+/* Constant folding and algebra: removes x + 0, x * 1, transposes of transposes, slices of concats;
+ * expresses values through others that are needed anyway (x sigmoid(x)). */
 #include "graph/passes/passes.h"
 #include "graph/passes/rewrite.h"
 
@@ -87,7 +87,7 @@ static eg_node shaped(eg_graph *g, eg_node x, const eg__node *node) {
     return has_shape(g, x, node) ? x : eg_broadcast(g, x, node->rank, node->shape);
 }
 
-/* An operand that is broadcast to a shape which the other one has anyway is taken as it was. */
+/* Removes the broadcast of an operand if the other operand already has the result's shape. */
 static eg_node unbroadcast(const eg_graph *g, eg_node x, eg_node other, const eg__node *node) {
     while (is_op(g, x, EG__GRAPH_broadcast) && has_shape(g, other, node)) x = input_of(g, x, 0);
     return x;
@@ -130,7 +130,7 @@ static eg_node fold_binary(eg__rewrite *r, uint32_t id) {
     return has_shape(g, result, node) ? result : (eg_node){0};
 }
 
-/* Something else in the same scan needs the sigmoid of x. */
+/* Whether the same region has a node sigmoid(x). */
 static bool has_sigmoid(const eg__rewrite *r, uint32_t x, uint32_t scan) {
     for (uint32_t i = x + 1; i <= r->from->size; i++) {
         const eg__node *n = eg__old(r, i);
@@ -172,7 +172,7 @@ static eg_node fold_slice(eg__rewrite *r, uint32_t id, eg_node x) {
     const unsigned axis = node->attributes.slice.axis;
     uint64_t start = node->attributes.slice.start, size = node->shape[axis];
     if (has_shape(g, x, node)) return x;
-    if (inner.op == EG__GRAPH_update) /* is what the state became */
+    if (inner.op == EG__GRAPH_update) /* the update's value */
         return eg_slice(g, input_of(g, x, 1), axis, start, size);
     if (inner.op == EG__GRAPH_slice && inner.attributes.slice.axis == axis)
         return eg_slice(g, input_of(g, x, 0), axis, start + inner.attributes.slice.start, size);
@@ -186,7 +186,7 @@ static eg_node fold_slice(eg__rewrite *r, uint32_t id, eg_node x) {
                                              : eg_slice(g, part, axis, start, size);
             start -= extent;
         }
-    /* columns of a product that nobody else needs are columns of its right side */
+    /* a slice of columns of a product with one user is a product with fewer columns */
     const uint32_t old = eg__old_input(r, id, 0);
     if (inner.op == EG__GRAPH_matmul && axis + 1 == inner.rank && r->uses[old] == 1) {
         const eg_node b = eg__node_input(g, &inner, 1);
@@ -199,7 +199,7 @@ static eg_node fold_slice(eg__rewrite *r, uint32_t id, eg_node x) {
     return (eg_node){0};
 }
 
-/* What was handed in step by step is there already; of parts, the whole is stacked. */
+/* A stack of a sequence's steps is the sequence; a stack of slices is a slice of the stack. */
 static eg_node fold_stack(eg_graph *g, eg_node scan, eg_node value) {
     const eg__node n = *eg__node_at(g, value);
     if (n.op == EG__GRAPH_step && input_of(g, value, 0).id == scan.id) return input_of(g, value, 1);
@@ -233,7 +233,7 @@ static eg_node rule(eg__rewrite *r, uint32_t id) {
     case EG__GRAPH_slice: return fold_slice(r, id, x);
     case EG__GRAPH_pad: return has_shape(g, x, node) ? x : (eg_node){0};
     case EG__GRAPH_concat: return node->input_count == 1 ? x : (eg_node){0};
-    case EG__GRAPH_reduce: /* over axes of one element */
+    case EG__GRAPH_reduce: /* reduced axes have extent 1 */
         return eg__node_elements(node) == eg__node_elements(eg__node_at(g, x))
                    ? eg_reshape(g, x, node->rank, node->shape)
                    : (eg_node){0};

@@ -1,7 +1,7 @@
 /* Chains of elementwise nodes become one unit: one pass over memory for all of them. */
 #include "graph/lower/lower.h"
 
-/* ---- does one unit need another? */
+/* ---- does one unit depend on another? */
 typedef struct search {
     eg__lowering *l;
     uint32_t *stack, *seen, stamp, target, skipped;
@@ -12,7 +12,7 @@ typedef struct search {
 static void consider(void *user, uint32_t unit) {
     search *s = user;
     if (unit == s->target) s->found = true;
-    /* what was built before all of the target does not need it */
+    /* built before the target: cannot depend on it */
     if (s->found || s->seen[unit] == s->stamp || unit == s->skipped ||
         s->l->units[unit].last < s->l->units[s->target].first)
         return;
@@ -20,13 +20,13 @@ static void consider(void *user, uint32_t unit) {
     s->stack[s->depth++] = unit;
 }
 
-/* True when `unit` needs `target` by way of a third one. */
+/* Whether `unit` depends on `target` through a third unit. */
 static bool needs_through_other(search *s, uint32_t unit, uint32_t target) {
     s->stamp++;
     s->depth = 0;
     s->found = false;
     s->target = 0;
-    s->skipped = target; /* direct ways are fine: take everything else that `unit` needs */
+    s->skipped = target; /* skips the direct dependency, follows all others */
     s->seen[unit] = s->stamp;
     eg__lower_needs(s->l, unit, consider, s);
     s->skipped = 0;
@@ -52,7 +52,7 @@ static void absorb(eg__lowering *l, uint32_t unit, uint32_t other) {
     o->first = o->last = 0;
 }
 
-/* A member that is seen through a view must be in memory first. */
+/* A member that is read through a view must be stored first. */
 static bool reads_view_of(const eg__lowering *l, uint32_t unit, uint32_t other) {
     for (uint32_t id = l->units[unit].first; id; id = l->next_member[id])
         for (unsigned i = 0; i < eg__lower_node(l, id)->input_count; i++) {
@@ -62,8 +62,8 @@ static bool reads_view_of(const eg__lowering *l, uint32_t unit, uint32_t other) 
     return false;
 }
 
-/* Several values that could become one are kept until something heavy that comes later is done: sums
- * of gradients, which would all be in memory at once. */
+/* Whether fusing would delay the reduction of several values to one until after a large later step,
+ * and so keep all of them in memory: sums of gradients, for example. */
 static bool keeps_much(const eg__lowering *l, uint32_t unit, uint32_t earlier) {
     if (l->units[unit].region != EG__REGION_MAIN) return false;
     const eg__unit *e = &l->units[earlier];

@@ -1,5 +1,6 @@
-/* Products inside a scan that no carry takes part in leave it: one large product for all steps
- * before it. [x, h] W becomes x Wx + h Wh where that lets x Wx leave; biases leave with it. */
+/* Loop-invariant and per-step products that depend on no carry are hoisted out of a scan: one large
+ * product for all steps before it. [x, h] W is split into x Wx + h Wh where x Wx can be hoisted;
+ * biases go with it. */
 #include "graph/passes/lift.h"
 #include "graph/passes/passes.h"
 
@@ -9,10 +10,11 @@ typedef struct sum {
     uint32_t scan;
     unsigned early, late, outside; /* counts */
     uint32_t early_term[TERMS], late_term[TERMS], outside_term[TERMS];
-    uint32_t split; /* a product whose left side is a concat of both kinds; 0 = none */
+    /* a product whose left side concatenates hoistable and carried values; 0 = none */
+    uint32_t split;
 } sum;
 
-/* Everything it is computed from, inside, can be computed for all steps at once. */
+/* Whether the node and all it depends on inside the scan can be computed for all steps at once. */
 static bool is_early(const eg__lift *l, uint32_t id) {
     const eg__rewrite *r = l->r;
     const eg__node *node = eg__old(r, id);
@@ -34,7 +36,8 @@ static bool has_product(const eg__lift *l, uint32_t id) {
     return false;
 }
 
-/* A product of a concat of which some parts are early and some late, along the summed axis. */
+/* A product of a concat along the contracted axis whose inputs are partly hoistable and partly
+ * not. */
 static bool can_split(const eg__lift *l, uint32_t id) {
     const eg__rewrite *r = l->r;
     const eg__node *node = eg__old(r, id);
@@ -55,7 +58,7 @@ static bool add_term(uint32_t *list, unsigned *count, uint32_t id) {
     return true;
 }
 
-/* Sorts the terms of the sum that `id` is the root of. */
+/* Classifies the terms of the sum whose root is `id`. */
 static bool collect(sum *s, uint32_t id, unsigned rank) {
     const eg__lift *l = s->lift;
     const eg__node *root = eg__old(l->r, id);
@@ -78,7 +81,7 @@ static bool collect(sum *s, uint32_t id, unsigned rank) {
     return true;
 }
 
-/* The rows of W that belong to some parts of the concat, and these parts side by side. */
+/* The product of some of the concat's inputs with the rows of W that belong to them. */
 static eg_node split_half(sum *s, bool early) {
     eg__rewrite *r = s->lift->r;
     eg_graph *g = r->to;
@@ -125,7 +128,8 @@ static eg_node rule(eg__rewrite *r, uint32_t id) {
         (!eg__is_add(node) && node->op != EG__GRAPH_matmul && node->op != EG__GRAPH_conv) ||
         eg__rewrite_in_sum(r, id))
         return (eg_node){0};
-    if (is_early(lift, id)) { /* all of it leaves, unless something larger that contains it does */
+    /* the whole sum is hoisted, unless a larger one that contains it is */
+    if (is_early(lift, id)) {
         if (!has_product(lift, id)) return (eg_node){0};
         return eg_scan_step(g, r->map[node->scan], eg__lift_node(lift, id));
     }
@@ -139,7 +143,7 @@ static eg_node rule(eg__rewrite *r, uint32_t id) {
     for (unsigned i = 0; i < s.early; i++)
         before = add_to(g, before, eg__lift_node(lift, s.early_term[i]));
     if (s.split) before = add_to(g, before, split_half(&s, true));
-    eg_node outside = {0}; /* biases among themselves: that is settled when the parameters are */
+    eg_node outside = {0}; /* a sum of biases alone is computed in the prologue anyway */
     for (unsigned i = 0; i < s.outside; i++)
         outside = add_to(g, outside, r->map[s.outside_term[i]]);
     if (outside.id) before = eg_add(g, before, outside);

@@ -1,6 +1,6 @@
-/* Products with quantized parameters take the numbers as they are: where the right side is put
- * together of such parameters by nothing but slices, concats and transposes. Where it is not, they are
- * widened before, once, and the product is one of f32. */
+/* Products with quantized parameters use the quantized values directly if the right side is
+ * assembled from such parameters by slices, concats and transposes only. If not, the parameters are
+ * widened once, in the prologue, and the product is an f32 one. */
 #include "graph/passes/passes.h"
 #include "graph/passes/rewrite.h"
 #include "graph/ops/quantized.h"
@@ -15,11 +15,11 @@ typedef struct side {
     unsigned pieces, parameters;
     uint32_t parameter[PIECES]; /* old nodes */
     eg__quantized_piece piece[PIECES];
-    uint32_t from[PIECES]; /* of a piece: which parameter */
+    uint32_t from[PIECES]; /* per piece: its parameter */
     bool integers;
 } side;
 
-/* Rows and columns from (row, column) on of a value, and where they go in the right side. */
+/* A rectangle of a value, and where it goes in the right side. */
 typedef struct part {
     uint32_t node;
     uint64_t row, column, rows, columns;
@@ -31,9 +31,9 @@ static bool add_piece(const eg__rewrite *r, side *s, const part *p) {
     const uint32_t parameter = eg__old_input(r, p->node, 0);
     const eg__node *node = eg__old(r, parameter);
     unsigned which = 0;
-    if (node->op != EG__GRAPH_parameter) return false; /* an input: pass_rows.c */
+    if (node->op != EG__GRAPH_parameter) return false; /* inputs: see pass_rows.c */
     if (s->pieces == PIECES || (s->pieces && node->type != s->type)) return false;
-    /* scales are those of rows, which must be columns of the right side */
+    /* scales are per row of the parameter; these must be columns of the right side */
     if (eg__quantized_unit(node->type) > 1 && !p->turned) return false;
     while (which < s->parameters && s->parameter[which] != parameter) which++;
     if (which == s->parameters) s->parameter[s->parameters++] = parameter;
@@ -52,7 +52,7 @@ static bool add_piece(const eg__rewrite *r, side *s, const part *p) {
 
 static bool resolve(const eg__rewrite *r, side *s, part p);
 
-/* The parts of a concat that lie within p. */
+/* Visits the inputs of a concat that overlap the rectangle p. */
 static bool resolve_concat(const eg__rewrite *r, side *s, const part *p) {
     const eg__node *node = eg__old(r, p->node);
     const bool by_row = node->attributes.concat.axis == 0;
@@ -100,7 +100,7 @@ static bool resolve(const eg__rewrite *r, side *s, part p) {
     }
 }
 
-/* ---- groups: cut wherever a piece or one of its blocks begins */
+/* ---- groups of rows: a new one wherever a piece or one of its blocks begins */
 static int by_size(const void *a, const void *b) {
     const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
     return (x > y) - (x < y);

@@ -1,6 +1,6 @@
-/* Rows of an input that lies as files have it are read where they lie: by products x W' and by gathers.
- * What else needs its values has them widened by every run. Gathers do the same with large parameters in small
- * numbers: a table of words would be four times as large in f32. */
+/* Inputs in file layout are read in place by products x W' and by gathers of rows; for all other
+ * users every run widens them. Gathers also read large quantized parameters in place: an embedding
+ * table would be four times as large in f32. */
 #include "graph/passes/passes.h"
 #include "graph/passes/rewrite.h"
 #include "graph/ops/quantized.h"
@@ -10,10 +10,10 @@ typedef struct rows {
     uint64_t first, count;
 } rows;
 
-/* A table of so many numbers is worth it: widened it would take a MiB. */
+/* The smallest table for which it pays, in elements: widened it would take 1 MiB. */
 enum { LARGE = 1 << 18 };
 
-/* Slices of rows, down to what stands for a stored input or a parameter. */
+/* Follows slices of rows down to the widen node of an input in file layout or of a parameter. */
 static bool find_rows(const eg__rewrite *r, uint32_t id, rows *out) {
     out->first = 0;
     out->count = eg__old(r, id)->rank ? eg__old(r, id)->shape[0] : 0;
@@ -31,7 +31,7 @@ static bool is_input(const eg__rewrite *r, const rows *found) {
     return eg__old(r, found->leaf)->op == EG__GRAPH_input;
 }
 
-/* The right side of a product, turned or not. */
+/* The right side of a product, with transposes resolved. */
 static bool find_right(const eg__rewrite *r, uint32_t id, bool turned, rows *out) {
     const eg__node *node = eg__old(r, id);
     if (node->rank != 2) return false;

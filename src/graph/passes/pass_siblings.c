@@ -1,11 +1,11 @@
-/* Products with the same left side and settled right sides become one: x [A B C]. So do sums of
- * products of values that are computed elementwise: a A + b B is [a b] [A; B]. */
+/* Products with the same left side, whose right sides depend on parameters alone, become one: x [A
+ * B C]. Sums of products of elementwise values become one, too: a A + b B = [a b] [A; B]. */
 #include "graph/passes/passes.h"
 #include "graph/passes/rewrite.h"
 
 typedef struct family {
-    uint32_t *eldest; /* per old product: the first with the same left side; itself alone = 0 */
-    eg_node *merged;  /* per eldest: the product of all */
+    uint32_t *eldest; /* per old product: the first with the same left side; 0 = no sibling */
+    eg_node *merged;  /* per first sibling: the merged product */
 } family;
 
 static bool is_candidate(const eg__rewrite *r, uint32_t id) {
@@ -22,7 +22,7 @@ static bool are_siblings(const eg__rewrite *r, uint32_t a, uint32_t b) {
 }
 
 static void find(eg__rewrite *r, family *f) {
-    /* the last product of each left side leads to the one before: eldest of the eldest */
+    /* a product links to the previous one with the same left side: path to the first sibling */
     for (uint32_t i = 1; i <= r->from->size; i++) {
         if (!is_candidate(r, i)) continue;
         for (uint32_t k = 1; k < i && !f->eldest[i]; k++)
@@ -33,7 +33,7 @@ static void find(eg__rewrite *r, family *f) {
     }
 }
 
-/* The bias that is all that a product is added to; 0 = none. */
+/* The bias, if adding it is the product's only use; 0 = none. */
 static uint32_t bias_of(const eg__rewrite *r, uint32_t id) {
     const uint32_t user = r->used_by[id];
     if (!eg__rewrite_in_sum(r, id)) return 0;
@@ -73,7 +73,7 @@ static unsigned family_size(const eg__rewrite *r, const family *f, uint32_t elde
     return size;
 }
 
-/* The part of the merged product that is product `id`. */
+/* The columns of the merged product that are product `id`. */
 static eg_node share(eg__rewrite *r, family *f, uint32_t id, bool biased) {
     const uint32_t eldest = f->eldest[id];
     if (!f->merged[eldest].id) f->merged[eldest] = merge(r, f, eldest, biased);
@@ -84,7 +84,7 @@ static eg_node share(eg__rewrite *r, family *f, uint32_t id, bool biased) {
     return eg_slice(r->to, f->merged[eldest], last, start, eg__old(r, id)->shape[last]);
 }
 
-/* ---- sums of products of computed values */
+/* ---- sums of products of elementwise values */
 static bool is_summand(const eg__rewrite *r, uint32_t id) {
     if (!is_candidate(r, id) || r->uses[id] != 1) return false;
     const eg__op_id left = eg__old(r, eg__old_input(r, id, 0))->op;
@@ -149,7 +149,7 @@ static eg_node rule(eg__rewrite *r, uint32_t id) {
     }
     const uint32_t eldest = f->eldest[id];
     if (!eldest || family_size(r, f, eldest) > MANY) return (eg_node){0};
-    if (all_have_bias(r, f, eldest)) return (eg_node){0}; /* comes with its bias */
+    if (all_have_bias(r, f, eldest)) return (eg_node){0}; /* the bias is merged with it */
     return share(r, f, id, false);
 }
 

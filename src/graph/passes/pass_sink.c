@@ -1,9 +1,9 @@
-/* What no carry needs leaves a scan: output projections become one product after it, and the sum of
- * weight gradients over all steps becomes one product over time and batch. */
+/* Values that no carry depends on are sunk out of a scan: output projections become one product
+ * after it, and sums of weight gradients over all steps become one product over time and batch. */
 #include "graph/passes/lift.h"
 #include "graph/passes/passes.h"
 
-/* Something below `id`, inside and not needed by a carry, is a product worth taking out. */
+/* Whether `id` depends, inside the scan, on a product that no carry depends on. */
 static bool has_free_product(const eg__lift *l, uint32_t id) {
     const eg__node *node = eg__old(l->r, id);
     if (!node->scan || l->needed[id] || node->op == EG__GRAPH_step || !eg__lift_can(l, id))
@@ -25,7 +25,7 @@ static eg_node join_time(eg_graph *g, eg_node x) {
     return eg_reshape(g, x, n.rank - 1, shape);
 }
 
-/* a' d for all steps. A concat side by side in a is one below the other in the result. */
+/* a' d for all steps. A column-wise concat in a is a row-wise concat in the result. */
 static eg_node product(eg_graph *g, eg_node a, eg_node d) {
     const eg__node left = *eg__node_at(g, a);
     enum { MANY = 64 };
@@ -39,7 +39,7 @@ static eg_node product(eg_graph *g, eg_node a, eg_node d) {
     return eg_matmul_transposed(g, join_time(g, a), 1, d, 0);
 }
 
-/* The gradients of all steps by the parameters of synapses: one sum over time and batch. */
+/* The gradients of synapse parameters of all steps: one sum over time and batch. */
 static eg_node synapses_of(eg__lift *l, uint32_t id) {
     const eg__rewrite *r = l->r;
     enum { D = 6 }; /* the last input */
@@ -55,7 +55,7 @@ static eg_node synapses_of(eg__lift *l, uint32_t id) {
                          NULL);
 }
 
-/* A term of the sum that is one product, or one sum, over time and batch; {0} = it is not. */
+/* A term of the sum as one product (or sum) over time and batch; {0} = not possible. */
 static eg_node total_of(eg__lift *l, uint32_t id) {
     const eg__rewrite *r = l->r;
     eg_graph *g = r->to;

@@ -14,15 +14,15 @@ enum { EG__PASSES_ALL = (1 << EG__PASS_COUNT) - 1 };
 
 const char *eg__pass_name(unsigned pass); /* static */
 const char *eg__pass_text(unsigned pass);
-/* "all", "none", names to take, names to leave out after a minus: "all,-fuse", "fold,cse". NULL and
- * "" are all. */
+/* Parses a list of passes: "all", "none", names, and names to leave out after a minus: "all,-fuse",
+ * "fold,cse". NULL and "" mean all. */
 eg_status eg__passes_parse(const char *text, uint32_t *out, eg_error *error);
 
 static inline bool eg__pass_is_on(const eg__compile_options *options, eg__pass_id pass) {
     return options->passes >> pass & 1;
 }
 
-/* Runs the passes that change the graph, in order: *graph is replaced, the outputs follow. */
+/* Runs the graph-to-graph passes in order: replaces *graph and the outputs. */
 eg_status eg__passes_run(eg_graph **graph, size_t count, eg_node *outputs,
                          const eg__compile_options *options, eg_error *error);
 

@@ -33,7 +33,7 @@ eg_node eg__rewrite_copy(eg__rewrite *r, uint32_t id) {
         if (!fresh->name) return eg__graph_mistake(r->to, reason.status, "%s", reason.message);
     }
     if (node->data && !node->data_is_lent) fresh->data = eg__numbers_keep(node->data);
-    else if (node->data) { /* of a program, which this graph may outlive */
+    else if (node->data) { /* lent by a program that this graph may outlive: copy */
         const size_t bytes = (size_t)eg__node_elements(node) * eg_type_bits(node->type) / 8;
         fresh->data = eg__numbers_take(r->to->memory, bytes, &reason);
         if (!fresh->data) return eg__graph_mistake(r->to, reason.status, "%s", reason.message);
@@ -51,7 +51,7 @@ bool eg__rewrite_in_sum(const eg__rewrite *r, uint32_t id) {
            eg__same_shape(eg__old(r, user), eg__old(r, id));
 }
 
-/* ---- what is needed, and how often */
+/* ---- which nodes are needed, and how many users they have */
 static void use(eg__rewrite *r, uint32_t *stack, size_t *depth, uint32_t user, uint32_t id) {
     r->uses[id]++;
     if (user) r->used_by[id] = user;

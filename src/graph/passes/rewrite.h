@@ -1,21 +1,23 @@
-/* Graph to graph: a new graph made of an old one, node by node, with a rule that may put something
- * else in the place of a node. What nobody needs is left out. */
+/* Graph rewriting: a new graph from an old one, node by node, with a rule that may replace a node.
+ * Nodes that nothing needs are left out. */
 #ifndef EG__REWRITE_H
 #define EG__REWRITE_H
 
 #include "graph/graph.h"
 
 typedef struct eg__rewrite eg__rewrite;
-/* What stands for node `id` of the old graph, in the new one; {0} = a copy of it. Everything that id
- * needs has been mapped, and all that is settled before anything else. */
+/* A rule: returns the replacement of old node `id` in the new graph; {0} = copy it. All inputs of
+ * id have been mapped already, and nodes that depend on parameters alone are mapped before all
+ * others. */
 typedef eg_node (*eg__rule)(eg__rewrite *rewrite, uint32_t id);
 typedef struct eg__rewriter {
-    eg__rule rule;                /* NULL = copies */
-    bool (*begin)(eg__rewrite *); /* before the first node; false = a mistake of the new graph */
-    void (*end)(eg__rewrite *);   /* after the last, even when it did not begin */
-    size_t size;                  /* bytes for the rewriter's own use, zeroed: rewrite->user */
-    /* A part of the graph: whether what the rule puts in the place of node `id` needs that input of it, and whether that
-     * update of a state is needed; NULL = all are. */
+    eg__rule rule; /* NULL = copies */
+    /* before the first node; false = failed, the new graph has the mistake */
+    bool (*begin)(eg__rewrite *);
+    void (*end)(eg__rewrite *); /* after the last node; called even if begin failed */
+    size_t size;                /* bytes for the rewriter's own use, zeroed: rewrite->user */
+    /* Restrict the rewrite to a part of the graph: whether the replacement of node `id` needs that
+     * input, and whether an update of a state is needed; NULL = yes. */
     bool (*needs)(const eg__rewrite *rewrite, uint32_t id, unsigned input);
     bool (*updates)(const eg__rewrite *rewrite, uint32_t id);
     void *given; /* for all of these */
@@ -28,7 +30,7 @@ struct eg__rewrite {
     unsigned char *reachable; /* old nodes that are needed */
     uint32_t *used_by;        /* of an old node: the last of its live users */
     uint32_t *uses;           /* of old nodes, by live ones; outputs and carries count */
-    unsigned char *settled;   /* old nodes that depend on parameters and constants alone */
+    unsigned char *settled;   /* per old node: depends on parameters and constants alone */
     size_t output_count;
     const eg_node *outputs; /* old */
     const eg__rewriter *rewriter;
@@ -36,7 +38,8 @@ struct eg__rewrite {
     void *user;
 };
 
-/* The new graph, and the outputs in it. Updates of states are needed unless the rewriter says otherwise. */
+/* Makes the new graph and maps the outputs. Updates of states count as needed unless the rewriter
+ * says otherwise. */
 eg_status eg__graph_rewrite(const eg_graph *from, size_t count, eg_node *outputs, bool training,
                             const eg__rewriter *rewriter, eg_graph **to, eg_error *error);
 
@@ -49,7 +52,8 @@ static inline uint32_t eg__old_input(const eg__rewrite *r, uint32_t id, unsigned
 static inline bool eg__is_add(const eg__node *node) {
     return node->op == EG__GRAPH_binary && node->kind == EG__BINARY_add;
 }
-/* A value that only a sum of the same shape, in the same place, needs is part of that sum. */
+/* Whether the only user of a value is an addition of the same shape in the same region: then it is
+ * a term of that sum. */
 bool eg__rewrite_in_sum(const eg__rewrite *r, uint32_t id);
 /* A copy of an old node in the new graph, its inputs as they are mapped. */
 eg_node eg__rewrite_copy(eg__rewrite *r, uint32_t id);

@@ -1,4 +1,4 @@
-/* Products of rounded values: a graph to graph rule. */
+/* Rounds both sides of every product: a rewrite rule. */
 #include "graph/passes/round.h"
 #include "graph/passes/rewrite.h"
 

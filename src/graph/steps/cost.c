@@ -1,4 +1,4 @@
-/* What the steps of a program cost, as counts of work: the rules that steps.def names. */
+/* The cost of steps, as counts of work: the rules that steps.def names. */
 #include "graph/steps/program.h"
 #include "kernels/gemm/gemm.h"
 
@@ -15,7 +15,7 @@ const char *eg_work_name(eg_work work) {
 static double elements_of(const eg__step_shape *s) { return (double)s->rows * (double)s->columns; }
 static double filled_up(size_t n) { return (double)eg__round_up(n, EG__PANEL); }
 
-/* `flops` of the step are a chain: its functions, and what is left. */
+/* Splits the FLOPs of an elementwise chain into functions and simple operations. */
 static void add_chain(const eg__step_shape *s, double flops, eg_step_cost *cost) {
     double functions = 0, count = 0;
     for (unsigned i = 0; s->program && i < s->program->length; i++) {
@@ -28,7 +28,7 @@ static void add_chain(const eg__step_shape *s, double flops, eg_step_cost *cost)
     if (cost->simple < 0) cost->simple = 0;
 }
 
-/* Rows of several are filled up to whole vectors. */
+/* Rows are padded to whole vectors if there are several. */
 static void fill_rows(const eg__step_shape *s, eg_step_cost *cost) {
     if (s->rows <= 1) return;
     cost->simple *= filled_up(s->columns) / (double)s->columns;
@@ -39,7 +39,7 @@ void eg__cost_plain(const eg__step_shape *s, eg_step_cost *cost) {
     (void)s;
     cost->simple = cost->flops;
 }
-/* What the cores do: they copy. */
+/* The cores only copy. */
 void eg__cost_device(const eg__step_shape *s, eg_step_cost *cost) {
     (void)s;
     cost->flops = 0;
@@ -71,11 +71,11 @@ static void product_of(const eg__step_shape *s, double columns, eg_step_cost *co
 void eg__cost_product(const eg__step_shape *s, eg_step_cost *cost) {
     product_of(s, filled_up(s->columns), cost);
 }
-/* Right sides that lie row by row have no panels. */
+/* Row-major right sides are not packed in panels. */
 void eg__cost_product_of_rows(const eg__step_shape *s, eg_step_cost *cost) {
     product_of(s, (double)s->columns, cost);
 }
-/* Attention and convolutions are products, nearly all of it. */
+/* Nearly all FLOPs of attention and convolutions are products. */
 void eg__cost_products(const eg__step_shape *s, eg_step_cost *cost) {
     (void)s;
     cost->product = cost->flops;
@@ -87,7 +87,7 @@ void eg__cost_synapses(const eg__step_shape *s, eg_step_cost *cost) {
     cost->simple *= filled_up(s->rows) / (double)s->rows; /* lanes are samples */
     cost->functions *= filled_up(s->rows) / (double)s->rows;
 }
-/* Its steps come one by one. */
+/* Its body's steps are counted one by one. */
 void eg__cost_scan(const eg__step_shape *s, eg_step_cost *cost) {
     cost->flops = cost->bytes = 0;
     cost->rows = (double)s->columns;
@@ -105,7 +105,7 @@ static void cost_of(const eg__step *step, const eg__step_shape *shape, eg_step_c
     eg__step_kind_of(step)->cost(shape, out);
 }
 
-/* What lies between two calls of the same step: everything that its neighbours touch. */
+/* The bytes that other steps touch between two calls of the same step. */
 static void footprints(eg_step_cost *first, size_t count) {
     double sum = 0;
     for (size_t i = 0; i < count; i++) sum += first[i].bytes;

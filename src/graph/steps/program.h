@@ -14,16 +14,17 @@
 /* ---- memory a step reads and writes: every operand lies in a space, whose address is known when
  * the program runs */
 enum {
-    EG__SPACE_ARENA, /* in the prologue: what only it needs */
+    EG__SPACE_ARENA, /* in the prologue: its temporaries */
     EG__SPACE_PARAMETERS,
-    EG__SPACE_DERIVED, /* what the prologue made of the parameters */
+    EG__SPACE_DERIVED, /* results of the prologue */
     EG__SPACE_CONSTANTS,
     EG__SPACE_STATES,
     EG__SPACE_CACHES,
     EG__SPACE_BOUND /* inputs, then outputs, one space each */
 };
 
-/* Bytes of an element of a node: halves have two, all else four (quantized parameters lie as their layout says). */
+/* Bytes per element of a value: f16 and bf16 have two, all others four. Quantized parameters have a
+ * layout of their own. */
 static inline size_t eg__element_size(eg_type type) {
     return type == EG_F16 || type == EG_BF16 ? 2 : 4;
 }
@@ -49,7 +50,7 @@ typedef struct eg__frame {
     size_t time, first, count;
     float *scratch;  /* of this thread */
     eg__ring *ring;  /* of this thread; NULL = nothing is recorded */
-    eg_error *error; /* where a step that fails says why; never NULL */
+    eg_error *error; /* the message of a step that fails; never NULL */
     eg__phase phase;
 } eg__frame;
 
@@ -57,12 +58,12 @@ typedef struct eg__run {
     const struct eg_program *program;
     eg__threads *threads; /* NULL = this thread alone */
     char *const *base;
-    float *scratch;                  /* of all threads */
-    size_t scratch_size;             /* of one, in floats */
+    float *scratch;                  /* scratch of all threads */
+    size_t scratch_size;             /* floats per thread */
     size_t length;                   /* steps of its scans */
-    uint64_t seed;                   /* of dropout */
+    uint64_t seed;                   /* for dropout */
     eg__record *record;              /* NULL = nothing is recorded */
-    struct eg__part_instance *parts; /* of the program's */
+    struct eg__part_instance *parts; /* one per part of the program */
     struct eg__stop *stop;           /* NULL = nothing stops it */
 } eg__run;
 
@@ -80,23 +81,25 @@ static inline float *eg__operand_f32(const eg__frame *frame, const eg__operand *
     return eg__operand_at(frame, operand);
 }
 
-/* `n`, or as many for every time step of the run. */
+/* `n`, or `n` per time step of the run. */
 static inline size_t eg__frame_timed(const eg__frame *frame, size_t n, bool per_step) {
     return per_step ? n * frame->run->length : n;
 }
 
 /* ---- steps */
 typedef struct eg__step eg__step;
-/* Kernels cannot fail; a step that does more than call one may: then it says why in frame->error, and the run ends. */
+/* Kernels cannot fail, but steps that do more than call one can: such a step writes frame->error
+ * and the run ends. */
 typedef eg_status eg__step_function(const eg__step *step, const eg__frame *frame);
 
 typedef struct eg__step_fused {
     eg__fused_program program;
-    size_t flat; /* elements that are cut anywhere, EG__FLAT to an item; 0 = rows */
+    size_t flat; /* one row of so many elements, split into items of EG__FLAT; 0 = items are rows */
 } eg__step_fused;
 enum { EG__FLAT = 1024 };
 
-/* operands: a, b packed, c, then those of the epilogue; turned: a is k x m, b k x n */
+/* operands: a, packed b, c, then those of the epilogue; transposed (gemm_tn): a is k x m, b is k x
+ * n */
 typedef struct eg__step_gemm {
     size_t n, k;
     bool k_timed;    /* k is per time step */
@@ -110,16 +113,16 @@ typedef struct eg__step_gemm {
         uint32_t groups;
         bool has_offsets, integers;
     } quantized;
-    /* right sides that lie as files have them */
+    /* right sides in file layout */
     struct eg__step_infile_side {
-        size_t row_bytes, skip; /* of a row; and to the first one */
+        size_t row_bytes, skip; /* bytes per row; bytes before the first one */
         eg__infile_format format;
         bool integers;
     } infile;
-    size_t chunk; /* items are so many columns each, of all rows; 0 = items are rows */
+    size_t chunk; /* columns per item, for all rows; 0 = items are rows */
     bool has_epilogue;
-    /* Where an epilogue begins with sum = c + add, the product does that itself: these are operands (add 0 =
-     * it does not), and `rest` is what is left of the epilogue. */
+    /* If the epilogue begins with sum = c + add, the gemm kernel computes that: add and sum are
+     * operand indices (add 0 = no such addition), and `rest` is the remaining epilogue. */
     uint8_t add, sum;
     eg__fused_program epilogue, rest;
 } eg__step_gemm;
@@ -128,9 +131,9 @@ typedef struct eg__step_gemm {
 typedef struct eg__step_pack {
     size_t n, k, row_stride, column_stride;
     bool k_timed;
-    bool panels;                /* of one matrix are the items; else: */
-    size_t lane;                /* columns of its first panel that belong to the part before */
-    size_t products, from_step; /* matrices of an item, and from one to the next */
+    bool panels;                /* items are the panels of one matrix; else: */
+    size_t lane;                /* columns of its first panel that another part fills */
+    size_t products, from_step; /* matrices per item, and elements from one to the next */
 } eg__step_pack;
 
 /* operands: from, to */
@@ -138,27 +141,27 @@ typedef struct eg__step_widen {
     eg__quantized_parameter from;
 } eg__step_widen;
 
-/* operands: to, the table (see small_table.h), a parameter. A side has a step for each of its parameters, one after the
- * other; the first one clears what is not written. */
+/* operands: to, the table (see quantized.h), a parameter. A right side has one such step per
+ * parameter; the first one also clears the padding. */
 typedef struct eg__step_pack_quantized {
     size_t k, n;
     eg__quantized_layout layout;
     eg_type type;
     uint32_t groups, pieces;
-    uint32_t parameter, parameters; /* which, of how many */
+    uint32_t parameter, parameters; /* index of this parameter, and how many there are */
     bool has_offsets;
-    bool by_rows; /* rows of the parameter may come one after the other: its columns are not ours */
-    size_t first, end; /* those that come now; end 0 = all */
+    bool by_rows;      /* the parameter may be read in pieces of rows */
+    size_t first, end; /* the rows of this piece; end 0 = all rows */
 } eg__step_pack_quantized;
 
-/* operands: from, to. A copy between strided places of the same shape; axis 0 is the items. */
+/* operands: from, to. A strided copy; items are along axis 0. */
 typedef struct eg__step_copy {
     unsigned rank;
     size_t shape[EG_RANK_MAX], from[EG_RANK_MAX], to[EG_RANK_MAX];
-    /* a stack with one place for `every` steps of a scan of `length`; 0 = no such */
+    /* checkpoints: a stack with one slot per `every` steps of a scan of `length`; 0 = not one */
     size_t every, length, place;
     bool reverse;
-    bool is_row; /* an item is one piece of memory, here and there */
+    bool is_row; /* an item is contiguous on both sides */
 } eg__step_copy;
 
 /* operands: x, y */
@@ -166,19 +169,18 @@ typedef struct eg__step_rows {
     eg__reduction reduction;
     float number; /* epsilon */
     bool logarithm;
-    size_t height; /* rows that a sum over leading axes takes for one item */
+    size_t height; /* rows that a sum over leading axes adds per item */
     bool height_timed;
 } eg__step_rows;
 
 /* operands: x, index, y */
 typedef struct eg__step_gather {
-    size_t limit; /* rows of x (gather) or y (scatter) */
-    size_t
-        columns; /* of a matrix whose elements are picked: see eg__gather_row; 0 = the index has rows */
-    /* of an input in its file or a quantized parameter: the bytes of a row, and the first row; of a gather: the first
-     * row that it has, rows before it were gathered already */
+    size_t limit;   /* rows of x (gather) or y (scatter) */
+    size_t columns; /* picks matrix elements, see eg__gather_row; 0 = picks rows */
+    /* input in file layout or quantized parameter: bytes per row, and its first row; other gathers:
+     * the first row of this piece, earlier rows were gathered already */
     size_t row_bytes, first;
-    bool plain; /* rows are one after the other and nothing else, in this format; else: */
+    bool plain; /* rows in file layout, in this format; else: */
     eg__infile_format format;
     eg__quantized_parameter quantized;
 } eg__step_gather;
@@ -186,7 +188,7 @@ typedef struct eg__step_gather {
 /* operands: q, k, v, out, for gradients y and d, the mask, the lengths; the frame's items are kernel
  * items */
 typedef struct eg__step_attention {
-    eg__attention_f32_args args; /* without what a run adds: pointers, items, seed and time */
+    eg__attention_f32_args args; /* a run fills in pointers, items, seed and time */
     size_t samples;
     bool has_mask, has_lengths, in_scan;
     uint64_t first; /* number of the first step of its scan */
@@ -194,7 +196,7 @@ typedef struct eg__step_attention {
 
 /* operands: q, k, v, out, pages, lengths; the frame's items are kernel items */
 typedef struct eg__step_attention_cached {
-    eg__attention_cached_f32_args args; /* without what a run adds: pointers and items */
+    eg__attention_cached_f32_args args; /* a run fills in pointers and items */
     size_t samples;
 } eg__step_attention_cached;
 
@@ -215,7 +217,7 @@ typedef struct eg__step_scan {
     bool reverse;
 } eg__step_scan;
 
-/* those that are nothing but numbers: a row of steps.def each */
+/* parameters that are plain numbers: a row of steps.def each */
 #define FLAG(name)   bool name;
 #define SIZE(name)   size_t name;
 #define COUNT(name)  uint64_t name;
@@ -230,21 +232,22 @@ typedef struct eg__step_scan {
 #undef COUNT
 #undef NUMBER
 
-/* Kernels of a step, at most. */
+/* The most kernels of a step. */
 enum { EG__STEP_KERNELS = 4 };
 
-/* What a run reads comes first and lies together: a step that is run once in a while pays for every line of it. */
+/* The fields that a run reads come first, in few cache lines: a step that runs rarely finds all of
+ * them cold. */
 struct eg__step {
     uint8_t kind;   /* EG__STEP_... */
     bool timed;     /* items are per time step */
-    uint8_t slices; /* of a sum over many rows, summed apart; 0 = it is no such */
+    uint8_t slices; /* split-K: number of slices; 0 = not split */
     uint32_t operands;
     eg__step_function *run; /* that of its kind */
     const eg__operand *operand;
     size_t items, rows, columns; /* items of `rows` rows each */
-    size_t grain;                /* fewest items worth a thread; 0 = not to be cut */
-    eg__kernel_function function[EG__STEP_KERNELS]; /* those of its kernels */
-    const eg__gemm_blocks *blocks;                  /* of those that make products */
+    size_t grain;                /* fewest items worth a thread; 0 = never split */
+    eg__kernel_function function[EG__STEP_KERNELS]; /* its kernels */
+    const eg__gemm_blocks *blocks;                  /* of gemm kernels */
     union {
         eg__step_fused fused;
         eg__step_gemm gemm;
@@ -262,8 +265,7 @@ struct eg__step {
 #define PARAMETERS(kind, fields) eg__step_##kind kind;
 #include "graph/steps/steps.def"
     } u;
-    uint8_t operation
-        [EG__STEP_KERNELS]; /* what its kernels do, as its kind or its lowering says; EG__OP_COUNT = none */
+    uint8_t operation[EG__STEP_KERNELS]; /* the operations of its kernels; EG__OP_COUNT = none */
     const eg__kernel *kernel[EG__STEP_KERNELS]; /* picked for those operations and its shape */
     uint32_t first_operand;
     uint32_t traits;     /* EG_STEP_... of elegans/program.h */
@@ -286,14 +288,14 @@ typedef enum eg__step_id {
 /* How threads share the items of a step. */
 typedef enum eg__cut {
     EG__CUT_NEVER,
-    EG__CUT_EVENLY,  /* a few FLOPs for every byte */
-    EG__CUT_FAST,    /* many */
-    EG__CUT_PRODUCT, /* many, and rows only together */
-    EG__CUT_SLICES,  /* only where it is done in slices */
-    EG__CUT_BODY     /* a scan: as its body was cut */
+    EG__CUT_EVENLY,  /* few FLOPs per byte */
+    EG__CUT_FAST,    /* many FLOPs per byte */
+    EG__CUT_PRODUCT, /* the same, in blocks of rows */
+    EG__CUT_SLICES,  /* only as split-K */
+    EG__CUT_BODY     /* a scan: by the items of its body */
 } eg__cut;
 
-/* What a step computes, as a matrix; depth is that of a product, else 0. */
+/* The shape of a step's result as a matrix; depth is k of a product, else 0. */
 typedef struct eg__step_shape {
     size_t rows, columns, depth;
     const eg__fused_program *program; /* the chain, or the epilogue of a product; NULL = none */
@@ -318,7 +320,7 @@ extern const eg__step_kind eg__step_kinds[EG__STEP_COUNT];
 #define STEP(kind, label, work, one, traits, cut, scratch, shape, cost, ...) \
     eg__step_cost_function eg__cost_##cost; /* cost.c */
 #include "graph/steps/steps.def"
-/* beside what their steps do: */
+/* split-K needs scratch beside that of its kernel */
 eg__step_scratch_function eg__step_scratch_slices;
 
 static inline const eg__step_kind *eg__step_kind_of(const eg__step *step) {
@@ -329,40 +331,40 @@ static inline const eg__step_scan *eg__step_body(const eg__step *step) {
     return step->kind == EG__STEP_scan ? &step->u.scan : NULL;
 }
 
-/* What a step does, in one thread, for the items of `frame`. */
+/* Runs a step in one thread for the items of `frame`. */
 static inline eg_status eg__step_one(const eg__step *step, const eg__frame *frame) {
-    /* a direct call to what most steps are; an indirect one costs as much as a small kernel */
+    /* direct calls for the most frequent kinds: an indirect one costs as much as a small kernel */
     if (step->kind == EG__STEP_fused) return eg__run_fused(step, frame);
     if (step->kind == EG__STEP_gemm) return eg__run_gemm(step, frame);
     if (step->kind == EG__STEP_copy) return eg__run_copy(step, frame);
     return step->run(step, frame);
 }
-/* Puts which step failed in front of what `error` says. */
+/* Prefixes the message with the step that failed. */
 void eg__step_failed(const struct eg_program *program, const eg__step *step, eg_status status,
                      eg_error *error);
 static inline size_t eg__step_items(const eg__step *step, size_t length) {
     return step->timed ? step->items * length : step->items;
 }
-/* The epilogue of a product, for so many rows, by that kernel. */
+/* The arguments of a product's epilogue for `rows` rows. */
 void eg__epilogue_fill(const eg__step *step, const eg__frame *frame, eg__fused_f32_function *fused,
                        size_t rows, const eg__fused_program *program, eg__fused_epilogue *out);
 /* Floats of scratch memory that one thread needs for `step`. */
 size_t eg__step_scratch(const eg__step *step, size_t length);
-/* What it computes in a run of `length` steps of its scans. */
+/* The shape of its result in a run of `length` time steps. */
 eg__step_shape eg__step_shape_of(const eg__step *step, size_t length);
 static inline eg_work eg__step_work(const eg__step *step, const eg__step_shape *shape) {
     return shape->rows == 1 ? eg__step_kind_of(step)->work_of_one : eg__step_kind_of(step)->work;
 }
-/* A product of a turned matrix, or a sum of columns, of the run itself and over `all` rows: in slices, if that
- * is worth it. */
+/* Makes a transposed product or a column sum over `all` rows split-K, if that pays. Not for steps
+ * inside scans. */
 void eg__step_slice(eg__step *step, size_t all);
-/* A step that packs a matrix lying by columns, as torch has weights: `piece` packs `count` of its panels from `first` on and
- * reads the bytes from `from` to `end` of the space of its first operand. `operands` holds those of `piece`. False: it
- * is no such step. */
+/* For a step that packs a column-major matrix (weights as PyTorch stores them): makes `piece`,
+ * which packs `count` panels from `first` on and reads the bytes `from` to `end` of the space of
+ * its first operand. `operands` holds the operands of `piece`. False = not such a step. */
 bool eg__pack_piece(const eg__step *step, size_t first, size_t count, eg__step *piece,
                     eg__operand operands[2], size_t *from, size_t *end);
-/* The same for a step that gathers the synapses of a matrix, of which elements `first` to `end` are there, the pieces one after
- * the other; and for one that packs quantized numbers, by rows. */
+/* The same for a step that gathers the synapses of a matrix, for elements `first` to `end` (pieces
+ * must be run in order), and for one that packs quantized values, for rows `first` to `end`. */
 bool eg__gather_piece(const eg__step *step, size_t first, size_t end, eg__step *piece);
 bool eg__pack_quantized_piece(const eg__step *step, size_t first, size_t end, eg__step *piece);
 
@@ -373,15 +375,15 @@ typedef struct eg__leaf {
     unsigned rank;
     uint64_t shape[EG_RANK_MAX];
     size_t offset;   /* parameters and states: in their buffer, in bytes */
-    size_t elements; /* all of them */
-    bool timed;      /* axis 0 is time: a shorter run touches less of it */
-    bool cached;     /* a state that lies with the caches */
+    size_t elements; /* product of the shape */
+    bool timed;      /* axis 0 is time: a shorter run uses fewer rows */
+    bool cached;     /* a state in the space of caches */
     bool updated;    /* an input that a run writes to */
-    /* parameters: whether the prologue alone reads it, and its first and last step that does, counted from the
-     * prologue's first; EG__NO_STEP = none */
+    /* parameters: whether only the prologue reads it, and the first and last of the prologue's
+     * steps that do; EG__NO_STEP = none */
     bool settled;
     uint32_t first_read, last_read;
-    bool masked; /* who gives it makes it zero where it is masked (EG__PARAMETER_MASKED) */
+    bool masked; /* its values are already multiplied by the mask (EG__PARAMETER_MASKED) */
     /* quantized parameters */
     eg_quantization quantization;
     eg__quantized_parameter quantized;
@@ -404,22 +406,22 @@ typedef struct eg__leaves {
  * `values`: inputs first, then outputs. */
 typedef struct eg__part_value {
     size_t bytes;
-    bool timed; /* of a shorter run, fewer */
+    bool timed; /* a shorter run has fewer bytes */
 } eg__part_value;
 typedef struct eg__part {
     eg__device *device;
     eg__device_program *program;
     size_t inputs, outputs, parameter_count, state_count;
     eg__part_value *values;
-    uint32_t *parameters; /* which of the program's, in the order the device counts them */
+    uint32_t *parameters; /* the program's indices, in the order of the device's graph */
     uint32_t *states;     /* the same */
 } eg__part;
 
-/* What an instance has for a part: of each value a buffer of the device and, while it uses memory of the host, one that was
- * imported. */
+/* A part in an instance: each value has a buffer of the device and, where host memory is shared, an
+ * imported one. */
 typedef struct eg__part_bound {
     eg__device_buffer *own, *imported; /* imported NULL = values are copied */
-    void *host;                        /* what was imported, or could not be, and how much */
+    void *host;                        /* the host memory of the last import, successful or not */
     size_t bytes;
 } eg__part_bound;
 typedef struct eg__part_instance {
@@ -427,9 +429,9 @@ typedef struct eg__part_instance {
     eg__device_instance *instance;
     eg__part_bound *bound; /* per value */
     eg__device_fence fence;
-    bool is_open; /* submitted, and not waited for */
+    bool is_open; /* submitted, not yet waited for */
 } eg__part_instance;
-/* From now on that value is copied; what was imported is given back. */
+/* Releases the imported buffer of a value, which is copied from now on. */
 eg_status eg__part_copies(eg__part_instance *part, size_t value, eg_error *error);
 
 struct eg_program {
@@ -437,7 +439,7 @@ struct eg_program {
     const eg__kernels *kernels;
     eg_context *context; /* the engine's */
     int64_t references;  /* atomic */
-    eg__step *steps;     /* the main ones, the prologue, then the bodies of scans */
+    eg__step *steps;     /* main steps, prologue, then the bodies of scans */
     size_t step_count, main_count, prologue_count;
     eg__operand *operands;
     size_t operand_count;
@@ -445,12 +447,12 @@ struct eg_program {
     char *constants;
     size_t constants_size, parameters_size, states_size, derived_size; /* bytes */
     size_t caches_size;
-    size_t arena_size, arena_bound; /* bytes; the bound is the largest set that lives at once */
+    size_t arena_size, arena_bound; /* bytes; the bound is the most that is live at once */
     size_t prologue_size;           /* bytes that the prologue needs while it runs */
-    size_t scratch_size;            /* of one thread, in floats: kernels count so */
-    size_t length;                  /* of its scans, at most; 0 = it has none */
-    bool length_fixed;              /* something mixes what a shorter run would not compute */
-    uint32_t length_node;           /* and which node that is */
+    size_t scratch_size;            /* floats per thread */
+    size_t length;                  /* maximum time steps; 0 = no scans */
+    bool length_fixed;              /* a node mixes time steps, so runs cannot be shorter */
+    uint32_t length_node;           /* that node */
     bool training;
     eg__part *parts;
     size_t part_count;
@@ -461,8 +463,8 @@ struct eg_program {
 typedef struct eg__compile_options {
     bool training;
     uint32_t passes;  /* bits, in the order of passes.def */
-    eg_type products; /* what both sides of products are rounded to; EG_F32 = nothing */
-    size_t length;    /* of inputs that are EG__INPUT_TIMED; 0 = scans tell it */
+    eg_type products; /* type that both sides of products are rounded to; EG_F32 = no rounding */
+    size_t length;    /* time steps of EG__INPUT_TIMED inputs; 0 = the length of the scans */
     const eg__placement *placement; /* NULL = all on the cores */
 } eg__compile_options;
 

@@ -1,11 +1,11 @@
-/* Events of runs: when which step was at work, in a ring of memory per thread. Nothing is taken and nothing
- * is locked while a program runs; who runs without a record pays one comparison per run and scan. */
+/* Events of runs: begin and end of every step, in a ring buffer per thread. Recording neither
+ * allocates nor locks; a run without a record pays one comparison per run and per scan. */
 #ifndef EG__RECORD_H
 #define EG__RECORD_H
 
 #include "base/ticks.h"
 
-/* Two in a cache line; 48 bits are a run every microsecond for eight years. */
+/* Two fit into a cache line; 48 bits count a run every microsecond for eight years. */
 typedef struct eg__event {
     uint64_t begin, end; /* ticks */
     uint32_t step;       /* of the program */
@@ -17,19 +17,20 @@ typedef struct eg__event {
 typedef struct eg__ring {
     eg__event *events;
     uint64_t room;    /* a power of two */
-    uint64_t count;   /* written so far: the last `room` of them are there */
-    uint64_t rest[5]; /* a cache line of its own */
+    uint64_t count;   /* written so far; the last `room` of them are kept */
+    uint64_t rest[5]; /* padding to a cache line */
 } eg__ring;
 
 typedef struct eg__record {
-    eg__ring *rings; /* one per thread; that of thread 0 has the steps of the run itself */
+    eg__ring *rings; /* one per thread; thread 0 also records the steps outside of scans */
     unsigned threads;
     uint64_t run;
-    /* Of `skip` runs at first nothing is kept, then in turns: `wait` and `warmup` runs are not kept either,
-     * `active` ones are; after `repeat` turns nothing more (0 = for ever). active 0 = all runs. */
+    /* The first `skip` runs are not recorded. Then cycles of `wait` + `warmup` runs that are not
+     * recorded and `active` runs that are; recording ends after `repeat` cycles (0 = never). active
+     * 0 = all runs. */
     uint32_t skip, wait, warmup, active, repeat;
-    uint64_t began, ended;       /* ticks of all runs that were kept: of the first, of the last */
-    uint64_t began_ns, ended_ns; /* the same by the other clock */
+    uint64_t began, ended;       /* ticks: begin of the first recorded run, end of the last */
+    uint64_t began_ns, ended_ns; /* the same in nanoseconds of the system clock */
 } eg__record;
 
 static inline void eg__ring_add(eg__ring *ring, uint64_t begin, uint64_t end, uint32_t step,
@@ -38,7 +39,7 @@ static inline void eg__ring_add(eg__ring *ring, uint64_t begin, uint64_t end, ui
         (eg__event){begin, end, step, time, parts & 0xffff, run & 0xffffffffffff};
 }
 
-/* Is this run to be kept? Counts it either way. */
+/* Counts a run and returns whether it is recorded. */
 static inline bool eg__record_wants(eg__record *record) {
     const uint64_t run = record->run++;
     const uint64_t turn = (uint64_t)record->wait + record->warmup + record->active;

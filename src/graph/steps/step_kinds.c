@@ -1,9 +1,9 @@
-/* What is known of each kind of step: steps.def as a table, and the scratch and shapes that it names. */
+/* The kinds of steps: steps.def as a table, and the scratch and shape functions that it names. */
 #include "graph/steps/program.h"
 
 _Static_assert(EG__OP_COUNT <= UINT8_MAX, "operations of kernels fit their fields");
 
-/* ---- scratch, in floats of one thread: what its first kernel asks for */
+/* ---- scratch in floats per thread, as the first kernel needs it */
 #define scratch_none   NULL
 #define scratch_slices eg__step_scratch_slices
 
@@ -52,7 +52,7 @@ static size_t scratch_rotary(const eg__step *step, size_t length) {
     (void)length;
     return floats_of(step, &(eg__kernel_shape){.k = step->u.rotary.d});
 }
-/* Several kernels work on what it holds. */
+/* The scratch is for the largest of several kernels. */
 static size_t scratch_conv(const eg__step *step, size_t length) {
     (void)length;
     return eg__conv_scratch(&step->u.conv.shape);
@@ -62,7 +62,7 @@ static size_t scratch_conv_dw(const eg__step *step, size_t length) {
     return eg__conv_dw_scratch(&step->u.conv.shape);
 }
 
-/* ---- shapes; rows and columns come as the items say */
+/* ---- shapes; rows and columns are set from the items by default */
 static void shape_rows(const eg__step *step, size_t length, eg__step_shape *out) {
     (void)step, (void)length, (void)out;
 }
@@ -135,7 +135,7 @@ const eg__step_kind eg__step_kinds[EG__STEP_COUNT] = {
 #include "graph/steps/steps.def"
 };
 
-/* A piece of a step that is made while it runs (eg__pack_piece) is none of the program's. */
+/* A piece made at run time (eg__pack_piece) is not among the program's steps. */
 void eg__step_failed(const struct eg_program *program, const eg__step *step, eg_status status,
                      eg_error *error) {
     const eg_error reason = *error;

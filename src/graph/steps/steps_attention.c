@@ -69,7 +69,7 @@ eg_status eg__run_attention_cached(const eg__step *step, const eg__frame *frame)
     return EG_OK;
 }
 
-/* In the order the rows come: the last one stays, of two for the same slot. */
+/* In order: if two rows have the same slot, the last one wins. */
 eg_status eg__run_append(const eg__step *step, const eg__frame *frame) {
     const eg__kv_rows *rows = &step->u.append.rows;
     const float *from = eg__operand_at(frame, &step->operand[0]);

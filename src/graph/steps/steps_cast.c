@@ -1,4 +1,4 @@
-/* What a cast does when it runs: rows of halves to f32, or the other way. */
+/* Runs casts: rows of f16 or bf16 to f32 and back. */
 #include "graph/steps/program.h"
 
 eg_status eg__run_cast(const eg__step *step, const eg__frame *frame) {

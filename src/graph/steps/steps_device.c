@@ -1,4 +1,4 @@
-/* The steps of parts that run on devices: what they need goes there, what they computed comes back. */
+/* Runs the parts of a program on devices: transfers inputs, submits, waits, transfers outputs. */
 #include "graph/steps/program.h"
 
 static size_t bytes_now(const eg__run *run, const eg__part_value *value) {
@@ -23,8 +23,9 @@ eg_status eg__part_copies(eg__part_instance *p, size_t at, eg_error *error) {
     return EG_OK;
 }
 
-/* A value that lies at `host` is imported, if the device can: as often as that changes, and tried once. Of a shorter run it is
- * copied: what a device does not know to have steps it computes whole, and there may be no memory behind them. */
+/* Imports the value at `host` if the device can; tried again only when the address changes. In a
+ * shorter run values are copied instead: the device may read the full length, and the host's memory
+ * may end earlier. */
 static eg_status place(eg__part_instance *p, size_t at, void *host, size_t bytes, eg_error *error) {
     eg__device *device = p->part->device;
     eg__part_bound *bound = &p->bound[at];

@@ -1,4 +1,4 @@
-/* Steps that read an index: rows picked, rows added, a place in a tensor. */
+/* Runs the steps that read an index: gather, scatter, slice_at and slice_update. */
 #include "graph/steps/program.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ bool eg__gather_piece(const eg__step *step, size_t first, size_t end, eg__step *
 
 eg_status eg__run_gather(const eg__step *step, const eg__frame *frame) {
     const char *x = eg__operand_at(frame, &step->operand[0]);
-    const float *index = eg__operand_at(frame, &step->operand[1]); /* i32, of the same size */
+    const float *index = eg__operand_at(frame, &step->operand[1]); /* i32 values */
     char *y = eg__operand_at(frame, &step->operand[2]);
     const size_t size = eg__element_size(step->operand[0].type);
     const size_t bytes = step->columns * size, rows = frame->count * step->rows;
@@ -31,7 +31,7 @@ eg_status eg__run_gather(const eg__step *step, const eg__frame *frame) {
     return EG_OK;
 }
 
-/* In the order the rows come, so that the sum is always the same; never cut. */
+/* In order and never split among threads, so that sums are deterministic. */
 eg_status eg__run_scatter(const eg__step *step, const eg__frame *frame) {
     const float *x = eg__operand_at(frame, &step->operand[0]);
     const float *index = eg__operand_at(frame, &step->operand[1]);
@@ -50,7 +50,7 @@ eg_status eg__run_scatter(const eg__step *step, const eg__frame *frame) {
     return EG_OK;
 }
 
-/* Floats before the row that operand 1 says. */
+/* Offset in floats of the row that operand 1 holds. */
 static size_t place_of(const eg__step *step, const eg__frame *frame) {
     int32_t at;
     memcpy(&at, eg__operand_at(frame, &step->operand[1]), sizeof at);

@@ -1,9 +1,9 @@
-/* The steps of inputs that lie as files have them: rows multiplied, rows picked. */
+/* Runs the steps on inputs in file layout: products with rows, gathers of rows. */
 #include "graph/steps/program.h"
 
 #include <string.h>
 
-/* Items are rows of the left side or, with a chunk, so many columns of the result. */
+/* Items are rows of the left side or, with a chunk, chunks of columns of the result. */
 eg_status eg__run_gemm_infile(const eg__step *step, const eg__frame *frame) {
     const eg__step_gemm *g = &step->u.gemm;
     const size_t m = g->chunk ? step->rows : frame->count * step->rows;
@@ -50,7 +50,7 @@ static void widen_row(eg__f16_to_f32_function *widen, const eg__step_gather *g, 
 eg_status eg__run_gather_infile(const eg__step *step, const eg__frame *frame) {
     const eg__step_gather *g = &step->u.gather;
     const uint8_t *x = eg__operand_at(frame, &step->operand[0]);
-    const float *index = eg__operand_at(frame, &step->operand[1]); /* i32, of the same size */
+    const float *index = eg__operand_at(frame, &step->operand[1]); /* i32 values */
     float *y = eg__operand_at(frame, &step->operand[2]);
     for (size_t r = 0; r < frame->count * step->rows; r++) {
         int32_t at;

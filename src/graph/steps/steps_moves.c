@@ -29,7 +29,7 @@ static void move_plane(const mover *m, unsigned axis, size_t rows, const float *
                 to[r * to_row + i * to_column] = from[r * from_row + i * from_column];
 }
 
-/* The same of elements of two bytes. */
+/* The same for elements of two bytes. */
 static void move_halves(const eg__step_copy *c, unsigned axis, size_t extent, const uint16_t *from,
                         uint16_t *to) {
     const bool last = axis + 1 == c->rank;
@@ -40,7 +40,7 @@ static void move_halves(const eg__step_copy *c, unsigned axis, size_t extent, co
             else move_halves(c, axis + 1, c->shape[axis + 1], from, to);
 }
 
-/* Axes from `axis` on; the first of them has `extent` elements. */
+/* Copies the axes from `axis` on; the first of them has `extent` elements. */
 static void move(const mover *m, unsigned axis, size_t extent, const float *from, float *to) {
     const eg__step_copy *c = m->copy;
     if (axis + 2 == c->rank) {

@@ -1,9 +1,9 @@
-/* Packing: right sides of products, a few panels at a time where they are large. */
+/* Packs right sides of products, large ones a few panels at a time. */
 #include "graph/steps/program.h"
 
 #include <string.h>
 
-/* Whole panels of a matrix that lies by columns are transposes. */
+/* Packing whole panels of a column-major matrix is a transpose. */
 static void pack(eg__transpose_f32_function *transpose, const eg__step_pack *p, size_t k, size_t n,
                  const float *from, float *to) {
     if (p->row_stride == 1 && p->column_stride != 1)
@@ -16,7 +16,8 @@ static void pack(eg__transpose_f32_function *transpose, const eg__step_pack *p, 
     if (n) eg__gemm_pack_f32(k, n, from, p->row_stride, p->column_stride, to);
 }
 
-/* Part of a panel, from its lane `lane` on; lanes behind it are cleared, for the next part or for good. */
+/* Packs part of a panel from lane `lane` on and clears the lanes after it: the next part fills
+ * them, or they are padding. */
 static void pack_lanes(eg__transpose_f32_function *transpose, const eg__step_pack *p, size_t k,
                        size_t lane, size_t n, const float *from, float *to) {
     if (p->row_stride == 1 && p->column_stride != 1) {

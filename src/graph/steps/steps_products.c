@@ -58,7 +58,7 @@ eg_status eg__run_gemm(const eg__step *step, const eg__frame *frame) {
     fused.kernel = NULL;
     if (has_epilogue)
         eg__epilogue_fill(step, frame, step->function[FUSED].fused_f32, m, program, &fused);
-    if (m == 1) { /* straight to what gemm would call */
+    if (m == 1) { /* calls directly what gemm would call */
         const eg__gemv_f32_args row = {g->n, k, a, b, c, add};
         step->function[GEMV].gemv_f32(&row);
         if (has_epilogue) fused.kernel(&fused.args);

@@ -29,7 +29,7 @@ bool eg__pack_quantized_piece(const eg__step *step, size_t first, size_t end, eg
     return true;
 }
 
-/* What of it lies within the rows that are there; false = nothing. */
+/* The intersection of a piece with the rows at hand; false = empty. */
 static bool clip(const eg__step_pack_quantized *p, eg__quantized_piece *piece) {
     if (!p->end) return true;
     const size_t from = eg__max((size_t)piece->row, p->first);
@@ -63,7 +63,7 @@ eg_status eg__run_pack_quantized(const eg__step *step, const eg__frame *frame) {
 eg_status eg__run_gemm_quantized(const eg__step *step, const eg__frame *frame) {
     const eg__step_gemm *g = &step->u.gemm;
     const size_t m = frame->count * step->rows;
-    /* these kernels add the same to every row */
+    /* these kernels add the same bias to every row */
     const bool adds = g->add && (m == 1 || !step->operand[g->add].stride);
     const eg__operand *sum = &step->operand[adds ? g->sum : 2];
     const eg__fused_program *program = adds ? &g->rest : &g->epilogue;

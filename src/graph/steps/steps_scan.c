@@ -18,7 +18,7 @@ bool eg__stop_asked(eg__stop *stop) {
 typedef struct body {
     const eg__step *steps;
     uint32_t first, count;
-    bool whole; /* a body that is not cut: every step takes all its items */
+    bool whole; /* a body that is not split: every step does all its items */
 } body;
 
 static eg_status failed(const body *b, const eg__frame *inner, uint32_t at, eg_status status) {
@@ -35,7 +35,7 @@ static eg_status run_body(const body *b, eg__frame *inner) {
     return EG_OK;
 }
 
-/* The end of a step is the beginning of the next: one reading of the clock for each. */
+/* The end of a step is the beginning of the next, so the clock is read once per step. */
 static eg_status record_body(const body *b, eg__frame *inner) {
     eg__ring *ring = inner->ring;
     const uint64_t run = inner->run->record->run;

@@ -1,10 +1,10 @@
-/* Sums over many rows, of columns or of products, in slices: the rows of every time step are cut as threads cut the
- * samples of a batch, so that a thread sums what it wrote itself. What another core has read costs as much to
- * write again as to fetch, and the next run writes it again. Slices are the same whatever the number of
- * threads, and so are the sums. */
+/* Split-K for column sums and transposed products: the rows of every time step are split as threads
+ * split the samples of a batch, so that a thread sums rows that it wrote itself. Rows that another
+ * core has read would have to be invalidated there when the next run writes them, which costs as
+ * much as fetching them. Slices do not depend on the number of threads, so neither do the sums. */
 #include "graph/steps/program.h"
 
-/* How the rows of a sum lie: those of every time step, one behind the other. */
+/* The rows of a sum: `rows` per time step, contiguous. */
 typedef struct depth {
     size_t times, rows;
 } depth;
@@ -13,8 +13,8 @@ static depth depth_of(const eg__frame *frame, size_t rows, bool timed) {
     return (depth){timed ? frame->run->length : 1, rows};
 }
 
-/* The sum of the slices, which lie one behind the other in the memory of all threads: only steps of the run itself
- * have any. */
+/* Adds up the slices, which lie one after the other in the scratch of all threads. Only steps
+ * outside of scans have slices. */
 static void slices_add(const eg__kernel *sum, const eg__frame *frame, size_t slices, size_t rows,
                        size_t columns, float *to, size_t stride) {
     const size_t size = rows * columns;
@@ -28,7 +28,7 @@ static void slices_add(const eg__kernel *sum, const eg__frame *frame, size_t sli
 
 /* ---- products */
 
-/* `m` rows of C from `row` on, over all that is slice `slice` of the depth. */
+/* Computes `m` rows of C from `row` on, over slice `slice` of the depth. */
 static void transposed_slice(const eg__step *step, const eg__frame *frame, size_t slice, size_t row,
                              size_t m) {
     const eg__step_gemm *g = &step->u.gemm;
@@ -95,7 +95,7 @@ eg_status eg__run_gemm_tn(const eg__step *step, const eg__frame *frame) {
 
 /* ---- columns */
 
-/* One row of sums for every slice and time step. */
+/* Each slice has one row of sums per time step. */
 static void column_slices(const eg__step *step, const eg__frame *frame) {
     const eg__operand *o = &step->operand[0];
     const depth d = depth_of(frame, step->u.row.height, step->u.row.height_timed);
@@ -142,11 +142,11 @@ eg_status eg__run_column_sum(const eg__step *step, const eg__frame *frame) {
     return EG_OK;
 }
 
-/* ---- whether it is worth it, and what it takes */
+/* ---- whether slices pay, and the scratch they need */
 void eg__step_slice(eg__step *step, size_t all) {
     enum { SLICES = 2, LEAST_ROWS = 64, LEAST_DEPTH = 512, LARGEST = 32768 };
     const bool product = step->kind == EG__STEP_gemm_tn;
-    const size_t rows = product ? step->u.gemm.k : step->u.row.height; /* of a time step */
+    const size_t rows = product ? step->u.gemm.k : step->u.row.height; /* per time step */
     if (step->timed || step->rows != 1 || rows < LEAST_ROWS || all < LEAST_DEPTH) return;
     if (product ? step->items * step->columns > LARGEST
                 : step->items != 1 || step->u.row.reduction != EG__REDUCE_SUM)

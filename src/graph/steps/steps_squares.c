@@ -1,4 +1,5 @@
-/* What a sum of squares does when it runs: blocks, each by whatever thread, then their sum in order. */
+/* Runs sums of squares: threads sum blocks in any order, then the block sums are added in a fixed
+ * order. */
 #include "graph/ops/squares.h"
 #include "graph/steps/program.h"
 
@@ -10,7 +11,8 @@ static double block_sum(const eg__step *step, const float *x, size_t block) {
     return sum;
 }
 
-/* The sums of blocks lie in the memory of all threads until all are there: only steps of the run itself are cut. */
+/* The sums of blocks are kept in the scratch of all threads. Only steps outside of scans are
+ * split. */
 eg_status eg__run_sum_squares(const eg__step *step, const eg__frame *frame) {
     const eg__frame whole = {.run = frame->run, .base = frame->base, .time = frame->time};
     const float *x = eg__operand_at(&whole, &step->operand[0]);

@@ -1,35 +1,35 @@
-/* Attention over heads that lie side by side in the columns, and rotary positions. */
+/* Attention (the heads are side by side in the columns) and rotary positions. */
 #ifndef EG__ATTENTION_H
 #define EG__ATTENTION_H
 
 #include "base/base.h"
 #include "base/dropout.h"
 
-/* Weights that are dropped: those whose upper 53 bits are below the limit. */
+/* Dropout of weights: those whose upper 53 random bits are below the limit. */
 typedef struct eg__attention_dropout {
     uint64_t limit; /* 0 = none */
     uint64_t seed, key, time;
 } eg__attention_dropout;
 
-/* softmax(scale q k' + mask) v, sample by sample and head by head; `heads / kv_heads` heads share the
- * same keys. Rows of sample b are b*queries.. of q, out, y and d, and b*keys.. of k and v. A row of out
- * has heads*dv columns, then the log-sum-exp of each head, EG__ATTENTION_BLIND for a query that sees
- * nothing (its result is 0).
+/* softmax(scale q k' + mask) v, sample by sample and head by head; `heads / kv_heads` heads share
+ * the same keys. Rows of sample b are b*queries.. of q, out, y and d, and b*keys.. of k and v. A
+ * row of out has heads*dv columns, then the log-sum-exp of each head, EG__ATTENTION_BLIND for a
+ * query that sees nothing (its result is 0).
  *
- * Gradients have y, what the forward kernel wrote, and d, its gradient. dq writes rows as q has them, dkv
- * rows of kv_heads*d columns by k, then kv_heads*dv by v.
+ * Gradients read y, the output of the forward kernel, and d, its gradient. dq writes rows like
+ * those of q; dkv writes rows of kv_heads*d columns for k, then kv_heads*dv columns for v.
  *
- * Items are cut anywhere: see eg__attention_items. */
+ * Items may be split anywhere: see eg__attention_items. */
 typedef struct eg__attention_f32_args {
     size_t queries, keys, heads, kv_heads, d, dv;
     float scale;
-    bool causal;   /* the last query sees the last key, the one before it one less, ... */
-    size_t window; /* the most keys that a query sees, up to its own; 0 = no such limit */
+    bool causal;   /* the last query sees all keys, the one before it one less, ... */
+    size_t window; /* a query sees at most so many keys, up to its own; 0 = no limit */
     const float *q, *k, *v;
     size_t q_stride, k_stride, v_stride;
     const float *mask; /* added to the scores; NULL = none */
     size_t mask_sample, mask_row;
-    const void *lengths; /* keys that count, of each sample; NULL = all */
+    const void *lengths; /* valid keys per sample; NULL = all */
     bool lengths_are_i32;
     eg__attention_dropout dropout;
     float *out;
@@ -40,20 +40,20 @@ typedef struct eg__attention_f32_args {
     float *scratch;      /* eg__attention_scratch floats, aligned to 64 */
 } eg__attention_f32_args;
 
-/* exp(score - EG__ATTENTION_BLIND) is 0, and so are the weights of such a query. A mask that is as low as
- * EG__ATTENTION_HIDDEN hides a key altogether. */
+/* exp(score - EG__ATTENTION_BLIND) is 0, so a query that sees nothing gets weights of 0. A mask
+ * value of EG__ATTENTION_HIDDEN or lower hides a key completely. */
 #define EG__ATTENTION_BLIND  1e30f
 #define EG__ATTENTION_HIDDEN -1e30f
 
-/* An item is so many rows (a query of one of the heads that share keys) of a sample, for dkv so many of
- * its keys. */
+/* Rows per item of one sample (a row is a query of one of the heads that share keys); for dkv, keys
+ * per item. */
 enum { EG__ATTENTION_ROWS = 128, EG__ATTENTION_KEYS = 128 };
-/* So many items, one after the other, meet keys that are packed once for all of them. */
+/* Consecutive items that share keys packed once for all of them. */
 enum { EG__ATTENTION_TOGETHER = 4 };
 static inline size_t eg__attention_rows(const eg__attention_f32_args *a) {
     return a->queries * (a->heads / a->kv_heads);
 }
-/* Keys that rows meet at once: fewer where later ones are hidden from many of the rows. */
+/* Keys per block: fewer when causal, because later keys are hidden from many of the rows. */
 static inline size_t eg__attention_step(const eg__attention_f32_args *a) {
     return a->causal || a->window ? EG__ATTENTION_KEYS / 2 : EG__ATTENTION_KEYS;
 }
@@ -62,14 +62,14 @@ static inline size_t eg__attention_blocks(const eg__attention_f32_args *a, bool 
     return over_keys ? eg__ceil_div(a->keys, EG__ATTENTION_KEYS)
                      : eg__ceil_div(eg__attention_rows(a), EG__ATTENTION_ROWS);
 }
-/* The most that one of the kernels needs: of packed rows, rows and sums, and of blocks of pairs. */
+/* The maximum over the kernels of packed rows, rows and sums, and blocks of scores. */
 static inline size_t eg__attention_scratch(size_t d, size_t dv) {
     const size_t wide = eg__round_up(d, 16) + eg__round_up(dv, 16);
     return 3 * (EG__ATTENTION_ROWS + EG__ATTENTION_KEYS) * wide +
            3 * EG__ATTENTION_ROWS * EG__ATTENTION_KEYS;
 }
 
-/* Keys of a sample that count. */
+/* Valid keys of a sample. */
 static inline size_t eg__attention_length(const eg__attention_f32_args *a, size_t sample) {
     if (!a->lengths) return a->keys;
     const double n = a->lengths_are_i32 ? (double)((const int32_t *)a->lengths)[sample]
@@ -102,9 +102,9 @@ static inline double eg__attention_keep(uint64_t limit) {
     return 1 / (1 - (double)limit * 0x1p-53);
 }
 
-/* Every pair (a, b) of a head turned by position * frequency[pair]: a cos - b sin, b cos + a sin, or the
- * other way round. Pairs are (i, i + d/2) or, interleaved, (2i, 2i + 1). Position of row r: that of the
- * list, or r % period + offset. */
+/* Rotates every pair (a, b) of a head by position * frequency[pair]: a cos - b sin, b cos + a sin,
+ * or the other way round. Pairs are (i, i + d/2) or, interleaved, (2i, 2i + 1). Position of row r:
+ * that of the list, or r % period + offset. */
 typedef struct eg__rotary_f32_args {
     size_t rows, heads, d;
     const float *x;
@@ -115,7 +115,7 @@ typedef struct eg__rotary_f32_args {
     const int32_t *positions; /* NULL: */
     int32_t offset;
     size_t first,
-        period; /* number of the first row; rows after which positions (or the list) begin again */
+        period; /* index of the first row; rows after which positions (or the list) start again */
     bool interleaved, back;
     float *scratch; /* eg__rotary_scratch floats */
 } eg__rotary_f32_args;

@@ -1,8 +1,8 @@
-/* What the gradients of attention share beside the blocks. Included after a simd header. */
+/* What the gradient kernels of attention share. Included after a simd header. */
 #include "kernels/attention/attention_block.h"
 
-/* What backwards is known of each row: its log-sum-exp, and the sum of d y without what reaches the
- * log-sum-exp itself. Places of no row get weights of 0. */
+/* Per row: its log-sum-exp, and delta = the sum of d y minus the gradient of the log-sum-exp
+ * itself. Unused rows get weights of 0. */
 static void rows_sums(const eg__attention_f32_args *a, const block *b, float *lse, float *delta) {
     for (size_t r = 0; r < ROWS; r++) {
         lse[r] = EG__ATTENTION_BLIND;

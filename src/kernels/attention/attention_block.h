@@ -11,7 +11,8 @@ enum { ROWS = EG__ATTENTION_ROWS, KEYS = EG__ATTENTION_KEYS };
     UNROLL             \
     for (int l = 0; l < (n); l++)
 
-/* The rows of an item. Later queries see later keys, so both ends of what rows see only grow. */
+/* The rows of an item. Later queries see later keys, so both ends of the visible range only
+ * grow. */
 typedef struct block {
     size_t sample, kv, rows;
     size_t query[ROWS], head[ROWS]; /* of each row, */
@@ -35,7 +36,7 @@ static void block_open(const eg__attention_f32_args *a, size_t pair, size_t firs
     }
 }
 
-/* The rows that see some of the keys `start` .. `end`-1: they are neighbours. */
+/* The range of rows that see some of the keys `start` .. `end`-1. */
 typedef struct rows {
     size_t first, end;
 } rows;
@@ -46,13 +47,13 @@ INLINE rows rows_seeing(const block *b, size_t start, size_t end) {
     return r;
 }
 
-/* Row r of something with `columns` columns for each head. */
+/* Row r of a matrix with `columns` columns per head. */
 INLINE const float *block_row(const eg__attention_f32_args *a, const block *b, size_t r,
                               const float *x, size_t stride, size_t columns) {
     return x + (b->sample * a->queries + b->query[r]) * stride + b->head[r] * columns;
 }
 
-/* The rows close together, multiplied. */
+/* Copies the rows, scaled, into contiguous memory. */
 static void rows_load(const eg__attention_f32_args *a, const block *b, const float *x,
                       size_t stride, size_t columns, float factor, float *to, size_t to_stride) {
     const vf f = vf_set(factor);
@@ -65,7 +66,7 @@ static void rows_load(const eg__attention_f32_args *a, const block *b, const flo
     }
 }
 
-/* ---- right sides of products, in panels: x itself, or x turned */
+/* ---- right sides of products, packed in panels: x, or x transposed */
 static void pack(size_t n, size_t columns, const float *x, size_t stride, float *to) {
     for (size_t column = 0; column < columns; column += EG__PANEL) {
         const size_t width = eg__min(EG__PANEL, columns - column);
@@ -105,7 +106,7 @@ INLINE void product(size_t m, size_t n, size_t k, const float *left, size_t left
 /* ---- scores. A hidden one is -infinity, of which the exponential is 0 */
 static const float lanes[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
-/* Everything but low .. high-1 is hidden, of `wide` scores. */
+/* Hides all of the `wide` scores but low .. high-1. */
 INLINE void hide(float *s, size_t wide, size_t low, size_t high) {
     const vf hidden = vf_set(-INFINITY), from = vf_set((float)low), to = vf_set((float)high);
     for (size_t c = 0; c < wide; c += VF_N) {
@@ -122,7 +123,7 @@ INLINE void row_hide(const block *b, size_t r, size_t start, size_t wide, float 
     if (low > 0 || high < wide) hide(s, wide, low, high);
 }
 
-/* The mask counts `factor` times, as scores do. */
+/* Adds the mask times `factor`, as scores are scaled. */
 INLINE vf mask_add(vf s, vf mask, vf factor) {
     const vm hides = vf_le(mask, vf_set(EG__ATTENTION_HIDDEN));
     return vf_select(hides, vf_set(-INFINITY), vf_fma(mask, factor, s));

@@ -1,9 +1,10 @@
-/* attention_cached_f32 for any vector width: included by attention_cached_f32_<isa>.c after its simd header,
- * vf_load_i8 and vf_sums. A few rows (a word of a decoder, all heads that share keys) read numbers where they lie, each
- * once for four of them; for many, a block of keys is widened and packed as attention_f32 does. */
+/* attention_cached_f32 for any vector width: included by attention_cached_f32_<isa>.c after its
+ * simd header, vf_load_i8 and vf_sums. A few rows (one token of a decoder, all heads that share
+ * keys) read the cache in place, each element once for four rows; for many rows, a block of keys is
+ * widened and packed as attention_f32 does. */
 #include "kernels/attention/attention_online.h"
 
-/* int8: only numbers; their scale is that of a head and comes in at the scores or the weights */
+/* int8 without the scale: it is per head and is applied to the scores or the weights */
 INLINE vf numbers(const eg_type type, const char *from, size_t at) {
     return type == EG_F16  ? vf_load_f16(from + 2 * at)
            : type == EG_I8 ? vf_load_i8(from + at)
@@ -16,7 +17,7 @@ INLINE vf numbers_part(const eg_type type, const char *from, size_t at, size_t n
     return numbers(type, buffer, 0);
 }
 
-/* Keys behind one another in the cache, and where their scores are in a row of them. */
+/* Contiguous keys of the cache, and where their scores go. */
 typedef struct piece {
     const eg__kv_side *side;
     size_t slot, kv, count, at;
@@ -117,7 +118,7 @@ INLINE void values_typed(const eg_type type, const work *w, const piece *p) {
     if (r < w->b.rows) values_of(type, 1, 4, w, r, p);
 }
 
-/* int8: what is in the rows counts `scale` times. */
+/* int8: multiplies the rows by `scale`. */
 static void rows_scale(const work *w, const piece *p) {
     if (p->side->rows.type != EG_I8) return;
     for (size_t i = 0; i < p->count; i++) {
@@ -161,10 +162,10 @@ static void widen(const piece *p, float *to) {
 /* ---- blocks of keys */
 typedef struct reading {
     const eg__attention_cached_f32_args *a;
-    size_t start, count; /* positions, all of pages that are there */
+    size_t start, count; /* positions of mapped pages */
 } reading;
 
-/* The pieces of a side, one after the other; false at the end. */
+/* The contiguous pieces of the keys or values; false at the end. */
 static bool piece_next(const reading *x, const work *w, const eg__kv_side *side, piece *p) {
     const size_t at = p->side ? p->at + p->count : 0;
     if (at >= x->count) return false;
@@ -173,8 +174,8 @@ static bool piece_next(const reading *x, const work *w, const eg__kv_side *side,
     return true;
 }
 
-/* Rows of a head lie apart, which no processor foresees: they are asked for before they are needed. `next`:
- * those of the head behind. */
+/* Rows of one head are far apart, which hardware prefetchers do not follow, so they are prefetched
+ * here. `next`: rows of the next head. */
 static void piece_fetch(const piece *p, bool next) {
     const size_t bytes = p->side->rows.d * p->side->rows.number;
     for (size_t i = 0; i < p->count; i++) {
@@ -199,7 +200,7 @@ static void read_many(work *w, const reading *x) {
     keys_many(w, x->start, x->count);
 }
 
-/* Positions from `start` on that are there, at most a step of them; 0 = the page is not. */
+/* Mapped positions from `start` on, at most one step; 0 = the page is not mapped. */
 static size_t count_there(const eg__attention_cached_f32_args *a, size_t sample, size_t start,
                           size_t end) {
     size_t n = 0;
@@ -233,7 +234,7 @@ void SIMD(eg__attention_cached_f32)(const eg__attention_cached_f32_args *a) {
     work_open(f, 0, &w);
     for (size_t item = f->first; item < f->first + f->count; item++) {
         block_open(f, item / blocks, item % blocks * ROWS, &w.b);
-        /* what is behind the columns of a row meets zeros, and must be finite */
+        /* the padding is multiplied by zeros, so it must be finite */
         if (f->d % VF_N) memset(w.q, 0, w.b.rows * w.d_wide * sizeof *w.q);
         rows_begin(&w);
         item_run(a, &w);

@@ -21,7 +21,7 @@ static double number(const eg__kv_side *x, size_t slot, size_t head, size_t colu
     return (double)wide;
 }
 
-/* False = its page is not there. */
+/* False = its page is not mapped. */
 static bool score(const row *r, size_t position, size_t *slot, double *out) {
     const eg__kv_piece piece = eg__kv_find(r->a, r->sample, position, position + 1);
     double sum = 0;
@@ -33,7 +33,7 @@ static bool score(const row *r, size_t position, size_t *slot, double *out) {
     return true;
 }
 
-/* One query of a head. Columns by chunks, of which the sums are kept at once. */
+/* One query of a head, in chunks of columns whose sums are held in an array. */
 static void row_run(const row *r, float *out) {
     enum { CHUNK = 64 };
     const size_t dv = r->a->f32.dv;

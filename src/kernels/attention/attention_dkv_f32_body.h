@@ -1,5 +1,6 @@
-/* attention_dkv_f32 for any vector width: included by attention_dkv_f32_<isa>.c after its simd header.
- * Everything lies the other way round: a row of scores belongs to a key, its columns to the block's rows. */
+/* attention_dkv_f32 for any vector width: included by attention_dkv_f32_<isa>.c after its simd
+ * header. Everything is transposed: a row of scores belongs to a key, its columns to the block's
+ * rows. */
 #include "kernels/attention/attention_back.h"
 
 typedef struct work {

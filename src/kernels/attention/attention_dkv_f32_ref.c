@@ -1,7 +1,7 @@
 /* The definition of attention_dkv_f32. */
 #include "kernels/attention/attention_ref.h"
 
-/* Some columns of the gradient of one key (of k, or of v), summed over everything that sees it. */
+/* Some columns of the gradient of one key or value, summed over all queries that see it. */
 static void columns_run(const eg__attention_f32_args *a, size_t sample, size_t head, size_t key,
                         bool of_v, size_t from, size_t columns) {
     const size_t group = a->heads / a->kv_heads;

@@ -1,7 +1,8 @@
 /* attention_f32 for any vector width: included by attention_f32_<isa>.c after its simd header. */
 #include "kernels/attention/attention_online.h"
 
-/* ---- a row or two, as when one word follows another: packing would take longer than reading once */
+/* ---- one or two rows, as in decoding token by token: packing would take longer than reading
+ * once */
 enum { FEW = 2 };
 
 static void scores_few(const work *w, const float *k, size_t n) {
@@ -65,7 +66,8 @@ static const float *value_at(const work *w, size_t key) {
     return w->a->v + (w->b.sample * w->a->keys + key) * w->a->v_stride + w->b.kv * w->a->dv;
 }
 
-/* The keys from `start` on, of those below `end`, meet each of `count` works as far as its rows see them. */
+/* Processes the keys from `start` to `end` for each of `count` blocks of rows, as far as they are
+ * visible. */
 static void keys_run(work *works, size_t count, size_t start, size_t end) {
     const eg__attention_f32_args *a = works->a;
     const float *k = key_at(works, start), *v = value_at(works, start);
@@ -100,8 +102,9 @@ static void rows_store(const work *w) {
     }
 }
 
-/* Blocks of rows from number `first` on, which share their keys. Those are cut at multiples of a step (a power of
- * 2), however many blocks of rows meet them, so that a row's result does not depend on its company. */
+/* Blocks of rows from number `first` on, which share their keys. Keys are split at multiples of a
+ * step (a power of 2), whatever the number of row blocks, so that a row's result does not depend on
+ * the other rows. */
 enum { TOGETHER = EG__ATTENTION_TOGETHER };
 _Static_assert(KEYS + TOGETHER * ROWS <= 3 * (ROWS + KEYS), "fits eg__attention_scratch");
 static void blocks_run(const eg__attention_f32_args *a, size_t pair, size_t first, size_t count) {

@@ -1,12 +1,13 @@
-/* Attention block by block of keys: scores, their exponentials below the largest so far, and their product with
- * the values, added to sums that shrink when a far larger score turns up. Included after a simd header. */
+/* Online softmax over blocks of keys: scores, their exponentials relative to the running maximum,
+ * and their product with the values, added to sums that are rescaled when the maximum grows a lot.
+ * Included after a simd header. */
 #include "kernels/attention/attention_block.h"
 
 #define LOG2E 1.44269504f
 #define LN2   0.693147181f
 
-/* Keys that will be packed next. Their rows lie apart, which no processor foresees: they are asked for while
- * scores become weights, a few at a time. */
+/* Keys that are packed next. Their rows are far apart, which hardware prefetchers do not follow:
+ * they are prefetched a few at a time while scores become weights. */
 typedef struct fetch {
     const float *k, *v;
     size_t keys, each;
@@ -19,10 +20,11 @@ typedef struct work {
     float *k, *v, *s; /* k and v are packed */
     float *q, *sums;
     fetch next;
-    float max[ROWS], total[ROWS]; /* what scores are told from, and the sum of weights so far */
+    /* the reference that is subtracted from scores, and the sum of weights so far */
+    float max[ROWS], total[ROWS];
 } work;
 
-/* Number i of the works that share the packed keys and values, and one after the other the place of scores. */
+/* Block i of the row blocks that share the packed keys and values, and its scores. */
 static void work_open(const eg__attention_f32_args *a, size_t i, work *w) {
     w->a = a;
     w->d_wide = eg__round_up(a->d, EG__PANEL);
@@ -35,8 +37,8 @@ static void work_open(const eg__attention_f32_args *a, size_t i, work *w) {
     w->next.keys = 0;
 }
 
-/* 2^x for x of at most 100, -infinity too, within 2 ulp. Scores come in powers of two, which the scale of the
- * queries makes of them: that leaves out a third of what an exponential takes. */
+/* 2^x for x of at most 100, -infinity too, within 2 ulp. Scores are in units of log2, because the
+ * scale of the queries includes log2(e): that saves a third of the work of an exponential. */
 INLINE void power2_n(const int n, vf *x) {
     vf k[LOCKSTEP], rounded[LOCKSTEP], p[LOCKSTEP];
     EACH_VECTOR(n) x[l] = vf_split(x[l], &k[l], &rounded[l]);
@@ -77,15 +79,16 @@ INLINE vf scores_power2(size_t wide, float *s, vf max) {
     return vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3]));
 }
 
-/* Hides and masks the scores of a row; returns what their exponentials are to be told from: the largest score,
- * or what it was before if that is not far below. So sums rarely shrink, and no weight is above 2^SLACK. */
+/* Hides and masks the scores of a row; returns the reference to subtract: the largest score, or the
+ * old reference if that is not far below it. So sums are rarely rescaled, and no weight is above
+ * 2^SLACK. */
 enum { SLACK = 8 };
 INLINE float row_max(work *w, size_t r, size_t start, size_t n, size_t wide) {
     float *s = w->s + r * KEYS;
     if (w->a->mask) row_add_mask(row_mask(w->a, &w->b, r) + start, n, vf_set(LOG2E), s);
     row_hide(&w->b, r, start, wide, s);
     if (n < wide && w->b.to[r] > start + n)
-        hide(s, wide, 0, n); /* others than the next keys follow */
+        hide(s, wide, 0, n); /* the next block is not the next keys */
     const float largest = vf_largest(scores_max(wide, s));
     return largest > w->max[r] + (float)SLACK ? largest : w->max[r];
 }
@@ -103,8 +106,8 @@ static void row_shrink(work *w, size_t r, float max) {
     w->max[r] = max;
 }
 
-/* The scores of some rows become weights. The largest score of a row takes a while to be found, in which
- * the processor has other rows to work on. */
+/* Turns the scores of several rows into weights. Finding the maximum of a row has a long latency,
+ * which other rows fill. */
 enum { ABREAST = 4 };
 INLINE void rows_weigh(const size_t count, work *w, size_t r, size_t start, size_t n, size_t wide) {
     float max[ABREAST];
@@ -166,7 +169,7 @@ static void rows_begin(work *w) {
     }
 }
 
-/* The sums of a row, divided by that of its weights. */
+/* Divides the sums of a row by the sum of its weights. */
 INLINE void row_store(const work *w, size_t r, float *out) {
     const size_t dv = w->a->dv;
     const float *sums = w->sums + r * w->dv_wide, total = w->total[r];

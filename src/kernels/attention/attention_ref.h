@@ -32,7 +32,7 @@ static inline double score(const eg__attention_f32_args *a, const eg__attention_
     return mask <= EG__ATTENTION_HIDDEN ? -INFINITY : s + (double)mask;
 }
 
-/* What dropout makes of a weight: a factor. */
+/* The dropout factor of a weight. */
 static inline double kept(const eg__attention_f32_args *a, const eg__attention_row *row,
                           size_t key) {
     if (!a->dropout.limit) return 1;
@@ -46,7 +46,7 @@ static inline eg__attention_row row_at(const eg__attention_f32_args *a, size_t s
                                eg__attention_sees(a, eg__attention_length(a, sample), query)};
 }
 
-/* Backwards: the weight of a key, and the gradient of its score. */
+/* Backward: the weight of a key and the gradient of its score. */
 typedef struct eg__attention_pair {
     double weight, dropped, ds;
 } eg__attention_pair;

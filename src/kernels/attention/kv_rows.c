@@ -1,4 +1,4 @@
-/* Rows of a cache: how they lie, and how numbers get into them. */
+/* Rows of a cache: their layout, and how values are stored. */
 #include "kernels/attention/attention_cached.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ float eg__kv_scale(size_t n, const float *x) {
     for (size_t i = 0; i < n; i++) {
         const float size = fabsf(x[i]);
         largest = size > largest ? size : largest;
-        zero += x[i] * 0; /* unless something is not finite */
+        zero += x[i] * 0; /* 0 unless a value is not finite */
     }
     return zero == 0 ? largest / 127 : NAN;
 }

@@ -3,8 +3,8 @@
 #include "kernels/kernels.h"
 #include "kernels/rows/vmath.h"
 
-/* The product of a large position and a frequency loses whole digits of the angle: what it rounds away
- * turns a little further. */
+/* The product of a large position and a frequency loses digits of the angle; the rounding error is
+ * computed and added as a second, small rotation. */
 INLINE void angles(vf position, vf frequency, vf sign, vf *cosine, vf *sine) {
     const vf angle = vf_mul(position, frequency);
     const vf rest = vf_sub(vf_zero(), vf_fnma(position, frequency, angle));

@@ -1,5 +1,6 @@
-/* Convolutions on the kernels for their parts: blocks of results are unfolded into panels and multiplied with
- * the filters, which are the left side as they lie, so that the product lies as the result does. */
+/* Convolutions as im2col + gemm: blocks of x are unfolded into panels and multiplied by the
+ * filters, which are the left side without packing, so that the product has the layout of the
+ * result. */
 #include "kernels/kernels.h"
 
 #include <string.h>
@@ -67,7 +68,7 @@ void eg__conv_f32(const eg__conv_kernels *kernels, const eg__conv_f32_args *args
     }
 }
 
-/* ---- the gradient by the filters: unfolded rows times the gradient of the result, turned */
+/* ---- the gradient of the filters: unfolded rows times the transposed gradient of the result */
 static size_t even_part(size_t n, size_t most, size_t *parts) {
     *parts = eg__ceil_div(n, most);
     return eg__ceil_div(n, *parts);
@@ -81,7 +82,7 @@ eg__conv_dw_cut eg__conv_dw_cut_of(const eg__conv_shape *s) {
     cut.filters = even_part(s->filters / s->groups, FILTERS, &cut.filter_parts);
     cut.wide = eg__round_up(cut.filters, EG__PANEL);
     cut.block = eg__min(BLOCK, eg__round_up(eg__conv_positions(s), EG__PANEL));
-    cut.row_stride = cut.block + EG__PANEL; /* rows a power of two apart would fight for places */
+    cut.row_stride = cut.block + EG__PANEL; /* rows a power of two apart would share cache sets */
     return cut;
 }
 
@@ -114,7 +115,7 @@ static void depthwise_dw(const eg__conv_kernels *kernels, const eg__conv_f32_arg
     }
 }
 
-/* Sixteen filters of dy to a panel, a result to a row. */
+/* Packs dy: sixteen filters per panel, one result per row. */
 static void pack_transposed(const eg__conv_kernels *kernels, size_t filters, size_t count,
                             const float *dy, size_t stride, float *to) {
     for (size_t i = 0; i < filters; i += EG__PANEL, to += EG__PANEL * count) {

@@ -1,4 +1,4 @@
-/* Convolutions: their sizes, and what is computed of them at a time. */
+/* Convolutions: their sizes, and how they are split into blocks. */
 #ifndef EG__CONV_H
 #define EG__CONV_H
 
@@ -12,8 +12,9 @@ typedef struct eg__conv_axis {
     ptrdiff_t before;
 } eg__conv_axis;
 
-/* x [samples, channels, in, in], w [filters, channels/groups, taps, taps], y [samples, filters, out, out]. A
- * sequence has a height of 1. With a spread and `flipped` this is the gradient by x, too. */
+/* x [samples, channels, in, in], w [filters, channels/groups, taps, taps], y [samples, filters,
+ * out, out]. A sequence has a height of 1. With a spread and `flipped` this also computes the
+ * gradient of x. */
 typedef struct eg__conv_shape {
     eg__conv_axis axis[2]; /* height, width */
     size_t channels, filters, groups;
@@ -29,26 +30,28 @@ static inline size_t eg__conv_plane(const eg__conv_shape *s) { /* of x */
 static inline size_t eg__conv_positions(const eg__conv_shape *s) { /* of the result */
     return s->axis[0].out * s->axis[1].out;
 }
-static inline size_t eg__conv_depth(const eg__conv_shape *s) { /* numbers of a filter */
+static inline size_t eg__conv_depth(const eg__conv_shape *s) { /* elements per filter */
     return s->channels / s->groups * eg__conv_taps(s);
 }
-/* From the first element that a result needs to the one that tap k is at. */
+/* Offset of tap k from the first element that a result reads. */
 static inline size_t eg__conv_offset(const eg__conv_shape *s, unsigned axis, size_t k) {
     const eg__conv_axis *a = &s->axis[axis];
     return (s->flipped ? a->taps - 1 - k : k) * a->dilation;
 }
 
-/* Where in x the element at `offset` of result i is; false = it is one of the zeros. */
+/* The index in x of the element at `offset` of result i; false = it is a zero (padding or
+ * spread). */
 static inline bool eg__conv_meets(const eg__conv_axis *a, size_t i, size_t offset, size_t *from) {
     const int64_t at = (int64_t)(i * a->stride + offset) - (int64_t)a->before;
     *from = (size_t)at;
     if (at < 0) return false;
-    if (a->spread > 1) *from /= a->spread; /* a division takes as long as a short line */
+    /* avoids a division, which takes as long as a short line */
+    if (a->spread > 1) *from /= a->spread;
     return *from < a->in && *from * a->spread == (size_t)at;
 }
 
-/* Of the results [first, first + count), those whose element at `offset` is one of x: result first + skip +
- * i*step has x[from + i*from_step], for i < count. */
+/* Of the results [first, first + count), those whose element at `offset` is inside x: result first
+ * + skip + i*step has x[from + i*from_step], for i < count. */
 typedef struct eg__conv_span {
     size_t skip, count, step, from, from_step;
 } eg__conv_span;
@@ -61,14 +64,15 @@ eg__conv_span eg__conv_span_of(const eg__conv_axis *axis, size_t offset, size_t 
 typedef struct eg__unfold_f32_args {
     const eg__conv_shape *shape;
     const float *x;
-    size_t channels; /* of these the planes follow each other */
+    size_t channels; /* whose planes are contiguous */
     size_t first, count;
     float *to;
     size_t row_stride, chunk_stride;
 } eg__unfold_f32_args;
 
-/* ---- depthwise: one plane of x with one filter of its own. A band of rows of the result is computed from
- * lines that are filled up with zeros and sorted by stride, so that neighbours are neighbours. */
+/* ---- depthwise: one plane of x with one filter of its own. A band of rows of the result is
+ * computed from zero-padded lines that are split by phase of the stride, so that neighbouring
+ * results read neighbouring elements. */
 typedef struct eg__depthwise_f32_args {
     const eg__conv_shape *shape;
     const float *x, *w;
@@ -76,15 +80,15 @@ typedef struct eg__depthwise_f32_args {
     float *scratch; /* eg__depthwise_scratch(shape) floats */
 } eg__depthwise_f32_args;
 
-/* Its gradient by the filter, added to what is in dw. */
+/* The gradient of its filter, added to dw. */
 typedef struct eg__depthwise_dw_f32_args {
     const eg__conv_shape *shape;
     const float *x, *dy;
     float *dw, *scratch;
 } eg__depthwise_dw_f32_args;
 
-/* How the lines of a band lie. Line l has, for each phase < phases, x[i*stride + phase - before] at
- * l*stride + phase*width + i. */
+/* The layout of the lines of a band. Line l has, for each phase < phases, x[i*stride + phase -
+ * before] at l*stride + phase*width + i. */
 typedef struct eg__depthwise_lines {
     size_t rows;                 /* of the result, in a band */
     size_t lines, phases, width; /* of a band; of a line; of a phase */
@@ -110,15 +114,15 @@ typedef struct eg__conv_f32_args {
 static inline bool eg__conv_is_depthwise(const eg__conv_shape *s) {
     return s->channels == s->groups;
 }
-/* Results that are unfolded and multiplied at once: they fit the second cache, and their number is a multiple
- * of 16 below that from which on gemm would copy the filters. */
+/* Results that are unfolded and multiplied at once: they fit into L2, and their number is a
+ * multiple of 16 below the threshold from which gemm copies its left side. */
 size_t eg__conv_block(const eg__conv_shape *shape);
 size_t eg__conv_items(const eg__conv_shape *shape); /* of one sample */
 size_t eg__conv_scratch(const eg__conv_shape *shape);
 void eg__conv_f32(const struct eg__conv_kernels *kernels, const eg__conv_f32_args *args);
 
-/* The gradient by the filters takes some channels and some filters of a group at once, and goes through the
- * results in blocks. */
+/* The gradient of the filters is computed for some channels and some filters of a group at once,
+ * over blocks of results. */
 typedef struct eg__conv_dw_cut {
     size_t channels, filters;           /* of an item */
     size_t channel_parts, filter_parts; /* of a group */

@@ -1,8 +1,10 @@
-/* Which results of a convolution meet an element of x, and how the lines of a depthwise one lie. */
+/* Which results of a convolution read an element inside x, and the layout of the lines of a
+ * depthwise one. */
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/gemm.h"
 
-/* The first result from `first` on whose element is not before x, and how many from there on are not behind it. */
+/* The first result from `first` on whose element is not before x, and how many follow before the
+ * end of x. */
 static eg__conv_span within(const eg__conv_axis *a, int64_t at, size_t count) {
     const int64_t last = (int64_t)(a->in - 1) * (int64_t)a->spread, stride = (int64_t)a->stride;
     const size_t skip = at < 0 ? (size_t)((-at + stride - 1) / stride) : 0;
@@ -16,7 +18,7 @@ eg__conv_span eg__conv_span_of(const eg__conv_axis *a, size_t offset, size_t fir
     const int64_t at = (int64_t)(first * a->stride) - (int64_t)a->before + (int64_t)offset;
     eg__conv_span s = within(a, at, count);
     if (a->spread == 1 || !s.count) return s;
-    const size_t all = s.count; /* of these, some meet zeros between the elements */
+    const size_t all = s.count; /* some of these read zeros between the elements */
     size_t i = 0;
     while (i < all && i < a->spread && (s.from + i * a->stride) % a->spread) i++;
     while (s.step * a->stride % a->spread) s.step++;
@@ -30,7 +32,7 @@ eg__conv_span eg__conv_span_of(const eg__conv_axis *a, size_t offset, size_t fir
 
 /* ---- lines of a depthwise convolution */
 eg__depthwise_lines eg__depthwise_lines_of(const eg__conv_shape *s) {
-    enum { FLOATS = 6144 }; /* with what is beside them, these stay in a first cache of 32 KB */
+    enum { FLOATS = 6144 }; /* lines and results together fit into an L1 of 32 KB */
     const eg__conv_axis *h = &s->axis[0], *w = &s->axis[1];
     const size_t reach = (w->taps - 1) * w->dilation;
     eg__depthwise_lines l = {.phases = eg__min(w->stride, reach + 1)};
@@ -42,7 +44,7 @@ eg__depthwise_lines eg__depthwise_lines_of(const eg__conv_shape *s) {
     return l;
 }
 
-/* The places of the taps are integers of the size of floats, before the lines. */
+/* The offsets of the taps are stored before the lines, as integers of the size of floats. */
 size_t eg__depthwise_scratch(const eg__conv_shape *s) {
     const eg__depthwise_lines l = eg__depthwise_lines_of(s);
     return eg__round_up(eg__conv_taps(s), EG__PANEL) + l.lines * l.stride;

@@ -13,7 +13,8 @@ INLINE void row(const int taps, size_t width, const float *dy, const float *x, c
         for (int t = 0; t < taps; t++) sum[t] = vf_fma(d, vf_load(x + at[t] + i), sum[t]);
     }
     if (i == width) return;
-    const vf d = vf_load_part(dy + i, width - i); /* zeros beyond, also of x: it may be infinite */
+    /* masked lanes must be zero in x, too: 0 * infinity is NaN */
+    const vf d = vf_load_part(dy + i, width - i);
     UNROLL
     for (int t = 0; t < taps; t++)
         sum[t] = vf_fma(d, vf_load_part(x + at[t] + i, width - i), sum[t]);

@@ -1,9 +1,9 @@
-/* depthwise_f32 for any vector width: included by depthwise_f32_<isa>.c after its simd header and ROWS, the most
- * rows of a tile.
+/* depthwise_f32 for any vector width: included by depthwise_f32_<isa>.c after its simd header and
+ * ROWS, the most rows of a tile.
  *
- * A tile is ROWS x VECTORS results held in registers while the taps go by. Where neither rows nor taps skip
- * lines, what is loaded of a line serves all rows that it is part of: most loads touch two lines of the cache,
- * and would be what takes the time. */
+ * A tile is ROWS x VECTORS results held in registers while the taps go by. Where neither rows nor
+ * taps skip lines, a loaded vector serves all rows that read it: most loads straddle two cache
+ * lines and would be the bottleneck. */
 #include "kernels/conv/depthwise_lines.h"
 
 enum { TILE = 4 }; /* vectors: an FMA takes four cycles */
@@ -19,8 +19,8 @@ typedef struct walk {
     const float *w;
 } walk;
 
-/* rows and vectors are constants wherever this is inlined; `left` is what of a row is stored. With more than one
- * row, rows and taps go from line to line. */
+/* rows and vectors are constants wherever this is inlined; `left` is the number of columns to
+ * store. With more than one row, rows and taps go from line to line. */
 INLINE void tile(const int rows, const int vectors, const walk *p, const float *x, float *y,
                  size_t left) {
     vf sum[ROWS][TILE];
@@ -36,7 +36,7 @@ INLINE void tile(const int rows, const int vectors, const walk *p, const float *
             for (int v = 0; v < vectors; v++) value[v] = vf_load(x + p->across[k] + v * VF_N);
             UNROLL
             for (int r = 0; r < rows; r++) {
-                const size_t tap = i - (size_t)r; /* below 0 is beyond the height, too */
+                const size_t tap = i - (size_t)r; /* a negative value wraps to a large one */
                 if (tap >= p->height) continue;
                 const size_t at = p->flipped ? p->height - 1 - tap : tap;
                 const vf factor = vf_broadcast(p->w + at * p->width + k);

@@ -2,7 +2,7 @@
 #include "kernels/kernels.h"
 #include "kernels/rows/unroll.h"
 
-/* `width` counts in whole vectors, or more than that is free. */
+/* `width` is rounded up to whole vectors, or there is room for more. */
 INLINE void zeros(size_t from, size_t width, float *to) {
     if (from % VF_N && from + VF_N <= width) {
         vf_store(to + from, vf_zero());
@@ -21,7 +21,7 @@ INLINE void line_phase(const eg__conv_span *s, const float *x, size_t width, flo
         return;
     }
     size_t i = 0;
-    zeros(0, s->skip, to); /* whole vectors: what is too much is written over */
+    zeros(0, s->skip, to); /* whole vectors: the excess is overwritten later */
     x += s->from;
     for (to += s->skip; i + VF_N <= s->count; i += VF_N) vf_store(to + i, vf_load(x + i));
     if (i < s->count) vf_store_part(to + i, vf_load_part(x + i, s->count - i), s->count - i);
@@ -44,7 +44,7 @@ static void lines_fill(const eg__conv_shape *s, const eg__depthwise_lines *l, si
     }
 }
 
-/* Where the taps lie; the lines come behind. */
+/* The offsets of the taps; the lines follow. */
 INLINE float *taps_find(const eg__conv_shape *s, const eg__depthwise_lines *l, int32_t *at) {
     const size_t taps = eg__conv_taps(s);
     for (size_t t = 0; t < taps; t++) at[t] = (int32_t)eg__depthwise_at(s, l, t);

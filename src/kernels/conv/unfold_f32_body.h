@@ -4,7 +4,7 @@
  * nothing is strided. */
 #include "kernels/kernels.h"
 
-/* `n` numbers, then zeros, into `room` places of at most sixteen. */
+/* Stores `n` values, then zeros up to `room` (at most sixteen). */
 INLINE void put(float *to, const float *from, size_t n, size_t room) {
     for (size_t i = 0; i < room; i += VF_N) {
         const vf v = n >= i + VF_N ? vf_load(from + i)
@@ -15,7 +15,7 @@ INLINE void put(float *to, const float *from, size_t n, size_t room) {
     }
 }
 
-/* The same of every second number, the usual stride. */
+/* The same for every second element: a stride of 2. */
 INLINE void put_pairs(float *to, const float *from, size_t n, size_t room) {
     float both[2 * EG__PANEL];
     const size_t all = 2 * n - 1, first = eg__min(all, EG__PANEL);
@@ -29,7 +29,7 @@ INLINE void put_pairs(float *to, const float *from, size_t n, size_t room) {
     }
 }
 
-/* One row of a chunk, from a place on to its end: what comes after this run is written later. */
+/* One row of a chunk from one column to its end; what follows this run is overwritten later. */
 INLINE void put_span(const eg__conv_span *s, const float *x, float *to, size_t room) {
     if (s->step == 1 && s->from_step <= 2 && s->count) {
         if (s->skip) put(to, x, 0, room);

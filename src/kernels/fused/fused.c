@@ -24,7 +24,9 @@ unsigned eg__fused_op_flops(eg__fused_op op) {
 
 eg_status eg__fused_check(const eg__fused_program *program, eg_error *error) {
     if (program->length > EG__FUSED_INSTRUCTIONS || program->operands > EG__FUSED_OPERANDS)
-        return eg__fail(error, EG_ERR_ARGUMENT, "fused program of %u instructions, %u operands",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "a fused program of %u instructions and %u operands is out of "
+                        "range",
                         program->length, program->operands);
     unsigned written = 0;
     for (unsigned i = 0; i < program->operands; i++)
@@ -74,7 +76,7 @@ static bool reads(const eg__fused_instruction *code, uint8_t place) {
            (inputs > 2 && code->c == place);
 }
 
-/* The register that instruction i writes is read by `reader` and by nothing else. */
+/* Whether only `reader` reads the register that instruction i writes. */
 static bool only_reader(const eg__fused_program *p, unsigned i, unsigned reader) {
     const uint8_t place = p->code[i].out;
     if (place >= EG__FUSED_REGISTERS) return false;
@@ -101,7 +103,7 @@ static eg__fused_instruction join(const eg__fused_instruction *first,
         if (pairs[i].first == first->op && pairs[i].second == second->op)
             return (eg__fused_instruction){pairs[i].joined, second->out, first->a, first->b,
                                            first->c};
-    /* (b - a) * c + a, whichever factor the difference is, unless it has taken the place of a */
+    /* (b - a) * c + a with the factors in either order, unless the difference overwrote a */
     const bool left = second->a == first->out;
     if (first->op == EG__FUSED_SUB && second->op == EG__FUSED_FMA && second->c == first->b &&
         second->c != first->out && second->a != second->b)

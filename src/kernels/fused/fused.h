@@ -5,10 +5,11 @@
 #include "base/base.h"
 #include "kernels/gemm/gemm.h"
 
-/* name, number of inputs, text, and what a function is worth: about the multiplications and additions of its
- * polynomials and divisions, 0 for what is one instruction. Only their ratios matter; the fit of a chip's rates finds what
- * one of those takes. Comparisons give 1 or 0; select(c, a, b) is a where c is not 0.
- * min and max are NaN where either input is. Roundings go to the nearest of that type, ties to even. */
+/* name, number of inputs, text, and the relative cost of a function: about the multiplications and
+ * additions of its polynomials and divisions, 0 for a single instruction. Only ratios matter; the
+ * fit of a chip's rates finds the time per unit. Comparisons give 1 or 0; select(c, a, b) is a
+ * where c is not 0. min and max are NaN where either input is. Roundings go to the nearest of that
+ * type, ties to even. */
 #define EG__FUSED_MAP(X)                                                        \
     X(COPY, 1, "copy", 0)                                                       \
     X(ADD, 2, "add", 0)                                                         \
@@ -87,11 +88,11 @@ typedef struct eg__fused_program {
 /* Replaces neighbours that have a superinstruction where the value between them is used once. */
 void eg__fused_join(eg__fused_program *program);
 
-/* Brings a program that has a kernel of its own into the order which that kernel knows. */
+/* Reorders a program that has a compiled kernel into the order which that kernel expects. */
 void eg__fused_arrange(eg__fused_program *program);
 
-/* The places of the gradient of a CfC gate (fused_arrange.c); d2 0 = none. A program of it begins with
- * EG__GATE_BACK instructions, then come copies of the three results. */
+/* The operands of the gradient of a CfC gate (fused_arrange.c); d2 0 = none. Such a program has
+ * EG__GATE_BACK instructions, followed by copies of the three results. */
 typedef struct eg__fused_gate_back_places {
     uint8_t d1, d2, f, g, t, one, dt, dg, df;
 } eg__fused_gate_back;
@@ -103,7 +104,8 @@ static inline eg__fused_gate_back eg__fused_gate_back_read(const eg__fused_progr
                                  c[5].a, c[11].out, c[12].out, c[13].out};
 }
 
-/* A register is written before it is read, places exist, only full operands are written. */
+/* Checks a program: registers are written before they are read, places exist, only full operands
+ * are written. */
 eg_status eg__fused_check(const eg__fused_program *program, eg_error *error);
 
 typedef struct eg__fused_operand {

@@ -1,5 +1,5 @@
-/* Programs that have a kernel of their own, in the order which that kernel knows, whatever order they came in:
- * the gradient of a CfC gate. */
+/* Recognises the gradient of a CfC gate in any order of instructions and puts it into the order
+ * that its compiled kernel expects. */
 #include "kernels/fused/fused.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ static bool is_full(const values *v, unsigned value) {
     return value < OPERANDS && v->p->kind[value] == EG__FULL;
 }
 
-/* 1 - x, where the 1 is some scalar. */
+/* 1 - x, where 1 is a scalar operand. */
 static bool is_rest(const values *v, unsigned value, unsigned *one, unsigned *x) {
     if (!is(v, value, EG__FUSED_SUB)) return false;
     *one = first(v, value);
@@ -100,7 +100,7 @@ static bool find(const values *v, gate *out) {
     return false;
 }
 
-/* ---- in order: all that is read comes before all that is written */
+/* ---- the new order: all reads come before all writes */
 void eg__fused_gate_back_write(const eg__fused_gate_back *g, eg__fused_program *p) {
     const eg__fused_instruction code[EG__GATE_BACK] = {
         {g->d2 ? EG__FUSED_ADD : EG__FUSED_COPY, 0, g->d1, g->d2, 0},
@@ -121,7 +121,7 @@ void eg__fused_gate_back_write(const eg__fused_gate_back *g, eg__fused_program *
     p->length = EG__GATE_BACK;
 }
 
-/* The first operand that a value is stored to; later ones become copies of that. */
+/* The first operand that a value is stored to; further stores become copies of it. */
 static uint8_t store_of(const values *v, unsigned value, unsigned *count) {
     uint8_t place = 0;
     for (unsigned i = 0; i < v->p->length; i++) {
@@ -149,7 +149,7 @@ void eg__fused_arrange(eg__fused_program *p) {
     g.dt = store_of(&v, found.result[0], &stores);
     g.dg = store_of(&v, found.result[1], &stores);
     g.df = store_of(&v, found.result[2], &stores);
-    /* it computes and stores these three and nothing else */
+    /* the program must compute and store these three and nothing else */
     if (!g.dt || !g.dg || !g.df || p->length != EG__GATE_BACK - !sum + stores - 3) return;
     eg__fused_program arranged = *p;
     eg__fused_gate_back_write(&g, &arranged);

@@ -10,7 +10,7 @@ enum {
     BLOCK = 512,
     ROWS_MAX = BLOCK / VF_N,
     LINE = 64,
-    FAR = 262144 /* bytes of operands that do not come from a second cache any more */
+    FAR = 262144 /* from so many bytes on, operands no longer come from L2 */
 };
 
 /* Where an instruction reads or writes: row r, column i is at data[r*stride + (i & mask)]. A mask
@@ -18,7 +18,7 @@ enum {
 typedef struct view {
     float *data;
     size_t stride, mask;
-    size_t ahead; /* how far ahead to fetch, where it comes from afar; 0 = not */
+    size_t ahead; /* prefetch distance for operands beyond L2; 0 = none */
 } view;
 
 #define EACH_VECTOR(count) \
@@ -129,7 +129,7 @@ typedef struct job {
     const eg__fused_f32_args *args;
     workspace *space;
     size_t stride; /* between rows of a register */
-    bool fetches;  /* the next block from afar */
+    bool fetches;  /* the next block is prefetched */
 } job;
 
 /* The operand as seen from the block that starts at (row, column). Comparisons, not a switch: a jump
@@ -149,13 +149,13 @@ INLINE view operand_view(const job *j, unsigned i, size_t row, size_t rows, size
     return (view){repeated, VF_N, 0, 0};
 }
 
-/* Its rows follow each other without a gap, or it is one value: then the block is one long row. */
+/* Rows are contiguous, or it is one value: then the block is one long row. */
 INLINE bool is_dense(const view *v, size_t columns) {
     return v->mask ? v->stride == columns : v->stride == 0;
 }
 
-/* Registers are seen when they are used: most programs have few, and many run on a row of no more than
- * some vectors. */
+/* Registers are set up when they are first used: most programs have few, and many run on rows of a
+ * few vectors only. */
 INLINE view place_view(const job *j, const view *operands, unsigned place) {
     if (place >= EG__FUSED_REGISTERS) return operands[place - EG__FUSED_REGISTERS];
     return (view){j->space->registers[place], j->stride, ~(size_t)0, 0};
@@ -186,12 +186,12 @@ void SIMD(eg__fused_f32)(const eg__fused_f32_args *args) {
     for (unsigned i = 0; i < program->operands; i++)
         if (program->kind[i] == EG__SCALAR)
             vf_store(space.repeated[i], vf_set(*args->operand[i].data));
-    /* a single instruction keeps nothing for a next one, so that it may take a whole row, unless it
-     * writes to a register; narrow rows are taken several at a time */
+    /* a program of one instruction that writes no register needs no blocking: it takes a whole row;
+     * narrow rows are taken several at a time */
     const bool whole = program->length == 1 && program->code[0].out >= EG__FUSED_REGISTERS;
     const size_t wide = whole ? columns : eg__min(columns, BLOCK);
     const size_t stride = eg__round_up(wide, VF_N);
-    const size_t high = rows > 1 && stride < BLOCK ? BLOCK / stride : 1; /* a division is dear */
+    const size_t high = rows > 1 && stride < BLOCK ? BLOCK / stride : 1; /* avoids a division */
     const bool far = !whole && rows * columns * program->operands * sizeof(float) > FAR;
     const job j = {args, &space, stride, far};
     for (size_t row = 0; row < rows; row += high)

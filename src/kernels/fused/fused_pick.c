@@ -1,4 +1,4 @@
-/* Fused programs that are so frequent that they have a kernel of their own. */
+/* Fused programs that are frequent enough to have a compiled kernel. */
 #include "kernels/kernels.h"
 
 #include <string.h>
@@ -58,7 +58,7 @@ static bool is_cfc_gate_back(const eg__fused_program *p) {
     return true;
 }
 
-/* A value that a kernel may load by columns. */
+/* Whether a kernel can load the value as a vector of columns. */
 static bool is_wide(const eg__fused_program *p, uint8_t place) {
     return is_kind(p, place, EG__FULL) || is_kind(p, place, EG__COLUMN);
 }
@@ -68,8 +68,8 @@ static bool is_sum(const eg__fused_program *p, const eg__fused_instruction *c) {
            is_wide(p, c->b);
 }
 
-/* v = (a + b) / (c + d); then nothing, e*v + f (what the next unfold begins with), or v unless no time has
- * passed. */
+/* v = (a + b) / (c + d); then nothing, e*v + f (the start of the next unfold), or a select of v or
+ * the old state where no time has passed. */
 static bool is_ltc_update(const eg__fused_program *p) {
     const eg__fused_instruction *c = p->code, *tail = &c[3];
     if ((p->length != 3 && p->length != 4) || !is_sum(p, &c[0]) || !is_sum(p, &c[1]) ||

@@ -19,26 +19,26 @@ static inline size_t eg__gemm_packed_size(size_t k, size_t n) {
 void eg__gemm_pack_f32(size_t k, size_t n, const float *b, size_t row_stride, size_t column_stride,
                        float *packed);
 
-/* What happens to a finished part of C while it is in the cache: rows x columns starting at (row,
- * column), stored at c with the row stride of C. */
+/* An epilogue: called for a finished tile of C while it is in the cache: rows x columns starting at
+ * (row, column), stored at c with the row stride of C. */
 typedef struct eg__epilogue {
     void (*apply)(const void *user, float *c, size_t c_stride, size_t row, size_t rows,
                   size_t column, size_t columns);
     const void *user;
 } eg__epilogue;
 
-/* What of A is used at once: `depth` of its columns by as many rows of a panel of B, which lie in the first cache, and so many of
- * its rows, which lie in the second. Sums over more than `depth` are made in parts, so that it is part of what the result is;
- * `rows` is not. */
+/* Cache blocking: `depth` columns of A with as many rows of a panel of B, which stay in L1, and
+ * `rows` rows of A, which stay in L2. Longer sums are split at `depth`, so `depth` affects the bits
+ * of the result; `rows` does not. */
 typedef struct eg__gemm_blocks {
     size_t rows, depth;
 } eg__gemm_blocks;
-/* Where the caches are not known: for a first one of 32 to 63 KiB and a second one of 512. */
+/* Defaults for unknown caches: an L1 of 32 to 63 KiB and an L2 of 512 KiB. */
 #define EG__GEMM_BLOCKS ((eg__gemm_blocks){168, 512})
 static inline eg__gemm_blocks eg__gemm_blocks_or(const eg__gemm_blocks *blocks) {
     return blocks ? *blocks : EG__GEMM_BLOCKS;
 }
-/* For caches of so many bytes, each that of one core; 0 = not known. */
+/* Blocks for an L1 and L2 of so many bytes per core; 0 = unknown. */
 eg__gemm_blocks eg__gemm_blocks_for(uint64_t first_cache, uint64_t second_cache);
 
 /* C = A*B; with `accumulate`, C += A*B, else with `add`, C = A*B + add. Strides are in floats. B and
@@ -58,7 +58,7 @@ typedef struct eg__gemm_f32_args {
     const eg__gemm_blocks *blocks; /* NULL = EG__GEMM_BLOCKS */
 } eg__gemm_f32_args;
 
-/* Copying A in blocks pays where it is large and each of its elements is used often. */
+/* Whether packing A pays: it is large and each of its elements is used often. */
 static inline bool eg__gemm_copies_a(size_t m, size_t n, size_t k) {
     enum { LEAST_COLUMNS = 320, LEAST_ELEMENTS = 86016 };
     return n >= LEAST_COLUMNS && m * k >= LEAST_ELEMENTS;
@@ -68,7 +68,8 @@ static inline size_t eg__gemm_scratch(size_t m, size_t n, size_t k, const eg__ge
     return eg__gemm_copies_a(m, n, k) ? (b.rows + EG__PANEL) * (b.depth + EG__PANEL) : 0;
 }
 
-/* C = A'*B, or C + A'*B, for A (k x m) and B (k x n) as they lie, row by row: what a weight gradient is. */
+/* C = A'*B, or C + A'*B, for row-major A (k x m) and B (k x n) without packing: a weight
+ * gradient. */
 typedef struct eg__gemm_tn_f32_args {
     size_t m, n, k;
     const float *a;
@@ -81,7 +82,8 @@ typedef struct eg__gemm_tn_f32_args {
     const eg__gemm_blocks *blocks; /* NULL = EG__GEMM_BLOCKS */
 } eg__gemm_tn_f32_args;
 enum { EG__GEMM_TN_ROWS = 6 }; /* of a tile */
-/* Rows of A and B at once: a row of a strip of B is up to 64 floats, with a line of A, where a tile of gemm_f32 has 24. */
+/* Rows of A and B per block: a row of a strip of B is up to 64 floats plus a cache line of A,
+ * against 24 floats of a tile of gemm_f32. */
 static inline size_t eg__gemm_tn_depth(const eg__gemm_blocks *blocks) {
     const size_t depth = eg__gemm_blocks_or(blocks).depth / 4;
     return depth ? depth : 1;

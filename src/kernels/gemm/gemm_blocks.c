@@ -1,4 +1,4 @@
-/* The sizes of blocks of a product, from those of the caches. */
+/* Cache block sizes of a product, from the sizes of the caches. */
 #include "kernels/kernels.h"
 
 eg__gemm_blocks eg__gemm_blocks_for(uint64_t first_cache, uint64_t second_cache) {
@@ -9,10 +9,10 @@ eg__gemm_blocks eg__gemm_blocks_for(uint64_t first_cache, uint64_t second_cache)
      * So more than 168 rows cost up to 5 % with avx512 and gain nothing with avx2. */
     enum { TILE_ROWS = 8, ROWS_UNIT = 24, MOST_ROWS = 168, MOST_DEPTH = 2048 };
     eg__gemm_blocks blocks = EG__GEMM_BLOCKS;
-    /* twice the depth where a panel of B and the rows of a tile of it still fit */
+    /* double the depth while a panel of B and the rows of a tile still fit into L1 */
     const uint64_t line = (EG__PANEL + TILE_ROWS) * sizeof(float);
     while (blocks.depth < MOST_DEPTH && 2 * blocks.depth * line <= first_cache) blocks.depth *= 2;
-    /* two thirds of the second cache: the rest is for B, which passes by, and C */
+    /* two thirds of L2: the rest is for B, which streams through, and C */
     const uint64_t rows = second_cache / 3 * 2 / (blocks.depth * sizeof(float));
     if (second_cache) blocks.rows = (size_t)eg__min(rows, MOST_ROWS) / ROWS_UNIT * ROWS_UNIT;
     blocks.rows = eg__max(blocks.rows, ROWS_UNIT);

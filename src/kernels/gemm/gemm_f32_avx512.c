@@ -1,5 +1,5 @@
-/* gemm_f32 with AVX-512: tiles of 8 x 48 hold 24 of 32 registers. Eight rows, as more of them would not
- * fit into the eight ways of a cache when the rows of C lie a power of two apart. */
+/* gemm_f32 with AVX-512: tiles of 8 x 48 hold 24 of 32 registers. No more than eight rows: rows of
+ * C a power of two apart share a cache set of eight ways. */
 #include "kernels/simd/simd_avx512.h"
 
 enum { MAX_ROWS = 8, MAX_VECTORS = 6, WIDTH_UNIT = 1 };

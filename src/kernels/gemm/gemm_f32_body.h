@@ -22,7 +22,7 @@ enum {
     STEP = 4,  /* turns of k in one round of the inner loop */
     LINE = 64, /* bytes fetched ahead in a round */
     COLD_BYTES = 131072,
-    EPILOGUE_BYTES = 24576, /* finished columns are handed over while they are in the first cache */
+    EPILOGUE_BYTES = 24576, /* the epilogue gets finished columns while they are in L1 */
 };
 
 /* Keeps an address in one register: the compiler would otherwise hold one per row. */
@@ -35,7 +35,7 @@ typedef struct walk {
     size_t panel_stride; /* floats between panels of B */
     size_t c_stride;
     size_t add_stride; /* between rows of what is added */
-    bool cold;         /* C is too large to be in the first cache */
+    bool cold;         /* C is too large for L1 */
 } walk;
 
 /* rows, vectors and start are constants wherever this is inlined. `add` may be c, or NULL. `ahead` is
@@ -64,7 +64,7 @@ INLINE void tile(const int rows, const int vectors, const int start, const walk 
     for (int i = 0; i < bases; i++) base[i] = a + 3 * (size_t)i * w->a_stride;
     UNROLL
     for (int p = 0; p < panels; p++) panel[p] = b + (size_t)p * w->panel_stride;
-/* The shorter side of the tile is held in registers, the other passes by. */
+/* The shorter side of the tile is held in registers, the other one is streamed. */
 #define RIGHT(v, t) \
     vf_load(panel[(v + start) / PANEL_VECTORS] + (t)*EG__PANEL + (v + start) % PANEL_VECTORS * VF_N)
 #define TURN(t)                                                                               \
@@ -126,7 +126,7 @@ INLINE void tile(const int rows, const int vectors, const int start, const walk 
 #undef TURN
 #undef ADVANCE
     const bool adds = add != NULL;
-    if (!adds) add = c; /* an address to count on */
+    if (!adds) add = c; /* a fixed base address */
     if (width >= (size_t)vectors * VF_N) {
         UNROLL
         for (int i = 0; i < rows; i++, c += w->c_stride, add += w->add_stride) {
@@ -174,7 +174,7 @@ INLINE void tile_run(size_t rows, size_t vectors, size_t start, const walk *w, c
 #undef CASE
     assert(!"every tile that a split can ask for is in TILES");
 }
-/* n in as few parts as possible, as equal as possible: `large` of size+1, the rest of size. */
+/* Splits n into as few and as equal parts as possible: `large` of size+1, the rest of size. */
 typedef struct split {
     size_t count, size, large;
 } split;
@@ -191,7 +191,7 @@ INLINE size_t part_size(size_t n, size_t limit) {
     return split_size(&s, 0);
 }
 
-/* Collects finished columns and hands them to the epilogue in pieces of a good size. */
+/* Collects finished columns and passes them to the epilogue in larger pieces. */
 typedef struct handover {
     const eg__gemm_f32_args *g;
     size_t row, rows, done;
@@ -206,7 +206,7 @@ INLINE void handover_advance(handover *h, size_t columns_done) {
     h->done = columns_done;
 }
 
-/* Where the tile of row block `i` fetches ahead: a quarter of one of the next panels. */
+/* What the tile of row block `i` prefetches: a quarter of one of the next panels. */
 INLINE const char *next_part(const float *next, const walk *w, size_t i) {
     return (const char *)(next + i / STEP * w->panel_stride + i % STEP * (w->k / STEP * EG__PANEL));
 }
@@ -239,14 +239,14 @@ static void block_run(const eg__gemm_f32_args *g, const walk *w, size_t row, siz
     }
 }
 
-/* A block of A with its rows close together: they share pages, and no two of them fight for the same
- * place in a cache as rows do that lie a power of two apart. */
+/* Packs a block of A: its rows share pages, and do not conflict in cache sets as rows a power of
+ * two apart do. */
 static void copy_rows(size_t m, size_t k, const float *a, size_t a_stride, float *to,
                       size_t to_stride) {
     for (size_t i = 0; i < m; i++) memcpy(to + i * to_stride, a + i * a_stride, k * sizeof *to);
 }
 
-/* What the first block of the depth adds. */
+/* What the first depth block adds to: C, `add` or nothing. */
 INLINE const float *first_add(const eg__gemm_f32_args *g) { return g->accumulate ? g->c : g->add; }
 
 static void product(const eg__gemm_f32_args *g) {
@@ -278,7 +278,8 @@ static void product(const eg__gemm_f32_args *g) {
     } while (k < g->k);
 }
 
-/* A product that is one tile: what it would cost to find that out shows at these sizes. */
+/* A fast path for a product that is one tile: at these sizes the general loop's overhead is
+ * measurable. */
 INLINE bool product_is_tile(const eg__gemm_f32_args *g) {
     return g->m <= MAX_ROWS && g->n <= TILE_WIDTH(MAX_ROWS) * VF_N &&
            g->k <= eg__gemm_blocks_or(g->blocks).depth;

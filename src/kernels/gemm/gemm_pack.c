@@ -10,7 +10,7 @@ void eg__gemm_pack_f32(size_t k, size_t n, const float *b, size_t row_stride, si
         for (size_t i = 0; i < k; i++, packed += EG__PANEL) {
             const float *from = b + i * row_stride + column * column_stride;
             if (column_stride == 1 && width == EG__PANEL) {
-                memcpy(packed, from, EG__PANEL * sizeof *packed); /* of a known size: no call */
+                memcpy(packed, from, EG__PANEL * sizeof *packed); /* constant size: inlined */
                 continue;
             }
             if (column_stride == 1) memcpy(packed, from, width * sizeof *packed);

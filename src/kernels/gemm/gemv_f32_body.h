@@ -54,8 +54,8 @@ INLINE void strip(const int vectors, const int sums, size_t k, const float *x, c
     }
 STRIPS(DEFINE_STRIP)
 
-/* Several panels side by side: one load of x serves them all, and the memory sees several streams.
- * Prefetching them by hand was slower at every distance tried. */
+/* Several panels side by side: one load of x serves all of them, and memory delivers several
+ * streams. Prefetching them by hand was slower at every distance tried. */
 void SIMD(eg__gemv_f32)(const eg__gemv_f32_args *g) {
     const float *b = g->b;
     size_t left = g->n;

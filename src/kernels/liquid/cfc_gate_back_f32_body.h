@@ -1,5 +1,6 @@
-/* cfc_gate_back_f32 for any vector width: the gradient of a CfC gate by what its functions gave, every value in
- * a register from the loads to the stores. Included by cfc_gate_back_f32_<isa>.c after its simd header. */
+/* cfc_gate_back_f32 for any vector width: the gradient of a CfC gate from the kept results of its
+ * functions, with all values in registers between loads and stores. Included by
+ * cfc_gate_back_f32_<isa>.c after its simd header. */
 #include "kernels/kernels.h"
 #include "kernels/rows/unroll.h"
 

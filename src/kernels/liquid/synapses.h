@@ -6,9 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Both ends of a synapse in one number, as a list is as long as a parameter: the source in the lower half, the
- * target in the upper one. EG__NO_SYNAPSE is padding. As floats, padding is NaN and a synapse is not, which
- * is how a kernel tells them apart, and why there are not more targets. */
+/* Both ends of a synapse in one 32-bit number, so that the list is as long as a parameter: the
+ * source in the lower half, the target in the upper one. EG__NO_SYNAPSE marks padding: read as a
+ * float, its bits are NaN and those of a synapse are not, which is how a kernel tells them apart;
+ * this limits the number of targets. */
 enum { EG__SOURCES_MAX = 1 << 16, EG__TARGETS_MAX = 0x7f80, EG__NO_SYNAPSE = -(1 << 16) };
 static inline int32_t eg__synapse_ends(uint32_t source, uint32_t target) {
     return (int32_t)(target << 16 | source);
@@ -17,10 +18,11 @@ static inline size_t eg__synapse_source(int32_t ends) { return (uint16_t)ends; }
 /* Below 0 = padding. */
 static inline int32_t eg__synapse_target(int32_t ends) { return ends >> 16; }
 
-/* A list of synapses. It is `in_lanes` when the list comes in rows of EG__LANES of which each lane keeps its
- * target over several rows, a group (padding follows when it has no more; the first lane has the most,
- * and a target that the first lane of the next group does not have): then the sums of a group grow in
- * registers. A target may have several lanes. */
+/* A list of synapses. `in_lanes`: the list is in rows of EG__LANES, and each lane keeps its target
+ * over a group of rows, so that the sums of a group stay in registers. Lanes with fewer synapses
+ * are padded; the first lane is the longest of its group, and the first lanes of consecutive groups
+ * have different targets, which is how a kernel finds the end of a group. A target may have several
+ * lanes. */
 enum { EG__LANES = 16 };
 typedef struct eg__synapse_list {
     size_t sources, targets, count;
@@ -41,14 +43,14 @@ typedef struct eg__synapses_f32_args {
     float *scratch; /* eg__synapses_scratch floats, aligned to 64 */
 } eg__synapses_f32_args;
 
-/* Samples that are worked on side by side, and what that needs. */
+/* Samples that are processed side by side, and the scratch that needs. */
 enum { EG__SYNAPSES_BLOCK = 64 };
 static inline size_t eg__synapses_scratch(size_t sources, size_t targets) {
     return (2 * sources + 2 * targets) * EG__SYNAPSES_BLOCK;
 }
 
-/* The reverse: d is the gradient of out, [batch][2 targets]. dv[b][s], or sums over the batch for each
- * synapse: parameters[0..3][p] of weight, middle, slope, reversal. */
+/* The gradients: d is the gradient of out, [batch][2 targets]. dv[b][s], or sums over the batch for
+ * each synapse: parameters[0..3][p] of weight, middle, slope, reversal. */
 typedef struct eg__synapses_back_f32_args {
     eg__synapses_f32_args forward; /* out is not used */
     const float *d;

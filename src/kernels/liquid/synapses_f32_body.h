@@ -1,5 +1,6 @@
-/* synapses_f32 for any vector width: included by synapses_f32_<isa>.c after its simd header. Many samples
- * lie side by side in the lanes; few of them go one by one, with a lane for each target. */
+/* synapses_f32 for any vector width: included by synapses_f32_<isa>.c after its simd header. Many
+ * samples are side by side in the lanes; few samples are processed one by one, with a lane per
+ * target. */
 #include "kernels/liquid/synapses_block.h"
 
 enum { VECTORS = EG__LANES / VF_N, FEW = 4 };
@@ -10,7 +11,7 @@ INLINE void columns(const int n, const eg__synapses_f32_args *args, size_t p, co
     const vf slope = vf_set(args->slope[p]), middle = vf_set(args->middle[p]);
     const vf weight = vf_set(args->weight[p]), reversal = vf_set(args->reversal[p]);
     vf x[LOCKSTEP];
-    /* weight * sigmoid, without the care of vf_sigmoid for results that are denormal */
+    /* weight * sigmoid, without vf_sigmoid's handling of denormal results */
     EACH_VECTOR(n) x[l] = vf_mul(slope, vf_sub(middle, vf_load(v + l * VF_N)));
     vf_exp_n(n, x);
     EACH_VECTOR(n) x[l] = vf_div(weight, vf_add(x[l], vf_set(1.0f)));
@@ -40,7 +41,7 @@ static void block_run(const eg__synapses_f32_args *args, size_t row, size_t rows
                 args->out_stride);
 }
 
-/* ---- one sample of a laned list */
+/* ---- one sample of a list in lanes */
 
 /* The two sums of a target side by side, so that one addition does for both. */
 typedef float sums __attribute__((vector_size(8), may_alias));
@@ -49,14 +50,14 @@ INLINE void flush(const eg__synapse_list *list, size_t group, const vf *current,
                   const vf *conductance, sums *restrict total, sums *restrict lanes) {
     EACH_VECTOR(VECTORS) vf_store_pairs((float *)(lanes + l * VF_N), current[l], conductance[l]);
     for (size_t lane = 0; lane < EG__LANES; lane++) {
-        /* what has no target goes behind the last: cheaper than a branch */
+        /* padding is added to a slot after the last target: cheaper than a branch */
         const int32_t target = eg__synapse_target(list->ends[group + lane]);
         const size_t t = eg__min((uint32_t)target, list->targets);
         total[t] += lanes[lane];
     }
 }
 
-/* From the sums of both kinds to those of one kind after those of the other. */
+/* Separates the interleaved sums: all currents, then all conductances. */
 INLINE void separate(const sums *total, size_t targets, float *out) {
     const float *from = (const float *)total;
     size_t t = 0;
@@ -71,7 +72,7 @@ INLINE void separate(const sums *total, size_t targets, float *out) {
     }
 }
 
-/* `n` vectors of synapses: what each lets through, given in `x` what its source is. */
+/* The conductances of `n` vectors of synapses, given their sources in `x`. */
 INLINE void let_through(const int n, const eg__synapses_f32_args *args, size_t p, vf *x) {
     EACH_VECTOR(n)
     x[l] = vf_mul(vf_load(args->slope + p + l * VF_N),
@@ -79,7 +80,7 @@ INLINE void let_through(const int n, const eg__synapses_f32_args *args, size_t p
     vf_exp_n(n, x);
     EACH_VECTOR(n)
     x[l] = vf_div(vf_load(args->weight + p + l * VF_N), vf_add(x[l], vf_set(1.0f)));
-    /* the bits of padding are NaN, those of a synapse are not */
+    /* padding is NaN, synapses are not */
     EACH_VECTOR(n) {
         const vf ends = vf_load((const float *)(const void *)(args->list.ends + p) + l * VF_N);
         x[l] = vf_select(vf_ne(ends, ends), vf_zero(), x[l]);
@@ -101,7 +102,7 @@ INLINE vf vf_table_look(const vf_table *table, const int32_t *index) {
 }
 #endif
 
-/* The sources of `count` synapses, a whole number of rows, and what each lets through. */
+/* Gathers the sources of `count` synapses (whole rows) and computes their conductances. */
 INLINE void activate(const eg__synapses_f32_args *args, const float *v, size_t from, size_t count,
                      float *a) {
     const int32_t *ends = args->list.ends + from;
@@ -122,20 +123,20 @@ INLINE void activate(const eg__synapses_f32_args *args, const float *v, size_t f
 #undef TAKE
 }
 
-/* Many synapses first, then their sums: each part keeps the pipes full, where one row of lanes after the
- * other would wait for its sigmoid. */
+/* Computes the conductances of many synapses first, then their sums: each loop keeps the pipes
+ * full, whereas row by row every sum would wait for its sigmoid. */
 static void sample_run(const eg__synapses_f32_args *args, size_t b) {
     enum { MANY = 64 * EG__LANES };
     const eg__synapse_list *list = &args->list;
     const float *v = args->v + b * args->v_stride;
     float a[MANY];
-    /* not on the stack, whose place by chance may look like that of the list to the processor */
+    /* not on the stack, whose address could alias that of the list (4 KiB aliasing) */
     sums *total = (sums *)args->scratch,
          *lanes = total + eg__round_up(list->targets + 1, EG__LANES);
     vf current[VECTORS], conductance[VECTORS];
     EACH_VECTOR(VECTORS) current[l] = conductance[l] = vf_zero();
     memset(total, 0, (list->targets + 1) * sizeof *total);
-    size_t first = 0; /* row of the targets that are summed now: padding comes after it */
+    size_t first = 0; /* the row that has the group's targets: later rows may have padding */
     for (size_t from = 0; from < list->count; from += MANY) {
         const size_t count = eg__min(MANY, list->count - from);
         activate(args, v, from, count, a);

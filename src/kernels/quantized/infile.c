@@ -1,4 +1,4 @@
-/* Numbers as files have them, one by one: what the kernels for them are measured by. */
+/* Values in file layout, one by one: the definition for the kernels. */
 #include "kernels/kernels.h"
 
 #include <float.h>
@@ -48,7 +48,7 @@ void eg__infile_quantize(const float *x, int8_t values[EG__BLOCK], float *scale)
         if (size > most || isnan(size)) most = size; /* a NaN stays: nothing is above it */
     }
     const bool finite = most <= FLT_MAX;
-    const bool tiny = most < 0x1p-100f; /* its inverse would not be a float: counts as zeros */
+    const bool tiny = most < 0x1p-100f; /* 1/scale would overflow: treated as zeros */
     const float inverse = finite && !tiny ? 127 / most : 0;
     *scale = !finite ? NAN : tiny ? 0 : most / 127;
     for (int i = 0; i < EG__BLOCK; i++) {

@@ -1,4 +1,4 @@
-/* Products with a right side that stays where it lies, row by row, as files have it: f32, f16, bf16, and the
+/* Products with a right side in file layout, row by row, read in place: f32, f16, bf16, and the
  * blocks Q8_0 and Q4_0 of GGUF. */
 #ifndef EG__STORED_H
 #define EG__STORED_H
@@ -8,47 +8,47 @@
 
 #include <stdint.h>
 
-/* Number i of those at `row`; and the scale of a block. The definition. */
+/* Element i of `row`; and the scale of a block. The definition. */
 float eg__infile_number(eg__infile_format format, const void *row, size_t i);
 float eg__infile_block_scale(const void *block);
 
-/* ---- C = A W' + add: n rows of W are the columns of C. W is aligned to what its numbers are (blocks: to 2
- * bytes). */
+/* ---- C = A W' + add: n rows of W are the columns of C. W is aligned to its element size (blocks:
+ * to 2 bytes). */
 typedef struct eg__infile_args {
     size_t m, n, k;
     const float *a;
     size_t a_stride;
-    const uint8_t *w; /* n rows of eg__infile_bytes(format, k), one behind the other */
+    const uint8_t *w; /* n contiguous rows of eg__infile_bytes(format, k) bytes */
     float *c;
     size_t c_stride;
     const float *add;              /* NULL = nothing */
     size_t add_stride;             /* 0: the same row, such as a bias, is added to all */
-    const eg__epilogue *epilogue;  /* after that, part by part; NULL = none */
+    const eg__epilogue *epilogue;  /* epilogue; NULL = none */
     void *scratch;                 /* eg__infile_scratch bytes, aligned to 64 */
     const eg__gemm_blocks *blocks; /* NULL = EG__GEMM_BLOCKS */
 } eg__infile_args;
 
-/* So many columns of C are computed at once, from the first on, and nothing of it depends on others: cuts
- * between threads are at multiples of this. */
+/* Columns of C that are computed at once, independently of others: threads split the work at
+ * multiples of this. */
 enum { EG__STORED_CHUNK = 96 };
 
-/* Integer products: 32 numbers of A become int8 within [-127, 127] with a scale of their own (the largest
- * absolute value / 127; NaN where that is not finite), which meet a block of W: sums of products are exact
- * integers, and C is the sum of both scales times those. */
+/* Integer products: blocks of 32 values of A are quantized to int8 within [-127, 127] with their
+ * own scale (the largest absolute value / 127; NaN if that is not finite) and multiplied with a
+ * block of W: sums of products are exact integers, and C is the sum of these times both scales. */
 void eg__infile_quantize(const float *x, int8_t values[EG__BLOCK],
                          float *scale); /* the definition */
 
-/* So many rows are multiplied with W as it lies. For more of them a chunk of blocks is brought into the order
- * that kernels of packed matrices like, f32 or bytes; what is no block costs little to widen again. */
+/* Up to so many rows of A are multiplied with W in place. For more, a chunk of blocks is packed
+ * into panels of f32 or bytes; formats without blocks are cheap to widen again. */
 static inline size_t eg__infile_few(eg__infile_format format, bool integers) {
     return integers ? 4 : eg__infile_is_blocks(format) ? 8 : SIZE_MAX;
 }
 
-/* What kernels keep in `scratch`: rows of A as integers, and a chunk of W as bytes, with a scale for each
- * block and column; or a chunk of W as f32, some of the numbers of its rows at a time, and as much of A,
- * where its rows would fight for the same places of a cache. */
+/* The contents of `scratch`: rows of A as integers, and a chunk of W as bytes with a scale per
+ * block and column; or a chunk of W as f32, some columns at a time, and a packed copy of A where
+ * its rows would conflict in cache sets. */
 static inline bool eg__infile_copies(size_t a_stride) { return a_stride % 256 == 0; }
-/* Of the copy of A, in floats; `depth` is that of the blocks, which is whole blocks of the file. */
+/* Row stride of the copy of A, in floats; `depth` is a multiple of the file's block. */
 static inline size_t eg__infile_copy_stride(size_t depth) { return depth + EG__PANEL; }
 static inline size_t eg__infile_panels(size_t k, size_t depth) {
     return sizeof(float) * EG__STORED_CHUNK * (k < depth ? k : depth);
@@ -56,7 +56,7 @@ static inline size_t eg__infile_panels(size_t k, size_t depth) {
 typedef struct eg__infile_rows {
     int8_t *values; /* [m][depth] */
     float *scale;   /* [m][blocks] */
-    int32_t *start; /* [m][blocks]: what a kernel wants its sums to begin with */
+    int32_t *start; /* [m][blocks]: initial values of a kernel's sums */
     size_t depth, blocks;
 } eg__infile_rows;
 static inline size_t eg__infile_lines(size_t bytes) { return (bytes + 63) / 64 * 64; }

@@ -1,5 +1,6 @@
-/* The formats of weights that stay in their file: one row for each, and what code about such rows asks for is a column.
- * A format is not a type: a tensor of EG_I8 has its scales elsewhere, Q8_0 has them between its int8 values. */
+/* The formats of weights in file layout: one row each, with all that differs between them as
+ * columns. A format is not a type: a tensor of EG_I8 has its scales in a separate array, Q8_0 has
+ * them between its int8 values. */
 #ifndef EG__INFILE_FORMAT_H
 #define EG__INFILE_FORMAT_H
 
@@ -64,7 +65,7 @@ static inline size_t eg__infile_bytes(eg__infile_format format, size_t k) {
     const eg__infile_traits *of = eg__infile_traits_of(format);
     return k / of->block_elements * of->block_bytes;
 }
-/* Products with rows of int8, where they are asked for and the format has them. */
+/* The integer product, if it is asked for and the format has one. */
 static inline bool eg__infile_integers(eg__infile_format format, bool asked) {
     return asked && eg__infile_traits_of(format)->integers != EG__OP_COUNT;
 }
@@ -74,8 +75,8 @@ static inline eg__operation eg__infile_operation(eg__infile_format format, bool 
     return eg__infile_integers(format, integers) ? of->integers : of->floats;
 }
 
-/* The format that a description, a name ("Q4_0") or the operation of a kernel means; false = none. Of a description
- * that eg_quantization_check accepts, or of f32, whose other fields do not count. */
+/* The format of a description, a name ("Q4_0") or a kernel's operation; false = none. The
+ * description is one that eg_quantization_check accepts, or f32, whose other fields are ignored. */
 bool eg__infile_format_of(const eg_quantization *quantization, eg__infile_format *out);
 bool eg__infile_format_named(const char *name, eg__infile_format *out);
 bool eg__infile_format_read_by(eg__operation operation, eg__infile_format *out);

@@ -2,7 +2,7 @@
  * high halves another, whose products with A end in the same sums, four lanes for each block. So a block
  * costs a quarter of a conversion and of a product with scales, not a whole one. */
 
-/* What lanes begin with, and the scales they end with, are those of their block. */
+/* The initial value and the scale of a lane are those of its block. */
 INLINE __m512i quad_spread(void) {
     return _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
 }

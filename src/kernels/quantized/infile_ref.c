@@ -1,4 +1,5 @@
-/* The definition of products with numbers as files have them: sums in double or, of integers, exact. */
+/* The definition of products with weights in file layout: sums in double or, for integers,
+ * exact. */
 #include "kernels/kernels.h"
 
 static void finish(const eg__infile_args *g) {

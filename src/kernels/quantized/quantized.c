@@ -25,7 +25,7 @@ float eg__quantized_matrix_value(const eg__quantized_matrix *s, size_t row, size
     const size_t index = eg__quantized_matrix_scale(s, row, column);
     const int steps = eg__quantized_matrix_integer(s, row, column) - (s->zero ? s->zero[index] : 0);
     const double x = (double)s->scale[index] * steps;
-    /* the end of a range may lie half a step behind the largest float */
+    /* the end of a range may be half a step beyond the largest float */
     return fabs(x) <= FLT_MAX ? (float)x : copysignf(FLT_MAX, (float)x);
 }
 
@@ -94,7 +94,7 @@ eg__packed_quantized eg__quantized_at(eg_type type, size_t k, size_t n, size_t g
                                   .sum = half ? NULL : (const int32_t *)(at + layout->sum)};
 }
 
-/* Where row k is: its group, and the unit of the panel and the row of that unit. */
+/* Where row k is packed: its group, the unit of the panel and the row within that unit. */
 typedef struct place {
     size_t group, unit, row;
 } place;
@@ -202,7 +202,7 @@ void eg__quantize_row(const eg__packed_quantized *b, const float *x, const eg__q
         if (size > most || isnan(size)) most = size; /* a NaN stays: nothing is above it */
     }
     const bool finite = most <= FLT_MAX;
-    const bool tiny = most < 0x1p-100f; /* its inverse would not be a float: counts as zeros */
+    const bool tiny = most < 0x1p-100f; /* 1/scale would overflow: treated as zeros */
     const float scale = !finite ? NAN : tiny ? 0 : most / 127;
     const float inverse = finite && !tiny ? 127 / most : 0;
     to->scale[row] = scale;

@@ -36,11 +36,11 @@ static inline void eg__nibble_set(void *data, size_t i, int value) {
     const unsigned shift = i % 2 * 4;
     *byte = (uint8_t)((*byte & ~(15u << shift)) | ((unsigned)value & 15u) << shift);
 }
-/* The integer at that place, and the number that it stands for. */
+/* The integer at an index, and its dequantized value. */
 int eg__quantized_matrix_integer(const eg__quantized_matrix *s, size_t row, size_t column);
 float eg__quantized_matrix_value(const eg__quantized_matrix *s, size_t row, size_t column);
 
-/* Where values, scales and zero points lie when they are one piece of memory, in bytes. */
+/* Byte offsets of values, scales and zero points in one piece of memory. */
 typedef struct eg__quantized_matrix_layout {
     size_t scale, zero, bytes; /* of values: 0 */
 } eg__quantized_matrix_layout;
@@ -66,14 +66,14 @@ typedef struct eg__packed_quantized {
     /* [panel][group][16]; NULL for halves */
     const float *scale;
     const float *offset; /* NULL = all 0 */
-    const int32_t *sum;  /* of q: what a shift of the other side by 1 adds */
+    const int32_t *sum;  /* sums of q: what adding 1 to the other side adds */
 } eg__packed_quantized;
 
 typedef struct eg__quantized_layout {
     size_t panel_bytes, scale, offset, sum, end; /* in bytes from the beginning; data: 0 */
     size_t bytes;                                /* a multiple of 64 */
 } eg__quantized_layout;
-/* `ends` of the groups, ascending, the last is k. False = too large. */
+/* The layout for groups that end at `ends` (ascending, the last is k). False = too large. */
 bool eg__quantized_measure(eg_type type, size_t k, size_t n, size_t groups, const uint32_t *ends,
                            bool has_offsets, eg__quantized_layout *out);
 /* Rows of a unit: 1, 4 or 8. */
@@ -89,15 +89,16 @@ eg__packed_quantized eg__quantized_at(eg_type type, size_t k, size_t n, size_t g
                                       const void *memory, const eg__quantized_layout *layout,
                                       bool has_offsets);
 
-/* Part of a right side that comes from one stored matrix: rows k_to.. and columns n_to.. of the right
- * side are columns and rows of it or, where `straight` (halves only), rows and columns. */
+/* A piece of a right side that comes from one stored matrix: rows k_to.. and columns n_to.. of the
+ * right side are columns and rows of the matrix (transposed) or, with `straight` (f16 and bf16
+ * only), rows and columns. */
 typedef struct eg__quantized_piece {
     uint32_t k_to, n_to, k, n;
-    uint32_t row, column; /* of the stored matrix: where it begins */
+    uint32_t row, column; /* first row and column in the stored matrix */
     uint32_t straight;
 } eg__quantized_piece;
-/* Writes zeros and ends, then piece after piece. Every group of the right side lies within one block of
- * the piece it comes from. */
+/* Writes zeros and ends, then the pieces. Every group of the right side lies within one block of
+ * its piece. */
 void eg__quantized_begin(const eg__packed_quantized *to, const uint32_t *ends);
 void eg__quantized_pack(const eg__packed_quantized *to, const eg__quantized_piece *piece,
                         const eg__quantized_matrix *from);
@@ -105,8 +106,8 @@ void eg__quantized_pack(const eg__packed_quantized *to, const eg__quantized_piec
 double eg__quantized_value(const eg__packed_quantized *b, size_t k, size_t n);
 int eg__quantized_integer(const eg__packed_quantized *b, size_t k, size_t n);
 
-/* ---- products: C = A*B + add. Sums of q*a run over a group and are scaled where it ends: what must be
- * finite is 128 times the sizes of a row's numbers added up. */
+/* ---- products: C = A*B + add. Sums of q*a run over a group and are scaled at its end, so 128
+ * times the sum of a row's absolute values must be finite. */
 typedef struct eg__gemm_quantized_args {
     size_t m;
     const float *a;
@@ -115,14 +116,14 @@ typedef struct eg__gemm_quantized_args {
     float *c;
     size_t c_stride;
     const float *add;             /* n floats for every row, such as a bias; NULL = nothing */
-    const eg__epilogue *epilogue; /* after that; NULL = none */
+    const eg__epilogue *epilogue; /* epilogue; NULL = none */
     void *scratch; /* eg__quantized_scratch bytes, aligned to 64; only integer products */
 } eg__gemm_quantized_args;
 
-/* Integer products: rows of A become int8 within [-127, 127], each with a scale of its own (its largest
- * absolute value / 127; a row that is not finite gives NaN), so that sums of products are exact
- * integers, and C = scale of the row * (scale * sum of q*a + offset * sum of a). They take so many
- * rows at once; a row lies as the units of B do, padded with zeros. */
+/* Integer products: rows of A are quantized to int8 within [-127, 127], each with its own scale
+ * (the largest absolute value / 127; a non-finite row gives NaN), so that sums of products are
+ * exact integers, and C = scale of the row * (scale * sum of q*a + offset * sum of a). They take so
+ * many rows at once; a row lies as the units of B do, padded with zeros. */
 enum { EG__QUANTIZED_ROWS = 128 };
 static inline size_t eg__quantized_depth(const eg__packed_quantized *b) { /* bytes of such a row */
     size_t units = 0;
@@ -135,7 +136,7 @@ static inline size_t eg__quantized_scratch(size_t m, size_t k, size_t groups, eg
     const size_t sums = (rows * groups * sizeof(int32_t) + 63) / 64 * 64;
     return rows * depth + sums + (rows * sizeof(float) + 63) / 64 * 64;
 }
-/* The rows of A as integers in `scratch`: for kernels, by the definition. */
+/* The rows of A as integers in `scratch`: the layout for kernels, computed by the definition. */
 typedef struct eg__quantized_rows {
     int8_t *values; /* [rows][depth] */
     int32_t *sum;   /* [rows][groups] */

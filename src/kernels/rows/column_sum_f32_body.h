@@ -45,7 +45,7 @@ INLINE void strip(const int vectors, const bool partial, size_t rest,
 #undef LOAD
 }
 
-/* What is left of the columns, less than a whole strip. */
+/* The remaining columns, less than a strip. */
 #define LAST(vectors)                                   \
     case vectors:                                       \
         if (rest) strip(vectors, true, rest, args, at); \

@@ -43,7 +43,7 @@ INLINE void row_write(const bool gained, const bool biased, const eg__norm_f32_a
     const size_t n = args->columns;
     size_t i = 0;
     for (; i + VF_N <= n; i += VF_N) {
-        __builtin_prefetch(next + i); /* the next row comes while this one is written */
+        __builtin_prefetch(next + i); /* prefetches the next row while this one is written */
         vf v = vf_mul(vf_sub(vf_load(x + i), mean), scale);
         if (gained && biased) v = vf_fma(v, vf_load(args->gain + i), vf_load(args->bias + i));
         else if (gained) v = vf_mul(v, vf_load(args->gain + i));

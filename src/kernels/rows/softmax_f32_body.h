@@ -49,7 +49,7 @@ INLINE float row_exp(size_t n, const float *x, vf max, float *y) {
     return vf_sum(vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3])));
 }
 
-/* A row that fits into the registers: nothing is written down in between. */
+/* A row that fits into registers: no intermediate values in memory. */
 INLINE void row_short(size_t n, const float *x, float *y) {
     vf e[LOCKSTEP];
     size_t left[LOCKSTEP];

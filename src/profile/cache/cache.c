@@ -1,10 +1,10 @@
-/* Levels of a cache: least recently used lines go, what is written is fetched. */
+/* Levels of a cache: LRU, write-allocate. */
 #include "profile/cache/cache.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A line is kept as twice its number plus one, and this when it was written to; 0 is an empty place. */
+/* A line is stored as 2 * number + 1, plus this bit when it is dirty; 0 is an empty way. */
 enum { DIRTY = 1 };
 
 static bool is_power_of_two(uint64_t n) { return n && !(n & (n - 1)); }
@@ -18,27 +18,30 @@ static unsigned log2_of(uint64_t n) {
 /* ---- lifetime */
 static eg_status check(const eg_cache_geometry *g, unsigned sampling, eg_error *error) {
     if (!g->levels || g->levels > EG_CACHE_LEVELS)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a cache of %u levels", g->levels);
+        return eg__fail(error, EG_ERR_ARGUMENT, "a cache of %u levels is not supported", g->levels);
     if (!is_power_of_two(sampling))
-        return eg__fail(error, EG_ERR_ARGUMENT, "one of %u sets: no power of two", sampling);
+        return eg__fail(error, EG_ERR_ARGUMENT, "sampling one of %u sets: not a power of two",
+                        sampling);
     for (unsigned i = 0; i < g->levels; i++) {
         const eg_cache_level *level = &g->level[i];
         if (!is_power_of_two(level->line) || level->line < 64 || level->line > 4096 ||
             (i && level->line < level[-1].line))
-            return eg__fail(error, EG_ERR_ARGUMENT, "cache '%.7s': lines of %u bytes", level->name,
+            return eg__fail(error, EG_ERR_ARGUMENT,
+                            "cache '%.7s': lines of %u bytes are not supported", level->name,
                             level->line);
         if (!level->ways || level->ways > 1024 || !level->bytes ||
             level->bytes % ((uint64_t)level->ways * level->line))
-            return eg__fail(error, EG_ERR_ARGUMENT, "cache '%.7s': %llu bytes in %u ways",
-                            level->name, (unsigned long long)level->bytes, level->ways);
+            return eg__fail(error, EG_ERR_ARGUMENT,
+                            "cache '%.7s': %llu bytes are not whole sets of %u ways", level->name,
+                            (unsigned long long)level->bytes, level->ways);
         if (level->bytes > (uint64_t)1 << 32)
-            return eg__fail(error, EG_ERR_ARGUMENT, "cache '%.7s': %llu bytes", level->name,
-                            (unsigned long long)level->bytes);
+            return eg__fail(error, EG_ERR_ARGUMENT, "cache '%.7s': %llu bytes are too large",
+                            level->name, (unsigned long long)level->bytes);
     }
     return EG_OK;
 }
 
-/* As many groups as divide the sets of every level, 64 at most: one line of the widest level each. */
+/* The number of groups divides the sets of every level, at most 64. */
 static uint64_t group_count(const eg__cache *c) {
     uint64_t groups = 64;
     for (unsigned i = 0; i < c->levels; i++)
@@ -87,7 +90,7 @@ static uint64_t *set_of(const eg__cache_level *level, uint64_t line) {
     return level->line + set * level->ways;
 }
 
-/* Where in its set a line is; `ways` = nowhere. */
+/* The way of a line in its set; `ways` = not present. */
 static unsigned find(const eg__cache_level *level, const uint64_t *set, uint64_t line) {
     unsigned at = 0;
     while (at < level->ways && set[at] >> 1 != line + 1) at++;
@@ -99,7 +102,7 @@ static void move_first(uint64_t *set, unsigned at, uint64_t entry) {
     set[0] = entry;
 }
 
-/* A line that was written to left level `from`: the next that has it is to know. */
+/* A dirty line was evicted from level `from`: marks it dirty in the next level that has it. */
 static void give_back(eg__cache *c, unsigned from, uint64_t address) {
     for (unsigned i = from + 1; i < c->levels; i++) {
         const uint64_t line = address >> c->level[i].shift;
@@ -131,7 +134,7 @@ static bool level_touch(eg__cache *c, unsigned i, uint64_t address, bool write) 
     return false;
 }
 
-/* Only the first level sees that something is written; the others hear of it when the line leaves. */
+/* Only the first level sees writes; the others learn of them when the line is evicted. */
 unsigned eg__cache_touch(eg__cache *c, uint64_t address, bool write) {
     for (unsigned i = 0; i < c->levels; i++)
         if (level_touch(c, i, address, write && i == 0)) return i;
@@ -142,7 +145,7 @@ unsigned eg__cache_touch(eg__cache *c, uint64_t address, bool write) {
 /* ---- figures */
 void eg__cache_figures_add(const eg__cache *c, const eg__cache_counts *counts,
                            eg_cache_result *out) {
-    /* misses spread over the sets; accesses do not: the same few lines may be read all the time */
+    /* misses spread evenly over the sets, accesses do not: a few lines may be read all the time */
     const double scale = (double)(c->group_mask + 1) / (double)c->limit;
     double accesses = (double)counts->all;
     for (unsigned i = 0; i < c->levels; i++) {

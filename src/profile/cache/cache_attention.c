@@ -5,20 +5,20 @@ enum { ROWS = EG__ATTENTION_ROWS, KEYS = EG__ATTENTION_KEYS };
 enum { TOGETHER = EG__ATTENTION_TOGETHER };
 enum { Q, K, V, OUT, Y, D };
 
-/* Where things lie: operands, and the parts of the scratch memory. */
+/* Addresses of the operands and of the parts of the scratch memory. */
 typedef struct attention {
     const eg__cache_walk *w;
     const eg__step *step;
     const eg__attention_f32_args *a;
     size_t lanes, wide, v_wide; /* columns of a head, filled up */
     size_t sample, kv, group, first, rows;
-    size_t leader; /* first of the blocks of rows that meet keys together */
+    size_t leader; /* first of the row blocks that share keys */
     uint64_t at[D + 1], part[10];
 } attention;
 
 static size_t floats(size_t n) { return sizeof(float) * n; }
 
-/* Row r of the block, in an operand with so many columns for each head. */
+/* Row r of the block, in an operand with so many columns per head. */
 static uint64_t row_at(const attention *x, unsigned operand, size_t r, size_t columns) {
     const size_t row = x->first + r;
     return x->at[operand] +
@@ -35,7 +35,7 @@ static uint64_t key_at(const attention *x, unsigned operand, size_t key, size_t 
 static eg__attention_span row_sees(const attention *x, size_t r) {
     return eg__attention_sees(x->a, x->a->keys, (x->first + r) / x->group);
 }
-/* The rows that see some of n keys: they are neighbours. */
+/* The range of rows that see some of n keys. */
 typedef struct seeing {
     size_t first, end;
 } seeing;
@@ -103,15 +103,15 @@ static void weigh(const attention *x, size_t m, size_t n, uint64_t s, size_t str
 
 /* ---- one item */
 
-/* Parts of the forward kernel: keys, values, scores, and the queries and sums of the items that meet the same
- * keys. */
+/* Scratch of the forward kernel: keys, values, scores, and the queries and sums of the items that
+ * share keys. */
 static uint64_t queries_of(const attention *x) {
     const size_t number = x->first / ROWS - x->leader;
     return x->part[3] + floats(number * ROWS * (x->wide + x->v_wide));
 }
 static uint64_t sums_of(const attention *x) { return queries_of(x) + floats(ROWS * x->wide); }
 
-/* A row or two read keys and values where they lie. */
+/* One or two rows read keys and values in place. */
 enum { FEW = 2 }; /* as in attention_f32_body.h */
 static void item_few(const attention *x, size_t key, size_t n) {
     const eg__attention_f32_args *a = x->a;
@@ -211,7 +211,7 @@ static void block_open(attention *x, size_t item) {
     x->rows = eg__min(ROWS, eg__attention_rows(a) - x->first);
 }
 
-/* Keys key .. key+step-1, and all items that are together. */
+/* Keys key .. key+step-1, for all items that share them. */
 static void keys_forward(attention *x, size_t item, size_t count, size_t key, size_t step) {
     size_t packed = 0;
     for (size_t i = 0; i < count; i++) {

@@ -1,5 +1,5 @@
-/* The accesses of attention over pages of a cache, and of rows appended to one. Which pages and slots an input
- * would tell is not known: any will do, and all keys count. */
+/* The accesses of attention over pages of a cache, and of rows appended to one. Pages and slots are
+ * inputs, hence unknown: arbitrary ones are used, and all keys count. */
 #include "profile/cache/cache_steps.h"
 
 enum { ROWS = EG__ATTENTION_ROWS, KEYS = EG__ATTENTION_KEYS };
@@ -17,7 +17,7 @@ typedef struct cached {
 
 static size_t floats(size_t n) { return sizeof(float) * n; }
 
-/* Head `kv` of a position's row, its numbers as they lie. */
+/* Head `kv` of a position's row in the cache. */
 static void read_numbers(const cached *x, unsigned operand, size_t position) {
     const eg__kv_rows *rows = operand == K ? &x->a->k.rows : &x->a->v.rows;
     const int64_t page =

@@ -3,7 +3,7 @@
 
 static uint64_t floats(size_t n) { return sizeof(float) * (uint64_t)n; }
 
-/* Elements of x that lie side by side go by vectors, others one by one. */
+/* Contiguous elements of x are read as vectors, others one by one. */
 static void span_read(const eg__cache_walk *w, const eg__conv_span *s, uint64_t x, size_t lanes) {
     if (s->step == 1 && s->from_step == 1) {
         eg__cache_read_row(w, x + floats(s->from), s->count, lanes);

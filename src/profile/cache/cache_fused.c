@@ -180,7 +180,7 @@ static void gate_back_run(const eg__cache_walk *w, const eg__cache_fused *f) {
     for (size_t r = 0; r < f->rows; r++) row_run(w, f, &s, r, lanes, 1);
 }
 
-/* Of a choice the value that was computed is taken: time has passed. */
+/* A select is taken to choose the computed value, as if time had passed. */
 static void update_run(const eg__cache_walk *w, const eg__cache_fused *f) {
     const eg__fused_instruction *code = f->program->code, *tail = &code[3];
     const size_t lanes = eg__cache_lanes(w, EG__OP_ltc_update_f32);

@@ -1,5 +1,5 @@
-/* The accesses of inputs that lie as files have them: products with rows of them, rows picked and widened.
- * Lines are counted whole, as vectors of the largest kernels have them. */
+/* The accesses of inputs in file layout: products with their rows, gathers of rows. Whole lines are
+ * counted, like the vectors of the widest kernels. */
 #include "profile/cache/cache_steps.h"
 
 enum { LINE = 64, TOGETHER = 4 /* columns of C that a kernel computes at once from few rows */ };
@@ -24,7 +24,7 @@ static void result_touch(const infile_product *p, size_t row, size_t column, siz
     eg__cache_write(p->w, p->c + sizeof(float) * (row * p->c_stride + column), columns);
 }
 
-/* Rows of the left side with W as it lies. Integer rows count as the bytes they become. */
+/* Rows of the left side with W in place. Integer rows count as the bytes they become. */
 static void few_run(const infile_product *p, size_t column, size_t columns) {
     const size_t bytes = p->g->k * (p->g->infile.integers ? 1 : sizeof(float));
     const size_t rows_at_once = 4;

@@ -1,7 +1,7 @@
 /* The accesses of steps that move data: copies, gathers, placed rows, dropout. */
 #include "profile/cache/cache_steps.h"
 
-/* `rows` x `columns` numbers, one by one or, with dense columns, by vectors. */
+/* `rows` x `columns` elements, one by one or, with dense columns, as vectors. */
 typedef struct plane {
     size_t rows, columns;
     uint64_t from, to;
@@ -135,7 +135,7 @@ void eg__cache_step_gather(const eg__cache_walk *w, const eg__step *step) {
     }
 }
 
-/* The sums are a plain loop of C, which a compiler makes vectors of the machine's least width of. */
+/* The sums are a plain C loop, which compilers vectorize with the baseline vector width. */
 void eg__cache_step_scatter(const eg__cache_walk *w, const eg__step *step) {
     enum { LEAST = 4 };
     const picked p = picked_of(w, step);
@@ -157,7 +157,7 @@ void eg__cache_step_scatter(const eg__cache_walk *w, const eg__step *step) {
     }
 }
 
-/* The row that an input would tell is taken to be the first. */
+/* The start row is an input, hence unknown: the first row is assumed. */
 void eg__cache_step_slice_update(const eg__cache_walk *w, const eg__step *step) {
     eg__cache_read(w, eg__cache_at(w, &step->operand[1]), 1);
     eg__cache_copy_row(w, eg__cache_at(w, &step->operand[0]), eg__cache_at(w, &step->operand[2]),

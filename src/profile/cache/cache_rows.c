@@ -5,8 +5,8 @@ static uint64_t row_at(uint64_t at, size_t row, size_t stride) {
     return at + sizeof(float) * row * stride;
 }
 
-/* Largest and smallest look for a NaN first. argmax then goes number by number to the place it found,
- * which is taken to be the middle. */
+/* max and min look for a NaN first. argmax then scans to the index it found, which is assumed to be
+ * the middle. */
 void eg__cache_step_reduce(const eg__cache_walk *w, const eg__step *step) {
     const eg__step_rows *rows = &step->u.row;
     const size_t lanes = eg__cache_lanes(w, EG__OP_reduce_f32);

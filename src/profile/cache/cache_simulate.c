@@ -1,4 +1,4 @@
-/* A program run through a simulated cache: where its memory lies, warm runs, the figures. */
+/* Runs a program through a simulated cache: addresses of its memory, warm-up, results. */
 #include "base/abi.h"
 #include "engine/program.h"
 #include "profile/cache/cache_steps.h"
@@ -13,7 +13,7 @@ typedef struct layout {
     uint64_t next;
 } layout;
 
-/* Behind the header of its block; large ones begin with a page, as the system gives them. */
+/* After the header of its block; large blocks begin at a page, as the system allocates them. */
 static uint64_t place(layout *l, uint64_t bytes) {
     enum { LINE = 64, PAGE = 4096, LARGE = 131072 };
     if (bytes >= LARGE) l->next = (l->next + PAGE - 1) / PAGE * PAGE;
@@ -106,8 +106,9 @@ static eg_status simulate(const eg_program *p, eg__cache *cache, const eg_cache_
     return done ? EG_OK : eg__fail(error, reason.status, "%s", reason.message);
 }
 
-/* All sets of a program that is small: of a few lines a part of the sets does not tell enough. A vector
- * of a product serves for two dozen operations, one that is moved for one access. */
+/* The sampling rate: small programs use all sets, because a sample of a few lines is not
+ * representative. The number of accesses is estimated: a vector of a product serves about two dozen
+ * operations, a moved one is one access. */
 static unsigned sampling_of(const eg_program *p) {
     double accesses = 0;
     for (size_t i = 0; i < p->main_count; i++)
@@ -124,7 +125,9 @@ eg_status eg_cache_simulate(const eg_program *program, const eg_cache_geometry *
     const eg_status taken = EG__OPTIONS(eg_cache_options, &kept, given, error);
     if (taken) return taken;
     if (options->length > program->length)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a run of %llu steps by a program for %zu",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "a run of %llu steps is not within 1..%zu, which the program "
+                        "was compiled for",
                         (unsigned long long)options->length, program->length);
     eg__cache cache;
     eg_status status =

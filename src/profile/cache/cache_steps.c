@@ -51,7 +51,7 @@ static eg__cache_step *const accesses[EG__STEP_COUNT] = {
 #include "graph/steps/steps.def"
 };
 
-/* What a step says of itself is read, too: beside a small kernel that shows. */
+/* Reading the step's own description counts, too: beside a small kernel it matters. */
 static void description_read(const eg__cache_walk *w, const eg__step *step) {
     enum { WORD = 8 };
     const uint64_t at = w->steps + (uint64_t)(step - w->program->steps) * sizeof *step;

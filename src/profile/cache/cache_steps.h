@@ -46,7 +46,8 @@ void eg__cache_read_row(const eg__cache_walk *w, uint64_t at, size_t n, size_t l
 void eg__cache_write_row(const eg__cache_walk *w, uint64_t at, size_t n, size_t lanes);
 void eg__cache_copy_row(const eg__cache_walk *w, uint64_t from, uint64_t to, size_t n,
                         size_t lanes);
-/* Entry i of a list of indices: as it is where that is a constant, else any below the limit. */
+/* Entry i of a list of indices: its value if the list is a constant, else an arbitrary one below
+ * the limit. */
 int64_t eg__cache_index(const eg__cache_walk *w, const eg__operand *list, size_t i, size_t limit);
 
 /* Row r, column c goes to column r of row c. */
@@ -83,7 +84,7 @@ void eg__cache_column_sum(const eg__cache_walk *w, size_t rows, size_t columns, 
 
 typedef void eg__cache_step(const eg__cache_walk *w, const eg__step *step);
 #define STEP(kind, label, work, one, traits, cut, scratch, shape, cost, c, accesses, ...) \
-    eg__cache_step eg__cache_step_##accesses; /* `none` is not defined anywhere */
+    eg__cache_step eg__cache_step_##accesses; /* `none` is never defined */
 #include "graph/steps/steps.def"
 
 #endif

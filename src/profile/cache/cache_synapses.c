@@ -17,7 +17,7 @@ static size_t stride(const synapses *s, unsigned operand) {
     return s->step->operand[operand].stride;
 }
 
-/* The kernels turn by the transpose of AVX2 where there is one. */
+/* The kernels transpose with the AVX2 routine where there is one. */
 static size_t side(const synapses *s) { return s->lanes == 16 ? 8 : s->lanes; }
 
 /* Zeros for the lanes of samples from `first` on. */
@@ -55,7 +55,7 @@ static void samples_run(const synapses *s, const lines *l, size_t wide) {
     }
 }
 
-/* A constant: what the data would decide is not asked. */
+/* A constant, so the real list is used. */
 static int32_t ends_of(const synapses *s, size_t p) {
     return (int32_t)eg__cache_index(s->w, &s->step->operand[ENDS], p, 0);
 }

@@ -14,7 +14,8 @@ uint64_t eg__profile_last_cache(const eg_profile *p) {
     return eg__last_cache(&p->context->chip, p->has_ceilings ? &p->ceilings : NULL);
 }
 
-/* ---- by the working set: what is touched between two uses of the same data decides where it lies */
+/* ---- by the working set: the bytes touched between two uses of the same data decide which level
+ * holds it */
 static int level_holding(const eg_profile *p, double bytes) {
     const eg_chip *chip = &p->context->chip;
     const double sizes[EG__LEVELS - 1] = {(double)chip->kinds[0].l1d_bytes,
@@ -34,8 +35,8 @@ double eg__bound_bytes(const eg_program *program) {
     return bytes;
 }
 
-/* What is there, and no more than what the steps name: packed weights are touched, those they were made of are
- * not. */
+/* Bytes of the instance, at most those that the steps access: packed weights are touched, the
+ * originals are not. */
 double eg__working_set(const eg_program *program) {
     eg_program_info info = {.size = sizeof info};
     eg_step_info step = {.size = sizeof step};
@@ -60,7 +61,7 @@ static void by_working_set(const eg_profile *p, double between, double step[EG__
     for (int i = 1; i <= level; i++) step[i] = step[0];
 }
 
-/* Steps of a scan meet their data again after one turn of it, all others after a run. */
+/* Steps of a scan reuse their data after one iteration, all others after a run. */
 static void model(eg_profile *p, const eg_program_info *info) {
     eg__traffic *t = &p->traffic;
     const double run = eg__working_set(p->subject.program);
@@ -94,7 +95,7 @@ static eg_status simulate(eg_profile *p, const eg_program_info *info, eg_error *
         eg__memory_take_array(p->memory, EG_TAG_MEASURE, info->steps + 1, sizeof *steps, &reason);
     if (!steps) return eg__fail(error, reason.status, "%s", reason.message);
     eg_chip chip = p->context->chip;
-    if (chip.l3_bytes) { /* as it was measured: 0 is no last cache at all */
+    if (chip.l3_bytes) { /* as measured: 0 = no last-level cache */
         chip.l3_bytes = eg__profile_last_cache(p);
         chip.slc_bytes = 0;
     }
@@ -115,7 +116,8 @@ static eg_status simulate(eg_profile *p, const eg_program_info *info, eg_error *
     return EG_OK;
 }
 
-/* ---- counted: the sum is the processor's, which step it was is what the model says */
+/* ---- counted: the total comes from the processor's counters, its distribution over steps from the
+ * model */
 static void count(eg_profile *p, const eg_program_info *info) {
     const eg_metric *misses = &p->hardware.cache_misses;
     const double line = p->context->chip.cache_line ? p->context->chip.cache_line : 64;
@@ -123,7 +125,9 @@ static void count(eg_profile *p, const eg_program_info *info) {
     enum { LAST = EG__LEVELS - 1 };
     if (misses->provenance == EG_UNAVAILABLE || !p->sample_count) return;
     const double bytes = misses->value * line / (double)p->sample_count;
-    int by = LAST; /* where the model has nothing, what left the caches nearer by, or any operand */
+    /* if the model has no DRAM traffic, distributes by the traffic of nearer levels, or by
+     * operands */
+    int by = LAST;
     while (by > 0 && !(t->run[by] > 0.01 * bytes)) by--;
     for (size_t i = 0; i < info->steps; i++)
         t->steps[i][LAST] = t->run[by] > 0 ? t->steps[i][by] * bytes / t->run[by] : 0;
@@ -157,7 +161,7 @@ eg_status eg__traffic_make(eg_profile *p, eg_error *error) {
     if (!t->steps) return eg__fail(error, reason.status, "%s", reason.message);
     operands(p, &info);
     t->source = "operands of steps whose working set no cache holds; caches were not simulated";
-    /* a chip whose caches nobody tells, or a budget that has no room for them, is no fault of the profile */
+    /* unknown caches, or a budget too small to simulate them, do not fail the profile */
     const eg_status status = p->options.no_cache ? EG_ERR_UNSUPPORTED : simulate(p, &info, &reason);
     if (status == EG_ERR_MEMORY) return eg__fail(error, status, "%s", reason.message);
     if (status) model(p, &info);
@@ -181,7 +185,7 @@ double eg__level_ceiling(const eg_profile *p, int level) {
     return best;
 }
 
-/* Four bytes fit into the place of one f32, and matrix instructions of ARM do eight products there. */
+/* int8 kernels do four products per f32 lane, ARM's matrix instructions eight. */
 double eg__peak_times(const eg_profile *p, uint32_t traits) {
     if (!(traits & EG_STEP_INTEGERS)) return 1;
     return eg__isa_named(p->context->kernels.row[EG__OP_gemm_i8i8]->isa)->bytes;

@@ -1,4 +1,4 @@
-/* Are the new times others than the old ones? A rank test, a bootstrap and a least effect must agree. */
+/* Did the times change? A rank test, a bootstrap and a minimum effect must agree. */
 #include "base/abi.h"
 #include "base/random.h"
 #include "elegans/profile.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- Mann and Whitney's U: of all pairs, those whose new sample is the greater; ties count half */
+/* ---- Mann-Whitney U: the number of pairs whose new sample is greater; ties count half */
 typedef struct ranks {
     double u;
     double ties; /* the sum of t^3 - t over groups of t equal samples */
@@ -116,7 +116,7 @@ static eg_status take_samples(eg__memory *memory, const char *what, size_t count
                               const double *given, double **sorted, eg_error *error) {
     eg_status status = eg__samples_sort(memory, what, count, given, sorted, error);
     if (!status && !((*sorted)[0] > 0))
-        return eg__fail(error, EG_ERR_ARGUMENT, "%ssample is '%g', no time", what, (*sorted)[0]);
+        return eg__fail(error, EG_ERR_ARGUMENT, "%ssample is '%g', not a time", what, (*sorted)[0]);
     return status;
 }
 
@@ -144,9 +144,10 @@ static eg_status fill_options(const eg_compare_options *given, eg_compare_option
     if (!(options->alpha >= 0 && options->alpha < 1))
         return eg__fail(error, EG_ERR_ARGUMENT, "alpha is '%g', not within 0..1", options->alpha);
     if (!(options->effect >= 0 && isfinite(options->effect)))
-        return eg__fail(error, EG_ERR_ARGUMENT, "a least effect of '%g'", options->effect);
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "the minimum effect '%g' is not a finite number >= 0", options->effect);
     if (options->resamples > UINT32_MAX)
-        return eg__fail(error, EG_ERR_ARGUMENT, "%llu resamples",
+        return eg__fail(error, EG_ERR_ARGUMENT, "%llu resamples are out of range",
                         (unsigned long long)options->resamples);
     if (options->alpha == 0) options->alpha = 0.01;
     if (options->effect == 0) options->effect = 0.03;

@@ -1,4 +1,4 @@
-/* Which model, which program was it: a number for the contents of a file. */
+/* A hash of a file's contents, to identify models and programs. */
 #include "elegans/history.h"
 #include "formats/files/file.h"
 

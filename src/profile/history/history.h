@@ -16,15 +16,15 @@ struct eg_history {
 
 enum { EG__HISTORY_VERSION = 2, EG__HISTORY_PATIENCE = 10000 /* ms */ };
 
-/* What SQLite said last, as a status and a message: "cannot <what> history '<path>': ...". */
+/* SQLite's last error as a status and a message: "cannot <what> history '<path>': ...". */
 eg_status eg__history_fail(const eg_history *history, const char *what, eg_error *error);
 /* One statement that gives no rows. */
 eg_status eg__history_run(eg_history *history, const char *sql, const char *what, eg_error *error);
 eg_status eg__history_prepare(eg_history *history, const char *sql, const char *what,
                               sqlite3_stmt **out, eg_error *error);
-/* A transaction that may write, so that nobody is between what it reads and what it writes. */
+/* Begins a write transaction, so that no other writer comes between its reads and writes. */
 eg_status eg__history_begin(eg_history *history, eg_error *error);
-/* Commits when `status` is EG_OK, else takes all back; returns what came of it. */
+/* Commits if `status` is EG_OK, else rolls back; returns the resulting status. */
 eg_status eg__history_end(eg_history *history, eg_status status, eg_error *error);
 
 /* ---- history_path_sqlite.c: the path to open, and the folder of the default one */

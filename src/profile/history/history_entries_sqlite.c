@@ -10,7 +10,7 @@
 /* The texts of an entry in the order of their columns; the name is the first. */
 enum { TEXTS = 12, NAME_MOST = 128 };
 
-/* Who prints a time relies on it: a calendar ends with the year 9999. */
+/* Printing relies on it: times up to the year 9999 only. */
 static bool has_date(int64_t second) { return second >= 0 && second <= 253402300799; }
 
 #define COLUMNS                                                                          \
@@ -40,7 +40,7 @@ static void put_texts(eg_history_entry *e, const char *const texts[TEXTS]) {
     e->note = texts[11];
 }
 
-/* Texts that programs make and read have no control characters. The others are the user's, or JSON. */
+/* Machine-made texts have no control characters. The others are the user's, or JSON. */
 static const struct {
     const char *name;
     bool made;
@@ -62,13 +62,15 @@ static eg_status check_entry(const eg_history_entry *e, eg_error *error) {
     if (!e->model || (e->sample_count && !e->samples))
         return eg__fail(error, EG_ERR_ARGUMENT, "a history entry without a model or its samples");
     if (!has_date(e->time))
-        return eg__fail(error, EG_ERR_ARGUMENT, "a history entry of second %lld, which has no date",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "a history entry has the time %lld s, which is no date",
                         (long long)e->time);
     const char *texts[TEXTS];
     texts_of(e, texts);
     for (int i = 0; i < TEXTS; i++)
         if (texts[i] && texts_told[i].made && !is_plain(texts[i], strlen(texts[i])))
-            return eg__fail(error, EG_ERR_ARGUMENT, "a history entry with %s '%.60s'",
+            return eg__fail(error, EG_ERR_ARGUMENT,
+                            "a history entry has control characters in %s '%.60s'",
                             texts_told[i].name, texts[i]);
     if (!e->name) return EG_OK;
     const size_t length = strlen(e->name);
@@ -77,7 +79,7 @@ static eg_status check_entry(const eg_history_entry *e, eg_error *error) {
                         NAME_MOST, length);
     for (size_t i = 0; i < length; i++)
         if ((unsigned char)e->name[i] < ' ' || e->name[i] == 127)
-            return eg__fail(error, EG_ERR_ARGUMENT, "a baseline's name with a control character");
+            return eg__fail(error, EG_ERR_ARGUMENT, "a baseline's name has a control character");
     return EG_OK;
 }
 
@@ -87,10 +89,11 @@ static eg_status samples_encode(eg_history *h, const eg_history_entry *e, unsign
     eg_error reason = {EG_ERR_MEMORY, ""};
     *out = NULL;
     if (!eg__size_mul(e->sample_count, sizeof(double), size) || *size > INT32_MAX)
-        return eg__fail(error, EG_ERR_OVERFLOW, "%zu samples in one entry", e->sample_count);
+        return eg__fail(error, EG_ERR_OVERFLOW, "%zu samples in one entry are too many",
+                        e->sample_count);
     for (size_t i = 0; i < e->sample_count; i++)
         if (!is_sample(e->samples[i]))
-            return eg__fail(error, EG_ERR_ARGUMENT, "a history entry with a sample of %g s",
+            return eg__fail(error, EG_ERR_ARGUMENT, "a history entry has a sample of %g s",
                             e->samples[i]);
     unsigned char *bytes = eg__memory_take(h->memory, EG_TAG_FILE, *size, &reason);
     if (!bytes) return eg__fail(error, reason.status, "%s", reason.message);
@@ -177,7 +180,7 @@ static eg_status damaged(const eg_history *h, sqlite3_stmt *row, const char *wha
                     (long long)sqlite3_column_int64(row, 0), h->path, what);
 }
 
-/* Types first: asking for a value as another type would change it. */
+/* Checks types first: reading a value as another type would convert it. */
 static eg_status row_check(const eg_history *h, sqlite3_stmt *row, eg_error *error) {
     char what[64];
     for (int i = 0; i < TEXTS; i++) {

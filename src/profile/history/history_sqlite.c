@@ -20,7 +20,7 @@ static eg_status status_of(int code) {
     case SQLITE_PERM:
     case SQLITE_AUTH: return EG_ERR_FILE;
     case SQLITE_TOOBIG: return EG_ERR_OVERFLOW;
-    case SQLITE_ERROR: return EG_ERR_FORMAT; /* our statements are right: the tables are not ours */
+    case SQLITE_ERROR: return EG_ERR_FORMAT; /* these are not our tables */
     default: return EG_ERR_SYSTEM;
     }
 }
@@ -86,11 +86,11 @@ static eg_status make_tables(eg_history *h, int64_t *version, eg_error *error) {
     int64_t tables = 0;
     eg_status status = eg__history_begin(h, error);
     if (status) return status;
-    /* somebody else may have made them meanwhile */
+    /* another process may have created them meanwhile */
     status = number_of(h, "PRAGMA user_version", version, error);
     if (!status) status = number_of(h, "SELECT count(*) FROM sqlite_master", &tables, error);
     if (!status && !*version && tables)
-        status = eg__fail(error, EG_ERR_FORMAT, "'%s' is no history", h->path);
+        status = eg__fail(error, EG_ERR_FORMAT, "'%s' is not a history", h->path);
     if (!status && !*version) {
         status = eg__history_run(h, schema, "write", error);
         *version = EG__HISTORY_VERSION;
@@ -122,8 +122,8 @@ static eg_status check_schema(eg_history *h, eg_error *error) {
 
 /* ---- lifetime */
 
-/* One rollback journal instead of a write-ahead log: that needs memory shared between the processes, which
- * a home on a network has not. */
+/* A rollback journal, not a write-ahead log: WAL needs shared memory between processes, which
+ * network file systems do not have. */
 static eg_status open_file(eg_history *h, eg_error *error) {
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     if (sqlite3_open_v2(h->path, &h->database, flags, NULL) != SQLITE_OK) {
@@ -131,7 +131,7 @@ static eg_status open_file(eg_history *h, eg_error *error) {
         return eg__fail(error, EG_ERR_MEMORY, "cannot open history '%s': out of memory", h->path);
     }
     sqlite3_busy_timeout(h->database, EG__HISTORY_PATIENCE);
-    /* the file may come from somebody else: its schema calls nothing */
+    /* the file may be untrusted: its schema must not call functions */
     sqlite3_db_config(h->database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(h->database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     return check_schema(h, error);

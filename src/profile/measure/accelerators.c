@@ -1,4 +1,4 @@
-/* Accelerators: what the system's files and the chip table say is there beside the cores. */
+/* Accelerators beside the cores, from system files and the chip table. */
 #include "chip/detect.h"
 #include "profile/measure/environment.h"
 

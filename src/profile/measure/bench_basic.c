@@ -1,4 +1,4 @@
-/* Memory bandwidth and compute throughput, the two figures everybody asks for. */
+/* Memory bandwidth and compute throughput. */
 #include "engine/gemm_parallel.h"
 #include "profile/measure/burst.h"
 #include "profile/measure/ceilings.h"

@@ -25,14 +25,14 @@ static const cell cells[] = {CELL("cfc-ncp", "cfc:autoncp:64:16,in=16"),
                              CELL("cfc-wide", "cfc:64,in=32,backbone=128")};
 enum { CELLS = sizeof cells / sizeof *cells };
 
-/* What one model is measured with; whatever is there is given back by `finish`. */
+/* The objects to measure one model with; `finish` frees whatever was made. */
 typedef struct job {
     eg_context *context;
     eg_model *model;
     eg_model_info info;
     float *data, *y;
     size_t row;
-    float *others; /* what other work would have in the caches */
+    float *others; /* memory of other work, to evict the caches */
     size_t others_size;
     eg_stream_program *program;
     eg_stream *stream;
@@ -51,7 +51,7 @@ static void step(void *user) {
     if (status) j->status = status;
 }
 
-/* Some microseconds together, so that a reading of the clock is nothing beside them. */
+/* Calls per sample, several microseconds in all, so that reading the clock does not matter. */
 static void some_steps(void *user) {
     for (int i = 0; i < BURST; i++) step(user);
 }
@@ -190,7 +190,7 @@ static bool wanted(const cell *c, mode m, const char *filter) {
     return !filter || strstr(c->name[m], filter);
 }
 
-/* All wanted modes of one model; *stop when the user has seen enough. */
+/* All requested modes of one model; sets *stop when the callback ends the benchmark. */
 static eg_status measure_cell(eg_context *context, const cell *c, const char *filter,
                               uint64_t steps, eg_bench_cell_function function, void *user,
                               bool *stop, eg_error *error) {

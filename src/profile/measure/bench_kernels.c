@@ -109,7 +109,8 @@ static void prepare_attention(bench *b) {
     b->bytes = 4.0 * T * WIDE * (forward ? 4 : by_keys ? 7 : 6);
 }
 
-/* One query of four heads that share two, 1024 keys of 64 columns as f16: a word of a decoder. */
+/* One query of four heads that share two key heads, 1024 keys of 64 columns in f16: one token of a
+ * decoder. */
 static void prepare_cached(bench *b) {
     enum { KEYS = 1024, HEADS = 4, KV = 2, D = 64, PAGE = 64 };
     static const int32_t pages[KEYS / PAGE] = {3,  1,  0, 2, 7,  6,  5,  4,
@@ -169,7 +170,8 @@ static void prepare_conv(bench *b) {
     b->bytes = 8.0 * SIDE * SIDE;
 }
 
-/* Quantized numbers: the type, and 256 x 256 zeros, in groups of 128: no kernel's time depends on values. */
+/* Quantized weights: 256 x 256 zeros in groups of 128, because no kernel's time depends on
+ * values. */
 static eg_type small_type(eg__operation operation) {
     switch (operation) {
     case EG__OP_gemm_f16: return EG_F16;

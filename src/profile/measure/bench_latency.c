@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Each doubling is cut into PARTS equal parts, which below PARTS nanoseconds are single ones. */
+/* Each power of two is split into PARTS equal buckets; below PARTS nanoseconds a bucket is 1 ns. */
 enum { PART_BITS = 7, PARTS = 1 << PART_BITS, DOUBLINGS = 64 - PART_BITS + 1 };
 enum { COUNTERS = DOUBLINGS * PARTS, SHOWN = 4, ROWS = 8, WARM = 1000 };
 
@@ -30,7 +30,7 @@ static void add(latencies *l, uint64_t ns) {
     l->sum += ns;
 }
 
-/* The last nanosecond of the counter that the step of this rank is in. */
+/* The upper end, in ns, of the bucket that holds the sample of this rank. */
 static double percentile(const latencies *l, double share) {
     const double rank = share * (double)l->steps;
     uint64_t seen = 0;
@@ -40,7 +40,7 @@ static double percentile(const latencies *l, double share) {
     return (double)(last < l->most ? last : l->most);
 }
 
-/* The counters of SHOWN parts of a doubling together, without the empty ones at both ends. */
+/* Merges buckets to SHOWN per power of two, without the empty ones at both ends. */
 static void fill_buckets(const latencies *l, eg_bench_latency_result *out) {
     const size_t width = PARTS / SHOWN, first = counter_of(l->least) / width,
                  end = counter_of(l->most) / width + 1;

@@ -54,7 +54,7 @@ static void give(eg__memory *memory, const parts *p) {
     eg__memory_cache_empty(memory);
 }
 
-/* Numbers of no meaning, every scale 1/64. */
+/* Arbitrary values, every scale 1/64. */
 static void fill(const parts *p, size_t m, size_t k, const eg__packed_quantized *b) {
     uint8_t *bytes = (uint8_t *)b->data;
     const size_t size = eg__gemm_panels(b->n) * b->panel_bytes;
@@ -79,7 +79,8 @@ eg_status eg_bench_quantized(eg_context *context, const eg_quantization *quantiz
     eg_status status = eg_quantization_check(quantization, error);
     if (status) return status;
     if (!m || !n || !k || m > UINT32_MAX || n > UINT32_MAX || k > UINT32_MAX)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a product of %llu x %llu x %llu",
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "a product of %llu x %llu x %llu is empty or too large",
                         (unsigned long long)m, (unsigned long long)n, (unsigned long long)k);
     eg_error reason = {EG_ERR_MEMORY, "no memory for a product"};
     parts p = {0};

@@ -22,7 +22,7 @@ static const training trainings[] = {
     TRAININGS("cfc-deep", "cfc:64,in=16,backbone=64x2,activation=silu"),
     TRAININGS("ltc-ncp", "ltc:autoncp:64:16,in=16")};
 
-/* One trainer in one context, and its times so far; whatever is there is given back by `finish`. */
+/* One trainer in one context, and its times so far; `finish` frees whatever was made. */
 typedef struct job {
     eg_context *context;
     eg_model *model;
@@ -54,8 +54,8 @@ static void add_update(const eg_trainer *trainer, eg_bench_training *out) {
     }
 }
 
-/* A wave, and as the target the same a quarter later: something that can be learned, so that values
- * and gradients are those of a training and not of one that diverges. */
+/* A sine as the input and the same sine a quarter period later as the target: it can be learned, so
+ * values and gradients are those of a healthy training. */
 static void fill(const training *c, const eg_train_batch *batch, uint64_t inputs) {
     static const float wave[] = {0, 0.38f,  0.71f,  0.92f,  1,  0.92f,  0.71f,  0.38f,
                                  0, -0.38f, -0.71f, -0.92f, -1, -0.92f, -0.71f, -0.38f};
@@ -137,7 +137,7 @@ typedef struct bench {
     uint64_t rounds, steps;
     eg_bench_training_function function;
     void *user;
-    bool stop; /* the user has seen enough */
+    bool stop; /* the callback ended the benchmark */
 } bench;
 
 static eg_status measure(bench *b, const training *c, eg_error *error) {

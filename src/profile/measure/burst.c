@@ -63,7 +63,7 @@ eg__burst_times eg__burst_repeat_after(eg__burst_function before, eg__burst_func
     samples s = {.stride = 1};
     for (uint64_t i = 0; i < calls; i++) {
         before(job);
-        eg_clock_ns(); /* not the clock's own cold start */
+        eg_clock_ns(); /* excludes the clock's own cold start */
         samples_add(&s, timed(function, job, 1));
     }
     return samples_finish(&s, calls);

@@ -1,4 +1,4 @@
-/* The best of many short bursts: what hardware can do on a machine that others use, too. */
+/* The best of many short bursts: what the hardware can do on a shared machine. */
 #ifndef EG__BURST_H
 #define EG__BURST_H
 

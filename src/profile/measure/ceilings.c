@@ -47,8 +47,8 @@ static void burn_all(void *job) {
     eg__threads_run(threads, eg__threads_count(threads), burn_block, job);
 }
 
-/* No core starts more than four FMAs of its vector width per cycle: anything above is a mistake of
- * the measurement, such as a clock that stood still. */
+/* No core starts more than four FMAs of its vector width per cycle: anything above is a measurement
+ * error, such as a clock that stopped. */
 static eg_metric checked_peak(double gflops, double per_cycle, const char *isa) {
     const unsigned lanes = eg__isa_named(isa)->lanes;
     const double most = lanes > 1 ? lanes : 4; /* a compiler may find vectors in portable C */
@@ -99,7 +99,7 @@ static void read_block(void *job, size_t block, unsigned thread) {
     (void)block;
     read_job *j = job;
     const size_t base = block * j->part, windows = j->part / j->window;
-    float sum = 0; /* of its own: neighbours in one line would fight for it */
+    float sum = 0; /* a separate cache line: no false sharing */
     for (size_t pass = 0; pass < j->passes; pass++) {
         size_t at = base + (j->walks ? (j->walked + pass) % windows * j->window : 0);
         if (j->copy_to) memcpy(j->copy_to + at, j->buffer + at, j->window * sizeof(float));
@@ -125,8 +125,8 @@ static double gigabytes(const read_job *j, eg__burst_function function, unsigned
     if (j->copy_to) bytes *= 2;
     read_job job = *j;
     const eg__burst_times times = eg__burst_measure(function, &job, seconds);
-    /* A large cache keeps some windows of whatever walks through it, pass after pass: the best burst would be
-     * one of these, and not of the DRAM. The slower half are those that somebody interrupted. */
+    /* A large cache keeps some windows from pass to pass: the best burst would measure the cache,
+     * not the DRAM. The slower half contains interrupted bursts. The lower quartile is neither. */
     return bytes / (j->walks ? times.quarter : times.best) * 1e-9;
 }
 
@@ -140,7 +140,7 @@ static void measure_cache(eg_context *context, const float *buffer, size_t buffe
     if (!floats || floats * sizeof(float) * threads > buffer_bytes) return;
     read_job job = {.context = context, .buffer = buffer, .part = floats, .window = floats};
     const char *source = "best of many bursts of reads";
-    /* some 100 us a burst: alone the launch is paid by nobody, together by all */
+    /* about 100 us per burst, so that starting the threads does not matter */
     job.passes = eg__max(1, (size_t)(4e6 / (double)(floats * sizeof(float))));
     *one = eg__metric(gigabytes(&job, read_one, 1, seconds), "GB/s", EG_MEASURED, source);
     *all = eg__metric(gigabytes(&job, read_all, threads, seconds), "GB/s", EG_MEASURED, source);
@@ -177,9 +177,9 @@ size_t eg__ceilings_buffer(const eg_chip *chip) {
     return (size_t)(8 * caches < low ? low : 8 * caches > high ? high : 8 * caches);
 }
 
-/* ---- the last cache: what the system tells is shared with others, or a guest's idea of its host. Sizes from
- * the largest down, each half of the one before: the first that keeps half of what a cache is quicker by, and is
- * clearly quicker than the DRAM. */
+/* ---- the last-level cache: the size that the system reports is shared with others, or is that of
+ * a virtual machine's host. Sizes are tried from the largest down, halving each time: the first one
+ * that is clearly faster than the DRAM and has at least half of the cache's advantage is taken. */
 double eg__last_cache_find(size_t count, const double *sizes, const double *gbps, double dram,
                            double least) {
     double quickest = dram;
@@ -216,7 +216,8 @@ static void measure_last_cache(eg_context *context, const float *buffer, size_t 
                    "largest part of the last-level cache that is read faster than the DRAM");
 }
 
-/* All threads can do what one can: where they were slower, somebody else had a core. */
+/* All threads together are at least as fast as one: if they were slower, another process had a
+ * core. */
 static void settle(eg_ceilings *c) {
     const struct {
         const eg_metric *one;
@@ -235,9 +236,9 @@ static void measure_memory(eg_context *context, double seconds, eg_ceilings *out
     const size_t bytes = eg__ceilings_buffer(chip);
     float *from = eg__memory_take(context->memory, EG_TAG_MEASURE, bytes, NULL);
     if (from) {
-        memset(from, 0, bytes); /* a page that was never written is not memory yet */
+        memset(from, 0, bytes); /* unwritten pages are not backed by memory yet */
         const eg_core_kind *kind = &chip->kinds[0];
-        /* half of a level: the other half is for what else lives there */
+        /* half of a level: the rest is for other data */
         uint64_t l2 = kind->l2_bytes / eg__max(kind->l2_cores, 1) / 2;
         uint64_t l3 = chip->l3_bytes * eg__max(chip->l3_count, 1) / eg__max(chip->cores, 1) / 2;
         const char *untold = "the system does not tell its size";
@@ -246,7 +247,7 @@ static void measure_memory(eg_context *context, double seconds, eg_ceilings *out
         measure_cache(context, from, bytes, l2, untold, seconds, &out->l2_one, &out->l2_all);
         measure_dram(context, from, bytes, NULL, seconds, &out->dram_one, &out->dram_all);
         measure_last_cache(context, from, bytes, chip->l3_bytes, kind->l2_bytes, seconds / 4, out);
-        if (out->last_cache.provenance == EG_MEASURED) { /* of what is there, not of what is told */
+        if (out->last_cache.provenance == EG_MEASURED) { /* the measured size */
             const uint64_t there = (uint64_t)(out->last_cache.value * 1048576 / 2);
             l3 = eg__min(l3, there / eg__threads_count(context->threads));
         }
@@ -262,7 +263,7 @@ static void measure_memory(eg_context *context, double seconds, eg_ceilings *out
         out->last_cache = eg__metric_unavailable("MiB", none.source);
     }
     eg__memory_give(context->memory, from);
-    eg__memory_cache_empty(context->memory); /* nobody needs blocks of that size again */
+    eg__memory_cache_empty(context->memory); /* blocks of that size are not needed again */
 }
 
 /* ---- threads */

@@ -5,7 +5,7 @@
 #include "elegans/measure.h"
 #include "engine/context.h"
 
-/* Measures, never fails: what cannot be measured is unavailable and says why. */
+/* Never fails: a ceiling that cannot be measured is unavailable, with the reason. */
 void eg__ceilings_run(eg_context *context, double seconds, eg_ceilings *out);
 /* The FMA peak of one core alone, in about `seconds`. */
 eg_metric eg__fma_peak_measure(eg_context *context, double seconds);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The folder, made if need be; false when there is no place for it. */
+/* The folder, created if needed; false if that is not possible. */
 static bool cache_folder(const char *given, char out[EG__PATH_SIZE]) {
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int length;
@@ -38,7 +38,7 @@ static eg_status load(eg_context *context, const char *path, eg_ceilings *out, e
     if (status) return status;
     if (strcmp(out->fingerprint, context->chip.fingerprint) != 0 ||
         threads != eg__threads_count(context->threads))
-        return eg__fail(error, EG_ERR_NOT_FOUND, "'%s' is of another machine", path);
+        return eg__fail(error, EG_ERR_NOT_FOUND, "'%s' belongs to another machine", path);
     return EG_OK;
 }
 
@@ -64,7 +64,8 @@ eg_status eg_ceilings_measure(eg_context *context, const eg_ceilings_options *op
     const eg_status taken = EG__OPTIONS(eg_ceilings_options, &wanted, options, error);
     if (taken) return taken;
     if (!(wanted.seconds >= 0 && wanted.seconds <= 3600))
-        return eg__fail(error, EG_ERR_ARGUMENT, "%g seconds of measuring", wanted.seconds);
+        return eg__fail(error, EG_ERR_ARGUMENT, "%g seconds of measuring are out of range",
+                        wanted.seconds);
     char folder[EG__PATH_SIZE], path[EG__PATH_SIZE];
     bool kept = cache_folder(wanted.cache_folder, folder);
     if (kept)

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Version 1 had no last cache, and read its L3 in what the system told of it: such files are measured again. */
+/* Version 1 had no measured last-level cache and used the reported size for L3: such files are
+ * measured again. */
 #define HEADER "elegans ceilings 2"
 
 typedef struct field {
@@ -36,7 +37,8 @@ size_t eg__ceilings_write(const eg_ceilings *c, unsigned threads, char out[EG__C
     return (size_t)at;
 }
 
-/* What a machine can be, emulators and those to come included: a figure beyond it was damaged, or made up. */
+/* Plausible limits, including emulators and future machines: a value beyond them is damaged or made
+ * up. */
 static bool is_plausible(const char *unit, double value) {
     static const struct {
         const char *unit;
@@ -61,7 +63,7 @@ static eg_status read_line(const char *line, size_t length, eg_ceilings *out, un
 #define IS(text) (name == strlen(text) && memcmp(line, text, name) == 0)
     if (IS("fingerprint")) {
         if (rest >= sizeof out->fingerprint)
-            return eg__fail(error, EG_ERR_FORMAT, "fingerprint of %zu letters", rest);
+            return eg__fail(error, EG_ERR_FORMAT, "a fingerprint of %zu letters is too long", rest);
         memcpy(out->fingerprint, value, rest);
         return EG_OK;
     }
@@ -79,7 +81,9 @@ static eg_status read_line(const char *line, size_t length, eg_ceilings *out, un
         return eg__fail(error, EG_ERR_FORMAT, "'%.*s' is not finite", (int)length, line);
     if (IS("seconds")) {
         out->seconds = number;
-        return number >= 0 ? EG_OK : eg__fail(error, EG_ERR_FORMAT, "measured for %g s", number);
+        return number >= 0 ? EG_OK
+                           : eg__fail(error, EG_ERR_FORMAT,
+                                      "measured for %g s, which is out of range", number);
     }
     for (size_t i = 0; i < FIELDS; i++) {
         if (!IS(fields[i].name)) continue;

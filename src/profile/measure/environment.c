@@ -1,4 +1,4 @@
-/* The environment of a measurement: what the machine, the system and the build say of themselves. */
+/* The environment of a measurement: machine, system and build. */
 #include "profile/measure/environment.h"
 #include "chip/detect.h"
 #include "engine/context.h"
@@ -60,7 +60,7 @@ static void read_chip(const eg_context *context, const eg_chip *chip, eg_environ
     out->threads = eg__metric(eg__threads_count(context->threads), NULL, EG_COUNTED, "the context");
 }
 
-/* A thread can ask for itself alone. */
+/* A thread can only query its own value. */
 enum { NOT_TOLD, LOOSE, PINNED };
 static void ask_thread(void *job, size_t block, unsigned thread) {
     char *answers = job;
@@ -82,7 +82,7 @@ static void read_pinned(const eg_context *context, eg_environment *out) {
     out->pinned = eg__metric(pinned, NULL, EG_COUNTED, "affinity of the threads");
 }
 
-/* ---- what else it does */
+/* ---- other load */
 static void read_swap(const char *root, eg_environment *out) {
     eg__text file;
     const bool there = eg__root_open(root, "proc/meminfo", &file);
@@ -210,8 +210,9 @@ eg_status eg_environment_match(const char *old_fingerprint, const char *new_fing
         const char *a_end = part_end(a), *b_end = part_end(b);
         const size_t length = (size_t)(a_end - a);
         if (length != (size_t)(b_end - b) || memcmp(a, b, length) != 0)
-            return eg__fail(error, EG_ERR_ARGUMENT, "measured elsewhere: '%.*s' then, '%.*s' now",
-                            (int)length, a, (int)(b_end - b), b);
+            return eg__fail(error, EG_ERR_ARGUMENT,
+                            "measured on another machine: '%.*s' then, '%.*s' now", (int)length, a,
+                            (int)(b_end - b), b);
         a = part_next(a_end);
         b = part_next(b_end);
     }

@@ -8,7 +8,8 @@
 static const char folder[] = "sys/class/power_supply";
 
 typedef struct supplies {
-    bool mains, discharging, charged; /* something is plugged in; a battery gives; one is there */
+    /* a supply is plugged in; a battery discharges; a battery is present */
+    bool mains, discharging, charged;
     unsigned batteries;
     double charge; /* sum over the batteries, percent */
 } supplies;
@@ -50,7 +51,7 @@ void eg__power_read(const char *root, eg_fact *power, eg_metric *battery) {
     for (struct dirent *entry; list && (entry = readdir(list));)
         if (entry->d_name[0] != '.') supply_read(root, entry->d_name, &s);
     if (list) closedir(list);
-    /* a battery that gives although something is plugged in: that one is too weak, or a port without power */
+    /* a battery that discharges although a supply is plugged in: the supply is too weak */
     const char *text = s.discharging ? "battery" : s.mains || s.charged ? "mains" : "";
     *power = eg__fact(text, source, none);
     *battery = s.batteries ? eg__metric(s.charge / s.batteries, "%", EG_COUNTED, source)

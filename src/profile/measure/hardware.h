@@ -16,8 +16,8 @@ typedef struct eg__thread_counter {
 /* `type` and `config` are the kernel's (linux/perf_event.h). False: refused, the reason is there. */
 bool eg__thread_counter_open(eg__thread_counter *counter, uint32_t type, uint64_t config);
 void eg__thread_counter_start(eg__thread_counter *counter);
-/* The sum over all threads; *whole is false where it is scaled up, as events shared the counters of the
- * processor. False: nothing was told. Closed either way. */
+/* The sum over all threads; *whole is false if it was scaled up because events were multiplexed.
+ * Returns false if nothing was counted. Closes the counter either way. */
 bool eg__thread_counter_stop(eg__thread_counter *counter, double *value, bool *whole);
 
 typedef struct eg__hardware_watch {
@@ -32,7 +32,7 @@ typedef struct eg__hardware_watch {
 
 /* `root` stands before paths of the system; "" outside of tests. */
 void eg__hardware_begin(eg__hardware_watch *watch, const char *root);
-/* Of all that ran since; sources are static texts or live as long as the watch. */
+/* Counts since the start; sources are static texts or live as long as the watch. */
 void eg__hardware_end(eg__hardware_watch *watch, const char *root, eg_hardware *out);
 
 /* ---- usage.c: seconds of all threads, context switches, page faults of this process so far */

@@ -29,7 +29,7 @@ static double read_number(const char *path) {
     return eg_number_parse(text, length, &value, NULL) ? NAN : value;
 }
 
-/* A whole machine ("psys") has its packages in it. */
+/* "psys" is the whole machine and includes the packages. */
 static bool is_package(const char *folder, const char *entry) {
     char path[1024], name[32] = "";
     snprintf(path, sizeof path, "%s/%.200s/name", folder, entry);
@@ -40,7 +40,7 @@ static bool is_package(const char *folder, const char *entry) {
     return size > 0 && strncmp(name, "package", 7) == 0;
 }
 
-/* The sum over all packages; they have one colon, parts of them two. */
+/* The sum over all packages; their names have one colon, those of subdomains two. */
 static double read_energy(const char *root, char source[128]) {
     char folder[512], path[1024];
     double sum = 0;
@@ -52,7 +52,8 @@ static double read_energy(const char *root, char source[128]) {
         return NAN;
     }
     for (struct dirent *entry; (entry = readdir(dir));) {
-        /* "intel-rapl:0"; not its parts, not the same again by another way ("intel-rapl-mmio:0") */
+        /* "intel-rapl:0"; not its subdomains, nor the same package through MMIO
+         * ("intel-rapl-mmio:0") */
         const char *colon = strchr(entry->d_name, ':');
         if (!colon || strchr(colon + 1, ':') || strncmp(entry->d_name, "intel-rapl:", 11) != 0 ||
             !is_package(folder, entry->d_name))

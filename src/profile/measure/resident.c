@@ -1,4 +1,4 @@
-/* The most that was resident while somebody watched. */
+/* Peak resident memory during a watch. */
 #include "profile/measure/resident.h"
 #include "elegans/profile.h"
 
@@ -11,7 +11,7 @@ void eg__resident_begin(eg__resident *w) {
 
 void eg__resident_look(eg__resident *w) { w->most = fmax(w->most, eg__resident_now()); }
 
-/* A highest that has not risen is of before the watch: then the looks know better. */
+/* A system-wide peak that has not risen is from before the watch: then the samples are used. */
 eg_metric eg__resident_most(const eg__resident *w) {
     const double highest = eg__resident_highest();
     if (!(w->most > 0)) return eg__metric_unavailable("B", "the system does not tell");

@@ -1,4 +1,4 @@
-/* How much memory of this process is resident, now and at most since a moment. */
+/* Resident memory of this process: now, and the peak since a moment. */
 #ifndef EG__RESIDENT_H
 #define EG__RESIDENT_H
 
@@ -6,11 +6,11 @@
 
 /* ---- resident_linux.c, resident_macos.c: bytes; 0 = the system does not tell */
 double eg__resident_now(void);
-double eg__resident_highest(void); /* since the process began, or since it was forgotten */
-/* The highest is what is resident now. False: it cannot be forgotten here. */
+double eg__resident_highest(void); /* since the process began, or since the last reset */
+/* Resets the peak to the present value. False: not possible on this system. */
 bool eg__resident_forget(void);
 
-/* ---- resident.c: a watch. What was released before it began does not count. */
+/* ---- resident.c: a watch. Memory released before it began does not count. */
 typedef struct eg__resident {
     double most;    /* of all looks */
     double highest; /* as the system had it when the watch began */

@@ -22,7 +22,7 @@ static double field(const char *path, const char *name) {
     return at ? strtod(at + strlen(name), NULL) * 1024 : 0;
 }
 
-/* The sum over all mappings is exact; the short form is behind by some pages of each thread. */
+/* The sum over all mappings is exact; the short form lags by some pages per thread. */
 double eg__resident_now(void) {
     const double exact = field("/proc/self/smaps_rollup", "\nRss:");
     return exact > 0 ? exact : field("/proc/self/status", "\nVmRSS:");

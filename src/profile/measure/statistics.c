@@ -1,4 +1,4 @@
-/* Percentiles, mean and deviation of samples, each with the interval its true value is likely in. */
+/* Percentiles, mean and deviation of samples, each with a 95 % confidence interval. */
 #include "profile/measure/statistics.h"
 #include "elegans/profile.h"
 #include "engine/context.h"
@@ -60,7 +60,7 @@ static double student(double freedom) {
 
 static void find_mean(size_t count, const double *samples, eg_statistics *out) {
     double sum = 0, squares = 0;
-    /* the differences from one of them, so that large sums cancel no digits */
+    /* sums of differences from one sample, to avoid cancellation */
     for (size_t i = 0; i < count; i++) sum += samples[i] - samples[0];
     const double mean = samples[0] + sum / (double)count;
     out->mean = (eg_interval){mean, NAN, NAN};
@@ -77,9 +77,9 @@ static void find_mean(size_t count, const double *samples, eg_statistics *out) {
 /* P(k + 1) / P(k) */
 static double step_up(double n, double q, double k) { return (n - k) / (k + 1) * q / (1 - q); }
 
-/* Ranks, counted from 1, of the two samples that have the true percentile between them: at most
- * 2.5 % of the time it is below the first, and at most 2.5 % above the second. 0 and count + 1: not
- * even the least, or the most, of them is far enough out. */
+/* Ranks (from 1) of the two samples that enclose the true percentile: it is below the first at most
+ * 2.5 % of the time, and above the second at most 2.5 %. 0 and count + 1: even the smallest or the
+ * largest sample is not far enough out. */
 static void find_ranks(size_t count, double q, size_t *low, size_t *high) {
     /* probabilities in units of the likeliest one: nothing overflows, and no factorial is needed */
     const double n = (double)count, mode = floor((n + 1) * q), nothing = 1e-20;
@@ -96,7 +96,8 @@ static void find_ranks(size_t count, double q, size_t *low, size_t *high) {
     *high = (size_t)k + 1;
 }
 
-/* Of very few samples even a middle one can be too low for p99: the interval reaches to the value. */
+/* With very few samples the rank may be below the estimate of p99: the interval is extended to
+ * include it. */
 static eg_interval percentile(size_t count, const double *sorted, double q) {
     size_t low, high;
     find_ranks(count, q, &low, &high);

@@ -1,5 +1,5 @@
-/* A perf event on every thread of this process: those that there are, and those that they start. The kernel
- * hands a counter down to new threads only, and the threads of a context are older than any profile. */
+/* A perf event on every thread of this process, existing or started later. The kernel lets only new
+ * threads inherit a counter, and the threads of a context are older than any profile. */
 #include "profile/measure/hardware.h"
 
 #include <dirent.h>
@@ -28,7 +28,7 @@ static void close_all(eg__thread_counter *c) {
     c->count = 0;
 }
 
-/* All or nothing: a sum without some of the threads would be no figure of this process. */
+/* All or nothing: a sum without some threads would not be that of this process. */
 static bool add_thread(eg__thread_counter *c, int thread, uint32_t type, uint64_t config) {
     if (c->count == EG__COUNTED_THREADS) {
         c->reason = EMFILE;
@@ -36,7 +36,7 @@ static bool add_thread(eg__thread_counter *c, int thread, uint32_t type, uint64_
     }
     const int file = open_on(thread, type, config);
     if (file >= 0) c->files[c->count++] = file;
-    else if (errno != ESRCH) { /* that one has ended meanwhile */ c->reason = errno;
+    else if (errno != ESRCH) { /* that thread has ended meanwhile */ c->reason = errno;
         return false;
     }
     return true;
@@ -45,7 +45,7 @@ static bool add_thread(eg__thread_counter *c, int thread, uint32_t type, uint64_
 bool eg__thread_counter_open(eg__thread_counter *c, uint32_t type, uint64_t config) {
     *c = (eg__thread_counter){0};
     DIR *dir = opendir("/proc/self/task");
-    if (!dir) { /* no list: this thread, if it is the only one, is not known to be that */
+    if (!dir) { /* no list of threads, so it is unknown whether this is the only one */
         c->reason = errno;
         return false;
     }
@@ -74,10 +74,10 @@ bool eg__thread_counter_stop(eg__thread_counter *c, double *value, bool *whole) 
     for (unsigned i = 0; good && i < c->count; i++) {
         uint64_t told[3]; /* count, time that it was on, time that it counted */
         good = read(c->files[i], told, sizeof told) == (ssize_t)sizeof told;
-        if (!good || !told[1]) continue; /* a thread that slept all the time */
+        if (!good || !told[1]) continue; /* the thread slept all the time */
         if (told[2] < told[1]) *whole = false;
         if (told[2]) *value += (double)told[0] * ((double)told[1] / (double)told[2]);
-        else good = false; /* it never had its turn */
+        else good = false; /* the event was never scheduled */
     }
     close_all(c);
     return good;

@@ -1,4 +1,5 @@
-/* What our kernels make of the ceilings: fitted to kernels alone, never to models. */
+/* Efficiencies of our kernels relative to the ceilings: fitted to single kernels, never to
+ * models. */
 #include "elegans/project.h"
 #include "engine/context.h"
 #include "profile/measure/burst.h"
@@ -8,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- least squares with factors that are not negative: one factor after the other, until they rest.
- * There are six factors and some ten cases, so patience costs nothing. */
+/* ---- non-negative least squares by coordinate descent until convergence: six factors and about
+ * ten cases, so speed does not matter */
 void eg__fit_factors(size_t count, const double (*terms)[EG__TERMS], const double *times,
                      const double *scales, double factors[EG__TERMS]) {
     enum { TURNS = 4000 };
@@ -48,7 +49,8 @@ static double predicted(const eg_efficiency *e, const eg_step_cost *cost,
            k->bytes * terms[EG__TERM_BYTES];
 }
 
-/* ---- the measurement: rounds over all cases, so that a slow phase of the machine hits all alike */
+/* ---- the measurement: rounds over all cases, so that a slow phase of the machine affects all
+ * alike */
 enum { ROUNDS = 5, CASES_MAX = 96, COSTS_MAX = 16 };
 typedef struct fit {
     eg_context *context;
@@ -75,7 +77,8 @@ static void measure(fit *f, double seconds) {
     }
 }
 
-/* Of a case: the terms of its steps of `kind` together, and what is left of its time for them. */
+/* For one case: the summed terms of its steps of `kind`, and the part of its time that remains for
+ * them. */
 static eg_status case_terms(const fit *f, size_t index, eg_work work, const eg_efficiency *e,
                             double terms[EG__TERMS], double *left, eg_error *error) {
     eg_step_cost costs[COSTS_MAX];
@@ -101,7 +104,7 @@ static eg_status case_terms(const fit *f, size_t index, eg_work work, const eg_e
     return EG_OK;
 }
 
-/* Cases that were not used up by factors. */
+/* Degrees of freedom: cases beyond the number of factors. */
 static size_t freedom(size_t cases, const double factors[EG__TERMS]) {
     size_t used = 0;
     for (int i = 0; i < EG__TERMS; i++) used += factors[i] > 0;
@@ -144,7 +147,7 @@ static eg_status fit_all(const fit *f, eg_efficiency *out, eg_error *error) {
     out->clock = f->machine.clock;
     for (int i = 0; i < 3; i++)
         if (f->machine.size[i] > 0) out->level[i] = f->machine.bandwidth[i] / f->machine.peak;
-    /* the loop last: what is left of its time is found with the factors of the others */
+    /* loops last: their remaining time needs the factors of the others */
     for (int work = 0; !status && work < EG_WORK_COUNT; work++)
         status = fit_work(f, (eg_work)work, out, &squares, error);
     out->error = sqrt(squares / (double)f->count);

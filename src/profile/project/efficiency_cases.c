@@ -1,5 +1,5 @@
-/* The kernels that efficiencies are fitted to: products, chains, synapses, rows and copies, each a program
- * of its own, so that what they count is what programs count. */
+/* The kernels that efficiencies are fitted to: products, chains, synapses, rows and copies. Each is
+ * a program, so that costs are counted as in real programs. */
 #include "elegans/program.h"
 #include "engine/context.h"
 #include "profile/project/project.h"
@@ -139,7 +139,7 @@ static eg_node chain(eg_graph *g, const case_row *c) {
     return eg_mul(g, eg_div(g, up, down), matrix(g, "d", c));
 }
 
-/* Of four parts of the same rows, as the product before it leaves them. */
+/* Operands are four column ranges of the same rows, as the product before leaves them. */
 static eg_node gate(eg_graph *g, const case_row *c) {
     eg_node x = eg_input(g, "x", EG_F32, 2, (uint64_t[]){c->m, 4 * c->n}), part[4];
     for (unsigned i = 0; i < 4; i++) part[i] = eg_slice(g, x, 1, i * c->n, c->n);
@@ -152,8 +152,8 @@ enum { LIST = 1024 };
 static eg_node synapses(eg_graph *g, const case_row *c) {
     int32_t source[LIST], target[LIST];
     const uint64_t count = c->n * c->k;
-    /* In lanes, as models have them: each target is one of sixteen, and has up to k synapses. Of those of
-     * a neural circuit policy about a quarter is padding. */
+    /* In lanes, as in models: sixteen targets side by side with up to k synapses each. In a neural
+     * circuit policy about a quarter is padding. */
     for (uint64_t i = 0; i < count; i++) {
         const uint64_t lane = i % 16, place = i / 16 % c->k;
         const bool there = place < c->k - lane * c->k / 32;
@@ -213,7 +213,7 @@ static eg_node build(eg_graph *g, const case_row *c) {
     return (eg_node){0};
 }
 
-/* Floats of an input, and some more, so that none begins at the same place of a page as another. */
+/* Floats of an input plus an offset, so that no two inputs have the same page offset. */
 static size_t input_size(const eg_tensor *tensor) {
     size_t size = 1;
     for (unsigned i = 0; i < tensor->rank; i++) size *= (size_t)tensor->shape[i];

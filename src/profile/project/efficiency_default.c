@@ -1,4 +1,5 @@
-/* Efficiencies of one machine, for when nobody wants to measure: as `bench --group project` prints them. */
+/* Default efficiencies, of one machine, for use without measuring: as `bench --group project`
+ * prints them. */
 #include "elegans/project.h"
 
 static const eg_efficiency kept = {

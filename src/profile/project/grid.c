@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MANY 5e6 /* accesses that are simulated in some tenths of a second */
+#define MANY 5e6 /* accesses that can be simulated in some tenths of a second */
 
 /* ---- one program: a batch and a length, in all types */
 typedef struct point {
@@ -23,8 +23,8 @@ typedef struct point {
     eg_step_cost *costs;
     size_t count;
     double weights, values;        /* bytes, in f32: right sides of products, all else */
-    eg_profile *profile;           /* NULL = it was not run */
-    const char *refusal;           /* then why; static */
+    eg_profile *profile;           /* NULL = not run */
+    const char *refusal;           /* why it was not run; static */
     const eg_projector *projector; /* of another chip */
     eg_type own;                   /* of the model's weights: as it is */
 } point;
@@ -52,7 +52,7 @@ static eg_status plan(point *p, eg_error *error) {
     eg__subject_close(&subject);
     double products = 0;
     for (size_t i = 0; !status && i < p->count; i++) products += eg__cost_weights(&p->costs[i]);
-    p->weights = fmin(2 * products, parameters); /* as the parameter, if that is held, and packed */
+    p->weights = fmin(2 * products, parameters); /* as the parameter, if it is kept, and packed */
     p->values = values + parameters - p->weights;
     return status;
 }
@@ -67,7 +67,7 @@ static eg_metric memory_of(const point *p, eg_type type) {
                           : "plan of the compiled program, in smaller elements");
 }
 
-/* Runs it here, unless it would not fit; a budget of the context refuses that cell alone. */
+/* Runs it here if it fits; a budget error of the context skips only this cell. */
 static eg_status run(point *p, eg_error *error) {
     if (memory_of(p, p->own).value > p->grid->budget.value) {
         p->refusal = "not run: it does not fit into the budget";
@@ -95,7 +95,7 @@ static void cell_set(eg_grid_cell *c, double seconds, double flops, eg_provenanc
     c->tflops = eg__metric(flops / seconds * 1e-12, "TFLOP/s", provenance, source);
 }
 
-/* What a profile says in a text of its own does not outlive it. */
+/* Texts that a profile owns do not outlive it. */
 static eg_metric bandwidth_of(const eg_profile *profile) {
     const eg_metric m = eg_profile_metric(profile, EG_PROFILE_bandwidth);
     if (m.provenance != EG_UNAVAILABLE) return m;
@@ -115,7 +115,8 @@ static void cell_measured(const point *p, eg_grid_cell *c) {
     c->efficiency = eg_profile_metric(p->profile, EG_PROFILE_compute_efficiency);
 }
 
-/* Of a model in f32: the measured time, times what the model says of the other type: what it gets wrong of both is gone. */
+/* For an f32 model: the measured time times the modelled ratio of the two types, so that common
+ * errors of the cost model cancel. */
 static void cell_scaled(const point *p, eg_grid_cell *c) {
     const eg_ceilings *ceilings = eg_profile_ceilings(p->profile);
     eg_project_options options = {.size = sizeof options,
@@ -142,7 +143,7 @@ static void cell_scaled(const point *p, eg_grid_cell *c) {
              "measured time in f32, times the ratio of two projections");
     c->low = c->seconds.value * unit->low / unit->seconds.value;
     c->high = c->seconds.value * unit->high / unit->seconds.value;
-    /* so many bytes as f32 has, times what the model says of both */
+    /* the bytes of f32 times the modelled ratio */
     const eg_unit_projection *f32 = &plain.unit[EG_UNIT_CORES];
     const double before = f32->memory_bandwidth.value * f32->seconds.value,
                  after = unit->memory_bandwidth.value * unit->seconds.value;
@@ -155,7 +156,7 @@ static void cell_scaled(const point *p, eg_grid_cell *c) {
 }
 
 static eg_status cell_projected(const point *p, eg_grid_cell *c, eg_error *error) {
-    /* costs of a quantized model were counted as they are: nothing is left to be made smaller */
+    /* costs of a quantized model are already those of its type: no further reduction */
     const eg_type type = c->type == p->own ? EG_F32 : c->type;
     const eg_project_options how = {.size = sizeof how, .type = type};
     eg_projection projection;
@@ -242,8 +243,9 @@ static eg_status axes_check(const eg_grid *grid, const eg_model *model, const ax
     if (!b || !l || !t || b > EG__GRID_CELLS || l > EG__GRID_CELLS || t > EG__GRID_CELLS ||
         b * l > EG__GRID_CELLS || b * l * t > EG__GRID_CELLS)
         return eg__fail(error, EG_ERR_ARGUMENT,
-                        "a grid of %zu batches, %zu lengths, %zu types: 1 to %d cells", b, l, t,
-                        EG__GRID_CELLS);
+                        "a grid of %zu batches, %zu lengths and %zu types is not within "
+                        "1..%d cells",
+                        b, l, t, EG__GRID_CELLS);
     for (size_t i = 0; i < b; i++)
         if (!a->batches[i]) return eg__fail(error, EG_ERR_ARGUMENT, "batch %zu is 0", i);
     for (size_t i = 0; i < l; i++)
@@ -251,7 +253,8 @@ static eg_status axes_check(const eg_grid *grid, const eg_model *model, const ax
     for (size_t i = 0; i < t; i++)
         if (!eg__storage_of(a->types[i], &storage)) {
             const char *name = eg_type_name(a->types[i]);
-            return eg__fail(error, EG_ERR_UNSUPPORTED, "no grid in type '%s'", name ? name : "?");
+            return eg__fail(error, EG_ERR_UNSUPPORTED, "a grid in type '%s' is not supported",
+                            name ? name : "?");
         }
     int alone;
     const eg_type own = eg_grid_type(model, &alone);

@@ -36,7 +36,8 @@ eg_status eg__machine_measured(const eg_chip *chip, const eg_ceilings *ceilings,
     return EG_OK;
 }
 
-/* MB. A blank of the table is unknown, not none: all chips of the table with as wide a memory have that much. */
+/* MB. A blank in the table means unknown, not none: all chips of the table with the same memory
+ * width have that much. */
 static double slc_of(const eg_chip_row *row) {
     static const struct {
         unsigned bits;
@@ -74,7 +75,7 @@ eg_status eg__machine_of_row(const eg_chip_row *row, const eg_efficiency *effici
         .launch = 2000, /* assumed: some thousand cycles */
         .clock = row->fast_mhz > 0 ? row->fast_mhz * 1e-3 : 0};
     if (out->slow_speed > 0) out->slow = row->slow_cores;
-    /* no level is quicker than the one before it: a larger cache never costs anything */
+    /* no level is faster than the one before it */
     double before = INFINITY;
     for (int i = 0; i + 1 < EG__LEVELS; i++) {
         out->bandwidth[i] = fmin(before, efficiency->level[i] * out->peak);
@@ -117,8 +118,8 @@ void eg__cost_terms(const eg_step_cost *cost, const eg__machine *machine, double
     out[EG__TERM_FUNCTIONS] = cost->functions / machine->peak;
     const double footprint = cost->footprint > 0 ? cost->footprint : cost->bytes;
     out[EG__TERM_BYTES] = cost->bytes / bandwidth_of(machine, footprint);
-    /* a sigmoid for each synapse and sample: no memory is that slow, and what a fit would put here
-     * is something else */
+    /* a sigmoid per synapse and sample is always compute-bound: a fitted memory factor would be
+     * spurious */
     if (cost->work == EG_WORK_SYNAPSES || cost->work == EG_WORK_SYNAPSES_ONE)
         out[EG__TERM_BYTES] = 0;
 }

@@ -14,7 +14,7 @@ typedef struct tier_row {
     unsigned batch, batch_low, batch_high;
     double memory_gib;
     unsigned backbone_units;
-    double gbs; /* of that chip, which batches of others are scaled by */
+    double gbs; /* of that chip: batches of others are scaled by it */
 } tier_row;
 static const tier_row tiers[TIERS] = {
     {"M1", 32, 32, 64, 8, 32, 68.3},
@@ -70,7 +70,7 @@ static eg_chip_tier tier_of(const figures *f) {
     return EG_CHIP_TIER_BASE;
 }
 
-/* The largest power of two that is not above the wish, within the range. */
+/* The largest power of two up to the wanted value, clamped to the range. */
 static unsigned batch_of(const eg_preset *p, double wanted) {
     unsigned batch = p->batch_low;
     while (batch * 2 <= p->batch_high && batch * 2 <= wanted) batch *= 2;

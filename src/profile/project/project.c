@@ -1,4 +1,4 @@
-/* What a program would take on the cores, the GPU and the Neural Engine of a chip. */
+/* Projected time of a program on the cores, the GPU and the Neural Engine of a chip. */
 #include "base/abi.h"
 #include "profile/project/project.h"
 
@@ -56,7 +56,7 @@ typedef struct cores {
     const eg__retyping *retyping;
 } cores;
 
-/* One step in all its calls, by so many threads: not more of them than it has rows are busy. */
+/* One step in all its calls with so many threads; at most as many as it has rows are busy. */
 static spent step_spent(const cores *c, const eg_step_cost *cost, unsigned threads) {
     const eg_work_efficiency *k = &c->efficiency->work[cost->work];
     const unsigned busy =
@@ -66,7 +66,7 @@ static spent step_spent(const cores *c, const eg_step_cost *cost, unsigned threa
     double terms[EG__TERMS], bytes;
     eg__cost_terms(cost, &machine, terms);
     bytes = k->bytes * terms[EG__TERM_BYTES] / speed;
-    /* together they get no more than the memory gives */
+    /* all threads share the memory bandwidth */
     if (busy > 1 && cost->footprint > machine.size[2] && cost->footprint > machine.size[1] &&
         machine.memory_all > 0)
         bytes = fmax(bytes, cost->bytes / machine.memory_all);
@@ -105,7 +105,7 @@ static spent bodies_spent(const cores *c, size_t count, const eg_step_cost *cost
     return sum;
 }
 
-/* Every step and every scan takes the number of threads that is quickest, so that more cores never cost. */
+/* Every step and scan uses the fastest number of threads, so that more cores are never slower. */
 static spent cores_spent(cores *c, size_t count, const eg_step_cost *costs,
                          double by_work[EG_WORK_COUNT]) {
     spent sum = {.overhead = c->efficiency->run * c->slower};
@@ -146,7 +146,7 @@ static double cores_start(const cores *c, size_t count, const eg_step_cost *cost
     return sum * c->slower;
 }
 
-/* Bytes of a run whose steps touch more between two calls than any cache holds. */
+/* DRAM bytes of a run: of steps that touch more between two calls than any cache holds. */
 static double beyond_caches(const cores *c, size_t count, const eg_step_cost *costs) {
     double sum = 0;
     for (size_t i = 0; i < count; i++) {
@@ -160,8 +160,8 @@ static double beyond_caches(const cores *c, size_t count, const eg_step_cost *co
     return sum;
 }
 
-/* Two standard deviations: of the kind that fits worst among those that matter, and of everything that was
- * assumed because no fit has seen it. */
+/* The uncertainty, two standard deviations: of the worst fit among the kinds that matter, and of
+ * the assumptions that no fit covers. */
 static double cores_band(const cores *c, const double by_work[EG_WORK_COUNT], double ns, bool here,
                          bool from_table) {
     double error = 0, squares = 0;
@@ -173,20 +173,20 @@ static double cores_band(const cores *c, const double by_work[EG_WORK_COUNT], do
         double deviation;
     } assumed[] = {
         {true, error},
-        {!here, 0.25}, /* kernels of another machine are as good, in times of the peak */
+        {!here, 0.25}, /* assumed: kernels reach the same share of the peak on another machine */
         {from_table,
          0.25}, /* and no kernel was ever fitted on this chip: other caches, another order */
-        {!here, 0.25 * clocks},              /* what is in ns goes with the clock */
+        {!here, 0.25 * clocks},              /* times in ns scale with the clock */
         {c->used > 1, 0.05 * log2(c->used)}, /* fits have one thread */
         {c->machine.fast && c->used > c->machine.fast,
-         0.2} /* what slow cores do is not in the table */
+         0.2} /* the speed of slow cores is not in the table */
     };
     for (size_t i = 0; i < sizeof assumed / sizeof *assumed; i++)
         if (assumed[i].holds) squares += assumed[i].deviation * assumed[i].deviation;
     return 1 + 2 * sqrt(squares);
 }
 
-/* ---- the GPU: published peaks, our assumptions of what a kernel makes of them */
+/* ---- the GPU: published peaks, and assumed efficiencies */
 static const double gpu_compute = 0.6; /* of the f32 peak, products */
 static const double gpu_memory = 0.75; /* of the bandwidth: 639 to 700 of 819 GB/s were seen */
 static const double gpu_launch = 5e3;  /* ns per step: assumed */
@@ -278,11 +278,13 @@ static eg_status check(size_t count, const eg_step_cost *costs, const eg_chip_ro
                         "no costs, or neither a chip nor measured ceilings");
     if (!o->chip != !o->ceilings)
         return eg__fail(error, EG_ERR_ARGUMENT,
-                        "ceilings and the chip they are of belong together");
+                        "give a chip or measured ceilings with their chip, not parts of "
+                        "both");
     eg__storage storage;
     if (!eg__storage_of(o->type, &storage)) {
         const char *name = eg_type_name(o->type);
-        return eg__fail(error, EG_ERR_UNSUPPORTED, "no projection in type '%s'", name ? name : "?");
+        return eg__fail(error, EG_ERR_UNSUPPORTED, "a projection to type '%s' is not supported",
+                        name ? name : "?");
     }
     for (size_t i = 0; i < count; i++)
         if ((unsigned)costs[i].work >= EG_WORK_COUNT || !(costs[i].calls >= 0) ||
@@ -301,7 +303,8 @@ static void best_find(eg_projection *out) {
     }
 }
 
-/* Doubles the peak for f16 on chips of the table, whose cores have native f16 FMA; of other machines we do not know. */
+/* Doubles the peak for f16 on chips of the table, whose cores have native f16 FMA; unknown for
+ * other machines. */
 static void project_cores(cores *c, size_t count, const eg_step_cost *costs, eg_type type,
                           bool here, bool from_table, const eg_projection *p,
                           eg_unit_projection *out) {

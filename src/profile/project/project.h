@@ -8,31 +8,32 @@
 enum { EG__LEVELS = EG_MEMORY_LEVELS };
 typedef struct eg__machine {
     double peak;                  /* FLOP/ns, one core */
-    double size[EG__LEVELS];      /* bytes that fit; 0 = there is no such level */
+    double size[EG__LEVELS];      /* bytes per level; 0 = no such level */
     double bandwidth[EG__LEVELS]; /* bytes/ns, one core */
     double memory_all;            /* bytes/ns of the memory, all cores */
-    double cluster_l2, all_l2;    /* bytes: what one core may fill alone, what the fast ones share;
-                                   * 0 = size[1] is nobody else's */
-    unsigned fast, slow;          /* cores; fast 0 = as many as are asked for, all alike */
-    double slow_speed;            /* of a slow core, in times of a fast one */
-    double launch;                /* ns to start and join threads */
-    double clock;                 /* GHz; 0 = unknown */
+    /* bytes of L2: what one core may use, what the fast cores share; 0 = size[1] is private */
+    double cluster_l2, all_l2;
+    unsigned fast, slow; /* cores; fast 0 = as many equal ones as requested */
+    double slow_speed;   /* speed of a slow core relative to a fast one */
+    double launch;       /* ns to start and join threads */
+    double clock;        /* GHz; 0 = unknown */
 } eg__machine;
-/* Bytes of the last cache: as it was measured, where that is less than what the system tells, which a guest has
- * from its host. `ceilings` may be NULL. 0 = there is none, or none that is quicker than the DRAM. */
+/* Bytes of the last-level cache: the measured size if it is less than the reported one (virtual
+ * machines report their host's). `ceilings` may be NULL. 0 = none, or none faster than the DRAM. */
 uint64_t eg__last_cache(const eg_chip *chip, const eg_ceilings *ceilings);
 /* EG_ERR_ARGUMENT names the ceiling that is missing. */
 eg_status eg__machine_measured(const eg_chip *chip, const eg_ceilings *ceilings, eg__machine *out,
                                eg_error *error);
-/* The machine with so many threads, the fast cores first: its second level is shared by them. */
+/* The machine with so many threads, fast cores first; they share L2. */
 eg__machine eg__machine_shared(const eg__machine *machine, unsigned threads);
-/* What so many threads do together, in times of one fast core. */
+/* The speed of so many threads relative to one fast core. */
 double eg__machine_speed(const eg__machine *machine, unsigned threads);
-/* By the table; caches are as quick, in times of the peak, as those of the efficiency's machine. */
+/* A machine from the chip table; cache bandwidths relative to the peak are assumed to be those of
+ * the efficiency's machine. */
 eg_status eg__machine_of_row(const eg_chip_row *row, const eg_efficiency *efficiency,
                              eg__machine *out, eg_error *error);
 
-/* One call of a step in ns: what each factor of eg_work_efficiency is a factor of. */
+/* One call of a step in ns, as the terms that the factors of eg_work_efficiency multiply. */
 enum {
     EG__TERM_CALL,
     EG__TERM_ROW,
@@ -46,11 +47,11 @@ void eg__cost_terms(const eg_step_cost *cost, const eg__machine *machine, double
 
 /* ---- project_type.c: costs counted in f32, as they would be in another type */
 typedef struct eg__storage {
-    double weights, values; /* bytes of an element, in times of those of an f32 */
+    double weights, values; /* bytes per element relative to f32 */
 } eg__storage;
 typedef struct eg__retyping {
     eg__storage storage;
-    double footprint[2]; /* what is left of it: outside of scans, inside */
+    double footprint[2]; /* the remaining share: outside of scans, inside */
 } eg__retyping;
 bool eg__storage_of(eg_type type, eg__storage *out); /* false: nothing is projected in that type */
 void eg__retyping_make(eg__storage storage, size_t count, const eg_step_cost *costs,

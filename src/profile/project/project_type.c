@@ -15,7 +15,7 @@ bool eg__storage_of(eg_type type, eg__storage *out) {
     return true;
 }
 
-/* Each element of the right side meets every row once. */
+/* Each element of the right side is multiplied with every row once. */
 double eg__cost_weights(const eg_step_cost *cost) {
     const bool is_product = cost->work == EG_WORK_GEMM || cost->work == EG_WORK_GEMV;
     const bool bare = cost->product <= 0 && cost->simple <= 0 && cost->functions <= 0;
@@ -29,7 +29,7 @@ static double bytes_of(eg__storage storage, const eg_step_cost *cost) {
     return weights * storage.weights + (cost->bytes - weights) * storage.values;
 }
 
-/* A footprint is what all steps of a loop touch, so that it shrinks as they do together. */
+/* A footprint is what all steps of a loop touch, so it shrinks with their total. */
 void eg__retyping_make(eg__storage storage, size_t count, const eg_step_cost *costs,
                        eg__retyping *out) {
     double before[2] = {0}, after[2] = {0};

@@ -89,7 +89,7 @@ static void step_up(const eg_unit_projection *half, eg_unit_projection *unit) {
 
 static double between(double low, double high, double at) { return low + (high - low) * at; }
 
-/* Rates that go with the time and with what is computed in it. */
+/* Rates that scale with the time and the work. */
 static void rates(double flops, double bytes, double seconds, eg_unit_projection *u) {
     if (u->seconds.provenance == EG_UNAVAILABLE || !(seconds > 0)) return;
     const double compute = u->tflops.value > 0 ? flops / seconds * 1e-12 / u->tflops.value : 1;

@@ -1,4 +1,5 @@
-/* What chips of a tier must have and runs on them should reach, and whether they do. */
+/* Requirements of a tier of chips: what they must have, what runs should reach, and whether they
+ * do. */
 #include "base/base.h"
 #include "elegans/preset.h"
 #include "profile/measure/statistics.h"

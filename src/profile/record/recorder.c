@@ -15,7 +15,8 @@ static eg_status take_rings(eg_recorder *r, uint64_t room, eg_error *error) {
     const unsigned threads = r->record.threads;
     size_t count;
     if (!eg__size_mul((size_t)room, threads, &count))
-        return eg__fail(error, EG_ERR_OVERFLOW, "%llu events", (unsigned long long)room);
+        return eg__fail(error, EG_ERR_OVERFLOW, "%llu events are out of range",
+                        (unsigned long long)room);
     r->record.rings =
         eg__memory_take_array(r->memory, EG_TAG_OTHER, threads, sizeof *r->record.rings, &reason);
     if (r->record.rings)
@@ -57,9 +58,10 @@ eg_status eg_recorder_create(eg_context *context, const eg_recorder_options *opt
     r->options = kept;
     const uint64_t events = r->options.events ? r->options.events : 65536;
     r->record.threads = eg__threads_count(context->threads);
-    eg_status status = events > (uint64_t)1 << 32 ? eg__fail(error, EG_ERR_ARGUMENT, "%llu events",
-                                                             (unsigned long long)events)
-                                                  : take_rings(r, power_of_two(events), error);
+    eg_status status = events > (uint64_t)1 << 32
+                           ? eg__fail(error, EG_ERR_ARGUMENT, "%llu events are out of range",
+                                      (unsigned long long)events)
+                           : take_rings(r, power_of_two(events), error);
     if (status) {
         eg_recorder_destroy(r);
         return status;
@@ -79,7 +81,7 @@ void eg_recorder_destroy(eg_recorder *r) {
 eg_status eg_instance_record(eg_instance *instance, eg_recorder *recorder, eg_error *error) {
     if (!instance) return eg__fail(error, EG_ERR_ARGUMENT, "no instance to record");
     if (recorder && eg__instance_program(instance)->context != recorder->context)
-        return eg__fail(error, EG_ERR_ARGUMENT, "a recorder of another context");
+        return eg__fail(error, EG_ERR_ARGUMENT, "the recorder belongs to another context");
     eg__instance_record(instance, recorder ? &recorder->record : NULL);
     return EG_OK;
 }

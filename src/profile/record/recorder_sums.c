@@ -1,4 +1,4 @@
-/* What was recorded, run by run and step by step. */
+/* Sums of recorded events per run and per step. */
 #include "profile/record/recorder.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 /* ---- whole runs */
 
-/* The first run of which no ring has lost an event. */
+/* The first run whose events are complete in all rings. */
 static uint64_t first_whole_run(const eg_recorder *r) {
     uint64_t first = 0;
     for (unsigned i = 0; i < r->record.threads; i++) {
@@ -18,7 +18,7 @@ static uint64_t first_whole_run(const eg_recorder *r) {
     return first;
 }
 
-/* Fills `out`, unless it is NULL, and says how many there are. Runs come one after the other. */
+/* Fills `out` unless it is NULL, and returns the number of runs. Runs do not overlap. */
 static uint64_t list_runs(const eg_recorder *r, eg_record_run *out) {
     const eg__ring *ring = &r->record.rings[0];
     const uint64_t first = first_whole_run(r);
@@ -45,7 +45,7 @@ static int ascending(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* The quicker half counts, for in the others somebody else had the core. Returns how many that are. */
+/* Keeps the faster half of the runs: the others may have been interrupted. Returns their number. */
 static uint64_t mark_quicker_half(eg_record_run *list, uint64_t count, double *sorted) {
     uint64_t chosen = 0;
     for (uint64_t i = 0; i < count; i++) sorted[i] = list[i].seconds;
@@ -94,14 +94,14 @@ static eg_status choose(const eg_recorder *r, choice *c, eg_error *error) {
     return status;
 }
 
-/* Events of a ring come run by run, as the list does: *at goes along with them. */
+/* Events of a ring are in the order of runs, like the list: *at advances with them. */
 static bool counts(const choice *c, uint64_t run, uint64_t *at) {
     while (*at < c->count && c->list[*at].run < run) ++*at;
     return *at < c->count && c->list[*at].run == run && c->list[*at].counted;
 }
 
-/* Thread 0 alone has steps of the run; inside of a scan, each thread has its part of the batch, and all of
- * them together are as long as their mean. */
+/* Only thread 0 records steps outside of scans; inside a scan each thread has its part of the
+ * batch, and the time of the step is the mean over threads. */
 static void add_events(const eg_recorder *r, const choice *c, eg_step_time *steps, size_t count,
                        const uint32_t *parts) {
     const double seconds = eg__record_tick(&r->record) * 1e-9;
@@ -132,7 +132,8 @@ static void find_parts(const eg_recorder *r, const eg_program *p, uint32_t *part
     }
 }
 
-/* Inside of a scan that threads share, each of them calls a step for its part: together that is one call. */
+/* Inside a scan that threads share, each thread calls a step for its part: together they count as
+ * one call. */
 static void finish(const eg_program *p, size_t count, uint64_t runs, const uint32_t *parts,
                    eg_step_time *steps, double *run) {
     double all = 0;
@@ -149,7 +150,7 @@ static void finish(const eg_program *p, size_t count, uint64_t runs, const uint3
         const eg__step_scan *scan = eg__step_body(&p->steps[i]);
         if (scan) {
             for (uint32_t k = 0; k < scan->count; k++) s->self -= steps[scan->first + k].seconds;
-            if (s->self < 0) s->self = 0; /* parts that waited for each other */
+            if (s->self < 0) s->self = 0; /* parts that include waiting for each other */
         }
         s->share = all > 0 ? s->self / all : 0;
     }

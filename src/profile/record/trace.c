@@ -1,4 +1,4 @@
-/* Recorded runs as files that others open: Chrome's trace format, and folded stacks for flame graphs. */
+/* Recorded runs as files: Chrome's trace format, and folded stacks for flame graphs. */
 #include "profile/profile.h"
 #include "formats/files/file.h"
 
@@ -23,7 +23,7 @@ static void say(output *o, const char *format, ...) {
     o->status = eg__writer_append(&o->writer, text, (size_t)length, o->error);
 }
 
-/* JSON's quotes for what a user may have named. */
+/* Escapes a user's text for JSON. */
 static const char *quoted(char out[512], const char *text) {
     size_t at = 0;
     for (; *text && at < 500; text++) {
@@ -63,7 +63,8 @@ static void say_event(output *o, const eg_profile *p, const eg_record_event *e,
 }
 
 /* ---- memory over time */
-/* The phases as a row of their own, and what the library held: it changes between them alone. */
+/* The phases as a separate track, and the memory that the library held, which changes only between
+ * phases. */
 static void say_phases(output *o, const eg_profile *p) {
     const unsigned row = eg__threads_count(p->context->threads);
     say(o,
@@ -106,7 +107,8 @@ static void say_live(output *o, const eg_profile *p, live *l, uint64_t at, uint6
     l->said = true;
 }
 
-/* A scan's own event encloses those of its steps, which know better; after a run nothing is needed. */
+/* A scan's own event encloses those of its steps, which are more exact; after a run nothing is
+ * live. */
 static void follow(output *o, const eg_profile *p, live *l, const eg_record_event *e,
                    const eg_profile_row *row) {
     if (e->thread) return;
