@@ -102,7 +102,7 @@ typedef struct eg__step_gemm {
         eg__quantized_layout layout;
         eg_type type;
         uint32_t groups;
-        bool has_offsets, integers;
+        bool integers;
     } quantized;
     /* right sides that lie as files have them */
     struct eg__step_infile_side {
@@ -140,7 +140,6 @@ typedef struct eg__step_pack_quantized {
     eg_type type;
     uint32_t groups, pieces;
     uint32_t parameter, parameters; /* which, of how many */
-    bool has_offsets;
     bool by_rows; /* rows of the parameter may come one after the other: its columns are not ours */
     size_t first, end; /* those that come now; end 0 = all */
 } eg__step_pack_quantized;

@@ -1,5 +1,5 @@
-/* attention_cached_f32 for any vector width: included by attention_cached_f32_<isa>.c after its simd header,
- * vf_load_i8 and vf_sums. A few rows (a word of a decoder, all heads that share keys) read numbers where they lie, each
+/* attention_cached_f32 for any vector width: included by attention_cached_f32_<isa>.c after its simd header
+ * and vf_sums. A few rows (a word of a decoder, all heads that share keys) read numbers where they lie, each
  * once for four of them; for many, a block of keys is widened and packed as attention_f32 does. */
 #include "kernels/attention/attention_online.h"
 

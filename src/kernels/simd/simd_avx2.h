@@ -124,7 +124,7 @@ INLINE void vf_load_pairs(const float *p, vf *a, vf *b) {
     *b = _mm256_shuffle_ps(low, high, 0xdd);
 }
 
-/* Quantized numbers: vectors of halves from memory; of 32-bit words the byte t, and the half byte t counted
+/* Quantized numbers: vectors of halves and bytes from memory; of 32-bit words the byte t, and the half byte t counted
  * as panels have them, 8 to a word. t is a literal. */
 INLINE vi vi_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
 INLINE void vi_store(void *p, vi a) { _mm256_storeu_si256((__m256i *)p, a); }
@@ -149,6 +149,9 @@ INLINE vf vf_load_f16(const void *p) {
 }
 INLINE vf vf_load_bf16(const void *p) {
     return vi_bits(vi_shl(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p)), 16));
+}
+INLINE vf vf_load_i8(const void *p) {
+    return vi_to_float(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p)));
 }
 #define vf_byte(w, t)   vi_to_float(vi_sar(vi_shl(w, 24 - 8 * (t)), 24))
 #define vf_nibble(w, t) vi_to_float(vi_sar(vi_shl(w, 28 - (t) % 4 * 8 - (t) / 4 * 4), 28))
