@@ -237,9 +237,15 @@ static eg_status take_values(eg_model *model, const tensor_source *from, const c
 
 /* ---- the file stays open: it holds the numbers until somebody writes to them */
 static void close_backing(void *backing) { eg_safetensors_close(backing); }
+/* With what lies around them: the system maps the neighbours of a page that is read, up to a huge page of them, and
+ * so maps again what was forgotten before. Nothing was written to them. */
 static void forget_backing(void *backing, const void *bytes, size_t size) {
-    const eg_safetensors *file = backing;
-    eg__mapping_forget(&file->mapping, bytes, size);
+    enum { AROUND = 1 << 21 };
+    const eg__mapping *mapping = &((const eg_safetensors *)backing)->mapping;
+    const uintptr_t start = (uintptr_t)mapping->bytes, at = (uintptr_t)bytes - start;
+    if ((uintptr_t)bytes < start || at > mapping->size || size > mapping->size - at) return;
+    const size_t before = eg__min(at, AROUND), behind = eg__min(mapping->size - at - size, AROUND);
+    eg__mapping_forget(mapping, (const char *)bytes - before, before + size + behind);
 }
 
 static eg_status keep_file(eg_model *model, tensor_source *from, eg_error *error) {
