@@ -75,10 +75,10 @@ eg_status eg__weights_upload(eg_weights *weights, const eg__derived *derived, eg
 eg_status eg__weights_run(const eg_weights *weights, const eg__derived *derived,
                           const eg__step *steps, size_t count, eg_error *error);
 
-/* Of a quantized parameter, quantized as these are: its scales and zero points to its memory. The numbers, in
- * whose layout nothing differs, lie at its beginning. */
-eg_status eg__leaf_fill_scales(const eg__leaf *leaf, const eg_quantized *quantized, void *to,
-                               eg_error *error);
+/* Whether the parameter is quantized as these are: then the numbers, in whose layout nothing differs, lie at the
+ * beginning of its memory, scales and zero points where its layout has them. */
+eg_status eg__leaf_check_quantized(const eg__leaf *leaf, const eg_quantized *quantized,
+                                   eg_error *error);
 
 /* Quantized numbers without memory: sizes, and how many scales (zero points as many, unless symmetric). */
 eg_status eg__quantized_like(unsigned rank, const uint64_t *shape,

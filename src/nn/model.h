@@ -110,8 +110,8 @@ struct eg_model {
     /* our own file, mapped: values and quantized numbers lie there until somebody writes to them */
     void *backing;
     void (*backing_close)(void *backing);
-    void (*backing_forget)(void *backing, const void *bytes,
-                           size_t size); /* pages not needed now */
+    /* copies what is not needed where it lies; only while nobody has written to it */
+    void (*backing_copy)(void *backing, const void *bytes, size_t size, void *to);
     bool values_exposed; /* somebody has been given the values to write to; atomic */
 };
 
@@ -133,8 +133,6 @@ eg_status eg__model_check_values(const eg_model *model, eg_error *error);
 /* What it was made from. */
 eg_status eg__model_keep_spec(eg_model *model, const char *spec, eg_error *error);
 const eg__parameter *eg__model_parameter(const eg_model *model, const char *name);
-/* What was read from the model's file need not stay in memory as well, unless somebody has changed it there. */
-void eg__model_forget(const eg_model *model, const void *bytes, size_t size);
 /* For weights that keep no copy of the model. */
 eg__lender eg__model_lender(const eg_model *model);
 /* NULL: quantized numbers, or a mask that no file has, whose values nobody has asked for yet. */

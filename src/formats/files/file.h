@@ -63,6 +63,8 @@ bool eg__mapping_own(eg__mapping *mapping);
 /* These bytes are not needed for now: pages that lie wholly among them leave the memory, and are read again when
  * somebody looks. What was written to them is lost. Nothing happens to bytes that are not mapped. */
 void eg__mapping_forget(const eg__mapping *mapping, const void *bytes, size_t size);
+/* Copies bytes that nobody has written to, and leaves none of their pages in memory; others just as well. */
+void eg__mapping_copy(const eg__mapping *mapping, const void *bytes, size_t size, void *to);
 
 /* ---- writing: into a temporary file in the same folder, which takes the name at the end */
 

@@ -237,15 +237,9 @@ static eg_status take_values(eg_model *model, const tensor_source *from, const c
 
 /* ---- the file stays open: it holds the numbers until somebody writes to them */
 static void close_backing(void *backing) { eg_safetensors_close(backing); }
-/* With what lies around them: the system maps the neighbours of a page that is read, up to a huge page of them, and
- * so maps again what was forgotten before. Nothing was written to them. */
-static void forget_backing(void *backing, const void *bytes, size_t size) {
-    enum { AROUND = 1 << 21 };
-    const eg__mapping *mapping = &((const eg_safetensors *)backing)->mapping;
-    const uintptr_t start = (uintptr_t)mapping->bytes, at = (uintptr_t)bytes - start;
-    if ((uintptr_t)bytes < start || at > mapping->size || size > mapping->size - at) return;
-    const size_t before = eg__min(at, AROUND), behind = eg__min(mapping->size - at - size, AROUND);
-    eg__mapping_forget(mapping, (const char *)bytes - before, before + size + behind);
+static void copy_backing(void *backing, const void *bytes, size_t size, void *to) {
+    const eg_safetensors *file = backing;
+    eg__mapping_copy(&file->mapping, bytes, size, to);
 }
 
 static eg_status keep_file(eg_model *model, tensor_source *from, eg_error *error) {
@@ -253,11 +247,11 @@ static eg_status keep_file(eg_model *model, tensor_source *from, eg_error *error
         return eg__fail(error, EG_ERR_MEMORY, "no memory for a writable mapping");
     model->backing = from->file;
     model->backing_close = close_backing;
-    model->backing_forget = forget_backing;
+    model->backing_copy = copy_backing;
     from->file = NULL;
     /* masks, scales and zero points were read to be checked, and nothing is written yet */
     const eg_safetensors *file = model->backing;
-    eg__model_forget(model, file->mapping.bytes, file->mapping.size);
+    eg__mapping_forget(&file->mapping, file->mapping.bytes, file->mapping.size);
     return EG_OK;
 }
 
