@@ -74,9 +74,10 @@ static eg__packed_quantized packed_make(bench *b, eg_type type, size_t n, size_t
     uint32_t *ends = bench_take(b, groups * sizeof *ends);
     for (size_t g = 0; g < groups; g++) ends[g] = (uint32_t)eg__min((g + 1) * block, k);
     eg__quantized_layout layout;
-    if (!eg__quantized_measure(type, k, n, groups, ends, false, &layout)) bench_fail("too large");
+    if (!eg__quantized_measure(type, k, n, groups, ends, false, true, &layout))
+        bench_fail("too large");
     const eg__packed_quantized packed =
-        eg__quantized_at(type, k, n, groups, bench_take(b, layout.bytes), &layout, false);
+        eg__quantized_at(type, k, n, groups, bench_take(b, layout.bytes), &layout);
     float *scale = bench_floats(b, n * groups);
     for (size_t i = 0; i < n * groups; i++) scale[i] = 1;
     const eg__quantized_matrix stored = {.type = type,

@@ -372,6 +372,36 @@ TEST(files, leftovers) {
 }
 
 /* ---- mapped bytes that may be written to, and pages that are given back */
+/* From any byte on, across pieces; and from memory that is no file. */
+TEST(files, copied_pages) {
+    static const size_t firsts[] = {0, 1, 4095, 4096, 70000}, sizes[] = {0, 1, 4096, 300001};
+    const size_t size = 400000;
+    eg_error error;
+    eg__memory *memory;
+    eg__mapping mapping;
+    char path[400];
+    snprintf(path, sizeof path, "%s/copied", test_folder());
+    unsigned char *bytes = test_alloc(size), *to = test_alloc(size);
+    for (size_t i = 0; i < size; i++) bytes[i] = (unsigned char)(i % 251);
+    test_file_write(path, bytes, size);
+    CHECK_OK(eg__memory_create(&memory, NULL, &error), error);
+    CHECK_OK(eg__mapping_open(&mapping, memory, path, true, &error), error);
+    for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++)
+        for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+            for (int mapped = 0; mapped < 2; mapped++) {
+                const unsigned char *from = mapped ? mapping.bytes : bytes;
+                memset(to, 255, size);
+                eg__mapping_copy(&mapping, from + firsts[i], sizes[k], to);
+                CHECK(memcmp(to, bytes + firsts[i], sizes[k]) == 0 && to[sizes[k]] == 255,
+                      "%zu bytes from %zu on, mapped %d", sizes[k], firsts[i], mapped);
+            }
+    CHECK(memcmp(mapping.bytes, bytes, size) == 0, "the file is another one");
+    eg__mapping_close(&mapping, memory);
+    eg__memory_destroy(memory);
+    free(bytes);
+    free(to);
+}
+
 TEST(files, forgotten_pages) {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = 5 * page;
     eg_error error;

@@ -177,7 +177,7 @@ TEST(fit, refused_before_it_is_taken) {
                     EG_ERR_BUDGET, rows[i].part);
         CHECK_OK(eg_memory_query(d.context, EG_TAG_COUNT, &after, &error), error);
         /* programs: those of the optimizer, too */
-        CHECK(after.peak - before.current < 5 << 19, "row %zu: %llu bytes were taken first", i,
+        CHECK(after.peak - before.current < 2 << 20, "row %zu: %llu bytes were taken first", i,
               (unsigned long long)(after.peak - before.current));
         fit_data_close(&d);
     }

@@ -89,12 +89,12 @@ void quantized_problem_free(quantized_problem *p) {
 eg__packed_quantized quantized_packed(const quantized_problem *p, size_t n) {
     const bool halves = p->type == EG_F16 || p->type == EG_BF16;
     eg__quantized_layout layout;
-    CHECK(eg__quantized_measure(p->type, p->k, n, p->groups, p->end, p->offsets, &layout),
-          "too large");
+    CHECK(
+        eg__quantized_measure(p->type, p->k, n, p->groups, p->end, p->offsets, p->integer, &layout),
+        "too large");
     void *memory = kernel_walled(SLOT_B, layout.bytes);
     memset(memory, 0xff, layout.bytes);
-    const eg__packed_quantized b =
-        eg__quantized_at(p->type, p->k, n, p->groups, memory, &layout, p->offsets);
+    const eg__packed_quantized b = eg__quantized_at(p->type, p->k, n, p->groups, memory, &layout);
     eg__quantized_begin(&b, p->end);
     for (uint32_t g = 0, from = 0; g < p->groups; from = p->end[g++]) {
         const eg__quantized_matrix stored = {.type = p->type,

@@ -78,10 +78,10 @@ eg_status eg__weights_upload(eg_weights *weights, const eg__derived *derived, eg
 eg_status eg__weights_run(const eg_weights *weights, const eg__derived *derived,
                           const eg__step *steps, size_t count, eg_error *error);
 
-/* Copies scales and zero points of a quantized tensor to the parameter's memory. The values, whose
- * layout is the same, are at its beginning. */
-eg_status eg__leaf_fill_scales(const eg__leaf *leaf, const eg_quantized *quantized, void *to,
-                               eg_error *error);
+/* Checks that the parameter is quantized as `quantized` is. Then the values, whose layout is the same, are at the
+ * beginning of its memory, and scales and zero points where its layout has them. */
+eg_status eg__leaf_check_quantized(const eg__leaf *leaf, const eg_quantized *quantized,
+                                   eg_error *error);
 
 /* Sizes of a quantized tensor without memory, and the number of scales (as many zero points, unless
  * symmetric). */

@@ -205,28 +205,27 @@ static bool same_quantization(const eg_quantization *a, const eg_quantization *b
            !a->symmetric == !b->symmetric;
 }
 
-eg_status eg__leaf_fill_scales(const eg__leaf *leaf, const eg_quantized *quantized, void *memory,
-                               eg_error *error) {
+eg_status eg__leaf_check_quantized(const eg__leaf *leaf, const eg_quantized *quantized,
+                                   eg_error *error) {
     eg_status status = eg__leaf_check(leaf, &quantized->values, false, error);
     if (!status &&
         (leaf->type == EG_F32 || !same_quantization(&leaf->quantization, &quantized->quantization)))
         status = eg__fail(error, EG_ERR_ARGUMENT, "'%s' is quantized differently", leaf->name);
-    if (status) return status;
+    return status;
+}
+
+static eg_status fill_quantized(const eg__leaf *leaf, const eg_quantized *quantized, char *to,
+                                eg_error *error) {
     const eg__quantized_matrix_layout *layout = &leaf->quantized.layout;
-    char *to = memory;
     const size_t scales = leaf->quantized.scales;
+    uint64_t bytes = 0;
+    const eg_status status = eg__leaf_check_quantized(leaf, quantized, error);
+    if (status) return status;
+    eg_tensor_measure(&quantized->values, NULL, &bytes, NULL);
+    if (bytes) memcpy(to, quantized->values.data, (size_t)bytes);
     if (scales) memcpy(to + layout->scale, quantized->scale, scales * sizeof *quantized->scale);
     if (leaf->quantized.has_zeros) memcpy(to + layout->zero, quantized->zero, scales);
     return EG_OK;
-}
-
-static eg_status fill_quantized(const eg__leaf *leaf, const eg_quantized *quantized, void *to,
-                                eg_error *error) {
-    uint64_t bytes = 0;
-    eg_status status = eg__leaf_fill_scales(leaf, quantized, to, error);
-    eg_tensor_measure(&quantized->values, NULL, &bytes, NULL);
-    if (!status && bytes) memcpy(to, quantized->values.data, (size_t)bytes);
-    return status;
 }
 
 eg_status eg_weights_set_quantized(eg_weights *weights, const char *name,

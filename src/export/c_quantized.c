@@ -2,7 +2,6 @@
  * points and ends of groups beside it. */
 #include "export/c.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,12 +19,9 @@ static float scale_at(const eg__packed_quantized *b, size_t n, size_t group) {
     return b->scale[(n / EG__PANEL * b->groups + group) * EG__PANEL + n % EG__PANEL];
 }
 
-/* The packed side has offset = -scale * zero. A byte takes less room, and is exact. */
 static int zero_at(const eg__packed_quantized *b, size_t n, size_t group) {
     const size_t cell = (n / EG__PANEL * b->groups + group) * EG__PANEL + n % EG__PANEL;
-    if (!b->offset || b->scale[cell] == 0) return 0;
-    const float zero = nearbyintf(-b->offset[cell] / b->scale[cell]);
-    return zero > 127 ? 127 : zero < -128 ? -128 : (int)zero;
+    return b->zero && b->scale[cell] != 0 ? b->zero[cell] : 0;
 }
 
 static bool is_half(const eg__packed_quantized *b) { return eg__quantized_unit(b->type) == 1; }
@@ -33,8 +29,7 @@ static bool is_half(const eg__packed_quantized *b) { return eg__quantized_unit(b
 static side side_of(const eg__c_export *x, const eg__c_range *range) {
     const eg__step_gemm *g = range->quantized;
     side s = {.b = eg__quantized_at(g->quantized.type, g->k, g->n, g->quantized.groups,
-                                    x->data[range->space] + range->from, &g->quantized.layout,
-                                    g->quantized.has_offsets),
+                                    x->data[range->space] + range->from, &g->quantized.layout),
               .columns = 1};
     for (size_t n = 0; n < s.b.n && !is_half(&s.b); n++)
         for (size_t group = 0; group < s.b.groups; group++) {

@@ -266,27 +266,22 @@ const char *eg_model_tensor(const eg_model *model, size_t index, eg_tensor *out,
     return name;
 }
 
-void eg__model_forget(const eg_model *model, const void *bytes, size_t size) {
-    if (model->backing_forget && !__atomic_load_n(&model->values_exposed, __ATOMIC_RELAXED))
-        model->backing_forget(model->backing, bytes, size);
-}
-
-static void copy_from_file(const eg_model *model, const void *from, size_t bytes, void *to) {
-    enum { PIECE = 1 << 18 };
-    for (size_t at = 0; at < bytes; at += PIECE) {
-        const size_t size = eg__min(PIECE, bytes - at);
-        memcpy((char *)to + at, (const char *)from + at, size);
-        eg__model_forget(model, (const char *)from + at, size);
-    }
+/* What is copied from the model's file need not stay in memory as well, unless somebody has changed it there. */
+static void copy_numbers(const eg_model *model, const void *from, size_t bytes, void *to) {
+    if (model->backing_copy && !__atomic_load_n(&model->values_exposed, __ATOMIC_RELAXED))
+        model->backing_copy(model->backing, from, bytes, to);
+    else if (bytes) memcpy(to, from, bytes);
 }
 
 static eg_status copy_scales(const eg_model *model, const eg__parameter *p, const eg__leaf *leaf,
-                             void *to, eg_error *error) {
-    const size_t scales = leaf->quantized.scales;
-    const eg_status status = eg__leaf_fill_scales(leaf, &p->quantized, to, error);
-    if (status || !p->borrowed) return status;
-    eg__model_forget(model, p->quantized.scale, scales * sizeof *p->quantized.scale);
-    eg__model_forget(model, p->quantized.zero, scales);
+                             char *to, eg_error *error) {
+    const eg__quantized_parameter *into = &leaf->quantized;
+    const eg_status status = eg__leaf_check_quantized(leaf, &p->quantized, error);
+    if (status) return status;
+    copy_numbers(model, p->quantized.scale, into->scales * sizeof *p->quantized.scale,
+                 to + into->layout.scale);
+    if (into->has_zeros)
+        copy_numbers(model, p->quantized.zero, into->scales, to + into->layout.zero);
     return EG_OK;
 }
 
@@ -298,8 +293,7 @@ static eg_status copy_small(const eg_model *model, const eg__parameter *p, const
     const char *from = (const char *)p->quantized.values.data + first * bits / 8;
     const eg_status status = first ? EG_OK : copy_scales(model, p, leaf, to, error);
     if (status) return status;
-    if (p->borrowed) copy_from_file(model, from, bytes, to);
-    else if (bytes) memcpy(to, from, bytes);
+    copy_numbers(model, from, bytes, to);
     return EG_OK;
 }
 
@@ -308,8 +302,7 @@ static void copy_values(const eg_model *model, const eg__parameter *p, bool mask
                         size_t count, float *to) {
     const eg__mask mask = eg__parameter_mask(model, p);
     const float *values = eg__parameter_values(model, p);
-    if (values != p->view || p->own) memcpy(to, values + first, count * sizeof *to);
-    else copy_from_file(model, values + first, count * sizeof *to, to);
+    copy_numbers(model, values + first, count * sizeof *to, to);
     for (size_t i = 0; masked && mask.bits && i < count; i++)
         if (!eg__mask_has(&mask, first + i)) to[i] = 0;
 }

@@ -111,9 +111,9 @@ struct eg_model {
     /* our own file, mapped: parameters stay there until they are written */
     void *backing;
     void (*backing_close)(void *backing);
-    void (*backing_forget)(void *backing, const void *bytes,
-                           size_t size); /* pages not needed now */
-    bool values_exposed;                 /* the values were given out for writing; atomic */
+    /* copies what is not needed where it lies; only while nobody has written to it */
+    void (*backing_copy)(void *backing, const void *bytes, size_t size, void *to);
+    bool values_exposed; /* the values were given out for writing; atomic */
 };
 
 /* ---- model.c */
@@ -135,8 +135,6 @@ eg_status eg__model_check_values(const eg_model *model, eg_error *error);
 /* What it was made from. */
 eg_status eg__model_keep_spec(eg_model *model, const char *spec, eg_error *error);
 const eg__parameter *eg__model_parameter(const eg_model *model, const char *name);
-/* Releases pages that were read from the model's file, unless they were changed. */
-void eg__model_forget(const eg_model *model, const void *bytes, size_t size);
 /* For weights that keep no copy of the model. */
 eg__lender eg__model_lender(const eg_model *model);
 /* NULL: quantized, or a mask that no file has, whose f32 values were not requested yet. */

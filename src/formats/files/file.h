@@ -64,6 +64,8 @@ bool eg__mapping_own(eg__mapping *mapping);
 /* Releases the pages that lie entirely within these bytes; they are read again on access. Changes
  * to them are lost. No effect on bytes that are not mapped. */
 void eg__mapping_forget(const eg__mapping *mapping, const void *bytes, size_t size);
+/* Copies bytes that nobody has written to, and leaves none of their pages in memory; others just as well. */
+void eg__mapping_copy(const eg__mapping *mapping, const void *bytes, size_t size, void *to);
 
 /* ---- writing: into a temporary file in the same folder, which takes the name at the end */
 

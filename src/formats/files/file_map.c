@@ -43,13 +43,39 @@ bool eg__mapping_own(eg__mapping *mapping) {
            mprotect(mapping->mapped, mapping->size, PROT_READ | PROT_WRITE) == 0;
 }
 
+static bool is_mapped(const eg__mapping *mapping, const void *bytes, size_t size) {
+    const uintptr_t start = (uintptr_t)mapping->mapped, at = (uintptr_t)bytes;
+    return start && at >= start && at + size <= start + mapping->size;
+}
+
 void eg__mapping_forget(const eg__mapping *mapping, const void *bytes, size_t size) {
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)mapping->mapped;
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     const uintptr_t from = eg__round_up((uintptr_t)bytes, page);
     const uintptr_t end = ((uintptr_t)bytes + size) / page * page;
-    if (!start || (uintptr_t)bytes < start || (uintptr_t)bytes + size > start + mapping->size)
+    if (is_mapped(mapping, bytes, size) && end > from)
+        madvise((void *)from, end - from, MADV_DONTNEED);
+}
+
+/* Systems map the neighbours of a page that is read, some of them megabytes at once, but none that were advised
+ * otherwise: so a piece is advised before it is read, and as it was afterwards. */
+static void copy_piece(const void *bytes, size_t size, void *to) {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t from = (uintptr_t)bytes / page * page;
+    const size_t length = eg__round_up((uintptr_t)bytes + size, page) - from;
+    madvise((void *)from, length, MADV_SEQUENTIAL);
+    memcpy(to, bytes, size);
+    madvise((void *)from, length, MADV_DONTNEED);
+    madvise((void *)from, length, MADV_NORMAL);
+}
+
+void eg__mapping_copy(const eg__mapping *mapping, const void *bytes, size_t size, void *to) {
+    enum { PIECE = 1 << 18 };
+    if (!is_mapped(mapping, bytes, size)) {
+        if (size) memcpy(to, bytes, size);
         return;
-    if (end > from) madvise((void *)from, end - from, MADV_DONTNEED);
+    }
+    for (size_t at = 0; at < size; at += PIECE)
+        copy_piece((const char *)bytes + at, eg__min(PIECE, size - at), (char *)to + at);
 }
 
 void eg__mapping_close(eg__mapping *mapping, eg__memory *memory) {

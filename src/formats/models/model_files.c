@@ -240,9 +240,9 @@ static eg_status take_values(eg_model *model, const tensor_source *from, const c
 
 /* ---- the file stays open: parameters stay in it until they are written */
 static void close_backing(void *backing) { eg_safetensors_close(backing); }
-static void forget_backing(void *backing, const void *bytes, size_t size) {
+static void copy_backing(void *backing, const void *bytes, size_t size, void *to) {
     const eg_safetensors *file = backing;
-    eg__mapping_forget(&file->mapping, bytes, size);
+    eg__mapping_copy(&file->mapping, bytes, size, to);
 }
 
 static eg_status keep_file(eg_model *model, tensor_source *from, eg_error *error) {
@@ -250,13 +250,11 @@ static eg_status keep_file(eg_model *model, tensor_source *from, eg_error *error
         return eg__fail(error, EG_ERR_MEMORY, "no memory for a writable mapping");
     model->backing = from->file;
     model->backing_close = close_backing;
-    model->backing_forget = forget_backing;
+    model->backing_copy = copy_backing;
     from->file = NULL;
-    for (size_t i = 0; i < model->parameter_count; i++) { /* they were read to be compared */
-        const eg__parameter *p = &model->parameters[i];
-        if (p->is_mask && p->view)
-            eg__model_forget(model, p->view, eg__parameter_size(p) * sizeof(float));
-    }
+    /* masks, scales and zero points were read to be checked, and nothing is written yet */
+    const eg_safetensors *file = model->backing;
+    eg__mapping_forget(&file->mapping, file->mapping.bytes, file->mapping.size);
     return EG_OK;
 }
 
@@ -302,6 +300,7 @@ eg_status eg__model_from_npz(eg_context *context, const char *path, const char *
 /* ---- writing */
 typedef struct tensor_list {
     size_t count;
+    unsigned bits; /* tensors whose elements have another size are left out */
     const char **names;
     eg_tensor *tensors;
     char (*made)[8 + EG__NAME_MAX]; /* names that are not the model's own */
@@ -309,6 +308,7 @@ typedef struct tensor_list {
 
 static void add_tensor(tensor_list *list, const char *name, const char *suffix,
                        const eg_tensor *tensor) {
+    if (eg_type_bits(tensor->type) != list->bits) return;
     char *made = list->made[list->count];
     snprintf(made, sizeof *list->made, "%s%s", name, suffix);
     list->names[list->count] = made;
@@ -332,11 +332,9 @@ static void add_small(tensor_list *list, const eg__parameter *p) {
 }
 
 /* A quantized file leaves out the masks that follow from a wiring: they would be most of it. */
-static eg_status list_tensors(const eg_model *model, tensor_list *list, eg_error *error) {
-    bool quantized = false;
+static eg_status list_sized(const eg_model *model, bool quantized, tensor_list *list,
+                            eg_error *error) {
     eg_status status = EG_OK;
-    for (size_t i = 0; i < model->parameter_count; i++)
-        quantized = quantized || eg__parameter_is_quantized(&model->parameters[i]);
     for (size_t i = 0; !status && i < model->parameter_count; i++) {
         const eg__parameter *p = &model->parameters[i];
         eg_tensor values = {EG_F32, p->rank, {p->shape[0], p->shape[1]}, NULL};
@@ -347,6 +345,17 @@ static eg_status list_tensors(const eg_model *model, tensor_list *list, eg_error
             add_tensor(list, p->name, "", &values);
         }
     }
+    return status;
+}
+
+/* Large elements first, as the safetensors package does: then all are aligned, and are read where they lie. */
+static eg_status list_tensors(const eg_model *model, tensor_list *list, eg_error *error) {
+    bool quantized = false;
+    eg_status status = EG_OK;
+    for (size_t i = 0; i < model->parameter_count; i++)
+        quantized = quantized || eg__parameter_is_quantized(&model->parameters[i]);
+    for (list->bits = 32; list->bits >= 8 && !status; list->bits /= 2)
+        status = list_sized(model, quantized, list, error);
     return status;
 }
 

@@ -54,12 +54,25 @@ static void add_leaf(eg__lowering *l, eg__leaves *leaves, const char *name, cons
     leaves->count++;
 }
 
+/* Programs stay for long and few nodes are leaves: their lists have room for those alone. */
+static void reserve_leaves(eg__lowering *l, const eg_graph *graph) {
+    struct eg_program *p = l->program;
+    size_t inputs = 0, parameters = 0, states = 0;
+    for (uint32_t i = 1; i <= graph->size; i++) {
+        const eg__op_id op = graph->nodes[i].op;
+        inputs += op == EG__GRAPH_input;
+        parameters += op == EG__GRAPH_parameter;
+        states += op == EG__GRAPH_state || op == EG__GRAPH_cache;
+    }
+    p->inputs.list = eg__lower_array(l, inputs, sizeof *p->inputs.list);
+    p->parameters.list = eg__lower_array(l, parameters, sizeof *p->parameters.list);
+    p->states.list = eg__lower_array(l, states, sizeof *p->states.list);
+    p->outputs.list = eg__lower_array(l, l->output_count, sizeof *p->outputs.list);
+}
+
 static void collect_leaves(eg__lowering *l, const eg_graph *graph, const eg__output *outputs) {
     struct eg_program *p = l->program;
-    eg__leaves *const lists[] = {&p->inputs, &p->parameters, &p->states, &p->outputs};
-    for (unsigned i = 0; i < 4; i++)
-        lists[i]->list =
-            eg__lower_array(l, eg__max(graph->size, l->output_count) + 1, sizeof *lists[i]->list);
+    reserve_leaves(l, graph);
     for (uint32_t i = 1; !l->status && i <= graph->size; i++) {
         const eg__node *node = &graph->nodes[i];
         if (node->op == EG__GRAPH_input) add_leaf(l, &p->inputs, node->name, node, NULL);

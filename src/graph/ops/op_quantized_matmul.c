@@ -96,7 +96,7 @@ static bool is_by_rows(const eg__quantized_side *side) {
     return true;
 }
 
-static bool has_offsets(const eg__quantized_side *side) {
+static bool has_zeros(const eg__quantized_side *side) {
     for (uint32_t i = 0; i < side->pieces; i++)
         if (side->piece[i * EG__PIECE_WORDS + 11] & 2) return true;
     return false;
@@ -114,11 +114,11 @@ static eg__view pack(eg__lowering *l, uint32_t id, eg__step_pack_quantized *p) {
     p->groups = side.groups;
     p->pieces = side.pieces;
     p->parameters = node->input_count - 2;
-    p->has_offsets = has_offsets(&side);
     p->by_rows = is_by_rows(&side);
     eg__view view = {0};
     if (!eg__quantized_measure(p->type, p->k, p->n, p->groups, (const uint32_t *)side.ends,
-                               p->has_offsets, &p->layout)) {
+                               has_zeros(&side), node->attributes.quantized_matmul.integers,
+                               &p->layout)) {
         eg__lower_fail(l, EG_ERR_OVERFLOW, "a right side of %zu x %zu is too large", p->k, p->n);
         return view;
     }
@@ -157,14 +157,14 @@ void eg__lower_quantized_matmul(eg__lowering *l, uint32_t id, const eg__view *ho
     step.operation[0] = eg__quantized_operation(packed.type, integers);
     step.name = eg__operation_name(step.operation[0]);
     if (integers) step.traits |= EG_STEP_INTEGERS;
-    step.u.gemm = (eg__step_gemm){
-        .n = packed.n,
-        .k = packed.k,
-        .quantized = {packed.layout, packed.type, packed.groups, packed.has_offsets, integers}};
+    step.u.gemm =
+        (eg__step_gemm){.n = packed.n,
+                        .k = packed.k,
+                        .quantized = {packed.layout, packed.type, packed.groups, integers}};
     step.flops = flops(l->graph, node);
     step.bytes = 4.0 * (double)left.rows * (double)(packed.k + packed.n) +
                  (double)(eg__gemm_panels(packed.n) * packed.layout.panel_bytes) +
-                 (double)(packed.layout.end - packed.layout.scale); /* scales, offsets, sums */
+                 (double)(packed.layout.end - packed.layout.scale); /* scales, zero points, sums */
     const eg__product_places places = {left, out, right, home};
     eg__lower_product(l, id, &step, &places, epilogue, count, more);
 }

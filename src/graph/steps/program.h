@@ -111,7 +111,7 @@ typedef struct eg__step_gemm {
         eg__quantized_layout layout;
         eg_type type;
         uint32_t groups;
-        bool has_offsets, integers;
+        bool integers;
     } quantized;
     /* right sides in file layout */
     struct eg__step_infile_side {
@@ -149,7 +149,6 @@ typedef struct eg__step_pack_quantized {
     eg_type type;
     uint32_t groups, pieces;
     uint32_t parameter, parameters; /* index of this parameter, and how many there are */
-    bool has_offsets;
     bool by_rows;      /* the parameter may be read in pieces of rows */
     size_t first, end; /* the rows of this piece; end 0 = all rows */
 } eg__step_pack_quantized;

@@ -43,9 +43,8 @@ static bool clip(const eg__step_pack_quantized *p, eg__quantized_piece *piece) {
 
 eg_status eg__run_pack_quantized(const eg__step *step, const eg__frame *frame) {
     const eg__step_pack_quantized *p = &step->u.pack_quantized;
-    const eg__packed_quantized to =
-        eg__quantized_at(p->type, p->k, p->n, p->groups, eg__operand_at(frame, &step->operand[0]),
-                         &p->layout, p->has_offsets);
+    const eg__packed_quantized to = eg__quantized_at(
+        p->type, p->k, p->n, p->groups, eg__operand_at(frame, &step->operand[0]), &p->layout);
     const eg__quantized_side side = eg__quantized_side_of(eg__operand_at(frame, &step->operand[1]));
     if (!p->parameter && !p->first) eg__quantized_begin(&to, (const uint32_t *)side.ends);
     for (uint32_t i = 0; i < p->pieces; i++) {
@@ -77,8 +76,7 @@ eg_status eg__run_gemm_quantized(const eg__step *step, const eg__frame *frame) {
         .a = eg__operand_at(frame, &step->operand[0]),
         .a_stride = step->operand[0].stride,
         .b = eg__quantized_at(g->quantized.type, g->k, g->n, g->quantized.groups,
-                              eg__operand_at(frame, &step->operand[1]), &g->quantized.layout,
-                              g->quantized.has_offsets),
+                              eg__operand_at(frame, &step->operand[1]), &g->quantized.layout),
         .c = eg__operand_at(frame, sum),
         .c_stride = sum->stride,
         .add = adds ? eg__operand_at(frame, &step->operand[g->add]) : NULL,

@@ -1,9 +1,6 @@
 /* attention_cached_f32 with AVX2. */
 #include "kernels/simd/simd_avx2.h"
 
-INLINE vf vf_load_i8(const void *p) {
-    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p)));
-}
 /* The sums of four vectors. */
 INLINE void vf_sums(vf a, vf b, vf c, vf d, float out[4]) {
     const vf all = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));

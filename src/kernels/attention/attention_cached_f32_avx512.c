@@ -1,9 +1,6 @@
 /* attention_cached_f32 with AVX-512. */
 #include "kernels/simd/simd_avx512.h"
 
-INLINE vf vf_load_i8(const void *p) {
-    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p)));
-}
 /* The sums of four vectors. */
 INLINE __m256 vf_half(vf a) { return _mm256_add_ps(_mm512_castps512_ps256(a), vf_upper(a)); }
 INLINE void vf_sums(vf a, vf b, vf c, vf d, float out[4]) {

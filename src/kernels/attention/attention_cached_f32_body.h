@@ -1,5 +1,5 @@
 /* attention_cached_f32 for any vector width: included by attention_cached_f32_<isa>.c after its
- * simd header, vf_load_i8 and vf_sums. A few rows (one token of a decoder, all heads that share
+ * simd header and vf_sums. A few rows (one token of a decoder, all heads that share
  * keys) read the cache in place, each element once for four rows; for many rows, a block of keys is
  * widened and packed as attention_f32 does. */
 #include "kernels/attention/attention_online.h"

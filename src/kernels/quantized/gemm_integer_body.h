@@ -264,14 +264,14 @@ INLINE void tile(const int type, const int rows, const int panels, const walk *w
                 total[i][v] = held ? vf_fma(x, scale[v], total[i][v]) : vf_mul(x, scale[v]);
             }
         }
-        if (b->offset) {
+        if (b->zero) {
             UNROLL
             for (int v = 0; v < vectors; v++) {
-                const vf offset = vf_load(b->offset + CELL(v));
+                const vf zero = vf_mul(scale[v], vf_load_i8(b->zero + CELL(v)));
                 UNROLL
                 for (int i = 0; i < rows; i++)
                     total[i][v] =
-                        vf_fma(vf_set((float)row_sum[(size_t)i * b->groups]), offset, total[i][v]);
+                        vf_fma(vf_set(-(float)row_sum[(size_t)i * b->groups]), zero, total[i][v]);
             }
         }
     }

@@ -52,10 +52,16 @@ typedef struct group_end {
     bool first; /* C has no sums yet */
 } group_end;
 
-/* sum * scale + offset * (sum of x) + total */
-INLINE vf finished(const eg__packed_quantized *b, size_t cell, vf sum, vf x, vf total) {
-    if (b->offset) total = vf_fma(x, vf_load(b->offset + cell), total);
-    return b->scale ? vf_fma(sum, vf_load(b->scale + cell), total) : vf_add(sum, total);
+/* sum * scale + minus_x * (scale * zero) + total */
+INLINE vf finished(const eg__packed_quantized *b, size_t cell, vf sum, vf minus_x, vf total) {
+    if (!b->scale) return vf_add(sum, total);
+    const vf scale = vf_load(b->scale + cell);
+    if (b->zero) total = vf_fma(minus_x, vf_mul(scale, vf_load_i8(b->zero + cell)), total);
+    return vf_fma(sum, scale, total);
+}
+/* The sum of a row of A that zero points are multiplied by. */
+INLINE vf minus_sum(const eg__packed_quantized *b, const float *a, size_t n) {
+    return b->zero ? vf_set(-row_sum(a, n)) : vf_zero();
 }
 INLINE size_t cell_of(const eg__packed_quantized *b, const group_end *e, int v) {
     return ((e->panel + (size_t)(v / PANEL_VECTORS)) * b->groups + e->group) * EG__PANEL +
@@ -72,16 +78,16 @@ __attribute__((noinline)) static void rows_finish(const walk *w, const group_end
     const eg__packed_quantized *b = w->b;
     for (int i = 0; i < rows; i++, c += w->c_stride) {
         const float *a = e->a + (size_t)i * w->a_stride, *from = e->first ? w->add : c;
-        const vf x = b->offset ? vf_set(row_sum(a, e->n)) : vf_zero();
+        const vf minus_x = minus_sum(b, a, e->n);
         for (int v = 0; v < vectors; v++) {
             const size_t cell = cell_of(b, e, v), before = (size_t)v * VF_N;
             if (before + VF_N <= width) {
                 const vf total = from ? vf_load(from + before) : vf_zero();
-                vf_store(c + before, finished(b, cell, s->row[i][v], x, total));
+                vf_store(c + before, finished(b, cell, s->row[i][v], minus_x, total));
             } else if (before < width) {
                 const size_t lanes = width - before;
                 const vf total = from ? vf_load_part(from + before, lanes) : vf_zero();
-                vf_store_part(c + before, finished(b, cell, s->row[i][v], x, total), lanes);
+                vf_store_part(c + before, finished(b, cell, s->row[i][v], minus_x, total), lanes);
             }
         }
     }
@@ -196,10 +202,10 @@ INLINE void tile(const int type, const int rows, const int panels, const walk *w
 #undef TURN
 #undef ADVANCE
         if (rows == 1) {
-            const vf x = b->offset ? vf_set(row_sum(e.a, e.n)) : vf_zero();
+            const vf minus_x = minus_sum(b, e.a, e.n);
             UNROLL
             for (int v = 0; v < vectors; v++)
-                all.row[0][v] = finished(b, cell_of(b, &e, v), sum[0][v], x, all.row[0][v]);
+                all.row[0][v] = finished(b, cell_of(b, &e, v), sum[0][v], minus_x, all.row[0][v]);
         } else {
             UNROLL
             for (int i = 0; i < rows; i++) {

@@ -43,7 +43,7 @@ static void with_integers(const eg__gemm_quantized_args *g) {
             for (size_t group = 0, from = 0; group < b->groups; from = b->end[group++]) {
                 const size_t cell = (j / EG__PANEL * b->groups + group) * EG__PANEL + j % EG__PANEL;
                 sum += (double)b->scale[cell] * (double)group_sum(b, a, group, from, j);
-                if (b->offset) sum += (double)b->offset[cell] * rows.sum[group];
+                sum += (double)eg__quantized_offset(b, cell) * rows.sum[group];
                 a += eg__quantized_units(b, group) * eg__quantized_unit(b->type);
             }
             g->c[i * g->c_stride + j] =

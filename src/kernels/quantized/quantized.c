@@ -55,7 +55,7 @@ bool eg__quantized_matrix_measure(eg_type type, size_t rows, size_t columns, siz
 
 /* ---- packed */
 bool eg__quantized_measure(eg_type type, size_t k, size_t n, size_t groups, const uint32_t *ends,
-                           bool has_offsets, eg__quantized_layout *out) {
+                           bool has_zeros, bool integers, eg__quantized_layout *out) {
     const size_t unit = eg__quantized_unit(type), panels = eg__gemm_panels(n);
     size_t units = 0, at = 0, cells;
     for (size_t g = 0; g < groups; g++)
@@ -66,10 +66,12 @@ bool eg__quantized_measure(eg_type type, size_t k, size_t n, size_t groups, cons
     if (!add_lines(&at, panels, out->panel_bytes)) return false;
     out->scale = at;
     if (!half && !add_lines(&at, cells, sizeof(float))) return false;
-    out->offset = at;
-    if (has_offsets && !add_lines(&at, cells, sizeof(float))) return false;
-    out->sum = at;
-    if (!half && !add_lines(&at, cells, sizeof(int32_t))) return false;
+    out->zero = has_zeros ? at : 0;
+    if (has_zeros && !add_lines(&at, cells, 1)) return false;
+    /* only kernels of int8 shift the left side */
+    const bool has_sums = integers && type == EG_I8;
+    out->sum = has_sums ? at : 0;
+    if (has_sums && !add_lines(&at, cells, sizeof(int32_t))) return false;
     out->end = at;
     if (!add_lines(&at, groups, sizeof(uint32_t))) return false;
     out->bytes = at;
@@ -77,8 +79,7 @@ bool eg__quantized_measure(eg_type type, size_t k, size_t n, size_t groups, cons
 }
 
 eg__packed_quantized eg__quantized_at(eg_type type, size_t k, size_t n, size_t groups,
-                                      const void *memory, const eg__quantized_layout *layout,
-                                      bool has_offsets) {
+                                      const void *memory, const eg__quantized_layout *layout) {
     const uint8_t *at = memory;
     const bool half = eg__quantized_unit(type) == 1;
     return (eg__packed_quantized){.type = type,
@@ -89,9 +90,8 @@ eg__packed_quantized eg__quantized_at(eg_type type, size_t k, size_t n, size_t g
                                   .data = at,
                                   .panel_bytes = layout->panel_bytes,
                                   .scale = half ? NULL : (const float *)(at + layout->scale),
-                                  .offset =
-                                      has_offsets ? (const float *)(at + layout->offset) : NULL,
-                                  .sum = half ? NULL : (const int32_t *)(at + layout->sum)};
+                                  .zero = layout->zero ? (const int8_t *)at + layout->zero : NULL,
+                                  .sum = layout->sum ? (const int32_t *)(at + layout->sum) : NULL};
 }
 
 /* Where row k is packed: its group, the unit of the panel and the row within that unit. */
@@ -133,8 +133,7 @@ static uint16_t *half_of(const eg__packed_quantized *b, size_t k, size_t n) {
 double eg__quantized_value(const eg__packed_quantized *b, size_t k, size_t n) {
     if (!b->scale) return half_value(b->type, *half_of(b, k, n));
     const size_t cell = cell_of(b, find(b, k).group, n);
-    return (double)b->scale[cell] * eg__quantized_integer(b, k, n) +
-           (b->offset ? b->offset[cell] : 0);
+    return (double)b->scale[cell] * eg__quantized_integer(b, k, n) + eg__quantized_offset(b, cell);
 }
 
 void eg__quantized_begin(const eg__packed_quantized *to, const uint32_t *ends) {
@@ -142,7 +141,7 @@ void eg__quantized_begin(const eg__packed_quantized *to, const uint32_t *ends) {
     memset((void *)to->data, 0, panels * to->panel_bytes);
     memcpy((void *)to->end, ends, to->groups * sizeof *ends);
     if (to->scale) memset((void *)to->scale, 0, cells * sizeof *to->scale);
-    if (to->offset) memset((void *)to->offset, 0, cells * sizeof *to->offset);
+    if (to->zero) memset((void *)to->zero, 0, cells);
     if (to->sum) memset((void *)to->sum, 0, cells * sizeof *to->sum);
 }
 
@@ -174,10 +173,8 @@ void eg__quantized_pack(const eg__packed_quantized *to, const eg__quantized_piec
             if (to->type == EG_I8) *byte = (uint8_t)q;
             else *byte |= (uint8_t)(((unsigned)q & 15) << at.row / 4 * 4);
             ((float *)to->scale)[cell] = from->scale[index];
-            if (to->offset)
-                ((float *)to->offset)[cell] =
-                    from->zero ? -from->scale[index] * (float)from->zero[index] : 0;
-            ((int32_t *)to->sum)[cell] += q;
+            if (to->zero) ((int8_t *)to->zero)[cell] = from->zero ? from->zero[index] : 0;
+            if (to->sum) ((int32_t *)to->sum)[cell] += q;
         }
     }
 }

@@ -49,7 +49,7 @@ bool eg__quantized_matrix_measure(eg_type type, size_t rows, size_t columns, siz
                                   eg__quantized_matrix_layout *out); /* false = too large */
 
 /* ---- packed, as kernels want it. B (k x n) in panels of 16 columns, as for f32; k is cut into groups
- * within which every column has one scale: w = scale * q + offset.
+ * within which every column has one scale and one zero point: w = scale * (q - zero).
  *
  * A panel of halves is k rows of 16. One of int8 is, for each group, units of 4 rows: 16 columns of 4
  * bytes, of which the lowest is the first row. One of int4: units of 8 rows, 16 columns of 4 bytes,
@@ -65,17 +65,19 @@ typedef struct eg__packed_quantized {
     size_t panel_bytes;  /* from one to the next */
     /* [panel][group][16]; NULL for halves */
     const float *scale;
-    const float *offset; /* NULL = all 0 */
-    const int32_t *sum;  /* sums of q: what adding 1 to the other side adds */
+    const int8_t *zero;  /* NULL = all 0 */
+    const int32_t *sum;  /* sums of q: what adding 1 to the other side adds; NULL = nothing is added */
 } eg__packed_quantized;
 
 typedef struct eg__quantized_layout {
-    size_t panel_bytes, scale, offset, sum, end; /* in bytes from the beginning; data: 0 */
-    size_t bytes;                                /* a multiple of 64 */
+    size_t panel_bytes;
+    size_t scale, zero, sum, end; /* in bytes from the beginning, where data are; 0 = none */
+    size_t bytes;                 /* a multiple of 64 */
 } eg__quantized_layout;
-/* The layout for groups that end at `ends` (ascending, the last is k). False = too large. */
+/* The layout for groups that end at `ends` (ascending, the last is k); `integers`: for integer products, too. False =
+ * too large. */
 bool eg__quantized_measure(eg_type type, size_t k, size_t n, size_t groups, const uint32_t *ends,
-                           bool has_offsets, eg__quantized_layout *out);
+                           bool has_zeros, bool integers, eg__quantized_layout *out);
 /* Rows of a unit: 1, 4 or 8. */
 static inline size_t eg__quantized_unit(eg_type type) {
     return type == EG_I8 ? 4 : type == EG_I4 ? 8 : 1;
@@ -86,8 +88,11 @@ static inline size_t eg__quantized_units(const eg__packed_quantized *b, size_t g
 }
 /* A right side at `memory`, laid out so. */
 eg__packed_quantized eg__quantized_at(eg_type type, size_t k, size_t n, size_t groups,
-                                      const void *memory, const eg__quantized_layout *layout,
-                                      bool has_offsets);
+                                      const void *memory, const eg__quantized_layout *layout);
+/* What the zero point of a cell adds to each of its weights. */
+static inline float eg__quantized_offset(const eg__packed_quantized *b, size_t cell) {
+    return b->zero ? -b->scale[cell] * (float)b->zero[cell] : 0;
+}
 
 /* A piece of a right side that comes from one stored matrix: rows k_to.. and columns n_to.. of the
  * right side are columns and rows of the matrix (transposed) or, with `straight` (f16 and bf16
@@ -122,7 +127,7 @@ typedef struct eg__gemm_quantized_args {
 
 /* Integer products: rows of A are quantized to int8 within [-127, 127], each with its own scale
  * (the largest absolute value / 127; a non-finite row gives NaN), so that sums of products are
- * exact integers, and C = scale of the row * (scale * sum of q*a + offset * sum of a). They take so
+ * exact integers, and C = scale of the row * scale * (sum of q*a - zero * sum of a). They take so
  * many rows at once; a row lies as the units of B do, padded with zeros. */
 enum { EG__QUANTIZED_ROWS = 128 };
 static inline size_t eg__quantized_depth(const eg__packed_quantized *b) { /* bytes of such a row */

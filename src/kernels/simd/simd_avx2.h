@@ -95,7 +95,7 @@ INLINE void vf_load_pairs(const float *p, vf *a, vf *b) {
     *b = _mm256_shuffle_ps(low, high, 0xdd);
 }
 
-/* Quantized numbers, and vectors of halves from memory. */
+/* Quantized numbers: vectors of halves and bytes from memory. */
 INLINE vi vi_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
 INLINE void vi_store(void *p, vi a) { _mm256_storeu_si256((__m256i *)p, a); }
 INLINE vi vi_max(vi a, vi b) { return _mm256_max_epi32(a, b); }
@@ -114,6 +114,9 @@ INLINE vf vf_load_f16(const void *p) {
 }
 INLINE vf vf_load_bf16(const void *p) {
     return vi_bits(vi_shl(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p)), 16));
+}
+INLINE vf vf_load_i8(const void *p) {
+    return vi_to_float(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p)));
 }
 
 /* Sums and extremes over the lanes. */

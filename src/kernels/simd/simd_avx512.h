@@ -106,7 +106,7 @@ INLINE void vf_load_pairs(const float *p, vf *a, vf *b) {
     *b = _mm512_permutex2var_ps(x, vi_add(even, vi_set(1)), y);
 }
 
-/* Quantized numbers: vectors of halves from memory; of 32-bit words the byte t, and the half byte t counted
+/* Quantized numbers: vectors of halves and bytes from memory; of 32-bit words the byte t, and the half byte t counted
  * as panels have them, 8 to a word. t is a literal. */
 INLINE vi vi_load(const void *p) { return _mm512_loadu_si512(p); }
 INLINE void vi_store(void *p, vi a) { _mm512_storeu_si512(p, a); }
@@ -126,6 +126,9 @@ INLINE vf vf_load_f16(const void *p) {
 }
 INLINE vf vf_load_bf16(const void *p) {
     return vi_bits(vi_shl(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p)), 16));
+}
+INLINE vf vf_load_i8(const void *p) {
+    return vi_to_float(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p)));
 }
 /* The byte as the last bits of 2^23 + 128 + byte: one shift, where a conversion needs two. */
 #define vf_byte(w, t)                                                                    \

@@ -86,7 +86,7 @@ INLINE void vf_load_pairs(const float *p, vf *a, vf *b) {
     *b = pairs.val[1];
 }
 
-/* Quantized numbers, and vectors of halves from memory. */
+/* Quantized numbers: vectors of halves and bytes from memory. */
 INLINE vi vi_load(const void *p) { return vreinterpretq_s32_u8(vld1q_u8((const uint8_t *)p)); }
 INLINE void vi_store(void *p, vi a) { vst1q_u8((uint8_t *)p, vreinterpretq_u8_s32(a)); }
 INLINE vi vi_max(vi a, vi b) { return vmaxq_s32(a, b); }
@@ -106,6 +106,10 @@ INLINE vf vf_load_f16(const void *p) {
 }
 INLINE vf vf_load_bf16(const void *p) {
     return vreinterpretq_f32_u32(vshll_n_u16(vreinterpret_u16_u8(vld1_u8((const uint8_t *)p)), 16));
+}
+INLINE vf vf_load_i8(const void *p) {
+    const int8x8_t bytes = vreinterpret_s8_s32(vget_low_s32(vi_broadcast(p)));
+    return vi_to_float(vmovl_s16(vget_low_s16(vmovl_s8(bytes))));
 }
 
 /* Sums and extremes over the lanes, always in the same order. */

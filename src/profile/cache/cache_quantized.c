@@ -13,7 +13,7 @@ typedef struct quantized_product {
     size_t a_stride, c_stride;
 } quantized_product;
 
-/* Scales, offsets and C where a group ends. */
+/* Scales, zero points and C where a group ends. */
 static void group_run(const quantized_product *p, size_t row, size_t rows, size_t panel,
                       size_t panels, size_t group) {
     const eg__quantized_layout *at = &p->g->quantized.layout;
@@ -21,13 +21,11 @@ static void group_run(const quantized_product *p, size_t row, size_t rows, size_
         for (size_t v = 0; v < panels; v++) {
             const size_t column = (panel + v) * EG__PANEL;
             const size_t width = eg__min(EG__PANEL, p->g->n - column);
-            const uint64_t cell =
-                sizeof(float) * ((panel + v) * p->g->quantized.groups + group) * EG__PANEL;
+            const uint64_t cell = ((panel + v) * p->g->quantized.groups + group) * EG__PANEL;
             const uint64_t c = p->c + sizeof(float) * ((row + r) * p->c_stride + column);
-            if (p->g->quantized.has_offsets)
-                eg__cache_read(p->w, p->b + at->offset + cell, EG__PANEL);
+            if (at->zero) eg__cache_read(p->w, p->b + at->zero + cell, EG__PANEL / sizeof(float));
             if (eg__quantized_unit(p->g->quantized.type) > 1)
-                eg__cache_read(p->w, p->b + at->scale + cell, EG__PANEL);
+                eg__cache_read(p->w, p->b + at->scale + sizeof(float) * cell, EG__PANEL);
             if (group) eg__cache_read(p->w, c, width);
             else if (p->add) eg__cache_read(p->w, p->add + sizeof(float) * column, width);
             eg__cache_write(p->w, c, width);

@@ -189,9 +189,8 @@ static void prepare_small(bench *b) {
     const uint32_t *end = half ? ends + 1 : ends;
     float *right = b->in + M * K, *scratch = b->out + M * N;
     eg__quantized_layout layout;
-    if (!eg__quantized_measure(type, K, N, half ? 1 : 2, end, false, &layout)) return;
-    const eg__packed_quantized packed =
-        eg__quantized_at(type, K, N, half ? 1 : 2, right, &layout, false);
+    if (!eg__quantized_measure(type, K, N, half ? 1 : 2, end, false, true, &layout)) return;
+    const eg__packed_quantized packed = eg__quantized_at(type, K, N, half ? 1 : 2, right, &layout);
     eg__quantized_begin(&packed, end);
     b->args.quantized = (eg__gemm_quantized_args){.m = M,
                                                   .a = b->in,

@@ -22,7 +22,6 @@ typedef struct parts {
     float *a, *c;
     void *packed, *scratch;
     eg__quantized_layout layout;
-    bool has_offsets;
 } parts;
 
 static bool take(eg__memory *memory, size_t m, size_t n, size_t k,
@@ -30,12 +29,12 @@ static bool take(eg__memory *memory, size_t m, size_t n, size_t k,
     const size_t block = quantization->block ? quantization->block : EG_BLOCK_DEFAULT;
     const bool half = eg__quantized_unit(quantization->type) == 1;
     p->groups = !half && quantization->per == EG_PER_BLOCK ? eg__ceil_div(k, block) : 1;
-    p->has_offsets = !half && !quantization->symmetric;
     p->ends = eg__memory_take_array(memory, EG_TAG_MEASURE, p->groups, sizeof *p->ends, reason);
     if (!p->ends) return false;
     for (size_t g = 0; g < p->groups; g++)
         p->ends[g] = (uint32_t)(g + 1 < p->groups ? (g + 1) * block : k);
-    if (!eg__quantized_measure(quantization->type, k, n, p->groups, p->ends, p->has_offsets,
+    if (!eg__quantized_measure(quantization->type, k, n, p->groups, p->ends,
+                               !half && !quantization->symmetric, quantization->integers != 0,
                                &p->layout)) {
         reason->status = EG_ERR_OVERFLOW;
         return false;
@@ -66,7 +65,7 @@ static void fill(const parts *p, size_t m, size_t k, const eg__packed_quantized 
         for (size_t i = 0; i < size; i++) bytes[i] = (uint8_t)(i * 2654435761u >> 13);
     for (size_t i = 0; b->scale && i < cells; i++) {
         ((float *)b->scale)[i] = 1 / 64.0f;
-        if (b->offset) ((float *)b->offset)[i] = 1 / 128.0f;
+        if (b->zero) ((int8_t *)b->zero)[i] = -1;
     }
     for (size_t i = 0; i < m * k; i++) p->a[i] = (float)(i % 17) / 16 - 0.5f;
 }
@@ -93,7 +92,7 @@ eg_status eg_bench_quantized(eg_context *context, const eg_quantization *quantiz
              .a = p.a,
              .a_stride = (size_t)k,
              .b = eg__quantized_at(quantization->type, (size_t)k, (size_t)n, p.groups, p.packed,
-                                   &p.layout, p.has_offsets),
+                                   &p.layout),
              .c = p.c,
              .c_stride = (size_t)n,
              .scratch = p.scratch}};
