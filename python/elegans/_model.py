@@ -48,13 +48,16 @@ class Model(_core.Model):
         return_sequences: bool = True,
         batch_first: bool = True,
         hidden: bool = False,
+        training: bool = False,
+        seed: int | None = None,
     ) -> tuple[Any, Any]:
         """Outputs and final states of x, [batch, time, features] or [time, features] of float32.
 
         `timespans` is the time that elapsed before each step: one number, or an array [batch, time]. Samples may have
         different `lengths`. `state` is what an earlier call gave. A transformer takes tokens [batch, time] of int32.
+        With `training`, dropout is active; `seed` then is that of dropout, and every call without one has another.
         """
-        result = self.run(x, timespans, lengths, state, return_sequences, batch_first, hidden)
+        result = self.run(x, timespans, lengths, state, return_sequences, batch_first, hidden, training, seed)
         return result if type(x) is np.ndarray else like(x, result)
 
     def __repr__(self) -> str:
