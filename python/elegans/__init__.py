@@ -26,6 +26,7 @@ from ._core import (
     configure,
     memory,
 )
+from ._from_torch import from_torch
 from ._model import Model, open
 
 __version__: str = _core.version
@@ -43,6 +44,7 @@ __all__ = [
     "WiredCfCCell",
     "configuration",
     "configure",
+    "from_torch",
     "memory",
     "open",
     "wirings",
