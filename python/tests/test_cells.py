@@ -70,8 +70,7 @@ def test_the_same_seed_is_the_same_module(kind, arguments):
 
 @pytest.mark.parametrize("kind, arguments", LAYERS)
 def test_the_same_outputs_and_states(kind, arguments):
-    import torch
-
+    torch = pytest.importorskip("torch")
     their, our = both(kind, arguments)
     our.load_state_dict({name: value.numpy() for name, value in their.state_dict().items()})
     x, spans = random(4, 7, 3), np.random.default_rng(1).uniform(0.2, 2, (4, 7)).astype("float32")
