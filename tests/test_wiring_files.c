@@ -24,6 +24,41 @@ static void check_same(const eg_wiring *a, const eg_wiring *b) {
           "layers");
 }
 
+/* A text in memory, not terminated, is the same wiring as the file of this text. */
+TEST(wiring_files, from_memory) {
+    static const char text[] =
+        "{\"units\":3,\"inputs\":2,\"outputs\":1,\"synapses\":[[2,1,1],[1,0,-1]],"
+        "\"sensory\":[[1,2,-1]],\"layers\":[[2],[1],[0]]}";
+    const size_t length = sizeof text - 1;
+    eg_context *context = open_context();
+    eg_wiring *made = NULL, *back = NULL;
+    eg_error error = {0};
+    char path[300];
+    snprintf(path, sizeof path, "%s/memory.json", test_folder());
+    char *exact = malloc(length);
+    CHECK(exact, "memory");
+    memcpy(exact, text, length);
+    const eg_status status = eg_wiring_create_json(context, exact, length, &made, &error);
+    if (status == EG_ERR_UNSUPPORTED) test_skip("%s", error.message);
+    else {
+        CHECK_OK(status, error);
+        CHECK(eg_wiring_synapse(made, 1, 0) == -1 && eg_wiring_synapse(made, 2, 1) == 1 &&
+                  eg_wiring_sensory(made, 1, 2) == -1 && !eg_wiring_sensory(made, 0, 2),
+              "synapses");
+        CHECK_OK(eg_wiring_save(made, path, &error), error);
+        CHECK_OK(eg_wiring_create(context, path, &back, &error), error);
+        if (back) check_same(made, back);
+        eg_wiring *none;
+        CHECK_FAILS(eg_wiring_create_json(context, exact, length - 1, &none, &error), error,
+                    EG_ERR_FORMAT, "");
+        CHECK(!none, "half a text is no wiring");
+    }
+    free(exact);
+    eg_wiring_destroy(made);
+    eg_wiring_destroy(back);
+    eg_context_destroy(context);
+}
+
 TEST(wiring_files, round_trip) {
     static const char *const specs[] = {"full:4:2,in=3,self=0", "random:9,in=2,sparsity=0.5",
                                         "autoncp:28:4,in=6"};
@@ -51,6 +86,9 @@ TEST(wiring_files, round_trip) {
     CHECK_FAILS(eg_wiring_create(context, "/nowhere/x.json", &w, &error), error, EG_ERR_FILE,
                 "'/nowhere/x.json'");
     CHECK_FAILS(eg_wiring_create(NULL, "full:3", &w, &error), error, EG_ERR_ARGUMENT, "no context");
+    CHECK_FAILS(eg_wiring_create_json(context, NULL, 0, &w, &error), error, EG_ERR_ARGUMENT,
+                "no text");
+    CHECK(!w, "a failure leaves no wiring");
     CHECK_FAILS(eg_wiring_save(NULL, path, &error), error, EG_ERR_ARGUMENT, "no wiring");
     CHECK_FAILS(eg_wiring_statistics_get(NULL, NULL, &error), error, EG_ERR_ARGUMENT, "no wiring");
     eg_context_destroy(context);

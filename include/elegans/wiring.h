@@ -26,6 +26,10 @@ typedef struct eg__wiring eg_wiring; /* opaque; immutable, so any thread may rea
  * On failure *out is NULL. You own *out, and it must go before the context. */
 EG_API eg_status eg_wiring_create(eg_context *context, const char *spec, eg_wiring **out,
                                   eg_error *error);
+/* A wiring as a list of synapses in memory: the text that such a file has. As above, and EG_ERR_FORMAT names what is
+ * wrong in it; EG_ERR_UNSUPPORTED in a build without jansson. */
+EG_API eg_status eg_wiring_create_json(eg_context *context, const char *json, size_t length,
+                                       eg_wiring **out, eg_error *error);
 EG_API void eg_wiring_destroy(eg_wiring *wiring); /* NULL is fine */
 /* Writes it as a list of synapses, which eg_wiring_create reads back (as kind "edges"). */
 EG_API eg_status eg_wiring_save(const eg_wiring *wiring, const char *path, eg_error *error);

@@ -55,8 +55,9 @@ static eg_status build(const core_model *self, const call_key *key, eg_graph *gr
         names[i][strlen(names[i]) - 1] = 'n';
         outputs[i + 1] = (eg_output){names[i], nodes->final[i]};
     }
+    const eg_compile_options compiling = {.size = sizeof compiling, .training = key->training};
     if (!status)
-        status = eg_compile(self->context->context, graph, p->states + 1, outputs, NULL,
+        status = eg_compile(self->context->context, graph, p->states + 1, outputs, &compiling,
                             &p->program, error);
     free(nodes);
     return status;
@@ -134,6 +135,7 @@ typedef struct call {
     core_view x, timespans, lengths, initial[CALL_STATES], result[CALL_STATES + 1];
     PyObject *made[CALL_STATES + 1]; /* y, then states */
     call_program *program;
+    uint64_t seed;    /* of dropout */
     PyObject *states; /* given: a sequence; NULL = none */
 } call;
 
@@ -274,9 +276,11 @@ static int bind_results(call *c) {
 static int compute(call *c) {
     eg_error error;
     eg_status status;
-    const eg_run_options options = {.size = sizeof options, .stop = core_interrupted};
     call_program *p = c->program;
-    if (p->flops < CORE_UNLOCK_FLOPS) status = eg_run(p->instance, NULL, &error);
+    const int is_long = p->flops >= CORE_UNLOCK_FLOPS;
+    const eg_run_options options = {
+        .size = sizeof options, .seed = c->seed, .stop = is_long ? core_interrupted : NULL};
+    if (!is_long) status = eg_run(p->instance, &options, &error);
     else {
         p->is_busy = 1;
         c->self->running++;
@@ -328,20 +332,23 @@ static int flag(PyObject *object, uint8_t otherwise, uint8_t *out) {
 PyObject *core_model_call(PyObject *object, PyObject *const *args, Py_ssize_t count,
                           PyObject *keywords) {
     static const char *const names[] = {
-        "x", "timespans", "lengths", "state", "return_sequences", "batch_first", "hidden", NULL};
-    PyObject *given[7], *out = NULL;
+        "x",           "timespans", "lengths",  "state", "return_sequences",
+        "batch_first", "hidden",    "training", "seed",  NULL};
+    PyObject *given[9], *out = NULL;
     core_model *self = (core_model *)object;
-    if (core_arguments("run", names, 1, given, args, count, keywords) ||
-        !core_context_usable(self->context))
+    if (!core_model_of(object, "run") ||
+        core_arguments("run", names, 1, given, args, count, keywords))
         return NULL;
     call *c = calloc(1, sizeof *c); /* too large for the stack of a thread */
     if (!c) return PyErr_NoMemory();
     c->self = self;
     c->states = given[3];
+    c->seed = self->seed;
     const int is_liquid = self->info.kind == EG_MODEL_LIQUID;
     uint8_t sequences;
     if (flag(given[4], 1, &sequences) || flag(given[5], 1, &c->key.batch_first) ||
-        flag(given[6], 0, &c->key.hidden))
+        flag(given[6], 0, &c->key.hidden) || flag(given[7], 0, &c->key.training) ||
+        (given[8] && core_count(given[8], "seed", &c->seed)))
         goto done;
     c->key.last = !sequences;
     c->key.state = given[3] != NULL;
@@ -358,6 +365,7 @@ PyObject *core_model_call(PyObject *object, PyObject *const *args, Py_ssize_t co
         (given[2] && bind(c, "lengths", &c->lengths)) || (given[3] && bind_states(c)) ||
         bind_results(c) || compute(c))
         goto done;
+    if (c->key.training && !given[8]) self->seed++;
     out = results(c);
 done:
     end_call(c);

@@ -42,8 +42,9 @@ PyObject *core_raise(const eg_error *error) {
 }
 
 PyObject *core_raise_path(const eg_error *error, const char *path) {
+    /* a spec has colons, and numbers with points */
     const int is_missing = (error->status == EG_ERR_FILE || error->status == EG_ERR_NOT_FOUND ||
-                            error->status == EG_ERR_ARGUMENT) &&
+                            (error->status == EG_ERR_ARGUMENT && !strchr(path, ':'))) &&
                            (strchr(path, '/') || strchr(path, '.')) && access(path, F_OK) &&
                            errno == ENOENT;
     return raise_kind(is_missing ? ERROR_FILE : kind_of(error->status), error, path);

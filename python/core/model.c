@@ -8,6 +8,15 @@ static PyTypeObject *model_type;
 
 static core_model *self_of(PyObject *object) { return (core_model *)object; }
 
+/* Layers of ncps' names may be made before their number of inputs is known: see _unopened(). */
+static int is_open(PyObject *object) {
+    if (self_of(object)->model) return 1;
+    PyErr_SetString(PyExc_ValueError,
+                    "this model does not know its number of inputs yet: call it with data, or "
+                    "build(input_size)");
+    return 0;
+}
+
 eg_model *core_model_of(PyObject *object, const char *name) {
     if (!PyObject_TypeCheck(object, model_type)) {
         PyErr_Format(PyExc_TypeError, "%s: expected a Model, given %R", name,
@@ -15,11 +24,7 @@ eg_model *core_model_of(PyObject *object, const char *name) {
         return NULL;
     }
     core_model *self = self_of(object);
-    if (!self->model) {
-        PyErr_Format(PyExc_ValueError, "%s: a Model that was never opened", name);
-        return NULL;
-    }
-    return core_context_usable(self->context) ? self->model : NULL;
+    return is_open(object) && core_context_usable(self->context) ? self->model : NULL;
 }
 
 core_context *core_model_context(PyObject *object) { return self_of(object)->context; }
@@ -55,9 +60,17 @@ static eg_status open_as(const opening *o, eg_model **out, eg_error *error) {
     }
 }
 
-static PyObject *make(PyTypeObject *type, opening *o, PyObject *name) {
+static core_model *unopened(PyTypeObject *type) {
+    core_model *self = (core_model *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
+    if (!self) return NULL;
+    Py_INCREF(Py_None);
+    self->name = Py_None;
+    return self;
+}
+
+static int fill(core_model *self, opening *o, PyObject *name) {
     core_context *context = core_context_take();
-    if (!context) return NULL;
+    if (!context) return -1;
     o->context = context->context;
     eg_model *model;
     eg_error error;
@@ -65,25 +78,30 @@ static PyObject *make(PyTypeObject *type, opening *o, PyObject *name) {
     Py_BEGIN_ALLOW_THREADS;
     status = open_as(o, &model, &error);
     Py_END_ALLOW_THREADS;
-    core_model *self = NULL;
+    if (!status && !self->model) {
+        self->context = context;
+        self->model = model;
+        self->info.size = sizeof self->info;
+        eg_model_info_get(model, &self->info);
+        Py_INCREF(name);
+        Py_DECREF(self->name);
+        self->name = name;
+        return 0;
+    }
     if (status && o->what) core_raise_path(&error, o->what);
     else if (status) core_raise(&error);
-    else {
-        allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-        self = (core_model *)allocate(type, 0);
-        if (!self) eg_model_destroy(model);
+    else { /* by another thread, meanwhile */ eg_model_destroy(model);
+        PyErr_SetString(PyExc_ValueError, "this model is open already");
     }
-    if (!self) {
-        core_context_give(context);
-        return NULL;
-    }
-    self->context = context;
-    self->model = model;
-    self->info.size = sizeof self->info;
-    eg_model_info_get(model, &self->info);
-    Py_INCREF(name);
-    self->name = name;
-    return (PyObject *)self;
+    core_context_give(context);
+    return -1;
+}
+
+static PyObject *make(PyTypeObject *type, opening *o, PyObject *name) {
+    core_model *self = unopened(type);
+    if (!self || !fill(self, o, name)) return (PyObject *)self;
+    Py_DECREF(self);
+    return NULL;
 }
 
 static PyObject *model_open(PyObject *type, PyObject *argument) {
@@ -99,30 +117,57 @@ static PyObject *model_open(PyObject *type, PyObject *argument) {
 
 static PyObject *model_load(PyObject *type, PyObject *const *args, Py_ssize_t count,
                             PyObject *keywords) {
-    static const char *const names[] = {"path", "config", NULL};
-    PyObject *given[2], *out = NULL;
+    static const char *const names[] = {"path", "config", "name", NULL};
+    PyObject *given[3], *out = NULL;
     opening o = {.how = OPEN_LOAD};
     if (core_arguments("load", names, 1, given, args, count, keywords)) return NULL;
     PyObject *path = core_path(given[0], "path", &o.what);
     PyObject *config = path && given[1] ? core_text(given[1], "config", &o.config) : NULL;
-    if (path && (config || !given[1])) out = make((PyTypeObject *)type, &o, given[0]);
+    if (path && (config || !given[1]))
+        out = make((PyTypeObject *)type, &o, given[2] ? given[2] : given[0]);
     Py_XDECREF(path);
     Py_XDECREF(config);
     return out;
 }
 
-static PyObject *model_create(PyObject *type, PyObject *const *args, Py_ssize_t count,
-                              PyObject *keywords) {
+static PyObject *take_config(opening *o, PyObject *const *args, Py_ssize_t count,
+                             PyObject *keywords) {
     static const char *const names[] = {"config", "seed", NULL};
     PyObject *given[2];
-    opening o = {.how = OPEN_CREATE};
+    o->how = OPEN_CREATE;
     if (core_arguments("create", names, 1, given, args, count, keywords) ||
-        (given[1] && core_count(given[1], "seed", &o.seed)))
+        (given[1] && core_count(given[1], "seed", &o->seed)))
         return NULL;
-    PyObject *config = core_text(given[0], "config", &o.config);
+    return core_text(given[0], "config", &o->config);
+}
+
+static PyObject *model_create(PyObject *type, PyObject *const *args, Py_ssize_t count,
+                              PyObject *keywords) {
+    opening o = {0};
+    PyObject *config = take_config(&o, args, count, keywords);
     PyObject *out = config ? make((PyTypeObject *)type, &o, Py_None) : NULL;
     Py_XDECREF(config);
     return out;
+}
+
+static PyObject *model_unopened(PyObject *type, PyObject *nothing) {
+    (void)nothing;
+    return (PyObject *)unopened((PyTypeObject *)type);
+}
+
+static PyObject *model_fill(PyObject *object, PyObject *const *args, Py_ssize_t count,
+                            PyObject *keywords) {
+    opening o = {0};
+    PyObject *config = take_config(&o, args, count, keywords);
+    const int failed = !config || fill(self_of(object), &o, Py_None);
+    Py_XDECREF(config);
+    if (failed) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *get_is_open(PyObject *object, void *nothing) {
+    (void)nothing;
+    return PyBool_FromLong(self_of(object)->model != NULL);
 }
 
 static void finish(PyObject *object) {
@@ -145,6 +190,7 @@ static const char *kind_name(eg_model_kind kind) {
 
 static PyObject *info(PyObject *object, PyObject *nothing) {
     (void)nothing;
+    if (!is_open(object)) return NULL;
     const core_model *self = self_of(object);
     return Py_BuildValue(
         "{s:s,s:K,s:K,s:K,s:K,s:K,s:O,s:d,s:s,s:s}", "kind", kind_name(self->info.kind), "inputs",
@@ -157,6 +203,7 @@ static PyObject *info(PyObject *object, PyObject *nothing) {
 
 static PyObject *layers(PyObject *object, PyObject *nothing) {
     (void)nothing;
+    if (!is_open(object)) return NULL;
     const core_model *self = self_of(object);
     PyObject *out = PyList_New(0);
     eg_error error;
@@ -190,6 +237,7 @@ static PyObject *config(PyObject *object, PyObject *nothing) {
     (void)nothing;
     eg_error error;
     size_t length;
+    if (!is_open(object)) return NULL;
     const eg_model *model = self_of(object)->model;
     if (eg_model_config(model, NULL, 0, &length, &error)) return core_raise(&error);
     char *text = malloc(length + 1);
@@ -203,6 +251,7 @@ static PyObject *config(PyObject *object, PyObject *nothing) {
 
 static PyObject *note(PyObject *object, PyObject *argument) {
     const char *key;
+    if (!is_open(object)) return NULL;
     PyObject *text = core_text(argument, "key", &key), *out = text ? PyList_New(0) : NULL;
     const char *value;
     for (size_t i = 0; out && (value = eg_model_note(self_of(object)->model, key, i)); i++) {
@@ -226,6 +275,7 @@ static PyObject *shape_tuple(const eg_tensor *tensor) {
 
 static PyObject *tensors(PyObject *object, PyObject *nothing) {
     (void)nothing;
+    if (!is_open(object)) return NULL;
     const eg_model *model = self_of(object)->model;
     PyObject *out = PyList_New(0);
     for (size_t i = 0; out && i < eg_model_count(model); i++) {
@@ -263,7 +313,7 @@ static PyObject *read_tensor(PyObject *object, PyObject *argument) {
     eg_tensor tensor;
     core_view view;
     eg_error error;
-    if (index_of(argument, model, &index)) return NULL;
+    if (!is_open(object) || index_of(argument, model, &index)) return NULL;
     eg_model_shape(model, index, &tensor, NULL);
     PyObject *out = core_array(&view, EG_F32, tensor.rank, tensor.shape);
     if (!out) return NULL;
@@ -284,7 +334,8 @@ static PyObject *write_tensor(PyObject *object, PyObject *const *args, Py_ssize_
     if (count != 2)
         return PyErr_Format(PyExc_TypeError, "write(index, values) takes two arguments, %zd given",
                             count);
-    if (core_model_busy(object) || index_of(args[0], self->model, &index)) return NULL;
+    if (!is_open(object) || core_model_busy(object) || index_of(args[0], self->model, &index))
+        return NULL;
     const char *name = eg_model_shape(self->model, index, &tensor, NULL);
     if (eg_model_quantized(self->model, index))
         return PyErr_Format(PyExc_ValueError, "%s: a quantized tensor is read-only", name);
@@ -317,6 +368,7 @@ done:
 static PyObject *save(PyObject *object, PyObject *argument) {
     core_model *self = self_of(object);
     const char *path;
+    if (!is_open(object)) return NULL;
     PyObject *bytes = core_path(argument, "path", &path);
     if (!bytes) return NULL;
     eg_error error;
@@ -337,7 +389,8 @@ static PyObject *export_c(PyObject *object, PyObject *const *args, Py_ssize_t co
     core_model *self = self_of(object);
     PyObject *given[2], *out = NULL;
     const char *directory, *name = "policy";
-    if (core_arguments("export_c", names, 1, given, args, count, keywords)) return NULL;
+    if (!is_open(object) || core_arguments("export_c", names, 1, given, args, count, keywords))
+        return NULL;
     PyObject *path = core_path(given[0], "directory", &directory);
     PyObject *text = path && given[1] ? core_text(given[1], "name", &name) : NULL;
     eg_error error;
@@ -382,7 +435,7 @@ static PyObject *quantize(PyObject *object, PyObject *const *args, Py_ssize_t co
     eg_error error;
     uint64_t block = 0;
     int which = 0;
-    if (core_model_busy(object) ||
+    if (!is_open(object) || core_model_busy(object) ||
         core_arguments("quantize", names, 1, given, args, count, keywords))
         return NULL;
     PyObject *text = core_text(given[0], "dtype", &dtype);
@@ -433,12 +486,16 @@ static PyMethodDef methods[] = {
     {"open", model_open, METH_O | METH_CLASS,
      "open(file_or_spec)\n--\n\nA model from a file, or a freshly initialised one from a spec."},
     {"load", CORE_FASTCALL(model_load), METH_FASTCALL | METH_KEYWORDS | METH_CLASS,
-     "load(path, config=None)\n--\n\nA model from a safetensors or .npz file and its architecture as JSON."},
+     "load(path, config=None, name=None)\n--\n\n"
+     "A model from a safetensors or .npz file and its architecture as JSON; it is called by its path, or `name`."},
     {"create", CORE_FASTCALL(model_create), METH_FASTCALL | METH_KEYWORDS | METH_CLASS,
      "create(config, seed=0)\n--\n\nA freshly initialised model of an architecture as JSON."},
+    {"_unopened", model_unopened, METH_NOARGS | METH_CLASS, NULL},
+    {"_fill", CORE_FASTCALL(model_fill), METH_FASTCALL | METH_KEYWORDS, NULL},
     {"run", CORE_FASTCALL(core_model_call), METH_FASTCALL | METH_KEYWORDS,
-     "run(x, timespans=None, lengths=None, state=None, return_sequences=True, batch_first=True, hidden=False)\n--\n\n"
-     "Computes outputs and final states of a batch: (y, state)."},
+     "run(x, timespans=None, lengths=None, state=None, return_sequences=True, batch_first=True, hidden=False,\n"
+     "    training=False, seed=None)\n--\n\n"
+     "Computes outputs and final states of a batch: (y, state). With training=True dropout is active."},
     {"stream", core_model_stream, METH_NOARGS,
      "stream()\n--\n\nA stream: one step in, one step out, with a state of its own."},
     {"info", info, METH_NOARGS, "info()\n--\n\nKind, sizes, and what its outputs are."},
@@ -462,6 +519,7 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef properties[] = {
     {"name", get_name, NULL, "The file or spec it came from, or None.", NULL},
+    {"is_open", get_is_open, NULL, "False while the number of inputs is not known.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 static PyObject *refuse_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {

@@ -7,7 +7,7 @@
 /* What a call asks of a program; calls with equal keys share one. */
 typedef struct call_key {
     uint64_t batch, time;
-    uint8_t batch_first, unbatched, last, timespans, lengths, state, hidden;
+    uint8_t batch_first, unbatched, last, timespans, lengths, state, hidden, training;
 } call_key;
 
 enum { CALL_STATES = EG_MODEL_STATES };
@@ -37,6 +37,7 @@ struct core_model {
     eg_weights *weights; /* lent by the model to all its programs */
     call_program *programs;
     size_t running; /* calls that compute without the GIL */
+    uint64_t seed;  /* of dropout, in the next call that gives none */
 };
 
 PyObject *core_model_call(PyObject *self, PyObject *const *args, Py_ssize_t count,

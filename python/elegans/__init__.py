@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import os as _os
 
-from . import _core
+from . import _core, wirings
+from ._cells import LTC, CfC, CfCCell, LTCCell, WiredCfCCell
 from ._core import (
     ArgumentError,
     Error,
@@ -25,20 +26,28 @@ from ._core import (
     configure,
     memory,
 )
+from ._from_torch import from_torch
 from ._model import Model, open
 
 __version__: str = _core.version
 __all__ = [
     "ArgumentError",
+    "CfC",
+    "CfCCell",
     "Error",
+    "LTC",
+    "LTCCell",
     "MissingFileError",
     "Model",
     "OutOfMemoryError",
     "Stream",
+    "WiredCfCCell",
     "configuration",
     "configure",
+    "from_torch",
     "memory",
     "open",
+    "wirings",
 ]
 
 if hasattr(_os, "register_at_fork"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import html
 import json
 import os
 import sys
@@ -10,7 +12,7 @@ from typing import Any, Iterator, Mapping, Sequence, Union
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _core
+from . import _core, wirings
 
 PathLike = Union[str, "os.PathLike[str]"]
 Floats = NDArray[np.float32]
@@ -50,16 +52,21 @@ class Model(_core.Model):
         return_sequences: bool = True,
         batch_first: bool = True,
         hidden: bool = False,
+        training: bool = False,
+        seed: int | None = None,
     ) -> tuple[Any, Any]:
         """Outputs and final states of x, [batch, time, features] or [time, features] of float32.
 
         `timespans` is the time that elapsed before each step: one number, or an array [batch, time]. Samples may have
         different `lengths`. `state` is what an earlier call gave. A transformer takes tokens [batch, time] of int32.
+        With `training`, dropout is active; `seed` then is that of dropout, and every call without one has another.
         """
-        result = self.run(x, timespans, lengths, state, return_sequences, batch_first, hidden)
+        result = self.run(x, timespans, lengths, state, return_sequences, batch_first, hidden, training, seed)
         return result if type(x) is np.ndarray else like(x, result)
 
     def __repr__(self) -> str:
+        if not self.is_open:
+            return f"{type(self).__name__}(inputs not known yet)"
         about = self.info()
         name = repr(self.name) if self.name else "untitled"
         return (
@@ -96,6 +103,45 @@ class Model(_core.Model):
             if name in known:
                 self.write(known[name], value)
 
+    # ---- for notebooks
+    def _wirings(self) -> Iterator[tuple[int, _core.Wiring]]:
+        """The wiring of every layer that has one, as the library has it."""
+        for index, layer in enumerate(self.architecture.get("layers", ())):
+            if layer.get("wiring"):
+                yield index, wirings.of_architecture(layer["wiring"], layer["input_size"])._library()
+
+    def _repr_svg_(self) -> str | None:
+        """A picture of the wiring of the first layer that has one."""
+        if self.is_open:
+            for _, wiring in self._wirings():
+                return wiring.svg(repr(self))
+        return None
+
+    def _repr_html_(self) -> str:
+        """A table of the layers, and pictures of their wirings."""
+        title = f"<p><code>{html.escape(repr(self))}</code></p>"
+        if not self.is_open:
+            return title
+        rows = [_describe(layer) for layer in self.layers()]
+        columns = [key for key in rows[0] if any(row[key] for row in rows)] if rows else []
+        head = "".join(f"<th>{html.escape(key)}</th>" for key in columns)
+        body = "".join(
+            f"<tr><td>{index}</td>" + "".join(f"<td>{html.escape(str(row[key]))}</td>" for key in columns) + "</tr>"
+            for index, row in enumerate(rows)
+        )
+        table = f"<table><thead><tr><th>layer</th>{head}</tr></thead><tbody>{body}</tbody></table>" if rows else ""
+        # as images: styles of a picture within a page would be those of the whole page
+        pictures = [
+            (index, base64.b64encode(wiring.svg(f"layer {index}").encode()).decode())
+            for index, wiring in self._wirings()
+            if wiring.info()["units"] <= _DRAWN_UNITS
+        ]
+        images = "".join(
+            f'<img alt="the wiring of layer {index}" src="data:image/svg+xml;base64,{picture}"/>'
+            for index, picture in pictures
+        )
+        return f"{title}{table}{images}"
+
     # ---- the architecture
     @property
     def architecture(self) -> dict[str, Any]:
@@ -104,6 +150,27 @@ class Model(_core.Model):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (type(self), self.config(), self.name, self.state_dict())
+
+
+_DRAWN_UNITS = 512
+"""A picture of more would be megabytes in a notebook."""
+
+
+def _describe(layer: Mapping[str, Any]) -> dict[str, Any]:
+    """A layer in words; empty where it has no such thing."""
+    return {
+        "cell": " ".join(filter(None, (layer["cell"], layer["mode"]))),
+        "inputs": layer["inputs"],
+        "units": layer["units"],
+        "outputs": layer["outputs"],
+        "wiring": layer["wiring"] or "",
+        "synapses": f"{layer['synapses']} of {layer['possible']}" if layer["wiring"] else "",
+        "backbone": " + ".join(map(str, layer["backbone"])) + f" {layer['activation']}" if layer["backbone"] else "",
+        "unfolds": layer["unfolds"] or "",
+        "memory": "mixed" if layer["mixed"] else "",
+        "both ways": layer["merge"] or "",
+        "projection": layer["projection"] or "",
+    }
 
 
 def _restore(kind: type[Model], config: str, name: str | None, values: dict[str, Floats]) -> Model:

@@ -1,6 +1,8 @@
 """Models and streams: values, arrays without copies, refusals by name, threads, forks, Ctrl-C."""
 
+import base64
 import gc
+import html.parser
 import os
 import pickle
 import signal
@@ -8,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import xml.etree.ElementTree
 
 import elegans
 import numpy as np
@@ -272,3 +275,53 @@ except KeyboardInterrupt:
 def test_import_is_light():
     code = "import sys, elegans; print([m for m in ('torch', 'pandas', 'sklearn', 'matplotlib') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True).stdout == "[]\n"
+
+
+class Page(html.parser.HTMLParser):
+    """Cells of tables, and images, of a page whose elements are closed in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.rows, self.images = [], [], []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attributes):
+        if tag == "img":
+            self.images.append(dict(attributes)["src"])
+            return
+        self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] in ("td", "th"):
+            self.rows[-1][-1] += data
+
+
+def test_pages_and_pictures():
+    page = Page(elegans.open("cfc:autoncp:16:4,in=3,mode=pure/ltc:autoncp:9:2/cfc:5,mixed=1,proj=2")._repr_html_())
+    head, first, second, third = page.rows
+    assert first[head.index("cell")] == "cfc pure" and second[head.index("unfolds")] == "6"
+    assert [row[head.index("units")] for row in (first, second, third)] == ["16", "9", "5"]
+    assert third[head.index("backbone")] == "128 lecun_tanh" and third[head.index("projection")] == "2"
+    assert first[head.index("backbone")] == "" and third[head.index("memory")] == "mixed"
+    assert len(page.images) == 2
+    for image in page.images:
+        kind, _, data = image.partition(",")
+        assert kind == "data:image/svg+xml;base64"
+        assert xml.etree.ElementTree.fromstring(base64.b64decode(data)).tag.endswith("svg")
+    xml.etree.ElementTree.fromstring(elegans.open("ltc:autoncp:9:2,in=3")._repr_svg_())
+    plain = elegans.open("cfc:5,in=3")
+    assert plain._repr_svg_() is None and not Page(plain._repr_html_()).images
+    assert not Page(elegans.open("llama:1:32,vocab=64")._repr_html_()).rows
+    late = elegans.CfC(elegans.wirings.AutoNCP(12, 3))
+    assert late._repr_svg_() is None and "not known yet" in late._repr_html_()

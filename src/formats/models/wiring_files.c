@@ -30,6 +30,14 @@ eg_status eg_wiring_create(eg_context *context, const char *spec, eg_wiring **ou
     return eg__wiring_build(memory, &options, inputs, out, error);
 }
 
+eg_status eg_wiring_create_json(eg_context *context, const char *json, size_t length,
+                                eg_wiring **out, eg_error *error) {
+    if (out) *out = NULL;
+    if (!context || !json || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no context, no text or no output pointer");
+    return eg__wiring_from_json(eg__context_memory(context), json, length, out, error);
+}
+
 eg_status eg_wiring_save(const eg_wiring *wiring, const char *path, eg_error *error) {
     if (!wiring || !path) return eg__fail(error, EG_ERR_ARGUMENT, "no wiring or no path");
     char *text;
