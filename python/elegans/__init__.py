@@ -19,22 +19,28 @@ from ._core import (
     ArgumentError,
     Error,
     MissingFileError,
+    Node,
     OutOfMemoryError,
     Stream,
     configuration,
     configure,
     memory,
 )
+from ._graph import Graph, Program, compile
 from ._model import Model, open
 
 __version__: str = _core.version
 __all__ = [
     "ArgumentError",
     "Error",
+    "Graph",
     "MissingFileError",
     "Model",
+    "Node",
     "OutOfMemoryError",
+    "Program",
     "Stream",
+    "compile",
     "configuration",
     "configure",
     "memory",
