@@ -67,6 +67,10 @@ int core_stream_add(PyObject *module);
 int core_graph_add(PyObject *module);
 int core_node_add(PyObject *module);
 int core_program_add(PyObject *module);
+int core_scope_add(PyObject *module);
+int core_tools_add(PyObject *module);
+int core_generate_add(PyObject *module);
+extern PyMethodDef core_quantize_functions[];
 extern PyMethodDef core_context_functions[];
 
 /* A model, as other files of the extension see it. */

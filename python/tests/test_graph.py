@@ -137,9 +137,7 @@ def test_movement():
     close(evaluate(lambda g, n: g.slice(n, -2, 1, 2), x), x[:, 1:])
     close(evaluate(lambda g, n: g.concat([n, n], axis=-1), x), np.concatenate([x, x], -1))
     close(evaluate(lambda g, n: g.broadcast(n, (5, 4, 3, 2)), x), np.broadcast_to(x, (5, 4, 3, 2)))
-    close(
-        evaluate(lambda g, n: g.pad(n, 1, 1, 2, 7), x), np.pad(x, ((0, 0), (1, 2), (0, 0)), constant_values=7)
-    )
+    close(evaluate(lambda g, n: g.pad(n, 1, 1, 2, 7), x), np.pad(x, ((0, 0), (1, 2), (0, 0)), constant_values=7))
     close(evaluate(lambda g, n, i: g.gather(n, i), x, index), x[index])
     wanted = np.zeros((6, 2), np.float32)
     rows = values(2, 2, 2)
