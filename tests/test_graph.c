@@ -150,6 +150,27 @@ TEST(graph, mistakes) {
     eg_graph_destroy(NULL);
 }
 
+TEST(graph, forgiven_mistakes) {
+    eg__memory *memory = memory_new();
+    eg_graph *g;
+    eg_error error;
+    CHECK_OK(eg__graph_new(memory, &g, &error), error);
+    const eg_node x = eg_input(g, "x", EG_F32, 2, S(2, 3));
+    CHECK(!eg_matmul(g, x, x).id, "a product of shapes that do not fit");
+    CHECK(!eg_add(g, x, x).id, "a node after a mistake");
+    CHECK(eg_graph_check(g, &error) == EG_ERR_ARGUMENT, "no mistake");
+    eg_graph_forgive(g);
+    eg_graph_forgive(NULL);
+    CHECK_OK(eg_graph_check(g, &error), error);
+    CHECK(eg_graph_size(g) == 1, "%zu nodes", eg_graph_size(g));
+    SHAPE(eg_add(g, x, x), "[2, 3]");
+    CHECK(!eg_input(g, "x", EG_F32, 0, NULL).id, "a name twice");
+    CHECK(eg_graph_check(g, &error) && strstr(error.message, "'x'"), "the second mistake: %s",
+          error.message);
+    eg_graph_destroy(g);
+    eg__memory_destroy(memory);
+}
+
 TEST(graph, circles_and_missing_updates) {
     eg__memory *memory = memory_new();
     eg_graph *g;

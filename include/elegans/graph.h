@@ -27,6 +27,9 @@ EG_API eg_status eg_graph_create(eg_context *context, eg_graph **out, eg_error *
 EG_API void eg_graph_destroy(eg_graph *graph); /* NULL is fine */
 /* EG_OK, or the first mistake made while building, with its message. */
 EG_API eg_status eg_graph_check(const eg_graph *graph, eg_error *error);
+/* Forgets that mistake, so that building can go on with the nodes made before it: for callers that look after every
+ * call, an interactive one for instance. NULL is fine. */
+EG_API void eg_graph_forgive(eg_graph *graph);
 
 /* ---- inputs, parameters, constants and states, whose names are unique within a graph */
 EG_API eg_node eg_input(eg_graph *graph, const char *name, eg_type type, unsigned rank,

@@ -61,12 +61,35 @@ static const char *type_of_format(const char *format, eg_type *out) {
     return format;
 }
 
-static const char *type_text(eg_type type) {
+const char *core_type_text(eg_type type) {
     static const char *const names[EG_TYPE_COUNT] = {
         [EG_F32] = "float32", [EG_F16] = "float16", [EG_BF16] = "bfloat16",
         [EG_I8] = "int8",     [EG_I4] = "int4",     [EG_U8] = "uint8",
         [EG_I32] = "int32",   [EG_I64] = "int64",   [EG_BOOL] = "bool"};
     return names[type];
+}
+
+/* "float32", "f32", numpy.float32, numpy.dtype("float32"), torch.float32: what stands last in their names. */
+int core_type_take(PyObject *object, const char *name, eg_type *out) {
+    PyObject *text = PyObject_HasAttrString(object, "__name__")
+                         ? PyObject_GetAttrString(object, "__name__")
+                         : PyObject_Str(object);
+    const char *word = NULL;
+    PyObject *bytes = text ? core_text(text, name, &word) : NULL;
+    Py_XDECREF(text);
+    if (!bytes) return -1;
+    const char *dot = strrchr(word, '.');
+    if (dot) word = dot + 1;
+    int found = -1;
+    for (int i = 0; i < EG_TYPE_COUNT && found < 0; i++)
+        if (!strcmp(word, core_type_text((eg_type)i)) || !strcmp(word, eg_type_name((eg_type)i)))
+            found = i;
+    if (found < 0)
+        PyErr_Format(PyExc_TypeError, "%s: expected a type such as float32 or int32, given '%s'",
+                     name, word);
+    else *out = (eg_type)found;
+    Py_DECREF(bytes);
+    return found < 0 ? -1 : 0;
 }
 
 static int is_contiguous(const Py_buffer *buffer) {
@@ -89,7 +112,7 @@ static int of_buffer(core_view *view, eg_type type, const char *name) {
     const char *unknown = type_of_format(view->buffer.format, &given);
     if (unknown || given != type) {
         PyErr_Format(PyExc_TypeError, "%s: expected an array of %s, given %s", name,
-                     type_text(type), unknown ? unknown : type_text(given));
+                     core_type_text(type), unknown ? unknown : core_type_text(given));
         return -1;
     }
     if (view->buffer.ndim > EG_RANK_MAX) return wrong_rank(name, view->buffer.ndim);
@@ -118,7 +141,7 @@ int core_view_take(core_view *view, PyObject *object, eg_type type, int access, 
                                     PyFloat_Check(object) || PyLong_Check(object)))
             return take_copy(view, object, type, name);
         PyErr_Format(PyExc_TypeError, "%s: expected an array of %s, given %R", name,
-                     type_text(type), (PyObject *)Py_TYPE(object));
+                     core_type_text(type), (PyObject *)Py_TYPE(object));
         return -1;
     }
     const int flags = PyBUF_FORMAT | PyBUF_STRIDES | (access == CORE_WRITE ? PyBUF_WRITABLE : 0);
@@ -163,6 +186,10 @@ int core_view_expect(const core_view *view, const char *name, unsigned rank,
 }
 
 PyObject *core_array(core_view *view, eg_type type, unsigned rank, const uint64_t *shape) {
+    *view = (core_view){0};
+    if (!numpy_types[type])
+        return PyErr_Format(PyExc_TypeError, "numpy has no arrays of %s: cast to float32",
+                            core_type_text(type));
     PyObject *extents =
         rank == 1 ? PyLong_FromUnsignedLongLong(shape[0]) : PyTuple_New((Py_ssize_t)rank);
     for (unsigned i = 0; rank != 1 && extents && i < rank; i++) {
@@ -173,7 +200,6 @@ PyObject *core_array(core_view *view, eg_type type, unsigned rank, const uint64_
         extents ? PyObject_CallFunctionObjArgs(numpy_empty, extents, numpy_types[type], NULL)
                 : NULL;
     Py_XDECREF(extents);
-    *view = (core_view){0};
     if (!array || core_view_take(view, array, type, CORE_WRITE, "result")) {
         Py_XDECREF(array);
         return NULL;

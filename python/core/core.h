@@ -54,6 +54,8 @@ int core_view_expect(const core_view *view, const char *name, unsigned rank, con
 PyObject *core_array(core_view *view, eg_type type, unsigned rank, const uint64_t *shape);
 int core_shape_text(char out[96], unsigned rank, const uint64_t *shape);
 int core_arrays_ready(void);
+const char *core_type_text(eg_type type); /* "float32"; static */
+int core_type_take(PyObject *object, const char *name, eg_type *out);
 int core_dlpack_take(core_view *view, PyObject *object, eg_type type, int access, const char *name);
 
 /* ---- interrupts: long calls ask whether somebody pressed Ctrl-C */
@@ -64,6 +66,13 @@ int core_model_add(PyObject *module);
 int core_stream_add(PyObject *module);
 int core_wiring_add(PyObject *module);
 int core_safetensors_add(PyObject *module);
+int core_graph_add(PyObject *module);
+int core_node_add(PyObject *module);
+int core_program_add(PyObject *module);
+int core_scope_add(PyObject *module);
+int core_tools_add(PyObject *module);
+int core_generate_add(PyObject *module);
+extern PyMethodDef core_quantize_functions[];
 extern PyMethodDef core_context_functions[];
 
 /* A model, as other files of the extension see it. */

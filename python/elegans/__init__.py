@@ -20,6 +20,7 @@ from ._core import (
     ArgumentError,
     Error,
     MissingFileError,
+    Node,
     OutOfMemoryError,
     Stream,
     configuration,
@@ -27,6 +28,7 @@ from ._core import (
     memory,
 )
 from ._from_torch import from_torch
+from ._graph import Graph, Program, compile
 from ._model import Model, open
 
 __version__: str = _core.version
@@ -37,11 +39,15 @@ __all__ = [
     "Error",
     "LTC",
     "LTCCell",
+    "Graph",
     "MissingFileError",
     "Model",
+    "Node",
     "OutOfMemoryError",
+    "Program",
     "Stream",
     "WiredCfCCell",
+    "compile",
     "configuration",
     "configure",
     "from_torch",

@@ -80,6 +80,10 @@ eg_status eg_graph_check(const eg_graph *graph, eg_error *error) {
     return eg__fail(error, graph->mistake.status, "%s", graph->mistake.message);
 }
 
+void eg_graph_forgive(eg_graph *graph) {
+    if (graph) graph->mistake = (eg_error){EG_OK, ""};
+}
+
 eg_node eg__graph_mistake(eg_graph *graph, eg_status status, const char *format, ...) {
     if (graph && graph->mistake.status == EG_OK) {
         va_list arguments;
