@@ -332,7 +332,7 @@ PyObject *core_model_call(PyObject *object, PyObject *const *args, Py_ssize_t co
     PyObject *given[7], *out = NULL;
     core_model *self = (core_model *)object;
     if (core_arguments("run", names, 1, given, args, count, keywords) ||
-        !core_context_usable(self->context))
+        !core_context_usable(self->context) || !core_model_resting(self))
         return NULL;
     call *c = calloc(1, sizeof *c); /* too large for the stack of a thread */
     if (!c) return PyErr_NoMemory();

@@ -25,6 +25,7 @@ from ._core import (
     configure,
     memory,
 )
+from ._fit import Training, evaluate, fit, predict
 from ._model import Model, open
 
 __version__: str = _core.version
@@ -35,10 +36,14 @@ __all__ = [
     "Model",
     "OutOfMemoryError",
     "Stream",
+    "Training",
     "configuration",
     "configure",
+    "evaluate",
+    "fit",
     "memory",
     "open",
+    "predict",
 ]
 
 if hasattr(_os, "register_at_fork"):
