@@ -12,7 +12,6 @@ from . import _core
 
 Columns = Union[None, str, int, Sequence[Union[str, int]]]
 Kind = Union[str, "list[str]"]
-Column = "tuple[np.ndarray[Any, Any], Kind]"
 
 
 @dataclass
@@ -98,7 +97,7 @@ def _column(name: str, given: Any) -> tuple[np.ndarray[Any, Any], Kind]:
     if getattr(dtype, "tz", None) is not None:
         given = given.dt.tz_convert("UTC").dt.tz_localize(None)
     elif hasattr(dtype, "categories"):
-        given = given.astype(given.dtype.categories.dtype if dtype.categories.dtype != object else object)  # type: ignore[union-attr]
+        given = given.astype(given.dtype.categories.dtype)
     elif dtype is not None and not isinstance(dtype, np.dtype) and hasattr(given, "to_numpy"):
         kind = getattr(dtype, "kind", "O")
         given = given.to_numpy(dtype="float64", na_value=np.nan) if kind in "iufb" else given.to_numpy(dtype=object)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 import warnings
 from dataclasses import dataclass, field
@@ -73,6 +72,8 @@ class Training:
         for name, value in (self.metrics or {}).items():
             if not isinstance(value, list):
                 figures.append((f"validation {name}", _text(value), "measured"))
+        import html
+
         rows = "".join(
             f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{html.escape(str(value))}</td>"
             f"<td><small>{provenance}</small></td></tr>"
@@ -133,7 +134,9 @@ def _create(made: _data.Source, cut: _Cut, options: dict[str, Any]) -> _core.Dat
 
 def _roles(made: _data.Source, names: dict[str, Any]) -> dict[str, str | None]:
     """Columns by what they are: those given as arrays have the names of their arguments."""
-    roles = {key: key if _data.is_array(names[key]) else made.column(names[key]) for key in ("time", "timespans", "group")}
+    roles = {
+        key: key if _data.is_array(names[key]) else made.column(names[key]) for key in ("time", "timespans", "group")
+    }
     for key in ("inputs", "targets"):
         roles[key] = made.columns(names[key] if names[key] is not None else getattr(made, key))
     return roles
@@ -260,7 +263,7 @@ def fit(
 
     `targets` and `inputs` are columns (None: all numbers that mean nothing else). `time` is a column of times or dates,
     `timespans` one of the times between rows, `group` one whose value changes where a recording begins; these three
-    may be arrays, too. The target is one of several classes when it has labels, or with `classes` (True, or the labels).
+    may be arrays, too. The target is a class when it has labels, or with `classes` (True, or the labels in order).
 
     Recordings are cut into windows of `window` rows ("whole": not at all; None: 64, and samples of arrays as they
     are), each `stride` rows after the one before (None: half a window), with one target for each if `last`.
@@ -367,13 +370,19 @@ def fit(
         )
     finally:
         shown.close()
+    if result["best"] is not None and result["constant"] is not None and result["best"] >= result["constant"]:
+        what = "the frequencies of the classes" if loss == "classes" else "the mean"
+        warnings.warn(
+            f"the best {'training' if second is None else 'validation'} loss is {result['best']:.4g}, but predicting "
+            f"{what} has {result['constant']:.4g}: train longer (epochs), or with another rate",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     metrics = None if second is None else _core.evaluate(given, second, loss)[0]
     return Training(model=given, metrics=metrics, **result)
 
 
-_RECALLED = (
-    "inputs targets time timespans group first_timespan labels missing ahead window last loss dates".split()
-)
+_RECALLED = "inputs targets time timespans group first_timespan labels missing ahead window last loss dates".split()
 
 
 def _dtype(dtype: Any) -> str | None:

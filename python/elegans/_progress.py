@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Any, Callable
 
-Progress = "dict[str, Any]"
 WIDTH = 79
 
 
@@ -13,7 +12,9 @@ def _clock(seconds: float | None) -> str:
     if seconds is None:
         return "?"
     whole = int(seconds + 0.5)
-    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}" if whole >= 3600 else f"{whole // 60}:{whole % 60:02}"
+    return (
+        f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}" if whole >= 3600 else f"{whole // 60}:{whole % 60:02}"
+    )
 
 
 def _done(now: dict[str, Any]) -> float:
@@ -53,7 +54,10 @@ class Lines(Silent):
     def show(self, now: dict[str, Any]) -> None:
         if now["event"] == "epoch":
             best = " *" if now["best_epoch"] == now["epoch"] else ""
-            print(f"epoch {now['epoch']:3}/{now['epochs']}  {_figures(now)}  rate {now['rate']:.3g}{best}", file=sys.stderr)
+            print(
+                f"epoch {now['epoch']:3}/{now['epochs']}  {_figures(now)}  rate {now['rate']:.3g}{best}",
+                file=sys.stderr,
+            )
 
 
 class Terminal(Silent):
