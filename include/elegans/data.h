@@ -60,6 +60,8 @@ typedef struct eg_data eg_data; /* opaque; read by any number of threads */
 EG_API eg_status eg_data_create(eg_context *context, size_t table_count, const eg_table *tables,
                                 const eg_data_options *options, eg_data **out, eg_error *error);
 EG_API void eg_data_destroy(eg_data *data); /* NULL is fine */
+/* 1: `targets`, a list as above, is one column of labels, so its values are classes. */
+EG_API int eg_data_are_labels(const eg_table *table, const char *targets);
 
 typedef struct eg_data_info {
     size_t size;               /* sizeof(eg_data_info); 0 = the fields of version 0.1 */

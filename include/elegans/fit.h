@@ -138,12 +138,55 @@ typedef struct eg_evaluate_options {
     /* Called with the outputs of each window, in the units of the user and with the link applied. May be NULL. */
     void (*outputs)(void *user, uint64_t window, uint64_t steps, const float *outputs);
     void *user;
+    /* Asked before each batch, on the thread that evaluates: anything but 0 ends it with EG_ERR_STOPPED. NULL = never.
+     */
+    int (*stop)(void *user);
+    void *stop_user;
 } eg_evaluate_options;
 /* `loss` is in standard units, as in training; `metrics` are in those of the user. Both may be NULL; data without
  * targets have neither. EG_ERR_ARGUMENT: the model gives probabilities that do not match the loss. */
 EG_API eg_status eg_evaluate(const eg_model *model, const eg_data *data,
                              const eg_evaluate_options *options, double *loss, eg_metrics *metrics,
                              eg_error *error);
+
+/* ---- around a training: a model for some data, its units, and what it remembers of them. `elegans train` and the
+ * Python package call these, so that both make the same model of the same data. */
+
+/* `spec` ("cfc:autoncp:32:16") completed by what follows from data: its inputs and, where the last layer is a CfC with
+ * other outputs than there are targets (or classes), a linear map to those. What the spec says stays; it gets `seed`
+ * where it has none and that is not 0. At most `room` bytes of `text` are written. *outline (may be NULL) is that model
+ * without values (eg_model_outline); you own it. EG_ERR_ARGUMENT: inputs or outputs that are not those of the data, or a
+ * spec that is too long; EG_ERR_UNSUPPORTED: a transformer. On failure *outline is NULL. */
+EG_API eg_status eg_fit_spec(eg_context *context, const char *spec, const eg_data *data,
+                             uint64_t seed, char *text, size_t room, eg_model **outline,
+                             eg_error *error);
+
+typedef enum eg_standardize {
+    EG_STANDARDIZE_BOTH,
+    EG_STANDARDIZE_INPUTS,
+    EG_STANDARDIZE_TARGETS,
+    EG_STANDARDIZE_NONE
+} eg_standardize;
+EG_API const char *
+eg_standardize_name(eg_standardize which); /* "both"; static; NULL past the last */
+/* Sets the units of a model that has learned nothing yet: mean and deviation of the columns in the training data
+ * (eg_data_scaling; targets of classes and of EG_LOSS_BINARY stay as they are), and elapsed times in `time_unit`, 0 =
+ * their median. */
+EG_API eg_status eg_fit_units(eg_model *model, const eg_data *data, eg_loss loss,
+                              eg_standardize which, double time_unit, eg_error *error);
+
+/* Writes into the notes of a model what it learned from: names of inputs, targets and classes, and those `options` of
+ * the data that other data need as well. `dates`: the order of dates in the files, "mdy"; NULL = none was given. */
+EG_API eg_status eg_fit_remember(eg_model *model, const eg_data *data,
+                                 const eg_data_options *options, const char *dates, eg_loss loss,
+                                 eg_error *error);
+/* What those notes say, as options for other data: 0 and NULL where there is no such note. Whether the targets are
+ * classes follows from the loss. Set out->size before; `loss` may be NULL, and is EG_LOSS_MSE without a note. Texts live
+ * as long as the model, unchanged, and until eg_fit_recall_release, which accepts all-zero options. EG_ERR_FORMAT: a
+ * note that makes no sense; `out` is then all zero but for its size. */
+EG_API eg_status eg_fit_recall(const eg_model *model, eg_data_options *out, eg_loss *loss,
+                               eg_error *error);
+EG_API void eg_fit_recall_release(const eg_model *model, eg_data_options *options);
 
 #ifdef __cplusplus
 }

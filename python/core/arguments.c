@@ -1,5 +1,10 @@
 /* Arguments of calls: names, numbers, texts and paths, each refused by its name. */
 #include "core.h"
+#include "train.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 static int keyword_index(const char *const *names, PyObject *keyword) {
     for (int i = 0; names[i]; i++)
@@ -116,4 +121,35 @@ PyObject *core_metric(const eg_metric *metric) {
     return value ? Py_BuildValue("(Nszz)", value, eg_provenance_name(metric->provenance),
                                  metric->unit, metric->source)
                  : NULL;
+}
+
+int core_choice(PyObject *object, const char *name, const char *(*name_at)(int), int *out) {
+    const char *text;
+    char all[128] = "";
+    PyObject *bytes = core_text(object, name, &text);
+    if (!bytes) return -1;
+    for (int i = 0; name_at(i); i++) {
+        if (!strcmp(name_at(i), text)) {
+            *out = i;
+            Py_DECREF(bytes);
+            return 0;
+        }
+        const size_t length = strlen(all);
+        snprintf(all + length, sizeof all - length, "%s'%s'", i ? ", " : "", name_at(i));
+    }
+    PyErr_Format(PyExc_ValueError, "%s: %R is not one of %s", name, object, all);
+    Py_DECREF(bytes);
+    return -1;
+}
+
+int core_flag(PyObject *object, int *out) {
+    if (!object) return 0;
+    const int value = PyObject_IsTrue(object);
+    if (value >= 0) *out = value;
+    return value < 0 ? -1 : 0;
+}
+
+PyObject *core_number_or_none(double value) {
+    if (isnan(value)) Py_RETURN_NONE;
+    return PyFloat_FromDouble(value);
 }

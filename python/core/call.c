@@ -336,7 +336,7 @@ PyObject *core_model_call(PyObject *object, PyObject *const *args, Py_ssize_t co
         "batch_first", "hidden",    "training", "seed",  NULL};
     PyObject *given[9], *out = NULL;
     core_model *self = (core_model *)object;
-    if (!core_model_of(object, "run") ||
+    if (!core_model_of(object, "run") || !core_model_resting(self) ||
         core_arguments("run", names, 1, given, args, count, keywords))
         return NULL;
     call *c = calloc(1, sizeof *c); /* too large for the stack of a thread */

@@ -73,6 +73,10 @@ int core_scope_add(PyObject *module);
 int core_tools_add(PyObject *module);
 int core_generate_add(PyObject *module);
 extern PyMethodDef core_quantize_functions[];
+int core_table_add(PyObject *module);
+int core_data_add(PyObject *module);
+int core_fit_add(PyObject *module);
+int core_evaluate_add(PyObject *module);
 extern PyMethodDef core_context_functions[];
 
 /* A model, as other files of the extension see it. */

@@ -1,5 +1,6 @@
 /* Model: a liquid network or transformer, from a file, a spec or an architecture. */
 #include "model.h"
+#include "train.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,37 @@ int core_model_busy(PyObject *object) {
                     "another thread computes with this model: change it afterwards");
     return 1;
 }
+
+int core_model_resting(const core_model *self) {
+    if (!self->is_training) return 1;
+    PyErr_SetString(PyExc_RuntimeError,
+                    "this model is being trained: it can be used when that has ended");
+    return 0;
+}
+
+int core_model_train(PyObject *object) {
+    core_model *self = self_of(object);
+    if (!core_model_resting(self) || core_model_busy(object)) return -1;
+    self->running++;
+    self->is_training = 1;
+    return 0;
+}
+
+void core_model_rest(PyObject *object, int is_changed) {
+    core_model *self = self_of(object);
+    self->running--;
+    self->is_training = 0;
+    if (is_changed) core_model_changed(object);
+}
+
+int core_model_read(PyObject *object) {
+    core_model *self = self_of(object);
+    if (!core_model_resting(self)) return -1;
+    self->running++;
+    return 0;
+}
+
+void core_model_read_end(PyObject *object) { self_of(object)->running--; }
 
 void core_model_changed(PyObject *object) {
     core_model *self = self_of(object);
@@ -313,7 +345,9 @@ static PyObject *read_tensor(PyObject *object, PyObject *argument) {
     eg_tensor tensor;
     core_view view;
     eg_error error;
-    if (!is_open(object) || index_of(argument, model, &index)) return NULL;
+    if (!is_open(object) || !core_model_resting(self_of(object)) ||
+        index_of(argument, model, &index))
+        return NULL;
     eg_model_shape(model, index, &tensor, NULL);
     PyObject *out = core_array(&view, EG_F32, tensor.rank, tensor.shape);
     if (!out) return NULL;
@@ -368,7 +402,7 @@ done:
 static PyObject *save(PyObject *object, PyObject *argument) {
     core_model *self = self_of(object);
     const char *path;
-    if (!is_open(object)) return NULL;
+    if (!is_open(object) || !core_model_resting(self)) return NULL;
     PyObject *bytes = core_path(argument, "path", &path);
     if (!bytes) return NULL;
     eg_error error;
@@ -389,7 +423,8 @@ static PyObject *export_c(PyObject *object, PyObject *const *args, Py_ssize_t co
     core_model *self = self_of(object);
     PyObject *given[2], *out = NULL;
     const char *directory, *name = "policy";
-    if (!is_open(object) || core_arguments("export_c", names, 1, given, args, count, keywords))
+    if (!is_open(object) || !core_model_resting(self) ||
+        core_arguments("export_c", names, 1, given, args, count, keywords))
         return NULL;
     PyObject *path = core_path(given[0], "directory", &directory);
     PyObject *text = path && given[1] ? core_text(given[1], "name", &name) : NULL;

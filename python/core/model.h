@@ -38,11 +38,14 @@ struct core_model {
     call_program *programs;
     size_t running; /* calls that compute without the GIL */
     uint64_t seed;  /* of dropout, in the next call that gives none */
+    size_t running;  /* calls that compute without the GIL */
+    int is_training; /* its parameters change when that ends */
 };
 
 PyObject *core_model_call(PyObject *self, PyObject *const *args, Py_ssize_t count,
                           PyObject *keywords);
 void core_model_forget_programs(core_model *self);
+int core_model_resting(const core_model *self); /* 0 with an exception: it is being trained */
 
 /* Below this many FLOPs a run is over before another thread could use the GIL. */
 #define CORE_UNLOCK_FLOPS 1e6

@@ -37,7 +37,7 @@ static core_stream_program *compile(core_model *model) {
 PyObject *core_model_stream(PyObject *object, PyObject *nothing) {
     (void)nothing;
     core_model *model = (core_model *)object;
-    if (!core_model_of(object, "stream")) return NULL;
+    if (!core_model_of(object, "stream") || !core_model_resting(model)) return NULL;
     if (!model->stream && !(model->stream = compile(model))) return NULL;
     eg_stream *made;
     eg_error error;

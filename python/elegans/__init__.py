@@ -29,6 +29,7 @@ from ._core import (
 )
 from ._from_torch import from_torch
 from ._graph import Graph, Program, compile
+from ._fit import Training, evaluate, fit, predict
 from ._model import Model, open
 
 __version__: str = _core.version
@@ -37,22 +38,26 @@ __all__ = [
     "CfC",
     "CfCCell",
     "Error",
+    "Graph",
     "LTC",
     "LTCCell",
-    "Graph",
     "MissingFileError",
     "Model",
     "Node",
     "OutOfMemoryError",
     "Program",
     "Stream",
+    "Training",
     "WiredCfCCell",
     "compile",
     "configuration",
     "configure",
+    "evaluate",
+    "fit",
     "from_torch",
     "memory",
     "open",
+    "predict",
     "wirings",
 ]
 

@@ -359,3 +359,51 @@ def memory() -> dict[str, dict[str, int]]: ...
 def memory_reset_peak() -> None: ...
 def memory_empty_cache() -> int: ...
 def _forked() -> None: ...
+
+class Table:
+    def info(self) -> dict[str, Any]: ...
+
+class Data:
+    def split(
+        self, fraction: float = 0.1, kind: str = "auto", at: float | None = None, seed: int = 0
+    ) -> tuple[Data, Data]: ...
+    def info(self) -> dict[str, Any]: ...
+    def is_binary(self) -> bool: ...
+
+def table(
+    values: Any,
+    names: Sequence[str] | None = None,
+    kinds: Sequence[str | list[str]] | None = None,
+    steps: int = 0,
+) -> Table: ...
+def table_read(
+    path: str | PathLike[str],
+    no_header: bool = False,
+    short_header: bool = False,
+    decimal: str | None = None,
+    dates: str | None = None,
+    encoding: str | None = None,
+) -> Table: ...
+def data(
+    tables: Sequence[Table],
+    inputs: str | None = None,
+    targets: str | None = None,
+    time: str | None = None,
+    timespans: str | None = None,
+    group: str | None = None,
+    first_timespan: float = 0,
+    classes: bool | None = None,
+    labels: Sequence[str] | None = None,
+    missing: str = "error",
+    ahead: int = 0,
+    window: int = 0,
+    stride: int = 0,
+    partial: bool = False,
+    last: bool = False,
+) -> Data: ...
+def fit(model: Model, data: Data, validation: Data | None = None, **options: Any) -> dict[str, Any]: ...
+def fit_spec(spec: str, data: Data, seed: int = 0) -> str: ...
+def fit_recall(model: Model) -> dict[str, Any]: ...
+def evaluate(
+    model: Model, data: Data, loss: str | None = None, batch: int = 0, metrics: bool = True, outputs: bool = False
+) -> tuple[dict[str, Any] | None, list[np.ndarray[Any, Any]] | None]: ...

@@ -359,3 +359,17 @@ eg_status eg__reader_columns(eg__reader *r, eg_error *error) {
         eg__data_texts(s->memory, (size_t)s->targets, listed_name, &targets, &status, error);
     return status;
 }
+
+int eg_data_are_labels(const eg_table *table, const char *targets) {
+    char item[ITEM_SIZE];
+    uint64_t column;
+    bool fits = true;
+    if (!table || !targets || !table->kinds) return 0;
+    if (*targets == '"') {
+        const char *end = unquote(targets, item, &fits);
+        if (!fits || !end || *end) return 0;
+        targets = item;
+    }
+    return eg_table_column(table, targets, &column, NULL) == EG_OK &&
+           table->kinds[column].kind == EG_COLUMN_LABEL;
+}

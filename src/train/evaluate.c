@@ -38,6 +38,9 @@ static eg_status one_batch(pass *p, uint64_t first, eg_error *error) {
     const uint64_t rows = p->info.last ? batch : batch * t->options.time;
     const float *y;
     double loss, weight = 0;
+    if (p->options->stop && p->options->stop(p->options->stop_user))
+        return eg__fail(error, EG_ERR_STOPPED, "stopped after %llu of %llu windows",
+                        (unsigned long long)first, (unsigned long long)p->info.windows);
     for (uint64_t i = 0; i < batch; i++)
         eg_data_fill(p->data, &p->units, first + i, batch, t->options.time, i, &t->batch);
     eg_status status = eg_trainer_evaluate(t, &loss, &y, error);

@@ -30,7 +30,7 @@ static int measure(eg_context *context, const eg_model *model, eval_settings *w,
     if (!w->data.target)
         return fail(EXIT_USAGE, "eval needs --target COLUMN: the model does not say it");
     int classes = n->loss == EG_LOSS_CLASSES;
-    const eg_data_options more = {.labels = n->labels, .label_count = n->label_count};
+    const eg_data_options more = {.labels = n->data.labels, .label_count = n->data.label_count};
     eg_data *data;
     eg_metrics *metrics = NULL;
     double loss;
@@ -88,9 +88,9 @@ int cmd_eval(int argc, char **argv) {
     else {
         code = language_refuse(model, "eval");
         if (!code) code = measure(context, model, &w, &n);
+        notes_free(&n);
         eg_model_destroy(model);
     }
-    notes_free(&n);
     eg_context_destroy(context);
     return code;
 }

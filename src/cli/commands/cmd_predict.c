@@ -44,7 +44,7 @@ static void write_number(const prediction *p, float value) {
 }
 
 static const char *label_of(const prediction *p, uint64_t index) {
-    return index < p->notes.label_count ? p->notes.labels[index] : NULL;
+    return index < p->notes.data.label_count ? p->notes.data.labels[index] : NULL;
 }
 
 static const char *target_of(const prediction *p, const eg_model *model, uint64_t index,

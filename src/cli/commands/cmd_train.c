@@ -104,7 +104,8 @@ static void suggest(const training *t) {
 static int read_data(training *t) {
     const train_settings *w = t->settings;
     const bool known = w->loss || t->notes.has_loss;
-    const eg_data_options more = {.labels = t->notes.labels, .label_count = t->notes.label_count};
+    const eg_data_options more = {.labels = t->notes.data.labels,
+                                  .label_count = t->notes.data.label_count};
     if (!t->data.target) return fail(EXIT_USAGE, "train needs --target COLUMN");
     t->loss = t->notes.loss;
     int code = w->loss ? loss_parse(w->loss, &t->loss) : CLI_OK;
@@ -142,43 +143,11 @@ static int open_file(training *t) {
 /* Checks the size without allocating values, so that a model too large to be trained fails
  * early. */
 static int outline_spec(training *t) {
-    const train_settings *w = t->settings;
-    const char *given = training_model(w);
-    char *const spec = t->spec, more[64] = "";
-    eg_data_info d = {.size = sizeof d};
-    eg_model_info info = {.size = sizeof info};
     eg_error error;
-    eg_data_info_get(t->first, &d);
-    const uint64_t outputs = t->classes ? d.classes : d.targets;
     if (!t->fresh) return CLI_OK;
-    for (int attempt = 0; attempt < 2; attempt++) {
-        /* keys of the first layer stand before the first slash, those of the last at the end */
-        const char *slash = strchr(given, '/');
-        const int head = slash ? (int)(slash - given) : (int)strlen(given);
-        char in[40] = "", seed[40] = "";
-        if (!spec_has(given, "in"))
-            snprintf(in, sizeof in, ",in=%llu", (unsigned long long)d.inputs);
-        if (!spec_has(given, "seed") && w->seed)
-            snprintf(seed, sizeof seed, ",seed=%llu", (unsigned long long)w->seed);
-        snprintf(spec, sizeof t->spec, "%.*s%s%s%s%s", head, given, in, seed, slash ? slash : "",
-                 more);
-        eg_model_destroy(t->model);
-        if (eg_model_outline(t->context, spec, &t->model, &error))
-            return fail(EXIT_FAILED, "%s: %s", spec, error.message);
-        const int code = language_refuse(t->model, "train");
-        if (code) return code;
-        eg_model_info_get(t->model, &info);
-        eg_layer_info last = {.size = sizeof last};
-        if (info.outputs == outputs || spec_has(given, "proj") ||
-            eg_model_layer(t->model, (size_t)info.layers - 1, &last, &error) ||
-            strcmp(last.cell, "cfc") != 0 || last.merge)
-            break;
-        snprintf(more, sizeof more, ",proj=%llu", (unsigned long long)outputs);
-    }
-    if (info.inputs != d.inputs || info.outputs != outputs)
-        return fail(EXIT_FAILED, "%s has %llu inputs and %llu outputs, the data have %llu and %llu",
-                    spec, (unsigned long long)info.inputs, (unsigned long long)info.outputs,
-                    (unsigned long long)d.inputs, (unsigned long long)outputs);
+    if (eg_fit_spec(t->context, training_model(t->settings), t->first, t->settings->seed, t->spec,
+                    sizeof t->spec, &t->model, &error))
+        return fail_with(&error);
     return CLI_OK;
 }
 
@@ -196,38 +165,21 @@ static int open_spec(training *t) {
 static int set_units(training *t) {
     const train_settings *w = t->settings;
     const char *which = w->standardise ? w->standardise : "both";
-    const bool both = strcmp(which, "both") == 0;
-    const bool inputs = both || strcmp(which, "inputs") == 0;
-    const bool targets = both || strcmp(which, "targets") == 0;
-    if (!inputs && !targets && strcmp(which, "none") != 0)
+    int units = 0;
+    double time = 0;
+    eg_error error;
+    while (eg_standardize_name((eg_standardize)units) &&
+           strcmp(which, eg_standardize_name((eg_standardize)units)) != 0)
+        units++;
+    if (!eg_standardize_name((eg_standardize)units))
         return fail(EXIT_USAGE, "--standardise: '%s' is not both, inputs, targets or none", which);
     if (!t->fresh) return CLI_OK;
-    eg_data_info d = {.size = sizeof d};
-    eg_data_info_get(t->first, &d);
-    const bool scaled = targets && t->loss != EG_LOSS_CLASSES && t->loss != EG_LOSS_BINARY;
-    float *m = take_memory((size_t)(2 * (d.inputs + d.targets)), sizeof *m);
-    float *const in[] = {m, m + d.inputs};
-    float *const out[] = {m + 2 * d.inputs, m + 2 * d.inputs + d.targets};
-    float unit = 1;
-    eg_error error;
-    int code = CLI_OK;
-    if (eg_data_scaling(t->first, scaled, in[0], in[1], out[0], out[1], &unit, &error))
-        code = fail_with(&error);
-    double given = 0;
-    if (!code && w->time_unit && strcmp(w->time_unit, "median") != 0) {
-        if (eg_number_parse(w->time_unit, strlen(w->time_unit), &given, NULL) || !(given > 0))
-            code =
-                fail(EXIT_USAGE, "--time-unit: '%s' is neither above 0 nor median", w->time_unit);
-        unit = (float)given;
-    }
-    const eg_scaling units = {.input_mean = inputs ? in[0] : NULL,
-                              .input_scale = inputs ? in[1] : NULL,
-                              .output_mean = scaled ? out[0] : NULL,
-                              .output_scale = scaled ? out[1] : NULL,
-                              .time = d.timespans ? unit : 0};
-    if (!code && eg_model_scaling_set(t->model, &units, &error)) code = fail_with(&error);
-    free(m);
-    return code;
+    if (w->time_unit && strcmp(w->time_unit, "median") != 0 &&
+        (eg_number_parse(w->time_unit, strlen(w->time_unit), &time, NULL) || !(time > 0)))
+        return fail(EXIT_USAGE, "--time-unit: '%s' is neither above 0 nor median", w->time_unit);
+    if (eg_fit_units(t->model, t->first, t->loss, (eg_standardize)units, time, &error))
+        return fail_with(&error);
+    return CLI_OK;
 }
 
 /* ---- everything */

@@ -56,9 +56,9 @@ static int find_columns(const run_settings *settings, const eg_model *model, con
     *c = (columns){.time = UINT64_MAX};
     int code = notes_read(model, &remembered, &c->notes);
     if (code) return code;
-    c->named = t->names && c->notes.inputs;
+    c->named = t->names && c->notes.data.inputs;
     const bool said = settings->time || settings->timespans;
-    if (c->named) c->settings.inputs = c->notes.inputs;
+    if (c->named) c->settings.inputs = c->notes.data.inputs;
     c->settings.time = settings->time;
     c->settings.timespans = settings->timespans;
     if (c->named && !said && has_column(t, remembered.time)) c->settings.time = remembered.time;

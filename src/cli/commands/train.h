@@ -42,6 +42,7 @@ typedef struct data_tables {
 int data_open(eg_context *context, const char *files, const data_settings *settings,
               const eg_data_options *more, int *classes, data_tables *tables, eg_data **out);
 void data_close(eg_context *context, data_tables *tables);
+uint64_t data_window(const data_settings *settings); /* rows of one; 0 = whole recordings */
 /* Each row once: whole recordings or, for models with one answer per window, a window for each row. */
 void data_once(data_settings *settings);
 /* Says what a part lacks: classes, targets. False = so much that eg_fit will refuse it, which then says why. */
@@ -65,10 +66,9 @@ bool files_have(const char *files, const char *path); /* one of a list with comm
 
 /* ---- train_notes.c: what a model remembers of its data, so that it need not be told again */
 int notes_write(eg_model *model, const data_settings *settings, const eg_data *data, eg_loss loss);
-typedef struct notes { /* texts for lists of columns and labels */
-    char *inputs, *targets;
-    const char **labels;
-    size_t label_count;
+typedef struct notes {
+    const eg_model *model; /* which they are of, and which goes after them */
+    eg_data_options data;
     eg_loss loss;
     bool has_loss;
 } notes;

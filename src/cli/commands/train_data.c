@@ -54,20 +54,6 @@ static int read_all(eg_context *context, const char *files, const data_settings 
     return code;
 }
 
-/* `target` is a column, or a list of them, which are no labels then; a name may stand in quotes. */
-static bool is_label(const eg_table *table, const char *target) {
-    uint64_t index;
-    if (!target || !table->kinds) return false;
-    char *name = take_text(target), *to = name;
-    if (*target == '"') {
-        for (const char *at = target + 1; *at && (*at != '"' || *++at == '"'); at++) *to++ = *at;
-        *to = 0;
-    }
-    const bool found = eg_table_column(table, name, &index, NULL) == EG_OK;
-    free(name);
-    return found && table->kinds[index].kind == EG_COLUMN_LABEL;
-}
-
 /* A model that learned from recordings also runs over tables of one. */
 static const char *group_of(const data_settings *settings, const eg_table *tables, size_t count) {
     uint64_t column;
@@ -80,6 +66,8 @@ static const char *group_of(const data_settings *settings, const eg_table *table
     return settings->group;
 }
 
+uint64_t data_window(const data_settings *w) { return w->whole ? 0 : w->window ? w->window : 64; }
+
 int data_open(eg_context *context, const char *files, const data_settings *settings,
               const eg_data_options *more, int *classes, data_tables *tables, eg_data **out) {
     eg_data_options o = more ? *more : (eg_data_options){0};
@@ -91,7 +79,7 @@ int data_open(eg_context *context, const char *files, const data_settings *setti
     tables->tables = take_memory(tables->count, sizeof *tables->tables);
     code = read_all(context, files, settings, tables->tables);
     if (code) return code;
-    if (*classes < 0) *classes = is_label(&tables->tables[0], settings->target);
+    if (*classes < 0) *classes = eg_data_are_labels(tables->tables, settings->target);
     o.inputs = settings->inputs;
     o.targets = settings->target;
     o.time = settings->time;
@@ -100,7 +88,7 @@ int data_open(eg_context *context, const char *files, const data_settings *setti
     o.group = group_of(settings, tables->tables, tables->count);
     o.classes = *classes && settings->target;
     o.ahead = settings->ahead;
-    o.window = settings->whole ? 0 : settings->window ? settings->window : 64;
+    o.window = data_window(settings);
     o.stride = settings->stride ? settings->stride : (o.window + 1) / 2;
     o.partial = settings->partial;
     o.last = settings->last;
