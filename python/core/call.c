@@ -9,6 +9,7 @@
 enum { PROGRAMS_MOST = 16 };
 
 static void end_program(call_program *p) {
+    core_record_forget(p->program);
     eg_instance_destroy(p->instance);
     eg_program_release(p->program);
     free(p);
@@ -276,6 +277,7 @@ static int compute(call *c) {
     eg_status status;
     const eg_run_options options = {.size = sizeof options, .stop = core_interrupted};
     call_program *p = c->program;
+    core_record_begin(c->self, p);
     if (p->flops < CORE_UNLOCK_FLOPS) status = eg_run(p->instance, NULL, &error);
     else {
         p->is_busy = 1;
@@ -286,6 +288,7 @@ static int compute(call *c) {
         c->self->running--;
         p->is_busy = 0;
     }
+    core_record_end(p);
     if (!status) return 0;
     core_raise(&error);
     return -1;
