@@ -125,6 +125,33 @@ static PyObject *report(PyObject *object, PyObject *const *args, Py_ssize_t coun
     return status ? core_raise(&error) : text_of(made);
 }
 
+/* The same of a document that was stored. */
+static PyObject *report_of_text(PyObject *module, PyObject *const *args, Py_ssize_t count,
+                                PyObject *keywords) {
+    static const char *const names[] = {"json", "format", "basic", NULL};
+    (void)module;
+    PyObject *given[3], *out = NULL;
+    eg_report_options o = {.size = sizeof o};
+    const char *json;
+    if (core_arguments("report_of_text", names, 2, given, args, count, keywords) ||
+        take_format(given[1], &o.format) || core_flag(given[2], &o.basic))
+        return NULL;
+    PyObject *text = core_text(given[0], "json", &json);
+    core_context *context = text ? core_context_take() : NULL;
+    if (context) {
+        eg_report *made;
+        eg_error error;
+        eg_status status;
+        Py_BEGIN_ALLOW_THREADS;
+        status = eg_report_of_text(context->context, json, strlen(json), &o, &made, &error);
+        Py_END_ALLOW_THREADS;
+        out = status ? core_raise(&error) : text_of(made);
+    }
+    core_context_give(context);
+    Py_XDECREF(text);
+    return out;
+}
+
 static PyObject *try_advice(PyObject *object, PyObject *const *args, Py_ssize_t count,
                             PyObject *keywords) {
     static const char *const names[] = {"seconds", NULL};
@@ -299,11 +326,17 @@ static PyType_Slot slots[] = {{Py_tp_methods, methods},
 static PyType_Spec spec = {"elegans._core.Profile", sizeof(core_profile), 0, Py_TPFLAGS_DEFAULT,
                            slots};
 
+static PyMethodDef functions[] = {
+    {"report_of_text", CORE_FASTCALL(report_of_text), METH_FASTCALL | METH_KEYWORDS,
+     "report_of_text(json, format, basic=False)\n--\n\nThe document of a profile as 'html', 'markdown' or 'json'."},
+    {NULL, NULL, 0, NULL}};
+
 int core_profile_add(PyObject *module) {
     profile_type = (PyTypeObject *)PyType_FromSpec(&spec);
     if (!profile_type) return -1;
     Py_INCREF(profile_type);
     return PyModule_AddObject(module, "Profile", (PyObject *)profile_type) ||
+           PyModule_AddFunctions(module, functions) ||
            PyModule_AddFunctions(module, core_profile_functions) ||
            PyModule_AddFunctions(module, core_record_functions) ||
            PyModule_AddFunctions(module, core_chip_functions) ||
