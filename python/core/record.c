@@ -13,6 +13,8 @@ typedef struct recording {
     PyObject *name;
     uint64_t began; /* ns of the clock: when it was first called */
     PyObject *result;
+    int is_running; /* a thread computes with it, maybe without the GIL */
+    int is_dropped; /* taken meanwhile: it goes when that is over */
 } recording;
 
 static recording *recordings;
@@ -30,15 +32,15 @@ static recording *new_recording(core_model *model, const eg_program *program) {
     recording *r = calloc(1, sizeof *r);
     if (!r) return NULL;
     r->context = core_context_share(model->context);
-    Py_INCREF(model->name);
-    r->name = model->name;
+    r->name = model->name ? model->name : Py_None;
+    Py_INCREF(r->name);
     r->program = program;
-    r->began = eg_clock_ns();
     if (eg_recorder_create(model->context->context, NULL, &r->recorder, NULL)) {
         end_recording(r);
         return NULL;
     }
     r->next = recordings;
+    r->began = eg_clock_ns(); /* the run follows */
     return recordings = r;
 }
 
@@ -46,13 +48,21 @@ static recording *new_recording(core_model *model, const eg_program *program) {
 void core_record_begin(core_model *model, call_program *p) {
     if (!is_recording) return;
     recording *r = recordings;
-    while (r && r->program != p->program) r = r->next;
+    while (r && (r->program != p->program || r->is_dropped)) r = r->next;
     if (!r) r = new_recording(model, p->program);
-    if (r) eg_instance_record(p->instance, r->recorder, NULL);
+    if (r) r->is_running = !eg_instance_record(p->instance, r->recorder, NULL);
 }
 
 void core_record_end(call_program *p) {
-    if (recordings) eg_instance_record(p->instance, NULL, NULL);
+    recording **at = &recordings;
+    while (*at && ((*at)->program != p->program || !(*at)->is_running)) at = &(*at)->next;
+    recording *r = *at;
+    if (!r) return;
+    eg_instance_record(p->instance, NULL, NULL);
+    r->is_running = 0;
+    if (!r->is_dropped) return;
+    *at = r->next;
+    end_recording(r);
 }
 
 /* ---- what was recorded */
@@ -139,9 +149,14 @@ static PyObject *take(PyObject *module, PyObject *nothing) {
     (void)nothing;
     PyObject *out = PyList_New(0);
     is_recording = 0;
-    while (recordings) {
-        recording *r = recordings;
-        recordings = r->next;
+    for (recording **at = &recordings; *at;) {
+        recording *r = *at;
+        if (r->is_running) {
+            r->is_dropped = 1;
+            at = &r->next;
+            continue;
+        }
+        *at = r->next;
         if (out && r->program) r->result = result_of(r);
         if (out && (r->result ? PyList_Insert(out, 0, r->result) : PyErr_Occurred() != NULL))
             Py_CLEAR(out);

@@ -6,8 +6,9 @@ from typing import Any
 
 from .. import _core
 from ._figure import Figures, figure_of
+from ._parts import compute_figures, hardware_figures, memory_figures
 from ._profile import Profile, profile_model
-from ._profiler import MLXProfiler, compute_figures, hardware_figures, memory_figures
+from ._profiler import MLXProfiler
 
 
 def profile_of(what: Any, batch_size: int = 32, seq_length: int = 16) -> Profile:

@@ -7,6 +7,7 @@ from typing import Any, Iterator, Mapping
 from .. import _core
 from ._figure import MB, Figure, Figures, figure_of, unavailable
 from ._profile import chip_name
+from ._subject import as_model
 
 
 class Validation(Figures):
@@ -93,44 +94,48 @@ class DeviceConfig:
         among them is unknown. A target beyond the hardware is never "failed": no run could reach it.
         """
         if not isinstance(stats, Mapping):
-            stats = self._figures_of(stats, batch_size or self.batch_size, seq_length)
+            if self._chip is not None:
+                return self._projected(stats, batch_size or self.batch_size, seq_length)
+            stats = self._measured(stats, batch_size or self.batch_size, seq_length)
         memory = next((stats[key] for key in ("peak_memory", "peak_usage", "memory") if key in stats), None)
         given = {
             "compute": (stats.get("tflops"), "TFLOP/s"),
             "bandwidth": (stats.get("bandwidth"), "GB/s"),
             "memory": (memory, "MB"),
         }
+        sizes, overhead = _sizes(getattr(stats, "profile", None))
         result = Validation()
         for need, (value, unit) in given.items():
             if value is None:
                 result[need] = ("unknown", "not among the figures")
-            else:
-                result[need] = _core.check(need, float(value), unit, self._chip)
-            if isinstance(value, Figure) and not value.available:
+            elif isinstance(value, Figure) and not value.available:
                 result[need] = ("unknown", value.reason)
+            else:
+                result[need] = _core.check(need, float(value), unit, self._chip, sizes.get(need), overhead)
         return result
 
-    def _figures_of(self, model: Any, batch: int, seq: int) -> Figures:
-        from ._profiler import MLXProfiler
+    def _measured(self, model: Any, batch: int, seq: int) -> Figures:
+        from ._profiler import quick_profile
 
-        profiler = MLXProfiler(model)
-        if self._chip is None:
-            parts = profiler.profile_all(batch, seq)
-            return Figures({**parts["memory"], **parts["compute"]})
-        figures = profiler.profile_compute(batch, seq, device=self._chip)
-        row = _core.project(_model(model), [self._chip], batch, seq)[0]
-        figures["bandwidth"] = figure_of(row["units"][row["best"]]["bandwidth"])
-        return figures
+        return quick_profile(model, batch, seq)
+
+    def _projected(self, model: Any, batch: int, seq: int) -> Validation:
+        row = _core.project(as_model(model), [str(self._chip)], batch, seq)[0]
+        memory = ("unknown", "a projection: nothing ran there")
+        return Validation(compute=row["compute"], bandwidth=row["bandwidth"], memory=memory)
 
     def __repr__(self) -> str:
         where = "this machine" if self._chip is None else "of the table"
         return f"DeviceConfig({self.name!r}, {where}: tier {self.tier}, batch {self.batch_size})"
 
 
-def _model(model: Any) -> _core.Model:
-    from ._subject import as_model
-
-    return as_model(model)
+def _sizes(profile: Any) -> tuple[dict[str, float], float]:
+    """What a run computes and moves, and the seconds that starting its steps takes: a small one can reach no rate."""
+    if profile is None:
+        return {}, 0.0
+    figures = {"compute": profile["flops"], "bandwidth": profile["dram_bytes"]}
+    overhead = sum(row["seconds"] for row in profile.operations if row["bound"] == "overhead")
+    return {need: float(figure) for need, figure in figures.items() if figure.available}, overhead
 
 
 class DeviceConfigs(Mapping[str, DeviceConfig]):

@@ -141,6 +141,25 @@ def unavailable(reason: str, unit: str | None = None) -> Figure:
     return Figure(None, unit=unit, source=reason)
 
 
+def readable(figure: Figure) -> str:
+    """For people: microseconds, MiB and per cent instead of powers of ten.
+
+    >>> readable(Figure(2.5e-5, unit="s")), readable(Figure(0.5, unit="ratio")), readable(unavailable("no sensor"))
+    ('25 us', '50 %', 'n/a')
+    """
+    if not figure.available:
+        return "n/a"
+    value, unit = float(figure), figure.unit or ""
+    if unit == "ratio":
+        value, unit = value * 100, "%"
+    elif unit == "s" and 0 < value < 1:
+        factor, unit = next((f, u) for f, u in ((1e3, "ms"), (1e6, "us"), (1e9, "ns")) if value * f >= 1 or u == "ns")
+        value *= factor
+    elif unit == "B" and value >= 1024:
+        value, unit = (value / MB, "MiB") if value >= MB else (value / 1024, "KiB")
+    return f"{value:.4g} {unit}".strip()
+
+
 class Figures(Dict[str, Any]):
     """Figures by name: a dict that notebooks show as a table. `profile` is what they come from; None for projections."""
 
@@ -159,12 +178,11 @@ def figure_table(rows: Any) -> str:
     """Figures as a table of HTML, each with its provenance, or with the reason why it is not there."""
     cells = []
     for name, figure in rows:
-        value = f"{float(figure):.6g} {figure.unit or ''}" if figure.available else "n/a"
         about = figure.provenance if figure.available else f"unavailable: {figure.reason}"
         title = html.escape(figure.source or "", quote=True)
         cells.append(
             f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:right'>{html.escape(value.strip())}</td>"
+            f"<td style='text-align:right'>{html.escape(readable(figure))}</td>"
             f"<td style='text-align:left' title='{title}'>{html.escape(about)}</td></tr>"
         )
     return f"<table class='elegans-figures'><tbody>{''.join(cells)}</tbody></table>"

@@ -62,18 +62,19 @@ def is_known(value: Any) -> bool:
     return bool(value == value)  # not NaN
 
 
-def bars(title: str, groups: Mapping[str, Mapping[str, Any]]) -> Picture:
-    """For each name a bar in every group. A percentage has 100 as its full length, the rest their largest value."""
+def bars(title: str, groups: Mapping[str, Mapping[str, Any]], full: float | None = None) -> Picture:
+    """For each name a bar in every group. A full bar is `full`, or 100 %, or the largest value of that name; a single
+    value that is no percentage has none, since there is nothing to compare it with."""
     parts, y = [], 34.0
     names = list(dict.fromkeys(name for group in groups.values() for name in group))
     for name in names:
         values = [(label, group[name]) for label, group in groups.items() if name in group]
         known = [abs(float(value)) for _, value in values if is_known(value)]
         unit = next((value.unit for _, value in values if isinstance(value, Figure)), None)
-        full = 100.0 if unit == "%" and max(known, default=0) <= 100 else max(known, default=0) or 1.0
+        most = full or (100.0 if unit == "%" else max(known, default=0) if len(values) > 1 else 0)
         parts.append(_text(8, y + 12, name))
         for index, (label, value) in enumerate(values):
-            length = 220 * abs(float(value)) / full if is_known(value) else 0
+            length = min(220 * abs(float(value)) / most, 220) if most and is_known(value) else 0
             colour = COLOURS[index % len(COLOURS)]
             parts.append(f"<rect x='170' y='{y + 2:.1f}' width='{length:.1f}' height='12' rx='2' fill='{colour}'/>")
             note = f"{label}: {value_text(value)}" if len(groups) > 1 else value_text(value)

@@ -182,11 +182,10 @@ class WiringVisualizer:
     def plot_degree_distribution(self) -> Picture:
         """How many units have so many synapses, in and out."""
         adjacency = self._found["adjacency"] != 0
-        groups = {}
-        for label, axis in (("in", 0), ("out", 1)):
-            degrees, units = np.unique(adjacency.sum(axis=axis), return_counts=True)
-            groups[label] = {f"{int(d)} synapses": int(n) for d, n in zip(degrees, units)}
-        return bars("units by degree", groups)
+        degrees = {"in": adjacency.sum(axis=0), "out": adjacency.sum(axis=1)}
+        present = sorted({int(d) for part in degrees.values() for d in part})
+        groups = {label: {f"{d} synapses": int((part == d).sum()) for d in present} for label, part in degrees.items()}
+        return bars("units by degree", groups, full=len(adjacency))
 
     def plot_path_lengths(self) -> Picture:
         """How many pairs of units are so many synapses apart."""
@@ -199,7 +198,7 @@ class WiringVisualizer:
                 break
             counts[f"{length} synapses"] = int(front.sum())
             reached = reached | front
-        return bars("pairs of units by distance", {"pairs": counts})
+        return bars("pairs of units by distance", {"pairs": counts}, full=max(counts.values(), default=1))
 
     def _repr_svg_(self) -> str:
         return self._found["svg"]  # type: ignore[no-any-return]
