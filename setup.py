@@ -62,7 +62,7 @@ core = Extension(
 setup(
     version=version(),
     package_dir={"": "python"},
-    packages=["elegans"],
+    packages=["elegans", "elegans.profiling"],
     package_data={"elegans": ["py.typed", "*.pyi"]},
     ext_modules=[core],
     cmdclass={"build_ext": BuildWithLibrary},

@@ -237,6 +237,56 @@ TEST(profile, callbacks) {
 }
 
 /* Who looks at weights does not change them: no value is widened, and a file stays what it was. */
+static int stop_at_zero(void *user) {
+    int *left = user;
+    return (*left)-- <= 0;
+}
+
+static void pause_a_little(void *user) {
+    (void)user;
+    nanosleep(&(struct timespec){0, 25000000}, NULL);
+}
+
+/* The first question comes before the first run, later ones 20 ms apart. */
+TEST(profile, can_be_stopped) {
+    eg_context *context;
+    eg_model *model;
+    eg_error error;
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
+    CHECK_OK(eg_model_open(context, "cfc:8,in=4", &model, &error), error);
+    for (int asks = 0; asks < 5; asks++) {
+        int left = asks;
+        const eg_profile_options options = {.size = sizeof options,
+                                            .runs = 1000,
+                                            .no_ceilings = 1,
+                                            .stop = stop_at_zero,
+                                            .stop_user = &left};
+        eg_profile *profile = (eg_profile *)&left;
+        CHECK_FAILS(
+            eg_profile_callback(context, "", pause_a_little, NULL, &options, &profile, &error),
+            error, EG_ERR_STOPPED, "stopped");
+        CHECK(!profile && left == -1, "asked %d times too few", left + 1);
+    }
+    int left = 0;
+    const eg_profile_options options = {
+        .size = sizeof options, .no_ceilings = 1, .stop = stop_at_zero, .stop_user = &left};
+    const eg_quick_options quick = {.size = sizeof quick, .stop = stop_at_zero, .stop_user = &left};
+    const eg_quick_subject subject = {.model = model};
+    eg_profile *profile;
+    eg_quick_result result;
+    CHECK_FAILS(eg_profile_model(model, "", &options, &profile, &error), error, EG_ERR_STOPPED,
+                "stopped");
+    left = 0;
+    CHECK_FAILS(eg_quick_profile(&subject, &quick, &result, &error), error, EG_ERR_STOPPED,
+                "stopped");
+    left = 1000000;
+    CHECK_OK(eg_profile_model(model, "", &options, &profile, &error), error);
+    CHECK(left < 1000000, "never asked");
+    eg_profile_destroy(profile);
+    eg_model_destroy(model);
+    eg_context_destroy(context);
+}
+
 TEST(profile, weights_are_looked_at_as_they_are) {
     const eg_profile_options options = {.runs = 3, .no_ceilings = 1, .no_cache = 1};
     const eg_model_quantization small = {.quantization = {.type = EG_I8, .per = EG_PER_CHANNEL}};

@@ -196,6 +196,10 @@ typedef struct eg_profile_options { /* all zero = defaults */
     double ceilings_seconds;             /* 0 = 1.5; not used when ceilings are stored */
     int no_cache; /* do not simulate caches where there are no hardware counters */
     int no_steps; /* record no run: no rows, no traffic, no simulation */
+    /* Asked between runs, every 20 ms or so, and never within one, so that it affects no time: anything but 0 ends the
+     * profile, EG_ERR_STOPPED. NULL = never. */
+    int (*stop)(void *user);
+    void *stop_user;
 } eg_profile_options;
 
 enum { EG_MEMORY_LEVELS = 4 };      /* L1, L2, L3 (or the system-level cache), DRAM */
@@ -286,6 +290,8 @@ typedef struct eg_quick_options { /* all zero = defaults */
     size_t size;                  /* sizeof(eg_quick_options); 0 = the fields of version 0.1 */
     uint64_t batch, seq;          /* of the model; 0 = 1 */
     uint64_t runs, warmup;        /* as in eg_profile_options */
+    int (*stop)(void *user);      /* as there */
+    void *stop_user;
 } eg_quick_options;
 typedef struct eg_quick_result {
     eg_statistics time; /* of all timed calls, s */

@@ -9,6 +9,7 @@
 enum { PROGRAMS_MOST = 16 };
 
 static void end_program(call_program *p) {
+    core_record_forget(p->program);
     eg_instance_destroy(p->instance);
     eg_program_release(p->program);
     free(p);
@@ -280,6 +281,7 @@ static int compute(call *c) {
     const int is_long = p->flops >= CORE_UNLOCK_FLOPS;
     const eg_run_options options = {
         .size = sizeof options, .seed = c->seed, .stop = is_long ? core_interrupted : NULL};
+    core_record_begin(c->self, p);
     if (!is_long) status = eg_run(p->instance, &options, &error);
     else {
         p->is_busy = 1;
@@ -290,6 +292,7 @@ static int compute(call *c) {
         c->self->running--;
         p->is_busy = 0;
     }
+    core_record_end(p);
     if (!status) return 0;
     core_raise(&error);
     return -1;

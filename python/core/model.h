@@ -47,6 +47,11 @@ PyObject *core_model_call(PyObject *self, PyObject *const *args, Py_ssize_t coun
 void core_model_forget_programs(core_model *self);
 int core_model_resting(const core_model *self); /* 0 with an exception: it is being trained */
 
+/* Around a call, while somebody records calls; and before a program goes. */
+void core_record_begin(core_model *model, call_program *p);
+void core_record_end(call_program *p);
+void core_record_forget(const eg_program *program);
+
 /* Below this many FLOPs a run is over before another thread could use the GIL. */
 #define CORE_UNLOCK_FLOPS 1e6
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RUNS_LEAST = 30, RUNS_MOST = 1000, WARMUP = 3 };
+enum { RUNS_LEAST = 30, RUNS_MOST = 1000, WARMUP = 3, STOP_EVERY_NS = 20000000 };
 
 typedef struct work { /* a model, or a callback */
     eg_instance *instance;
@@ -13,11 +13,24 @@ typedef struct work { /* a model, or a callback */
     void *user;
     eg_status status;
     eg_error *error;
+    int (*stop)(void *user);
+    void *stop_user;
+    uint64_t asked; /* ns: when it was asked */
 } work;
 
 static void once(work *w) {
     if (w->function) w->function(w->user);
     else if (!w->status) w->status = eg_run(w->instance, NULL, w->error);
+}
+
+/* Between two runs: whether there is to be another. */
+static bool goes_on(work *w) {
+    const uint64_t now = w->stop && !w->status ? eg_clock_ns() : 0;
+    if (now >= w->asked + STOP_EVERY_NS) {
+        w->asked = now;
+        if (w->stop(w->stop_user)) w->status = eg__fail(w->error, EG_ERR_STOPPED, "stopped");
+    }
+    return !w->status;
 }
 
 /* As many runs as were asked for, or as fit into a second. */
@@ -30,7 +43,7 @@ static uint64_t runs_for(const eg_profile_options *o, double seconds) {
 static eg_status time_runs(eg_profile *p, work *w, eg_error *error) {
     const uint64_t warmup = p->options.warmup ? p->options.warmup : WARMUP;
     uint64_t start = eg_clock_ns();
-    for (uint64_t i = 0; i < warmup; i++) once(w);
+    for (uint64_t i = 0; i < warmup && goes_on(w); i++) once(w);
     const uint64_t runs =
         runs_for(&p->options, (double)(eg_clock_ns() - start) * 1e-9 / (double)warmup);
     eg__profile_moment(p, EG_PHASE_warmup);
@@ -44,7 +57,7 @@ static eg_status time_runs(eg_profile *p, work *w, eg_error *error) {
     eg_memory_mark_take(p->context, &mark, NULL);
     eg_memory_query(p->context, EG_TAG_COUNT, &taken, NULL);
     eg__hardware_begin(&p->watch, "");
-    for (uint64_t i = 0; i < runs; i++) {
+    for (uint64_t i = 0; i < runs && goes_on(w); i++) {
         start = eg_clock_ns();
         once(w);
         p->samples[i] = (double)(eg_clock_ns() - start) * 1e-9;
@@ -100,12 +113,12 @@ static eg_status record_runs(eg_profile *p, work *w, eg_error *error) {
     eg_status status = eg__subject_instance(&p->subject, &w->instance, error);
     if (!status) status = eg_recorder_create(p->context, p->options.recorder, &p->recorder, error);
     if (!status) status = eg_instance_record(w->instance, p->recorder, error);
-    for (uint64_t i = 0; !status && i < runs; i++) {
+    for (uint64_t i = 0; !status && i < runs && goes_on(w); i++) {
         const uint64_t start = eg_clock_ns();
         once(w);
         around[i] = (double)(eg_clock_ns() - start) * 1e-9;
-        status = w->status;
     }
+    if (!status) status = w->status;
     eg_instance_record(w->instance, NULL, NULL);
     eg__profile_moment(p, EG_PHASE_recorded);
     if (!status) status = eg__traffic_make(p, error);
@@ -228,7 +241,10 @@ eg_status eg_profile_model(eg_model *model, const char *name, const eg_profile_o
     eg__profile_moment(p, EG_PHASE_compile);
     if (!status) status = eg__subject_prepare(&p->subject, model, error);
     eg__profile_moment(p, EG_PHASE_prepare);
-    work w = {.instance = p->subject.instance, .error = error};
+    work w = {.instance = p->subject.instance,
+              .error = error,
+              .stop = p->options.stop,
+              .stop_user = p->options.stop_user};
     if (!status) status = finish(p, &w, &before, error);
     if (status) eg_profile_destroy(p);
     else *out = p;
@@ -245,7 +261,11 @@ eg_status eg_profile_callback(eg_context *context, const char *name, eg_profile_
     eg_status status = begin(context, name, options, &before, &p, error);
     *out = NULL;
     if (status) return status;
-    work w = {.function = function, .user = user, .error = error};
+    work w = {.function = function,
+              .user = user,
+              .error = error,
+              .stop = p->options.stop,
+              .stop_user = p->options.stop_user};
     status = finish(p, &w, &before, error);
     if (status) eg_profile_destroy(p);
     else *out = p;

@@ -58,12 +58,15 @@ eg_status eg_quick_profile(const eg_quick_subject *what, const eg_quick_options 
             "quick profile: no model, no function with its context, or no output pointer");
     const eg_status taken = EG__OPTIONS(eg_quick_options, &o, options, error);
     if (taken) return taken;
-    const eg_profile_options how = {.batch = o.batch,
+    const eg_profile_options how = {.size = sizeof how,
+                                    .batch = o.batch,
                                     .seq = o.seq,
                                     .runs = o.runs,
                                     .warmup = o.warmup,
                                     .no_ceilings = 1,
-                                    .no_steps = 1};
+                                    .no_steps = 1,
+                                    .stop = o.stop,
+                                    .stop_user = o.stop_user};
     eg_context *context = what->context ? what->context : what->model->context;
     eg_program_info info = {.size = sizeof info};
     eg_profile *p;
