@@ -36,8 +36,8 @@ struct core_model {
     core_stream_program *stream;
     eg_weights *weights; /* lent by the model to all its programs */
     call_program *programs;
-    size_t running; /* calls that compute without the GIL */
-    uint64_t seed;  /* of dropout, in the next call that gives none */
+    size_t running;  /* calls that compute without the GIL */
+    uint64_t seed;   /* of dropout, in the next call that gives none */
     size_t running;  /* calls that compute without the GIL */
     int is_training; /* its parameters change when that ends */
 };

@@ -149,8 +149,8 @@ typedef struct eg__step_pack_quantized {
     eg_type type;
     uint32_t groups, pieces;
     uint32_t parameter, parameters; /* index of this parameter, and how many there are */
-    bool by_rows;      /* the parameter may be read in pieces of rows */
-    size_t first, end; /* the rows of this piece; end 0 = all rows */
+    bool by_rows;                   /* the parameter may be read in pieces of rows */
+    size_t first, end;              /* the rows of this piece; end 0 = all rows */
 } eg__step_pack_quantized;
 
 /* operands: from, to. A strided copy; items are along axis 0. */

@@ -65,8 +65,9 @@ typedef struct eg__packed_quantized {
     size_t panel_bytes;  /* from one to the next */
     /* [panel][group][16]; NULL for halves */
     const float *scale;
-    const int8_t *zero;  /* NULL = all 0 */
-    const int32_t *sum;  /* sums of q: what adding 1 to the other side adds; NULL = nothing is added */
+    const int8_t *zero; /* NULL = all 0 */
+    const int32_t
+        *sum; /* sums of q: what adding 1 to the other side adds; NULL = nothing is added */
 } eg__packed_quantized;
 
 typedef struct eg__quantized_layout {
