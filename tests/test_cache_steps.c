@@ -382,7 +382,8 @@ TEST(cache_steps, length) {
     CHECK(fabs(ratio - 0.5) < 0.02, "%g of the accesses", ratio);
     CHECK_FAILS(eg_cache_simulate(m.program, &caches, &(eg_cache_options){.length = 13}, &half,
                                   NULL, &error),
-                error, EG_ERR_ARGUMENT, "a run of 13 steps by a program for 12");
+                error, EG_ERR_ARGUMENT,
+                "a run of 13 steps is not within 1..12, which the program was compiled for");
     CHECK_FAILS(eg_cache_simulate(m.program, &(eg_cache_geometry){0}, NULL, &half, NULL, &error),
                 error, EG_ERR_ARGUMENT, "0 levels");
     CHECK_FAILS(eg_cache_simulate(NULL, &caches, NULL, &half, NULL, &error), error, EG_ERR_ARGUMENT,

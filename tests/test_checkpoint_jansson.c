@@ -394,10 +394,10 @@ TEST(checkpoint, every_word_has_a_range) {
                 {WORD(norms), below, "norms"},
                 {WORD(norms), UINT64_C(0x41cdcd6500000000), "norms 1000000000 is not within 0.."},
                 {WORD(rate), below, "rate"},
-                {WORD(best), low, "best -inf, where the history has 0."},
-                {WORD(best), nan, "best nan, where"},
-                {WORD(best), below, "best -1, where"},
-                {WORD(validation), below, "validation -1, where the history has nan"},
+                {WORD(best), low, "best -inf differs from 0."},
+                {WORD(best), nan, "best nan differs"},
+                {WORD(best), below, "best -1 differs"},
+                {WORD(validation), below, "validation -1 differs from nan"},
                 {WORD(scale), nan, "scale"},
                 {WORD(scale), 0, "scale"},
                 {WORD(good), huge, "good"},
@@ -450,9 +450,9 @@ TEST(checkpoint, every_number_has_a_range) {
                 {"history", 8, WORD(gradient_norm), below, "gradient_norm of epoch 1 -1"},
                 {"history", 8, WORD(seconds), low, "seconds of epoch 1 -inf"},
                 {"history", 8, WORD(seconds), nan, "seconds of epoch 1"},
-                {"weights", 4, 1, 0x7fc00000, "number 1 of 'weights' is nan: not finite"},
-                {"best", 4, 2, 0x7f800000, "number 2 of 'best' is inf: not finite"},
-                {"average", 4, 0, 0xff800000, "number 0 of 'average' is -inf: not finite"}};
+                {"weights", 4, 1, 0x7fc00000, "element 1 of 'weights' is nan, not a finite"},
+                {"best", 4, 2, 0x7f800000, "element 2 of 'best' is inf, not a finite"},
+                {"average", 4, 0, 0xff800000, "element 0 of 'average' is -inf, not a finite"}};
 #undef WORD
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         forge(&d, path, bytes, size, rows[i].name, rows[i].width, rows[i].word, rows[i].value);

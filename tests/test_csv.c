@@ -81,8 +81,8 @@ TEST(csv, broken_files) {
     static const struct {
         const char *text, *part;
     } rows[] = {
-        {"", "no line at all"},
-        {"\xef\xbb\xbf", "no line at all"},
+        {"", "the file has no lines"},
+        {"\xef\xbb\xbf", "the file has no lines"},
         {"1,2\n3\n", "line 2: 1 fields where 2 belong"},
         {"1,2\n3,4,5\n", "line 2: 3 fields where 2 belong"},
         {"1,2\n3\n3,4\n", "line 2: 1 fields where 2 belong"},
@@ -140,7 +140,7 @@ TEST(csv, columns_by_name_and_number) {
     eg__table_release(test.memory, &t);
     CHECK_OK(decode(&test, "1,2\n", &t, &error), error);
     CHECK_FAILS(eg_table_column(&t, "a", &at, &error), error, EG_ERR_NOT_FOUND,
-                "there are 2, the first is 1");
+                "no column 'a': there are 2 columns, counted from 1");
     CHECK_FAILS(eg_table_column(NULL, "a", &at, &error), error, EG_ERR_ARGUMENT, "no table");
     eg__table_release(test.memory, &t);
     /* more names than a message has room for */

@@ -169,7 +169,7 @@ TEST(data_parts, refused_splits) {
         {{EG_SPLIT_TIME, 1, 0, 0}, "fraction '1'"},
         {{EG_SPLIT_WINDOWS, -0.5, 0, 0}, "fraction '-0.5'"},
         {{EG_SPLIT_WINDOWS, NAN, 0, 0}, "fraction 'nan'"},
-        {{EG_SPLIT_AT, 0, 3, 0}, "no column of times"},
+        {{EG_SPLIT_AT, 0, 3, 0}, "a split at a time needs a column of times"},
         {{EG_SPLIT_RECORDINGS, 0.5, 0, 0},
          "the first part would be empty: 2 windows, split by 'recordings'"},
         {{EG_SPLIT_TIME, 0.9, 0, 0}, "the first part would be empty"},
@@ -193,7 +193,7 @@ TEST(data_parts, refused_splits) {
     CHECK_OK(eg_data_create(test.context, 1, &table, &options, &data, &test.error), test.error);
     eg_split at = {EG_SPLIT_AT, 0, NAN, 0};
     CHECK_FAILS(eg_data_split(data, &at, &first, &second, &test.error), test.error, EG_ERR_ARGUMENT,
-                "at no time");
+                "the time to split at is not a number");
     at.at = INFINITY;
     CHECK_FAILS(eg_data_split(data, &at, &first, &second, &test.error), test.error, EG_ERR_ARGUMENT,
                 "the second part would be empty");

@@ -164,7 +164,7 @@ TEST(embedder, mistakes) {
                 "41 tokens exceed the model's context of 40");
     tokens[3] = 100;
     CHECK_FAILS(eg_embedder_run(e, tokens, 5, row, &error), error, EG_ERR_ARGUMENT,
-                "token 100 at 3");
+                "token 100 at position 3 is not below the vocabulary size 100");
     tokens[3] = 99;
     CHECK_OK(eg_embedder_run(e, tokens, TOKENS, row, &error), error);
     eg_embedder_destroy(e);
@@ -261,7 +261,7 @@ TEST(perplexity, mistakes) {
     FAILS(s.model, 40, 65, -1, "pieces of 65 tokens exceed the model's context of 64");
     FAILS(s.model, 40, 8, 100, "begin token 100");
     tokens[39] = 100;
-    FAILS(s.model, 40, 8, 1, "token 100 at 39");
+    FAILS(s.model, 40, 8, 1, "token 100 at position 39 is not below the vocabulary size 100");
 #undef FAILS
     CHECK_OK(eg_perplexity(s.model, tokens, 39, 8, -1, stop_now, &calls, &got, &error), error);
     CHECK(calls == 1 && got.tokens == 3, "%d calls, %llu tokens", calls,

@@ -242,7 +242,7 @@ TEST(export, refusals) {
     CHECK_OK(small_open(&s, NULL, false, &error), error);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         CHECK_FAILS(eg_export_c(s.program, s.weights, folder, bad[i], NULL, &error), error,
-                    EG_ERR_ARGUMENT, "not a name");
+                    EG_ERR_ARGUMENT, "is not a C name");
     CHECK_FAILS(eg_export_c(s.program, NULL, folder, "a", NULL, &error), error, EG_ERR_ARGUMENT,
                 "needs weights");
     CHECK_FAILS(eg_export_c(NULL, NULL, folder, "a", NULL, &error), error, EG_ERR_ARGUMENT,

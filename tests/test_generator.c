@@ -217,10 +217,11 @@ TEST(generator, mistakes) {
     memcpy(before, logits, sizeof before);
     const uint32_t unknown[] = {1, 100, 2};
     CHECK_FAILS(eg_generator_feed(g, unknown, 3, &logits, &error), error, EG_ERR_ARGUMENT,
-                "token 100 at 1: the model knows 100");
+                "token 100 at position 1 is not below the vocabulary size 100");
     CHECK_FAILS(eg_generator_feed(g, tokens, 7, &logits, &error), error, EG_ERR_BUDGET,
                 "10 of 16 tokens, 7 more");
-    CHECK_FAILS(eg_generator_rewind(g, 11, &error), error, EG_ERR_ARGUMENT, "11 tokens of 10");
+    CHECK_FAILS(eg_generator_rewind(g, 11, &error), error, EG_ERR_ARGUMENT,
+                "cannot go back to 11 tokens: there are 10");
     eg_generator_info_get(g, &info);
     CHECK(info.length == 10 && info.context == 16, "%llu of %llu", (unsigned long long)info.length,
           (unsigned long long)info.context);

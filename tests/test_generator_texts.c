@@ -163,16 +163,16 @@ TEST(generator_texts, specs) {
         const char *spec, *message;
     } rows[] = {{"llama:1", "LAYERS:WIDTH"},
                 {"llama:1:64:3", "LAYERS:WIDTH"},
-                {"llama:0:64", "no count"},
+                {"llama:0:64", "layers=0 is not a whole number within 1..4194304"},
                 {"llama:1:64,heads", "not key=value"},
                 {"llama:1:64,heads=5", "multiple of 5 heads"},
-                {"llama:1:64,dropout=x", "no number"},
+                {"llama:1:64,dropout=x", "dropout=x is not a number"},
                 {"llama:1:64,dropout=1", "dropout"},
                 {"llama:1:64,worm=1", "not known"},
                 {"llama:1:64,positions=none", "not known"},
                 {"llama:1:64,norm=pre", "not known"},
                 {"bert:1:64,norm=mid", "not known"},
-                {"llama:1:200000", "width of 200000"},
+                {"llama:1:200000", "the width 200000 is out of range"},
                 {"llama:1:64,seed=-1", "not known"}};
     eg_context *context;
     eg_error error;

@@ -185,7 +185,7 @@ TEST(graph, circles_and_missing_updates) {
                 "no update");
     eg_scan_update(g, c, eg_add(g, c, sum)); /* the body needs what comes out of it */
     CHECK_FAILS(eg__graph_order(g, 1, &sum, &order, &size, &error), error, EG_ERR_ARGUMENT,
-                "needs itself");
+                "depends on itself");
     CHECK_FAILS(eg__graph_order(g, 1, &c, &order, &size, &error), error, EG_ERR_ARGUMENT,
                 "outside");
     eg_graph_destroy(g);
@@ -295,7 +295,7 @@ TEST(graph, random_builders) {
             double *out = test_alloc(eg__node_elements(n) * sizeof *out + 8);
             eg_status status = eg__graph_evaluate(g, 4, bound, 1, &last, &out, false, 0, &error);
             CHECK(status == EG_OK || strstr(error.message, "no update") ||
-                      strstr(error.message, "needs itself"),
+                      strstr(error.message, "depends on itself"),
                   "round %d: %s", round, error.message);
             evaluated += status == EG_OK;
             free(out);

@@ -345,7 +345,7 @@ TEST(history, strange_files) {
         const char *sql, *part;
         eg_status status;
     } others[] = {
-        {"CREATE TABLE cars(wheels)", "is no history", EG_ERR_FORMAT},
+        {"CREATE TABLE cars(wheels)", "is not a history", EG_ERR_FORMAT},
         {"PRAGMA user_version = 3", "is of version 3; this library knows 2", EG_ERR_UNSUPPORTED},
         {"PRAGMA user_version = 1", "cannot bring up to date", EG_ERR_FORMAT},
         {"PRAGMA user_version = -1", "is of version -1", EG_ERR_UNSUPPORTED}};
@@ -545,7 +545,7 @@ TEST(history, strange_tables) {
     }
     const eg_history_entry late = {.model = "b", .time = INT64_MAX};
     CHECK_FAILS(eg_history_add(f.history, &late, 0, NULL, &error), error, EG_ERR_ARGUMENT,
-                "which has no date");
+                "which is no date");
     /* types and values: each is named, and nothing is made of it */
     static const struct {
         const char *set, *part;
@@ -580,7 +580,7 @@ TEST(history, strange_tables) {
                                     {.model = "b", .sample_count = 1, .samples = &never_taken}};
     for (size_t i = 0; i < 2; i++)
         CHECK_FAILS(eg_history_add(f.history, &odd[i], 0, NULL, &error), error, EG_ERR_ARGUMENT,
-                    "a history entry with");
+                    "a history entry has");
     run(other, "DROP TABLE entries");
     sqlite3_close(other);
     const eg_history_entry e = {.name = "x", .model = "b"};

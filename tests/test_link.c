@@ -304,7 +304,7 @@ TEST(link, refusals) {
     CHECK_OK(eg_model_scaling_set(model, &(eg_scaling){0}, &error), error);
     CHECK_OK(eg_model_link_set(model, EG_LINK_SIGMOID, &error), error);
     CHECK_FAILS(eg_model_scaling_set(model, &units, &error), error, EG_ERR_ARGUMENT,
-                "which are probabilities");
+                "outputs that are probabilities (link 'sigmoid') cannot have units");
     /* a figure of logits would not be one of what the model gives */
     CHECK_FAILS(
         eg_evaluate(model, data, &(eg_evaluate_options){.loss = EG_LOSS_MSE}, NULL, NULL, &error),

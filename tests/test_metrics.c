@@ -145,9 +145,9 @@ TEST(metrics, classes) {
     /* a class that does not exist: nothing is added; with weight 0 it does not matter */
     const float bad[] = {0, 4}, half[] = {1.5f, 0}, off[] = {1, 0};
     CHECK_FAILS(eg_metrics_add(m, logits[0], bad, NULL, 2, NULL, &test.error), test.error,
-                EG_ERR_FORMAT, "row 2: class '4' of 4");
+                EG_ERR_FORMAT, "row 2: class '4' is not a whole number below 4");
     CHECK_FAILS(eg_metrics_add(m, logits[0], half, NULL, 2, NULL, &test.error), test.error,
-                EG_ERR_FORMAT, "row 1: class '1.5' of 4");
+                EG_ERR_FORMAT, "row 1: class '1.5' is not a whole number below 4");
     eg_metrics_get(m, &r);
     CHECK(r.rows == 6, "%d rows", (int)r.rows);
     CHECK_OK(eg_metrics_add(m, logits[0], bad, off, 2, NULL, &test.error), test.error);
@@ -228,8 +228,8 @@ TEST(metrics, refusals) {
         const char *part;
     } rows[] = {{(eg_loss)5, 1, 0, "unknown loss 5"},
                 {EG_LOSS_MSE, 0, 0, "metrics of 0 outputs"},
-                {EG_LOSS_MSE, 2, 2, "2 classes for 2 outputs of loss 'mse'"},
-                {EG_LOSS_CLASSES, 3, 2, "2 classes for 3 outputs of loss 'classes'"}};
+                {EG_LOSS_MSE, 2, 2, "2 classes do not fit 2 outputs with the loss 'mse'"},
+                {EG_LOSS_CLASSES, 3, 2, "2 classes do not fit 3 outputs with the loss 'classes'"}};
     data_test test;
     data_test_open(&test);
     eg_metrics *m;

@@ -189,7 +189,7 @@ TEST(model_files, units_and_notes) {
         {"\"units\": {\"mean\": [1]}", "unknown key 'mean' of 'units', which has input_mean, "},
         {"\"units\": {\"input_mean\": [1]}", "'input_mean' is not a list of one number"},
         {"\"units\": {\"input_mean\": [1, 2, \"x\"]}", "'input_mean' is not a list of num"},
-        {"\"units\": {\"input_mean\": [1, 2, 3]}", "a mean without a scale"},
+        {"\"units\": {\"input_mean\": [1, 2, 3]}", "both mean and scale are needed"},
         {"\"units\": {\"time\": []}", "'time' is not a number"},
         {"\"notes\": []", "'notes' is not an object"},
         {"\"notes\": {\"a\": [1]}", "note 'a' is not a list"}};
@@ -252,7 +252,7 @@ TEST(model_files, keys) {
          "no 'recurrent_command_synapses' of wiring 'NCP'"},
         {"{\"model\": \"CfC\", \"input_size\": 3, \"wiring\": {\"kind\": \"Edges\", \"args\": "
          "{\"units\": 2, \"inputs\": 2, \"outputs\": 2, \"synapses\": [], \"sensory\": []}}}",
-         "a wiring of 2 inputs, and 'input_size' is 3"},
+         "the wiring has 2 inputs, but 'input_size' is 3"},
         {"{\"model\": \"CfC\", \"units\": 3}", "no 'input_size' of a CfC"},
         {"{\"input_size\": 3, \"units\": 3}", "'model' is not given"},
         {"{\"elegans_model\": 1, \"layers\": [{" PLAIN "}], \"seed\": 1}",
@@ -277,7 +277,7 @@ TEST(model_files, keys) {
          "unknown key 'depth' of a transformer, which has family"},
         {"{\"elegans_model\": 1, \"transformer\": {\"family\": \"bert\", \"pooling\": \"middle\", "
          "\"epsilon\": 1e-5, \"rope_base\": 1, \"dropout\": 0}}",
-         "a pooling of 'middle'"},
+         "unknown pooling 'middle'"},
         {"{\"elegans_model\": 1, \"transformer\": {\"family\": \"bert\", \"tied\": 1, "
          "\"epsilon\": 1e-5, \"rope_base\": 1, \"dropout\": 0}}",
          "'tied' is not true or false"},
@@ -590,7 +590,8 @@ TEST(model_files, more_than_the_file) {
     CHECK_FAILS(eg_model_load(context, path,
                               "{\"model\": \"LTC\", \"input_size\": 3, \"units\": 16384}", &back,
                               &error),
-                error, EG_ERR_FORMAT, "an architecture of 1074");
+                error, EG_ERR_FORMAT,
+                "the architecture has 1074020358 values, but the file can hold at most 4608");
     eg_model_destroy(model);
     eg_context_destroy(context);
 }

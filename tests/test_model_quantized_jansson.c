@@ -199,7 +199,7 @@ static const fault faults[] = {
     {"no scales", "ff1.weight.scale", "ff1.weight.scald", "ff1.weight.scale", EG_ERR_FORMAT},
     {"no zero points", "ff2.weight.zero", "ff2.weight.nero", "ff2.weight.zero", EG_ERR_FORMAT},
     {"a stranger", "\\\"rnn_cell.layer_0.ff1.weight\\\",", "\\\"rnn_cell.layer_7.ff1.weight\\\",",
-     "which the model has not", EG_ERR_FORMAT},
+     "quantization of 'rnn_cell.layer_7.ff1.weight', which the model does not have", EG_ERR_FORMAT},
 };
 
 static void replace(char *bytes, size_t size, const char *from, const char *to) {

@@ -311,7 +311,7 @@ TEST(nn, refused) {
         eg_status status;
         const char *part;
     } rows[] = {
-        {"", EG_ERR_ARGUMENT, "no spec"},
+        {"", EG_ERR_ARGUMENT, "'' is neither a file nor a spec"},
         {"gru:64,in=3", EG_ERR_ARGUMENT, "begin with 'cfc:'"},
         {"cfc:64", EG_ERR_ARGUMENT, "in=N"},
         {"cfc:64,in=0", EG_ERR_ARGUMENT, "in=0"},

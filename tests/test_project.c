@@ -390,7 +390,8 @@ TEST(project, refusals) {
     CHECK_FAILS(eg_project(1, NULL, &row, NULL, &p, &error), error, EG_ERR_ARGUMENT, "no costs");
     CHECK_FAILS(eg_project(1, &cost, &row, NULL, NULL, &error), error, EG_ERR_ARGUMENT,
                 "no output pointer");
-    CHECK_FAILS(eg_project(1, &cost, &row, &half, &p, &error), error, EG_ERR_ARGUMENT, "together");
+    CHECK_FAILS(eg_project(1, &cost, &row, &half, &p, &error), error, EG_ERR_ARGUMENT,
+                "give a chip or measured ceilings with their chip, not parts of both");
     CHECK_FAILS(eg_project(1, &cost, &blank, NULL, &p, &error), error, EG_ERR_ARGUMENT,
                 "'by hand'");
     cost.calls = -1;
@@ -408,7 +409,7 @@ TEST(project, refusals) {
     CHECK_FAILS(eg_project(1, &fine, &some, &typed, &none, &error), error, EG_ERR_UNSUPPORTED,
                 "'i64'");
     CHECK_FAILS(eg_project(1, &fine, &some, &beyond, &none, &error), error, EG_ERR_UNSUPPORTED,
-                "no projection");
+                "a projection to type 'unknown' is not supported");
 }
 
 /* ---- costs of programs */

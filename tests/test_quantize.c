@@ -236,9 +236,10 @@ TEST(quantize, refusals) {
         CHECK(!q.values.data && !q.scale, "something stays");
     }
     const eg_quantization per = {.type = EG_I8, .per = (eg_granularity)7};
-    CHECK_FAILS(eg_quantize(context, &x, &per, &q, &error), error, EG_ERR_ARGUMENT, "'7'");
+    CHECK_FAILS(eg_quantize(context, &x, &per, &q, &error), error, EG_ERR_ARGUMENT,
+                "unknown granularity 7 of scales");
     CHECK_FAILS(eg_quantize(context, &whole, &i8, &q, &error), error, EG_ERR_UNSUPPORTED,
-                "quantization of 'i32', only of f32");
+                "cannot quantize 'i32', only f32");
     CHECK_FAILS(eg_quantize(context, &x, NULL, &q, &error), error, EG_ERR_ARGUMENT,
                 "no quantization");
     CHECK_FAILS(eg_quantize(context, NULL, &i8, &q, &error), error, EG_ERR_ARGUMENT, "no tensor");
@@ -296,7 +297,7 @@ TEST(quantize, comparing) {
     CHECK_OK(eg_tensor_compare(&none, &none, &d, &error), error);
     CHECK(d.count == 0 && d.most == 0 && d.rms == 0 && isinf(d.snr), "empty");
     CHECK_FAILS(eg_tensor_compare(&x, &longer, &d, &error), error, EG_ERR_ARGUMENT,
-                "5 values cannot be compared with 6");
+                "tensors of 5 and 6 values cannot be compared");
     CHECK_FAILS(eg_tensor_compare(&x, &whole, &d, &error), error, EG_ERR_ARGUMENT,
                 "two tensors of f32");
     CHECK_FAILS(eg_tensor_compare(&x, NULL, &d, &error), error, EG_ERR_ARGUMENT,

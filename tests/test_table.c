@@ -119,7 +119,7 @@ TEST(table, broken_text) {
         const eg_table_options *options;
         const char *text, *part;
     } rows[] = {
-        {NULL, "", "no line at all"},
+        {NULL, "", "the file has no lines"},
         {NULL, "a,b\n1,2\n3\n", "line 3: 1 fields where 2 belong"},
         {NULL, "a,b\n1,2,3\n",
          "line 2: 3 fields where 2 belong: the header has one name less; one that lacks the "
@@ -417,7 +417,7 @@ TEST(table, arrays_that_are_no_tables) {
         {"fixtures/table/bad_rank0.npy", EG_ERR_FORMAT, "rank 0: neither"},
         {"fixtures/table/bad_empty.npy", EG_ERR_FORMAT, "no values: extent 1 is 0 in '"},
         {"fixtures/npy/bad_complex.npy", EG_ERR_UNSUPPORTED, "type '<c8'"},
-        {"fixtures/npy/empty.npz", EG_ERR_FORMAT, "no array at all in '"},
+        {"fixtures/npy/empty.npz", EG_ERR_FORMAT, "the archive has no arrays"},
         {"fixtures/npy/bad_checksum.npz", EG_ERR_FORMAT, "checksum"},
         {"fixtures/npy/bad_twice.npz", EG_ERR_FORMAT, "two arrays"},
         {"fixtures/table/bad_rows.npz", EG_ERR_FORMAT,

@@ -157,7 +157,7 @@ TEST(tokenizer_json, every_rule) {
         {"{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]}", "", EG_ERR_FORMAT,
          "two tokens have the id of 'b'"},
         /* added tokens */
-        {MODEL, "\"added_tokens\":1", EG_ERR_FORMAT, "'added_tokens' is no list"},
+        {MODEL, "\"added_tokens\":1", EG_ERR_FORMAT, "'added_tokens' is not a list"},
         {MODEL, ADDED("\"content\":\"x\""), EG_ERR_FORMAT, "no id, or one out of all range"},
         {MODEL, ADDED("\"id\":0,\"content\":\"x\""), EG_ERR_FORMAT, "have the id of 'x'"},
         {MODEL, ADDED("\"id\":5"), EG_ERR_FORMAT, "have the id of ''"},
@@ -165,10 +165,11 @@ TEST(tokenizer_json, every_rule) {
          "'single_word' of token 'x'"},
         /* merges */
         {"{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[\"a\"]}", "", EG_ERR_FORMAT,
-         "merge '0' is no pair"},
+         "merge '0' is not a pair"},
         {"{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[[\"a\"]]}", "", EG_ERR_FORMAT,
-         "merge '0' is no pair"},
-        {"{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[1]}", "", EG_ERR_FORMAT, "is no pair"},
+         "merge '0' is not a pair"},
+        {"{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[1]}", "", EG_ERR_FORMAT,
+         "merge '0' is not a pair"},
         {"{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[\"a a\"]}", "", EG_ERR_FORMAT,
          "merge '0' of 'a' and 'a' has no token"},
         /* rules */

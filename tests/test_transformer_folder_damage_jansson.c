@@ -94,15 +94,16 @@ TEST(folder_damage, llama) {
         {"num_hidden_layers", "513", EG_ERR_FORMAT, "layers 513"},
         {"num_attention_heads", NULL, EG_ERR_FORMAT, "'num_attention_heads'"},
         {"num_attention_heads", "0", EG_ERR_FORMAT, "heads 0"},
-        {"num_key_value_heads", "3", EG_ERR_FORMAT, "share 3"},
+        {"num_key_value_heads", "3", EG_ERR_FORMAT, "8 heads are not a multiple of 3 key heads"},
         {"num_key_value_heads", "0", EG_ERR_FORMAT, "heads of keys 0"},
         {"num_key_value_heads", "4", EG_ERR_FORMAT, "k_proj.weight' is 16 x 64"},
-        {"head_dim", "7", EG_ERR_FORMAT, "7 columns: odd"},
+        {"head_dim", "7", EG_ERR_FORMAT,
+         "rotary positions need an even number of columns per head, not 7"},
         {"vocab_size", NULL, EG_ERR_FORMAT, "'vocab_size'"},
         {"vocab_size", "101", EG_ERR_FORMAT, "'model.embed_tokens.weight' is 100 x 64"},
         {"vocab_size", "4194305", EG_ERR_FORMAT, "vocabulary 4194305"},
         {"max_position_embeddings", "0", EG_ERR_FORMAT, "context 0"},
-        {"rms_norm_eps", "0", EG_ERR_FORMAT, "epsilon of 0"},
+        {"rms_norm_eps", "0", EG_ERR_FORMAT, "epsilon 0 is not within"},
         {"rms_norm_eps", "\"x\"", EG_ERR_FORMAT, "'rms_norm_eps' is not a number"},
         {"attention_bias", "true", EG_ERR_UNSUPPORTED, "'attention_bias'"},
         {"mlp_bias", "true", EG_ERR_UNSUPPORTED, "'mlp_bias'"},
@@ -133,7 +134,7 @@ TEST(folder_damage, llama) {
         {"rope_scaling", "{\"rope_type\": \"llama3\"}", EG_ERR_UNSUPPORTED, "'llama3'"},
         {"rope_scaling", "\"dynamic\"", EG_ERR_UNSUPPORTED, "'rope_scaling' of 'no object'"},
         {"tie_word_embeddings", "1", EG_ERR_FORMAT, "'tie_word_embeddings' is not true or false"},
-        {"rope_parameters", "{\"rope_theta\": 0}", EG_ERR_FORMAT, "rotary base of 0"},
+        {"rope_parameters", "{\"rope_theta\": 0}", EG_ERR_FORMAT, "rotary base 0 is not"},
         {"rope_parameters", "{\"rope_theta\": \"x\"}", EG_ERR_FORMAT, "'rope_theta'"},
         {"rope_parameters", "{\"factor\": 1, \"beta_fast\": 32}", EG_OK, ""},
         {"rope_parameters", "{\"factor\": 4}", EG_ERR_UNSUPPORTED,
@@ -185,7 +186,7 @@ TEST(folder_damage, unknown_keys) {
 TEST(folder_damage, gpt2) {
     static const change rows[] = {
         {"n_embd", NULL, EG_ERR_FORMAT, "'n_embd'"},
-        {"n_embd", "49", EG_ERR_FORMAT, "3 heads of 16 columns are not a width of 49"},
+        {"n_embd", "49", EG_ERR_FORMAT, "3 heads of 16 columns do not make a width of 49"},
         {"n_embd", "12288", EG_ERR_FORMAT, "wte.weight' is 100 x 48"},
         {"n_layer", "0", EG_ERR_FORMAT, "layers 0"},
         {"n_layer", "512", EG_ERR_FORMAT, "no tensor 'h.2."},
@@ -194,7 +195,7 @@ TEST(folder_damage, gpt2) {
         {"vocab_size", "4194304", EG_ERR_FORMAT, "wte.weight' is 100 x 48"},
         {"n_positions", NULL, EG_ERR_FORMAT, "'n_positions'"},
         {"n_positions", "4194304", EG_ERR_FORMAT, "wpe.weight' is 64 x 48"},
-        {"layer_norm_epsilon", "-1", EG_ERR_FORMAT, "epsilon of -1"},
+        {"layer_norm_epsilon", "-1", EG_ERR_FORMAT, "epsilon -1 is not within 0..1"},
         {"scale_attn_weights", "0", EG_ERR_FORMAT, "'scale_attn_weights' is not true or false"},
         {"scale_attn_by_inverse_layer_idx", "\"no\"", EG_ERR_FORMAT, "layer_idx' is not true or"},
         {"activation_function", "5", EG_ERR_FORMAT, "'activation_function' is not a text"},
@@ -226,7 +227,7 @@ TEST(folder_damage, no_json) {
         const char *text, *part;
     } rows[] = {{"", "config.json"},
                 {"{", "config.json"},
-                {"[]", "not an object"},
+                {"[]", "the file is not JSON with an object at its root"},
                 {"3", "config.json"},
                 {"{\"model_type\": \"llama\", \"model_type\": \"bert\"}", "duplicate"},
                 {"{\"model_type\": \"\xff\"}", "config.json"},
@@ -267,7 +268,7 @@ TEST(folder_damage, index) {
         {"{\"weight_map\": {}}", EG_ERR_FORMAT, "no 'weight_map'"},
         {"{\"weight_map\": []}", EG_ERR_FORMAT, "no 'weight_map'"},
         {"{}", EG_ERR_FORMAT, "no 'weight_map'"},
-        {"[]", EG_ERR_FORMAT, "not an object"},
+        {"[]", EG_ERR_FORMAT, "the file is not JSON with an object at its root"},
         {"", EG_ERR_FORMAT, "index.json"},
     };
     copy c;
@@ -311,7 +312,8 @@ TEST(folder_damage, weights) {
     copy c;
     open_copy(&c, "llama");
     change_header(&c, "\"F32\"", "\"I32\"");
-    expect(&c, "integers", EG_ERR_UNSUPPORTED, "of type i32");
+    expect(&c, "integers", EG_ERR_UNSUPPORTED,
+           "tensor 'lm_head.weight' has type i32, which is not supported");
     change_header(&c, "\"F32\"", "\"U32\"");
     expect(&c, "unsigned integers", EG_ERR_UNSUPPORTED, "U32");
     change_header(&c, "model.norm.weight", "model.nope.weight");

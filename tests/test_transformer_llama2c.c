@@ -31,7 +31,7 @@ TEST(llama2c_damage, truncated) {
         snprintf(name, sizeof name, "%zu of %zu bytes", size, c.size);
         test_file_write(c.path, c.bytes, size);
         check_opening(context, c.path, name, EG_ERR_FORMAT,
-                      size < 28 ? "no checkpoint" : "ends within");
+                      size < 28 ? "not a checkpoint of llama2.c" : "ends within");
         const bool near_end = size < 40 || c.size - size <= 40;
         size = near_end ? size + 1 : eg__min(size / 4096 * 4096 + 4096, c.size - 40);
     }
@@ -39,7 +39,7 @@ TEST(llama2c_damage, truncated) {
         test_file_write(c.path, c.bytes, c.size + more);
         snprintf(name, sizeof name, "%zu bytes more", more);
         check_opening(context, c.path, name, more ? EG_ERR_FORMAT : EG_OK,
-                      "bytes behind the last tensor");
+                      "bytes after the last tensor");
     }
     free(c.bytes);
     eg_context_destroy(context);
@@ -53,24 +53,24 @@ TEST(llama2c_damage, heads) {
     } rows[] = {{0, 0, "number 0 of its header is 0"},
                 {0, -64, "number 0 of its header is -64"},
                 {0, INT32_MIN, "number 0"},
-                {0, INT32_MAX, "no multiple of 8 heads"},
+                {0, INT32_MAX, "the width 2147483647 is not a multiple of 8 heads"},
                 {0, 0x7ffffff8, "width 2147483640"},
-                {0, 72, "odd"},
+                {0, 72, "need an even number"},
                 {0, 128, "ends within"},
                 {1, 0, "number 1"},
                 {1, INT32_MAX, "feed-forward width"},
                 {1, 97, "ends within"},
-                {1, 95, "bytes behind"},
+                {1, 95, "bytes after"},
                 {2, 0, "number 2"},
                 {2, 3, "ends within"},
                 {2, 512, "ends within"},
                 {2, 513, "layers 513"},
                 {2, INT32_MAX, "layers"},
                 {3, 0, "number 3"},
-                {3, 7, "no multiple of 7 heads"},
-                {3, INT32_MAX, "no multiple"},
+                {3, 7, "the width 64 is not a multiple of 7 heads"},
+                {3, INT32_MAX, "the width 64 is not a multiple of 2147483647 heads"},
                 {4, 0, "number 4"},
-                {4, 3, "cannot share 3"},
+                {4, 3, "8 heads are not a multiple of 3 key heads"},
                 {4, INT32_MAX, "heads of keys"},
                 {4, 4, "ends within"},
                 {5, 0, "number 5"},
@@ -78,7 +78,7 @@ TEST(llama2c_damage, heads) {
                 {5, INT32_MAX, "vocabulary 2147483647"},
                 {5, -INT32_MAX, "vocabulary 2147483647"},
                 {5, -4194304, "ends within"},
-                {5, 100, "bytes behind"}, /* tied: the output is not needed */
+                {5, 100, "bytes after"}, /* tied: the output is not needed */
                 {6, 0, "number 6"},
                 {6, -1, "number 6"},
                 {6, INT32_MAX, "context"},
@@ -105,7 +105,7 @@ TEST(llama2c_damage, heads) {
         eg__put32(other + 4, version);
         test_file_write(c.path, other, version == 1 ? 200 : c.size);
         check_opening(context, c.path, "version", version == 1 ? EG_ERR_FORMAT : EG_ERR_UNSUPPORTED,
-                      version == 1 ? "the header is cut off" : "a checkpoint of version ");
+                      version == 1 ? "the header is cut off" : "a header of version ");
         free(other);
     }
     free(c.bytes);

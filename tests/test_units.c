@@ -122,10 +122,12 @@ TEST(units, refusals) {
     static const struct {
         eg_scaling units;
         const char *part;
-    } cases[] = {{{.input_mean = input_mean}, "a mean without a scale"},
-                 {{.input_mean = input_mean, .input_scale = zero}, "input 1: mean -2, scale 0"},
-                 {{.input_mean = nothing, .input_scale = input_scale}, "input 0: mean nan"},
-                 {{.time = -1}, "time -1"}};
+    } cases[] = {
+        {{.input_mean = input_mean}, "units of inputs: both mean and scale are needed"},
+        {{.input_mean = input_mean, .input_scale = zero},
+         "units of input 1: mean -2 or scale 0 is not a finite number, or the scale is not above 0"},
+        {{.input_mean = nothing, .input_scale = input_scale}, "input 0: mean nan"},
+        {{.time = -1}, "time -1"}};
     eg_context *context;
     eg_model *model;
     eg_error error;

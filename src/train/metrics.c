@@ -150,7 +150,8 @@ eg_status eg_metrics_add(eg_metrics *m, const float *outputs, const float *targe
         const float target = targets[i];
         if (isnan(target) || (weights && !(weights[i] > 0))) continue;
         if (!(target >= 0 && target < (float)m->classes && target == floorf(target)))
-            return eg__fail(error, EG_ERR_FORMAT, "row %llu: class '%g' is not within 0..%zu - 1",
+            return eg__fail(error, EG_ERR_FORMAT,
+                            "row %llu: class '%g' is not a whole number below %zu",
                             (unsigned long long)i + 1, (double)target, m->classes);
     }
     const uint64_t width = classes ? 1 : m->outputs;

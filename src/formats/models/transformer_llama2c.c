@@ -42,7 +42,8 @@ static eg_status read_head(checkpoint *c, eg__transformer *t, eg_error *error) {
         c->version = eg__get32(at + 4);
         if (c->version != 1)
             return eg__fail(error, EG_ERR_UNSUPPORTED,
-                            "checkpoints of version %u are not supported, only 0 and 1",
+                            "a header of version %u is not supported, only version 1 "
+                            "(version 0 has no such header)",
                             c->version);
         if (size < HEAD_SIZE_1) return eg__fail(error, EG_ERR_FORMAT, "the header is cut off");
         at += 8;

@@ -261,7 +261,8 @@ static eg_status axes_check(const eg_grid *grid, const eg_model *model, const ax
     for (size_t i = 0; i < t && alone; i++)
         if (a->types[i] != own)
             return eg__fail(error, EG_ERR_UNSUPPORTED,
-                            "no grid in type '%s': the weights are quantized already, %s",
+                            "a grid in type '%s' is not supported: the weights are "
+                            "quantized already, %s",
                             eg_type_name(a->types[i]), eg_type_name(own));
     return EG_OK;
 }
