@@ -368,7 +368,7 @@ TEST(grid, models_in_small_numbers) {
     options.types = types;
     options.type_count = 2;
     CHECK_FAILS(eg_grid_create(model, &options, &grid, &error), error, EG_ERR_UNSUPPORTED,
-                "'f32': the weights are quantized already, i8");
+                "'f32' is not supported: the weights are quantized already, i8");
     close_model(context, model);
 }
 

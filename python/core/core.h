@@ -28,6 +28,7 @@ int core_context_usable(const core_context *context); /* 0 with an exception: se
 int core_arguments(const char *function, const char *const *names, size_t required, PyObject **out,
                    PyObject *const *args, Py_ssize_t count, PyObject *keywords);
 int core_number(PyObject *object, const char *name, double *out);
+int core_flag(PyObject *object, int *out); /* true or false; NULL leaves *out as it is */
 int core_count(PyObject *object, const char *name, uint64_t *out);
 /* A str, and a str, bytes or os.PathLike, as a new reference to bytes; *out is its text. */
 PyObject *core_text(PyObject *object, const char *name, const char **out);

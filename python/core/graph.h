@@ -40,7 +40,6 @@ eg_node core_constant(core_graph *graph, PyObject *value, PyObject *dtype, int *
 int core_extents(PyObject *object, const char *name, uint64_t elements, unsigned *rank,
                  uint64_t shape[EG_RANK_MAX]);
 int core_axis(PyObject *object, const char *name, unsigned rank, unsigned *out);
-int core_flag(PyObject *object, int *out); /* NULL leaves *out */
 PyObject *core_shape_tuple(unsigned rank, const uint64_t *shape);
 
 #endif

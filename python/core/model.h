@@ -38,7 +38,6 @@ struct core_model {
     call_program *programs;
     size_t running;  /* calls that compute without the GIL */
     uint64_t seed;   /* of dropout, in the next call that gives none */
-    size_t running;  /* calls that compute without the GIL */
     int is_training; /* its parameters change when that ends */
 };
 

@@ -180,13 +180,6 @@ int core_axis(PyObject *object, const char *name, unsigned rank, unsigned *out) 
     return 0;
 }
 
-int core_flag(PyObject *object, int *out) {
-    const int value = object ? PyObject_IsTrue(object) : *out;
-    if (value < 0) return -1;
-    *out = value;
-    return 0;
-}
-
 /* ---- operators */
 typedef eg_node (*binary_function)(eg_graph *graph, eg_node a, eg_node b);
 

@@ -56,12 +56,6 @@ PyObject *core_profile_wrap(core_context *context, PyObject *model, eg_profile *
     return (PyObject *)self;
 }
 
-int core_flag(PyObject *object, int *out) {
-    const int value = object ? PyObject_IsTrue(object) : *out;
-    *out = value;
-    return value < 0 ? -1 : 0;
-}
-
 /* ---- what it says */
 static int analyse(core_profile *self) {
     eg_error error;

@@ -22,7 +22,6 @@ void core_model_end(PyObject *object);
 
 /* Takes the profile, and shares the rest; `model` may be NULL. */
 PyObject *core_profile_wrap(core_context *context, PyObject *model, eg_profile *profile);
-int core_flag(PyObject *object, int *out); /* true or false; as it was where object is NULL */
 
 extern PyMethodDef core_profile_functions[], core_record_functions[], core_chip_functions[],
     core_machine_functions[], core_wiring_functions[];

@@ -38,7 +38,6 @@ void core_model_read_end(PyObject *object);
 /* One of the names that `name_at` gives, NULL behind the last; the exception lists them. */
 int core_choice(PyObject *object, const char *name, const char *(*name_at)(int), int *out);
 const char *core_loss_at(int index);
-int core_flag(PyObject *object, int *out);   /* NULL leaves it as it is */
 PyObject *core_number_or_none(double value); /* None for NaN */
 
 #endif
