@@ -62,6 +62,7 @@ int core_interrupted(void *user);
 /* ---- parts of the module: each adds its types or functions */
 int core_model_add(PyObject *module);
 int core_stream_add(PyObject *module);
+int core_differentiable_add(PyObject *module);
 extern PyMethodDef core_context_functions[];
 
 /* A model, as other files of the extension see it. */

@@ -3,7 +3,8 @@
 
 static int add_all(PyObject *module) {
     return core_arrays_ready() || core_errors_add(module) || core_model_add(module) ||
-           core_stream_add(module) || PyModule_AddFunctions(module, core_context_functions) ||
+           core_stream_add(module) || core_differentiable_add(module) ||
+           PyModule_AddFunctions(module, core_context_functions) ||
            PyModule_AddStringConstant(module, "version", eg_version());
 }
 
