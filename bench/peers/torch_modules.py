@@ -85,8 +85,12 @@ def main():
     torch.set_num_threads(options.threads)
     elegans.configure(threads=options.threads)
     warnings.filterwarnings("ignore", module="torch")
-    print(f"{BATCH} x {TIME} steps, {options.threads} threads, torch {torch.__version__}, median ms of a step of training")
-    print(f"{'':26}{'elegans':>9}{'ncps':>9}{'ratio':>8}" + (f"{'compiled':>10}{'ratio':>8}" if options.compile else ""))
+    print(
+        f"{BATCH} x {TIME} steps, {options.threads} threads, torch {torch.__version__}, median ms of a step of training"
+    )
+    print(
+        f"{'':26}{'elegans':>9}{'ncps':>9}{'ratio':>8}" + (f"{'compiled':>10}{'ratio':>8}" if options.compile else "")
+    )
     for name, make in CASES.items():
         if options.only not in name:
             continue

@@ -69,7 +69,18 @@ class Differentiable:
     @property
     def kept(self) -> int: ...
     def forward(
-        self, parameters: list[int], seed: int, x: int, timespans: int, h0: int, c0: int, y: int, hn: int, cn: int, kept: int, /
+        self,
+        parameters: list[int],
+        seed: int,
+        x: int,
+        timespans: int,
+        h0: int,
+        c0: int,
+        y: int,
+        hn: int,
+        cn: int,
+        kept: int,
+        /,
     ) -> None: ...
     def backward(
         self,

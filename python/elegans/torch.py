@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Optional, Tuple, Union
+from typing import Any, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import torch
@@ -71,15 +71,19 @@ class _Programs:
         programs.append(program)
 
 
+_Call = Tuple[_Programs, Tuple[Any, ...], int, Tuple[Any, ...]]
+"""The key of a program, the seed of dropout, and the shapes of y and of a state, and whether there are two of these."""
+
+
 def _address(tensor: Tensor | None) -> int:
     return 0 if tensor is None else tensor.data_ptr()
 
 
 def _compute(
-    programs: _Programs, key: tuple[Any, ...], seed: int, shapes: tuple[Any, ...], given: Any, parameters: Any
+    call: _Call, x: Tensor, timespans: Tensor | None, h: Tensor | None, c: Tensor | None, parameters: Sequence[Tensor]
 ) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
     """y, hn, cn or None, and what the backward pass needs or None."""
-    x, timespans, h, c = given
+    programs, key, seed, shapes = call
     y = torch.empty(shapes[0])
     hn = torch.empty(shapes[1])
     cn = torch.empty(shapes[1]) if shapes[2] else None
@@ -105,8 +109,8 @@ def _compute(
 
 class _Run(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, call: Any, x: Tensor, timespans: Any, h: Any, c: Any, *parameters: Tensor) -> Any:
-        y, hn, cn, kept = _compute(*call, (x, timespans, h, c), parameters)
+    def forward(ctx: Any, call: _Call, x: Tensor, timespans: Any, h: Any, c: Any, *parameters: Tensor) -> Any:
+        y, hn, cn, kept = _compute(call, x, timespans, h, c, parameters)
         ctx.call = call
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(x, timespans, h, c, kept, *parameters)
@@ -121,9 +125,7 @@ class _Run(torch.autograd.Function):
         given = [None if g is None else g.contiguous() for g in gradients]
         if len(given) == 2:
             given.append(None)
-        inputs = [
-            torch.empty_like(t) if is_wanted else None for t, is_wanted in zip((x, timespans, h, c), wants[1:5])
-        ]
+        inputs = [torch.empty_like(t) if is_wanted else None for t, is_wanted in zip((x, timespans, h, c), wants[1:5])]
         results = [torch.empty_like(p) if is_wanted else None for p, is_wanted in zip(parameters, wants[5:])]
         program = programs.take(key)
         try:
@@ -375,7 +377,8 @@ class _Liquid(nn.Module):
         return tensor.contiguous()
 
     def _parameters_now(self) -> list[Tensor]:
-        found = []
+        found: list[Tensor] = []
+        p: Tensor | None
         for module, name in self._places:
             p = module._parameters.get(name)
             if p is None:
@@ -458,7 +461,7 @@ class _Liquid(nn.Module):
             y, *states = _Run.apply(call, x, spans, h, c, *parameters)
         else:
             with torch.no_grad():
-                y, *states = _compute(*call, (x, spans, h, c), parameters)
+                y, *states = _compute(call, x, spans, h, c, parameters)
         if last and not is_batched and not self.batch_first:
             y = y.unsqueeze(0).squeeze(1)  # as ncps has it
         return y, (states[0], states[1]) if self.use_mixed else states[0]
@@ -499,7 +502,7 @@ class CfC(_Liquid):
         self.use_mixed = mixed_memory
         self.wired_mode = _is_wiring(units)
         config: dict[str, Any] = {"model": "CfC", "input_size": input_size, "mode": mode}
-        dropout = 0.0
+        draws = False
         if self.wired_mode:
             for name, value in (
                 ("backbone_units", backbone_units),
@@ -522,6 +525,7 @@ class CfC(_Liquid):
             features = self.state_size = self.output_size = int(units)
             self.rnn_cell = _CfCCell(input_size, self.state_size, mode, widths, activation, dropout)
             config.update(units=self.state_size, backbone=widths)
+            draws = dropout > 0 and len(widths) > 1  # after every layer but the first
             if widths:
                 config.update(activation=activation, backbone_dropout=dropout)
         if mixed_memory:
@@ -531,7 +535,7 @@ class CfC(_Liquid):
         if proj_size is not None:
             self.fc = nn.Linear(features, proj_size)
             config["proj_size"] = features = proj_size
-        self._finish(input_size, features, config, dropout > 0 and len(self.rnn_cell.backbone) > 2)
+        self._finish(input_size, features, config, draws)
 
     def _wiring_json(self) -> Any:
         """The synapses that the masks have. Units of the last layer are the first, as in circuits."""
@@ -540,7 +544,7 @@ class CfC(_Liquid):
         synapses: list[list[int]] = []
         sensory: list[list[int]] = []
         for i, size in enumerate(sizes):
-            mask = self.get_submodule(f"rnn_cell.layer_{i}").sparsity_mask.detach().numpy().T
+            mask = self.get_parameter(f"rnn_cell.layer_{i}.sparsity_mask").detach().numpy().T
             if not mask[-size:].all():
                 raise ValueError("sparsity_mask: units of a layer without a synapse between them")
             for source, target, polarity in _pairs(mask[:-size]):
@@ -645,7 +649,7 @@ class LTC(_Liquid):
                 "units": self.state_size,
                 "inputs": self._inputs,
                 "outputs": self._outputs,
-                "synapses": _pairs(self.rnn_cell.sparsity_mask.detach().numpy()),
-                "sensory": _pairs(self.rnn_cell.sensory_sparsity_mask.detach().numpy()),
+                "synapses": _pairs(self.get_parameter("rnn_cell.sparsity_mask").detach().numpy()),
+                "sensory": _pairs(self.get_parameter("rnn_cell.sensory_sparsity_mask").detach().numpy()),
             },
         }
