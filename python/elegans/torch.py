@@ -383,7 +383,7 @@ class _Liquid(nn.Module):
             p = module._parameters.get(name)
             if p is None:
                 p = getattr(module, name)  # a parametrization computes it
-            if p.dtype is not torch.float32 or not p.is_contiguous() or p.device.type != "cpu":
+            if p.dtype is not torch.float32 or not p.is_contiguous() or not p.is_cpu:
                 p = self._tensor(p, name, tuple(p.shape))
             found.append(p)
         return found
