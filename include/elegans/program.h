@@ -38,6 +38,15 @@ typedef struct eg_compile_options { /* all zero = defaults */
 EG_API eg_status eg_compile(eg_context *context, const eg_graph *graph, size_t count,
                             const eg_output *outputs, const eg_compile_options *options,
                             eg_program **out, eg_error *error);
+/* The same as two programs, for a forward and a backward pass that are called apart. *second has the outputs that need one of
+ * the inputs `late` (gradients that come from elsewhere); *first has all others, and "kept.0", "kept.1" ..: what the second needs
+ * of it, which are inputs of the second. Both have all parameters of the graph, so that they can share weights, and of its inputs
+ * those that they read. Dropout is the same in both when their runs have the same seed. Not for graphs with states. On failure
+ * both are NULL. */
+EG_API eg_status eg_compile_split(eg_context *context, const eg_graph *graph, size_t late_count,
+                                  const eg_node *late, size_t count, const eg_output *outputs,
+                                  const eg_compile_options *options, eg_program **first,
+                                  eg_program **second, eg_error *error);
 /* Weights and instances made of it keep it alive. NULL is fine. */
 EG_API void eg_program_release(eg_program *program);
 

@@ -79,6 +79,7 @@ int core_data_add(PyObject *module);
 int core_fit_add(PyObject *module);
 int core_evaluate_add(PyObject *module);
 int core_profile_add(PyObject *module);
+int core_differentiable_add(PyObject *module);
 extern PyMethodDef core_context_functions[];
 
 /* A model, as other files of the extension see it. */

@@ -353,6 +353,57 @@ def diagnose(
 def memory_mark() -> bytes: ...
 def memory_growth(mark: bytes, tolerance: int = 100000000) -> dict[str, Any]: ...
 def memory_pool() -> dict[str, int]: ...
+class Differentiable:
+    @property
+    def parameters(self) -> list[tuple[str, tuple[int, ...]]]: ...
+    @property
+    def kept(self) -> int: ...
+    def forward(
+        self,
+        parameters: list[int],
+        seed: int,
+        x: int,
+        timespans: int,
+        h0: int,
+        c0: int,
+        y: int,
+        hn: int,
+        cn: int,
+        kept: int,
+        /,
+    ) -> None: ...
+    def backward(
+        self,
+        parameters: list[int],
+        seed: int,
+        x: int,
+        timespans: int,
+        h0: int,
+        c0: int,
+        kept: int,
+        d_y: int,
+        d_hn: int,
+        d_cn: int,
+        g_x: int,
+        g_timespans: int,
+        g_h0: int,
+        g_c0: int,
+        gradients: list[int],
+        /,
+    ) -> None: ...
+
+def differentiable(
+    model: Model,
+    batch: int,
+    time: int,
+    batch_first: bool = False,
+    unbatched: bool = False,
+    last: bool = False,
+    timespans: bool = False,
+    state: bool = False,
+    training: bool = False,
+    wants: int = 0,
+) -> Differentiable: ...
 def configure(threads: int | None = None, isa: str | None = None, memory_budget: int | None = None) -> None: ...
 def configuration() -> dict[str, Any]: ...
 def memory() -> dict[str, dict[str, int]]: ...

@@ -16,6 +16,7 @@ enum { SPIN_NS = 400000, SPINS_PER_YIELD = 64 };
  * `done` once per job, so there is no false sharing. */
 typedef struct worker {
     _Alignas(64) atomic_uint done; /* the last job this worker finished */
+    atomic_uint claimed; /* the last job of which it, or the launcher for it, began its blocks */
     atomic_bool sleeping;
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -51,10 +52,19 @@ size_t eg__threads_size(unsigned count) {
     return sizeof(eg__threads) + (size_t)count * sizeof(worker);
 }
 
-static void run_owned(eg__threads *pool, unsigned thread) {
-    size_t first = pool->blocks * thread / pool->count;
-    size_t last = pool->blocks * (thread + 1) / pool->count;
+/* The blocks of `owner`, run by `thread`. */
+static void run_owned(eg__threads *pool, unsigned owner, unsigned thread) {
+    size_t first = pool->blocks * owner / pool->count;
+    size_t last = pool->blocks * (owner + 1) / pool->count;
     for (size_t block = first; block < last; block++) pool->function(pool->job, block, thread);
+}
+
+/* Whoever is first runs the blocks of a worker. A worker that comes late must not even look at the job: there may be
+ * another one by now. */
+static bool claim(worker *w, unsigned job) {
+    unsigned before = job - 1;
+    return atomic_compare_exchange_strong_explicit(&w->claimed, &before, job, memory_order_acq_rel,
+                                                   memory_order_relaxed);
 }
 
 /* Waits until `launched` differs from `seen`: spins, then sleeps until woken. */
@@ -89,7 +99,8 @@ static void *worker_main(void *argument) {
     for (unsigned seen = 0;;) {
         seen = wait_for_job(pool, self, seen);
         if (atomic_load(&pool->stopping)) return NULL;
-        run_owned(pool, self->index);
+        if (!claim(self, seen)) continue;
+        run_owned(pool, self->index, self->index);
         atomic_store_explicit(&self->done, seen, memory_order_release);
     }
 }
@@ -105,11 +116,17 @@ static void launch(eg__threads *pool) {
     }
 }
 
-/* A worker may have lost its core, perhaps to us: let the system run something else now and then. On
- * a crowded core a launch takes 6 us that way instead of 400. */
+/* A worker that has not begun when the launcher is done with its own blocks sleeps, or has no core: other libraries let
+ * their threads spin there for milliseconds. Then the launcher runs its blocks. One that has begun may have lost its core,
+ * perhaps to us: let the system run something else now and then. On a crowded core a launch takes 6 us that way instead of
+ * 400. */
 static void wait_until_done(eg__threads *pool, unsigned job) {
     for (unsigned t = 1; t < pool->count; t++) {
         worker *w = &pool->workers[t];
+        if (claim(w, job)) {
+            run_owned(pool, t, 0);
+            continue;
+        }
         for (unsigned spins = 1; atomic_load_explicit(&w->done, memory_order_acquire) != job;
              spins++) {
             if (spins % SPINS_PER_YIELD) pause_core();
@@ -128,7 +145,7 @@ void eg__threads_run(eg__threads *pool, size_t blocks, eg__block_function functi
     pool->job = job;
     pool->blocks = blocks;
     launch(pool);
-    run_owned(pool, 0);
+    run_owned(pool, 0, 0);
     wait_until_done(pool, atomic_load_explicit(&pool->launched, memory_order_relaxed));
     atomic_flag_clear_explicit(&pool->busy, memory_order_release);
 }

@@ -2,9 +2,44 @@
 #include "base/abi.h"
 #include "engine/program.h"
 #include "graph/passes/passes.h"
+#include "graph/passes/split.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* Options as the graph's files take them. */
+static eg_status take_options(eg_context *context, const eg_compile_options *given,
+                              eg__compile_options *out, eg_error *error) {
+    eg_compile_options options;
+    eg_status status = EG__OPTIONS(eg_compile_options, &options, given, error);
+    *out = (eg__compile_options){.training = options.training,
+                                 .products = options.products,
+                                 .placement = &context->placement};
+    if (!status) status = eg__passes_parse(options.passes, &out->passes, error);
+    if (status) return status;
+    if (out->products != EG_F32 && out->products != EG_F16 && out->products != EG_BF16)
+        return eg__fail(error, EG_ERR_UNSUPPORTED, "no products of type '%s'",
+                        eg_type_name(out->products));
+    return EG_OK;
+}
+
+static eg_status take_outputs(eg_context *context, size_t count, const eg_output *outputs,
+                              eg__output **out, eg_error *error) {
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    *out = eg__memory_take_array(context->memory, EG_TAG_PROGRAM, count + 1, sizeof **out, &reason);
+    if (!*out) return eg__fail(error, reason.status, "%s", reason.message);
+    for (size_t i = 0; i < count; i++) (*out)[i] = (eg__output){outputs[i].name, outputs[i].node};
+    return EG_OK;
+}
+
+static eg_status compile(eg_context *context, const eg_graph *graph, size_t count,
+                         const eg__output *outputs, const eg__compile_options *options,
+                         eg_program **out, eg_error *error) {
+    const eg_status status =
+        eg__program_compile(graph, &context->kernels, count, outputs, options, out, error);
+    if (!status) (*out)->context = context;
+    return status;
+}
 
 eg_status eg_compile(eg_context *context, const eg_graph *graph, size_t count,
                      const eg_output *outputs, const eg_compile_options *given, eg_program **out,
@@ -13,25 +48,42 @@ eg_status eg_compile(eg_context *context, const eg_graph *graph, size_t count,
         return eg__fail(error, EG_ERR_ARGUMENT,
                         "compile: no context, graph, outputs or output pointer");
     *out = NULL;
-    eg_compile_options options;
-    eg_status status = EG__OPTIONS(eg_compile_options, &options, given, error);
-    eg__compile_options inner = {.training = options.training,
-                                 .products = options.products,
-                                 .placement = &context->placement};
-    if (!status) status = eg__passes_parse(options.passes, &inner.passes, error);
+    eg__compile_options options;
+    eg__output *list;
+    eg_status status = take_options(context, given, &options, error);
+    if (!status) status = take_outputs(context, count, outputs, &list, error);
     if (status) return status;
-    if (inner.products != EG_F32 && inner.products != EG_F16 && inner.products != EG_BF16)
-        return eg__fail(error, EG_ERR_UNSUPPORTED,
-                        "products cannot be rounded to '%s', only to f16 and bf16",
-                        eg_type_name(inner.products));
-    eg_error reason = {EG_ERR_MEMORY, ""};
-    eg__output *list =
-        eg__memory_take_array(context->memory, EG_TAG_PROGRAM, count + 1, sizeof *list, &reason);
-    if (!list) return eg__fail(error, reason.status, "%s", reason.message);
-    for (size_t i = 0; i < count; i++) list[i] = (eg__output){outputs[i].name, outputs[i].node};
-    status = eg__program_compile(graph, &context->kernels, count, list, &inner, out, error);
+    status = compile(context, graph, count, list, &options, out, error);
     eg__memory_give(context->memory, list);
-    if (!status) (*out)->context = context;
+    return status;
+}
+
+eg_status eg_compile_split(eg_context *context, const eg_graph *graph, size_t late_count,
+                           const eg_node *late, size_t count, const eg_output *outputs,
+                           const eg_compile_options *given, eg_program **first, eg_program **second,
+                           eg_error *error) {
+    if (first) *first = NULL;
+    if (second) *second = NULL;
+    if (!context || !graph || !first || !second || (count && !outputs) || (late_count && !late))
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "compile: no context, graph, inputs, outputs or output pointer");
+    eg__compile_options options;
+    eg__output *list;
+    eg__split split;
+    eg_status status = take_options(context, given, &options, error);
+    if (!status) status = take_outputs(context, count, outputs, &list, error);
+    if (status) return status;
+    eg_program **const programs[] = {first, second};
+    status = eg__split_open(&split, graph, late_count, late, count, list, options.training, error);
+    for (unsigned i = 0; i < 2 && !status; i++)
+        status = compile(context, split.sides[i].graph, split.sides[i].count,
+                         split.sides[i].outputs, &options, programs[i], error);
+    if (status) {
+        eg_program_release(*first);
+        *first = NULL;
+    }
+    eg__split_close(&split, graph->memory);
+    eg__memory_give(context->memory, list);
     return status;
 }
 
