@@ -18,7 +18,8 @@ static eg_status take_options(eg_context *context, const eg_compile_options *giv
     if (!status) status = eg__passes_parse(options.passes, &out->passes, error);
     if (status) return status;
     if (out->products != EG_F32 && out->products != EG_F16 && out->products != EG_BF16)
-        return eg__fail(error, EG_ERR_UNSUPPORTED, "no products of type '%s'",
+        return eg__fail(error, EG_ERR_UNSUPPORTED,
+                        "products cannot be rounded to '%s', only to f16 and bf16",
                         eg_type_name(out->products));
     return EG_OK;
 }
