@@ -98,69 +98,10 @@ static PyObject *entropy(PyObject *module, PyObject *const *args, Py_ssize_t cou
     return out;
 }
 
-/* ---- diagnosis */
-static PyObject *items(const eg_diagnosis *d, size_t from, size_t to) {
-    PyObject *out = PyList_New(0);
-    for (size_t i = from; out && i < to; i++) {
-        const eg_diagnosis_item *item = &d->item[i];
-        PyObject *row =
-            Py_BuildValue("{s:s,s:s,s:s,s:s,s:s}", "name", item->name, "health",
-                          eg_health_name(item->health), "text", item->text, "advice", item->advice,
-                          "provenance", eg_provenance_name(item->provenance));
-        if (!row || PyList_Append(out, row)) Py_CLEAR(out);
-        Py_XDECREF(row);
-    }
-    return out;
-}
-
-static PyObject *diagnose(PyObject *module, PyObject *const *args, Py_ssize_t count,
-                          PyObject *keywords) {
-    (void)module;
-    static const char *const names[] = {"model", "batch", "seq", "name", NULL};
-    PyObject *given[4], *out = NULL;
-    eg_profile_options options = {.size = sizeof options};
-    const char *name = "model";
-    if (core_arguments("diagnose", names, 0, given, args, count, keywords) ||
-        (given[1] && core_count(given[1], "batch", &options.batch)) ||
-        (given[2] && core_count(given[2], "seq", &options.seq)))
-        return NULL;
-    eg_model *model = given[0] ? core_model_of(given[0], "model") : NULL;
-    if (given[0] && !model) return NULL;
-    PyObject *text = given[3] ? core_text(given[3], "name", &name) : NULL;
-    if (given[3] && !text) return NULL;
-    core_context *context =
-        given[0] ? core_context_share(core_model_context(given[0])) : core_context_take();
-    if (context) {
-        eg_environment environment;
-        eg_diagnosis d;
-        eg_profile *profile = NULL;
-        eg_error error;
-        eg_status status;
-        if (model) ((core_model *)given[0])->running++;
-        Py_BEGIN_ALLOW_THREADS;
-        status = eg_environment_read(context->context, NULL, &environment, &error);
-        if (!status && model) status = eg_profile_model(model, name, &options, &profile, &error);
-        if (!status) eg_diagnose(&environment, eg_context_chip(context->context), profile, &d);
-        eg_profile_destroy(profile);
-        Py_END_ALLOW_THREADS;
-        if (model) ((core_model *)given[0])->running--;
-        if (status) core_raise(&error);
-        else
-            out = Py_BuildValue("{s:N,s:N}", "findings", items(&d, 0, d.findings), "checklist",
-                                items(&d, d.findings, d.count));
-    }
-    core_context_give(context);
-    Py_XDECREF(text);
-    return out;
-}
-
 static PyMethodDef functions[] = {
     {"entropy", CORE_FASTCALL(entropy), METH_FASTCALL | METH_KEYWORDS,
      "entropy(data, window=256)\n--\n\n"
      "Entropy of the bytes around each byte, divided by 8: 0 where all are the same, at most 1."},
-    {"diagnose", CORE_FASTCALL(diagnose), METH_FASTCALL | METH_KEYWORDS,
-     "diagnose(model=None, batch=1, seq=1, name='model')\n--\n\n"
-     "What slows programs down on this machine, and a checklist. With a model, it is profiled first."},
     {NULL, NULL, 0, NULL}};
 
 int core_tools_add(PyObject *module) {

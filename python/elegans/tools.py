@@ -376,7 +376,7 @@ def diagnose_performance(
     [['advice', 'health', 'name', 'provenance', 'text']]
     """
     opened = model if model is None or isinstance(model, _core.Model) else Model.open(model)
-    given = _core.diagnose(opened, batch_size, seq_length)
+    given = _core.diagnose(_core.profile_model(opened, batch=batch_size, seq=seq_length) if opened else None)
     items = given["findings"] + given["checklist"]
     bad = [item for item in items if item["health"] == "bad"]
     issues = Diagnosis(": ".join(part for part in (i["name"], i["text"], i["advice"]) if part) for i in bad)

@@ -21,14 +21,13 @@ from typing import Any, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from . import _core
 
 __all__ = ["CfC", "LTC"]
 
-Tensor = torch.Tensor
 State = Union[Tensor, Tuple[Tensor, Tensor]]
 
 _PARAMETERS, _X, _TIMESPANS, _STATES = 1, 2, 4, 8  # whose gradients are wanted

@@ -315,9 +315,9 @@ def test_monitors(capsys):
     assert "time_median" in capsys.readouterr().out
     with profiling.RealTimeMonitor(0.01).start_monitoring() as plain:
         assert plain.wait(1) and "load" in plain.update_display()
-    failing = profiling.RealTimeMonitor(0.01).start_monitoring(SPEC, forward_fn=lambda x: 1 / 0)
-    assert not failing.wait(1, timeout=20)
     with pytest.raises(ZeroDivisionError):
+        failing = profiling.RealTimeMonitor(0.01).start_monitoring(SPEC, forward_fn=lambda x: 1 / 0)
+        assert not failing.wait(1, timeout=20)
         failing.stop_monitoring()
 
 

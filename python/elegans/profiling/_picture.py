@@ -24,7 +24,7 @@ class Picture:
     def show(self) -> Picture:
         """Shows it where there is a notebook."""
         try:
-            from IPython.display import display  # type: ignore
+            from IPython.display import display  # type: ignore[unused-ignore,import-not-found]
         except ImportError:
             return self
         display(self)
