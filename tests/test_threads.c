@@ -57,6 +57,34 @@ TEST(threads, every_block_once) {
     check_seen(&j, 10, 1);
 }
 
+/* ---- workers that do not come: the launcher runs their blocks, and they leave later jobs alone */
+static void wait_for_gate(void *user, unsigned thread) {
+    (void)thread;
+    while (!atomic_load((atomic_bool *)user)) usleep(100);
+}
+
+TEST(threads, a_worker_that_does_not_come_is_not_waited_for) {
+    atomic_bool gate = false;
+    void *memory = NULL;
+    eg__threads *pool;
+    eg_error error;
+    if (posix_memalign(&memory, 128, eg__threads_size(3))) exit(1);
+    CHECK_OK(eg__threads_start(memory, 3, wait_for_gate, &gate, &pool, &error), error);
+    for (int i = 0; i < 10; i++) { /* would never end if it waited */
+        job j = {0};
+        eg__threads_run(pool, BLOCKS, mark, &j);
+        check_seen(&j, BLOCKS, 1);
+    }
+    atomic_store(&gate, true);
+    for (int i = 0; i < 1000;
+         i++) { /* meanwhile they come, and see a job that is done or one that is not */
+        job j = {0};
+        eg__threads_run(pool, BLOCKS, mark, &j);
+        check_seen(&j, BLOCKS, 1);
+    }
+    stop(pool);
+}
+
 static void nested(void *argument, size_t block, unsigned thread) {
     (void)block, (void)thread;
     eg__threads_run(((job *)argument)->pool, BLOCKS, mark, argument);

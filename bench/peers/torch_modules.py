@@ -1,9 +1,11 @@
 """A step of training (forward, backward, Adam of torch): modules of elegans.torch beside those of ncps.
 
-    PYTHONPATH=python python bench/peers/torch_modules.py [--rounds N] [--threads N] [--compile]
+    PYTHONPATH=python python bench/peers/torch_modules.py [--rounds N] [--threads N] [--compile] [--only TEXT]
 
-Rounds are interleaved, so that whatever else the machine does slows all of them down; the table has medians, and the median
-of the ratios of each round. --compile adds torch.compile of ncps' module, which takes minutes to compile.
+Rounds are interleaved, so that whatever else the machine does slows all of them down; the table has medians, and the medians
+of the ratios to "elegans" of each round. The loss and Adam are torch's, on as many threads as ncps has; threads of torch spin
+for milliseconds after their work and take the cores from those of elegans meanwhile. So "torch 1" is elegans with one
+thread for torch: as many cores as the others have. --compile adds torch.compile of ncps' module, which takes minutes to compile.
 """
 
 from __future__ import annotations
@@ -48,30 +50,38 @@ def stepper(module, run, x, target):
 
 
 def seconds(step, repeat):
+    for _ in range(max(repeat // 4, 1)):  # until the threads of the round before sleep
+        step()
     start = time.perf_counter()
     for _ in range(repeat):
         step()
     return (time.perf_counter() - start) / repeat
 
 
-def measure(make, rounds, compiles):
+def measure(make, options):
+    """Seconds of a step in each round, by who takes it: (step, threads of torch, steps in a round)."""
     torch.manual_seed(1)
     theirs = make(ncps.torch)
     x = torch.randn(BATCH, TIME, INPUTS)
     target = torch.randn_like(theirs(x)[0])
     ours = make(elegans.torch)
     ours.load_state_dict(theirs.state_dict())
-    steps = {"elegans": (stepper(ours, ours, x, target), 4), "eager": (stepper(theirs, theirs, x, target), 1)}
-    if compiles:
+    step = stepper(ours, ours, x, target)
+    steps = {
+        "elegans": (step, options.threads, 16),
+        "torch 1": (step, 1, 16),
+        "ncps": (stepper(theirs, theirs, x, target), options.threads, 2),
+    }
+    if options.compile:
         module = make(ncps.torch)
-        steps["compiled"] = (stepper(module, torch.compile(module), x, target), 2)
-    for step, _ in steps.values():
-        for _ in range(3):
-            step()
+        steps["compiled"] = (stepper(module, torch.compile(module), x, target), options.threads, 4)
     times = {name: [] for name in steps}
-    for _ in range(rounds):
-        for name, (step, repeat) in steps.items():
-            times[name].append(seconds(step, repeat))
+    for i in range(options.rounds + 3):
+        for name, (step, threads, repeat) in steps.items():
+            torch.set_num_threads(threads)
+            taken = seconds(step, repeat)
+            if i >= 3:
+                times[name].append(taken)
     return times
 
 
@@ -82,23 +92,21 @@ def main():
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--only", default="", help="cases whose name contains this")
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)
     elegans.configure(threads=options.threads)
     warnings.filterwarnings("ignore", module="torch")
     print(
-        f"{BATCH} x {TIME} steps, {options.threads} threads, torch {torch.__version__}, median ms of a step of training"
+        f"{BATCH} x {TIME} steps, {options.threads} threads, torch {torch.__version__}; ms of a step of training, ratios"
     )
-    print(
-        f"{'':26}{'elegans':>9}{'ncps':>9}{'ratio':>8}" + (f"{'compiled':>10}{'ratio':>8}" if options.compile else "")
-    )
-    for name, make in CASES.items():
-        if options.only not in name:
+    names = ["torch 1", "ncps", *(["compiled"] if options.compile else [])]
+    print(f"{'':26}{'elegans':>9}" + "".join(f"{name:>17}" for name in names))
+    for case, make in CASES.items():
+        if options.only not in case:
             continue
-        times = measure(make, options.rounds, options.compile)
-        row = f"{name:26}{statistics.median(times['elegans']) * 1e3:9.2f}"
-        for other in list(times)[1:]:
-            ratio = statistics.median(b / a for a, b in zip(times["elegans"], times[other]))
-            row += f"{statistics.median(times[other]) * 1e3:{9 if other == 'eager' else 10}.2f}{ratio:8.1f}"
+        times = measure(make, options)
+        row = f"{case:26}{statistics.median(times['elegans']) * 1e3:9.2f}"
+        for name in names:
+            ratio = statistics.median(b / a for a, b in zip(times["elegans"], times[name]))
+            row += f"{statistics.median(times[name]) * 1e3:10.2f} {ratio:5.2f}x"
         print(row, flush=True)
 
 

@@ -10,7 +10,8 @@
 >>> rnn.rnn_cell.ff1.weight.grad.shape
 torch.Size([50, 128])
 
-Tensors are float32 on the CPU. State-dicts have the names and shapes of ncps, so that they load there and here.
+Tensors are float32 on the CPU. Threads of torch spin for milliseconds after their work; `torch.set_num_threads(1)` leaves the
+cores to those of elegans, which do most of it. State-dicts have the names and shapes of ncps, so that they load there and here.
 """
 
 from __future__ import annotations
