@@ -35,9 +35,8 @@ for purpose in "$@"; do
         brew="$brew openblas sleef"
         [ "$(uname -m)" != x86_64 ] || apt="$apt libxsmm-dev"
         ;;
-    python) # its torch, pandas and scikit-learn are for the tests
-        apt="$apt python3-dev python3-venv python3-pip python3-wheel python3-numpy python3-torch python3-pandas
-             python3-sklearn"
+    python) # torch and pandas are for its tests
+        apt="$apt python3-dev python3-venv python3-pip python3-wheel python3-numpy python3-torch python3-pandas"
         ;;
     *)
         echo "deps: unknown purpose '$purpose' (build, check, arm64, export, browser, python, peers)" >&2

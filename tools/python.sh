@@ -23,7 +23,7 @@ environment() {
 make_library() { ${MAKE:-make} -s -j"$(getconf _NPROCESSORS_ONLN)" B="$B" lib "$B/elegans"; }
 
 run_tests() {
-    environment test pytest hypothesis "setuptools<81" wheel
+    environment test pytest "setuptools<81" wheel "scikit-learn>=1.6"
     "$home/test/bin/python" -m pip install -q --no-deps ncps
     make_library
     "$home/test/bin/python" setup.py -q build_ext --inplace --build-temp "$home/temp" >"$home/build.log" 2>&1 || {
