@@ -108,7 +108,9 @@ INLINE vf vf_load_bf16(const void *p) {
     return vreinterpretq_f32_u32(vshll_n_u16(vreinterpret_u16_u8(vld1_u8((const uint8_t *)p)), 16));
 }
 INLINE vf vf_load_i8(const void *p) {
-    const int8x8_t bytes = vreinterpret_s8_s32(vget_low_s32(vi_broadcast(p)));
+    int32_t word; /* four bytes: eight would read past the end */
+    memcpy(&word, p, sizeof word);
+    const int8x8_t bytes = vreinterpret_s8_s32(vdup_n_s32(word));
     return vi_to_float(vmovl_s16(vget_low_s16(vmovl_s8(bytes))));
 }
 
