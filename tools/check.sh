@@ -306,7 +306,7 @@ zig() {
 
 # for_macos TARGET...: zig knows processors, not architectures
 for_macos() {
-    build macos LIBRARIES= PEERS= AR="$(zig) ar" FLAGS_dotprod="-O3 -mcpu=apple_m1" FLAGS_i8mm="-O3 -mcpu=apple_m2" \
+    build macos PREFIX=@loader_path LIBRARIES= PEERS= AR="$(zig) ar" FLAGS_dotprod="-O3 -mcpu=apple_m1" FLAGS_i8mm="-O3 -mcpu=apple_m2" \
         CC="$(zig) cc -target aarch64-macos -mcpu=apple_m1" "$@"
 }
 

@@ -84,14 +84,21 @@ make_macos_wheel() {
     tree=$(echo "$home"/macos/elegans-*)
     rm -f "$tree"/elegans/*.so "$tree"/elegans/lib/* "$tree"/elegans/bin/*
     include=$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
+    # the configuration of this machine is not that of a Mac: what the limited interface needs of it is little
+    rm -rf "$home/macos-include"
+    cp -RL "$include" "$home/macos-include"
+    for type in INT=4 LONG=8 LONG_LONG=8 VOID_P=8 SIZE_T=8 WCHAR_T=4 TIME_T=8 OFF_T=8 PTHREAD_T=8 DOUBLE=8 FLOAT=4 SHORT=2; do
+        echo "#define SIZEOF_${type%=*} ${type#*=}"
+    done >"$home/macos-include/pyconfig.h"
     # the linker asks for a name to find it by; ours is beside the module
     cp "$library/libelegans.0.dylib" "$tree/elegans/lib/"
     cp "$library/elegans" "$tree/elegans/bin/"
-    $zig cc -target aarch64-macos -mcpu=apple_m1 -std=c11 -O2 -fvisibility=hidden -Iinclude -I"$include" \
+    $zig cc -target aarch64-macos -mcpu=apple_m1 -std=c11 -O2 -fvisibility=hidden -Iinclude -I"$home/macos-include" \
         -dynamiclib -Wl,-undefined,dynamic_lookup -Wl,-rpath,@loader_path/lib python/core/*.c \
         "$library/libelegans.0.dylib" -o "$tree/elegans/_core.abi3.so"
     sed -i 's/^Tag: .*/Tag: cp39-abi3-macosx_11_0_arm64/' "$tree"/elegans-*.dist-info/WHEEL
     "$home/wheel/bin/python" -m wheel pack -d "$B/wheels" "$tree" >/dev/null
+    grep -q '@loader_path/lib/libelegans.0.dylib' "$tree/elegans/_core.abi3.so" # its library is the one beside it
     file -b "$tree/elegans/_core.abi3.so" | grep 'Mach-O 64-bit arm64'
 }
 
