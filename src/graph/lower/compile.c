@@ -244,7 +244,7 @@ static void link(eg__lowering *l) {
     l->constants = NULL;
     for (size_t i = 0; i < count; i++) {
         eg__step *step = &p->steps[i];
-        step->operand = p->operands + step->first_operand;
+        if (p->operands) step->operand = p->operands + step->first_operand;
         if (eg__step_body(step)) step->u.scan.first = l->regions[step->u.scan.region].first;
         p->scratch_size = eg__max(p->scratch_size,
                                   eg__round_up(eg__step_scratch(step, eg__max(p->length, 1)), 16));
