@@ -73,8 +73,10 @@ static inline bool eg__run_stopped(const eg__run *run) {
 }
 
 static inline void *eg__operand_at(const eg__frame *frame, const eg__operand *operand) {
-    return frame->base[operand->space] + operand->offset + frame->time * operand->time +
-           frame->first * operand->item + frame->count * operand->scale;
+    /* as a number: an empty space has no address, and nothing of it is read */
+    return (void *)((uintptr_t)frame->base[operand->space] + operand->offset +
+                    frame->time * operand->time + frame->first * operand->item +
+                    frame->count * operand->scale);
 }
 
 static inline float *eg__operand_f32(const eg__frame *frame, const eg__operand *operand) {
