@@ -127,10 +127,10 @@ static eg_status create(eg_instance *in, eg_error *error) {
     for (size_t i = 0; i < bound; i++) in->bindings[i].missing = true;
     in->missing = bound;
     in->shortest = SIZE_MAX;
-    in->base[EG__SPACE_ARENA] = in->arena.data;
-    in->base[EG__SPACE_STATES] = in->states->plain;
-    in->base[EG__SPACE_CACHES] = in->states->caches;
-    in->base[EG__SPACE_CONSTANTS] = p->constants;
+    in->base[EG__SPACE_ARENA] = eg__space_or_nothing(in->arena.data);
+    in->base[EG__SPACE_STATES] = eg__space_or_nothing(in->states->plain);
+    in->base[EG__SPACE_CACHES] = eg__space_or_nothing(in->states->caches);
+    in->base[EG__SPACE_CONSTANTS] = eg__space_or_nothing(p->constants);
     if (!in->weights && (p->prologue_count || p->part_count)) {
         status = eg_weights_create(in->program, &in->own_weights, error);
         if (status) return status;
@@ -141,8 +141,8 @@ static eg_status create(eg_instance *in, eg_error *error) {
     const eg__derived *derived;
     status = eg__weights_attach(in->weights, in->program, &derived, error);
     if (status) return status;
-    in->base[EG__SPACE_PARAMETERS] = in->weights->data;
-    in->base[EG__SPACE_DERIVED] = derived->data;
+    in->base[EG__SPACE_PARAMETERS] = eg__space_or_nothing(in->weights->data);
+    in->base[EG__SPACE_DERIVED] = eg__space_or_nothing(derived->data);
     return eg__parts_create(p, derived->parts, &in->parts, error);
 }
 

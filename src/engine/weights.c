@@ -20,7 +20,9 @@ eg_status eg__weights_run(const eg_weights *weights, const eg__derived *derived,
                           const eg__step *steps, size_t count, eg_error *error) {
     eg_program *p = derived->program;
     char *work = derived->work.data;
-    char *base[EG__SPACE_BOUND] = {work, weights->data, derived->data, p->constants, NULL};
+    char *base[EG__SPACE_BOUND] = {eg__space_or_nothing(work), eg__space_or_nothing(weights->data),
+                                   eg__space_or_nothing(derived->data),
+                                   eg__space_or_nothing(p->constants), NULL};
     const eg__run run = {.program = p,
                          .threads = weights->context->threads,
                          .base = base,

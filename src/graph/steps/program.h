@@ -72,6 +72,12 @@ static inline bool eg__run_stopped(const eg__run *run) {
     return run->stop && eg__stop_asked(run->stop);
 }
 
+/* An empty space has an address, too: steps of no elements add offsets to it, and read nothing. */
+static inline char *eg__space_or_nothing(void *data) {
+    static char nothing[64];
+    return data ? data : nothing;
+}
+
 static inline void *eg__operand_at(const eg__frame *frame, const eg__operand *operand) {
     /* as a number: an empty space has no address, and nothing of it is read */
     return (void *)((uintptr_t)frame->base[operand->space] + operand->offset +
