@@ -42,20 +42,32 @@ PKG_CONFIG ?= pkg-config
 LIBRARIES  ?= $(if $(filter linux,$(OS)),hwloc) jansson sqlite3 zlib libutf8proc
 LIB_CFLAGS := $(if $(strip $(LIBRARIES)),$(shell $(PKG_CONFIG) --cflags $(LIBRARIES) 2>/dev/null))
 LIB_LIBS   := $(if $(strip $(LIBRARIES)),$(shell $(PKG_CONFIG) --libs $(LIBRARIES) 2>/dev/null))
+# of the program alone, where it is installed: without it `monitor` prints lines
+SCREEN_LIBRARY ?= $(shell $(PKG_CONFIG) --exists ncursesw 2>/dev/null && echo ncursesw)
+SCREEN_CFLAGS := $(if $(SCREEN_LIBRARY),$(shell $(PKG_CONFIG) --cflags $(SCREEN_LIBRARY)))
+SCREEN_LIBS   := $(if $(SCREEN_LIBRARY),$(shell $(PKG_CONFIG) --libs $(SCREEN_LIBRARY)))
+
+# likewise: without its header `monitor --web` says so; the library itself is opened at run time
+WEB_LIBRARY ?= $(shell $(PKG_CONFIG) --exists libmicrohttpd 2>/dev/null && echo libmicrohttpd)
+WEB_CFLAGS := $(if $(WEB_LIBRARY),$(shell $(PKG_CONFIG) --cflags $(WEB_LIBRARY)))
 
 # ---- sources: the last part of a file's name says where it belongs
 suffix_of = $(patsubst lib%,%,$(patsubst %3,%,$(1)))
-SKIP := $(if $(filter x86_64,$(ARCH)),,%_x86.c %_avx2.c %_avx512.c) \
-        $(if $(filter aarch64,$(ARCH)),,%_arm.c %_neon.c %_dotprod.c %_i8mm.c) $(if $(filter other,$(ARCH)),,%_other.c) \
+SKIP := $(if $(filter x86_64,$(ARCH)),,%_x86.c %_avx2.c %_avx512.c %_avx512bf16.c %_amxtile.c) \
+        $(if $(filter aarch64,$(ARCH)),,%_arm.c %_neon.c %_dotprod.c %_i8mm.c %_fhm.c %_bf16.c %_sme.c) $(if $(filter other,$(ARCH)),,%_other.c) \
         $(if $(filter linux,$(OS)),%_macos.c,%_linux.c) \
-        $(foreach l,hwloc jansson sqlite3 zlib libutf8proc,$(if $(filter $(l),$(LIBRARIES)),%_no$(call suffix_of,$(l)).c,%_$(call suffix_of,$(l)).c))
+        $(foreach l,hwloc jansson sqlite3 zlib libutf8proc,$(if $(filter $(l),$(LIBRARIES)),%_no$(call suffix_of,$(l)).c,%_$(call suffix_of,$(l)).c)) \
+        $(if $(SCREEN_LIBRARY),%_noncurses.c,%_ncurses.c) $(if $(WEB_LIBRARY),%_nomicrohttpd.c,%_microhttpd.c)
 ALL_SRC  := $(filter-out $(SKIP),$(wildcard src/*/*.c src/*/*/*.c))
 CLI_SRC  := $(filter src/cli/%,$(ALL_SRC))
 LIB_SRC  := $(filter-out src/cli/%,$(ALL_SRC))
 TEST_SRC := $(filter-out $(SKIP) tests/exhaustive.c,$(wildcard tests/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/obj/%.o) $(B)/obj/data/chips.o
 EXAMPLES := $(patsubst %.c,$(B)/%,$(wildcard examples/*.c examples/*/*.c))
-CLI_OBJ  := $(CLI_SRC:%.c=$(B)/obj/%.o)
+WEB_PAGE := $(sort $(wildcard src/cli/web/page/*))
+CLI_OBJ  := $(CLI_SRC:%.c=$(B)/obj/%.o) $(B)/obj/web/files.o
+# what draws screens and what looks at requests is tested as the library is; it needs no terminal and no connection
+VIEW_OBJ := $(filter $(B)/obj/src/cli/view/% %/web_check.o %/web/files.o,$(CLI_OBJ))
 TEST_OBJ := $(TEST_SRC:%.c=$(B)/obj/%.o)
 
 # ---- the benchmark: it loads other libraries at run time or, where that cannot be, links those that
@@ -78,14 +90,24 @@ LINK_FLAGS := $(if $(SAN),-fsanitize=$(SAN)) $(if $(COV),--coverage) -pthread $(
 LINK_LIBS  := $(LIB_LIBS) -lm
 FLAGS_avx2   := -O3 -mavx2 -mfma -mf16c
 FLAGS_avx512 := -O3 -mavx2 -mfma -mf16c -mavx512f -mavx512dq -mavx512bw -mavx512vl -mprefer-vector-width=512
+FLAGS_avx512bf16 := $(FLAGS_avx512) -mavx512bf16
+FLAGS_amxtile := $(FLAGS_avx512) -mavx512vnni
 FLAGS_neon   := -O3
 FLAGS_dotprod := -O3 -march=armv8.2-a+dotprod
 FLAGS_i8mm   := -O3 -march=armv8.2-a+dotprod+i8mm
+FLAGS_fhm    := -O3 -march=armv8.2-a+fp16fml
+FLAGS_bf16   := -O3 -march=armv8.2-a+bf16
+FLAGS_sme    := $(FLAGS_dotprod)
+FLAGS_amx    := -O3
 FLAGS_ref    := -O2
 # the interpreter's choice among instructions: comparisons cost less than a jump through a table
 $(B)/obj/src/kernels/fused/fused_f32_%.o: override KERNEL_CFLAGS += -fno-jump-tables
 # integer products: dot products of bytes, a feature of its own
 $(B)/obj/src/kernels/quantized/gemm_integer_avx512.o $(B)/obj/src/kernels/quantized/infile_integer_avx512.o: override KERNEL_CFLAGS += -mavx512vnni
+# streaming mode has no NEON: the compiler must not make any
+$(B)/obj/src/kernels/sme/product_sme.o: override KERNEL_CFLAGS += -O2 -mgeneral-regs-only
+$(B)/obj/src/cli/%_ncurses.o: CPPFLAGS += $(SCREEN_CFLAGS)
+$(B)/obj/src/cli/%_microhttpd.o: CPPFLAGS += $(WEB_CFLAGS)
 # a profile says what the library was built with
 $(B)/obj/src/profile/measure/environment.o: CPPFLAGS += -DELEGANS_CFLAGS='"$(subst ",\",$(subst \,\\,$(CFLAGS)))"'
 isa_of = $(lastword $(subst _, ,$(basename $(notdir $(1)))))
@@ -173,6 +195,27 @@ $(B)/obj/data/chips.c: data/chips.csv Makefile
 $(B)/obj/data/chips.o: $(B)/obj/data/chips.c
 	$(call say,cc,$@)
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -c $< -o $@
+# and so do the files of the page of `monitor --web`; \? because two of them would begin a trigraph
+$(B)/obj/web/files.c: $(WEB_PAGE) Makefile
+	@mkdir -p $(@D)
+	@{ printf '#include "cli/web/web.h"\nconst web_file web_files[] = {\n'; \
+	for file in $(WEB_PAGE); do \
+	    path=/$${file##*/}; \
+	    case $$file in \
+	    *.html) path=/ type='text/html; charset=utf-8' ;; \
+	    *.css) type='text/css; charset=utf-8' ;; \
+	    *.js) type='text/javascript; charset=utf-8' ;; \
+	    *.svg) type=image/svg+xml ;; \
+	    *) echo "no type for $$file" >&2; exit 1 ;; \
+	    esac; \
+	    printf '    {"%s", "%s",\n' "$$path" "$$type"; \
+	    sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/?/\\?/g' -e 's/^/     "/' -e 's/$$/\\n"/' $$file; \
+	    printf '    },\n'; \
+	done; \
+	printf '    {0}};\n'; } > $@
+$(B)/obj/web/files.o: $(B)/obj/web/files.c src/cli/web/web.h
+	$(call say,cc,$@)
+	$(Q)$(CC) $(BASE_CFLAGS) -Wno-missing-field-initializers $(CFLAGS) -c $< -o $@
 $(B)/libelegans.a: $(LIB_OBJ)
 	@rm -f $@
 	$(call say,ar,$@)
@@ -183,8 +226,8 @@ $(B)/$(SHARED): $(LIB_OBJ)
 	@cd $(B) && for link in $(SHARED_LINKS); do ln -sf $(SHARED) $$link; done
 $(B)/elegans: $(CLI_OBJ) $(B)/libelegans.a
 	$(call say,link,$@)
-	$(Q)$(CC) $^ $(LINK_FLAGS) $(LINK_LIBS) -o $@
-$(B)/tests: $(TEST_OBJ) $(B)/libelegans.a
+	$(Q)$(CC) $^ $(LINK_FLAGS) $(SCREEN_LIBS) $(LINK_LIBS) -o $@
+$(B)/tests: $(TEST_OBJ) $(VIEW_OBJ) $(B)/libelegans.a
 	$(call say,link,$@)
 	$(Q)$(CC) $^ $(LINK_FLAGS) $(LINK_LIBS) -o $@
 $(B)/bench: $(BENCH_OBJ) $(B)/libelegans.a
@@ -206,7 +249,7 @@ $(B)/cli.a: $(filter-out %/main.o,$(CLI_OBJ))
 FUZZ_partition := tests/device_host.c tests/random_graph.c tests/random_graph_make.c
 $(B)/fuzz_%: fuzz/fuzz_%.c fuzz/fuzz.h $(B)/cli.a $(B)/libelegans.a Makefile
 	$(call say,link,$@)
-	$(Q)$(CC) $(BASE_CFLAGS) -Ifuzz -Itests $(CFLAGS) -fsanitize=fuzzer $< $(FUZZ_$*) $(B)/cli.a $(B)/libelegans.a $(LINK_FLAGS) $(LINK_LIBS) -o $@
+	$(Q)$(CC) $(BASE_CFLAGS) -Ifuzz -Itests $(CFLAGS) -fsanitize=fuzzer $< $(FUZZ_$*) $(B)/cli.a $(B)/libelegans.a $(LINK_FLAGS) $(SCREEN_LIBS) $(LINK_LIBS) -o $@
 -include $(B)/obj/tests/exhaustive.d $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(BENCH_OBJ:.o=.d)
 
 clean:
@@ -250,11 +293,11 @@ uninstall:
 	rm -rf $(TO)/include/elegans
 
 # ---- the longer checks, each alone as `make check-<name>`; tools/check.sh says what each one proves;
-# first what is over soon and finds most, then the longest, two at a time
-CHECKS := format layers headers gcc asan penryn arm64 coverage tsan clang fuzz abi macos cache export python howto agree installed browser malloc
+# first what is over soon and finds most, then the longest, two at a time; WITHOUT="browser malloc" leaves some out
+CHECKS := format layers headers gcc asan python arm64 tsan clang penryn amx sme tile fuzz abi macos cache export howto agree terminal installed browser web malloc
 .PHONY: $(CHECKS:%=check-%)
 check-all:
-	@B="$(B)" MAKE="$(MAKE)" sh tools/check.sh $(CHECKS)
+	@B="$(B)" MAKE="$(MAKE)" sh tools/check.sh $(filter-out $(WITHOUT),$(CHECKS))
 $(CHECKS:%=check-%):
 	@B="$(B)" MAKE="$(MAKE)" sh tools/check.sh $(@:check-%=%)
 abi-update:

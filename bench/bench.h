@@ -64,6 +64,7 @@ void bench_gemv(bench *b);
 void bench_square(bench *b);
 void bench_odd(bench *b);
 void bench_quantized(bench *b);
+void bench_halves(bench *b);
 void bench_math(bench *b);
 void bench_layernorm(bench *b);
 void bench_softmax(bench *b);

@@ -22,6 +22,9 @@ dnnl_memory_t create_bytes(dnnl_engine_t engine, size_t rows, size_t columns, bo
                            void *data);
 dnnl_primitive_desc_t create_matmul_bytes(dnnl_engine_t engine, size_t m, size_t n, size_t k,
                                           bool raised);
+/* bf16 times bf16, sums as floats. */
+dnnl_memory_t create_halves(dnnl_engine_t engine, size_t rows, size_t columns, void *data);
+dnnl_primitive_desc_t create_matmul_halves(dnnl_engine_t engine, size_t m, size_t n, size_t k);
 dnnl_primitive_desc_t create_inner_product(dnnl_engine_t engine, size_t m, size_t n, size_t k,
                                            finish how);
 dnnl_primitive_desc_t create_layernorm(dnnl_engine_t engine, size_t rows, size_t columns,

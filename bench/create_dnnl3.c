@@ -51,10 +51,14 @@ dnnl_memory_t create_bytes(dnnl_engine_t engine, size_t rows, size_t columns, bo
     return memory(engine, matrix_of(raised ? dnnl_u8 : dnnl_s8, rows, columns, dnnl_ab), data);
 }
 
-dnnl_primitive_desc_t create_matmul_bytes(dnnl_engine_t engine, size_t m, size_t n, size_t k,
-                                          bool raised) {
-    dnnl_memory_desc_t source = matrix_of(raised ? dnnl_u8 : dnnl_s8, m, k, dnnl_ab),
-                       weights = matrix_of(dnnl_s8, k, n, dnnl_format_tag_any),
+dnnl_memory_t create_halves(dnnl_engine_t engine, size_t rows, size_t columns, void *data) {
+    return memory(engine, matrix_of(dnnl_bf16, rows, columns, dnnl_ab), data);
+}
+
+static dnnl_primitive_desc_t matmul_of(dnnl_engine_t engine, size_t m, size_t n, size_t k,
+                                       dnnl_data_type_t left, dnnl_data_type_t right) {
+    dnnl_memory_desc_t source = matrix_of(left, m, k, dnnl_ab),
+                       weights = matrix_of(right, k, n, dnnl_format_tag_any),
                        to = matrix(m, n, dnnl_ab);
     dnnl_primitive_desc_t out;
     dnnl_status_t status =
@@ -63,6 +67,13 @@ dnnl_primitive_desc_t create_matmul_bytes(dnnl_engine_t engine, size_t m, size_t
     dnnl_memory_desc_destroy(weights);
     dnnl_memory_desc_destroy(to);
     return status == dnnl_success ? out : NULL;
+}
+dnnl_primitive_desc_t create_matmul_bytes(dnnl_engine_t engine, size_t m, size_t n, size_t k,
+                                          bool raised) {
+    return matmul_of(engine, m, n, k, raised ? dnnl_u8 : dnnl_s8, dnnl_s8);
+}
+dnnl_primitive_desc_t create_matmul_halves(dnnl_engine_t engine, size_t m, size_t n, size_t k) {
+    return matmul_of(engine, m, n, k, dnnl_bf16, dnnl_bf16);
 }
 
 dnnl_memory_t create_vector(dnnl_engine_t engine, size_t n, float *data) {

@@ -12,6 +12,7 @@ const group bench_groups[] = {
     {"gemv", "one row times a matrix", GFLOPS, true, 1, bench_gemv},
     {"square", "square products", GFLOPS, true, 1, bench_square},
     {"odd", "sizes that fit no tile", GFLOPS, true, 1, bench_odd},
+    {"halves", "products of bf16 and f16, m x n x k", GFLOPS, true, 1, bench_halves},
     {"small", "products with quantized weights, m x n x k", GFLOPS, true, 1, bench_quantized},
     {"math", "functions of 4096 floats", "ns/element", false, 1, bench_math},
     {"layernorm", "layer norm with gain and bias, rows x columns", "ns/element", false, 1,

@@ -47,6 +47,12 @@ void peers_bytes(bench *b, race *r, const bytes_problem *problem) {
     onednn_bytes(b, r, problem);
 }
 
+void peers_halves(bench *b, race *r, const halves_problem *problem) {
+    if (b->options.no_peers) return;
+    gomp_threads_set(1);
+    onednn_halves(b, r, problem);
+}
+
 void peers_layernorm(bench *b, race *r, const rows_problem *problem) {
     if (!b->options.no_peers) onednn_layernorm(b, r, problem);
 }

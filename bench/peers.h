@@ -19,6 +19,13 @@ typedef struct bytes_problem {
     float *c;
 } bytes_problem;
 
+/* C = A*B of bf16, row-major and contiguous; C is f32. */
+typedef struct halves_problem {
+    size_t m, n, k;
+    uint16_t *a, *b;
+    float *c;
+} halves_problem;
+
 /* y = f(x) of rows x columns; gain and bias per column for a layer norm. */
 typedef struct rows_problem {
     size_t rows, columns;
@@ -76,6 +83,7 @@ void peers_open(bench *b);
 void peers_versions(peer_versions *out);
 void peers_gemm(bench *b, race *r, const gemm_problem *problem);
 void peers_bytes(bench *b, race *r, const bytes_problem *problem);
+void peers_halves(bench *b, race *r, const halves_problem *problem);
 void peers_layernorm(bench *b, race *r, const rows_problem *problem);
 void peers_softmax(bench *b, race *r, const rows_problem *problem);
 void peers_mlp(bench *b, race *r, const mlp_problem *problem);
@@ -91,6 +99,7 @@ void onednn_open(void);
 void onednn_versions(peer_versions *out);
 void onednn_gemm(bench *b, race *r, const gemm_problem *problem);
 void onednn_bytes(bench *b, race *r, const bytes_problem *problem);
+void onednn_halves(bench *b, race *r, const halves_problem *problem);
 void onednn_layernorm(bench *b, race *r, const rows_problem *problem);
 void onednn_softmax(bench *b, race *r, const rows_problem *problem);
 void onednn_mlp(bench *b, race *r, const mlp_problem *problem);

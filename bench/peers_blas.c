@@ -3,10 +3,11 @@
 #include "library.h"
 #include "peers.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, BLAS_MAX = 4 };
+enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112, BLAS_MAX = 8 };
 
 typedef void sgemm_function(int order, int trans_a, int trans_b, int m, int n, int k, float alpha,
                             const float *a, int lda, const float *b, int ldb, float beta, float *c,
@@ -28,25 +29,54 @@ typedef struct blas {
 static blas libraries[BLAS_MAX]; /* filled by blas_open */
 static size_t library_count;
 
+/* The wheels of SciPy (scipy-openblas32) prefix all names. */
+static void find(void *handle, const char *symbol, void *to) {
+    char prefixed[64];
+    void *address;
+    snprintf(prefixed, sizeof prefixed, "scipy_%s", symbol);
+    library_find(handle, symbol, to);
+    memcpy(&address, to, sizeof address);
+    if (!address) library_find(handle, prefixed, to);
+}
+
+static bool blas_add(const char *name, void *handle) {
+    if (library_count == BLAS_MAX) return false;
+    blas *to = &libraries[library_count];
+    to->name = name;
+    find(handle, "cblas_sgemm", &to->sgemm);
+    find(handle, "cblas_sgemv", &to->sgemv);
+    find(handle, "openblas_set_num_threads", &to->openblas_threads);
+    find(handle, "openblas_get_corename", &to->openblas_core);
+    find(handle, "openblas_get_config", &to->openblas_config);
+    find(handle, "bli_thread_set_num_threads", &to->blis_threads);
+    find(handle, "bli_info_get_version_str", &to->blis_version);
+    find(handle, "bli_arch_string", &to->blis_core);
+    find(handle, "bli_arch_query_id", &to->blis_core_id);
+    if (!to->sgemm || !to->sgemv) return false;
+    library_count++;
+    return true;
+}
+
+/* Libraries that ELEGANS_BENCH_BLAS names, with colons between their paths: newer ones than the system has. */
+static void blas_open_given(void) {
+    static char paths[4096];
+    const char *given = getenv("ELEGANS_BENCH_BLAS");
+    if (!given || snprintf(paths, sizeof paths, "%s", given) >= (int)sizeof paths) return;
+    for (char *path = strtok(paths, ":"); path; path = strtok(NULL, ":")) {
+        const char *files[LIBRARY_NAMES_MAX] = {path}, *name = strrchr(path, '/');
+        if (!blas_add(name ? name + 1 : path, library_open(files)))
+            bench_fail("ELEGANS_BENCH_BLAS: '%s' is no library with cblas_sgemm of 32-bit sizes",
+                       path);
+    }
+}
+
 void blas_open(void) {
     /* what they read when they are loaded: no thread of theirs until we ask for one */
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
     setenv("BLIS_NUM_THREADS", "1", 1);
-    for (const blas_name *from = library_blas; from->name && library_count < BLAS_MAX; from++) {
-        void *handle = library_open(from->files);
-        blas *to = &libraries[library_count];
-        to->name = from->name;
-        library_find(handle, "cblas_sgemm", &to->sgemm);
-        library_find(handle, "cblas_sgemv", &to->sgemv);
-        library_find(handle, "openblas_set_num_threads", &to->openblas_threads);
-        library_find(handle, "openblas_get_corename", &to->openblas_core);
-        library_find(handle, "openblas_get_config", &to->openblas_config);
-        library_find(handle, "bli_thread_set_num_threads", &to->blis_threads);
-        library_find(handle, "bli_info_get_version_str", &to->blis_version);
-        library_find(handle, "bli_arch_string", &to->blis_core);
-        library_find(handle, "bli_arch_query_id", &to->blis_core_id);
-        if (to->sgemm && to->sgemv) library_count++;
-    }
+    for (const blas_name *from = library_blas; from->name; from++)
+        blas_add(from->name, library_open(from->files));
+    blas_open_given();
 }
 
 /* Of the first two words. */

@@ -166,6 +166,17 @@ void onednn_bytes(bench *b, race *r, const bytes_problem *p) {
     add_bytes(b, r, p, true, "u8");
 }
 
+void onednn_halves(bench *b, race *r, const halves_problem *p) {
+    if (!engine) return;
+    dnnl_primitive_desc_t desc = create_matmul_halves(engine, p->m, p->n, p->k);
+    dnnl_memory_t weights = weights_reordered(b, desc, 0, create_halves(engine, p->k, p->n, p->b));
+    onednn_state *state = state_make(b, desc);
+    state_argument(state, DNNL_ARG_SRC, create_halves(engine, p->m, p->k, p->a));
+    state_argument(state, DNNL_ARG_WEIGHTS, weights);
+    state_argument(state, DNNL_ARG_DST, create_matrix(engine, p->m, p->n, p->c));
+    state_race(r, state, "bf16", 3);
+}
+
 void onednn_layernorm(bench *b, race *r, const rows_problem *p) {
     if (!engine) return;
     onednn_state *state = state_make(b, create_layernorm(engine, p->rows, p->columns, p->epsilon));

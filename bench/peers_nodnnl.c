@@ -9,6 +9,9 @@ void onednn_gemm(bench *b, race *r, const gemm_problem *problem) {
 void onednn_bytes(bench *b, race *r, const bytes_problem *problem) {
     (void)b, (void)r, (void)problem;
 }
+void onednn_halves(bench *b, race *r, const halves_problem *problem) {
+    (void)b, (void)r, (void)problem;
+}
 void onednn_layernorm(bench *b, race *r, const rows_problem *problem) {
     (void)b, (void)r, (void)problem;
 }

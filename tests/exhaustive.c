@@ -1,5 +1,7 @@
 /* All 2^32 floats through exp, sigmoid, tanh, log and erf of every kernel this machine can run:
- * `exhaustive [ISA]` prints the worst error of each and fails where it is above what is promised. */
+ * `exhaustive [ISA]` prints the worst error of each and fails where it is above what is promised.
+ * `exhaustive numbers` writes all of them as text and compares with what printf and strtof make. */
+#include "test_decimal.h"
 #include "test_vmath.h"
 
 #include <pthread.h>
@@ -79,13 +81,56 @@ static unsigned function_run(const vmath_function *function, unsigned threads) {
     return broken;
 }
 
+/* ---- numbers: the sign is a character of its own, so that the positive ones are enough */
+static struct {
+    pthread_mutex_t lock;
+    unsigned next;
+    uint64_t wrong;
+} texts = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void *texts_run(void *unused) {
+    enum { LAST = 0x7f8 }; /* infinity begins there */
+    uint64_t wrong = 0;
+    (void)unused;
+    for (;;) {
+        pthread_mutex_lock(&texts.lock);
+        const unsigned block = texts.next++;
+        if (block >= LAST) texts.wrong += wrong;
+        pthread_mutex_unlock(&texts.lock);
+        if (block >= LAST) return NULL;
+        fprintf(stderr, "\rnumbers %u %%  ", block * 100 / LAST);
+        for (uint32_t i = 0; i < BLOCK; i++) {
+            const uint32_t bits = block * BLOCK + i;
+            char got[EG_NUMBER_SIZE], want[32];
+            float value;
+            memcpy(&value, &bits, sizeof value);
+            decimal_define_f32(want, value);
+            if (eg_number_format_f32(got, value) == strlen(want) && !strcmp(got, want)) continue;
+            if (!wrong++) printf("numbers: %a is '%s', not '%s'\n", (double)value, got, want);
+        }
+    }
+}
+
+static int numbers_run(unsigned threads) {
+    pthread_t others[THREADS_MAX];
+    unsigned started = 0;
+    while (started + 1 < threads && !pthread_create(&others[started], NULL, texts_run, NULL))
+        started++;
+    texts_run(NULL);
+    for (unsigned i = 0; i < started; i++) pthread_join(others[i], NULL);
+    printf("\rnumbers: %llu of 2139095040 differ\n", (unsigned long long)texts.wrong);
+    return texts.wrong != 0;
+}
+
 int main(int argc, char **argv) {
     eg_chip chip;
     eg_error error = {0};
     if (argc > 2 || eg_chip_detect(NULL, NULL, NULL, &chip, &error)) {
-        fprintf(stderr, "usage: exhaustive [ISA] %s\n", error.message);
+        fprintf(stderr, "usage: exhaustive [ISA|numbers] %s\n", error.message);
         return 2;
     }
+    const unsigned threads = chip.threads < THREADS_MAX ? chip.threads : THREADS_MAX;
+    if (argc > 1 && strcmp(argv[1], "numbers") == 0) return numbers_run(threads);
     /* without a name, all but the reference, which is the C library in double */
     for (size_t i = 0; i < eg__kernel_count(); i++) {
         const eg__kernel *row = eg__kernel_row(i);
@@ -97,10 +142,9 @@ int main(int argc, char **argv) {
         fprintf(stderr, "exhaustive: no kernel '%s' runs here\n", argc > 1 ? argv[1] : "");
         return 2;
     }
-    const unsigned threads = chip.threads < THREADS_MAX ? chip.threads : THREADS_MAX;
     unsigned broken = 0;
     for (size_t f = 0; f < VMATH_PROMISED; f++)
         broken += function_run(&vmath_functions[f], threads);
     if (broken) fprintf(stderr, "exhaustive: %u kernels are less accurate than promised\n", broken);
-    return broken ? 1 : 0;
+    return broken || (argc == 1 && numbers_run(threads));
 }

@@ -63,6 +63,15 @@ void test_claim(const char *format, ...) {
     vsnprintf(running.claim, sizeof running.claim, format, arguments);
     va_end(arguments);
 }
+bool test_gives_away(void) {
+    char path[] = "/tmp/elegans-owner-XXXXXX";
+    const int file = mkstemp(path);
+    if (file < 0) return false;
+    const bool given = fchown(file, 12345, 12345) == 0;
+    close(file);
+    unlink(path);
+    return given;
+}
 
 void *test_alloc(size_t size) {
     void *memory = malloc(size ? size : 1);

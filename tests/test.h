@@ -38,6 +38,8 @@ void test_skip(const char *format, ...) EG_PRINTF(1, 2);
 bool test_quick(void);
 /* Under emulators only: what is the same C on every processor may be left to the other runs. */
 bool test_emulated(void);
+bool test_gives_away(
+    void); /* this process may give files to other users: root, outside of a user namespace */
 /* Under the thread sanitizer only. */
 bool test_watches_threads(void);
 /* More detail than the claim: replaces it in the printed line ("412 shapes x 3 kernels ..."). */

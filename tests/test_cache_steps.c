@@ -145,6 +145,15 @@ static eg_node build_products(eg_graph *g) {
                      eg_input(g, "w", EG_F32, 3, (uint64_t[]){5, 30, 25}));
 }
 
+static eg_node build_halves(eg_graph *g) {
+    return eg_matmul(g, eg_input(g, "x", EG_BF16, 2, (uint64_t[]){20, 32}),
+                     eg_input(g, "w", EG_BF16, 2, (uint64_t[]){32, 40}));
+}
+static eg_node build_odd_halves(eg_graph *g) {
+    return eg_matmul(g, eg_input(g, "x", EG_F16, 3, (uint64_t[]){2, 300, 33}),
+                     eg_input(g, "w", EG_F16, 3, (uint64_t[]){2, 33, 40}));
+}
+
 /* Bytes of a program with one step, for kernels with vectors and for `ref`; < 0: not to be told in a
  * line. */
 static const struct {
@@ -188,6 +197,9 @@ static const struct {
     {"narrow gemm", build_narrow, -1, 4 * 37 * 20 * (2 * 70 + 1)},
     {"turned gemm", build_turned_product, -1, 4 * 13 * 32 * (2 * 300 + 1)},
     {"products", build_products, -1, -1},
+    /* packed in three panels of 16 pairs; then the pairs of both sides */
+    {"halves", build_halves, -1, 2 * 32 * 40 + 64 * 3 * 16 + 4 * 20 * 40 * (2 * 16 + 1)},
+    {"odd halves", build_odd_halves, -1, -1},
 };
 enum { EXACT = sizeof exact / sizeof *exact };
 
@@ -418,20 +430,23 @@ static eg_node build_synapses_of(eg_graph *g, uint64_t batch, bool in_lanes, boo
 }
 static eg_node build_sample(eg_graph *g) { return build_synapses_of(g, 1, true, false); }
 static eg_node build_samples(eg_graph *g) { return build_synapses_of(g, 70, false, false); }
+static eg_node build_lanes(eg_graph *g) { return build_synapses_of(g, 70, true, false); }
 static eg_node build_backward(eg_graph *g) { return build_synapses_of(g, 70, true, true); }
 
 TEST(cache_steps, synapses) {
-    static build_function *const builds[] = {build_sample, build_samples, build_backward};
-    double accesses[3] = {0};
+    static build_function *const builds[] = {build_sample, build_samples, build_lanes,
+                                             build_backward};
+    double accesses[4] = {0};
     eg_context *context = open_context(NULL);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         const eg_cache_result result = simulate(context, builds[i], i);
         accesses[i] = result.level[0].accesses;
         CHECK(result.level[0].hit_rate.value > 0.9, "%d: %g hits", i,
               result.level[0].hit_rate.value);
     }
-    CHECK(accesses[0] > 96 * 2 && accesses[1] > 10 * accesses[0] && accesses[2] > 2 * accesses[1],
+    CHECK(accesses[0] > 96 * 2 && accesses[1] > 10 * accesses[0] && accesses[2] > 10 * accesses[0],
           "%g, %g and %g accesses", accesses[0], accesses[1], accesses[2]);
+    CHECK(accesses[3] > 2 * accesses[2], "%g and %g accesses", accesses[2], accesses[3]);
     eg_context_destroy(context);
 }
 

@@ -377,7 +377,7 @@ TEST(cast, refused) {
         const char *part = "input 0, 'h' of type 'f16', must be cast to f32";
         switch (what) {
         case 0: eg_tanh(g, h); break;
-        case 1: eg_matmul(g, h, w); break;
+        case 1: eg_matmul(g, h, w), part = "on both sides, got 'f16' and 'f32'"; break;
         case 2: eg_softmax(g, h); break;
         case 3: eg_sum(g, h, 1, 0); break;
         case 4: eg_pad(g, h, 0, 1, 1, 0); break;

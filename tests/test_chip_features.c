@@ -42,6 +42,16 @@ TEST(chip, features_need_processor_and_system) {
         {"Alder Lake", {leaf1, AVX2, 0, 0, 1 << 4, 7}, avx2 | EG_CPU_AVX_VNNI},
         {"Sapphire Rapids, tiles not enabled", {leaf1, AVX2, 0, 1 << 24, 0, 0xe7}, avx2},
         {"Sapphire Rapids", {leaf1, AVX2, 0, 1 << 24, 0, 0x600e7}, avx2 | EG_CPU_AMX_TILE},
+        {"the products of its tiles",
+         {leaf1, AVX2, 0, 1 << 22 | 1 << 24 | 1 << 25, 0, 0x600e7},
+         avx2 | EG_CPU_AMX_TILE | EG_CPU_AMX_BF16 | EG_CPU_AMX_INT8},
+        {"tiles without bf16",
+         {leaf1, AVX2, 0, 1 << 24 | 1 << 25, 0, 0x600e7},
+         avx2 | EG_CPU_AMX_TILE | EG_CPU_AMX_INT8},
+        {"products without tiles", {leaf1, AVX2, 0, 1 << 22 | 1 << 25, 0, 0x600e7}, avx2},
+        {"only the configuration is saved",
+         {leaf1, AVX2, 0, 1 << 22 | 1 << 24 | 1 << 25, 0, 0x200e7},
+         avx2},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         unsigned features = eg__features_from_cpuid(&rows[i].id);
@@ -80,6 +90,8 @@ TEST(chip, features_from_words) {
                 {"avx avx2 fma f16c", EG_CPU_AVX | EG_CPU_AVX2 | EG_CPU_FMA | EG_CPU_F16C},
                 {"avx avx512f avx512dq avx512bw", EG_CPU_AVX},
                 {"avx avx512f avx512dq avx512bw avx512vl", EG_CPU_AVX | EG_CPU_AVX512},
+                {"amx_bf16 amx_tile amx_int8", EG_CPU_AMX_TILE | EG_CPU_AMX_BF16 | EG_CPU_AMX_INT8},
+                {"amx_bf16 amx_int8", 0},
                 {"fp asimd", EG_CPU_NEON},
                 {"asimdhp asimddp asimd", EG_CPU_NEON | EG_CPU_FP16 | EG_CPU_DOTPROD},
                 {"asimd sve sve2 i8mm bf16 sme",

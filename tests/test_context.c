@@ -220,6 +220,8 @@ TEST(context, destroyed_after_a_fork) {
     }
     const eg_context_options options = {.size = sizeof options, .threads = 4};
     eg_context *context = create(&options);
+    usleep(
+        200000); /* threads have started: none holds the lock of a sanitizer's allocator any more */
     const pid_t child = fork();
     if (child == 0) {
         alarm(20); /* instead of for ever */

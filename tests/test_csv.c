@@ -56,6 +56,15 @@ TEST(csv, good_files) {
         {"a,b\r\n\r\n1,2\r\n \r\n3,4\r\n\r\n", 2, 2, "a", {1, 2, 3, 4}},
         {"a;b\n1;2\n\n3;4\n  ", 2, 2, "a", {1, 2, 3, 4}},
         {"1\t2\n\t\n3\t4\n", 3, 2, NULL, {1, 2, NAN, NAN, 3, 4}}, /* fields, though empty */
+        /* records that are passed at once, and those that are not */
+        {"a,b\n\"1\",2\n3,4\n", 2, 2, "a", {1, 2, 3, 4}},
+        {"a,b\n1,2\n\"3\",\"4\"", 2, 2, "a", {1, 2, 3, 4}},
+        {"a long name,another one;\n1;2\n123456789;987654321\n",
+         2,
+         2,
+         "a long name,another one",
+         {1, 2, 123456789, 987654321}},
+        {"12345678,2345678,3456789\n1,2,3\n", 2, 3, NULL, {12345678, 2345678, 3456789, 1, 2, 3}},
         {"1700000000.125\n", 1, 1, NULL, {1700000000.125}},
     };
     test_memory test;

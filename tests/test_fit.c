@@ -2,8 +2,10 @@
 #include "test.h"
 #include "engine/context.h"
 #include "fit_data.h"
+#include "publish/publisher.h"
 
 #include <math.h>
+#include <sys/stat.h>
 
 AREA(fit, "schedules, early stopping, the best epoch, batches that fit, the source of a NaN")
 
@@ -158,9 +160,9 @@ TEST(fit, refused_before_it_is_taken) {
         uint64_t memory, budget;
         const char *part;
     } rows[] = {
-        {"cfc:2000,in=2,proj=1", 8 << 20, 0, "takes at least 30"},
+        {"cfc:2000,in=2,proj=1", 8 << 20, 0, "takes at least 25"},
         {"cfc:2000,in=2,proj=1", 8 << 20, 0, "more than the 8388608 allowed: ask for a smaller"},
-        {"cfc:2000,in=2,proj=1", 0, 32 << 20, "that may still be used here: ask for a smaller"},
+        {"cfc:2000,in=2,proj=1", 0, 28 << 20, "that may still be used here: ask for a smaller"},
         {"cfc:2000,in=2,proj=1", 32 << 20, 0, "a batch of 8 takes "},
         {"cfc:2000,in=2,proj=1", 0, 40 << 20, "a batch of 8 takes "},
     };
@@ -188,17 +190,20 @@ TEST(fit, checked_without_values) {
     eg_context *context;
     eg_error error;
     eg_model *model = NULL;
-    const eg_fit_options plain = {0}, average = {.average = 0.9, .memory = 31 << 20},
-                         enough = {.memory = 31 << 20};
+    const eg_fit_options plain = {0}, average = {.average = 0.9, .memory = 26 << 20},
+                         accumulate = {.accumulate = 2, .memory = 26 << 20},
+                         enough = {.memory = 26 << 20};
     const eg_context_options options = {.threads = 1, .memory_budget = 64 << 20};
     CHECK_OK(eg_context_create(&options, &context, &error), error);
     CHECK_OK(eg_model_outline(context, "cfc:2000,in=2,proj=1", &model, &error), error);
     CHECK_OK(eg_fit_check(model, &plain, &error), error);
     CHECK_OK(eg_fit_check(model, &enough, &error), error);
-    CHECK_FAILS(eg_fit_check(model, &average, &error), error, EG_ERR_BUDGET, "takes at least 36");
+    CHECK_FAILS(eg_fit_check(model, &average, &error), error, EG_ERR_BUDGET, "takes at least 309");
+    CHECK_FAILS(eg_fit_check(model, &accumulate, &error), error, EG_ERR_BUDGET,
+                "takes at least 309");
     eg_model_destroy(model);
-    CHECK_OK(eg_model_outline(context, "cfc:3800,in=2,proj=1", &model, &error), error);
-    CHECK_FAILS(eg_fit_check(model, &plain, &error), error, EG_ERR_BUDGET, "takes at least 68");
+    CHECK_OK(eg_model_outline(context, "cfc:4800,in=2,proj=1", &model, &error), error);
+    CHECK_FAILS(eg_fit_check(model, &plain, &error), error, EG_ERR_BUDGET, "takes at least 74");
     CHECK_FAILS(eg_fit_check(NULL, &plain, &error), error, EG_ERR_ARGUMENT, "no model");
     eg_model_destroy(model);
     eg_context_destroy(context);
@@ -566,4 +571,52 @@ static eg_status attempt(void *user, eg_context *context, eg_error *error) {
 TEST(fit, every_allocation_may_fail) {
     const int failed = test_every_allocation_within(attempt, "cfc:4,in=2,backbone=0,proj=1");
     CHECK(failed > 100, "only %d allocations", failed);
+}
+
+/* A training and an evaluation report themselves: every update and batch, at the costs of the programs they run. */
+static double cost_of(const eg_trainer *t, eg_train_part part) {
+    eg_program_info info = {.size = sizeof info};
+    eg_program_info_get(eg_trainer_part(t, part, NULL), &info);
+    return info.flops;
+}
+
+TEST(fit, publishes) {
+    fit_data d;
+    eg_error error;
+    eg_fit_result r;
+    eg_publisher *p;
+    char folder[256];
+    snprintf(folder, sizeof folder, "%s", test_folder());
+    chmod(folder, 0700);
+    CHECK_OK(fit_data_open(&d, NULL, "cfc:autoncp:12:1,in=2,seed=3", false, &error), error);
+    const eg_publisher_options page = {.size = sizeof page, .folder = folder, .activity = "train"};
+    CHECK_OK(eg_publisher_open(d.context, &page, &p, &error), error);
+    if (!p) return;
+    const eg_fit_options options = {
+        .size = sizeof options, .epochs = 2, .batch = 8, .accumulate = 3, .publisher = p};
+    CHECK_OK(eg_fit(d.model, d.training, d.validation, &options, &r, &error), error);
+    eg_data_info data = {.size = sizeof data};
+    eg_data_info_get(d.training, &data);
+    const eg_train_options train = {
+        .batch = 8, .time = data.steps, .timespans = data.timespans, .lengths = data.lengths};
+    eg_trainer *t;
+    CHECK_OK(eg_trainer_create(d.model, &train, &t, &error), error);
+    const double flops = 3 * cost_of(t, EG_TRAIN_GRADIENT) + 3 * cost_of(t, EG_TRAIN_SUM) +
+                         cost_of(t, EG_TRAIN_NORM) + cost_of(t, EG_TRAIN_UPDATE);
+    const double told = eg__double_of(eg__word_get(&p->page->step_flops));
+    CHECK(told == flops && eg__double_of(eg__word_get(&p->page->step_bytes)) > 0,
+          "%g FLOPs of an update, not %g", told, flops);
+    CHECK(eg__word_get(&p->page->steps) == r.steps && p->training.step == r.steps &&
+              p->training.epoch == 2 && p->training.points > 1,
+          "%llu of %llu updates", (unsigned long long)eg__word_get(&p->page->steps),
+          (unsigned long long)r.steps);
+    const eg_evaluate_options once = {.size = sizeof once, .batch = 8, .publisher = p};
+    CHECK_OK(eg_evaluate(d.model, d.training, &once, NULL, NULL, &error), error);
+    CHECK(eg__word_get(&p->page->steps) == r.steps + (data.windows + 7) / 8 &&
+              eg__double_of(eg__word_get(&p->page->step_flops)) < cost_of(t, EG_TRAIN_GRADIENT),
+          "%llu steps", (unsigned long long)eg__word_get(&p->page->steps));
+    eg_trainer_destroy(t);
+    eg_publisher_close(p);
+    eg_fit_release(d.model, &r);
+    fit_data_close(&d);
 }

@@ -35,7 +35,7 @@ static void element_check(const gemm_problem *p, size_t i, size_t j, float got, 
 /* The first m rows and n columns of the problem; `packed` holds those n columns. */
 static void gemm_check(const eg__kernel *row, const gemm_problem *p, size_t m, size_t n,
                        const float *packed, bool gaps, bool accumulate) {
-    eg__gemm_f32_args args = gemm_args(p, m, n, packed, gaps, accumulate);
+    eg__gemm_f32_args args = gemm_args(row, p, m, n, packed, gaps, accumulate);
     char what[120];
     snprintf(what, sizeof what, "%s m %zu n %zu k %zu%s%s", row->isa, m, n, p->k,
              gaps ? " gaps" : "", accumulate ? " accumulate" : "");
@@ -60,6 +60,7 @@ TEST(gemm, every_small_shape) {
                     unsigned pick = (unsigned)(test_random(&state) * 16 + 16);
                     if (kernel_quick() && (m * 50 + n * 7 + d) % 53) continue;
                     if (kernel_is_ref(row) && (m * 50 + n * 7 + d) % 23) continue; /* slow */
+                    if (!kernel_is_fast(row) && p.k > 100 && (m * 50 + n * 7 + d) % 5) continue;
                     gemm_check(row, &p, m, n, packed, pick & 1, pick & 2);
                 }
         }
@@ -83,7 +84,7 @@ TEST(gemm, what_is_added) {
                     if (kernel_quick() && (m * 50 + n * 7 + d) % 53) continue;
                     const size_t stride = m % 2 ? N : 0; /* rows, or one row for all */
                     const size_t size = kernel_extent(m, n, stride);
-                    eg__gemm_f32_args args = gemm_args(&p, m, n, packed, m % 3 == 0, false);
+                    eg__gemm_f32_args args = gemm_args(row, &p, m, n, packed, m % 3 == 0, false);
                     args.add = kernel_walled_copy(SLOT, p.start, size * sizeof(float));
                     args.add_stride = stride;
                     row->function.gemm_f32(&args);
@@ -126,7 +127,8 @@ TEST(gemm, large_shapes) {
         const float *packed = gemm_packed(&p, n);
         for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_gemm_f32, row));)
             if (!kernel_is_ref(row))
-                for (unsigned variant = s % 2; variant < (kernel_quick() ? 2 : 4); variant += 2)
+                for (unsigned variant = s % 2;
+                     variant < (kernel_quick() || !kernel_is_fast(row) ? 2 : 4); variant += 2)
                     gemm_check(row, &p, m, n, packed, variant & 2, variant & 1);
         gemm_problem_free(&p);
     }
@@ -142,20 +144,20 @@ TEST(gemm, blocks_of_any_size) {
                  {{96, 64}, 3},   {{72, 1024}, 5}, {{24, 1024}, 5}, {{168, 2048}, 7}};
     enum { CASES = sizeof cases / sizeof *cases };
     static const size_t shapes[][3] = {
-        {169, 321, 1200}, {500, 330, 2100}, {12, 40, 1100}, {600, 320, 150}};
+        {169, 321, 1200}, {500, 330, 2100}, {12, 40, 1100}, {600, 320, 150}, {1501, 60, 40}};
     uint64_t state = 5;
-    for (size_t s = 0; s < (kernel_quick() ? 1 : 4); s++) {
+    for (size_t s = 0; s < (kernel_quick() ? 1 : 5); s++) {
         const size_t m = shapes[s][0], n = shapes[s][1], k = shapes[s][2];
         gemm_problem p = gemm_problem_make(m, n, k, &state);
         gemm_problem_solve(&p);
         const float *packed = gemm_packed(&p, n);
         for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_gemm_f32, row));) {
             float *results[CASES] = {NULL};
-            if (kernel_is_ref(row)) continue;
+            if (kernel_is_ref(row) || (m * n * k > 1000000 && !kernel_is_fast(row))) continue;
             for (int c = 0; c < CASES; c++) {
                 gemm_blocks = &cases[c].blocks;
                 gemm_check(row, &p, m, n, packed, c % 2, false);
-                eg__gemm_f32_args args = gemm_args(&p, m, n, packed, false, false);
+                eg__gemm_f32_args args = gemm_args(row, &p, m, n, packed, false, false);
                 row->function.gemm_f32(&args);
                 results[c] = test_alloc(m * n * sizeof(float));
                 memcpy(results[c], args.c, m * n * sizeof(float));
@@ -164,7 +166,7 @@ TEST(gemm, blocks_of_any_size) {
                       at);
             }
             gemm_blocks = NULL;
-            eg__gemm_f32_args args = gemm_args(&p, m, n, packed, false, false);
+            eg__gemm_f32_args args = gemm_args(row, &p, m, n, packed, false, false);
             row->function.gemm_f32(&args);
             CHECK(kernel_difference(m * n, args.c, results[0]) == SIZE_MAX,
                   "%s: no blocks are those of unknown caches", row->name);
@@ -213,7 +215,7 @@ TEST(gemm, one_row) {
             const float *packed = gemm_packed(&p, n);
             for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_gemv_f32, row));)
                 for (int add = 0; add < 2; add++) {
-                    eg__gemm_f32_args args = gemm_args(&p, 1, n, packed, false, add);
+                    eg__gemm_f32_args args = gemm_args(row, &p, 1, n, packed, false, add);
                     eg__gemv_f32_args vector = {n,      p.k,    args.a,
                                                 packed, args.c, add ? args.c : NULL};
                     char what[100];
@@ -269,7 +271,7 @@ TEST(gemm, nan_and_infinity) {
             gemm_problem_solve(&p);
             const float *packed = gemm_packed(&p, p.n);
             for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_gemm_f32, row));) {
-                eg__gemm_f32_args args = gemm_args(&p, p.m, p.n, packed, false, false);
+                eg__gemm_f32_args args = gemm_args(row, &p, p.m, p.n, packed, false, false);
                 row->function.gemm_f32(&args);
                 for (size_t i = 0; i < p.m * p.n; i++) {
                     const double want = p.exact[i], got = args.c[i];

@@ -17,12 +17,12 @@ void gemm_problem_free(gemm_problem *p);
 
 /* The first n columns of B, packed; valid until the next call. */
 const float *gemm_packed(const gemm_problem *p, size_t n);
-/* The first m rows and n columns of the problem, A, C and scratch in walled memory. With `gaps` there
+/* The first m rows and n columns of the problem, A, C and what `row` needs as scratch in walled memory. With `gaps` there
  * is something between the rows: NaN in A, guards in C. C holds NaN or, with `accumulate`, the start.
  * Valid until the next call. */
 /* The blocks of the arguments that gemm_args makes; NULL at first. */
 extern const eg__gemm_blocks *gemm_blocks;
-eg__gemm_f32_args gemm_args(const gemm_problem *p, size_t m, size_t n, const float *packed,
-                            bool gaps, bool accumulate);
+eg__gemm_f32_args gemm_args(const eg__kernel *row, const gemm_problem *p, size_t m, size_t n,
+                            const float *packed, bool gaps, bool accumulate);
 
 #endif

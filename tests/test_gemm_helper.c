@@ -45,11 +45,12 @@ const float *gemm_packed(const gemm_problem *p, size_t n) {
 
 const eg__gemm_blocks *gemm_blocks;
 
-eg__gemm_f32_args gemm_args(const gemm_problem *p, size_t m, size_t n, const float *packed,
-                            bool gaps, bool accumulate) {
+eg__gemm_f32_args gemm_args(const eg__kernel *row, const gemm_problem *p, size_t m, size_t n,
+                            const float *packed, bool gaps, bool accumulate) {
     const size_t a_stride = p->k + (gaps ? 3 : 0), c_stride = n + (gaps ? 5 : 0);
     const size_t a_size = kernel_extent(m, p->k, a_stride), c_size = kernel_extent(m, n, c_stride);
-    const size_t scratch_size = eg__gemm_scratch(m, n, p->k, gemm_blocks);
+    const eg__kernel_shape shape = {.m = m, .n = n, .k = p->k, .blocks = gemm_blocks};
+    const size_t scratch_size = eg__kernel_scratch(row, &shape) / sizeof(float);
     float *a = kernel_walled(SLOT_A, a_size * sizeof *a);
     float *c = kernel_walled(SLOT_C, c_size * sizeof *c);
     float *scratch = scratch_size ? kernel_walled(SLOT_SCRATCH, scratch_size * sizeof *c) : NULL;

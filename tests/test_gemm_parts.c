@@ -10,10 +10,12 @@ static const struct {
     size_t m, n, k;
     bool quick;
 } shapes[] = {
-    {1, 1, 0, true},        {1, 40, 3, true},      {2, 5, 7, true},        {3, 24, 600, true},
-    {5, 50, 4, true},       {6, 100, 20, true},    {7, 333, 12, true},     {9, 28, 33, true},
-    {12, 1000, 8, true},    {20, 700, 9, true},    {64, 257, 530, false},  {100, 31, 1025, false},
+    {1, 1, 0, true},        {1, 40, 3, true},      {2, 5, 7, true},
+    {3, 24, 600, true},     {5, 50, 4, true},      {6, 100, 20, true},
+    {7, 333, 12, true},     {9, 28, 33, true},     {12, 1000, 8, true},
+    {20, 700, 9, true},     {64, 257, 530, false}, {100, 31, 1025, false},
     {171, 321, 513, false}, {3361, 330, 26, true}, {345, 400, 520, false},
+    {1601, 70, 26, true}, /* bands */
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -83,10 +85,11 @@ TEST(gemm_parts, epilogue_sees_every_element_once) {
         const float *packed = gemm_packed(&p, p.n);
         for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_gemm_f32, row));)
             for (unsigned variant = 0; variant < variants(row, &p, 4); variant++) {
-                eg__gemm_f32_args args = gemm_args(&p, p.m, p.n, packed, variant & 1, variant & 2);
+                eg__gemm_f32_args args =
+                    gemm_args(row, &p, p.m, p.n, packed, variant & 1, variant & 2);
                 row->function.gemm_f32(&args);
                 float *plain = gathered(&args);
-                args = gemm_args(&p, p.m, p.n, packed, variant & 1, variant & 2);
+                args = gemm_args(row, &p, p.m, p.n, packed, variant & 1, variant & 2);
                 epilogue_check(row, &args, plain);
                 free(plain);
             }
@@ -112,7 +115,7 @@ static void fused_check(const eg__kernel *row, const eg__kernel *fused, const ge
     kernel_random(n, bias, &state), kernel_random(m, scale, &state);
     float *result[2], *extra[2];
     for (int joint = 0; joint < 2; joint++) {
-        eg__gemm_f32_args args = gemm_args(p, m, n, packed, true, false);
+        eg__gemm_f32_args args = gemm_args(row, p, m, n, packed, true, false);
         extra[joint] = kernel_walled(10 + (unsigned)joint, m * n * sizeof *bias);
         eg__fused_epilogue part = {
             fused->function.fused_f32,
@@ -148,10 +151,10 @@ TEST(gemm_parts, fused_epilogue_equals_doing_it_after) {
 /* Random parts of at least two rows, each a product of its own, as several threads would do it. */
 static void rows_apart_check(const eg__kernel *row, const gemm_problem *p, const float *packed,
                              bool accumulate, uint64_t *state) {
-    eg__gemm_f32_args args = gemm_args(p, p->m, p->n, packed, false, accumulate);
+    eg__gemm_f32_args args = gemm_args(row, p, p->m, p->n, packed, false, accumulate);
     row->function.gemm_f32(&args);
     float *joint = gathered(&args);
-    args = gemm_args(p, p->m, p->n, packed, false, accumulate);
+    args = gemm_args(row, p, p->m, p->n, packed, false, accumulate);
     for (size_t from = 0, take; from < p->m; from += take) {
         const size_t left = p->m - from;
         take = 2 + (size_t)((test_random(state) + 1) * (float)p->m / 3);
@@ -160,7 +163,8 @@ static void rows_apart_check(const eg__kernel *row, const gemm_problem *p, const
         part.m = take;
         part.a += from * args.a_stride;
         part.c += from * args.c_stride;
-        if (!eg__gemm_scratch(take, p->n, p->k, args.blocks)) part.scratch = NULL;
+        const eg__kernel_shape shape = {.m = take, .n = p->n, .k = p->k, .blocks = args.blocks};
+        if (!eg__kernel_scratch(row, &shape)) part.scratch = NULL;
         row->function.gemm_f32(&part);
     }
     size_t at = kernel_difference(p->m * p->n, joint, args.c);
@@ -190,7 +194,7 @@ TEST(gemm_parts, columns_apart_have_the_same_bits) {
         gemm_problem p = gemm_problem_make(sizes[s][0], 217, 530, &state);
         const float *packed = gemm_packed(&p, p.n);
         for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_gemm_f32, row));) {
-            eg__gemm_f32_args args = gemm_args(&p, p.m, p.n, packed, false, false);
+            eg__gemm_f32_args args = gemm_args(row, &p, p.m, p.n, packed, false, false);
             row->function.gemm_f32(&args);
             float *joint = gathered(&args);
             for (size_t from = 0; from < p.n; from += sizes[s][1]) {
@@ -216,7 +220,7 @@ TEST(gemm_parts, one_row_is_a_vector) {
     for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_gemm_f32, row));)
         for (const eg__kernel *vector = NULL; (vector = kernel_next(EG__OP_gemv_f32, vector));) {
             if (strcmp(row->isa, vector->isa) != 0) continue;
-            eg__gemm_f32_args args = gemm_args(&p, 1, p.n, packed, false, true);
+            eg__gemm_f32_args args = gemm_args(row, &p, 1, p.n, packed, false, true);
             float *y = kernel_walled_copy(8, args.c, p.n * sizeof *y);
             eg__gemv_f32_args one = {p.n, p.k, args.a, packed, y, y};
             row->function.gemm_f32(&args);

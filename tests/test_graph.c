@@ -1,6 +1,7 @@
 /* Building graphs: shapes, mistakes that name both shapes, random sequences of operations. */
 #include "test.h"
 #include "graph/graph.h"
+#include "graph/ops/synapses.h"
 #include "graph/passes/order.h"
 
 #include <math.h>
@@ -305,6 +306,41 @@ TEST(graph, random_builders) {
     CHECK(evaluated > rounds / 20 && mistaken > rounds, "%d evaluated, %d mistakes", evaluated,
           mistaken);
     eg__memory_destroy(memory);
+}
+
+/* What was found out about a list of synapses is kept with it: an operation for which its ends are
+ * out of range is refused all the same. */
+TEST(graph, synapses_of_one_list) {
+    static const struct {
+        uint64_t sources, targets;
+        const char *mistake;
+    } rows[] = {{6, 3, NULL},
+                {5, 3, "synapse 2 has source 5 and target 0, out of range"},
+                {6, 2, "synapse 1 has source 1 and target 2, out of range"},
+                {6, 4, NULL},
+                {7, 3, NULL}};
+    int32_t ends[] = {eg__synapse_ends(0, 1), eg__synapse_ends(1, 2), eg__synapse_ends(5, 0),
+                      EG__NO_SYNAPSE | 4};
+    for (int kept = 0; kept < 2; kept++) {
+        eg__memory *memory = memory_new();
+        eg_graph *g;
+        eg_error error;
+        CHECK_OK(eg__graph_new(memory, &g, &error), error);
+        eg_node p = eg_input(g, "p", EG_F32, 1, S(4)), list = {0};
+        for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+            if (!kept || !list.id) list = eg_constant(g, &(eg_tensor){EG_I32, 1, {4}, ends});
+            char name[8];
+            snprintf(name, sizeof name, "v%zu", r);
+            eg_node v = eg_input(g, name, EG_F32, 2, S(2, rows[r].sources));
+            eg__synapses(g, &(eg_synapse_nodes){v, p, p, p, p, {0}, {0}}, list, rows[r].targets);
+            if (rows[r].mistake)
+                CHECK_FAILS(eg_graph_check(g, &error), error, EG_ERR_ARGUMENT, rows[r].mistake);
+            else CHECK_OK(eg_graph_check(g, &error), error);
+            eg_graph_forgive(g);
+        }
+        eg_graph_destroy(g);
+        eg__memory_destroy(memory);
+    }
 }
 
 static eg_status attempt(void *user, const eg_allocator *allocator, eg_error *error) {

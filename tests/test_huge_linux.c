@@ -1,8 +1,9 @@
-/* Large blocks ask Linux for huge pages. */
+/* Large blocks ask Linux for huge pages, and are zero without being written. */
 #include "test.h"
 #include "memory/system.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 AREA(huge, "blocks of 2 MiB and more ask for huge pages, smaller ones do not")
 
@@ -70,4 +71,59 @@ TEST(huge, only_whole_pages_are_advised) {
     eg__huge_pages_advise(start + 4096, 2 * page);
     CHECK(!advised(start) && advised(start + page) && !advised(start + 2 * page), "one page");
     munmap(memory, 5 * page);
+}
+
+/* ---- large zeroed memory costs nothing before it is used */
+
+static size_t resident(void) {
+    unsigned long all, here = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file && fscanf(file, "%lu %lu", &all, &here) != 2) here = 0;
+    if (file) fclose(file);
+    return here * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static bool is_zero(const char *memory, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        if (memory[i]) return false;
+    return true;
+}
+
+TEST(huge, zeroed_memory_is_not_touched) {
+    enum { LARGE = 256 << 20, SOME = 64 << 20 };
+    if (test_emulated() || test_watches_threads() || !resident()) {
+        test_skip("what is resident belongs to an emulator or a sanitizer, or is not told");
+        return;
+    }
+    eg__memory *memory;
+    eg_error error;
+    CHECK_OK(eg__memory_create(&memory, NULL, &error), error);
+    const size_t before = resident();
+    char *taken = eg__memory_take_zeroed(memory, EG_TAG_TENSOR, LARGE, &error);
+    CHECK(taken && resident() < before + SOME, "%zu bytes are resident after %zu", resident(),
+          before);
+    eg__memory_give(memory, taken);
+    eg__memory_destroy(memory);
+}
+
+/* Fresh, and from the cache after somebody wrote to all of it. */
+TEST(huge, zeroed_memory_is_zero) {
+    static const size_t rows[] = {1000,           1 << 20,  (2 << 20) - 64,   2 << 20,
+                                  (16 << 20) - 1, 16 << 20, (21 << 20) + 4097};
+    eg__memory *memory;
+    eg_error error;
+    CHECK_OK(eg__memory_create(&memory, NULL, &error), error);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int again = 0; again < 3; again++) {
+            char *taken = eg__memory_take_zeroed(memory, EG_TAG_TENSOR, rows[i], &error);
+            CHECK(taken && is_zero(taken, rows[i]), "%zu bytes, time %d", rows[i], again);
+            if (taken) memset(taken, 0xa5, rows[i]);
+            eg__memory_give(memory, taken);
+            eg__space space;
+            CHECK_OK(eg__space_take(memory, EG_TAG_TENSOR, rows[i], &space, &error), error);
+            CHECK(is_zero(space.data, rows[i]), "a space of %zu bytes, time %d", rows[i], again);
+            memset(space.data, 0x5a, rows[i]);
+            eg__space_close(memory, &space);
+        }
+    eg__memory_destroy(memory);
 }

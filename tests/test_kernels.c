@@ -1,6 +1,9 @@
 /* Helpers of the tests of kernels: usable rows, and memory in front of a wall. */
 #include "test_kernels.h"
 
+#include "test_amx.h"
+#include "tile_model.h"
+
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,22 +16,41 @@ unsigned kernel_features(void) {
     return chip.features;
 }
 
-const eg__kernel *kernel_next(eg__operation operation, const eg__kernel *row) {
+bool kernel_runs(const eg__kernel *row) {
+    return (row->features & ~kernel_features()) == 0 ||
+           (amx_is_modelled() && strcmp(row->isa, "amx") == 0);
+}
+
+bool kernel_is_fast(const eg__kernel *row) {
+    return !kernel_is_ref(row) && (row->features & ~kernel_features()) == 0;
+}
+
+static const eg__kernel *next_row(eg__operation operation, const eg__kernel *row) {
     bool passed = !row;
     for (size_t i = 0; i < eg__kernel_count(); i++) {
         const eg__kernel *candidate = eg__kernel_row(i);
-        if (passed && candidate->operation == operation &&
-            (candidate->features & ~kernel_features()) == 0)
-            return candidate;
+        if (passed && candidate->operation == operation && kernel_runs(candidate)) return candidate;
         passed |= candidate == row;
     }
+    for (size_t i = 0; i < TILE_MODELLED; i++) {
+        if (passed && tile_modelled[i].operation == operation) return &tile_modelled[i];
+        passed |= &tile_modelled[i] == row;
+    }
     return NULL;
+}
+
+const eg__kernel *kernel_next(eg__operation operation, const eg__kernel *row) {
+    static const eg__kernel *entered;
+    if (entered) eg__kernel_leave(entered);
+    entered = next_row(operation, row);
+    if (entered) eg__kernel_enter(entered);
+    return entered;
 }
 
 const char *kernel_isas(eg__operation operation) {
     static char text[64];
     text[0] = 0;
-    for (const eg__kernel *row = NULL; (row = kernel_next(operation, row));) {
+    for (const eg__kernel *row = NULL; (row = next_row(operation, row));) {
         size_t at = strlen(text);
         snprintf(text + at, sizeof text - at, "%s%s", at ? " " : "", row->isa);
     }

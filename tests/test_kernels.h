@@ -7,8 +7,12 @@
 
 /* The feature bits of this machine. */
 unsigned kernel_features(void);
-/* The row of `operation` after `row` (NULL = the first) that this machine can run; NULL at the end:
- * for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_gemm_f32, row));) ... */
+/* Whether tests can run a row: by this machine or, AMX of Apple, by its model. */
+bool kernel_runs(const eg__kernel *row);
+bool kernel_is_fast(const eg__kernel *row); /* by this machine, and not ref */
+/* The row of `operation` after `row` (NULL = the first) that tests can run; NULL at the end:
+ * for (const eg__kernel *row = NULL; (row = kernel_next(EG__OP_gemm_f32, row));) ...
+ * Its unit is entered until the next call, so this is one loop at a time. The last are rows with Intel's AMX through a model. */
 const eg__kernel *kernel_next(eg__operation operation, const eg__kernel *row);
 static inline bool kernel_is_ref(const eg__kernel *row) { return strcmp(row->isa, "ref") == 0; }
 /* The usable instruction sets of an operation, "avx512 avx2 ref"; a buffer the next call reuses. */

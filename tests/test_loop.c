@@ -1,7 +1,12 @@
 /* The loop that runs steps: it ends at the first one that fails, and says which and why. */
+#include "engine/context.h"
 #include "engine/program.h"
 #include "test.h"
+#include "test_kernels.h"
 #include "test_models.h"
+
+#include <math.h>
+#include <string.h>
 
 AREA(loop, "a step that fails ends its run: in scans, parts, split-K sums, prologues")
 
@@ -33,7 +38,6 @@ static eg_status reach(const eg__step *step, const eg__frame *frame) {
 
 static eg__step replace(eg__step *step, eg__step_function *run) {
     const eg__step old = *step;
-    if (!eg__step_body(step)) step->kind = EG__STEP_softmax; /* some kinds are called directly */
     step->run = run;
     return old;
 }
@@ -159,5 +163,204 @@ TEST(loop, prologues) {
     eg_instance_destroy(instance);
     eg_weights_destroy(others);
     free(tensor.data);
+    model_close(&m);
+}
+
+/* A kernel of a unit that is switched on and off: every thread does so around its calls, and no more
+ * threads divide a step than there are units. */
+static eg__gemm_f32_function *product;
+static _Thread_local bool is_on;
+static size_t entries, calls_on, calls_off; /* atomic */
+static void unit_on(void) {
+    CHECK(!is_on, "switched on twice");
+    is_on = true;
+    __atomic_add_fetch(&entries, 1, __ATOMIC_RELAXED);
+}
+static void unit_off(void) {
+    CHECK(is_on, "switched off twice");
+    is_on = false;
+}
+static void unit_product(const eg__gemm_f32_args *args) {
+    __atomic_add_fetch(is_on ? &calls_on : &calls_off, 1, __ATOMIC_RELAXED);
+    product(args);
+}
+
+static model_run units_open(unsigned clusters) {
+    static eg__kernel table[512];
+    const model_case c = example(71);
+    const eg_context_options options = {.threads = 4};
+    eg_context *context = NULL;
+    eg_error error;
+    CHECK_OK(eg_context_create(&options, &context, &error), error);
+    product = context->kernels.gemm_f32;
+    table[0] = (eg__kernel){.operation = EG__OP_gemm_f32,
+                            .isa = "unit",
+                            .name = "gemm_f32_unit",
+                            .function = {.gemm_f32 = unit_product},
+                            .lanes = 16,
+                            .units = 1,
+                            .enter = unit_on,
+                            .leave = unit_off};
+    for (size_t i = 0; i < eg__kernel_count(); i++) table[i + 1] = *eg__kernel_row(i);
+    if (clusters) {
+        context->kernels.table = table;
+        context->kernels.rows = eg__kernel_count() + 1;
+        context->kernels.clusters = clusters;
+    }
+    eg_graph *g = NULL;
+    CHECK_OK(eg_graph_create(context, &g, &error), error);
+    eg_output outputs[MODEL_OUTPUTS];
+    const size_t count = model_build(g, &c, outputs);
+    model_run m = model_start(context, g, count, outputs, NULL);
+    eg_graph_destroy(g);
+    return m;
+}
+
+TEST(loop, units) {
+    model_run plain = units_open(0);
+    eg_error error;
+    CHECK_OK(eg_run(plain.instance, NULL, &error), error);
+    const eg_tensor want = model_output(&plain, "y");
+    for (unsigned clusters = 1; clusters <= 3; clusters++) {
+        entries = calls_on = calls_off = 0;
+        model_run m = units_open(clusters);
+        CHECK_OK(eg_run(m.instance, NULL, &error), error);
+        const eg_tensor y = model_output(&m, "y");
+        CHECK(tensor_distance(&y, &want) == 0, "%u clusters", clusters);
+        CHECK(calls_on && !calls_off, "%zu calls, %zu of them without", calls_on, calls_off);
+        CHECK(!is_on, "still on");
+        size_t most = 0, found = 0;
+        for (size_t i = 0; i < m.program->step_count; i++) {
+            const eg__step *step = &m.program->steps[i];
+            if (step->operation[0] != EG__OP_gemm_f32) continue;
+            const size_t items = eg__step_items(step, m.program->length);
+            CHECK(step->run == eg__run_entered, "step %zu", i);
+            if (step->grain) most = eg__max(most, items / step->grain);
+            found++;
+        }
+        CHECK(found && most <= clusters, "%zu products on %zu threads", found, most);
+        CHECK(clusters == 1 || most > 1, "%u clusters: %zu threads", clusters, most);
+        model_close(&m);
+    }
+    model_close(&plain);
+}
+
+/* ---- blocks of a batch */
+static void blocks_set(eg_program *p, size_t block) {
+    for (size_t i = 0; i < p->main_count; i++)
+        if (eg__step_body(&p->steps[i])) p->steps[i].u.scan.block = block;
+}
+
+/* A batch that goes through a scan in blocks, of any size and on any threads, gives the same bits as all of it together. */
+TEST(loop, blocks) {
+    static const model_case cases[] = {
+        {"gru", 5, 71, 12, 80, .gradient = true},
+        {"gru", 7, 133, 9, 20, .reverse = true, .lengths = true, .gradient = true},
+        {"cfc", 40, 97, 16, 72, .gradient = true}, /* products stay in the scan */
+        {"cfc", 3, 64, 5, 33, .gradient = true},
+    };
+    static const size_t blocks[] = {4, 7, 32, 50, 64, 1000}; /* one row is another kernel */
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        model_run whole = model_open(&cases[k], 1, NULL);
+        eg_error error;
+        size_t own = 0;
+        for (size_t i = 0; i < whole.program->main_count; i++)
+            if (eg__step_body(&whole.program->steps[i])) own = whole.program->steps[i].u.scan.block;
+        CHECK(own >= 32 && own % 32 == 0, "blocks of %zu", own);
+        blocks_set(whole.program, 1000);
+        CHECK_OK(eg_run(whole.instance, NULL, &error), error);
+        for (unsigned threads = 1; threads <= 3; threads++) {
+            model_run m = model_open(&cases[k], threads, NULL);
+            for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
+                blocks_set(m.program, blocks[b]);
+                CHECK_OK(eg_run(m.instance, NULL, &error), error);
+                const char *name;
+                for (size_t i = 0; (name = eg_program_leaf(m.program, EG_LEAF_OUTPUT, i, NULL));
+                     i++) {
+                    const eg_tensor want = model_output(&whole, name), got = model_output(&m, name);
+                    uint64_t bytes;
+                    eg_tensor_measure(&want, NULL, &bytes, NULL);
+                    CHECK(!memcmp(want.data, got.data, (size_t)bytes),
+                          "case %zu, '%s': other bits in blocks of %zu on %u threads", k, name,
+                          blocks[b], threads);
+                }
+            }
+            model_close(&m);
+        }
+        model_close(&whole);
+    }
+}
+
+/* ---- two programs of one set of weights: what the second derives waits until it runs */
+static eg__step_function *derives;
+static size_t derivations;
+static eg_status derive(const eg__step *step, const eg__frame *frame) {
+    derivations++;
+    return derives(step, frame);
+}
+
+TEST(loop, derived_when_needed) {
+    model_case c = example(4);
+    model_run m = model_open(&c, 1, NULL);
+    eg_program *p = NULL;
+    eg_instance *instance = NULL;
+    eg_graph *g;
+    eg_output outputs[MODEL_OUTPUTS];
+    eg_error error;
+    eg_tensor loss, x, parameter;
+    CHECK_OK(eg_graph_create(m.context, &g, &error), error);
+    c.gradient = false;
+    const size_t count = model_build(g, &c, outputs);
+    CHECK_OK(eg_compile(m.context, g, count, outputs, NULL, &p, &error), error);
+    eg_graph_destroy(g);
+    CHECK_OK(eg_instance_create(p, m.weights, &instance, &error), error);
+    const char *name;
+    for (size_t i = 0; (name = eg_program_leaf(p, EG_LEAF_INPUT, i, NULL)); i++) {
+        x = model_input(&m, name);
+        CHECK_OK(eg_instance_bind(instance, name, &x, &error), error);
+    }
+    for (size_t i = 0; i < count; i++)
+        CHECK_OK(eg_instance_output(instance, outputs[i].name, &loss, &error), error);
+    CHECK_OK(eg_instance_output(instance, "loss", &loss, &error), error);
+
+    eg__step *first = &p->steps[p->main_count];
+    CHECK(p->prologue_count > 0, "a prologue");
+    const eg__step old = replace(first, derive);
+    derives = old.run;
+    derivations = 0;
+    for (int i = 0; i < 4; i++) { /* only the first change finds it used, by its creation */
+        CHECK_OK(eg_weights_begin(m.weights, 0, &error), error);
+        const eg_tensor all = eg_weights_all(m.weights);
+        for (uint64_t k = 0; k < all.shape[0]; k++) ((float *)all.data)[k] *= 0.9f;
+        eg_weights_end(m.weights);
+        CHECK_OK(eg_run(m.instance, NULL, &error), error);
+        CHECK(derivations == 1, "derived %zu times after %d changes", derivations, i + 1);
+    }
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(eg_run(instance, NULL, &error), error);
+        CHECK(derivations == 2, "derived %zu times", derivations);
+        const float want = *(const float *)model_output(&m, "loss").data;
+        const float got = *(const float *)loss.data;
+        CHECK(fabsf(got - want) <= 1e-5f * fabsf(want), "a loss of %g, not %g", (double)got,
+              (double)want);
+    }
+    /* a run that cannot derive them fails, and the next one tries again */
+    const char *changed = p->parameters.list[0].name;
+    CHECK_OK(eg_weights_tensor(m.weights, changed, &parameter, &error), error);
+    eg_tensor same = parameter;
+    same.data = test_alloc(p->parameters.list[0].elements * sizeof(float));
+    memcpy(same.data, parameter.data, p->parameters.list[0].elements * sizeof(float));
+    for (int i = 0; i < 2; i++) { /* at once, as it was used, then not */
+        CHECK_OK(eg_weights_set(m.weights, changed, &same, &error), error);
+        first->run = fail;
+    }
+    free(same.data);
+    for (int i = 0; i < 2; i++)
+        CHECK_FAILS(eg_run(instance, NULL, &error), error, EG_ERR_FILE, "no power");
+    CHECK_OK(eg_run(m.instance, NULL, &error), error);
+    *first = old;
+    CHECK_OK(eg_run(instance, NULL, &error), error);
+    eg_instance_destroy(instance);
+    eg_program_release(p);
     model_close(&m);
 }

@@ -34,8 +34,14 @@ TEST(measure, ceilings_are_complete_and_kept) {
     eg_context *context = create(2);
     eg_error error;
     eg_ceilings first, second;
-    eg_ceilings_options options = {
-        .cache_folder = test_folder(), .seconds = test_quick() ? 0.01 : 0.05, .cached = 1};
+    eg_ceilings_options options = {.size = sizeof options,
+                                   .cache_folder = test_folder(),
+                                   .seconds = test_quick() ? 0.01 : 0.05,
+                                   .cached = 1};
+    eg_ceilings_options stored = options;
+    stored.stored = 1;
+    CHECK_FAILS(eg_ceilings_measure(context, &stored, &first, &error), error, EG_ERR_NOT_FOUND,
+                "no ceilings of this machine are stored");
     CHECK_OK(eg_ceilings_measure(context, &options, &first, &error), error);
     check_metrics(&first);
     CHECK(first.fma_one.provenance == EG_MEASURED, "no FMA peak: %s", first.fma_one.source);
@@ -46,6 +52,8 @@ TEST(measure, ceilings_are_complete_and_kept) {
           first.fma_one.value);
     CHECK(second.measured_at == first.measured_at, "time");
     check_metrics(&second);
+    CHECK_OK(eg_ceilings_measure(context, &stored, &second, &error), error);
+    CHECK(second.from_cache, "stored, but measured");
     options.cached = 0;
     CHECK_OK(eg_ceilings_measure(context, &options, &second, &error), error);
     CHECK(!second.from_cache, "asked for a new one");
@@ -245,7 +253,7 @@ TEST(measure, parallel_gemm_is_bit_identical) {
             eg__epilogue epilogue = {count_elements, &seen};
             eg__gemm_f32_args args = {m,    N,    K, a,     K,
                                       b,    to,   N, false, threads == 1 ? &epilogue : NULL,
-                                      NULL, NULL, 0, NULL};
+                                      NULL, NULL, 0, NULL,  NULL};
             eg__gemm_parallel(context->threads, context->kernels.gemm_f32, &args);
             CHECK(memcmp(c[0], to, m * N * sizeof *to) == 0, "%zu rows, %u threads differ", m,
                   threads);

@@ -148,25 +148,29 @@ static void check_run(golden_run *r, eg_context *context, const json_t *config) 
 static unsigned check_initial(const golden_run *r, const json_t *config) {
     if (!json_is_false(json_object_get(config, "perturb"))) return 0;
     const char *seed = eg_safetensors_metadata(r->file, "seed");
-    const size_t bytes = r->model->value_count * sizeof(float);
-    float *loaded = test_alloc(bytes + 1);
-    for (size_t i = 0; i < r->model->parameter_count; i++)
-        eg__parameter_floats(r->model, &r->model->parameters[i],
-                             loaded + r->model->parameters[i].offset);
+    const eg__parameter *list = r->model->parameters, *end = list + r->model->parameter_count;
+    size_t count = 0, at = 0;
+    for (const eg__parameter *p = list; p < end; p++) count += eg__parameter_size(p);
+    float *loaded = test_alloc((count + 1) * sizeof *loaded);
+    float *drawn = test_alloc((count + 1) * sizeof *drawn);
+    for (const eg__parameter *p = list; p < end; at += eg__parameter_size(p++))
+        eg__parameter_floats(r->model, p, loaded + at);
     eg_error error;
     CHECK_OK(eg__model_initialise(r->model, strtoull(seed, NULL, 10), &error), error);
-    for (size_t i = 0; i < r->model->parameter_count; i++) {
-        const eg__parameter *p = &r->model->parameters[i];
+    at = 0;
+    for (const eg__parameter *p = list; p < end; at += eg__parameter_size(p++)) {
         if (strstr(p->name, "recurrent_map")) continue; /* from LAPACK */
-        CHECK(memcmp(loaded + p->offset, eg__parameter_values(r->model, p),
-                     eg__parameter_size(p) * sizeof(float)) == 0,
+        if (p->is_mask) eg__mask_floats(r->model, p, drawn + at);
+        else eg__parameter_floats(r->model, p, drawn + at);
+        CHECK(memcmp(loaded + at, drawn + at, eg__parameter_size(p) * sizeof(float)) == 0,
               "%s: '%s' is not as seed %s makes it", r->name, p->name, seed);
     }
-    for (size_t i = 0; i < r->model->parameter_count; i++) {
-        const eg__parameter *p = &r->model->parameters[i];
-        memcpy(eg__parameter_values(r->model, p), loaded + p->offset,
-               eg__parameter_size(p) * sizeof(float));
-    }
+    at = 0;
+    for (const eg__parameter *p = list; p < end; at += eg__parameter_size(p++))
+        if (!p->is_mask)
+            memcpy(eg__parameter_values(r->model, p), loaded + at,
+                   eg__parameter_size(p) * sizeof(float));
+    free(drawn);
     free(loaded);
     return 1;
 }

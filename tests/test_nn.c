@@ -392,7 +392,7 @@ TEST(nn, too_large) {
         {"cfc:1000000,in=1000000,backbone=0",
          "8000004000000 parameters needs at least 59604.7 GiB"},
         {"cfc:64,in=4/cfc:1000000", "parameters needs at least "},
-        {"ltc:16384,in=4", "1074085896 parameters needs at least 14."},
+        {"ltc:16384,in=4", "1074085896 parameters needs at least 13."},
         {"ltc:autoncp:16384:100,in=16384", "parameters needs at least "},
         {"cfc:autoncp:16384:100,in=16384", "parameters needs at least "},
         {"cfc:random:16384,in=16384,sparsity=0.5,backbone=8", "parameters needs at least "},

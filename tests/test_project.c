@@ -43,6 +43,45 @@ static eg_projection project(size_t count, const eg_step_cost *costs, const eg_c
     return p;
 }
 
+/* Products go to the unit where its kernels would be picked, by one thread per unit; the rest stays. */
+TEST(project, matrix_unit_by_hand) {
+    eg_chip_row row = chip_make();
+    const eg_efficiency e = efficiency_make();
+    const double flops = 2. * 64 * 64 * 64;
+    eg_step_cost cost = {
+        .work = EG_WORK_GEMM, .calls = 1, .flops = flops, .bytes = 1e3, .rows = 64};
+    eg_projection p = project(1, &cost, &row, &e, 1);
+    CHECK(p.unit[EG_UNIT_MATRIX].seconds.provenance == EG_UNAVAILABLE &&
+              strstr(p.unit[EG_UNIT_MATRIX].seconds.source, "no matrix unit"),
+          "without a unit: %s", p.unit[EG_UNIT_MATRIX].seconds.source);
+    snprintf(row.matrix_unit, sizeof row.matrix_unit, "AMX");
+    row.fast_clusters = 1;
+    row.matrix_gflops = 1000; /* of which products reach 0.44 */
+    for (unsigned threads = 1; threads <= 2; threads++) {
+        p = project(1, &cost, &row, &e, threads);
+        const double cores = p.unit[EG_UNIT_CORES].seconds.value * 1e9;
+        const double there = p.unit[EG_UNIT_MATRIX].seconds.value * 1e9;
+        CHECK(threads > 1 || near(cores - there, 2 * flops / 100 - flops / 440),
+              "%g ns on the cores, %g with the unit", cores, there);
+        CHECK(there >= flops / 440 && p.best == EG_UNIT_MATRIX &&
+                  p.unit[EG_UNIT_MATRIX].seconds.provenance == EG_MODELLED,
+              "%u threads: %g ns, best %s", threads, there, eg_unit_name(p.best));
+    }
+    cost.rows = 31; /* fewer than the rows of a tile */
+    p = project(1, &cost, &row, &e, 1);
+    CHECK(near(p.unit[EG_UNIT_CORES].seconds.value, p.unit[EG_UNIT_MATRIX].seconds.value) &&
+              p.best == EG_UNIT_CORES,
+          "31 rows: best %s", eg_unit_name(p.best));
+    cost.rows = 64;
+    row.matrix_gflops = NAN; /* by the clock of the first chip that has one */
+    row.fast_mhz = 3204;
+    p = project(1, &cost, &row, &e, 1);
+    const double difference =
+        (p.unit[EG_UNIT_CORES].seconds.value - p.unit[EG_UNIT_MATRIX].seconds.value) * 1e9;
+    CHECK(near(difference, 2 * flops / 100 - flops / (1475 * 0.44)), "by the clock: %g",
+          difference);
+}
+
 TEST(project, one_step_by_hand) {
     const eg_chip_row row = chip_make();
     const eg_efficiency e = efficiency_make();
@@ -491,7 +530,8 @@ TEST(project, kinds_of_steps) {
         {4, RELU, EG_WORK_FUSED, 0, 80, 0, EG_STEP_ELEMENTWISE},
         {4, GATHER, EG_WORK_MOVE, 0, 0, 0, EG_STEP_INDEXED},
         {4, TAKE, EG_WORK_MOVE, 0, 0, 0, EG_STEP_LATE},
-        {4, INTEGERS, EG_WORK_GEMM, 2.0 * 4 * 32 * 20, 0, 0, EG_STEP_PRODUCT | EG_STEP_INTEGERS}};
+        {4, INTEGERS, EG_WORK_GEMM, 2.0 * 4 * 32 * 20, 0, 0,
+         EG_STEP_PRODUCT | EG_STEP_INTEGERS | EG_STEP_CONVERTED}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         eg_graph *g;
         eg_error error;

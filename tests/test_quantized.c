@@ -40,7 +40,7 @@ static void result_check(const quantized_problem *p, const eg__gemm_quantized_ar
 
 static void product_check(const eg__kernel *row, const quantized_problem *p, size_t m,
                           const eg__packed_quantized *b, unsigned variant) {
-    const eg__gemm_quantized_args args = quantized_args(p, m, b, variant & 1, variant & 2);
+    const eg__gemm_quantized_args args = quantized_args(row, p, m, b, variant & 1, variant & 2);
     char what[160];
     snprintf(what, sizeof what, "%s %s m %zu n %zu k %zu, %zu groups%s%s%s",
              eg__operation_name(row->operation), row->isa, m, b->n, p->k, p->groups,
@@ -71,7 +71,8 @@ static void shapes_check(const quantized_problem *p, uint64_t *state) {
         for (size_t h = 0; h < HEIGHTS; h++)
             for (const eg__kernel *row = NULL; (row = kernel_next(p->operation, row));) {
                 const unsigned pick = (unsigned)(test_random(state) * 4096 + 4096);
-                if (pick / 4 % (kernel_is_ref(row) ? 500 : kernel_quick() ? 120 : 5)) continue;
+                const unsigned some = kernel_is_ref(row) ? 500 : kernel_is_fast(row) ? 5 : 20;
+                if (pick / 4 % (kernel_quick() ? eg__max(some, 120) : some)) continue;
                 product_check(row, p, heights[h], &b, pick % 4);
             }
     }
@@ -143,7 +144,7 @@ TEST(quantized, epilogue) {
             quantized_problem_solve(&p);
             const eg__packed_quantized b = quantized_packed(&p, p.n);
             for (const eg__kernel *row = NULL; (row = kernel_next(operations[o], row));) {
-                eg__gemm_quantized_args args = quantized_args(&p, p.m, &b, true, true);
+                eg__gemm_quantized_args args = quantized_args(row, &p, p.m, &b, true, true);
                 const eg__epilogue epilogue = {epilogue_negate, &args};
                 args.epilogue = &epilogue;
                 quantized_function(row)(&args);
@@ -173,7 +174,7 @@ TEST(quantized, empty_shapes) {
             const eg__packed_quantized b = quantized_packed(&p, p.n);
             for (const eg__kernel *row = NULL; (row = kernel_next(operations[o], row));)
                 for (int add = 0; add < 2; add++) {
-                    eg__gemm_quantized_args args = quantized_args(&p, p.m, &b, true, add);
+                    eg__gemm_quantized_args args = quantized_args(row, &p, p.m, &b, true, add);
                     if (!p.m || !p.n) args.epilogue = &epilogue;
                     quantized_function(row)(&args);
                     for (size_t i = 0; i < p.m; i++)
@@ -207,7 +208,8 @@ TEST(quantized, extreme_integers) {
                 quantized_problem_solve(&p);
                 const eg__packed_quantized b = quantized_packed(&p, p.n);
                 for (const eg__kernel *row = NULL; (row = kernel_next(operations[o], row));) {
-                    const eg__gemm_quantized_args args = quantized_args(&p, p.m, &b, false, false);
+                    const eg__gemm_quantized_args args =
+                        quantized_args(row, &p, p.m, &b, false, false);
                     quantized_function(row)(&args);
                     for (size_t i = 0; i < p.m * p.n; i++)
                         CHECK(args.c[i] == (float)p.exact[i],
@@ -244,7 +246,7 @@ TEST(quantized, odd_rows) {
                         quantized_problem part = p;
                         part.a += first * p.k, part.m = m;
                         const eg__gemm_quantized_args args =
-                            quantized_args(&part, m, &b, false, false);
+                            quantized_args(row, &part, m, &b, false, false);
                         quantized_function(row)(&args);
                         for (size_t i = 0; i < m * p.n; i++) {
                             const double want = p.exact[first * p.n + i], got = args.c[i];

@@ -26,7 +26,7 @@ void quantized_problem_solve(quantized_problem *p);
 void quantized_problem_free(quantized_problem *p);
 /* Its first n columns, packed into memory that ends at a wall; and its first m rows as arguments. */
 eg__packed_quantized quantized_packed(const quantized_problem *p, size_t n);
-eg__gemm_quantized_args quantized_args(const quantized_problem *p, size_t m,
+eg__gemm_quantized_args quantized_args(const eg__kernel *row, const quantized_problem *p, size_t m,
                                        const eg__packed_quantized *b, bool gaps, bool add);
 eg__gemm_quantized_function *quantized_function(const eg__kernel *row);
 

@@ -111,12 +111,14 @@ eg__packed_quantized quantized_packed(const quantized_problem *p, size_t n) {
     return b;
 }
 
-eg__gemm_quantized_args quantized_args(const quantized_problem *p, size_t m,
+eg__gemm_quantized_args quantized_args(const eg__kernel *row, const quantized_problem *p, size_t m,
                                        const eg__packed_quantized *b, bool gaps, bool add) {
     const size_t a_stride = p->k + (gaps ? 3 : 0), c_stride = b->n + (gaps ? 5 : 0);
     const size_t a_size = kernel_extent(m, p->k, a_stride);
     const size_t c_size = kernel_extent(m, b->n, c_stride);
-    const size_t scratch_size = eg__quantized_scratch(m, p->k, p->groups, p->type);
+    const eg__kernel_shape shape = {
+        .m = m, .n = b->n, .k = p->k, .groups = p->groups, .type = p->type};
+    const size_t scratch_size = eg__kernel_scratch(row, &shape);
     float *a = kernel_walled(SLOT_A, a_size * sizeof *a);
     float *c = kernel_walled(SLOT_C, c_size * sizeof *c);
     void *scratch = kernel_walled(SLOT_SCRATCH, scratch_size);

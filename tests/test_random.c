@@ -2,6 +2,8 @@
 #include "golden_tensors.h"
 #include "base/random.h"
 
+#include <math.h>
+
 AREA(random, "MT19937, PCG64 and torch's uniform_ draw what numpy and torch drew")
 
 enum { MOST = 1024 };
@@ -213,4 +215,29 @@ TEST(random, normal_draws) {
     eg__mt_skip(&a, 1000);
     for (int i = 0; i < 1000; i++) eg__mt_u32(&b);
     CHECK(eg__mt_u32(&a) == eg__mt_u32(&b), "skipping is drawing");
+}
+
+/* The whole list at once gives what one draw after the other gives, fused as torch's vector code. */
+TEST(random, uniform_is_fused) {
+    static const double rows[][2] = {
+        {0, 1}, {-1, 1},       {-0.3, 0.3},   {0.25, 0.75},          {-1e-3, 2e-3},
+        {3, 8}, {-1e30, 1e30}, {0, 0x1p-126}, {-0x1p-140, 0x1p-139}, {0x1p-126, 0x1p-124},
+        {1, 1}};
+    enum { COUNT = 100003 }; /* no multiple of a block of words */
+    float *out = test_alloc(COUNT * sizeof *out);
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        eg__mt all, each;
+        eg__mt_seed(&all, 7), eg__mt_seed(&each, 7);
+        for (int i = 0; i < 5; i++) CHECK(eg__mt_u32(&all) == eg__mt_u32(&each), "draw %d", i);
+        eg__torch_uniform(&all, COUNT, out, rows[r][0], rows[r][1]);
+        const float low = (float)rows[r][0], range = (float)rows[r][1] - low;
+        size_t wrong = 0;
+        for (size_t i = 0; i < COUNT; i++) {
+            const float unit = (float)(eg__mt_u32(&each) & 0xffffff) * 0x1p-24f;
+            wrong += out[i] != fmaf(unit, range, low);
+        }
+        CHECK(!wrong, "%zu of %d within %g..%g differ", wrong, COUNT, rows[r][0], rows[r][1]);
+        CHECK(eg__mt_u32(&all) == eg__mt_u32(&each), "the same number of draws");
+    }
+    free(out);
 }

@@ -76,7 +76,10 @@ TEST(recorder, events_are_end_to_end) {
     eg_error error;
     eg_recorder *r;
     open_fixture(&f, 1);
-    CHECK_OK(eg_recorder_create(f.context, NULL, &r, &error), error);
+    CHECK_OK(eg_recorder_create(
+                 f.context, &(eg_recorder_options){.size = sizeof(eg_recorder_options), .every = 1},
+                 &r, &error),
+             error);
     run(&f, 3);
     CHECK(eg_recorder_count(r) == 0, "events of nobody");
     CHECK_OK(eg_instance_record(f.instance, r, &error), error);
@@ -170,6 +173,7 @@ static uint64_t pretend_scan(eg__record *record, uint64_t begin, uint32_t index,
                 const uint64_t end = now + slow * inner_ticks(thread, t, k);
                 eg__ring_add(&record->rings[thread], now, end, (uint32_t)(step->body + k), t, 1,
                              run);
+                eg__ring_last(&record->rings[thread])->first = t == 0;
                 now = end;
             }
         if (now > last) last = now;
@@ -270,6 +274,64 @@ TEST(recorder, sums_of_a_clock_made_up) {
     }
 }
 
+/* One of several time steps stands for all of them: fewer events, the same calls, and still every part of the run. */
+TEST(recorder, every_so_many_time_steps) {
+    for (uint32_t every = 2; every <= EG_RECORD_EVERY;
+         every = every < TIME ? every + 1 : every * 16) {
+        fixture f;
+        eg_error error;
+        eg_recorder *r;
+        eg_step_time steps[64];
+        double whole, sum = 0;
+        open_fixture(&f, 1);
+        CHECK_OK(eg_recorder_create(
+                     f.context,
+                     &(eg_recorder_options){.size = sizeof(eg_recorder_options), .every = every},
+                     &r, &error),
+                 error);
+        CHECK_OK(eg_instance_record(f.instance, r, &error), error);
+        run(&f, 3);
+        uint64_t stands = 0, recorded = 0, body = 0;
+        for (size_t i = 0; i < f.info.run_steps; i++) {
+            eg_step_info step = {.size = sizeof step};
+            CHECK_OK(eg_program_step(f.program, i, &step, &error), error);
+            body += step.body_steps;
+        }
+        for (uint64_t i = 0; i < eg_recorder_count(r); i++) {
+            eg_record_event e;
+            CHECK_OK(eg_recorder_event(r, i, &e, &error), error);
+            if (e.time == UINT32_MAX) continue;
+            stands += e.parts;
+            recorded++;
+        }
+        CHECK(stands == 3 * TIME * body, "%llu time steps of %llu", (unsigned long long)stands,
+              (unsigned long long)(3 * TIME * body));
+        CHECK(recorded == 3 * body * (1 + (TIME - 1 + every - 1) / every), "every %u: %llu events",
+              every, (unsigned long long)recorded);
+        CHECK_OK(eg_recorder_steps(r, f.program, steps, &whole, &error), error);
+        for (size_t i = 0; i < f.info.steps; i++) {
+            eg_step_info info = {.size = sizeof info};
+            CHECK_OK(eg_program_step(f.program, i, &info, &error), error);
+            CHECK(info.part[0] != 's' || steps[i].calls == TIME, "step %zu: %llu calls", i,
+                  (unsigned long long)steps[i].calls);
+            sum += steps[i].self;
+        }
+        CHECK(fabs(sum - whole) < 1e-9 + 1e-6 * whole, "steps take %g s of %g", sum, whole);
+        eg_recorder_destroy(r);
+        close_fixture(&f);
+    }
+    fixture f;
+    eg_error error;
+    eg_recorder *r;
+    open_fixture(&f, 1);
+    CHECK_FAILS(eg_recorder_create(f.context,
+                                   &(eg_recorder_options){.size = sizeof(eg_recorder_options),
+                                                          .every = EG_RECORD_EVERY + 1},
+                                   &r, &error),
+                error, EG_ERR_ARGUMENT, "4097 time steps");
+    close_fixture(&f);
+}
+
 TEST(recorder, turns) {
     static const struct {
         eg_recorder_options options;
@@ -310,7 +372,11 @@ TEST(recorder, lost_events) {
     eg_step_time steps[64];
     open_fixture(&f, 1);
     const uint64_t each = events_of(&f);
-    CHECK_OK(eg_recorder_create(f.context, &(eg_recorder_options){.events = 3 * each}, &r, &error),
+    CHECK_OK(eg_recorder_create(f.context,
+                                &(eg_recorder_options){.size = sizeof(eg_recorder_options),
+                                                       .events = 3 * each,
+                                                       .every = 1},
+                                &r, &error),
              error);
     CHECK_OK(eg_instance_record(f.instance, r, &error), error);
     run(&f, 20);

@@ -52,7 +52,11 @@ TEST(report, document) {
         "{\"elegans_profile\":1,\"model\":\"cfc:autoncp:8:2,in=3\",\"batch\":2,\"seq\":3,",
         "\"compiled\":true,\"verdict\":\"",
         "\"ratios\":[{\"name\":\"compute\"",
+        "\"measured_at\":",
         "\"machine\":{\"chip\":",
+        "\"power\":",
+        "\"governor\":",
+        "\"build\":\"",
         "\"time_median\":{\"value\":",
         "\"ne_cycles\":{\"value\":null,\"unit\":\"cycles\",\"provenance\":\"unavailable\",\"reason\":",
         "\"time\":{\"unit\":\"s\",\"provenance\":\"measured\",\"runs\":5"};

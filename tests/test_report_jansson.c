@@ -71,6 +71,92 @@ TEST(report, pages) {
     eg_context_destroy(context);
 }
 
+/* What readers asked for: dots with names, bars on a scale of 100 %, one line for what is unavailable, advice beside
+ * the verdict, headers of rows and columns, numbers in groups; never in JSON. */
+TEST(report, page_structure) {
+    static const char *const there[] = {
+        "<section class=\"top two\"><p class=\"verdict\">bound by L1",
+        "</p>\n<div class=\"next\"><h2>Recommendations</h2><ol>\n<li>50 % of the time",
+        ">1 add<tspan class=\"more\"> 1x2</tspan></text>",
+        "text-anchor=\"end\">100 % of a run</text>",
+        "<rect class=\"bar\" x=\"0.00%\" y=\"22\" width=\"50.12%\"", /* 146.8 of 292.8 ns */
+        "<rect class=\"track\" x=\"0\" y=\"22\" width=\"100%\"",
+        "<details class=\"missing\"><summary>9 unavailable: cycles, instructions,",
+        "<dt>energy per run</dt><dd>no /sys/class/powercap: the kernel reports no energy</dd>",
+        "<b>2\u202f463\u202f054 samples/s</b>",
+        "<span class=\"meter\"><i style=\"width:0.1%\"></i></span>",
+        "<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-label=\"operations\"><table><thead>",
+        "<thead><tr><th scope=\"col\" class=\"t\">operation</th>",
+        "<th scope=\"row\">1 . add fused</th>",
+        "role=\"img\" aria-label=\"roofline\"><title>roofline</title>"};
+    eg_context *context = context_new();
+    eg_error error = {0};
+    eg_report *report;
+    const char *path = test_path("fixtures/reports/run.json");
+    CHECK_OK(eg_report_of_file(context, path, NULL, &report, &error), error);
+    for (size_t i = 0; i < sizeof there / sizeof *there; i++)
+        CHECK(strstr(eg_report_text(report, NULL), there[i]), "no '%s'", there[i]);
+    const char *data = strstr(eg_report_text(report, NULL), "id=\"profile\">");
+    CHECK(data && !strstr(data, "\u202f"), "groups of digits in JSON");
+    CHECK(!strstr(eg_report_text(report, NULL), "class=\"mark unavailable\" title="),
+          "a tile of what is unavailable");
+    eg_report_destroy(report);
+    eg_context_destroy(context);
+}
+
+/* Names of a roofline: none over another at any width, and none that is cut off. Widths are those of 7 pixels a letter. */
+TEST(report, roofline_names) {
+    enum { DOTS = 14 };
+    char json[8192];
+    size_t used = 0;
+    used += (size_t)snprintf(json, sizeof json,
+                             "{\"elegans_profile\":1,\"ceilings\":{\"fma_one\":{\"value\":100},"
+                             "\"l1_one\":{\"value\":300},\"dram_one\":{\"value\":20}},"
+                             "\"operations\":[");
+    for (int i = 0; i < DOTS; i++) /* nearly at one place */
+        used += (size_t)snprintf(
+            json + used, sizeof json - used,
+            "%s{\"operation\":\"matmul\",\"shape\":\"128x128x%d\",\"share\":0.07,\"intensity\":%d.%d,"
+            "\"gflops\":%d}",
+            i ? "," : "", i, 2 + i % 2, i, 40 + i);
+    snprintf(json + used, sizeof json - used, "]}");
+    eg_context *context = context_new();
+    eg_report *report;
+    eg_error error = {0};
+    CHECK_OK(make(context, json, NULL, &report, &error), error);
+    static const double widths[] = {358, 600, 640, 928};
+    double at[DOTS + 1][3];
+    size_t count = 0;
+    const char *text = eg_report_text(report, NULL);
+    while (count < DOTS && (text = strstr(text, "<text class=\"name\" "))) {
+        char anchor[8] = "";
+        CHECK(sscanf(text,
+                     "<text class=\"name\" x=\"%lf%%\" dx=\"%lf\" y=\"%lf\" text-anchor=\"%5[a-z]",
+                     &at[count][0], &at[count][1], &at[count][2], anchor) == 4,
+              "%.80s", text);
+        count++;
+        text++;
+    }
+    CHECK(count >= 8, "%zu names of %d", count, DOTS);
+    for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
+        for (size_t i = 0; i < count; i++)
+            for (size_t k = 0; k < i; k++) {
+                const double letters = widths[w] < 640 ? 9 : 20, size = 6.5 * letters;
+                double x[2];
+                const size_t both[] = {i, k};
+                for (int n = 0; n < 2; n++) {
+                    const double *p = at[both[n]];
+                    x[n] = p[0] / 100 * widths[w] + p[1] - (p[1] < 0 ? size : 0);
+                    CHECK(x[n] >= 0 && x[n] + size <= widths[w], "cut off at %g", widths[w]);
+                }
+                CHECK(x[0] >= x[1] + size || x[1] >= x[0] + size || at[i][2] >= at[k][2] + 12 ||
+                          at[k][2] >= at[i][2] + 12,
+                      "names %zu and %zu at a width of %g", i, k, widths[w]);
+            }
+    eg_report_destroy(report);
+    eg_context_destroy(context);
+}
+
 /* Of a profile the same pages as of its document. */
 TEST(report, pages_of_a_profile) {
     eg_context *context = context_new();

@@ -32,6 +32,16 @@ static eg_status draw_times(eg_context *context, eg_report **out, eg_error *erro
     return eg_report_of_times(context, TITLE, seconds, 3, out, error);
 }
 
+/* Not in order, two in one second, one without an interval, one that is no time, two baselines. */
+static eg_status draw_history(eg_context *context, eg_report **out, eg_error *error) {
+    const eg_report_run runs[] = {{1772374800, 2.1e-6, 2e-6, 2.2e-6, "before <the> rewrite"},
+                                  {1772374800, 2.3e-6, NAN, NAN, NULL},
+                                  {1774966800, 1.4e-6, 1.35e-6, 1.45e-6, "after"},
+                                  {1773500000, NAN, NAN, NAN, "damaged"},
+                                  {1773600000, 1.9e-6, 1.85e-6, 1.96e-6, NULL}};
+    return eg_report_of_history(context, TITLE, runs, 5, out, error);
+}
+
 /* Four patches of six bytes. */
 static eg_status draw_entropy(eg_context *context, eg_report **out, eg_error *error) {
     float entropies[BYTE_COUNT];
@@ -50,7 +60,10 @@ static eg_status draw_entropy(eg_context *context, eg_report **out, eg_error *er
 static const struct {
     const char *name;
     eg_status (*draw)(eg_context *context, eg_report **out, eg_error *error);
-} pictures[] = {{"fit.svg", draw_fit}, {"times.svg", draw_times}, {"entropy.svg", draw_entropy}};
+} pictures[] = {{"fit.svg", draw_fit},
+                {"times.svg", draw_times},
+                {"history.svg", draw_history},
+                {"entropy.svg", draw_entropy}};
 enum { PICTURES = sizeof pictures / sizeof *pictures };
 
 TEST(report, pictures_as_stored) {
@@ -112,6 +125,17 @@ TEST(report, pictures_of_little) {
     CHECK_OK(eg_report_of_times(context, "", NULL, 0, &report, &error), error);
     CHECK(strstr(eg_report_text(report, NULL), "points=\"\"/>"), "points of no times");
     eg_report_destroy(report);
+    const eg_report_run strange[] = {{0, NAN, NAN, NAN, "a"},
+                                     {INT64_C(253402300799), INFINITY, 0, 1, NULL},
+                                     {5, 0, 0, 0, ""},
+                                     {6, 1e300, -1e300, 1e308, "\xc3"}};
+    for (size_t i = 0; i <= 4; i++) {
+        CHECK_OK(eg_report_of_history(context, "", strange, i, &report, &error), error);
+        CHECK(!strstr(eg_report_text(report, NULL), "nan") &&
+                  !strstr(eg_report_text(report, NULL), "inf"),
+              "%zu: %s", i, eg_report_text(report, NULL));
+        eg_report_destroy(report);
+    }
     CHECK_OK(eg_entropy_curve_create(context, 0, 1, &curve, &error), error);
     CHECK_OK(eg_report_of_entropy(curve, "", 256, 0, &report, &error), error);
     CHECK(strstr(eg_report_text(report, NULL), ">0 bytes, window of 256<") &&
@@ -119,6 +143,52 @@ TEST(report, pictures_of_little) {
           "%s", eg_report_text(report, NULL));
     eg_report_destroy(report);
     eg_entropy_curve_destroy(curve);
+    eg_context_destroy(context);
+}
+
+static size_t count_of(const char *text, const char *part) {
+    size_t count = 0;
+    while ((text = strstr(text, part))) count++, text += strlen(part);
+    return count;
+}
+
+/* Dates that suit the span, a marker per run, names of baselines, and the line of the newest of them. */
+TEST(report, history_axis) {
+    static const struct {
+        int64_t span; /* seconds between runs */
+        const char *labels[2];
+    } rows[] = {{0, {">14:20</text>", ">2026-03-01</text>"}},
+                {1, {">14:20:05</text>", ">2026-03-01</text>"}},
+                {40, {">14:20</text>", ">2026-03-01</text>"}},
+                {600, {">15:00</text>", ">2026-03-01</text>"}},
+                {9000, {">00:00</text>", ">2026-03-02</text>"}},
+                {86400, {">2026-03-02</text>", ">2026-03-04</text>"}},
+                {86400 * 20, {">2026-05</text>", ">2026-06</text>"}},
+                {86400 * 400, {">2028</text>", ">2034</text>"}},
+                {INT64_C(7900000000), {">3000</text>", ">4000</text>"}}};
+    enum { RUNS = 10 };
+    eg_context *context = context_new();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        eg_report_run runs[RUNS];
+        eg_report *report;
+        eg_error error = {0};
+        for (int k = 0; k < RUNS; k++)
+            runs[k] = (eg_report_run){1772374800 + k * rows[i].span, 1e-6 * (k + 1), NAN, NAN,
+                                      k % 4 == 1 ? "b" : NULL};
+        CHECK_OK(eg_report_of_history(context, "t", runs, RUNS, &report, &error), error);
+        const char *text = eg_report_text(report, NULL);
+        for (int k = 0; k < 2; k++)
+            CHECK(strstr(text, rows[i].labels[k]), "%lld: no '%s' in\n%s", (long long)rows[i].span,
+                  rows[i].labels[k], text);
+        /* one more each is the legend */
+        CHECK(count_of(text, "<circle class=\"run\"") == 7 + 1 &&
+                  count_of(text, "<path class=\"baseline\"") == 3 + 1 &&
+                  count_of(text, "class=\"level\"") == 1 && strstr(text, ">us</text>"),
+              "%s", text);
+        CHECK(count_of(text, "class=\"axis\"") <= 10, "%zu ticks of %lld",
+              count_of(text, "class=\"axis\""), (long long)rows[i].span);
+        eg_report_destroy(report);
+    }
     eg_context_destroy(context);
 }
 
@@ -146,6 +216,19 @@ TEST(report, picture_arguments) {
                 "'1' times");
     CHECK_FAILS(eg_report_of_times(context, "", &seconds, 1, NULL, &error), error, EG_ERR_ARGUMENT,
                 "no output pointer");
+    const eg_report_run late = {INT64_C(253402300800), 1, 1, 1, NULL}, early = {-1, 1, 1, 1, NULL};
+    CHECK_FAILS(eg_report_of_history(NULL, "", &late, 1, &report, &error), error, EG_ERR_ARGUMENT,
+                "no context");
+    CHECK_FAILS(eg_report_of_history(context, NULL, &late, 1, &report, &error), error,
+                EG_ERR_ARGUMENT, "no title");
+    CHECK_FAILS(eg_report_of_history(context, "", NULL, 3, &report, &error), error, EG_ERR_ARGUMENT,
+                "'3' runs, and no list");
+    CHECK_FAILS(eg_report_of_history(context, "", &late, 1, NULL, &error), error, EG_ERR_ARGUMENT,
+                "no output pointer");
+    CHECK_FAILS(eg_report_of_history(context, "", &late, 1, &report, &error), error,
+                EG_ERR_ARGUMENT, "run 0 was measured at '253402300800'");
+    CHECK_FAILS(eg_report_of_history(context, "", &early, 1, &report, &error), error,
+                EG_ERR_ARGUMENT, "run 0 was measured at '-1'");
     CHECK_FAILS(eg_report_of_entropy(NULL, "", 8, 0, &report, &error), error, EG_ERR_ARGUMENT,
                 "no curve");
     CHECK_FAILS(eg_entropy_curve_create(NULL, 0, 1, &curve, &error), error, EG_ERR_ARGUMENT,

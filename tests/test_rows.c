@@ -255,6 +255,24 @@ static size_t synapses_fill(const synapse_case *c, int32_t *ends) {
     return count;
 }
 
+/* Bit by bit, a sample's result does not depend on those beside it: batches are cut anywhere. */
+static void samples_check(const eg__kernel *row, const eg__synapses_back_f32_args *all, bool back,
+                          size_t columns, const float *whole) {
+    float *alone = test_alloc(columns * sizeof *alone);
+    for (size_t b = 0; b < all->forward.batch; b++) {
+        eg__synapses_back_f32_args one = *all;
+        one.forward.batch = 1;
+        one.forward.v += b * one.forward.v_stride;
+        one.forward.out = one.result = alone;
+        if (back) one.d += b * one.d_stride;
+        if (back) row->function.synapses_dv_f32(&one);
+        else row->function.synapses_f32(&one.forward);
+        CHECK(!memcmp(alone, whole + b * columns, columns * sizeof *alone),
+              "%s: sample %zu of %zu has other bits than alone", row->isa, b, all->forward.batch);
+    }
+    free(alone);
+}
+
 static void synapses_check(const synapse_case *c, uint64_t *state) {
     enum { MOST = 4096 };
     static int32_t list[MOST];
@@ -290,6 +308,8 @@ static void synapses_check(const synapse_case *c, uint64_t *state) {
                   "%s: %zu x %zu -> %zu, fan %zu%s: element %zu is %.9g, not %.9g", row->isa,
                   c->batch, c->sources, c->targets, c->fan, c->in_lanes ? ", laned" : "", i,
                   (double)got[i], (double)want[i]);
+        samples_check(row, &(eg__synapses_back_f32_args){.forward = args}, false, 2 * c->targets,
+                      got);
     }
     /* the gradients, of a random d */
     float *d = test_alloc(n * sizeof *d);
@@ -314,6 +334,7 @@ static void synapses_check(const synapse_case *c, uint64_t *state) {
                       "%s %s: %zu x %zu -> %zu: element %zu is %.9g, not %.9g", row->isa,
                       way ? "dp" : "dv", c->batch, c->sources, c->targets, i, (double)back[i],
                       (double)exact[i]);
+            if (!way) samples_check(row, &reverse, true, c->sources, back);
         }
         free(exact);
         free(back);
@@ -328,10 +349,11 @@ static void synapses_check(const synapse_case *c, uint64_t *state) {
 
 TEST(rows, synapses) {
     static const synapse_case cases[] = {
-        {1, 1, 1, 1, 0},     {5, 7, 3, 4, 0},    {20, 33, 65, 6, 0},  {64, 48, 130, 14, 0},
-        {3, 5, 1, 2, 1},     {16, 16, 2, 5, 1},  {40, 37, 1, 9, 1},   {40, 37, 4, 9, 1},
-        {40, 37, 5, 9, 1},   {64, 64, 1, 13, 1}, {64, 64, 33, 13, 1}, {65, 20, 1, 9, 1},
-        {130, 16, 1, 70, 1}, {64, 37, 1, 9, 2},  {17, 3, 3, 4, 3},    {40, 37, 5, 9, 2},
+        {1, 1, 1, 1, 0},     {5, 7, 3, 4, 0},    {20, 33, 65, 6, 0},   {64, 48, 130, 14, 0},
+        {3, 5, 1, 2, 1},     {16, 16, 2, 5, 1},  {40, 37, 1, 9, 1},    {40, 37, 4, 9, 1},
+        {40, 37, 5, 9, 1},   {64, 64, 1, 13, 1}, {64, 64, 33, 13, 1},  {65, 20, 1, 9, 1},
+        {130, 16, 1, 70, 1}, {64, 37, 1, 9, 2},  {17, 3, 3, 4, 3},     {40, 37, 5, 9, 2},
+        {40, 37, 11, 9, 2},  {40, 37, 78, 9, 2}, {64, 64, 103, 13, 1}, {64, 64, 12, 20, 2},
     };
     uint64_t state = 3;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) synapses_check(&cases[i], &state);

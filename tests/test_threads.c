@@ -135,6 +135,36 @@ TEST(threads, idle_workers_sleep_and_wake) {
     stop(pool);
 }
 
+/* ---- another pool, which may refuse, and may have one thread only */
+typedef struct team {
+    int calls, refuses;
+} team;
+static int ask_team(void *user, unsigned threads, void (*member)(void *, unsigned),
+                    void *argument) {
+    team *t = user;
+    t->calls++;
+    if (t->refuses) return 0;
+    for (unsigned i = threads; i-- > 0;) member(argument, i);
+    return 1;
+}
+
+TEST(threads, another_pool) {
+    for (unsigned count = 1; count <= 4; count++)
+        for (int refuses = 0; refuses < 2; refuses++) {
+            team t = {.refuses = refuses};
+            eg__threads *pool = start(count);
+            eg__threads_join(pool, ask_team, &t);
+            job j = {.pool = pool};
+            eg__threads_run(pool, 7, mark, &j);
+            eg__threads_run(pool, 1, mark, &j);
+            CHECK(t.calls == (count > 1), "%u threads: asked %d times", count, t.calls);
+            CHECK(j.seen[0] == 2, "block 0 ran %d times", j.seen[0]);
+            atomic_store(&j.seen[0], 1);
+            check_seen(&j, 7, 1);
+            stop(pool);
+        }
+}
+
 static void note_start(void *user, unsigned thread) {
     atomic_fetch_or((atomic_uint *)user, 1u << thread);
 }

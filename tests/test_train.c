@@ -56,8 +56,9 @@ static bench *bench_open(const char *isa, unsigned threads, const eg_optimizer *
     CHECK_OK(eg__update_compile(&b->update, b->context, &o, n, pieces ? pieces : 1,
                                 pieces ? piece : &whole, &error),
              error);
-    const eg__update_buffers buffers = {b->p, b->g, b->sum, b->m, b->v};
+    const eg__update_buffers buffers = {b->p, b->g, b->m, b->v};
     CHECK_OK(eg__update_bind(&b->update, &buffers, &error), error);
+    CHECK_OK(eg__update_sum_in(&b->update, b->sum, &error), error);
     return b;
 }
 static void bench_close(bench *b) {
@@ -440,6 +441,40 @@ TEST(train, partial_batch) {
     batch.target[0] = NAN;
     CHECK_FAILS(eg_trainer_step(trainer, 0, NULL, &error), error, EG_ERR_FORMAT, "the loss is nan");
     trained_close(&small);
+}
+
+/* Before anybody asks for the trainer's own batch: every target counts, of inputs that are zero. */
+TEST(train, batch_nobody_asked_for) {
+    eg_error error;
+    eg_context *context;
+    eg_model *model;
+    CHECK_OK(eg_context_create(NULL, &context, &error), error);
+    CHECK_OK(eg_model_open(context, "cfc:8,in=3,proj=3", &model, &error), error);
+    for (int asked = 0; asked < 2; asked++) {
+        eg_trainer *trainer;
+        const eg_train_options options = {.batch = B, .time = T, .timespans = 1, .lengths = 1};
+        CHECK_OK(eg_trainer_create(model, &options, &trainer, &error), error);
+        double loss;
+        const float *y;
+        if (asked) {
+            const eg_train_batch batch = eg_trainer_batch(trainer);
+            for (int i = 0; i < T * B * 3; i++)
+                CHECK(batch.weight[i] == 1 && batch.x[i] == 0 && batch.target[i] == 0, "at %d", i);
+            for (int i = 0; i < T * B; i++) CHECK(batch.timespans[i] == 1, "timespan %d", i);
+            for (int i = 0; i < B; i++) CHECK(batch.lengths[i] == T, "length %d", i);
+            batch.weight[0] = 0; /* is kept when the same batch is used again */
+            CHECK_OK(eg_trainer_use(trainer, NULL, &error), error);
+            CHECK(eg_trainer_batch(trainer).weight[0] == 0, "weights were written again");
+            batch.weight[0] = 1;
+        }
+        CHECK_OK(eg_trainer_evaluate(trainer, &loss, &y, &error), error);
+        double want = 0;
+        for (int i = 0; i < T * B * 3; i++) want += (double)y[i] * (double)y[i] / (T * B * 3);
+        CHECK(fabs(loss - want) < 1e-5 * want, "a loss of %g, not %g", loss, want);
+        eg_trainer_destroy(trainer);
+    }
+    eg_model_destroy(model);
+    eg_context_destroy(context);
 }
 
 /* A model says what it demands of its parameters, and a training keeps to it. */

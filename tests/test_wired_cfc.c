@@ -91,13 +91,19 @@ typedef struct definition {
     double *values; /* of all parameters, as the model has them */
 } definition;
 
+static size_t place_of(const eg_model *model, const eg__parameter *p) {
+    size_t place = 0;
+    for (const eg__parameter *q = model->parameters; q < p; q++) place += eg__parameter_size(q);
+    return place;
+}
+
 static const double *values_of(const definition *d, const char *cell, const char *name,
                                const eg__parameter **out) {
     char full[EG__NAME_MAX];
     snprintf(full, sizeof full, "%s.%s", cell, name);
     const eg__parameter *p = eg__model_parameter(d->model, full);
     if (out) *out = p;
-    return p ? d->values + p->offset : NULL;
+    return p ? d->values + place_of(d->model, p) : NULL;
 }
 
 static double activate(eg__activation activation, double z) {
@@ -195,8 +201,15 @@ static double define(const definition *d, double *y) {
 }
 
 static definition make_definition(const eg_model *model) {
-    definition d = {model, test_alloc(model->value_count * sizeof(double))};
-    for (size_t i = 0; i < model->value_count; i++) d.values[i] = (double)model->values[i];
+    const eg__parameter *end = model->parameters + model->parameter_count;
+    definition d = {model, test_alloc(place_of(model, end) * sizeof(double))};
+    for (const eg__parameter *p = model->parameters; p < end; p++) {
+        float *floats = test_alloc(eg__parameter_size(p) * sizeof *floats);
+        double *to = d.values + place_of(model, p);
+        eg__parameter_floats(model, p, floats);
+        for (size_t i = 0; i < eg__parameter_size(p); i++) to[i] = (double)floats[i];
+        free(floats);
+    }
     return d;
 }
 
@@ -220,7 +233,7 @@ static void check_gradients(const run *r, const char *spec) {
         const size_t size = eg__parameter_size(p), columns = (size_t)p->shape[p->rank - 1];
         const float *got = r->gradient[i].data;
         for (size_t k = 0; k < size; k += 1 + size / 7) {
-            double *at = &d.values[p->offset + k], before = *at, up, down;
+            double *at = &d.values[place_of(r->model, p) + k], before = *at, up, down;
             *at = before + 1e-5;
             up = define(&d, y);
             *at = before - 1e-5;

@@ -8,10 +8,10 @@ cd "$(dirname "$0")/.." || exit 1
 # every check sets its own compiler and flags: nothing leaks in from the caller
 mkdir -p "${B:-build}/check" && checks=$(cd "${B:-build}/check" && pwd) || exit 1
 make="${MAKE:-make} -s"
-unset B CC AR CFLAGS CPPFLAGS LDFLAGS LIBRARIES SAN COV WERROR RUN FILTER FORMAT PREFIX DESTDIR
+unset B CC AR CFLAGS CPPFLAGS LDFLAGS LIBRARIES SCREEN_LIBRARY WEB_LIBRARY SAN COV WERROR RUN FILTER FORMAT PREFIX DESTDIR
 unset MAKE MAKEFLAGS MFLAGS MAKELEVEL PKG_CONFIG_PATH PKG_CONFIG_LIBDIR LD_LIBRARY_PATH
 export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:print_legend=0
-export UBSAN_OPTIONS=print_stacktrace=1
+export UBSAN_OPTIONS=print_stacktrace=1 LSAN_OPTIONS=suppressions=$PWD/tests/lsan.txt:print_suppressions=0
 zig_version=0.17.0
 
 # tests that need a locale with a decimal comma find one here, whatever the system has
@@ -102,38 +102,157 @@ check_gcc() {
 }
 
 check_clang() {
+    export ELEGANS_QUICK=1
     build_and_test clang CC=clang
     echo "clang $(clang -dumpversion) -Werror, $(tests_counted)"
 }
 
 check_asan() {
-    export ELEGANS_QUICK=1
-    # gcc 12 aligns the stack that it watches for use after return to 32 bytes only: vectors of 64 would fault
-    build_and_test asan CC=gcc SAN=address,undefined RUN="$(fixed_layout)" \
-        KERNEL_CFLAGS="--param asan-use-after-return=0"
-    echo "no bad access, leak or undefined behaviour, $(tests_counted)"
+    comma_locale
+    B=${checks%/check} MAKE="${make% -s}" sh tools/coverage.sh check
+    echo "no bad access, leak or undefined behaviour, no folder of src/ a point below tests/coverage.txt, $(tests_counted)"
 }
 
 # areas whose tests work on one thread; among the others are all that share anything
 one_thread="-attention_kernels -cache -cache_steps -cached_kernels -cli -convert -csv -date -entropy -export \
 -export_quantized -fused -fused_code -gemm -gemm_parts -gemm_tn -gguf -gguf_damage -gradient -graph \
--graph_json -norms -npy -npz -npz_damage -round -rows -safetensors -safetensors_damage -sampler -quantized \
--statistics -infile -table -tokenizer -tokenizer_json -tokenizer_vocabularies -tour -vmath -wiring \
+-graph_json -norms -npy -npz -npz_damage -round -rows -safetensors -safetensors_damage -sampler -screen -view -quantized \
+-statistics -infile -table -tokenizer -tokenizer_json -tokenizer_vocabularies -tour -vmath -web -wiring \
 -wiring_files"
 
 check_tsan() {
     export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 ELEGANS_QUICK=threads
-    build_and_test tsan CC=gcc SAN=thread RUN="$(fixed_layout)" FILTER="$one_thread"
+    build_and_test tsan CC=gcc SAN=thread KERNEL_CFLAGS="-O1 -fno-var-tracking" RUN="$(fixed_layout)" FILTER="$one_thread"
     echo "no data race, $(tests_counted)"
 }
 
-check_arm64() {
+# for_arm64 COMMAND FOLDER ...: build, or build_and_test
+for_arm64() {
+    command=$1
+    shift
     export PKG_CONFIG_LIBDIR=/usr/lib/aarch64-linux-gnu/pkgconfig ELEGANS_QUICK=emulated
-    # C that is exported is the same on every processor, and most of its tests is the compiler
-    build_and_test arm64 PEERS= CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar \
-        RUN="qemu-aarch64 -cpu max" FILTER="-export -export_quantized"
+    $command arm64 PEERS= CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar "$@"
+}
+
+check_arm64() {
+    # C that is exported is the same on every processor, and most of its tests is the compiler; SME has a check of its own
+    for_arm64 build_and_test RUN="qemu-aarch64 -cpu max,sme=off" FILTER="-export -export_quantized"
     file -b "$checks/arm64/tests" | grep 'ARM aarch64'
     echo "cross built -Werror, run by qemu-aarch64, $(tests_counted)"
+}
+
+# outer products of SME, on vectors of 512 bits without NEON in streaming mode, as on Apple's chips, and on those of other
+# lengths. An emulator has SVE outside of streaming mode, which those chips have not: so the instructions are looked at, too,
+# after the look was shown faults. QEMU_AARCH64: another emulator; that of Debian 12 sums bytes wrongly.
+check_sme() {
+    qemu=${QEMU_AARCH64:-qemu-aarch64}
+    for_arm64 build "$checks/arm64/tests" "$checks/arm64/elegans"
+    like_apple="$qemu -cpu max,sme_fa64=off,sme-default-vector-length=64"
+    for bytes in 16 32 128 256; do
+        timeout 600 $qemu -cpu max,sme-default-vector-length=$bytes "$checks/arm64/tests" sme.
+    done
+    for area in sme. gemm. gemm_parts. gemm_halves.; do
+        timeout 600 $like_apple "$checks/arm64/tests" $area
+    done
+    # these rows were among those that ran
+    grep -q 'products by .*sme neon ref' "$log"
+    grep -q 'f16 by .*sme fhm neon ref, bf16 by .*sme bf16 neon ref' "$log"
+    if grep -q 'bytes: yes' "$log"; then
+        timeout 600 $like_apple "$checks/arm64/tests" quantized. -export_quantized -model_quantized
+        grep -q 'products by .*sme i8mm' "$log"
+        bytes=", of bytes too"
+    else bytes="; of bytes never: this emulator sums them wrongly"; fi
+    aarch64-linux-gnu-objdump -d --no-show-raw-insn "$checks/arm64/elegans" >"$checks/streaming.txt"
+    modes=$(awk -f tools/streaming.awk "$checks/streaming.txt")
+    # NEON, floats or a call inside; SVE outside; a mode that is never left or entered, or entered for nothing
+    for fault in '/_streaming>:/,/ld1w/s/ld1w.*/fmla\tv0.4s, v1.4s, v2.4s/' '/_streaming>:/,/mopa/s/[a-z]*mopa.*/fadd\ts0, s1, s2/' \
+        '/_streaming>:/,/madd/s/madd.*/bl\t0 <memcpy@plt>/' 's/<load_streaming>:/<load>:/' 's/smstop/nop/' 's/smstart$/nop/' \
+        's/bl\t.*<product_streaming>/nop/' '/smstop/,/ldp/s/ldp\td8.*/ptrue\tp0.s/'; do
+        echo "fault: $fault"
+        sed "$fault" "$checks/streaming.txt" >"$checks/fault.txt"
+        if cmp -s "$checks/fault.txt" "$checks/streaming.txt" || awk -f tools/streaming.awk "$checks/fault.txt"; then return 1; fi
+    done
+    counted=$(sed -n 's/.* \([0-9]*\) products.*/\1/p' "$log" | awk '{ n += $1 } END { print n }')
+    echo "$counted products on vectors of 128 to 2048 bits$bytes; $modes; 8 planted faults are seen"
+}
+
+# Apple's AMX without a Mac: its kernels run the words that a Mac runs, which a handler of SIGILL gives to the model; the
+# bits are those of the model on this machine; and mistakes in fields and offsets are noticed
+amx_words() { # the AMX words of an object file
+    aarch64-linux-gnu-objdump -d "$1" | awk '$2 ~ /^00201[0-3][0-9a-f][0-9a-f]$/ { print $2 }' | sort -u | tr '\n' ' '
+}
+check_amx() {
+    to=$checks/amx
+    rm -rf "$to" && mkdir -p "$to"
+    build gcc CC=gcc "$checks/gcc/tests"
+    "$checks/gcc/tests" amx >"$to/here.txt"
+    (for_arm64 build "$checks/arm64/libelegans.a"
+        for file in src/kernels/amx/*.c tests/main.c tests/amx_trap.c tests/test_amx*.c tests/test_gemm*.c \
+            tests/tile_*.c tests/test_quantized.c tests/test_quantized_helper.c tests/test_kernels.c tests/test_models.c; do
+            aarch64-linux-gnu-gcc -std=c11 -O2 -Wall -Wextra -Werror -ffp-contract=off -pthread -D_GNU_SOURCE -Iinclude -Isrc \
+                -DEG__AMX_WORDS=1 -DELEGANS_SOURCE="\"$PWD\"" -c "$file" -o "$to/$(basename "$file" .c).o"
+        done
+        aarch64-linux-gnu-gcc "$to"/*.o "$checks/arm64/libelegans.a" -pthread \
+            $(pkg-config --libs hwloc jansson sqlite3 zlib libutf8proc) -lm -o "$to/tests")
+    [ "$(amx_words "$to/gemm_f32_amx.o")" = "00201000 00201020 002010a0 00201180 " ]
+    [ "$(amx_words "$to/gemm_halves_amx.o")" = "00201000 00201020 002010e0 002011e0 002012a0 " ]
+    [ "$(amx_words "$to/gemm_i8i8_amx.o")" = "00201000 00201020 002010a0 00201280 " ]
+    [ "$(amx_words "$to/amx_switch.o")" = "00201220 00201221 " ]
+    for area in amx gemm. gemm_halves quantized.; do
+        ELEGANS_QUICK=emulated timeout 600 qemu-aarch64 -cpu max,sme=off "$to/tests" "$area" >>"$to/words.txt"
+    done
+    cat "$to/words.txt"
+    bits=$(grep -o 'bits [0-9a-f]*' "$to/here.txt")
+    [ -n "$bits" ] && grep "$bits" "$to/words.txt"
+    LIBS=$(pkg-config --libs hwloc jansson sqlite3 zlib libutf8proc) \
+        ONE_OF=${ONE_OF:-3} timeout 1200 python3 tools/mutants.py "$checks/gcc" "$to/mutants" gcc
+    echo "words of 4 kernels trapped under qemu: $bits, as here; $(grep 'mutants caught' "$log" | tail -n 1)"
+}
+
+# Intel's AMX without such a processor: its instructions are in the objects of its kernels and nowhere else, and mistakes in the source
+# of the kernels are noticed by tests that run it through the model
+tile_words() { # the tile instructions of object files
+    objdump -d --no-show-raw-insn "$@" |
+        awk -F'[\t ]+' '/^ *[0-9a-f]+:/ { for (i = 1; i <= 3; i++) if ($i ~ /^(ldtilecfg|sttilecfg|tile[a-z0-9]+|t[cd][pm][a-z0-9]+)$/) print $i }' |
+        sort -u | tr '\n' ' '
+}
+check_tile() {
+    [ "$(uname -m)" = x86_64 ] || {
+        echo "skipped: these are instructions of x86-64"
+        return
+    }
+    to=$checks/tile
+    rm -rf "$to" && mkdir -p "$to"
+    build gcc CC=gcc "$checks/gcc/tests"
+    kernels=$checks/gcc/obj/src/kernels/tile
+    [ "$(tile_words "$kernels/gemm_halves_amxtile.o")" = "tdpbf16ps tileloadd tilestored tilezero " ]
+    [ "$(tile_words "$kernels/gemm_integer_amxtile.o")" = "tdpbssd tileloadd tilestored tilezero " ]
+    [ "$(tile_words "$kernels/tile_switch_amxtile.o")" = "ldtilecfg tilerelease " ]
+    [ -z "$(tile_words $(find "$checks/gcc/obj" -name '*.o' ! -name '*_amxtile.o'))" ]
+    "$checks/gcc/tests" tile.
+    others=$(find "$checks/gcc/obj/tests" "$checks/gcc/obj/src/cli/view" "$checks/gcc/obj/src/cli/web/web_check.o" "$checks/gcc/obj/web" -name '*.o' ! -name 'tile_gemm_*.o' ! -name exhaustive.o)
+    count=0
+    while IFS= read -r fault; do
+        count=$((count + 1))
+        file=${fault%% *}
+        mkdir -p "$to/$count/kernels/tile"
+        cp src/kernels/tile/*.h "$to/$count/kernels/tile"
+        sed -i "${fault#* }" "$to/$count/kernels/tile/$file"
+        echo "fault: $fault"
+        if cmp -s "$to/$count/kernels/tile/$file" "src/kernels/tile/$file"; then return 1; fi
+        for part in halves integer; do
+            gcc -std=c11 -O1 -w -ffp-contract=off -D_GNU_SOURCE "-I$to/$count" -Iinclude -Isrc \
+                -c tests/tile_gemm_$part.c -o "$to/$count/$part.o"
+        done
+        gcc "$to/$count"/*.o $others "$checks/gcc/libelegans.a" -pthread \
+            $(pkg-config --libs hwloc jansson sqlite3 zlib libutf8proc) -lm -o "$to/$count/tests"
+        if timeout 120 "$to/$count/tests" tile. >"$to/$count.txt" 2>&1; then
+            echo "no test notices it"
+            return 1
+        fi
+        rm -r "${to:?}/$count"
+    done <tools/tile_faults.txt
+    echo "tile instructions in 3 objects alone; $count planted faults are seen"
 }
 
 # what eg_export_c writes, for a microcontroller and run by a 32-bit ARM
@@ -204,6 +323,16 @@ check_agree() {
     ELEGANS="$checks/gcc/elegans" CC=gcc timeout 1200 sh tests/outside/agree.sh "${AGREE:-100}"
 }
 
+# the screen of elegans monitor in tmux
+check_terminal() {
+    command -v tmux >/dev/null || {
+        echo "skipped: there is no tmux here, and it could not be installed"
+        return
+    }
+    build gcc CC=gcc "$checks/gcc/elegans"
+    timeout 120 sh tests/outside/terminal.sh "$checks/gcc/elegans"
+}
+
 # cachegrind NAME RUNS: data references, misses of the first and of the last cache of that many runs
 cachegrind() {
     valgrind --tool=cachegrind --cache-sim=yes --I1=32768,8,64 --D1=32768,8,64 --LL=1048576,16,64 \
@@ -227,7 +356,7 @@ check_cache() {
 }
 
 # areas that are slow without a kernel, where every instruction is one that check-gcc runs, and a measurement
-no_kernels="-cache -cache_steps -entropy -gguf_damage -graph_json -measure -npz_damage -safetensors \
+no_kernels="-cache -cache_steps -entropy -gguf_damage -graph_json -loop -measure -npz_damage -safetensors \
 -safetensors_damage -sampler -statistics -tokenizer_vocabularies"
 
 # a processor with SSE4.1 and nothing newer: an AVX instruction outside its kernel file would trap. That no other
@@ -238,7 +367,7 @@ check_penryn() {
     build_and_test gcc CC=gcc RUN="$old" FILTER="-cli -export -export_quantized $no_kernels"
     counted=$(tests_counted)
     # AVX and what came after it: all their names begin with a v
-    find "$checks/gcc/obj/src" -name '*.o' ! -name '*_avx2.o' ! -name '*_avx512.o' -exec objdump -d --no-show-raw-insn {} + |
+    find "$checks/gcc/obj/src" -name '*.o' ! -name '*_avx2.o' ! -name '*_avx512.o' ! -name '*_avx512bf16.o' ! -name '*_amxtile.o' -exec objdump -d --no-show-raw-insn {} + |
         awk '/file format/ { file = $1; files++ } /^ *[0-9a-f]+:\tv[a-z]/ { print file, $0; bad = 1 }
              END { print files " files without AVX"; exit bad || files < 100 }'
     $old "$checks/gcc/elegans" info
@@ -272,7 +401,40 @@ check_browser() {
     page ltc ltc:autoncp:28:8,in=3 --batch 4 --seq 16 --device all
     page stacked cfc:8,in=4,mixed=1/cfc:4,backbone=0 --no-compile
     "$checks/gcc/elegans" report "$to/cfc.json" --basic -o "$to/basic.html"
+    page one cfc:autoncp:64:16,in=16 --batch 32 --seq 32 --threads 1
+    "$checks/gcc/elegans" report "$to/one.json" "$to/autoncp.json" -o "$to/diff.html"
+    "$checks/gcc/elegans" report "$to/one.json" "$to/cfc.json" --any-model -o "$to/models.html"
     timeout 120 python3 tests/outside/browser.py "$to" --shots
+}
+
+# the path of axe-core's one file, fetched once; nothing where it is not to be had
+axe() {
+    home=$checks/axe-0.1.8
+    [ -f "$home/axe_playwright_python/axe.min.js" ] || {
+        rm -rf "$home" "$home.new"
+        python3 -m pip install -q --no-deps --target "$home.new" axe-playwright-python==0.1.8 >&2 && mv "$home.new" "$home" || return 0
+    }
+    echo "$home/axe_playwright_python/axe.min.js"
+}
+
+# the page of elegans monitor in a browser, and its metrics in a Prometheus; WEB_SECONDS: how long 50 clients listen
+check_web() {
+    build gcc CC=gcc "$checks/gcc/elegans"
+    "$checks/gcc/elegans" monitor --web --port 0 --count 1 >/dev/null || {
+        echo "skipped: there is no web server here"
+        return
+    }
+    metrics="no Prometheus here" page="no chromium here"
+    if command -v promtool >/dev/null && command -v prometheus >/dev/null; then
+        timeout 120 python3 tests/outside/metrics.py "$checks/gcc/elegans"
+        metrics=$(tail -n 1 "$log")
+    fi
+    if command -v chromium >/dev/null; then
+        rm -rf "$checks/web" && mkdir -p "$checks/web"
+        timeout 300 python3 tests/outside/web.py "$checks/gcc/elegans" "$checks/web" $(axe) --seconds "${WEB_SECONDS:-10}"
+        page=$(tail -n 1 "$log")
+    fi
+    echo "$page; $metrics"
 }
 
 # the Python package: its tests; a wheel, tried in an empty environment of each Python there is; one for macOS, not run
@@ -281,6 +443,9 @@ check_python() {
     export B="$checks/gcc" ELEGANS_BUILD="$checks/gcc" MAKE="make WERROR=1 CC=gcc"
     sh tools/python.sh test
     tests=$(grep -E '^[0-9]+ passed' "$log" | tail -n 1)
+    sh tools/python.sh notebooks
+    # what notebooks show, in light and dark, on a desk and on a phone
+    ! command -v chromium >/dev/null || timeout 120 python3 tests/outside/browser.py "$checks/gcc/python/displays"
     sh tools/python.sh wheel
     pythons=$(for minor in 9 10 11 12 13 14; do
         for python in "$HOME"/.pyenv/versions/3.$minor.*/bin/python3 "/usr/bin/python3.$minor"; do
@@ -290,7 +455,7 @@ check_python() {
     sh tools/python.sh try "$checks"/gcc/wheels/*manylinux*.whl $pythons
     for_macos lib "$checks/macos/elegans"
     sh tools/python.sh wheel-macos "$(zig)" "$checks/macos"
-    echo "$tests; a wheel tried with $(echo "$pythons" | wc -w) versions of Python; one for macOS linked, never run"
+    echo "$tests; $(ls examples/notebooks/*.ipynb | wc -l) notebooks; a wheel tried with $(echo "$pythons" | wc -w) versions of Python; one for macOS linked, never run"
 }
 
 # prints the path of a zig of our version, fetched once per user
@@ -306,7 +471,15 @@ zig() {
 
 # for_macos TARGET...: zig knows processors, not architectures
 for_macos() {
-    build macos PREFIX=@loader_path LIBRARIES= PEERS= AR="$(zig) ar" FLAGS_dotprod="-O3 -mcpu=apple_m1" FLAGS_i8mm="-O3 -mcpu=apple_m2" \
+    mkdir -p "$checks/macos-libraries"
+    export PKG_CONFIG_LIBDIR="$checks/macos-libraries/lib/pkgconfig"
+    without=""
+    flock "$checks/macos-libraries" sh tools/macos.sh "$(zig)" "$checks/macos-libraries" || {
+        echo "note: no sources of jansson and utf8proc are to be had: built without them"
+        without=LIBRARIES=
+    }
+    build macos $without PREFIX=@loader_path PEERS= AR="$(zig) ar" FLAGS_dotprod="-O3 -mcpu=apple_m1" FLAGS_fhm="-O3 -mcpu=apple_m1" FLAGS_i8mm="-O3 -mcpu=apple_m2" \
+        FLAGS_bf16="-O3 -mcpu=apple_m2" \
         CC="$(zig) cc -target aarch64-macos -mcpu=apple_m1" "$@"
 }
 
@@ -410,11 +583,6 @@ check_fuzz() {
     echo "$# targets, $seconds s each, nothing found"
 }
 
-check_coverage() {
-    B=${checks%/check} MAKE="${make% -s}" sh tools/coverage.sh check
-    echo "no folder of src/ is more than a point below tests/coverage.txt"
-}
-
 # not a check: what check-abi compares with from now on
 update_abi() {
     build gcc CC=gcc "$checks/gcc/libelegans.so.0.1.0"
@@ -460,12 +628,21 @@ purposes="build check"
     exit
 }
 for name in "$@"; do
-    case "$name" in arm64 | export | python) purposes="$purposes $name" ;; esac
+    case "$name" in arm64 | export | python) purposes="$purposes $name" ;; amx) purposes="$purposes arm64" ;; esac
 done
 sh tools/deps.sh $purposes || exit 1
 # a browser is large and not to be had everywhere: without one its check is skipped
 case " $* " in
 *" browser "*) command -v chromium >/dev/null || sh tools/deps.sh browser || : ;;
+esac
+case " $* " in
+*" web "*)
+    command -v chromium >/dev/null || sh tools/deps.sh browser || :
+    command -v prometheus >/dev/null || sh tools/deps.sh web || :
+    ;;
+esac
+case " $* " in
+*" terminal "*) command -v tmux >/dev/null || sh tools/deps.sh terminal || : ;;
 esac
 taken=$(mktemp -d) || exit 1
 trap 'rm -rf "$taken"' EXIT

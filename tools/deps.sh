@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing for the purposes named (build, check, arm64, export, browser, python, peers): Debian's packages
+# Installs what is missing for the purposes named (build, check, arm64, export, browser, web, terminal, python, peers): Debian's packages
 # as root or through sudo, Homebrew's on a Mac. Where it may not, it prints the command and fails. Does
 # nothing, quickly, when all is there.
 set -eu
@@ -9,18 +9,19 @@ apt="" brew="" architecture=""
 for purpose in "$@"; do
     case "$purpose" in
     build) # macOS has sqlite3 and zlib, and Homebrew's pkgconf knows them
-        apt="$apt pkg-config libhwloc-dev libjansson-dev libsqlite3-dev zlib1g-dev libutf8proc-dev"
-        brew="$brew pkgconf jansson utf8proc"
+        apt="$apt pkg-config libhwloc-dev libjansson-dev libsqlite3-dev zlib1g-dev libutf8proc-dev
+             libncurses-dev libmicrohttpd-dev"
+        brew="$brew pkgconf jansson utf8proc ncurses libmicrohttpd"
         ;;
     check) # libudev-dev: what a program that links hwloc statically needs; locales: a decimal comma
         apt="$apt g++ clang clang-format libclang-rt-dev gcovr file locales qemu-user
              gcc-aarch64-linux-gnu libc6-dev-arm64-cross libudev-dev python3 python3-pip valgrind
-             abigail-tools"
+             abigail-tools libopenblas0-pthread"
         brew="$brew clang-format gcovr"
         ;;
     arm64)
         apt="$apt libhwloc-dev:arm64 libjansson-dev:arm64 libsqlite3-dev:arm64 zlib1g-dev:arm64
-             libutf8proc-dev:arm64"
+             libutf8proc-dev:arm64 libncurses-dev:arm64 libmicrohttpd-dev:arm64"
         architecture="dpkg --add-architecture arm64"
         ;;
     export) # a microcontroller's compiler with its library, and a 32-bit ARM that qemu runs
@@ -29,6 +30,14 @@ for purpose in "$@"; do
         ;;
     browser) # it needs letters to draw; on a Mac there is none that brew keeps beside others
         apt="$apt chromium fonts-dejavu-core"
+        ;;
+    web) # what reads metrics
+        apt="$apt prometheus"
+        brew="$brew prometheus"
+        ;;
+    terminal) # one that a script can look at
+        apt="$apt tmux"
+        brew="$brew tmux"
         ;;
     peers)
         apt="$apt libopenblas-dev libblis-dev libdnnl-dev libsleef-dev"
@@ -39,7 +48,7 @@ for purpose in "$@"; do
         apt="$apt python3-dev python3-venv python3-pip python3-wheel python3-numpy python3-torch python3-pandas"
         ;;
     *)
-        echo "deps: unknown purpose '$purpose' (build, check, arm64, export, browser, python, peers)" >&2
+        echo "deps: unknown purpose '$purpose' (build, check, arm64, export, browser, web, terminal, python, peers)" >&2
         exit 2
         ;;
     esac

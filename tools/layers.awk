@@ -3,7 +3,7 @@
 # files past output_file.c, which makes them whole, and questions for kinds of steps and families of transformers:
 # awk -f tools/layers.awk FILES
 BEGIN {
-    count = split("base memory chip kernels graph engine device signal nn generate formats export text train profile report cli", order, " ")
+    count = split("base memory chip kernels graph engine device sensors publish signal nn generate formats export text train profile monitor report cli", order, " ")
     for (i = 1; i <= count; i++) level[order[i]] = i
 }
 

@@ -50,6 +50,8 @@ wiring_svg     -  w.svg          wiring autoncp:12:3,in=4 --stats --svg OUT/w.sv
 report         -  r.html         report in/run.json -o OUT/r.html
 report_md      -  r.md           report in/run.json --markdown -o OUT/r.md
 report_json    -  r.json         report in/run.json --json -o OUT/r.json
+report_diff    -  d.html         report in/run.json in/run.json -o OUT/d.html
+report_diff_md -  d.md           report in/run.json in/run.json -o OUT/d.md
 predict        t  p.csv          predict in/room.safetensors --data in/bare.csv --output OUT/p.csv
 run            t  y.csv          run in/policy.safetensors --input in/drive.csv --time t --output OUT/y.csv
 run_npy        t  y.npy          run in/small.safetensors --input in/drive.csv --time t --output OUT/y.npy

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The Python package: `sh tools/python.sh test` installs it into an environment of its own and runs its tests;
+# The Python package: `sh tools/python.sh test` installs it into an environment of its own and runs its tests; after that
+# `notebooks` runs the notebooks of examples/ in it, and makes pages of them and of all that notebooks show;
 # `wheel` makes a source archive and a wheel that carries the library, the program and what they need; `try WHEEL PYTHON...`
 # tries a wheel in an empty environment of each of these; `wheel-macos ZIG` makes one for arm64 macOS that was never run.
 set -eu
@@ -23,8 +24,12 @@ environment() {
 make_library() { ${MAKE:-make} -s -j"$(getconf _NPROCESSORS_ONLN)" B="$B" lib "$B/elegans"; }
 
 run_tests() {
-    environment test pytest "setuptools<81" wheel "scikit-learn>=1.6"
+    # a newer numpy than the system's would not go with the torch and pandas that were compiled for that one
+    numpy=$("$PYTHON" -c 'import numpy; print("numpy==" + numpy.__version__)' 2>/dev/null || echo numpy)
+    environment test "$numpy" pytest "setuptools<81" wheel "scikit-learn>=1.6" matplotlib networkx nbconvert ipykernel
     "$home/test/bin/python" -m pip install -q --no-deps ncps
+    # its tests are skipped where there is no mlx for this machine
+    "$home/test/bin/python" -m pip install -q "mlx[cpu]" 2>/dev/null || "$home/test/bin/python" -m pip install -q mlx 2>/dev/null || :
     make_library
     "$home/test/bin/python" setup.py -q build_ext --inplace --build-temp "$home/temp" >"$home/build.log" 2>&1 || {
         cat "$home/build.log"
@@ -39,6 +44,19 @@ run_tests() {
     "$home/types/bin/python" -m pip install -q --disable-pip-version-check mypy numpy
     "$home/types/bin/python" -m mypy --strict --no-error-summary --ignore-missing-imports --no-warn-unused-ignores \
         --exclude 'elegans/torch\.py' python/elegans
+}
+
+# a cell that fails or takes more than a minute fails all of it
+run_notebooks() {
+    rm -rf "$home/notebooks" "$home/displays"
+    mkdir -p "$home/notebooks" "$home/displays"
+    export PYTHONPATH="$PWD/python" PYTHONWARNINGS=error::ResourceWarning MPLCONFIGDIR="$home/matplotlib"
+    "$home/test/bin/python" python/tests/displays.py "$home/displays"
+    for notebook in examples/notebooks/*.ipynb; do
+        "$home/test/bin/python" -m nbconvert --log-level=ERROR --execute --ExecutePreprocessor.timeout=60 --to html \
+            --HTMLExporter.mathjax_url= --HTMLExporter.require_js_url= --output-dir "$home/notebooks" "$notebook"
+        echo "$notebook: executed"
+    done
 }
 
 make_wheel() {
@@ -107,11 +125,12 @@ verb=${1:-test}
 [ $# -eq 0 ] || shift
 case "$verb" in
 test) run_tests "$@" ;;
+notebooks) run_notebooks ;;
 wheel) make_wheel ;;
 try) try_wheel "$@" ;;
 wheel-macos) make_macos_wheel "$@" ;;
 *)
-    echo "python: unknown verb '$verb' (test, wheel, try, wheel-macos)" >&2
+    echo "python: unknown verb '$verb' (test, notebooks, wheel, try, wheel-macos)" >&2
     exit 2
     ;;
 esac

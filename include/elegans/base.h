@@ -59,6 +59,12 @@ typedef struct eg_error {
     char message[256]; /* always terminated; cut with "..." when longer */
 } eg_error;
 
+/* For programs that have a thread pool already: calls member(argument, t) once for every t < threads, on as many threads at
+ * once as it has, and returns 1 when all calls have returned; or calls none and returns 0, and the context's own threads
+ * do the work. */
+typedef int (*eg_team_function)(void *user, unsigned threads,
+                                void (*member)(void *argument, unsigned thread), void *argument);
+
 /* ---- log ------------------------------------------------------------------------------------
  * The library never prints. A context with a log function calls it, from any of its threads, with
  * a message that is valid during the call only. */

@@ -21,6 +21,8 @@ extern "C" {
     X(EG_CPU_AVX512_BF16, 7, "avx512_bf16")                                                   \
     X(EG_CPU_AVX_VNNI, 8, "avx_vnni")                                                         \
     X(EG_CPU_AMX_TILE, 9, "amx_tile") /* Intel's, not Apple's */                              \
+    X(EG_CPU_AMX_BF16, 10, "amx_bf16")                                                        \
+    X(EG_CPU_AMX_INT8, 11, "amx_int8")                                                        \
     X(EG_CPU_NEON, 16, "neon")                                                                \
     X(EG_CPU_FP16, 17, "fp16")                                                                \
     X(EG_CPU_DOTPROD, 18, "dotprod")                                                          \
@@ -108,6 +110,9 @@ EG_API eg_status eg_chip_table_get(size_t index, eg_chip_row *out, eg_error *err
  * cpufamily ("0x1b588bb3"; the first row that has it). Case does not matter. EG_ERR_NOT_FOUND names
  * what was asked. */
 EG_API eg_status eg_chip_table_find(const char *key, eg_chip_row *out, eg_error *error);
+
+/* The generation of Apple's AMX in a chip: 1 (M1), 2 (M2: bf16), 3 (M3); 0 = it has none. */
+EG_API unsigned eg_chip_amx_generation(const eg_chip_row *row);
 
 /* The machine as detected. Texts are "" and numbers 0 where the system does not report them. */
 typedef struct eg_chip {

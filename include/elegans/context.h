@@ -27,6 +27,13 @@ typedef struct eg_context_options { /* all zero = defaults */
     const char *system_root; /* NULL = this machine; else a folder with a recorded machine */
     int weights_read; /* 1 = weight files are read into memory of the context (huge pages where the
                               * system has them) instead of being mapped */
+    int tuned; /* 1 = use what eg_tune stored for this machine, if anything (tune.h); not with `isa` or blocks given here. The
+                * same machine, settings and file give the same bits */
+    const char *tuning_folder; /* where; NULL = $XDG_CACHE_HOME/elegans or ~/.cache/elegans */
+    unsigned blocks_rows;      /* of a block of a product, at most 2048; 0 = from the caches */
+    unsigned blocks_depth; /* within 16..8192; it affects the bits of sums; 0 = from the caches */
+    eg_team_function team; /* asked first, whenever work is divided; NULL = none */
+    void *team_user;       /* handed to `team` */
 } eg_context_options;
 
 /* `options` and `error` may be NULL. On failure *out is NULL. You own *out. The context may be used

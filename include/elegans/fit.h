@@ -5,6 +5,7 @@
 
 #include "elegans/data.h"
 #include "elegans/metrics.h"
+#include "elegans/publish.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -90,6 +91,9 @@ typedef struct eg_fit_options { /* all zero = defaults */
     int keep_last; /* keep the parameters of the last epoch, not of the best */
     eg_fit_function progress; /* NULL = silent */
     void *user;
+    /* Told of every update: its time without waiting for data, its counted costs, losses and how far the training is.
+     * NULL = none. */
+    eg_publisher *publisher;
 } eg_fit_options;
 
 typedef struct eg_fit_result {
@@ -142,6 +146,7 @@ typedef struct eg_evaluate_options {
      */
     int (*stop)(void *user);
     void *stop_user;
+    eg_publisher *publisher; /* told of every batch and what it costs; NULL = none */
 } eg_evaluate_options;
 /* `loss` is in standard units, as in training; `metrics` are in those of the user. Both may be NULL; data without
  * targets have neither. EG_ERR_ARGUMENT: the model gives probabilities that do not match the loss. */

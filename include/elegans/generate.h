@@ -71,8 +71,9 @@ typedef struct eg_embedder_options { /* all zero = as the model says */
     size_t size; /* sizeof(eg_embedder_options); 0 = the fields of version 0.1 */
     int pooled;  /* 1: use `pooling`, not the model's */
     eg_pooling pooling;
-    int unscaled; /* do not normalize */
-    int scaled;   /* normalize whatever the model says; not with `unscaled` */
+    int unscaled;        /* do not normalize */
+    int scaled;          /* normalize whatever the model says; not with `unscaled` */
+    eg_type activations; /* EG_F16, EG_BF16: see eg_compile_options.products; 0 = EG_F32 */
 } eg_embedder_options;
 /* The model must not change while the embedder exists. */
 EG_API eg_status eg_embedder_create(eg_model *model, const eg_embedder_options *options,

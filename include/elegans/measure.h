@@ -5,6 +5,7 @@
 
 #include "elegans/base.h"
 #include "elegans/model.h"
+#include "elegans/publish.h"
 #include "elegans/tensor.h"
 
 #ifdef __cplusplus
@@ -51,12 +52,19 @@ typedef struct eg_ceilings_options { /* all zero = defaults */
     int cached;               /* 1: use a stored result of this machine if there is one */
     const char *cache_folder; /* NULL = $XDG_CACHE_HOME/elegans or ~/.cache/elegans */
     double seconds;           /* approximate duration of the measurement; 0 = 1.5 */
+    int stored;               /* 1: only a stored result; EG_ERR_NOT_FOUND where there is none */
 } eg_ceilings_options;
 
 /* Measures and stores the result for this machine and number of threads; a result that cannot be
  * stored is still returned, with a warning in the log. Keep the machine idle meanwhile. */
 EG_API eg_status eg_ceilings_measure(eg_context *context, const eg_ceilings_options *options,
                                      eg_ceilings *out, eg_error *error);
+
+/* Sets peak_flops and levels of a publisher (publish.h) to the stored ceilings of this machine, so that a monitor can say
+ * what bounds its steps; `alone` = one thread computes. EG_ERR_NOT_FOUND: none are stored (`elegans info --measure` does),
+ * and the options are as before. */
+EG_API eg_status eg_publisher_ceilings(eg_context *context, int alone,
+                                       eg_publisher_options *options, eg_error *error);
 
 /* ---- bandwidth and matrix products */
 typedef struct eg_bench_result {

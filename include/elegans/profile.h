@@ -21,7 +21,11 @@ typedef struct eg_recorder_options {    /* all zero = every run, 65536 events pe
     /* A schedule: the first `skip` runs are not recorded. Then cycles of `wait` and `warmup` runs that are not recorded
      * and `active` runs that are (0 = all). Recording ends after `repeat` cycles; 0 = never. */
     uint32_t skip, wait, warmup, active, repeat;
+    /* Inside a scan one of so many time steps is recorded and stands for all of them. 0 = as many as cost about 1 % of the
+     * time, which is all of them unless the steps are very short; 1 = all; at most EG_RECORD_EVERY. */
+    uint32_t every;
 } eg_recorder_options;
+enum { EG_RECORD_EVERY = 4096 };
 EG_API eg_status eg_recorder_create(eg_context *context, const eg_recorder_options *options,
                                     eg_recorder **out, eg_error *error);
 EG_API void eg_recorder_destroy(eg_recorder *recorder); /* NULL is fine; not while it records */
@@ -34,7 +38,7 @@ typedef struct eg_record_event {
     uint64_t begin, end; /* ns since the first recorded run */
     uint32_t step;       /* of the program: eg_program_step */
     uint32_t time;       /* of a step inside a scan; UINT32_MAX = outside */
-    uint32_t parts;      /* threads that share it */
+    uint32_t parts;      /* threads that share it; inside a scan, the time steps it stands for */
     uint32_t thread;     /* where it ran; steps of the run as a whole are on thread 0 */
     uint64_t run;        /* from 1 */
 } eg_record_event;
@@ -125,7 +129,7 @@ EG_API eg_status eg_compare(eg_context *context, size_t old_count, const double 
     X(context_switches, "switches", "of this process")         \
     X(page_faults, "faults", "minor and major")                \
     X(cpu_time, "s", "of all threads of this process")         \
-    X(energy, "J", "of the package, or of the process")        \
+    X(energy, "J", "of a rail, or of the process")             \
     X(power, "W", "energy per time")
 typedef struct eg_hardware {
 #define EG_HARDWARE_FIELD(name, unit, text) eg_metric name;
@@ -172,7 +176,9 @@ EG_API eg_metric eg_resident_peak(void);
     X(ne_cycles, "cycles", "of the Neural Engine")                                   \
     X(power_usage, "W", "during the timed runs")                                     \
     X(energy_per_run, "J", "of one run")                                             \
-    X(transfer_rate, "GB/s", "between memories of different units")
+    X(transfer_rate, "GB/s", "between memories of different units")                  \
+    X(activations_rms, "x rms", "rms difference to f32 activations over the rms")    \
+    X(activations_max, "x rms", "the largest difference, over the same")
 typedef enum eg_profile_metric_id {
 #define EG_PROFILE_ENUM(name, unit, text) EG_PROFILE_##name,
     EG_PROFILE_MAP(EG_PROFILE_ENUM)
@@ -200,6 +206,11 @@ typedef struct eg_profile_options { /* all zero = defaults */
      * profile, EG_ERR_STOPPED. NULL = never. */
     int (*stop)(void *user);
     void *stop_user;
+    eg_type activations; /* EG_F16, EG_BF16: see eg_compile_options.products; 0 = EG_F32 */
+    const char
+        *root; /* of the sensors that energy comes from: a folder with the files of another machine;
+                         NULL = this one */
+    eg_publisher *publisher; /* told of every timed run, between runs; NULL = none */
 } eg_profile_options;
 
 enum { EG_MEMORY_LEVELS = 4 };      /* L1, L2, L3 (or the system-level cache), DRAM */
@@ -227,6 +238,8 @@ typedef struct eg_profile_row {     /* a step, or all calls of an operation on o
     const char *bound; /* "compute", "L1", "L2", "L3", "DRAM", "overhead" or "unknown": static */
     uint64_t live; /* live bytes of the arena at this step: eg_step_info.live_bytes; of a group, the
                       maximum */
+    /* Of all calls of a run: EG_PROFILE_energy_per_run times `share`; modelled. NaN = no rail was measured. */
+    double joules;
 } eg_profile_row;
 
 /* Phases of a profile, in order; memory is read at the end of each (eg_profile_moment). A callback has neither compile,

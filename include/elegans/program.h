@@ -28,8 +28,9 @@ typedef struct eg_compile_options { /* all zero = defaults */
     size_t size;                    /* sizeof(eg_compile_options); 0 = the fields of version 0.1 */
     int training;                   /* dropout is active */
     const char *passes;             /* NULL = all; "none", "all,-fuse", "fold,cse": for debugging */
-    /* Mixed precision, EG_F16 or EG_BF16: both sides of every matmul are rounded to that type; accumulation and all
-     * else stay f32. Products with quantized parameters do not change. 0 = EG_F32. */
+    /* Activations in EG_F16 or EG_BF16, or mixed precision of a training: both sides of every matmul are rounded to that type;
+     * accumulation and all else stay f32. Kernels that multiply halves do so (avx512bf16: twice as fast). Products with
+     * quantized parameters do not change. 0 = EG_F32. */
     eg_type products;
 } eg_compile_options;
 
@@ -114,7 +115,9 @@ typedef enum eg_step_trait {
     EG_STEP_COPY = 8,        /* moves values, computes nothing */
     EG_STEP_INDEXED = 16,    /* rows by index: gather, scatter, argmax */
     EG_STEP_LATE = 32,       /* addresses are run-time values: caches, slice_update, slice_at */
-    EG_STEP_FUNCTIONS = 64   /* computes exp, tanh and the like: one FLOP each, many instructions */
+    EG_STEP_FUNCTIONS = 64,  /* computes exp, tanh and the like: one FLOP each, many instructions */
+    EG_STEP_HALVES = 128,    /* multiplies f16 or bf16, two products in the time of one of f32 */
+    EG_STEP_CONVERTED = 256  /* a product whose right side is quantized or as a file has it */
 } eg_step_trait;
 
 typedef struct eg_step_info {
@@ -236,6 +239,13 @@ typedef struct eg_run_options { /* all zero = defaults */
  * the weights are being changed. A step that fails (a device may) ends the run with its status and its number; outputs and
  * states are then partly those of this run: reset the instance before the next. Takes no memory. `options` may be NULL. */
 EG_API eg_status eg_run(eg_instance *instance, const eg_run_options *options, eg_error *error);
+/* Runs several instances of one context: parts of a batch, for instance. With as many instances as threads or more, each is
+ * run by one thread from its first step to its last, so that threads wait for each other only once, at the end, and
+ * what an instance computes stays in the caches of one core. Results do not depend on that. No two may be the same, or share
+ * states; they may share weights. Instance i takes `seed` + i. If several fail, the error is that of the first of them; what
+ * eg_run says of failures holds for each. Takes no memory. `options` may be NULL. */
+EG_API eg_status eg_run_all(size_t count, eg_instance *const *instances,
+                            const eg_run_options *options, eg_error *error);
 
 #ifdef __cplusplus
 }

@@ -42,10 +42,11 @@ EG_API eg_status eg_efficiency_fit(eg_context *context, const eg_ceilings *ceili
                                    eg_efficiency *out, eg_error *error);
 
 /* ---- projections */
-#define EG_UNIT_MAP(X)        \
-    X(EG_UNIT_CORES, "cores") \
-    X(EG_UNIT_GPU, "GPU")     \
-    X(EG_UNIT_NEURAL_ENGINE, "Neural Engine")
+#define EG_UNIT_MAP(X)                        \
+    X(EG_UNIT_CORES, "cores")                 \
+    X(EG_UNIT_GPU, "GPU")                     \
+    X(EG_UNIT_NEURAL_ENGINE, "Neural Engine") \
+    X(EG_UNIT_MATRIX, "matrix unit") /* AMX or SME for the products that are worth it */
 typedef enum eg_unit {
 #define EG_UNIT_ENUM(name, text) name,
     EG_UNIT_MAP(EG_UNIT_ENUM)
@@ -92,7 +93,10 @@ typedef struct eg_project_options {  /* all zero = defaults */
  * many), so that more or faster cores, larger caches and more bandwidth never make it slower. The interval widens with
  * everything that the fit has not covered: kernels of another machine (0.25 of a standard deviation), a chip of the
  * table alone (0.25), another clock (0.25 per factor of two), threads (0.05 per factor of two), slow cores (0.2). A
- * system-level cache that the table leaves blank is assumed as on chips with an equally wide memory bus. GPU and Neural
+ * system-level cache that the table leaves blank is assumed as on chips with an equally wide memory bus. Matrix unit: the
+ * same cores with large products on the units of the fast clusters, one thread each, where that is faster (the rows amx and
+ * sme of the kernel list); its peak is that of the table, else that of the first chip with such a unit by the clock; a share
+ * of it is reached, as published. GPU and Neural
  * Engine: the time if the program ran there, which it does not yet; with published constants (in the
  * source), a launch per step and a start per run, and an interval of a factor of two. All of it is EG_MODELLED.
  * Types: the cores of a chip of the table compute twice as many f16 as f32 at once; everything else is widened

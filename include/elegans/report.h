@@ -1,5 +1,5 @@
-/* Reports: a profile as JSON, and as one page of HTML or Markdown; pictures (SVG) of wirings, trainings, times and
- * entropies.
+/* Reports: a profile as JSON, and as one page of HTML or Markdown; two of them compared; pictures (SVG) of wirings,
+ * trainings, times, histories and entropies.
  * Experimental. */
 #ifndef ELEGANS_REPORT_H
 #define ELEGANS_REPORT_H
@@ -67,6 +67,32 @@ EG_API eg_status eg_report_of_text(eg_context *context, const char *json, size_t
 EG_API eg_status eg_report_of_file(eg_context *context, const char *path,
                                    const eg_report_options *options, eg_report **out,
                                    eg_error *error);
+
+/* ---- two runs of one model: what changed, and what is within noise */
+typedef struct eg_report_diff_options { /* all zero = defaults */
+    size_t size;             /* sizeof(eg_report_diff_options); 0 = the fields of version 0.1 */
+    eg_report_format format; /* 0 = EG_REPORT_HTML; the document is "elegans_diff": 1 */
+    int any_model; /* compares although model, batch or length differ, and names the difference */
+    int indented;  /* as of eg_report_options */
+    unsigned digits;
+    const char *old_name, *new_name;   /* of the runs; NULL = their paths, or "A" and "B" */
+    const eg_compare_options *compare; /* NULL = defaults, with fewer resamples of many samples */
+} eg_report_diff_options;
+/* Compares the documents of two profiles, from memory or from regular files. Times of runs are judged by eg_compare, rates
+ * with them. Operations have one time each: one is slower or faster if it changed by `effect` or more and by more
+ * than the median of the whole run may be off. What was counted is equal or changed. Differences of the environment
+ * (chip, threads, isa, power ...) are named. Every figure keeps its provenance.
+ * EG_ERR_FORMAT: one of them is no profile, or has no times of runs; EG_ERR_ARGUMENT: two models, batches or lengths.
+ * The message names the document. EG_ERR_UNSUPPORTED in a build without jansson. On failure *out is NULL; you own *out. */
+EG_API eg_status eg_report_diff_texts(eg_context *context, const char *old_json, size_t old_length,
+                                      const char *new_json, size_t new_length,
+                                      const eg_report_diff_options *options, eg_report **out,
+                                      eg_error *error);
+EG_API eg_status eg_report_diff_files(eg_context *context, const char *old_path,
+                                      const char *new_path, const eg_report_diff_options *options,
+                                      eg_report **out, eg_error *error);
+
+/* ---- pictures */
 /* SVG: columns of inputs and layers (a ring when there is one layer), synapses between them, a legend. */
 EG_API eg_status eg_report_of_wiring(const eg_wiring *wiring, const char *title, eg_report **out,
                                      eg_error *error);
@@ -77,6 +103,18 @@ EG_API eg_status eg_report_of_fit(eg_context *context, const eg_fit_result *resu
 /* SVG: `count` times in seconds, the newest first, as eg_history_list tells them; drawn from the oldest on. */
 EG_API eg_status eg_report_of_times(eg_context *context, const char *title, const double *seconds,
                                     size_t count, eg_report **out, eg_error *error);
+/* One run of a history. */
+typedef struct eg_report_run {
+    int64_t time;     /* when it was measured, seconds since 1970; 0 to the end of the year 9999 */
+    double seconds;   /* the median */
+    double low, high; /* its confidence interval; NaN = not known */
+    const char *name; /* of a baseline; NULL = none */
+} eg_report_run;
+/* SVG: medians over time, in any order: dates (UTC) across, times with their unit up, a marker and an interval for each run,
+ * baselines named, and a line across at the newest of them. EG_ERR_ARGUMENT: a time that is out of range. */
+EG_API eg_status eg_report_of_history(eg_context *context, const char *title,
+                                      const eg_report_run *runs, size_t count, eg_report **out,
+                                      eg_error *error);
 /* SVG: entropy along an input and, where there are patches, their sizes below. `window` is told in the picture; with
  * `thresholds`, those of the curve are drawn. */
 EG_API eg_status eg_report_of_entropy(const eg_entropy_curve *curve, const char *title,

@@ -118,9 +118,12 @@ PyObject *core_metric(const eg_metric *metric) {
         Py_INCREF(Py_None);
         value = Py_None;
     } else value = PyFloat_FromDouble(metric->value);
-    return value ? Py_BuildValue("(Nszz)", value, eg_provenance_name(metric->provenance),
-                                 metric->unit, metric->source)
-                 : NULL;
+    /* a source may quote a name that is no UTF-8 */
+    const char *source = metric->source;
+    PyObject *text = source ? PyUnicode_DecodeUTF8(source, (Py_ssize_t)strlen(source), "replace")
+                            : Py_BuildValue("");
+    return Py_BuildValue("(NszN)", value, eg_provenance_name(metric->provenance), metric->unit,
+                         text);
 }
 
 int core_choice(PyObject *object, const char *name, const char *(*name_at)(int), int *out) {

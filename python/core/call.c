@@ -1,6 +1,7 @@
 /* Calls of a model on whole batches: a program for each shape, bound to the caller's arrays, which are never copied
  * when they are contiguous float32. */
 #include "model.h"
+#include "publish.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -84,6 +85,7 @@ static eg_status compile(core_model *self, call_program *p, eg_weights **weights
     eg_program_info info = {.size = sizeof info};
     if (!status) eg_program_info_get(p->program, &info);
     p->flops = info.flops;
+    p->bytes = info.bytes;
     return status;
 }
 
@@ -282,6 +284,7 @@ static int compute(call *c) {
     const eg_run_options options = {
         .size = sizeof options, .seed = c->seed, .stop = is_long ? core_interrupted : NULL};
     core_record_begin(c->self, p);
+    const uint64_t began = core_publish_begin();
     if (!is_long) status = eg_run(p->instance, &options, &error);
     else {
         p->is_busy = 1;
@@ -292,6 +295,7 @@ static int compute(call *c) {
         c->self->running--;
         p->is_busy = 0;
     }
+    if (!status) core_publish_step((PyObject *)c->self, began, p->flops, p->bytes);
     core_record_end(p);
     if (!status) return 0;
     core_raise(&error);

@@ -9,6 +9,7 @@ static struct {
     unsigned threads;
     char isa[32];
     uint64_t memory_budget;
+    eg_team_function team;
 } settings;
 
 core_context *core_context_take(void) {
@@ -18,7 +19,8 @@ core_context *core_context_take(void) {
     const eg_context_options options = {.size = sizeof options,
                                         .threads = settings.threads,
                                         .isa = settings.isa[0] ? settings.isa : NULL,
-                                        .memory_budget = settings.memory_budget};
+                                        .memory_budget = settings.memory_budget,
+                                        .team = settings.team};
     eg_error error;
     if (eg_context_create(&options, &made->context, &error)) {
         free(made);
@@ -57,6 +59,20 @@ int core_interrupted(void *user) {
     return is_pending;
 }
 
+/* A context with the present settings in place of the one before; if there can be none, all is as it was. */
+static int context_renewed(void) {
+    core_context *old = present;
+    present = NULL;
+    core_context *made = core_context_take();
+    if (!made) {
+        present = old;
+        return 0;
+    }
+    core_context_give(made);
+    core_context_give(old);
+    return 1;
+}
+
 static PyObject *configure(PyObject *module, PyObject *const *args, Py_ssize_t count,
                            PyObject *keywords) {
     (void)module;
@@ -85,19 +101,21 @@ static PyObject *configure(PyObject *module, PyObject *const *args, Py_ssize_t c
     settings.memory_budget = budget;
     if (given[1]) strcpy(settings.isa, isa);
     Py_XDECREF(text);
-    core_context *old = present;
-    present = NULL;
-    core_context *made = core_context_take();
-    if (!made) { /* as it was */
-        present = old;
+    if (!context_renewed()) { /* as it was */
         settings.threads = old_threads;
         settings.memory_budget = old_budget;
         memcpy(settings.isa, old_isa, sizeof old_isa);
         return NULL;
     }
-    core_context_give(made);
-    core_context_give(old);
     Py_RETURN_NONE;
+}
+
+int core_context_team(eg_team_function team) {
+    const eg_team_function old = settings.team;
+    settings.team = team;
+    if (!present || context_renewed()) return 1;
+    settings.team = old;
+    return 0;
 }
 
 static PyObject *configuration(PyObject *module, PyObject *nothing) {
@@ -115,6 +133,7 @@ static PyObject *configuration(PyObject *module, PyObject *nothing) {
 static PyObject *forked(PyObject *module, PyObject *nothing) {
     (void)module;
     (void)nothing;
+    settings.team = NULL; /* its threads are the parent's, too */
     if (present && eg_context_threads(present->context) > 1) {
         core_context *old = present;
         old->is_foreign = 1;
@@ -170,11 +189,26 @@ PyMethodDef core_context_functions[] = {
     {"configure", CORE_FASTCALL(configure), METH_FASTCALL | METH_KEYWORDS,
      "configure(threads=None, isa=None, memory_budget=None)\n--\n\n"
      "Sets what objects made from now on use: threads (0 = one per fast core), an instruction set and what it implies, and\n"
-     "the most memory in bytes (0 = most of what is available)."},
+     "the most memory in bytes (0 = most of what is available). What is not given stays as it is.\n"
+     "\n"
+     "Results are the same bits for any number of threads. Error for an instruction set that this machine lacks.\n"
+     "\n"
+     ">>> import elegans\n"
+     ">>> before = elegans.configuration()\n"
+     ">>> elegans.configure(threads=1, isa=\"ref\")\n"
+     ">>> elegans.configuration() == {\"threads\": 1, \"isa\": \"ref\"}\n"
+     "True\n"
+     ">>> elegans.configure(**before)"},
     {"configuration", configuration, METH_NOARGS,
-     "configuration()\n--\n\nThe threads and the instruction set in use."},
+     "configuration()\n--\n\nThe threads and the instruction set in use: a dict that configure() takes."},
     {"memory", memory, METH_NOARGS,
-     "memory()\n--\n\nBytes that the library holds, by what they are used for; \"all\" is the sum. Counted."},
+     "memory()\n--\n\n"
+     "Bytes that the library holds, by what they are used for; \"all\" is the sum. Each is a dict of current, peak,\n"
+     "total_allocated, total_freed and allocations. Counted.\n"
+     "\n"
+     ">>> import elegans\n"
+     ">>> elegans.memory()[\"all\"][\"current\"] <= elegans.memory()[\"all\"][\"peak\"]\n"
+     "True"},
     {"memory_reset_peak", memory_reset_peak, METH_NOARGS,
      "memory_reset_peak()\n--\n\nSets every peak to what is held now."},
     {"memory_empty_cache", memory_empty_cache, METH_NOARGS,

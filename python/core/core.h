@@ -21,7 +21,9 @@ typedef struct core_context {
 core_context *
 core_context_take(void); /* the present one, made when needed; NULL with an exception */
 core_context *core_context_share(core_context *context);
-void core_context_give(core_context *context);        /* NULL is fine */
+void core_context_give(core_context *context); /* NULL is fine */
+/* Threads that objects made from now on share; NULL = none. 0 with an exception. */
+int core_context_team(eg_team_function team);
 int core_context_usable(const core_context *context); /* 0 with an exception: see is_foreign */
 
 /* ---- arguments of a call by position or keyword: out[i] is borrowed, NULL where there is none */
@@ -80,7 +82,10 @@ int core_fit_add(PyObject *module);
 int core_evaluate_add(PyObject *module);
 int core_profile_add(PyObject *module);
 int core_differentiable_add(PyObject *module);
+int core_publish_add(PyObject *module);
+int core_monitor_add(PyObject *module);
 extern PyMethodDef core_context_functions[];
+extern PyMethodDef core_team_functions[];
 
 /* A model, as other files of the extension see it. */
 typedef struct core_model core_model;

@@ -41,9 +41,13 @@ typedef struct slot { /* an input or output of a program */
     size_t offset; /* within what is kept */
 } slot;
 
-typedef struct side { /* forward or backward */
-    eg_program *program;
-    eg_instance *instance;
+/* A batch goes in blocks of samples, an instance each. Their number depends on the batch only, so that gradients, which
+ * are sums over blocks, do not depend on the number of threads. */
+enum { BLOCKS = 16, LEAST_SAMPLES = 16 };
+
+typedef struct side {    /* forward or backward */
+    eg_program *program; /* of a block */
+    eg_instance *instances[BLOCKS];
     slot *slots;
     size_t count;
     double flops;
@@ -53,7 +57,7 @@ typedef struct parameter {
     const char *name; /* of the program */
     eg_tensor value;  /* in the weights */
     size_t bytes;
-    const void *gradient; /* of the backward instance; NULL = there is none */
+    const float *gradients[BLOCKS]; /* of the backward instances; NULL = there is none */
 } parameter;
 
 typedef struct core_differentiable {
@@ -61,8 +65,8 @@ typedef struct core_differentiable {
     eg_weights *weights;
     side forward, backward;
     parameter *parameters;
-    size_t parameter_count, states, kept; /* kept: bytes */
-    void *zeros;                          /* for gradients that nobody gives */
+    size_t parameter_count, states, blocks, kept; /* kept: bytes of a block */
+    void *zeros;                                  /* for gradients that nobody gives */
     eg_model_options shape;
     int is_busy;
 } core_differentiable;
@@ -199,7 +203,10 @@ static eg_status find_slots(core_differentiable *self, side *s, eg_error *error)
             } else if (at->place == PLACE_KEPT) at->offset = kept_offset(self, at->name);
             s->count++;
         }
-    return eg_instance_create(s->program, self->weights, &s->instance, error);
+    eg_status status = EG_OK;
+    for (size_t i = 0; i < self->blocks && !status; i++)
+        status = eg_instance_create(s->program, self->weights, &s->instances[i], error);
+    return status;
 }
 
 static eg_status find_parameters(core_differentiable *self, eg_error *error) {
@@ -231,10 +238,13 @@ static eg_status find_gradients(core_differentiable *self, eg_error *error) {
         if (s->place >= PLACE_DY && s->place <= PLACE_DCN && bytes_of(&s->tensor) > most)
             most = bytes_of(&s->tensor);
         if (s->place != PLACE_PARAMETER) continue;
-        status = eg_instance_output(self->backward.instance, s->name, &tensor, error);
-        for (size_t k = 0; k < self->parameter_count && !status; k++)
-            if (!strcmp(self->parameters[k].name, s->name + 2))
-                self->parameters[k].gradient = tensor.data;
+        parameter *p = self->parameters;
+        while (p < self->parameters + self->parameter_count && strcmp(p->name, s->name + 2)) p++;
+        for (size_t k = 0; k < self->blocks && !status; k++) {
+            status = eg_instance_output(self->backward.instances[k], s->name, &tensor, error);
+            if (!status && p < self->parameters + self->parameter_count)
+                p->gradients[k] = tensor.data;
+        }
     }
     self->zeros = status ? NULL : calloc(most + 64, 1);
     if (status || self->zeros) return status;
@@ -260,7 +270,8 @@ static eg_status prepare(core_differentiable *self, const eg_model *model, build
 static void finish(PyObject *object) {
     core_differentiable *self = self_of(object);
     side *const sides[] = {&self->forward, &self->backward};
-    for (int i = 0; i < 2; i++) eg_instance_destroy(sides[i]->instance);
+    for (int i = 0; i < 2; i++)
+        for (size_t k = 0; k < BLOCKS; k++) eg_instance_destroy(sides[i]->instances[k]);
     eg_weights_destroy(self->weights);
     for (int i = 0; i < 2; i++) {
         eg_program_release(sides[i]->program);
@@ -295,6 +306,13 @@ static int take_options(PyObject *const *given, building *b, uint64_t *training)
     return 0;
 }
 
+/* Samples of a block lie together if the batch is the first axis. */
+static size_t blocks_of(const eg_model_options *shape) {
+    size_t blocks = shape->batch_first && !shape->unbatched ? BLOCKS : 1;
+    while (blocks > 1 && (shape->batch % blocks || shape->batch / blocks < LEAST_SAMPLES)) blocks--;
+    return blocks;
+}
+
 static PyObject *differentiable(PyObject *module, PyObject *const *args, Py_ssize_t count,
                                 PyObject *keywords) {
     static const char *const names[] = {"model",     "batch", "time",      "batch_first",
@@ -315,6 +333,8 @@ static PyObject *differentiable(PyObject *module, PyObject *const *args, Py_ssiz
     if (self) {
         self->context = core_context_share(core_model_context(given[0]));
         self->shape = b->options;
+        self->blocks = blocks_of(&b->options);
+        b->options.batch /= self->blocks;
         eg_error error;
         if (prepare(self, model, b, training != 0, &error)) {
             core_raise(&error);
@@ -330,7 +350,8 @@ typedef struct passing {
     core_differentiable *self;
     side *side;
     void *places[PLACE_COUNT];
-    void **values; /* of parameters, in their order */
+    void **values,
+        **gradients; /* of parameters, in their order; gradients: NULL = a forward pass */
     uint64_t seed;
 } passing;
 
@@ -370,17 +391,18 @@ static eg_status load(core_differentiable *self, void *const *values, eg_error *
     return EG_OK;
 }
 
-static eg_status bind_all(const passing *p, eg_error *error) {
+static eg_status bind_block(const passing *p, size_t block, eg_error *error) {
     eg_status status = EG_OK;
     for (size_t i = 0; i < p->side->count && !status; i++) {
         const slot *s = &p->side->slots[i];
         if (s->place == PLACE_PARAMETER) continue;
         eg_tensor tensor = s->tensor;
-        tensor.data = p->places[s->place];
-        if (!tensor.data && s->place >= PLACE_DY && s->place <= PLACE_DCN)
-            tensor.data = p->self->zeros;
-        if (s->place == PLACE_KEPT && tensor.data) tensor.data = (char *)tensor.data + s->offset;
-        status = eg_instance_bind(p->side->instance, s->name, &tensor, error);
+        char *data = p->places[s->place];
+        if (data && s->place == PLACE_KEPT) data += block * p->self->kept + s->offset;
+        else if (data) data += block * bytes_of(&s->tensor);
+        else if (s->place >= PLACE_DY && s->place <= PLACE_DCN) data = p->self->zeros;
+        tensor.data = data;
+        status = eg_instance_bind(p->side->instances[block], s->name, &tensor, error);
     }
     return status;
 }
@@ -396,13 +418,27 @@ static eg_status check_times(const passing *p, eg_error *error) {
     return EG_OK;
 }
 
+/* In the order of the blocks. */
+static void add_gradients_up(const core_differentiable *self, void *const *out) {
+    for (size_t i = 0; i < self->parameter_count; i++) {
+        const parameter *p = &self->parameters[i];
+        float *sum = out[i];
+        if (!sum || !p->gradients[0]) continue;
+        memcpy(sum, p->gradients[0], p->bytes);
+        for (size_t b = 1; b < self->blocks; b++)
+            for (size_t k = 0; k < p->bytes / sizeof *sum; k++) sum[k] += p->gradients[b][k];
+    }
+}
+
 static eg_status run(const passing *p, eg_error *error) {
     const eg_run_options options = {
         .size = sizeof options, .seed = p->seed, .stop = core_interrupted};
     eg_status status = load(p->self, p->values, error);
     if (!status && p->side == &p->self->forward) status = check_times(p, error);
-    if (!status) status = bind_all(p, error);
-    return status ? status : eg_run(p->side->instance, &options, error);
+    for (size_t i = 0; i < p->self->blocks && !status; i++) status = bind_block(p, i, error);
+    if (!status) status = eg_run_all(p->self->blocks, p->side->instances, &options, error);
+    if (!status && p->gradients) add_gradients_up(p->self, p->gradients);
+    return status;
 }
 
 static int run_unlocked(const passing *p) {
@@ -461,16 +497,12 @@ static PyObject *backward(PyObject *object, PyObject *const *args, Py_ssize_t co
                                 PLACE_GX,   PLACE_GTIMESPANS, PLACE_GH0, PLACE_GC0};
     core_differentiable *self = self_of(object);
     passing p;
-    void **gradients = NULL;
     if (count < 1) return PyErr_Format(PyExc_TypeError, "expected 15 arguments, given 0");
     if (take_pass(&p, self, &self->backward, args, count - 1, order, sizeof order / sizeof *order))
         return NULL;
-    gradients = take_addresses(args[count - 1], self->parameter_count, "gradients");
-    int failed = !gradients || run_unlocked(&p);
-    for (size_t i = 0; i < self->parameter_count && !failed; i++)
-        if (gradients[i] && self->parameters[i].gradient)
-            memcpy(gradients[i], self->parameters[i].gradient, self->parameters[i].bytes);
-    free(gradients);
+    p.gradients = take_addresses(args[count - 1], self->parameter_count, "gradients");
+    const int failed = !p.gradients || run_unlocked(&p);
+    free(p.gradients);
     free(p.values);
     if (failed) return NULL;
     Py_RETURN_NONE;
@@ -495,7 +527,8 @@ static PyObject *get_parameters(PyObject *object, void *nothing) {
 
 static PyObject *get_kept(PyObject *object, void *nothing) {
     (void)nothing;
-    return PyLong_FromSize_t(self_of(object)->kept);
+    const core_differentiable *self = self_of(object);
+    return PyLong_FromSize_t(self->blocks * self->kept);
 }
 
 static PyMethodDef methods[] = {

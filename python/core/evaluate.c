@@ -1,5 +1,6 @@
 /* Models over whole data sets: predictions row by row, and how good they are. */
 #include "train.h"
+#include "publish.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -139,10 +140,12 @@ static PyObject *run(pass *p) {
     eg_error error;
     eg_status status;
     if (core_model_read(p->object)) return NULL;
+    core_publisher *publisher = core_publish_borrow(p->object, &p->options.publisher);
     Py_BEGIN_ALLOW_THREADS;
     status = eg_evaluate(p->model, p->data->data, &p->options, p->metrics ? &loss : NULL,
                          p->metrics, &error);
     Py_END_ALLOW_THREADS;
+    core_publish_return(publisher);
     core_model_read_end(p->object);
     if (status) return core_raise(&error);
     PyObject *metrics = p->metrics ? metrics_of(p->metrics, p->data->data, p->options.loss, loss)

@@ -1,5 +1,6 @@
 /* Whole trainings: eg_fit without the GIL, with a hook that takes it to report and to look for signals. */
 #include "train.h"
+#include "publish.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -344,9 +345,11 @@ static PyObject *fit_model(fitting *f) {
     eg_error error;
     eg_status status;
     if (keep_units(f) || core_model_train(f->given[MODEL])) return NULL;
+    core_publisher *publisher = core_publish_borrow(f->given[MODEL], &f->options.publisher);
     Py_BEGIN_ALLOW_THREADS;
     status = run(f, &error);
     Py_END_ALLOW_THREADS;
+    core_publish_return(publisher);
     core_model_rest(f->given[MODEL], 1);
     PyObject *out = NULL;
     if (f->watcher.type) PyErr_Restore(f->watcher.type, f->watcher.value, f->watcher.traceback);

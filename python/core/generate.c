@@ -1,5 +1,6 @@
 /* Text: tokenizers, and decoders that continue a text token by token. */
 #include "model.h"
+#include "publish.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -267,12 +268,14 @@ static PyObject *feed(PyObject *object, PyObject *argument) {
     const int can = is_free(self);
     if (can) {
         const float *logits = NULL;
+        const uint64_t began = core_publish_begin();
         self->is_busy = 1;
         Py_BEGIN_ALLOW_THREADS;
         status = eg_generator_feed(self->generator, tokens, count, &logits, &error);
         Py_END_ALLOW_THREADS;
         self->is_busy = 0;
         if (!status) self->logits = logits;
+        if (!status) core_publish_tokens(self->model, began, count);
     }
     free(tokens);
     if (!can) return NULL;

@@ -448,7 +448,15 @@ static PyMethodDef methods[] = {
     {"gradient", CORE_FASTCALL(gradient), KEYWORDS,
      "gradient(loss, wrt, every=None, memory=None, keep=())\n--\n\n"
      "d loss / d wrt as more nodes: one for a node, a list for a sequence. `every` and `memory` keep only some carries of\n"
-     "scans, `keep` only these nodes outside of scans; the rest is computed again."},
+     "scans, `keep` only these nodes outside of scans; the rest is computed again. ArgumentError where the loss is not one\n"
+     "number, or does not depend on it.\n"
+     "\n"
+     ">>> import elegans\n"
+     ">>> graph = elegans.Graph()\n"
+     ">>> x = graph.input(\"x\", 3)\n"
+     ">>> program = elegans.compile(graph, graph.gradient(graph.sum(x * x), x))\n"
+     ">>> program([1, 2, 3]).tolist()\n"
+     "[2.0, 4.0, 6.0]"},
     {"save", save, METH_O, "save(path)\n--\n\nWrites the graph as JSON, beside and renamed."},
     {"load", load, METH_O | METH_CLASS, "load(path)\n--\n\nA graph that was saved."},
     {"nodes", nodes, METH_NOARGS, "nodes()\n--\n\nAll nodes in the order they were made."},

@@ -519,37 +519,124 @@ static PyObject *get_name(PyObject *object, void *nothing) {
 
 static PyMethodDef methods[] = {
     {"open", model_open, METH_O | METH_CLASS,
-     "open(file_or_spec)\n--\n\nA model from a file, or a freshly initialised one from a spec."},
+     "open(file_or_spec)\n--\n\n"
+     "A model from a file, or a freshly initialised one from a spec; see elegans.open()."},
     {"load", CORE_FASTCALL(model_load), METH_FASTCALL | METH_KEYWORDS | METH_CLASS,
      "load(path, config=None, name=None)\n--\n\n"
-     "A model from a safetensors or .npz file and its architecture as JSON; it is called by its path, or `name`."},
+     "A model from a safetensors or .npz file whose architecture is given as JSON, where the file does not have it.\n"
+     "\n"
+     "It is called by its path, or `name`. Raises MissingFileError without the file, and ArgumentError or Error where\n"
+     "the tensors are not those of the architecture; the message names the tensor."},
     {"create", CORE_FASTCALL(model_create), METH_FASTCALL | METH_KEYWORDS | METH_CLASS,
-     "create(config, seed=0)\n--\n\nA freshly initialised model of an architecture as JSON."},
+     "create(config, seed=0)\n--\n\n"
+     "A freshly initialised model of an architecture as JSON; `seed` is what torch.manual_seed would be in ncps.\n"
+     "\n"
+     ">>> import elegans\n"
+     ">>> model = elegans.open(\"cfc:8,in=2,seed=1\")\n"
+     ">>> elegans.Model.create(model.config(), seed=2).info()[\"parameters\"] == model.info()[\"parameters\"]\n"
+     "True"},
     {"_unopened", model_unopened, METH_NOARGS | METH_CLASS, NULL},
     {"_fill", CORE_FASTCALL(model_fill), METH_FASTCALL | METH_KEYWORDS, NULL},
     {"run", CORE_FASTCALL(core_model_call), METH_FASTCALL | METH_KEYWORDS,
      "run(x, timespans=None, lengths=None, state=None, return_sequences=True, batch_first=True, hidden=False,\n"
      "    training=False, seed=None)\n--\n\n"
-     "Computes outputs and final states of a batch: (y, state). With training=True dropout is active."},
+     "Computes outputs and final states of a batch: (y, state), arrays of numpy. What calling the model does, without\n"
+     "turning the results into arrays of the library that x is of.\n"
+     "\n"
+     "x is float32 [batch, time, features] or [time, features] (batch_first=False: time first), tokens of int32 [batch,\n"
+     "time] for a transformer. timespans is a number or [batch, time]; lengths has the steps of each sample; state is\n"
+     "what an earlier call gave. With return_sequences=False y has only the last step. hidden=True gives what\n"
+     "the last layer of a transformer gives, instead of logits. With training=True dropout is active.\n"
+     "\n"
+     "TypeError for another type and ValueError for another shape name expected and given; a Ctrl-C raises\n"
+     "KeyboardInterrupt.\n"
+     "\n"
+     ">>> import elegans, numpy\n"
+     ">>> y, state = elegans.open(\"cfc:8,in=2\").run(numpy.zeros((3, 5, 2), \"float32\"), return_sequences=False)\n"
+     ">>> y.shape, state.shape\n"
+     "((3, 8), (3, 8))"},
     {"stream", core_model_stream, METH_NOARGS,
-     "stream()\n--\n\nA stream: one step in, one step out, with a state of its own."},
-    {"info", info, METH_NOARGS, "info()\n--\n\nKind, sizes, and what its outputs are."},
-    {"layers", layers, METH_NOARGS, "layers()\n--\n\nWhat each layer of a liquid network is."},
+     "stream()\n--\n\n"
+     "A Stream: one step in, one step out, with a state of its own, zero at first.\n"
+     "\n"
+     "Error for a model that runs both ways through time. Streams share the weights of the model.\n"
+     "\n"
+     ">>> import elegans, numpy\n"
+     ">>> elegans.open(\"cfc:8,in=2\").stream().step(numpy.zeros(2, \"float32\"), 0.1).shape\n"
+     "(8,)"},
+    {"info", info, METH_NOARGS,
+     "info()\n--\n\n"
+     "A dict: kind (\"liquid\", \"encoder\", \"decoder\"), inputs, outputs, state, layers, parameters, uses_time, timespan (of\n"
+     "a step that is not told any), link (of the outputs: \"identity\", \"sigmoid\", \"softmax\") and gives.\n"
+     "\n"
+     ">>> import elegans\n"
+     ">>> elegans.open(\"cfc:autoncp:12:3,in=4\").info()[\"outputs\"]\n"
+     "3"},
+    {"layers", layers, METH_NOARGS,
+     "layers()\n--\n\n"
+     "A dict for each layer of a liquid network: cell, mode, activation, wiring, merge, inputs, units, outputs,\n"
+     "projection, synapses, possible, unfolds, mixed, backbone; None or 0 where it has no such thing.\n"
+     "\n"
+     ">>> import elegans\n"
+     ">>> layer, = elegans.open(\"ltc:autoncp:12:3,in=4\").layers()\n"
+     ">>> layer[\"cell\"], layer[\"synapses\"], layer[\"unfolds\"]\n"
+     "('ltc', 26, 6)"},
     {"config", config, METH_NOARGS,
-     "config()\n--\n\nIts architecture as JSON, which create() takes."},
-    {"note", note, METH_O, "note(key)\n--\n\nThe texts that are saved with the model under a key."},
+     "config()\n--\n\nIts architecture as JSON, which create() takes; `architecture` has the same as a dict."},
+    {"note", note, METH_O,
+     "note(key)\n--\n\n"
+     "The texts that are saved with the model under a key, an empty list without any. A training writes \"inputs\",\n"
+     "\"targets\", \"labels\" and others."},
     {"tensors", tensors, METH_NOARGS,
-     "tensors()\n--\n\n(name, shape, trainable, data type, bytes, least value) of each tensor."},
+     "tensors()\n--\n\n"
+     "(name, shape, trainable, data type, bytes, least value) of each tensor, as the model has it in memory.\n"
+     "\n"
+     ">>> import elegans\n"
+     ">>> elegans.open(\"cfc:8,in=2,backbone=0\").tensors()[0][:3]\n"
+     "('rnn_cell.ff1.weight', (8, 10), True)"},
     {"read", read_tensor, METH_O,
-     "read(index)\n--\n\nThe values of a tensor as a new array of float32."},
+     "read(index)\n--\n\n"
+     "The values of a tensor of tensors() as a new array of float32, widened if it is quantized. IndexError beyond the last."},
     {"write", CORE_FASTCALL(write_tensor), METH_FASTCALL,
-     "write(index, values)\n--\n\nReplaces the values of a tensor."},
-    {"save", save, METH_O, "save(path)\n--\n\nWrites one safetensors file, beside and renamed."},
+     "write(index, values)\n--\n\n"
+     "Replaces the values of a tensor of tensors(): float32 of its shape. ValueError for another shape or a\n"
+     "quantized tensor, RuntimeError while another thread computes with the model."},
+    {"save", save, METH_O,
+     "save(path)\n--\n\n"
+     "Writes one safetensors file with tensors, architecture, units and notes: what was at the path stays until all of it\n"
+     "is written. Error where that fails.\n"
+     "\n"
+     ">>> import elegans, os, tempfile\n"
+     ">>> with tempfile.TemporaryDirectory() as folder:\n"
+     "...     path = os.path.join(folder, \"model.safetensors\")\n"
+     "...     elegans.open(\"cfc:8,in=2\").save(path)\n"
+     "...     elegans.open(path).info()[\"outputs\"]\n"
+     "8"},
     {"export_c", CORE_FASTCALL(export_c), METH_FASTCALL | METH_KEYWORDS,
-     "export_c(directory, name='policy')\n--\n\nWrites C99 that computes one step without this library."},
+     "export_c(directory, name='policy')\n--\n\n"
+     "Writes NAME.c and NAME.h: C99 that computes one step without this library (docs/export.md).\n"
+     "\n"
+     "Returns code_lines, weight_bytes, state_bytes and arena_bytes; counted. Error where a file cannot be written or a\n"
+     "step has no C.\n"
+     "\n"
+     ">>> import elegans, tempfile\n"
+     ">>> with tempfile.TemporaryDirectory() as folder:\n"
+     "...     elegans.open(\"cfc:8,in=2\").export_c(folder, \"pilot\")[\"state_bytes\"]\n"
+     "32"},
     {"quantize", CORE_FASTCALL(quantize), METH_FASTCALL | METH_KEYWORDS,
      "quantize(dtype, per='channel', block=None, symmetric=False, integers=False, keep=())\n--\n\n"
-     "Quantizes matrices to 'i8' or 'i4', or every trainable tensor to 'f16' or 'bf16'."},
+     "Quantizes matrices to 'i8' or 'i4', or every trainable tensor to 'f16' or 'bf16', in place (docs/quantization.md).\n"
+     "\n"
+     "`per` 'channel', 'tensor' or 'block' (of `block` elements) says what shares a scale; symmetric=True has no zero\n"
+     "points; integers=True also rounds what is multiplied, for integer products; tensors whose names `keep` has stay as\n"
+     "they are. Error or ValueError for anything else.\n"
+     "\n"
+     ">>> import elegans\n"
+     ">>> model = elegans.open(\"cfc:64,in=16\")\n"
+     ">>> before = sum(row[4] for row in model.tensors())\n"
+     ">>> model.quantize(\"i8\")\n"
+     ">>> sum(row[4] for row in model.tensors()) < before / 3\n"
+     "True"},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef properties[] = {

@@ -16,7 +16,7 @@ typedef struct call_program {
     call_key key;
     eg_program *program;
     eg_instance *instance; /* of one call at a time */
-    double flops;
+    double flops, bytes;   /* counted */
     size_t states;
     int is_busy; /* a thread computes with it, without the GIL */
 } call_program;

@@ -8,9 +8,10 @@ static int add_all(PyObject *module) {
            core_scope_add(module) || core_tools_add(module) || core_generate_add(module) ||
            core_table_add(module) || core_data_add(module) || core_fit_add(module) ||
            core_evaluate_add(module) || core_profile_add(module) ||
-           core_differentiable_add(module) ||
-           PyModule_AddFunctions(module, core_quantize_functions) ||
+           core_differentiable_add(module) || core_publish_add(module) ||
+           core_monitor_add(module) || PyModule_AddFunctions(module, core_quantize_functions) ||
            PyModule_AddFunctions(module, core_context_functions) ||
+           PyModule_AddFunctions(module, core_team_functions) ||
            PyModule_AddStringConstant(module, "version", eg_version());
 }
 

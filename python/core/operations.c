@@ -488,18 +488,18 @@ static PyObject *do_rotary(ARGUMENTS) {
 }
 
 #define KEYWORDS        METH_FASTCALL | METH_KEYWORDS
-#define UNARY_ROW(name) {#name, do_##name, METH_O, #name "(x)\n--\n\nElement by element."},
+#define UNARY_ROW(name) {#name, do_##name, METH_O, #name "(x)\n--\n\n" #name " of each element."},
 #define BINARY_ROW(name)                        \
     {#name, CORE_FASTCALL(do_##name), KEYWORDS, \
-     #name "(a, b)\n--\n\nElement by element, broadcast as numpy does."},
+     #name "(a, b)\n--\n\n" #name " of a and b element by element, broadcast as numpy does."},
 #define ROW(name, text, what) \
     {#name, CORE_FASTCALL(do_##name), KEYWORDS, #name text "\n--\n\n" what},
 /* clang-format off */
 PyMethodDef core_graph_operations[] = {
     EG_UNARY_MAP(UNARY_ROW)
     EG_BINARY_MAP(BINARY_ROW)
-    {"softmax", do_softmax, METH_O, "softmax(x)\n--\n\nOver the last axis."},
-    {"log_softmax", do_log_softmax, METH_O, "log_softmax(x)\n--\n\nOver the last axis."},
+    {"softmax", do_softmax, METH_O, "softmax(x)\n--\n\nexp(x) over its sum along the last axis."},
+    {"log_softmax", do_log_softmax, METH_O, "log_softmax(x)\n--\n\nThe logarithm of softmax(x), without overflow."},
     {"argmax", do_argmax, METH_O, "argmax(x)\n--\n\nThe first largest element along the last axis, as int32."},
     {"sum_squares", do_sum_squares, METH_O, "sum_squares(x)\n--\n\nThe sum of all squares in double, as four floats y: (y[0] + y[1] + y[2]) 2^y[3]."},
     ROW(select, "(condition, yes, no)", "yes where the condition is not 0, else no.")

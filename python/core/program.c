@@ -628,19 +628,22 @@ static PyObject *passes(PyObject *type, PyObject *nothing) {
 static PyMethodDef methods[] = {
     {"compile", CORE_FASTCALL(compile), KEYWORDS | METH_CLASS,
      "compile(graph, outputs, training=False, passes=None, dtype=None, share=None)\n--\n\n"
-     "A program that computes these nodes, a dict of them by name."},
+     "A program that computes these nodes, a dict of them by name; see elegans.compile()."},
     {"passes", passes, METH_NOARGS | METH_CLASS,
-     "passes()\n--\n\nThe passes of the compiler, by name."},
+     "passes()\n--\n\nThe passes of the compiler by name, and what each does."},
     {"run", CORE_FASTCALL(do_run), KEYWORDS,
      "run(inputs, seed=0, length=None, out=None)\n--\n\n"
      "Runs once on a dict of arrays, which are used where they lie. Returns the outputs: new arrays, or those of the dict\n"
-     "`out`. `seed` is that of dropout; `length` runs fewer steps of scans, on shorter arrays."},
-    {"parameter", get_parameter, METH_O, "parameter(name)\n--\n\nA copy of its values."},
+     "`out`. `seed` is that of dropout; `length` runs fewer steps of scans, on shorter arrays. TypeError where an input is\n"
+     "missing or of another type, ValueError for another shape."},
+    {"parameter", get_parameter, METH_O,
+     "parameter(name)\n--\n\nA copy of the values of a parameter. KeyError for an unknown name."},
     {"set_parameter", CORE_FASTCALL(set_parameter), METH_FASTCALL,
-     "set_parameter(name, values)\n--\n\nReplaces its values."},
-    {"state", get_state, METH_O, "state(name)\n--\n\nA copy of its values."},
+     "set_parameter(name, values)\n--\n\nReplaces the values of a parameter: an array of its shape, which is copied."},
+    {"state", get_state, METH_O,
+     "state(name)\n--\n\nA copy of the values of a state. KeyError for an unknown name."},
     {"set_state", CORE_FASTCALL(set_state), METH_FASTCALL,
-     "set_state(name, values)\n--\n\nReplaces its values."},
+     "set_state(name, values)\n--\n\nReplaces the values of a state: an array of its shape, which is copied."},
     {"reset", reset, METH_NOARGS, "reset()\n--\n\nAll states to zero."},
     {"leaves", leaves, METH_NOARGS,
      "leaves()\n--\n\nShape and type of inputs, outputs, parameters and states, by name."},
@@ -648,7 +651,9 @@ static PyMethodDef methods[] = {
      "info()\n--\n\nSteps, memory and cost of a run: counted, but for compile_seconds."},
     {"steps", steps, METH_NOARGS, "steps()\n--\n\nWhat each step computes, and its cost: counted."},
     {"export_c", CORE_FASTCALL(export_c), KEYWORDS,
-     "export_c(directory, name='program')\n--\n\nWrites C99 that computes a run without this library."},
+     "export_c(directory, name='program')\n--\n\n"
+     "Writes NAME.c and NAME.h: C99 that computes a run without this library. Returns code_lines, weight_bytes, state_bytes\n"
+     "and arena_bytes; counted. Error where a step has no C."},
     {NULL, NULL, 0, NULL}};
 
 static PyObject *refuse_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {

@@ -1,5 +1,6 @@
 /* Stream: a model step by step, with a state of its own. */
 #include "model.h"
+#include "publish.h"
 
 #include <stdlib.h>
 
@@ -9,6 +10,7 @@ typedef struct core_stream {
     eg_stream *stream;
     uint64_t inputs, outputs, state;
     float timespan;
+    double flops, bytes;  /* of a step, counted */
     int is_long, is_busy; /* long steps run without the GIL */
 } core_stream;
 
@@ -59,6 +61,8 @@ PyObject *core_model_stream(PyObject *object, PyObject *nothing) {
     self->outputs = model->info.outputs;
     self->state = model->info.state;
     self->timespan = eg_model_timespan(model->model);
+    self->flops = info.flops;
+    self->bytes = info.bytes;
     self->is_long = info.flops >= CORE_UNLOCK_FLOPS;
     return (PyObject *)self;
 }
@@ -125,10 +129,12 @@ static PyObject *step(PyObject *object, PyObject *const *args, Py_ssize_t count,
         return NULL;
     }
     eg_error error;
+    const uint64_t began = core_publish_begin();
     const eg_status status =
         self->is_long
             ? step_unlocked(self, x.tensor.data, (float)elapsed, y.tensor.data, &error)
             : eg_stream_step(self->stream, x.tensor.data, (float)elapsed, y.tensor.data, &error);
+    if (!status) core_publish_step(self->model, began, self->flops, self->bytes);
     core_view_give(&x);
     core_view_give(&y);
     if (!status) return out;
@@ -193,14 +199,23 @@ static PyObject *get_model(PyObject *object, void *nothing) {
 static PyMethodDef methods[] = {
     {"step", CORE_FASTCALL(step), METH_FASTCALL | METH_KEYWORDS,
      "step(x, timespan=None, out=None)\n--\n\n"
-     "One step: x has the inputs, timespan is the time elapsed since the step before. Returns the outputs: a new array, or\n"
-     "`out`."},
+     "One step: x has the inputs, float32 [inputs]; timespan is the time elapsed since the step before (None: that of the\n"
+     "model, 1 unless it was trained with another). Returns the outputs: a new array, or `out`, which is not allocated.\n"
+     "\n"
+     "TypeError for another type, ValueError for another size; RuntimeError while another thread is in a step of this stream.\n"
+     "\n"
+     ">>> import elegans, numpy\n"
+     ">>> stream = elegans.open(\"cfc:autoncp:12:3,in=4\").stream()\n"
+     ">>> y = numpy.empty(3, \"float32\")\n"
+     ">>> stream.step(numpy.zeros(4, \"float32\"), 0.05, out=y) is y\n"
+     "True"},
     {"check", check, METH_O,
      "check(x)\n--\n\nRaises where x (or None) or the state has a NaN or an infinity, which would stay for ever."},
-    {"reset", reset, METH_NOARGS, "reset()\n--\n\nThe state to zero."},
+    {"reset", reset, METH_NOARGS, "reset()\n--\n\nThe state to zero, as before the first step."},
     {NULL, NULL, 0, NULL}};
 static PyGetSetDef properties[] = {
-    {"state", get_state, set_state, "The whole state: one array of float32.", NULL},
+    {"state", get_state, set_state,
+     "The whole state: a copy, one array of float32. Assigning one sets it.", NULL},
     {"model", get_model, NULL, "The model it was made from.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
@@ -217,7 +232,10 @@ static PyType_Slot slots[] = {
     {Py_tp_getset, properties},
     {Py_tp_dealloc, finish},
     {Py_tp_new, refuse_new},
-    {Py_tp_doc, (void *)"A model step by step, for one thread at a time."},
+    {Py_tp_doc,
+     (void
+          *)"A model step by step, for one thread at a time; from Model.stream(). Steps allocate nothing\n"
+            "but their result."},
     {0, NULL}};
 static PyType_Spec spec = {"elegans._core.Stream", sizeof(core_stream), 0, Py_TPFLAGS_DEFAULT,
                            slots};

@@ -31,6 +31,7 @@ from ._from_torch import from_torch
 from ._graph import Graph, Program, compile
 from ._fit import Training, evaluate, fit, predict
 from ._model import Model, open
+from ._publish import Publisher, publish
 
 __version__: str = _core.version
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "Node",
     "OutOfMemoryError",
     "Program",
+    "Publisher",
     "Stream",
     "Training",
     "WiredCfCCell",
@@ -58,6 +60,7 @@ __all__ = [
     "memory",
     "open",
     "predict",
+    "publish",
     "wirings",
 ]
 

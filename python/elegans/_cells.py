@@ -73,10 +73,12 @@ class _Cell:
 
     @property
     def state_size(self) -> int:
+        """The number of units."""
         return int(self._units if self.wiring is None else self.wiring.units)
 
     @property
     def output_size(self) -> int:
+        """The number of outputs: units, or motor neurons of a wiring. ValueError before the number of inputs is known."""
         return int(self.model.layers()[0]["outputs"])
 
     def state_dict(self) -> dict[str, np.ndarray[Any, Any]]:
@@ -233,10 +235,12 @@ class _Layer(Model):
 
     @property
     def input_size(self) -> int | None:
+        """The number of inputs; None before it is known."""
         return int(self.info()["inputs"]) if self.is_open else self.rnn_cell.input_size
 
     @property
     def state_size(self) -> int:
+        """The number of units."""
         return self.rnn_cell.state_size
 
     @property
@@ -246,14 +250,17 @@ class _Layer(Model):
 
     @property
     def sensory_size(self) -> int | None:
+        """The number of inputs, as ncps calls it."""
         return self.input_size
 
     @property
     def motor_size(self) -> int:
+        """The number of outputs, as ncps calls it."""
         return self.output_size
 
     @property
     def use_mixed(self) -> bool:
+        """Whether a memory (LSTM) runs beside the cell."""
         return bool(self.layers()[0]["mixed"]) if self.is_open else bool(self._more.get("mixed_memory"))
 
     def __repr__(self) -> str:
@@ -334,6 +341,7 @@ class CfCCell(_Cell):
 
     @property
     def mode(self) -> str:
+        """"default", "pure" or "no_gate"."""
         return str(self._arguments["mode"])
 
 

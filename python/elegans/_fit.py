@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterable, Sequence, Union
 
 import numpy as np
 
-from . import _core, _data
+from . import _core, _data, _html
 from ._data import Columns
 from ._model import Array, Model, PathLike
 from ._model import open as open_model
@@ -61,25 +61,19 @@ class Training:
         return self.svg
 
     def _repr_html_(self) -> str:
+        trivial = "predicting the frequencies" if self.loss == "classes" else "predicting the mean"
         figures: list[tuple[str, Any, str]] = [
-            ("loss", self.loss, ""),
+            ("loss", self.loss, "chosen"),
             ("epochs", f"{self.epochs}, best {_text(self.best)} at epoch {self.best_epoch}", "measured"),
             ("before training", _text(self.initial), "measured"),
-            ("predicting the mean", _text(self.constant), "measured"),
+            (trivial, _text(self.constant), "measured"),
             ("time", f"{self.seconds:.3g} s, {self.steps} steps of {self.batch_size} windows", "measured"),
             ("memory", f"{self.memory / 1e6:.4g} MB", "counted"),
         ]
         for name, value in (self.metrics or {}).items():
             if not isinstance(value, list):
-                figures.append((f"validation {name}", _text(value), "measured"))
-        import html
-
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{html.escape(str(value))}</td>"
-            f"<td><small>{provenance}</small></td></tr>"
-            for name, value, provenance in figures
-        )
-        return f"<table>{rows}</table>{self.svg or ''}"
+                figures.append((f"validation {name}", _text(value), "counted" if name == "rows" else "measured"))
+        return _html.table(figures, right=(1,)) + (_html.image(self.svg, "losses by epoch") if self.svg else "")
 
 
 def _text(value: Any) -> str:
@@ -515,7 +509,13 @@ def predict(
 
     An array [rows, outputs] of float32, [samples, time, outputs] for samples ([samples, outputs] of a model with one
     target for each), a list of arrays for a list, a frame for a frame. Rows without a prediction are NaN: those that
-    `missing="drop"` leaves out.
+    `missing="drop"` leaves out. Error where a column of the training is not there.
+
+    >>> import numpy
+    >>> t = numpy.arange(300) / 10
+    >>> training = fit("cfc:8", {"x": numpy.sin(t), "y": numpy.cos(t)}, targets="y", epochs=2, progress=False)
+    >>> predict(training.model, {"x": numpy.sin(t)}).shape
+    (300, 1)
     """
     names = dict(inputs=inputs, targets=None, time=time, timespans=timespans, group=group)
     cut = _Cut(window, stride, False, last)

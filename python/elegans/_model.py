@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import html
 import json
 import os
 import sys
@@ -12,7 +10,7 @@ from typing import Any, Iterator, Mapping, Sequence, Union
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _core, wirings
+from . import _core, _html, wirings
 
 PathLike = Union[str, "os.PathLike[str]"]
 Floats = NDArray[np.float32]
@@ -119,26 +117,17 @@ class Model(_core.Model):
 
     def _repr_html_(self) -> str:
         """A table of the layers, and pictures of their wirings."""
-        title = f"<p><code>{html.escape(repr(self))}</code></p>"
+        title = f"<p><code>{_html.text(repr(self))}</code></p>"
         if not self.is_open:
             return title
         rows = [_describe(layer) for layer in self.layers()]
         columns = [key for key in rows[0] if any(row[key] for row in rows)] if rows else []
-        head = "".join(f"<th>{html.escape(key)}</th>" for key in columns)
-        body = "".join(
-            f"<tr><td>{index}</td>" + "".join(f"<td>{html.escape(str(row[key]))}</td>" for key in columns) + "</tr>"
-            for index, row in enumerate(rows)
-        )
-        table = f"<table><thead><tr><th>layer</th>{head}</tr></thead><tbody>{body}</tbody></table>" if rows else ""
-        # as images: styles of a picture within a page would be those of the whole page
-        pictures = [
-            (index, base64.b64encode(wiring.svg(f"layer {index}").encode()).decode())
+        cells = [[index, *(row[key] for key in columns)] for index, row in enumerate(rows)]
+        table = _html.table(cells, ["layer", *columns])
+        images = "".join(
+            _html.image(wiring.svg(f"layer {index}"), f"the wiring of layer {index}")
             for index, wiring in self._wirings()
             if wiring.info()["units"] <= _DRAWN_UNITS
-        ]
-        images = "".join(
-            f'<img alt="the wiring of layer {index}" src="data:image/svg+xml;base64,{picture}"/>'
-            for index, picture in pictures
         )
         return f"{title}{table}{images}"
 

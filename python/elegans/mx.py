@@ -43,18 +43,23 @@ class array(np.ndarray):
         return _At(self)
 
     def square(self) -> array:
+        """Squares, element by element."""
         return _wrap(np.square(self))
 
     def abs(self) -> array:
+        """Absolute values."""
         return _wrap(np.abs(self))
 
     def exp(self) -> array:
+        """e to the power of each element."""
         return _wrap(np.exp(self))
 
     def log(self) -> array:
+        """Natural logarithms."""
         return _wrap(np.log(self))
 
     def sqrt(self) -> array:
+        """Square roots."""
         return _wrap(np.sqrt(self))
 
 
@@ -147,12 +152,14 @@ def _function(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _softmax(x: Any, axis: Any = -1) -> Any:
+    """exp(x) over its sum along an axis."""
     x = np.asarray(x)
     powers = np.exp(x - x.max(axis=axis, keepdims=True))
     return powers / powers.sum(axis=axis, keepdims=True)
 
 
 def _logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """log(sum(exp(x))) along some or all axes, without overflow."""
     x = np.asarray(x)
     most = x.max(axis=axis, keepdims=True)
     out = np.log(np.exp(x - most).sum(axis=axis, keepdims=True)) + most
@@ -160,11 +167,30 @@ def _logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def _sigmoid(x: Any) -> Any:
+    """1 / (1 + exp(-x))."""
     return 0.5 * (1 + np.tanh(0.5 * np.asarray(x)))
 
 
 def _take(a: Any, indices: Any, axis: Any = None) -> Any:
+    """Elements by index along an axis; of all elements without one."""
     return np.take(a, np.asarray(indices), axis=axis)
+
+
+def _flatten(x: Any, start_axis: int = 0, end_axis: int = -1) -> Any:
+    """The axes from the first to the last of these as one."""
+    x = np.asarray(x)
+    first, last = start_axis % (x.ndim or 1), end_axis % (x.ndim or 1)
+    return x.reshape(*x.shape[:first], -1, *x.shape[last + 1 :])
+
+
+def _rsqrt(x: Any) -> Any:
+    """1 / sqrt(x)."""
+    return 1 / np.sqrt(np.asarray(x))
+
+
+def _topk(x: Any, k: int, axis: int = -1) -> Any:
+    """The k largest elements along an axis, the largest last."""
+    return np.take(np.sort(x, axis=axis), np.arange(-k, 0), axis=axis)
 
 
 # Names of numpy that mean the same, and others that MLX has.
@@ -179,22 +205,17 @@ _SAME = """
     transpose tri tril triu var where zeros_like
 """.split()
 _OTHER: dict[str, Callable[..., Any]] = {
-    "flatten": lambda x, start_axis=0, end_axis=-1: _flatten(np.asarray(x), start_axis, end_axis),
+    "flatten": _flatten,
     "logsumexp": _logsumexp,
-    "rsqrt": lambda x: 1 / np.sqrt(np.asarray(x)),
+    "rsqrt": _rsqrt,
     "sigmoid": _sigmoid,
     "softmax": _softmax,
     "stop_gradient": np.asarray,
     "take": _take,
-    "topk": lambda x, k, axis=-1: np.take(np.sort(x, axis=axis), np.arange(-k, 0), axis=axis),
+    "topk": _topk,
     "ascontiguousarray": np.ascontiguousarray,
     "contiguous": np.ascontiguousarray,
 }
-
-
-def _flatten(x: np.ndarray, start: int, end: int) -> np.ndarray:
-    first, last = start % (x.ndim or 1), end % (x.ndim or 1)
-    return x.reshape(*x.shape[:first], -1, *x.shape[last + 1 :])
 
 
 for _name in _SAME:
@@ -287,6 +308,8 @@ def checkpoint(fun: _F) -> _F:
 
 # ---- devices: the processor alone
 class Device:
+    """A name of a device; calls run on the processor whatever it says."""
+
     def __init__(self, type: str = "cpu", index: int = 0) -> None:
         self.type, self.index = type, index
 
@@ -326,6 +349,7 @@ class stream:
 
 
 def new_stream(device: Any = None) -> stream:
+    """A stream that does nothing, since calls have ended when they return."""
     return stream(device)
 
 
@@ -439,6 +463,7 @@ class _Random:
         key: Any = None,
         stream: Any = None,
     ) -> array:
+        """Normal numbers of a mean and a deviation."""
         values = self._of(key).standard_normal(_shape(shape), np.float32)
         return _wrap(values * np.asarray(_plain(scale)) + np.asarray(_plain(loc)), _dtype(dtype))
 
@@ -451,24 +476,29 @@ class _Random:
         key: Any = None,
         stream: Any = None,
     ) -> array:
+        """Numbers from `low` to `high`."""
         low, high = np.asarray(_plain(low)), np.asarray(_plain(high))
         return _wrap(low + (high - low) * self._of(key).random(_shape(shape), np.float32), _dtype(dtype))
 
     def randint(
         self, low: Any, high: Any, shape: Sequence[int] = (), dtype: Any = int32, key: Any = None, stream: Any = None
     ) -> array:
+        """Integers from `low`, below `high`."""
         return _wrap(self._of(key).integers(_plain(low), _plain(high), _shape(shape) or None), _dtype(dtype))
 
     def bernoulli(self, p: Any = 0.5, shape: Any = None, key: Any = None, stream: Any = None) -> array:
+        """True with probability `p`."""
         wanted = np.shape(_plain(p)) if shape is None else _shape(shape)
         return _wrap(self._of(key).random(wanted) < np.asarray(_plain(p)))
 
     def categorical(self, logits: Any, axis: int = -1, shape: Any = None, key: Any = None, stream: Any = None) -> array:
+        """Indices drawn by unnormalized log-probabilities along an axis."""
         values = np.asarray(_plain(logits))
         noise = self._of(key).gumbel(size=values.shape if shape is None else (*_shape(shape), values.shape[axis]))
         return _wrap(np.argmax(values + noise, axis=axis if shape is None else -1), uint32)
 
     def permutation(self, x: Any, axis: int = 0, key: Any = None, stream: Any = None) -> array:
+        """The elements of an axis, or the integers below a number, in another order."""
         return _wrap(self._of(key).permutation(_plain(x), axis=0 if isinstance(x, int) else axis))
 
 

@@ -1,7 +1,7 @@
 """Tools around models, with the names that people know them by: the library does the work.
 
 Quantizing arrays, batch sizes that fit into memory, memory that is given back or was forgotten, transformers, what
-slows a model down, the entropy of bytes.
+slows a model down, recorded steps, the entropy of bytes.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from typing import Any, Iterator, List, NamedTuple, Sequence, Union
 
 import numpy as np
 
-from . import _core
+from . import _core, _html
 from ._core import Tokenizer
 from ._model import Array, Model, PathLike
+from .profiling import profile
 
 __all__ = [
     "AdaptiveBatchManager",
@@ -35,6 +36,7 @@ __all__ = [
     "dequantize",
     "diagnose_performance",
     "managed_tensor_context",
+    "profile",
 ]
 
 
@@ -46,7 +48,10 @@ def _floats(x: Array) -> np.ndarray:
 
 
 class DynamicQuantizer:
-    """Quantizes arrays to int8 or int4 (one value per byte of numpy), float16 or bfloat16.
+    """Quantizes arrays to int8 or int4 (one value per byte of numpy) with scales and zero points, or rounds to float16.
+
+    `target_dtype` is a name or a type of numpy, torch or MLX. `per` "tensor" or "channel" (rows) says what shares a
+    scale; `symmetric` has no zero points. TypeError for what numpy has no arrays of, such as bfloat16.
 
     >>> quantizer = DynamicQuantizer("int8")
     >>> quantized, scale, zero_point = quantizer.quantize_weights([[0.0, 0.5], [1.0, -1.0]])
@@ -363,6 +368,10 @@ class Diagnosis(List[str]):
     findings: list[dict[str, str]]
     """name, health ("good", "bad", "unknown"), text, advice, provenance."""
     checklist: list[dict[str, str]]
+
+    def _repr_html_(self) -> str:
+        columns = ("name", "health", "text", "advice", "provenance")
+        return _html.table([[item[key] for key in columns] for item in self.findings + self.checklist], columns)
 
 
 def diagnose_performance(

@@ -10,8 +10,8 @@
 >>> rnn.rnn_cell.ff1.weight.grad.shape
 torch.Size([50, 128])
 
-Tensors are float32 on the CPU. Threads of torch spin for milliseconds after their work; `torch.set_num_threads(1)` leaves the
-cores to those of elegans, which do most of it. State-dicts have the names and shapes of ncps, so that they load there and here.
+Tensors are float32 on the CPU. The work is done by torch's own threads where they are those of GNU's OpenMP, as on Linux: they
+spin for milliseconds after their work, on cores that others would wait for. State-dicts have the names and shapes of ncps, so that they load there and here.
 """
 
 from __future__ import annotations
@@ -42,6 +42,21 @@ def _forked() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)
+
+
+def _openmp() -> Optional[str]:
+    """The library whose threads torch has, if it is GNU's."""
+    try:
+        with open("/proc/self/maps") as file:
+            paths = {line.split(None, 5)[5].strip() for line in file if "libgomp" in line}
+    except OSError:  # not Linux
+        return None
+    return min(paths, key=lambda path: ("torch" not in path, path), default=None)
+
+
+_path = _openmp()
+if _path:
+    _core._share_threads(_path)
 
 
 # ---- compiled programs
@@ -623,22 +638,27 @@ class LTC(_Liquid):
 
     @property
     def sensory_size(self) -> int:
+        """The number of inputs."""
         return int(self._wiring.input_dim)
 
     @property
     def motor_size(self) -> int:
+        """The number of outputs."""
         return int(self._wiring.output_dim)
 
     @property
     def output_size(self) -> int:
+        """The number of outputs."""
         return self.motor_size
 
     @property
     def synapse_count(self) -> int:
+        """Synapses between neurons; counted."""
         return int(np.abs(self._wiring.adjacency_matrix).sum())
 
     @property
     def sensory_synapse_count(self) -> int:
+        """Synapses from inputs; counted."""
         return int(np.abs(self._wiring.sensory_adjacency_matrix).sum())
 
     def _wiring_json(self) -> Any:

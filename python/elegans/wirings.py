@@ -24,7 +24,7 @@ from typing import Any, Mapping, Sequence
 
 import numpy as np
 
-from . import _core
+from . import _core, _html
 
 __all__ = ["AutoNCP", "FullyConnected", "NCP", "Random", "Wiring"]
 
@@ -67,6 +67,7 @@ class Wiring:
     # ---- layers
     @property
     def num_layers(self) -> int:
+        """Layers that a signal passes: 3 in a circuit, else 1."""
         return len(self._layers) if self._layers else 1
 
     def get_neurons_of_layer(self, layer_id: int) -> list[int]:
@@ -88,6 +89,7 @@ class Wiring:
 
     # ---- sizes
     def is_built(self) -> bool:
+        """Whether the number of inputs is known."""
         return self.input_dim is not None
 
     def build(self, input_dim: int) -> None:
@@ -138,10 +140,12 @@ class Wiring:
 
     @property
     def synapse_count(self) -> int:
+        """Synapses between neurons; counted."""
         return int(np.count_nonzero(self.adjacency_matrix))
 
     @property
     def sensory_synapse_count(self) -> int:
+        """Synapses from inputs, 0 before build(); counted."""
         sensory = self.sensory_adjacency_matrix
         return 0 if sensory is None else int(np.count_nonzero(sensory))
 
@@ -159,6 +163,7 @@ class Wiring:
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Wiring:
+        """The wiring that get_config() described."""
         wiring = Wiring(config["units"])
         if config["adjacency_matrix"] is not None:
             wiring.adjacency_matrix = np.array(config["adjacency_matrix"], dtype=np.int32)
@@ -228,6 +233,15 @@ class Wiring:
 
     def _repr_svg_(self) -> str | None:
         return self.svg() if self.is_built() and self.output_dim is not None else None
+
+    def _repr_html_(self) -> str:
+        picture = self._repr_svg_()
+        if picture is None:
+            return f"<p><code>{_html.text(repr(self))}</code>, not built yet</p>"
+        found = self.statistics()
+        names = [name for name in ("synapses", "sensory_synapses", "density", "components") if name in found]
+        rows = [(name.replace("_", " "), f"{found[name]:.4g}", "counted") for name in names]
+        return _html.image(picture, repr(self)) + _html.table(rows, right=(1,))
 
     def __repr__(self) -> str:
         inputs = f"{self.input_dim} inputs, " if self.is_built() else ""
@@ -316,6 +330,7 @@ class _Drawn(Wiring):
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Wiring:
+        """A wiring drawn anew from the arguments that get_config() gave."""
         return cls(**config)
 
 
@@ -324,7 +339,15 @@ def _seed(value: Any, name: str) -> int:
 
 
 class FullyConnected(_Drawn):
-    """Every synapse; a third of them inhibits."""
+    """Every synapse; a third of them inhibits.
+
+    `output_dim` None: every neuron is an output. Seeds draw as numpy does; None draws another wiring each time.
+
+    >>> wiring = FullyConnected(4, 2)
+    >>> wiring.build(3)
+    >>> wiring.synapse_count, wiring.sensory_synapse_count
+    (16, 12)
+    """
 
     def __init__(
         self,
@@ -353,7 +376,13 @@ class FullyConnected(_Drawn):
 
 
 class Random(_Drawn):
-    """A wiring of which the share `sparsity_level` of all possible synapses is missing."""
+    """A wiring of which the share `sparsity_level` (0 to below 1) of all possible synapses is missing.
+
+    >>> wiring = Random(10, 2, sparsity_level=0.75)
+    >>> wiring.build(4)
+    >>> wiring.synapse_count, wiring.sensory_synapse_count
+    (25, 10)
+    """
 
     def __init__(
         self,
@@ -385,7 +414,12 @@ class NCP(_Drawn):
     """A neural circuit policy: inputs to inter neurons, to command neurons, to motor neurons.
 
     Synapses exist from build() on. Every number is a mean over neurons: synapses from an input, from an inter neuron,
-    among command neurons, and into a motor neuron.
+    among command neurons, and into a motor neuron. ArgumentError where a layer is too small for its synapses.
+
+    >>> wiring = NCP(6, 4, 2, sensory_fanout=3, inter_fanout=2, recurrent_command_synapses=3, motor_fanin=2)
+    >>> wiring.build(5)
+    >>> wiring, wiring.get_type_of_neuron(0)
+    (NCP(5 inputs, 12 units, 2 outputs), 'motor')
     """
 
     def __init__(

@@ -41,7 +41,7 @@ SKIPPED = {"configure", "profile_model", "profile_function", "profile_training",
            "latency", "diagnose", "_forked", "memory_empty_cache"}
 targets = [(name, f) for name, f in vars(_core).items()
            if callable(f) and not inspect.isclass(f) and name not in SKIPPED and not name.startswith("bench")]
-for owner in (model, model.stream(), graph, node, program):
+for owner in (model, model.stream(), graph, node, program, _core.Publisher(folder="."), _core.Monitor(folder=".")):
     targets += [(f"{type(owner).__name__}.{name}", getattr(owner, name)) for name in dir(owner)
                 if not name.startswith("__") and callable(getattr(owner, name))]
 targets += [(c.__name__, c) for c in vars(_core).values() if inspect.isclass(c) and not issubclass(c, Exception)]

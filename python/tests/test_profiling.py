@@ -313,8 +313,14 @@ def test_monitors(capsys):
         with pytest.raises(RuntimeError, match="is running"):
             live.start_monitoring(SPEC)
     assert "time_median" in capsys.readouterr().out
-    with profiling.RealTimeMonitor(0.01).start_monitoring() as plain:
-        assert plain.wait(1) and "load" in plain.update_display()
+    page = elegans.publish("something", "search")
+    with page, profiling.RealTimeMonitor(0.1).start_monitoring() as plain:
+        page.add(5, 0.002)
+        assert plain.wait(2) and "memory_used" in plain.update_display()
+        page.add(5, 0.002)
+        assert plain.wait(4) and plain.history[-1]["cpu_load"].unit == "%"
+        assert plain.monitor is not None and plain.monitor.history("memory_used")[0].mean[-1] > 0
+    assert any(update.get("p50", 0) > 0.001 for update in plain.history)
     with pytest.raises(ZeroDivisionError):
         failing = profiling.RealTimeMonitor(0.01).start_monitoring(SPEC, forward_fn=lambda x: 1 / 0)
         assert not failing.wait(1, timeout=20)

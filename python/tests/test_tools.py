@@ -21,6 +21,16 @@ def values(*shape: int) -> np.ndarray:
     return RANDOM.standard_normal(shape, dtype=np.float32)
 
 
+def test_names_of_published_samples():
+    from elegans import profiling
+
+    assert tools.profile is profiling.profile
+    with pytest.raises(TypeError, match="bfloat16"):
+        tools.DynamicQuantizer("bfloat16")
+    chip = profiling.DeviceConfig("M1")
+    assert chip.bandwidth == chip.peak_bandwidth > 60
+
+
 # ---- quantization
 @pytest.mark.parametrize("dtype, low, high", [("int8", -128, 127), ("int4", -8, 7)])
 @pytest.mark.parametrize("per", ["tensor", "channel"])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import pickle
 import random
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -314,6 +316,68 @@ def test_dropout_has_the_gradient_of_what_it_drew():
         torch.manual_seed(7)
         with torch.no_grad():
             values.append(float(module(x + sign * 1e-2 * direction)[0].sum()))
+    slope = (values[0] - values[1]) / 2e-2
+    assert abs(slope - float((x.grad * direction).sum())) < 0.03 * (1 + abs(slope))
+
+
+@pytest.mark.parametrize("batch", [32, 34, 37, 48, 272])
+@pytest.mark.parametrize("kind", ["CfC", "LTC", "memory", "last"])
+def test_large_batches_are_their_samples(batch, kind):
+    """Blocks of samples are computed apart: outputs, states and gradients are those of a module without blocks."""
+    torch.manual_seed(1)
+    how = {"mixed_memory": kind == "memory", "return_sequences": kind != "last"}
+    modules = [(ours_torch.LTC if kind == "LTC" else ours_torch.CfC)(3, 5, batch_first=first, **how) for first in (True, False)]
+    modules[1].load_state_dict(modules[0].state_dict())
+    values = torch.randn(batch, 6, 3), torch.rand(batch, 6) + 0.1, torch.randn(batch, 5), torch.randn(batch, 5)
+    found = []
+    for module in modules:
+        x, spans, h, c = [value.clone().requires_grad_() for value in values]
+        swap = (lambda t: t) if module.batch_first else (lambda t: t.transpose(0, 1))
+        y, state = module(swap(x), (h, c) if kind == "memory" else h, swap(spans))
+        y = y if kind == "last" else swap(y)
+        states = state if kind == "memory" else (state,)
+        ((y * torch.arange(1.0, batch + 1).view(-1, *[1] * (y.dim() - 1))).sum() / batch + sum(s.pow(2).sum() for s in states)).backward()
+        inputs = (x, spans, h, c) if kind == "memory" else (x, spans, h)
+        found.append([y, *states, *(t.grad for t in inputs), *(p.grad for p in module.parameters() if p.requires_grad)])
+    for a, b in zip(*found):
+        assert close(a, b)
+
+
+def test_the_number_of_threads_changes_no_bit():
+    code = """
+import hashlib, sys, torch, elegans, elegans.torch
+elegans.configure(threads=int(sys.argv[1]))
+torch.manual_seed(1)
+digest = hashlib.sha256()
+for module in (elegans.torch.CfC(3, 20, backbone_units=24, backbone_layers=2, backbone_dropout=0.3), elegans.torch.LTC(3, 6)):
+    for batch in (16, 64, 96):
+        module.zero_grad()
+        y, h = module(torch.randn(batch, 9, 3))
+        y.pow(2).sum().backward()
+        for tensor in (y, h, *(p.grad for p in module.parameters() if p.requires_grad)):
+            digest.update(tensor.detach().contiguous().numpy().tobytes())
+print(digest.hexdigest())
+"""
+    run = [subprocess.run([sys.executable, "-c", code, str(n)], capture_output=True, text=True) for n in (1, 2, 3, 5)]
+    assert len(run[0].stdout) > 60, run[0].stderr
+    assert len({done.stdout for done in run}) == 1
+
+
+def test_dropout_of_blocks():
+    """Every sample has its own, also in different blocks, and the gradient is that of what was drawn."""
+    torch.manual_seed(1)
+    module = ours_torch.CfC(3, 8, backbone_units=32, backbone_layers=2, backbone_dropout=0.5)
+    x = torch.randn(1, 4, 3).repeat(32, 1, 1).requires_grad_()
+    torch.manual_seed(7)
+    y = module(x)[0]
+    assert len({tuple(row.flatten().tolist()) for row in y.detach()}) == 32
+    y.sum().backward()
+    direction = torch.randn_like(x)
+    values = []
+    for sign in (1, -1):
+        torch.manual_seed(7)
+        with torch.no_grad():
+            values.append(float(module(x + sign * 1e-2 * direction)[0].double().sum()))
     slope = (values[0] - values[1]) / 2e-2
     assert abs(slope - float((x.grad * direction).sum())) < 0.03 * (1 + abs(slope))
 

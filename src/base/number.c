@@ -1,5 +1,5 @@
 /* Numbers to text and back without the locale: printf and strtod write commas in some places. */
-#include "base/base.h"
+#include "base/decimal.h"
 
 #include <locale.h>
 #include <math.h>
@@ -33,6 +33,8 @@ size_t eg_number_format(char out[EG_NUMBER_SIZE], double value) {
         strcpy(out, value < 0 ? "-inf" : "inf");
         return strlen(out);
     }
+    const size_t length = eg__decimal_shortest_f64(out, value);
+    if (length) return length;
     /* 15 digits always survive a round trip from text, 17 always identify a double: try between. */
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(out, EG_NUMBER_SIZE, "%.*g", digits, value);
@@ -44,6 +46,8 @@ size_t eg_number_format(char out[EG_NUMBER_SIZE], double value) {
 
 size_t eg_number_format_f32(char out[EG_NUMBER_SIZE], float value) {
     if (!isfinite(value)) return eg_number_format(out, (double)value);
+    const size_t length = eg__decimal_shortest_f32(out, value);
+    if (length) return length;
     /* 6 digits always survive a round trip from text, 9 always identify a float */
     for (int digits = 6; digits <= 9; digits++) {
         snprintf(out, EG_NUMBER_SIZE, "%.*g", digits, (double)value);
@@ -55,31 +59,81 @@ size_t eg_number_format_f32(char out[EG_NUMBER_SIZE], float value) {
 
 size_t eg__number_fixed(char out[EG__FIXED_SIZE], double value, unsigned digits) {
     if (!isfinite(value)) return eg_number_format(out, value);
-    snprintf(out, EG__FIXED_SIZE, "%.*f", (int)eg__min(digits, EG__FIXED_DIGITS), value);
-    eg__number_dot(out);
+    size_t length = eg__decimal_fixed(out, value, digits);
+    if (!length) {
+        snprintf(out, EG__FIXED_SIZE, "%.*f", (int)eg__min(digits, EG__FIXED_DIGITS), value);
+        eg__number_dot(out);
+        length = strlen(out);
+    }
     /* what rounds to zero has no sign */
-    const size_t length = strlen(out);
     if (out[0] != '-' || strspn(out + 1, "0.") != length - 1) return length;
     memmove(out, out + 1, length);
     return length - 1;
 }
 
-/* The grammar is checked by hand, because strtod also accepts blanks, hexadecimal and the locale. */
-static bool is_decimal(const char *text, size_t length) {
-    size_t i = 0, digits = 0;
-    if (i < length && (text[i] == '-' || text[i] == '+')) i++;
-    for (; i < length && text[i] >= '0' && text[i] <= '9'; i++) digits++;
-    if (i < length && text[i] == '.')
-        for (i++; i < length && text[i] >= '0' && text[i] <= '9'; i++) digits++;
-    if (!digits) return false;
-    if (i < length && (text[i] == 'e' || text[i] == 'E')) {
-        i++;
-        if (i < length && (text[i] == '-' || text[i] == '+')) i++;
-        size_t exponent = i;
-        for (; i < length && text[i] >= '0' && text[i] <= '9';) i++;
-        if (i == exponent) return false;
+/* A number as it is written: digits 10^exponent, if the digits fit. */
+typedef struct written {
+    uint64_t digits;
+    size_t count; /* of them */
+    int64_t exponent;
+    bool negative;
+} written;
+enum { DIGITS_MOST = 19 }; /* that always fit into 64 bits */
+enum { LONGEST = 1008 };   /* characters of a number */
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static const char *add_digits(written *w, const char *at, const char *end) {
+    const char *from = at;
+    for (; at < end && is_digit(*at); at++)
+        w->digits = w->digits * 10 + (uint64_t)(*at - '0'); /* may wrap, and is not used then */
+    w->count += (size_t)(at - from);
+    return at;
+}
+
+static const char *add_exponent(written *w, const char *at, const char *end) {
+    const bool negative = at < end && *at == '-';
+    if (at < end && (*at == '-' || *at == '+')) at++;
+    const char *from = at;
+    int64_t exponent = 0;
+    for (; at < end && is_digit(*at); at++)
+        if (exponent < 100000) exponent = exponent * 10 + (*at - '0');
+    w->exponent += negative ? -exponent : exponent;
+    return at == from ? NULL : at;
+}
+
+/* Behind the number that begins at `text`; NULL = there is none. The grammar is checked by hand, because
+ * strtod also accepts blanks, hexadecimal and the locale. */
+static const char *scan(const char *text, const char *end, written *w) {
+    const char *at = text;
+    *w = (written){.negative = at < end && *at == '-'};
+    if (at < end && (*at == '-' || *at == '+')) at++;
+    const char *first = at;
+    at = add_digits(w, at, end);
+    if (at < end && *at == '.') {
+        const char *from = ++at;
+        at = add_digits(w, at, end);
+        w->exponent = -(int64_t)(at - from);
     }
-    return i == length;
+    if (!w->count) return NULL;
+    if (w->count > DIGITS_MOST) /* zeros in front are none */
+        for (; first < at && (*first == '0' || *first == '.'); first++) w->count -= *first == '0';
+    return at < end && (*at == 'e' || *at == 'E') ? add_exponent(w, at + 1, end) : at;
+}
+
+static bool join(const written *w, double *out) {
+    double size;
+    if (w->count > DIGITS_MOST || w->exponent < -1000 || w->exponent > 1000 ||
+        !eg__decimal_join(w->digits, (int)w->exponent, &size))
+        return false;
+    *out = w->negative ? -size : size;
+    return true;
+}
+
+const char *eg__decimal_scan(const char *text, const char *end, double *out) {
+    written w;
+    const char *at = scan(text, end, &w);
+    return at && at - text < LONGEST && join(&w, out) ? at : NULL;
 }
 
 static bool equals(const char *text, size_t length, const char *word) {
@@ -90,15 +144,21 @@ static eg_status not_a_number(const char *text, size_t length, eg_error *error) 
     return eg__fail(error, EG_ERR_FORMAT, "not a number: '%.*s'", (int)eg__min(length, 60), text);
 }
 
-eg_status eg_number_parse(const char *text, size_t length, double *out, eg_error *error) {
-    if (!text || !out)
-        return eg__fail(error, EG_ERR_ARGUMENT, "no text or no output pointer for a number");
+static eg_status parse_word(const char *text, size_t length, double *out, eg_error *error) {
     if (equals(text, length, "nan")) return *out = NAN, EG_OK;
     if (equals(text, length, "inf") || equals(text, length, "+inf")) return *out = INFINITY, EG_OK;
     if (equals(text, length, "-inf")) return *out = -INFINITY, EG_OK;
-    if (!is_decimal(text, length)) return not_a_number(text, length, error);
+    return not_a_number(text, length, error);
+}
+
+eg_status eg_number_parse(const char *text, size_t length, double *out, eg_error *error) {
+    if (!text || !out)
+        return eg__fail(error, EG_ERR_ARGUMENT, "no text or no output pointer for a number");
+    written w;
+    if (scan(text, text + length, &w) != text + length) return parse_word(text, length, out, error);
+    if (length < LONGEST && join(&w, out)) return EG_OK;
     /* A number of more digits than fit here is legal but pointless: no double needs over 800. */
-    char copy[1024];
+    char copy[LONGEST + 16];
     const char *point = locale_point();
     size_t at = 0;
     for (size_t i = 0; i < length; i++) {

@@ -37,6 +37,8 @@ struct eg__threads {
     atomic_bool stopping;
     eg__thread_start start;
     void *user;
+    eg_team_function team;
+    void *team_user;
     worker workers[]; /* 0 stands for the caller and is unused */
 };
 
@@ -135,6 +137,16 @@ static void wait_until_done(eg__threads *pool, unsigned job) {
     }
 }
 
+void eg__threads_join(eg__threads *pool, eg_team_function team, void *user) {
+    pool->team = team;
+    pool->team_user = user;
+}
+
+static void run_member(void *argument, unsigned thread) {
+    eg__threads *pool = argument;
+    run_owned(pool, thread, thread);
+}
+
 void eg__threads_run(eg__threads *pool, size_t blocks, eg__block_function function, void *job) {
     bool alone = !pool || pool->count < 2 || blocks < 2;
     if (alone || atomic_flag_test_and_set_explicit(&pool->busy, memory_order_acquire)) {
@@ -144,9 +156,11 @@ void eg__threads_run(eg__threads *pool, size_t blocks, eg__block_function functi
     pool->function = function;
     pool->job = job;
     pool->blocks = blocks;
-    launch(pool);
-    run_owned(pool, 0, 0);
-    wait_until_done(pool, atomic_load_explicit(&pool->launched, memory_order_relaxed));
+    if (!pool->team || !pool->team(pool->team_user, pool->count, run_member, pool)) {
+        launch(pool);
+        run_owned(pool, 0, 0);
+        wait_until_done(pool, atomic_load_explicit(&pool->launched, memory_order_relaxed));
+    }
     atomic_flag_clear_explicit(&pool->busy, memory_order_release);
 }
 

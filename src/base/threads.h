@@ -20,6 +20,8 @@ size_t eg__threads_size(unsigned count);
 /* Starts count-1 workers; the caller of eg__threads_run is thread 0. On failure nothing runs. */
 eg_status eg__threads_start(void *memory, unsigned count, eg__thread_start start, void *user,
                             eg__threads **out, eg_error *error);
+/* Another thread pool, asked before the workers. It may have fewer threads: no member waits for another. */
+void eg__threads_join(eg__threads *threads, eg_team_function team, void *user);
 /* Ends and joins the workers. NULL is fine. */
 void eg__threads_stop(eg__threads *threads);
 unsigned eg__threads_count(const eg__threads *threads);

@@ -1,6 +1,7 @@
 /* Instruction sets: what cpuid, the kernel's capability words and /proc/cpuinfo call them. */
 #include "chip/detect.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *eg_cpu_feature_name(unsigned feature) {
@@ -18,12 +19,18 @@ eg_provenance eg_cpu_feature_provenance(unsigned feature) {
     return feature == EG_CPU_APPLE_AMX ? EG_TABLE : EG_COUNTED;
 }
 
+unsigned eg_chip_amx_generation(const eg_chip_row *row) {
+    if (!row || strcmp(row->matrix_unit, "AMX") != 0 || row->name[0] != 'M') return 0;
+    return (unsigned)strtoul(row->name + 1, NULL, 10); /* chips are named after it: "M2 Max" */
+}
+
 /* What a system that does not save a kind of register makes useless, whatever the processor says. */
 static unsigned with_dependencies(unsigned features) {
     const unsigned need_avx = EG_CPU_AVX2 | EG_CPU_FMA | EG_CPU_F16C | EG_CPU_AVX_VNNI;
     const unsigned avx512 = EG_CPU_AVX512 | EG_CPU_AVX512_VNNI | EG_CPU_AVX512_BF16;
     if (!(features & EG_CPU_AVX)) features &= ~(need_avx | avx512);
     if (!(features & EG_CPU_AVX512)) features &= ~avx512;
+    if (!(features & EG_CPU_AMX_TILE)) features &= ~(unsigned)(EG_CPU_AMX_BF16 | EG_CPU_AMX_INT8);
     return features;
 }
 
@@ -46,6 +53,8 @@ unsigned eg__features_from_cpuid(const eg__cpuid *id) {
         {EG_CPU_AVX512_VNNI, id->leaf7_ecx >> 11 & 1, zmm},
         {EG_CPU_AVX512_BF16, id->leaf7_1_eax >> 5 & 1, zmm},
         {EG_CPU_AMX_TILE, id->leaf7_edx >> 24 & 1, tiles},
+        {EG_CPU_AMX_BF16, id->leaf7_edx >> 22 & 1, tiles},
+        {EG_CPU_AMX_INT8, id->leaf7_edx >> 25 & 1, tiles},
     };
     unsigned features = 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -92,6 +101,8 @@ unsigned eg__features_from_words(const char *words) {
         {EG_CPU_AVX512_BF16, "avx512_bf16"},
         {EG_CPU_AVX_VNNI, "avx_vnni"},
         {EG_CPU_AMX_TILE, "amx_tile"},
+        {EG_CPU_AMX_BF16, "amx_bf16"},
+        {EG_CPU_AMX_INT8, "amx_int8"},
         {EG_CPU_NEON, "asimd"},
         {EG_CPU_FP16, "asimdhp"},
         {EG_CPU_DOTPROD, "asimddp"},

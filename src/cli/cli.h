@@ -14,6 +14,7 @@ enum {
     EXIT_FAILED = 1,
     EXIT_USAGE = 2,
     EXIT_SLOWER = 3,
+    EXIT_ALERT = 4,     /* an alert of `monitor` fired */
     EXIT_STOPPED = 130, /* by Ctrl-C, saved */
     CLI_DONE = -1       /* nothing is left to do, after --help: the program ends with exit code 0 */
 };
@@ -39,6 +40,7 @@ int cmd_perplexity(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_tokenize(int argc, char **argv);
+int cmd_tune(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 int cmd_completions(int argc, char **argv);
 int cmd_wiring(int argc, char **argv);
@@ -52,6 +54,7 @@ int cmd_report(int argc, char **argv);
 int cmd_baseline(int argc, char **argv);
 int cmd_history(int argc, char **argv);
 int cmd_diagnose(int argc, char **argv);
+int cmd_monitor(int argc, char **argv);
 int cmd_entropy(int argc, char **argv);
 
 /* ---- options: a table per command; --help is understood everywhere */
@@ -114,10 +117,13 @@ typedef struct context_flags {
     const char *isa, *root;
     uint64_t threads;
     bool no_map;            /* weights are read, not mapped */
+    bool no_tuned;          /* what `elegans tune` stored is not used */
     uint64_t memory_budget; /* bytes; 0 = the default */
 } context_flags;
 #define CONTEXT_OPTIONS(flags)                                                                     \
     {"--threads", OPTION_COUNT, &(flags).threads, "N", "threads to use (default: fastest cores)"}, \
+        {"--no-tuned", OPTION_FLAG, &(flags).no_tuned, NULL,                                       \
+         "blocks from the caches, not from 'tune'"},                                               \
     {                                                                                              \
         "--isa", OPTION_TEXT, &(flags).isa, "NAME",                                                \
             "highest instruction set to use; ref = portable C"                                     \
@@ -202,6 +208,8 @@ const char *format_count(char out[48], uint64_t count, const char *word);
 const char *format_short(char out[32], double value);
 /* "12.3 us". */
 const char *format_seconds(char out[32], double seconds);
+/* "1.25 mJ". */
+const char *format_joules(char out[32], double joules);
 /* "[2,3]". */
 const char *format_shape(char out[128], unsigned rank, const uint64_t *shape);
 /* A bar as high as 0..1, in eighths of a line. */
@@ -223,6 +231,10 @@ int preset_apply(const char *chip, context_flags *flags, const char **batch, con
 bool spec_has(const char *spec, const char *key); /* "cfc:8,in=3" has "in" */
 /* "32" or "auto", which is 0; NULL leaves *out as it is. */
 int read_batch(const char *text, uint64_t *out);
+/* --activations: f32, bf16 or f16; NULL = f32. */
+int read_activations(const char *text, eg_type *out);
+/* On stderr: how far results with such activations are from those of f32, which were measured, too. */
+void print_activations(eg_type type, const eg_tensor *exact, const eg_tensor *rounded);
 
 /* ---- JSON, through jansson; a build without it refuses --json with a message. What cannot be put into a document
  * (for want of memory) is remembered: whatever writes it then fails, with a message, and writes nothing. */

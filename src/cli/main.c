@@ -8,6 +8,7 @@
 const command cli_commands[] = {
     {"info", "what this machine is and can do, and which kernels would run on it", cmd_info},
     {"bench", "measure bandwidth, matrix products, kernels, liquid cells, training", cmd_bench},
+    {"tune", "measure block sizes of products once, for this machine", cmd_tune},
     {"graph", "look at a graph: text, Graphviz, JSON", cmd_graph},
     {"wiring", "look at a neural circuit: text, statistics, picture, Graphviz, JSON", cmd_wiring},
     {"show", "look at a model: layers, parameters, cost and memory of a step", cmd_show},
@@ -19,6 +20,7 @@ const command cli_commands[] = {
     {"baseline", "store times by name, and detect whether a model became slower", cmd_baseline},
     {"history", "times of a model over the history of its profiles", cmd_history},
     {"diagnose", "what slows models down on this machine, and a checklist", cmd_diagnose},
+    {"monitor", "what this machine and its programs are doing: load, heat, steps/s", cmd_monitor},
     {"entropy", "entropy along the bytes of a file, and patches cut by it", cmd_entropy},
     {"run", "run a model over sequences, or as a filter in a pipe", cmd_run},
     {"convert", "write a model, or the tensors of one, as a model file", cmd_convert},

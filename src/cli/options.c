@@ -227,6 +227,7 @@ int context_open(const context_flags *flags, eg_context **out) {
                                   .isa = flags->isa,
                                   .system_root = flags->root,
                                   .weights_read = flags->no_map,
+                                  .tuned = !flags->no_tuned,
                                   .memory_budget = flags->memory_budget,
                                   .log = print_log,
                                   .log_level = EG_LOG_WARNING};

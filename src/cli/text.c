@@ -143,6 +143,15 @@ const char *format_block(double height) {
     return blocks[height > 0 ? (int)(height * 7.99) : 0]; /* also for NaN */
 }
 
+const char *format_joules(char out[32], double joules) {
+    static const char *const units[] = {"J", "mJ", "uJ", "nJ"};
+    char number[32];
+    int unit = 0;
+    for (; unit < 3 && joules < 1; unit++) joules *= 1e3;
+    snprintf(out, 32, "%.20s %s", format_short(number, joules), units[unit]);
+    return out;
+}
+
 const char *format_metric(char out[96], const eg_metric *metric) {
     char number[32];
     if (metric->provenance == EG_UNAVAILABLE)

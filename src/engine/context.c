@@ -1,5 +1,5 @@
 /* Creation of a context: options, chip, budget, kernels, threads. */
-#include "engine/context.h"
+#include "engine/tuning.h"
 #include "base/abi.h"
 
 #include <string.h>
@@ -16,6 +16,12 @@ static eg_status options_read(const eg_context_options *from, eg_context_options
                         to->memory_fraction);
     if (!to->allocator.allocate != !to->allocator.release)
         return eg__fail(error, EG_ERR_ARGUMENT, "an allocator needs both of its functions");
+    if (to->blocks_rows > 2048)
+        return eg__fail(error, EG_ERR_ARGUMENT, "blocks of %u rows are not within 1..2048",
+                        to->blocks_rows);
+    if (to->blocks_depth && (to->blocks_depth < 16 || to->blocks_depth > 8192))
+        return eg__fail(error, EG_ERR_ARGUMENT, "blocks of depth %u are not within 16..8192",
+                        to->blocks_depth);
     return EG_OK;
 }
 
@@ -33,10 +39,23 @@ static eg_status select_kernels(eg_context *context, const eg_context_options *o
     if (options->system_root) status = eg__chip_detect(NULL, NULL, &here, error);
     if (status) return status;
     context->features = here.features;
+    if (here.features & EG_CPU_APPLE_AMX && !eg__amx_allowed(eg__amx_try, context->amx_refused)) {
+        context->features &= ~(unsigned)EG_CPU_APPLE_AMX;
+        eg__log_write(&context->log, EG_LOG_WARNING, "AMX is not used: %s", context->amx_refused);
+    }
+    if (here.features & EG_CPU_AMX_TILE && !eg__tile_allowed(eg__tile_ask, context->tile_refused)) {
+        context->features &= ~(unsigned)(EG_CPU_AMX_TILE | EG_CPU_AMX_BF16 | EG_CPU_AMX_INT8);
+        eg__log_write(&context->log, EG_LOG_WARNING, "AMX tiles are not used: %s",
+                      context->tile_refused);
+    }
     status = eg__kernels_select(context->features, options->isa, &context->kernels, error);
     const eg_core_kind *core = &here.kinds[0]; /* the fastest: what threads run on by default */
-    context->kernels.blocks =
+    context->modelled_blocks =
         eg__gemm_blocks_for(core->l1d_bytes, core->l2_bytes / eg__max(core->l2_cores, 1));
+    if (options->blocks_rows) context->modelled_blocks.rows = options->blocks_rows;
+    if (options->blocks_depth) context->modelled_blocks.depth = options->blocks_depth;
+    context->kernels.blocks = context->modelled_blocks;
+    context->kernels.clusters = eg__ceil_div(core->cores, eg__max(core->l2_cores, 1));
     return status;
 }
 
@@ -59,7 +78,8 @@ static eg_status start_threads(eg_context *context, const eg_context_options *op
     eg_status status = eg__threads_start(memory, count, options->pin_threads ? pin : NULL, context,
                                          &context->threads, error);
     if (status) eg__memory_give(context->memory, memory);
-    else if (options->pin_threads) pin(context, 0);
+    else eg__threads_join(context->threads, options->team, options->team_user);
+    if (!status && options->pin_threads) pin(context, 0);
     return status;
 }
 
@@ -93,6 +113,9 @@ eg_status eg_context_create(const eg_context_options *given, eg_context **out, e
     context->maps_weights = !options.weights_read;
     status = select_kernels(context, &options, error);
     if (!status) status = start_threads(context, &options, error);
+    const bool fixed = options.isa || options.blocks_rows || options.blocks_depth;
+    if (!status && options.tuned && !options.system_root && !fixed)
+        status = eg__context_tune(context, options.tuning_folder, error);
     if (status) {
         eg_context_destroy(context);
         return status;
@@ -136,6 +159,8 @@ void eg_context_destroy(eg_context *context) {
     eg__memory *memory = context->memory;
     eg__threads_stop(context->threads);
     eg__memory_give(memory, context->threads);
+    eg__memory_give(memory, context->cblas);
+    eg__memory_give(memory, context->table);
     eg__memory_give(memory, context);
     eg__memory_destroy(memory);
 }

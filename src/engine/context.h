@@ -5,6 +5,7 @@
 #include "base/threads.h"
 #include "chip/chip.h"
 #include "elegans/context.h"
+#include "elegans/tune.h"
 #include "graph/device.h"
 #include "kernels/kernels.h"
 #include "memory/memory.h"
@@ -14,8 +15,14 @@ struct eg_context {
     eg__memory *memory;
     eg__log log;
     eg_chip chip;
-    unsigned features; /* of this machine, even when the chip is a recorded one */
+    unsigned features;                 /* of this machine, even when the chip is a recorded one */
+    char amx_refused[EG__AMX_REASON];  /* why AMX cannot be used though the chip has it; "" = no */
+    char tile_refused[EG__AMX_REASON]; /* the same of Intel's AMX */
     eg__kernels kernels;
+    eg__gemm_blocks modelled_blocks; /* from the sizes of the caches */
+    eg_tuning tuning;                /* what was measured instead; all 0 = nothing */
+    struct eg__cblas *cblas;         /* that it opened; NULL = none */
+    eg__kernel *table;               /* rows of its own; NULL = those of the library */
     eg__threads *threads;
     bool maps_weights;       /* weight files are mapped, not read */
     eg__placement placement; /* devices beside the cores */

@@ -26,6 +26,7 @@ typedef struct states {
 struct eg_instance {
     eg_program *program;
     eg_weights *weights;
+    eg__derived *derived;    /* of `weights`; NULL = the program needs none */
     eg_weights *own_weights; /* derived constants of a program without parameters */
     char **base;             /* per space */
     binding *bindings;
@@ -138,12 +139,11 @@ static eg_status create(eg_instance *in, eg_error *error) {
     }
     in->has_states = eg__parts_have_states(p);
     if (!in->weights) return EG_OK;
-    const eg__derived *derived;
-    status = eg__weights_attach(in->weights, in->program, &derived, error);
+    status = eg__weights_attach(in->weights, in->program, &in->derived, error);
     if (status) return status;
     in->base[EG__SPACE_PARAMETERS] = eg__space_or_nothing(in->weights->data);
-    in->base[EG__SPACE_DERIVED] = eg__space_or_nothing(derived->data);
-    return eg__parts_create(p, derived->parts, &in->parts, error);
+    in->base[EG__SPACE_DERIVED] = eg__space_or_nothing(in->derived->data);
+    return eg__parts_create(p, in->derived->parts, &in->parts, error);
 }
 
 eg_status eg_instance_create(eg_program *program, eg_weights *weights, eg_instance **out,
@@ -313,8 +313,9 @@ static eg_status check_run(const eg_instance *in, uint64_t length, eg_error *err
 const eg_program *eg__instance_program(const eg_instance *in) { return in->program; }
 void eg__instance_record(eg_instance *in, eg__record *record) { in->record = record; }
 
-/* Both clocks are read at the begin and the end of the recording, so that ticks can be converted to
- * nanoseconds. */
+/* Both clocks are read at the begin of the recording, and again whenever it has become an eighth
+ * longer, so that ticks can be converted to nanoseconds. Reading the system's clock after every run
+ * would take longer than the steps of small models. */
 static eg_status run_recorded(eg_instance *in, eg__run run, eg_error *error) {
     eg__record *record = in->record;
     run.record = record;
@@ -324,21 +325,17 @@ static eg_status run_recorded(eg_instance *in, eg__run run, eg_error *error) {
     }
     const eg_status status =
         eg__steps_run(&run, in->program->steps, in->program->main_count, error);
-    record->ended = eg__ticks();
-    record->ended_ns = eg_clock_ns();
+    const uint64_t now = eg__ticks(), known = record->ended ? record->ended - record->began : 0;
+    if (now - record->began >= known + known / 8) {
+        record->ended_ns = eg_clock_ns();
+        record->ended = eg__ticks();
+    }
     return status;
 }
 
-eg_status eg_run(eg_instance *in, const eg_run_options *options, eg_error *error) {
-    if (!in) return eg__fail(error, EG_ERR_ARGUMENT, "no instance");
-    eg_run_options kept;
-    if (options) { /* most runs are not recorded, and stream steps must be fast */
-        const eg_status taken = EG__OPTIONS(eg_run_options, &kept, options, error);
-        if (taken) return taken;
-        options = &kept;
-    }
+eg_status eg__instance_run(eg_instance *in, uint64_t length, uint64_t seed, eg__stop *stop,
+                           eg_error *error) {
     const eg_program *p = in->program;
-    const uint64_t length = options ? options->length : 0;
     if (in->missing || length || in->shortest < p->length) {
         eg_status status = check_run(in, length, error);
         if (status) return status;
@@ -351,21 +348,21 @@ eg_status eg_run(eg_instance *in, const eg_run_options *options, eg_error *error
         __atomic_sub_fetch(&in->weights->users, 1, __ATOMIC_RELAXED);
         return eg__weights_unready(in->weights, error);
     }
-    eg__stop stop;
-    const bool may_stop = options && options->stop;
-    if (may_stop)
-        stop = (eg__stop){.function = options->stop,
-                          .user = options->stop_user,
-                          .caller = pthread_self(),
-                          .next = eg_clock_ns()};
+    if (in->derived && __atomic_load_n(&in->derived->state, __ATOMIC_ACQUIRE) != EG__DERIVED_USED) {
+        const eg_status status = eg__weights_derive(in->weights, in->derived, error);
+        if (status) {
+            __atomic_sub_fetch(&in->weights->users, 1, __ATOMIC_RELEASE);
+            return status;
+        }
+    }
     const eg__run run = {.program = p,
                          .threads = p->context->threads,
-                         .stop = may_stop ? &stop : NULL,
+                         .stop = stop,
                          .base = in->base,
                          .scratch = in->scratch,
                          .scratch_size = p->scratch_size,
                          .length = length ? (size_t)length : p->length,
-                         .seed = options ? options->seed : 0,
+                         .seed = seed,
                          .parts = in->parts};
     const eg_status status = in->record && eg__record_wants(in->record)
                                  ? run_recorded(in, run, error)
@@ -373,4 +370,10 @@ eg_status eg_run(eg_instance *in, const eg_run_options *options, eg_error *error
     if (status) eg__parts_settle(p, in->parts);
     if (in->weights) __atomic_sub_fetch(&in->weights->users, 1, __ATOMIC_RELEASE);
     return status;
+}
+
+eg_status eg_run(eg_instance *in, const eg_run_options *options, eg_error *error) {
+    if (!in) return eg__fail(error, EG_ERR_ARGUMENT, "no instance");
+    if (!options) return eg__instance_run(in, 0, 0, NULL, error); /* stream steps must be fast */
+    return eg_run_all(1, &in, options, error);
 }

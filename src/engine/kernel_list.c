@@ -25,6 +25,15 @@ eg_status eg_kernel_list(const eg_context *context, size_t index, eg_kernel_info
     return EG_OK;
 }
 
+const char *eg_kernel_refusal(const eg_context *context, size_t index) {
+    const eg__kernel *row = context ? eg__kernel_row(index) : NULL;
+    const unsigned missing = row ? row->features & ~context->features : 0;
+    if (!missing) return "";
+    if (missing & EG_CPU_APPLE_AMX && context->amx_refused[0]) return context->amx_refused;
+    if (missing & EG_CPU_AMX_TILE && context->tile_refused[0]) return context->tile_refused;
+    return "this machine lacks a feature that it needs";
+}
+
 static int is_usable(const eg_context *context, const char *isa) {
     for (size_t i = 0; i < eg__kernel_count(); i++) {
         const eg__kernel *row = eg__kernel_row(i);

@@ -8,22 +8,17 @@ typedef struct part_job {
     const eg__step *step;
     size_t items, parts;
     eg__phase phase;
-    eg_error *error;  /* status of the first part that failed */
-    eg_status status; /* its error and its index */
-    size_t failed;
-    bool locked; /* atomic */
+    eg__failure failure;
 } part_job;
 
-/* Parts may fail in any order; the error of the lowest part is reported, so that it is
- * deterministic. */
-static void part_failed(part_job *job, size_t part, eg_status status, const eg_error *error) {
-    while (__atomic_test_and_set(&job->locked, __ATOMIC_ACQUIRE)) sched_yield();
-    if (!job->status || part < job->failed) {
-        job->status = status;
-        job->failed = part;
-        *job->error = *error;
+void eg__failure_add(eg__failure *f, size_t index, eg_status status, const eg_error *error) {
+    while (__atomic_test_and_set(&f->locked, __ATOMIC_ACQUIRE)) sched_yield();
+    if (!f->status || index < f->index) {
+        f->status = status;
+        f->index = index;
+        if (f->error) *f->error = *error;
     }
-    __atomic_clear(&job->locked, __ATOMIC_RELEASE);
+    __atomic_clear(&f->locked, __ATOMIC_RELEASE);
 }
 
 static void run_part(void *user, size_t part, unsigned thread) {
@@ -43,7 +38,7 @@ static void run_part(void *user, size_t part, unsigned thread) {
     const bool records = frame.ring && thread; /* thread 0 records the step as a whole */
     const uint64_t begin = records ? eg__ticks() : 0;
     const eg_status status = eg__step_one(job->step, &frame);
-    if (status) part_failed(job, part, status, &error);
+    if (status) eg__failure_add(&job->failure, part, status, &error);
     if (records)
         eg__ring_add(frame.ring, begin, eg__ticks(),
                      (uint32_t)(job->step - job->run->program->steps), UINT32_MAX,
@@ -57,9 +52,9 @@ static eg_status run_parts(const eg__run *run, const eg__step *step, eg__frame *
                     .items = items,
                     .parts = parts,
                     .phase = step->slices ? EG__PHASE_SLICES : EG__PHASE_WHOLE,
-                    .error = frame->error};
+                    .failure = {.error = frame->error}};
     eg__threads_run(run->threads, parts, run_part, &job);
-    if (job.status || !step->slices) return job.status;
+    if (job.failure.status || !step->slices) return job.failure.status;
     frame->phase = EG__PHASE_SUM;
     const eg_status status = eg__step_one(step, frame);
     frame->phase = EG__PHASE_WHOLE;

@@ -20,7 +20,18 @@ typedef struct eg__derived {
     eg__space kept, work;
     eg__device_weights **parts; /* weights on devices; NULL = the program has no parts */
     struct eg__derived *next;
+    int state; /* eg__derived_state; atomic */
 } eg__derived;
+
+/* When parameters change, only what a run has used since the last change is derived at once: a training need not prepare
+ * the weights of its evaluation in every step. The rest is derived when a run needs it. */
+typedef enum eg__derived_state {
+    EG__DERIVED_USED,
+    EG__DERIVED_UNUSED,
+    EG__DERIVED_STALE
+} eg__derived_state;
+/* Called by every run that finds them not used, while it holds the weights. */
+eg_status eg__weights_derive(eg_weights *weights, eg__derived *derived, eg_error *error);
 
 /* A lender of parameters, for weights that keep no copy: writes `count` elements of a parameter
  * from `first` on to `to`. Quantized values are requested in whole bytes; the request for the first
@@ -66,7 +77,7 @@ eg_status eg__weights_settle(eg_weights *weights, eg_program *program, eg_error 
 eg_status eg__weights_unready(eg_weights *weights, eg_error *error);
 
 /* Finds or makes the derived values of `program`. Any thread. */
-eg_status eg__weights_attach(eg_weights *weights, eg_program *program, const eg__derived **out,
+eg_status eg__weights_attach(eg_weights *weights, eg_program *program, eg__derived **out,
                              eg_error *error);
 
 /* ---- weights_lent.c: loads the parameters that a program itself reads, and runs its prologue */
@@ -90,6 +101,10 @@ eg_status eg__quantized_like(unsigned rank, const uint64_t *shape,
                              eg_error *error);
 
 const eg_program *eg__instance_program(const eg_instance *instance);
+/* A run; `length` and `seed` as in eg_run_options, `stop` may be NULL. */
+struct eg__stop;
+eg_status eg__instance_run(eg_instance *instance, uint64_t length, uint64_t seed,
+                           struct eg__stop *stop, eg_error *error);
 /* Starts recording its runs; NULL = stops. The record has a ring for each thread. */
 void eg__instance_record(eg_instance *instance, eg__record *record);
 

@@ -152,12 +152,34 @@ eg_status eg_weights_begin(eg_weights *weights, int wait, eg_error *error) {
     }
 }
 
+static int state_of(const eg__derived *d) { return __atomic_load_n(&d->state, __ATOMIC_ACQUIRE); }
+static void state_set(eg__derived *d, eg__derived_state state) {
+    __atomic_store_n(&d->state, state, __ATOMIC_RELEASE);
+}
+
+static eg_status derive(eg_weights *weights, eg__derived *d, eg__derived_state state,
+                        eg_error *error) {
+    eg_status status = run_prologue(weights, d, error);
+    if (!status) status = eg__weights_upload(weights, d, error);
+    if (!status) state_set(d, state);
+    return status;
+}
+
+eg_status eg__weights_derive(eg_weights *weights, eg__derived *d, eg_error *error) {
+    eg_status status = EG_OK;
+    list_lock(weights);
+    if (state_of(d) == EG__DERIVED_STALE) status = derive(weights, d, EG__DERIVED_USED, error);
+    else state_set(d, EG__DERIVED_USED);
+    list_unlock(weights);
+    return status;
+}
+
 static eg_status end(eg_weights *weights, eg_error *error) {
     eg_status status = EG_OK;
     list_lock(weights);
-    for (const eg__derived *d = weights->derived; d && !status; d = d->next)
-        if (!(status = run_prologue(weights, d, &weights->reason)))
-            status = eg__weights_upload(weights, d, &weights->reason);
+    for (eg__derived *d = weights->derived; d && !status; d = d->next)
+        if (state_of(d) != EG__DERIVED_USED) state_set(d, EG__DERIVED_STALE);
+        else status = derive(weights, d, EG__DERIVED_UNUSED, &weights->reason);
     if (status) eg__fail(error, status, "%s", weights->reason.message);
     list_unlock(weights);
     if (!status) {
@@ -315,11 +337,13 @@ static eg_status open_derived(eg_weights *weights, eg__derived *d, eg_error *err
     return status;
 }
 
-static eg_status attach(eg_weights *weights, eg_program *program, const eg__derived **out,
+static eg_status attach(eg_weights *weights, eg_program *program, eg__derived **out,
                         eg_error *error) {
     for (eg__derived *d = weights->derived; d; d = d->next)
         if (same_prologue(d->program, program)) {
             *out = d;
+            if (state_of(d) == EG__DERIVED_STALE)
+                return derive(weights, d, EG__DERIVED_UNUSED, error);
             return weights->is_lent ? eg__weights_fetch(weights, program, error) : EG_OK;
         }
     eg__memory *memory = weights->program->memory;
@@ -345,7 +369,7 @@ static eg_status attach(eg_weights *weights, eg_program *program, const eg__deri
     return EG_OK;
 }
 
-eg_status eg__weights_attach(eg_weights *weights, eg_program *program, const eg__derived **out,
+eg_status eg__weights_attach(eg_weights *weights, eg_program *program, eg__derived **out,
                              eg_error *error) {
     eg_status status = check_same(weights->program, program, error);
     if (status) return status;
@@ -356,7 +380,7 @@ eg_status eg__weights_attach(eg_weights *weights, eg_program *program, const eg_
 }
 
 eg_status eg__weights_settle(eg_weights *weights, eg_program *program, eg_error *error) {
-    const eg__derived *derived;
+    eg__derived *derived;
     eg_status status = eg__weights_attach(weights, program, &derived, error);
     weights->lender = (eg__lender){.fill = NULL};
     return status;

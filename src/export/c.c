@@ -167,7 +167,7 @@ static eg_status write_files(eg__c_export *x, const char *directory, eg__writer 
 static eg_status export_with(eg__c_export *x, eg_weights *weights, const char *directory) {
     const eg_program *p = x->program;
     eg__memory *memory = p->memory;
-    const eg__derived *derived;
+    eg__derived *derived;
     if (weights) {
         eg_status status = eg__weights_attach(weights, x->program, &derived, x->error);
         if (status) return status;

@@ -57,7 +57,9 @@ eg_status eg_embedder_create(eg_model *model, const eg_embedder_options *options
     eg_status status =
         e->tokens && e->room ? EG_OK : eg__fail(error, reason.status, "%s", reason.message);
     if (!status) status = eg__rows_take(model, &e->dense, error);
-    if (!status) status = eg_session_create(model->context, build, e, NULL, &e->session, error);
+    const eg_compile_options compile = {.products = how.activations};
+    const eg_session_options kept = {.compile = &compile};
+    if (!status) status = eg_session_create(model->context, build, e, &kept, &e->session, error);
     if (status) eg_embedder_destroy(e);
     else {
         const eg__lender lender = eg__model_lender(model);

@@ -31,6 +31,8 @@ enum { COUNTED = 64 };
 
 static int64_t *owners(void *data) { return (int64_t *)(void *)((char *)data - COUNTED); }
 
+int64_t *eg__numbers_memo(void *data) { return owners(data) + 1; }
+
 void *eg__numbers_take(eg__memory *memory, size_t bytes, eg_error *error) {
     if (bytes > SIZE_MAX - COUNTED) {
         eg__fail(error, EG_ERR_OVERFLOW, "a constant of %zu bytes", bytes);
@@ -38,8 +40,10 @@ void *eg__numbers_take(eg__memory *memory, size_t bytes, eg_error *error) {
     }
     char *memory_of = eg__memory_take(memory, EG_TAG_GRAPH, COUNTED + bytes, error);
     if (!memory_of) return NULL;
-    *(int64_t *)(void *)memory_of = 1;
-    return memory_of + COUNTED;
+    void *data = memory_of + COUNTED;
+    *owners(data) = 1;
+    *eg__numbers_memo(data) = 0;
+    return data;
 }
 
 void *eg__numbers_keep(void *data) {
@@ -167,7 +171,8 @@ eg_node eg__graph_add(eg_graph *graph, eg__op_id op, unsigned kind, size_t count
                                      "of it",
                                      table[op]->name);
         const eg__node *input = &graph->nodes[inputs[i].id];
-        if (eg__is_half(input->type) && !table[op]->moves && !eg__is_quantized_leaf(input))
+        if (eg__is_half(input->type) && !table[op]->moves && !table[op]->takes_halves &&
+            !eg__is_quantized_leaf(input))
             return eg__graph_mistake(
                 graph, EG_ERR_ARGUMENT, "%s: input %zu, '%s' of type '%s', must be cast to f32",
                 table[op]->name, i, input->name ? input->name : eg__node_operation(input),

@@ -93,6 +93,9 @@ struct eg_graph {
 void *eg__numbers_take(eg__memory *memory, size_t bytes, eg_error *error);
 void *eg__numbers_keep(void *data);
 void eg__numbers_give(eg__memory *memory, void *data); /* NULL is fine */
+/* A place for what an operation found out about these numbers, so that it is found once and not
+ * whenever a pass rewrites the graph: 0 at first. Atomic; the same whoever stores it. */
+int64_t *eg__numbers_memo(void *data);
 /* A constant whose data came from eg__numbers_take; the graph owns them from now on, even on
  * failure. */
 eg_node eg__graph_constant(eg_graph *graph, const eg_tensor *tensor);
@@ -175,6 +178,7 @@ typedef struct eg__op {
     unsigned waited; /* number of trailing inputs that only order the execution and are not read */
     bool is_unique;  /* never merged with an equal node */
     bool moves;      /* its inputs may be f16 or bf16: it computes nothing */
+    bool takes_halves; /* the same, and it computes with them */
     /* Whether the gradient should keep the value because recomputing costs more; NULL =
      * recompute. */
     bool (*is_kept)(const eg__node *node);

@@ -6,6 +6,7 @@
 enum {
 #define ISA(name, lanes, ...) LANES_##name = lanes,
 #include "kernels/kernels.def"
+    LANES_cblas = 1, /* nobody knows */
 };
 
 static const eg__kernel table[] = {
@@ -65,7 +66,7 @@ size_t eg__kernel_scratch(const eg__kernel *kernel, const eg__kernel_shape *shap
 static eg_status check_isa(unsigned features, const char *isa, eg_error *error) {
     bool known = false;
     for (size_t i = 0; i < ROWS; i++) {
-        if (strcmp(table[i].isa, isa) != 0) continue;
+        if (strcmp(table[i].isa, isa) != 0 || table[i].whole) continue;
         if ((table[i].features & ~features) == 0) return EG_OK;
         known = true;
     }
@@ -107,6 +108,7 @@ const eg__kernel *eg__kernels_pick(const eg__kernels *kernels, eg__operation ope
     for (size_t i = 0; i < kernels->rows; i++) {
         const eg__kernel *row = &kernels->table[i];
         if (row->operation != operation || (row->features & ~kernels->features)) continue;
+        if (row->whole && (!shape || shape->cut)) continue;
         const bool large = shape && shape->m >= row->least.m && shape->n >= row->least.n &&
                            shape->k >= row->least.k;
         const bool any = !row->least.m && !row->least.n && !row->least.k;

@@ -9,6 +9,7 @@
 #include "kernels/conv/conv.h"
 #include "kernels/fused/fused.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/gemm_halves.h"
 #include "kernels/operation.h"
 #include "kernels/rows/rows.h"
 #include "kernels/quantized/quantized.h"
@@ -46,6 +47,8 @@ typedef void eg__depthwise_dw_f32_function(const eg__depthwise_dw_f32_args *args
 typedef void eg__gemm_quantized_function(const eg__gemm_quantized_args *args);
 typedef eg__gemm_quantized_function eg__gemm_f16_function, eg__gemm_bf16_function,
     eg__gemm_i8_function, eg__gemm_i4_function, eg__gemm_i8i8_function, eg__gemm_i4i8_function;
+typedef void eg__gemm_halves_function(const eg__gemm_halves_args *args);
+typedef eg__gemm_halves_function eg__gemm_f16f16_function, eg__gemm_bf16bf16_function;
 typedef void eg__infile_function(const eg__infile_args *args);
 typedef eg__infile_function eg__infile_f32_function, eg__infile_f16_function,
     eg__infile_bf16_function, eg__infile_q8_function, eg__infile_q4_function,
@@ -79,6 +82,7 @@ typedef struct eg__kernels {
     size_t rows;
     unsigned features;      /* that rows may need */
     eg__gemm_blocks blocks; /* cache blocking; set by whoever knows the caches */
+    unsigned clusters; /* of the cores that threads run on, for rows with units; 0 = unknown: one */
 } eg__kernels;
 
 /* The shape of a call: rows, columns and depth of a product or of the result. Synapses: n targets,
@@ -90,6 +94,7 @@ typedef struct eg__kernel_shape {
     eg__infile_format format;      /* of a right side in file layout */
     const eg__conv_shape *conv;    /* of a convolution, else NULL */
     const eg__gemm_blocks *blocks; /* of a product; NULL = EG__GEMM_BLOCKS */
+    bool cut; /* a call has some of the rows: no row of kernels that wants all of them */
 } eg__kernel_shape;
 typedef size_t eg__kernel_scratch_function(const eg__kernel_shape *shape);
 
@@ -104,12 +109,42 @@ typedef struct eg__kernel {
     } least; /* minimum sizes, below which the next row is better; 0 = any */
     eg__kernel_scratch_function *scratch; /* NULL = that of the operation */
     eg__gemm_blocks blocks;               /* of products; 0 = from the cache sizes */
+    const struct eg__cblas *cblas;        /* in rows of a context: the library it opened */
+    bool whole;                           /* one thread makes all rows: their bits depend on m */
+    bool widens;                          /* halves become f32: no faster than products of f32 */
     unsigned units; /* matrix units shared by a cluster of cores; 0 = one per core */
+    /* Called by every thread before and after its calls for a step, for units that are switched on
+     * and off; NULL = nothing to do. Whoever calls the function of a row directly calls them. */
+    void (*enter)(void), (*leave)(void);
 } eg__kernel;
+static inline void eg__kernel_enter(const eg__kernel *kernel) {
+    if (kernel->enter) kernel->enter();
+}
+static inline void eg__kernel_leave(const eg__kernel *kernel) {
+    if (kernel->leave) kernel->leave();
+}
+/* A feature of no processor: contexts that opened a CBLAS have it. */
+#define EG__NEEDS_CBLAS (1u << 31)
+eg__kernel_scratch_function eg__scratch_cblas;
 /* Bytes of scratch memory, aligned to 64, that a call needs. */
 size_t eg__kernel_scratch(const eg__kernel *kernel, const eg__kernel_shape *shape);
 #define OPERATION(name, text, scratch) eg__kernel_scratch_function eg__scratch_##scratch;
 #include "kernels/kernels.def" /* `none` is never defined */
+/* of rows that have one of their own */
+eg__kernel_scratch_function eg__scratch_gemm_amx, eg__scratch_halves_amx, eg__scratch_integers_amx;
+void eg__amx_enter(void);
+void eg__amx_leave(void);
+/* Whether a process may use AMX: a child attempts it (eg__amx_try), and a signal there is a refusal. */
+enum { EG__AMX_REASON = 96 };
+void eg__amx_try(void);
+bool eg__amx_allowed(void (*attempt)(void), char reason[EG__AMX_REASON]);
+
+/* Intel's AMX. Whether a process may use it: `ask` returns 0 or the errno of the system (eg__tile_ask). */
+eg__kernel_scratch_function eg__scratch_halves_tile, eg__scratch_integers_tile;
+void eg__tile_enter(void);
+void eg__tile_leave(void);
+int eg__tile_ask(void);
+bool eg__tile_allowed(int (*ask)(void), char reason[EG__AMX_REASON]);
 
 /* An instruction set: a name for the features that kernels may need. */
 typedef struct eg__isa {
@@ -133,6 +168,10 @@ eg__operation eg__fused_operation(const eg__fused_program *program);
 /* A product with a packed right side of this type; with `integers`, the rows of the left side become int8. All of them are
  * called as gemm_f16 is. */
 eg__operation eg__quantized_operation(eg_type type, bool integers);
+/* A product of two sides of this type, f16 or bf16; both are called alike. */
+static inline eg__operation eg__halves_operation(eg_type type) {
+    return type == EG_BF16 ? EG__OP_gemm_bf16bf16 : EG__OP_gemm_f16f16;
+}
 /* f16 or bf16 to f32, and back; the functions are of the same type. */
 static inline eg__operation eg__widen_operation(eg_type type) {
     return type == EG_BF16 ? EG__OP_bf16_to_f32 : EG__OP_f16_to_f32;

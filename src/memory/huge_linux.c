@@ -10,3 +10,7 @@ void eg__huge_pages_advise(void *memory, size_t size) {
     size_t length = (size - skip) / EG__HUGE_PAGE * EG__HUGE_PAGE;
     (void)madvise((char *)memory + skip, length, MADV_HUGEPAGE);
 }
+
+bool eg__pages_renew(void *memory, size_t size) {
+    return madvise(memory, size, MADV_DONTNEED) == 0;
+}

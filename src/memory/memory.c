@@ -1,6 +1,7 @@
 /* Tracked memory: takes blocks from the pool or the allocator, within the budget, and counts. */
 #include "memory/numa.h"
 #include "memory/state.h"
+#include "memory/system.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -83,7 +84,7 @@ static eg__block *allocate(eg__memory *memory, eg_tag tag, size_t size, size_t c
 
 /* ---- taking */
 
-void *eg__memory_take(eg__memory *memory, eg_tag tag, size_t size, eg_error *error) {
+static void *take(eg__memory *memory, eg_tag tag, size_t size, bool *fresh, eg_error *error) {
     assert((unsigned)tag < EG_TAG_COUNT);
     size_t capacity = eg__pool_capacity(size);
     if (!capacity) {
@@ -109,6 +110,7 @@ void *eg__memory_take(eg__memory *memory, eg_tag tag, size_t size, eg_error *err
         return NULL;
     }
     release_all(memory, evicted);
+    *fresh = !block;
     if (!block) block = allocate(memory, tag, size, capacity);
     if (!block) {
         fail_memory(error, tag, size);
@@ -117,9 +119,34 @@ void *eg__memory_take(eg__memory *memory, eg_tag tag, size_t size, eg_error *err
     return eg__block_hold(block, memory, tag, size, node);
 }
 
+void *eg__memory_take(eg__memory *memory, eg_tag tag, size_t size, eg_error *error) {
+    return take(memory, tag, size, &(bool){false}, error);
+}
+
+/* Below this, writing zeros takes less time than faults on new pages. */
+enum { RENEWED = 16 << 20 };
+
+static void zero(const eg__memory *memory, char *taken, size_t size) {
+    const size_t skip = -(uintptr_t)taken % EG__HUGE_PAGE;
+    if (memory->zeroes && size >= RENEWED) {
+        const size_t whole = (size - skip) / EG__HUGE_PAGE * EG__HUGE_PAGE;
+        if (eg__pages_renew(taken + skip, whole)) {
+            memset(taken, 0, skip);
+            memset(taken + skip + whole, 0, size - skip - whole);
+            return;
+        }
+    }
+    memset(taken, 0, size);
+}
+
+/* Large memory costs time when it is used, not when it is taken: it may never be, and who uses it
+ * may be another thread. */
 void *eg__memory_take_zeroed(eg__memory *memory, eg_tag tag, size_t size, eg_error *error) {
-    void *taken = eg__memory_take(memory, tag, size, error);
-    if (taken) memset(taken, 0, size);
+    bool fresh = false;
+    void *taken = take(memory, tag, size, &fresh, error);
+    const bool is_zero =
+        fresh && memory->zeroes && sizeof(eg__block) + eg__pool_capacity(size) >= EG__SYSTEM_ZEROED;
+    if (taken && !is_zero) zero(memory, taken, size);
     return taken;
 }
 
@@ -231,6 +258,7 @@ eg_status eg__memory_create(eg__memory **out, const eg__memory_options *options,
     memory->allocator = allocator;
     memory->node = node;
     memory->allocator_opened = opened;
+    memory->zeroes = allocator.allocate == eg__system_allocator().allocate;
     memory->no_cache = options->no_cache;
     memory->budget = budget;
     memory->misses = 1; /* this object: hits and misses add up to the allocations */

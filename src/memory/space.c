@@ -3,7 +3,6 @@
 #include "memory/state.h"
 #include "memory/system.h"
 
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -25,10 +24,9 @@ eg_status eg__space_take(eg__memory *memory, eg_tag tag, size_t size, eg__space 
     if (!eg__size_add(size, 2 * page, &bytes))
         return eg__fail(error, EG_ERR_OVERFLOW, "memory of %zu bytes", size);
     bytes = eg__round_up(size, page) + page - EG__ALIGNMENT; /* a block begins aligned to that */
-    out->block = eg__memory_take(memory, tag, bytes, &reason);
+    out->block = eg__memory_take_zeroed(memory, tag, bytes, &reason);
     if (!out->block) return eg__fail(error, reason.status, "%s", reason.message);
     out->data = (void *)eg__round_up((uintptr_t)out->block, page);
-    memset(out->data, 0, size);
     return EG_OK;
 }
 

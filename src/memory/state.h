@@ -15,8 +15,9 @@ struct eg__memory {
     eg__memory_node node;
     bool allocator_opened; /* by us: close it */
     bool no_cache;
-    uint64_t budget;                             /* UINT64_MAX = no limit */
-    uint64_t requested;                          /* bytes being asked of the allocator just now */
+    bool zeroes;        /* the allocator is the system's: see EG__SYSTEM_ZEROED */
+    uint64_t budget;    /* UINT64_MAX = no limit */
+    uint64_t requested; /* bytes being asked of the allocator just now */
     eg_memory_figures figures[EG_TAG_COUNT + 1]; /* the last one is the total */
     uint64_t hits, misses, refusals;
     eg__pool pool;

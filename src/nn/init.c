@@ -27,14 +27,17 @@ static void uniform(drawing *d, const eg__parameter *p, double low, double high)
                           high);
 }
 
-/* The constructor of torch's Linear: kaiming's rule with a = sqrt(5), then the bias. */
-static void linear(drawing *d, const char *cell, const char *name) {
+/* The constructor of torch's Linear: kaiming's rule with a = sqrt(5), then the bias. A weight that is
+ * drawn again later only takes its draws. */
+typedef enum later { STAYS, DRAWN_AGAIN } later;
+static void linear(drawing *d, const char *cell, const char *name, later weights) {
     const eg__parameter *weight = find(d, cell, name, "weight"),
                         *bias = find(d, cell, name, "bias");
     if (!weight) return;
     const double inputs = (double)weight->shape[1];
     const double bound = sqrt(3.0) * (sqrt(2.0 / (1 + sqrt(5.0) * sqrt(5.0))) / sqrt(inputs));
-    uniform(d, weight, -bound, bound);
+    if (weights == DRAWN_AGAIN) eg__mt_skip(&d->mt, eg__parameter_size(weight));
+    else uniform(d, weight, -bound, bound);
     uniform(d, bias, -1 / sqrt(inputs), 1 / sqrt(inputs));
 }
 
@@ -51,8 +54,8 @@ static void cfc_cell(drawing *d, const char *cell) {
     const unsigned depth = d->layer->backbone_count;
     for (unsigned i = 0; i < depth; i++)
         snprintf(names[i], sizeof names[i], "backbone.%u", eg__backbone_index(d->layer, i));
-    for (unsigned i = 0; i < depth; i++) linear(d, cell, names[i]);
-    for (unsigned i = 0; i < head_count; i++) linear(d, cell, heads[i]);
+    for (unsigned i = 0; i < depth; i++) linear(d, cell, names[i], DRAWN_AGAIN);
+    for (unsigned i = 0; i < head_count; i++) linear(d, cell, heads[i], DRAWN_AGAIN);
     xavier(d, find(d, cell, "w_tau", ""));
     xavier(d, find(d, cell, "A", ""));
     for (unsigned i = 0; i < depth; i++) xavier(d, find(d, cell, names[i], "weight"));
@@ -98,6 +101,28 @@ static void ltc_cell(drawing *d) {
     constant(d, "output_w", 1);
 }
 
+/* Subtracts from the columns `first` to `end` what they have in common with column c; all of a row at once, which lies in
+ * one piece. */
+static void subtract_column(float *q, size_t rows, size_t columns, size_t c, size_t first,
+                            size_t end) {
+    enum { MANY = 256 };
+    double dots[MANY];
+    for (size_t from = first; from < end; from += MANY) {
+        const size_t count = eg__min(MANY, end - from);
+        memset(dots, 0, sizeof dots);
+        for (size_t r = 0; r < rows; r++) {
+            const double x = q[r * columns + c];
+            const float *row = q + r * columns + from;
+            for (size_t k = 0; k < count; k++) dots[k] += x * (double)row[k];
+        }
+        for (size_t r = 0; r < rows; r++) {
+            const double x = q[r * columns + c];
+            float *row = q + r * columns + from;
+            for (size_t k = 0; k < count; k++) row[k] = (float)((double)row[k] - dots[k] * x);
+        }
+    }
+}
+
 /* Orthonormal columns from normal draws (Gram-Schmidt). torch uses LAPACK's QR, so only the number
  * of draws is the same. */
 static void orthogonal(drawing *d, const eg__parameter *p) {
@@ -108,22 +133,22 @@ static void orthogonal(drawing *d, const eg__parameter *p) {
     for (size_t i = 0; i < rows * columns; i++)
         q[i] = (float)(sqrt(-2 * log(1 - eg__mt_sample(&own))) *
                        cos(6.28318530717958647692 * eg__mt_sample(&own)));
-    for (size_t c = 0; c < columns; c++)
-        for (size_t before = 0; before <= c; before++) {
-            double dot = 0; /* with itself: its length */
-            for (size_t r = 0; r < rows; r++)
-                dot += (double)q[r * columns + before] * (double)q[r * columns + c];
-            for (size_t r = 0; r < rows; r++)
-                q[r * columns + c] =
-                    before < c ? (float)(q[r * columns + c] - dot * q[r * columns + before])
-                               : (float)(q[r * columns + c] / sqrt(dot));
+    for (size_t c = 0; c < columns; c++) {
+        double square = 0;
+        for (size_t r = 0; r < rows; r++) {
+            const double x = q[r * columns + c];
+            square += x * x;
         }
+        const double length = sqrt(square);
+        for (size_t r = 0; r < rows; r++) q[r * columns + c] = (float)(q[r * columns + c] / length);
+        subtract_column(q, rows, columns, c, c + 1, columns);
+    }
 }
 
 static void memory_cell(drawing *d) {
     const eg__parameter *recurrent = find(d, "lstm", "recurrent_map", "weight");
-    linear(d, "lstm", "input_map");
-    linear(d, "lstm", "recurrent_map");
+    linear(d, "lstm", "input_map", DRAWN_AGAIN);
+    linear(d, "lstm", "recurrent_map", DRAWN_AGAIN);
     xavier(d, find(d, "lstm", "input_map", "weight"));
     uniform(d, find(d, "lstm", "input_map", "bias"), -0.1, 0.1);
     orthogonal(d, recurrent);
@@ -138,7 +163,7 @@ static void layer_draw(drawing *d) {
         cfc_cell(d, cell);
     }
     if (d->layer->mixed) memory_cell(d);
-    if (d->layer->projection) linear(d, "", "fc");
+    if (d->layer->projection) linear(d, "", "fc", STAYS);
 }
 
 eg_status eg__model_initialise(eg_model *model, uint64_t seed, eg_error *error) {

@@ -36,23 +36,26 @@ static int8_t *synapses_of(const eg__layer *layer, const eg__parameter *p) {
     return is_sensory(p) ? layer->wiring->sensory : layer->wiring->adjacency;
 }
 
-/* Element i of a mask, as the wiring has it. */
-static float expected(const eg_model *model, const eg__parameter *p, size_t i) {
+/* A mask as the wiring has it: as bits, or as synapses. Found once, because a mask has millions of
+ * elements and the name of a parameter says which one it is. */
+typedef struct source {
+    eg__mask bits;
+    const int8_t *synapses; /* of an LTC; else NULL */
+} source;
+
+static source source_of(const eg_model *model, const eg__parameter *p) {
     const eg__layer *layer = &model->layers[p->layer];
-    if (layer->cell == EG__CFC)
-        return eg__mask_has(&(eg__mask){wired_of(model, p)->mask, eg__parameter_size(p)}, i);
-    return synapses_of(layer, p)[i] != 0;
+    if (layer->cell != EG__CFC) return (source){.synapses = synapses_of(layer, p)};
+    return (source){.bits = {wired_of(model, p)->mask, eg__parameter_size(p)}};
+}
+
+static float expected(const source *from, size_t i) {
+    return from->synapses ? from->synapses[i] != 0 : eg__mask_has(&from->bits, i);
 }
 
 void eg__mask_floats(const eg_model *model, const eg__parameter *p, float *out) {
-    for (size_t k = 0; k < eg__parameter_size(p); k++) out[k] = expected(model, p, k);
-}
-
-void eg__model_masks_set(eg_model *model) {
-    for (size_t i = 0; i < model->parameter_count; i++) {
-        const eg__parameter *p = &model->parameters[i];
-        if (p->is_mask) eg__mask_floats(model, p, eg__parameter_values(model, p));
-    }
+    const source from = source_of(model, p);
+    for (size_t k = 0; k < eg__parameter_size(p); k++) out[k] = expected(&from, k);
 }
 
 /* ---- masks of a file */
@@ -79,11 +82,12 @@ static eg_status settle(eg_model *model, const eg__parameter *p, eg_error *error
     if (!mask) return EG_OK; /* no file has it */
     const size_t count = eg__parameter_size(p), columns = (size_t)p->shape[1];
     size_t differ = 0, first = 0;
+    const source from = source_of(model, p);
     for (size_t i = 0; i < count; i++) {
         if (mask[i] != 0 && mask[i] != 1)
             return eg__fail(error, EG_ERR_FORMAT, "'%s' is %g at [%zu,%zu]: a mask is 0 or 1",
                             p->name, (double)mask[i], i / columns, i % columns);
-        if (mask[i] == expected(model, p, i)) continue;
+        if (mask[i] == expected(&from, i)) continue;
         if (!differ++) first = i;
     }
     if (!differ) return EG_OK;

@@ -185,7 +185,6 @@ eg_status eg__model_complete(eg_model *model, uint64_t most, bool runs, eg_error
 eg_status eg__model_fill(eg_model *model, eg_error *error) {
     eg_status status = EG_OK;
     model->values = take(model, model->value_count + 1, sizeof *model->values, &status, error);
-    if (!status && !model->transformer) eg__model_masks_set(model);
     return status;
 }
 

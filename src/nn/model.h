@@ -69,7 +69,7 @@ typedef struct eg__parameter {
     bool is_mask; /* a mask: follows from the wiring */
     float least;  /* training clamps its values to at least this; -INFINITY = no bound */
     size_t layer;
-    size_t offset;          /* of its values in the model */
+    size_t offset;          /* of its values in the model, which has none of masks */
     eg_quantized quantized; /* quantized form of the values; all zero = not quantized */
     bool borrowed;          /* the quantized values are in the model's backing (mapped file) */
     float *view;            /* the values in the model's backing; NULL = not there */
@@ -141,7 +141,7 @@ eg__lender eg__model_lender(const eg_model *model);
 static inline float *eg__parameter_values(const eg_model *model, const eg__parameter *p) {
     if (p->own) return p->own;
     if (p->view) return p->view;
-    return model->values ? model->values + p->offset : NULL;
+    return model->values && !p->is_mask ? model->values + p->offset : NULL;
 }
 /* Allocates f32 values if it has none: quantized values are widened, masks come from the wiring,
  * others are zero. */
@@ -210,9 +210,8 @@ static inline void eg__mask_set(uint8_t *bits, size_t bit) {
     bits[bit / 8] |= (uint8_t)(1u << bit % 8);
 }
 eg__mask eg__parameter_mask(const eg_model *model, const eg__parameter *p);
-/* Fills the values of masks from the wirings: of one, and of all that have memory. */
+/* The values of a mask, from its wiring. */
 void eg__mask_floats(const eg_model *model, const eg__parameter *p, float *out);
-void eg__model_masks_set(eg_model *model);
 /* After values were read from a file: takes the wiring from the masks if it was not given.
  * EG_ERR_FORMAT names a mask that contradicts its wiring. */
 eg_status eg__model_masks_settle(eg_model *model, eg_error *error);

@@ -18,7 +18,7 @@ eg_status eg__parameter_add(eg_model *m, unsigned rank, uint64_t rows, uint64_t 
         .rank = rank, .shape = {rows, columns}, .is_mask = is_mask, .least = -INFINITY};
     snprintf(p->name, sizeof p->name, "%s", name);
     p->offset = m->value_count;
-    if (!eg__size_add(m->value_count, eg__parameter_size(p), &m->value_count))
+    if (!eg__size_add(m->value_count, is_mask ? 0 : eg__parameter_size(p), &m->value_count))
         return eg__fail(error, EG_ERR_OVERFLOW, "a model with too many parameters");
     m->parameter_count++;
     return EG_OK;

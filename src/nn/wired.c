@@ -78,15 +78,16 @@ static eg_status wire_cfc(eg_model *model, eg__layer *layer, eg_error *error) {
         const size_t width = (size_t)wired->inputs + wired->units;
         wired->mask =
             take(model, wired->units * width / 8 + 1, sizeof *wired->mask, &status, error);
-        for (uint32_t j = 0; !status && j < wired->units; j++) {
-            for (uint32_t k = 0; k < wired->inputs; k++) {
-                const int8_t synapse = before ? w->adjacency[before[k] * w->units + ids[j]]
-                                              : w->sensory[k * w->units + ids[j]];
-                if (synapse) eg__mask_set(wired->mask, j * width + k);
-            }
+        /* by source, in the order of the matrix: its rows are long */
+        for (uint32_t k = 0; !status && k < wired->inputs; k++) {
+            const int8_t *row = before ? w->adjacency + (size_t)before[k] * w->units
+                                       : w->sensory + (size_t)k * w->units;
+            for (uint32_t j = 0; j < wired->units; j++)
+                if (row[ids[j]]) eg__mask_set(wired->mask, j * width + k);
+        }
+        for (uint32_t j = 0; !status && j < wired->units; j++)
             for (uint32_t k = 0; k < wired->units; k++)
                 eg__mask_set(wired->mask, j * width + wired->inputs + k);
-        }
         if (!status && layer->backbone_count) status = find_seen(model, wired, error);
     }
     return status;

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 enum { RUNS_LEAST = 30, RUNS_MOST = 1000, WARMUP = 3, STOP_EVERY_NS = 20000000 };
 
@@ -42,6 +43,12 @@ static uint64_t runs_for(const eg_profile_options *o, double seconds) {
 
 static eg_status time_runs(eg_profile *p, work *w, eg_error *error) {
     const uint64_t warmup = p->options.warmup ? p->options.warmup : WARMUP;
+    eg_environment now;
+    eg_status status = eg_environment_read(p->context, NULL, &now, error);
+    if (status) return status;
+    eg_memory_reset_peak(p->context); /* reading that took some */
+    p->power = now.power, p->governor = now.governor, p->build = now.build;
+    p->measured_at = (int64_t)time(NULL);
     uint64_t start = eg_clock_ns();
     for (uint64_t i = 0; i < warmup && goes_on(w); i++) once(w);
     const uint64_t runs =
@@ -52,24 +59,35 @@ static eg_status time_runs(eg_profile *p, work *w, eg_error *error) {
     p->samples =
         eg__memory_take_array(p->memory, EG_TAG_MEASURE, (size_t)runs, sizeof *p->samples, &reason);
     if (!p->samples) return eg__fail(error, reason.status, "%s", reason.message);
+    status = eg__energy_begin(&p->energy, p->context, p->options.root, error);
+    if (status) return status;
+    eg_memory_reset_peak(p->context);
     eg_memory_mark mark;
     eg_memory_figures taken, then;
     eg_memory_mark_take(p->context, &mark, NULL);
     eg_memory_query(p->context, EG_TAG_COUNT, &taken, NULL);
-    eg__hardware_begin(&p->watch, "");
+    eg__hardware_begin(&p->watch, p->options.root);
+    uint64_t told = 0;
     for (uint64_t i = 0; i < runs && goes_on(w); i++) {
         start = eg_clock_ns();
         once(w);
         p->samples[i] = (double)(eg_clock_ns() - start) * 1e-9;
+        told = eg__profile_publish_runs(p, told, i + 1, false);
     }
-    eg__hardware_end(&p->watch, "", &p->hardware);
+    eg__hardware_end(&p->watch, p->options.root, &p->hardware);
     p->sample_count = (size_t)runs;
+    if (!w->status) eg__profile_publish_runs(p, told, runs, true);
     eg_memory_query(p->context, EG_TAG_COUNT, &then, NULL);
     p->run_allocations = then.allocations - taken.allocations;
     eg_memory_growth growth;
     if (eg_memory_growth_check(p->context, &mark, 0, &growth, NULL) == EG_OK)
         p->metrics[EG_PROFILE_leaked] = (eg_metric){(double)growth.total, EG_COUNTED, "B",
                                                     "held after the timed runs minus before"};
+    eg_metric joules, watts;
+    status = eg__energy_end(&p->energy, &joules, &watts, error);
+    if (status) return status;
+    if (p->hardware.energy.provenance == EG_UNAVAILABLE)
+        p->hardware.energy = joules, p->hardware.power = watts;
     eg__profile_moment(p, EG_PHASE_timed);
     return w->status ? w->status
                      : eg_statistics_of(p->context, p->sample_count, p->samples, &p->time, error);
@@ -216,12 +234,18 @@ static void keep_figures(eg_profile *p) {
 }
 
 static eg_status finish(eg_profile *p, work *w, const eg_memory_figures *before, eg_error *error) {
+    eg__profile_publish_program(p);
     eg_status status = time_runs(p, w, error);
     if (status) return status;
     keep_figures(p); /* before the recorder takes memory of its own */
     if (w->instance && !p->options.no_steps) status = record_runs(p, w, error);
     if (status) return status;
     eg__profile_figures(p, before);
+    eg__profile_joules(p);
+    eg__profile_publish_rows(p);
+    /* what tries advice later copies the options, when these may be gone */
+    p->options.publisher = NULL;
+    p->options.root = NULL;
     eg__profile_moment(p, EG_PHASE_end);
     return EG_OK;
 }
@@ -246,6 +270,7 @@ eg_status eg_profile_model(eg_model *model, const char *name, const eg_profile_o
               .stop = p->options.stop,
               .stop_user = p->options.stop_user};
     if (!status) status = finish(p, &w, &before, error);
+    if (!status) status = eg__profile_activations(p, model, error);
     if (status) eg_profile_destroy(p);
     else *out = p;
     return status;
@@ -275,6 +300,7 @@ eg_status eg_profile_callback(eg_context *context, const char *name, eg_profile_
 void eg_profile_destroy(eg_profile *p) {
     if (!p) return;
     eg_recorder_destroy(p->recorder);
+    eg__energy_close(&p->energy);
     eg__subject_close(&p->subject);
     eg__memory_give(p->memory, p->samples);
     eg__memory_give(p->memory, p->steps);

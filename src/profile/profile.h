@@ -4,6 +4,7 @@
 
 #include "engine/context.h"
 #include "nn/model.h"
+#include "profile/measure/energy.h"
 #include "profile/measure/hardware.h"
 #include "profile/measure/resident.h"
 #include "profile/subject.h"
@@ -31,9 +32,12 @@ struct eg_profile {
     eg__traffic traffic;
     const char *operand_level; /* static; NULL = unknown */
     char refusal[160];         /* why DRAM figures are unavailable */
-    eg__hardware_watch watch;  /* texts of sources live here */
+    eg__hardware_watch watch;
+    eg__energy energy; /* the text of its source lives here */
     eg_hardware hardware;
-    uint64_t began; /* eg_clock_ns at the start; times are relative to it */
+    eg_fact power, governor, build; /* when the timed runs began */
+    int64_t measured_at;            /* seconds since 1970 */
+    uint64_t began;                 /* eg_clock_ns at the start; times are relative to it */
     eg_profile_moment moments[EG_PROFILE_PHASES];
     size_t moment_count;
     eg_memory_figures memory_figures; /* after the timed runs */
@@ -48,8 +52,18 @@ void eg__profile_moment(eg_profile *profile, eg_profile_phase phase);
 /* ---- recorder.c: eg_clock_ns at the begin of the first recorded run; 0 = none */
 uint64_t eg__recorder_began(const eg_recorder *recorder);
 
+/* ---- activations.c: how far the outputs are from those with activations of f32; after the figures */
+eg_status eg__profile_activations(eg_profile *profile, eg_model *model, eg_error *error);
 /* ---- profile_rows.c: the tables of steps and operations, from what was recorded */
 eg_status eg__profile_rows(eg_profile *profile, eg_error *error);
+/* ---- profile_energy.c: joules of every row, by its share of the time */
+void eg__profile_joules(eg_profile *profile);
+/* ---- profile_publish.c: a publisher is told of the program, of every run, and of where the time goes */
+void eg__profile_publish_program(const eg_profile *profile);
+/* Tells of the runs from `told` to `done`, if they are many, long, or the `last`; returns up to which it has told. */
+uint64_t eg__profile_publish_runs(const eg_profile *profile, uint64_t told, uint64_t done,
+                                  bool last);
+void eg__profile_publish_rows(const eg_profile *profile);
 /* ---- profile_metrics.c: everything that follows from time, counts and ceilings */
 void eg__profile_figures(eg_profile *profile, const eg_memory_figures *before);
 

@@ -244,5 +244,7 @@ void eg__profile_figures(eg_profile *p, const eg_memory_figures *before) {
     set_traffic(p);
     set_memory(p, before);
     set_units(p);
+    none(p, EG_PROFILE_activations_rms, "activations are f32");
+    none(p, EG_PROFILE_activations_max, "activations are f32");
     set_hardware(p);
 }

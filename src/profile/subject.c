@@ -28,7 +28,8 @@ static eg_status build(void *user, eg_graph *graph, const uint64_t *dimensions,
 
 eg_status eg__subject_compile(eg__subject *s, eg_model *model, const eg_profile_options *o,
                               eg_error *error) {
-    const eg_compile_options compile = {.passes = o->no_compile ? "none" : NULL};
+    const eg_compile_options compile = {.passes = o->no_compile ? "none" : NULL,
+                                        .products = o->activations};
     const eg_session_options options = {.programs = 1, .compile = &compile};
     *s = (eg__subject){.context = model->context};
     s->dimensions[0] = o->batch ? o->batch : 1;

@@ -5,11 +5,18 @@
 enum { ROW = 36, TALL = 10 };
 
 void eg__report_picture(const eg__sheet *s, double height, const char *what) {
-    eg__page_put(s->page, "<svg height=\"%.0f\" role=\"img\" aria-label=\"%s\">\n", height, what);
+    eg__page_put(s->page, "<svg height=\"%.0f\" role=\"img\" aria-label=\"%s\"><title>%s</title>\n",
+                 height, what, what);
 }
 
-void eg__report_bars(const eg__sheet *s, size_t rows, const char *what) {
-    eg__report_picture(s, (double)(rows * ROW + 4), what);
+void eg__report_bars(const eg__sheet *s, size_t rows, const char *what, const char *from,
+                     const char *to) {
+    const double y = (double)(rows * ROW) + 16;
+    eg__report_picture(s, y + 6, what);
+    eg__page_put(s->page,
+                 "<text class=\"small\" x=\"0\" y=\"%.0f\">%s</text><text class=\"small\" "
+                 "x=\"100%%\" y=\"%.0f\" text-anchor=\"end\">%s</text>\n",
+                 y, from, y, to);
 }
 
 void eg__report_bar_text(const eg__sheet *s, size_t row, const char *name, const char *value) {
@@ -44,6 +51,13 @@ void eg__report_bar_range(const eg__sheet *s, size_t row, double from, double to
     eg__page_put(s->page,
                  "<line class=\"range\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"%.1f\" y2=\"%.1f\"/>\n",
                  100 * from, 100 * (to < 1 ? to : 1), y, y);
+}
+
+void eg__report_bar_middle(const eg__sheet *s, size_t row) {
+    const double y = (double)(row * ROW) + 22;
+    eg__page_put(s->page,
+                 "<line class=\"range\" x1=\"50%%\" x2=\"50%%\" y1=\"%.0f\" y2=\"%.0f\"/>\n", y - 2,
+                 y + TALL + 2);
 }
 
 void eg__report_legend(const eg__sheet *s, const char *class, const char *name) {

@@ -6,19 +6,17 @@
 void eg__report_breakdown(const eg__sheet *s) {
     const eg__json_value *operations = eg__json_get(s->run, "operations");
     const size_t count = eg__json_length(operations) < 14 ? eg__json_length(operations) : 14;
-    const double most = eg__json_number(eg__json_item(operations, 0), "share");
-    eg__report_bars(s, count, "time by operation");
+    eg__report_bars(s, count, "time by operation", "0", "100 % of a run");
     for (size_t i = 0; i < count; i++) {
         const eg__json_value *row = eg__json_item(operations, i);
         char name[160], value[96], time[32];
         const double share = eg__json_number(row, "share");
-        eg__report_print(name, sizeof name, "%s %s %s", eg__json_text(row, "operation"),
+        eg__report_print(name, sizeof name, "%zu %s %s %s", i + 1, eg__json_text(row, "operation"),
                          eg__json_text(row, "kernel"), eg__json_text(row, "shape"));
         eg__report_print(value, sizeof value, "%.1f %%, %s", 100 * share,
                          eg__report_seconds(time, eg__json_number(row, "seconds")));
-        eg__report_bar_text(s, i, name, value);
-        eg__report_bar_part(s, i, 0, most > 0 ? share / most : 0, "bar",
-                            eg__json_text(row, "does"));
+        eg__report_bar_text(s, i, eg__report_clip(name), value);
+        eg__report_bar_part(s, i, 0, share, "bar", eg__json_text(row, "does"));
     }
     eg__page_put(s->page, "</svg>\n");
 }
@@ -60,7 +58,8 @@ void eg__report_histogram(const eg__sheet *s) {
                               : "middle",
                      eg__report_seconds(text, pow(10, low + i * width / 4)));
     }
+    char runs[48];
     eg__page_put(s->page,
-                 "</svg>\n<p class=\"small\">%zu runs, measured; the scale is logarithmic.</p>\n",
-                 count);
+                 "</svg>\n<p class=\"small\">%s runs, measured; the scale is logarithmic.</p>\n",
+                 eg__report_count(runs, (double)count));
 }

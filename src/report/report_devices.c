@@ -49,9 +49,10 @@ static void draw_figure(const eg__sheet *s, const figure *f) {
     const eg__json_value *devices = eg__json_get(s->run, "devices");
     const eg__json_value *here = eg__json_get(eg__json_get(s->run, "metrics"), f->metric);
     const double most = most_of(s, f), value = eg__json_number(here, "value");
-    char name[128], text[96];
+    char name[128], text[96], whole[64];
     eg__page_put(s->page, "<h3>%s</h3>\n", f->title);
-    eg__report_bars(s, eg__json_length(devices) + 1, f->title);
+    eg__report_print(whole, sizeof whole, f->format, f->scale * most);
+    eg__report_bars(s, eg__json_length(devices) + 1, f->title, "0", f->whole ? "100 %" : whole);
     eg__report_bar_text(s, 0, "this machine",
                         text_of(text, f, value, eg__json_text(here, "provenance")));
     eg__report_bar_part(s, 0, 0, value / most, "bar", eg__json_text(here, "source"));
@@ -73,7 +74,8 @@ static void draw_shares(const eg__sheet *s) {
                              *const names[] = {"computes", "moves bytes", "begins and waits"};
     const eg__json_value *devices = eg__json_get(s->run, "devices");
     eg__page_put(s->page, "<h3>What the time would go into</h3>\n");
-    eg__report_bars(s, eg__json_length(devices), "what the time would go into");
+    eg__report_bars(s, eg__json_length(devices), "what the time would go into", "0",
+                    "100 % of a run");
     for (size_t i = 0; i < eg__json_length(devices); i++) {
         const eg__json_value *d = eg__json_item(devices, i);
         char text[96], low[32], high[32];
@@ -104,26 +106,21 @@ static void draw_shares(const eg__sheet *s) {
 static void write_checks(const eg__sheet *s) {
     static const char *const needs[] = {"compute", "bandwidth"};
     const eg__json_value *devices = eg__json_get(s->run, "devices");
-    eg__page_put(s->page,
-                 "<div class=\"wide\"><table><tr><th>chip</th><th>what its tier asks for</th>"
-                 "<th></th></tr>\n");
+    static const char *const heads[] = {"<chip", "<what its tier asks for", "<the run"};
+    eg__report_table(s->page, "what tiers ask for", 3, heads);
     for (size_t i = 0; i < eg__json_length(devices) * 2; i++) {
         const eg__json_value *d = eg__json_item(devices, i / 2);
         char key[32], check[96];
         eg__report_print(key, sizeof key, "%s_check", needs[i % 2]);
         eg__report_print(check, sizeof check, "%s: %.60s", needs[i % 2], eg__json_text(d, key));
         eg__report_print(key, sizeof key, "%s_text", needs[i % 2]);
-        const char *const cells[] = {i % 2 ? "" : eg__json_text(d, "name"), check,
-                                     eg__json_text(d, key)};
-        eg__page_put(s->page, "<tr>");
-        for (int k = 0; k < 3; k++) {
-            eg__page_put(s->page, "<td>");
-            eg__page_escape(s->page, cells[k]);
-            eg__page_put(s->page, "</td>");
-        }
-        eg__page_put(s->page, "</tr>\n");
+        eg__page_add(s->page, "<tr>");
+        eg__report_cell_name(s->page, i % 2 ? "" : eg__json_text(d, "name"));
+        eg__report_cell_text(s->page, eg__report_clip(check));
+        eg__report_cell_text(s->page, eg__json_text(d, key));
+        eg__page_add(s->page, "</tr>\n");
     }
-    eg__page_put(s->page, "</table></div>\n");
+    eg__report_table_end(s->page);
 }
 
 void eg__report_devices(const eg__sheet *s) {

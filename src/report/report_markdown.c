@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { CELL = 600 };
-/* Text as text of Markdown: one line, in one cell of a table. */
-static const char *plain(char out[CELL], const char *text) {
+enum { CELL = EG__REPORT_CELL };
+
+const char *eg__report_plain(char out[CELL], const char *text) {
     size_t used = 0;
     for (; *text && used + 8 < CELL; text++) {
         const unsigned char byte = (unsigned char)*text;
@@ -24,7 +24,8 @@ static const char *plain(char out[CELL], const char *text) {
 void eg__report_row(const eg__sheet *s, size_t count, const char *const cells[]) {
     char text[CELL];
     eg__page_add(s->page, "|");
-    for (size_t i = 0; i < count; i++) eg__page_put(s->page, " %s |", plain(text, cells[i]));
+    for (size_t i = 0; i < count; i++)
+        eg__page_put(s->page, " %s |", eg__report_plain(text, cells[i]));
     eg__page_add(s->page, "\n");
 }
 
@@ -51,8 +52,8 @@ static void write_findings(const eg__sheet *s, const char *key, const char *titl
         const eg__json_value *f = eg__json_item(list, i);
         const char *action = eg__json_text(f, "action");
         char what[CELL], how[CELL];
-        eg__page_put(s->page, "- %s%s%s\n", plain(what, eg__json_text(f, "text")),
-                     action[0] ? ": " : "", plain(how, action));
+        eg__page_put(s->page, "- %s%s%s\n", eg__report_plain(what, eg__json_text(f, "text")),
+                     action[0] ? ": " : "", eg__report_plain(how, action));
     }
 }
 
@@ -113,10 +114,10 @@ static void write_operations(const eg__sheet *s) {
     for (size_t i = 0; i < eg__json_length(operations); i++) {
         const eg__json_value *row = eg__json_item(operations, i);
         const double roof = eg__json_number(row, "roof_share");
-        char name[CELL], calls[32], share[32], rates[2][32], roofs[32] = "-";
+        char name[CELL], calls[48], share[32], rates[2][32], roofs[32] = "-";
         eg__report_print(name, sizeof name, "%s %s", eg__json_text(row, "operation"),
                          eg__json_text(row, "kernel"));
-        eg__report_print(calls, sizeof calls, "%.0f", eg__json_number(row, "calls"));
+        eg__report_count(calls, eg__json_number(row, "calls"));
         eg__report_print(share, sizeof share, "%.1f %%", 100 * eg__json_number(row, "share"));
         eg__report_print(rates[0], sizeof rates[0], "%.1f", eg__json_number(row, "gflops"));
         eg__report_print(rates[1], sizeof rates[1], "%.1f", eg__json_number(row, "gbps"));
@@ -137,14 +138,17 @@ static void write_operations(const eg__sheet *s) {
 void eg__report_markdown(const eg__sheet *s) {
     const eg__json_value *time = eg__json_get(s->run, "time");
     static const char *const names[] = {"p50", "mean", "p90", "p99"};
-    char text[32], model[CELL], chip[CELL], verdict[CELL];
-    eg__page_put(s->page,
-                 "# %s\n\nbatch %.0f, %.0f step%s, %s, %s\n\n**%s**\n\n| run | time |\n|---|---|\n",
-                 plain(model, eg__json_text(s->run, "model")), eg__json_number(s->run, "batch"),
-                 eg__json_number(s->run, "seq"), eg__json_number(s->run, "seq") > 1 ? "s" : "",
+    char text[32], model[CELL], chip[CELL], verdict[CELL], batch[48], seq[48];
+    eg__page_put(s->page, "# %s\n\nbatch %s, %s step%s, %s, %s\n\n**%s**\n",
+                 eg__report_plain(model, eg__json_text(s->run, "model")),
+                 eg__report_count(batch, eg__json_number(s->run, "batch")),
+                 eg__report_count(seq, eg__json_number(s->run, "seq")),
+                 eg__json_number(s->run, "seq") > 1 ? "s" : "",
                  eg__json_flag(s->run, "compiled") ? "compiled" : "not compiled",
-                 plain(chip, eg__json_text(eg__json_get(s->run, "machine"), "chip")),
-                 plain(verdict, eg__json_text(s->run, "verdict")));
+                 eg__report_plain(chip, eg__json_text(eg__json_get(s->run, "machine"), "chip")),
+                 eg__report_plain(verdict, eg__json_text(s->run, "verdict")));
+    if (!s->options->basic) write_findings(s, "recommendations", "Recommendations");
+    eg__page_add(s->page, "\n## Times\n\n| run | time |\n|---|---:|\n");
     for (int i = 0; i < 4; i++)
         eg__page_put(
             s->page, "| %s | %s |\n", names[i],
@@ -152,11 +156,11 @@ void eg__report_markdown(const eg__sheet *s) {
     write_operations(s);
     write_metrics(s, "metrics", "Figures");
     write_memory(s);
+    eg__report_energy_markdown(s);
     write_metrics(s, "hardware", "Hardware");
     write_devices(s);
     if (s->options->basic) return;
     eg__report_ratios_markdown(s);
     write_findings(s, "bottlenecks", "Bottlenecks");
     write_findings(s, "opportunities", "Optimization opportunities");
-    write_findings(s, "recommendations", "Recommendations");
 }

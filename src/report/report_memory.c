@@ -88,7 +88,9 @@ void eg__report_phases(const eg__sheet *s) {
         t.by_tag = by_tag;
         eg__json_each(by_tag, add_tag, &t);
     }
-    eg__report_bars(s, eg__json_length(moments), "memory over the profile");
+    char whole[32];
+    eg__report_bars(s, eg__json_length(moments), "memory over the profile", "0",
+                    eg__report_bytes(whole, t.scale));
     for (t.row = 0; t.row < eg__json_length(moments); t.row++)
         draw_moment(&t, eg__json_item(moments, t.row));
     eg__page_put(s->page, "</svg>\n<p class=\"small\">");
@@ -126,15 +128,16 @@ static void draw_scans(const eg__sheet *s, const eg__json_value *steps) {
         if (!inside) continue;
         eg__page_put(
             s->page,
-            "<rect class=\"track\" x=\"%.2f%%\" y=\"%d\" width=\"%.2f%%\" height=\"%d\"/>\n",
+            "<rect class=\"shade\" x=\"%.2f%%\" y=\"%d\" width=\"%.2f%%\" height=\"%d\"/>\n",
             share * (double)i, TOP, share * (double)(end - i), TALL);
         const double middle = fmin(fmax(share * (double)(i + end) / 2, 15), 85);
         if (middle < last + 30) continue;
-        eg__page_put(
-            s->page,
-            "<text class=\"small\" x=\"%.2f%%\" y=\"%d\" text-anchor=\"middle\">scan, %.0f "
-            "times</text>\n",
-            middle, TOP + TALL + 16, eg__json_number(first, "calls"));
+        char times[48];
+        eg__page_put(s->page,
+                     "<text class=\"small\" x=\"%.2f%%\" y=\"%d\" text-anchor=\"middle\">scan, %s "
+                     "times</text>\n",
+                     middle, TOP + TALL + 16,
+                     eg__report_count(times, eg__json_number(first, "calls")));
         last = middle;
     }
 }

@@ -4,12 +4,12 @@
 
 #include <math.h>
 
-static void put_text(eg__json *json, const char *key, const char *text) {
+void eg__report_put_text(eg__json *json, const char *key, const char *text) {
     if (text && text[0]) eg__json_put_shown(json, key, text);
     else eg__json_put_null(json, key);
 }
 
-static void put_number(eg__json *json, const char *key, double value) {
+void eg__report_put_number(eg__json *json, const char *key, double value) {
     if (isfinite(value)) eg__json_put_number(json, key, value);
     else eg__json_put_null(json, key);
 }
@@ -21,10 +21,10 @@ static void put_metric(eg__json *json, const char *key, const eg_metric *metric)
     eg__json_open_object(json, key);
     if (!known) eg__json_put_null(json, "value");
     else if (whole) eg__json_put_integer(json, "value", (int64_t)metric->value);
-    else put_number(json, "value", metric->value);
-    put_text(json, "unit", metric->unit);
-    put_text(json, "provenance", eg_provenance_name(metric->provenance));
-    put_text(json, known ? "source" : "reason", metric->source);
+    else eg__report_put_number(json, "value", metric->value);
+    eg__report_put_text(json, "unit", metric->unit);
+    eg__report_put_text(json, "provenance", eg_provenance_name(metric->provenance));
+    eg__report_put_text(json, known ? "source" : "reason", metric->source);
     eg__json_close(json);
 }
 
@@ -35,14 +35,14 @@ static void put_findings(eg__json *json, const char *key, const eg_analysis *ana
     eg__json_open_list(json, key);
     for (size_t i = 0; (f = eg_analysis_finding(analysis, kind, i)); i++) {
         eg__json_open_object(json, NULL);
-        put_text(json, "rule", f->rule);
-        put_text(json, "text", f->text);
-        put_text(json, "action", f->action);
-        put_text(json, "reason", f->reason);
-        put_number(json, "gain_seconds", f->gain);
+        eg__report_put_text(json, "rule", f->rule);
+        eg__report_put_text(json, "text", f->text);
+        eg__report_put_text(json, "action", f->action);
+        eg__report_put_text(json, "reason", f->reason);
+        eg__report_put_number(json, "gain_seconds", f->gain);
         if (kind >= EG_RECOMMENDATION) {
-            put_number(json, "measured_seconds", f->measured);
-            put_text(json, "untried", f->untried);
+            eg__report_put_number(json, "measured_seconds", f->measured);
+            eg__report_put_text(json, "untried", f->untried);
         }
         eg__json_close(json);
     }
@@ -54,33 +54,37 @@ static void put_ratios(eg__json *json, const eg_analysis *analysis) {
     eg__json_open_list(json, "ratios");
     for (size_t i = 0; (r = eg_analysis_ratio(analysis, i)); i++) {
         eg__json_open_object(json, NULL);
-        put_text(json, "name", r->name);
-        put_text(json, "text", r->text);
+        eg__report_put_text(json, "name", r->name);
+        eg__report_put_text(json, "text", r->text);
         put_metric(json, "value", &r->value);
         put_metric(json, "limit", &r->limit);
         put_metric(json, "ratio", &r->ratio);
-        put_text(json, "fires_when", r->above ? "above" : "below");
-        put_number(json, "threshold", r->threshold);
+        eg__report_put_text(json, "fires_when", r->above ? "above" : "below");
+        eg__report_put_number(json, "threshold", r->threshold);
         eg__json_put_flag(json, "fires", r->fires);
-        put_text(json, "verdict", r->verdict);
-        put_text(json, "reason", r->reason);
+        eg__report_put_text(json, "verdict", r->verdict);
+        eg__report_put_text(json, "reason", r->reason);
         eg__json_close(json);
     }
     eg__json_close(json);
 }
 
 /* ---- the machine, and what it can do */
-static void put_machine(eg__json *json, const eg_context *context) {
+static void put_machine(eg__json *json, const eg_profile *profile) {
+    const eg_context *context = profile->context;
     const eg_chip *chip = eg_context_chip(context);
     eg__json_open_object(json, "machine");
-    put_text(json, "chip", chip->name);
-    put_text(json, "system", chip->system);
-    put_text(json, "arch", chip->arch);
+    eg__report_put_text(json, "chip", chip->name);
+    eg__report_put_text(json, "system", chip->system);
+    eg__report_put_text(json, "arch", chip->arch);
     eg__json_put_count(json, "cores", chip->cores);
     eg__json_put_count(json, "threads", eg_context_threads(context));
-    put_text(json, "isa", eg_context_isa(context));
-    put_text(json, "elegans", eg_version());
-    put_text(json, "fingerprint", chip->fingerprint);
+    eg__report_put_text(json, "isa", eg_context_isa(context));
+    eg__report_put_text(json, "elegans", eg_version());
+    eg__report_put_text(json, "fingerprint", chip->fingerprint);
+    eg__report_put_text(json, "power", profile->power.text);
+    eg__report_put_text(json, "governor", profile->governor.text);
+    eg__report_put_text(json, "build", profile->build.text);
     eg__json_close(json);
 }
 
@@ -111,14 +115,14 @@ static void put_metrics(eg__json *json, const eg_profile *profile) {
     }
     eg__json_close(json);
     if (eg_profile_operand_level(profile))
-        put_text(json, "operand_level", eg_profile_operand_level(profile));
+        eg__report_put_text(json, "operand_level", eg_profile_operand_level(profile));
 }
 
 static void put_interval(eg__json *json, const char *key, const eg_interval *interval) {
     eg__json_open_object(json, key);
-    put_number(json, "value", interval->value);
-    put_number(json, "low", interval->low);
-    put_number(json, "high", interval->high);
+    eg__report_put_number(json, "value", interval->value);
+    eg__report_put_number(json, "low", interval->low);
+    eg__report_put_number(json, "high", interval->high);
     eg__json_close(json);
 }
 
@@ -129,21 +133,21 @@ static void put_time(eg__json *json, const eg_profile *profile) {
     const size_t count = eg_profile_samples(profile, &samples);
     eg_profile_time(profile, &s);
     eg__json_open_object(json, "time");
-    put_text(json, "unit", "s");
-    put_text(json, "provenance", eg_provenance_name(EG_MEASURED));
+    eg__report_put_text(json, "unit", "s");
+    eg__report_put_text(json, "provenance", eg_provenance_name(EG_MEASURED));
     eg__json_put_count(json, "runs", s.count);
     put_interval(json, "mean", &s.mean);
     put_interval(json, "p50", &s.p50);
     put_interval(json, "p90", &s.p90);
     put_interval(json, "p99", &s.p99);
-    put_number(json, "min", s.least);
-    put_number(json, "max", s.most);
-    put_number(json, "std", s.deviation);
+    eg__report_put_number(json, "min", s.least);
+    eg__report_put_number(json, "max", s.most);
+    eg__report_put_number(json, "std", s.deviation);
     eg__json_put_flag(json, "noisy", eg_statistics_noise(&s, noise) != EG_NOISE_NONE);
-    put_text(json, "noise", noise);
-    put_text(json, "rates_are_over", "p50");
+    eg__report_put_text(json, "noise", noise);
+    eg__report_put_text(json, "rates_are_over", "p50");
     eg__json_open_list(json, "samples");
-    for (size_t i = 0; i < count; i++) put_number(json, NULL, samples[i]);
+    for (size_t i = 0; i < count; i++) eg__report_put_number(json, NULL, samples[i]);
     eg__json_close(json);
     eg__json_close(json);
 }
@@ -151,27 +155,28 @@ static void put_time(eg__json *json, const eg_profile *profile) {
 /* ---- compute: rows of operations and of steps */
 static void put_row(eg__json *json, const eg_profile_row *row) {
     eg__json_open_object(json, NULL);
-    put_text(json, "operation", row->operation);
-    put_text(json, "kernel", row->kernel);
-    put_text(json, "shape", row->shape);
-    put_text(json, "does", row->text);
+    eg__report_put_text(json, "operation", row->operation);
+    eg__report_put_text(json, "kernel", row->kernel);
+    eg__report_put_text(json, "shape", row->shape);
+    eg__report_put_text(json, "does", row->text);
     eg__json_put_count(json, "step", row->step);
     eg__json_put_flag(json, "in_scan", row->inside);
     eg__json_put_count(json, "calls", row->calls);
-    put_number(json, "seconds", row->seconds);
-    put_number(json, "share", row->share);
-    put_number(json, "flops", row->flops);
-    put_number(json, "bytes", row->bytes);
-    put_number(json, "intensity", row->intensity);
-    put_number(json, "gflops", row->gflops);
-    put_number(json, "gbps", row->gbps);
-    put_number(json, "l2_bytes", row->level_bytes[1]);
-    put_number(json, "l3_bytes", row->level_bytes[2]);
-    put_number(json, "dram_bytes", row->level_bytes[3]);
-    put_number(json, "roof", row->roof);
-    put_number(json, "roof_share", row->roof_share);
-    put_text(json, "bound", row->bound);
+    eg__report_put_number(json, "seconds", row->seconds);
+    eg__report_put_number(json, "share", row->share);
+    eg__report_put_number(json, "flops", row->flops);
+    eg__report_put_number(json, "bytes", row->bytes);
+    eg__report_put_number(json, "intensity", row->intensity);
+    eg__report_put_number(json, "gflops", row->gflops);
+    eg__report_put_number(json, "gbps", row->gbps);
+    eg__report_put_number(json, "l2_bytes", row->level_bytes[1]);
+    eg__report_put_number(json, "l3_bytes", row->level_bytes[2]);
+    eg__report_put_number(json, "dram_bytes", row->level_bytes[3]);
+    eg__report_put_number(json, "roof", row->roof);
+    eg__report_put_number(json, "roof_share", row->roof_share);
+    eg__report_put_text(json, "bound", row->bound);
     eg__json_put_count(json, "live", row->live);
+    eg__report_put_number(json, "joules", row->joules);
     eg__json_close(json);
 }
 
@@ -196,15 +201,15 @@ static void put_memory(eg__json *json, const eg_profile *profile) {
 static void put_phases(eg__json *json, const eg_profile *profile) {
     const eg_profile_moment *m;
     eg__json_open_object(json, "memory_over_time");
-    put_text(json, "unit", "B");
-    put_text(json, "provenance", eg_provenance_name(EG_COUNTED));
-    put_text(json, "seconds_provenance", eg_provenance_name(EG_MEASURED));
+    eg__report_put_text(json, "unit", "B");
+    eg__report_put_text(json, "provenance", eg_provenance_name(EG_COUNTED));
+    eg__report_put_text(json, "seconds_provenance", eg_provenance_name(EG_MEASURED));
     eg__json_open_list(json, "moments");
     for (size_t i = 0; (m = eg_profile_memory(profile, i)); i++) {
         eg__json_open_object(json, NULL);
-        put_text(json, "phase", eg_profile_phase_name(m->phase));
-        put_text(json, "does", eg_profile_phase_text(m->phase));
-        put_number(json, "seconds", m->seconds);
+        eg__report_put_text(json, "phase", eg_profile_phase_name(m->phase));
+        eg__report_put_text(json, "does", eg_profile_phase_text(m->phase));
+        eg__report_put_number(json, "seconds", m->seconds);
         eg__json_put_count(json, "held", m->held);
         eg__json_put_count(json, "peak", m->peak);
         eg__json_put_count(json, "resident", m->resident);
@@ -224,18 +229,18 @@ static void put_arena(eg__json *json, const eg_profile *profile) {
     if (!eg_profile_program(profile)) return; /* a callback */
     eg_program_info_get(eg_profile_program(profile), &info);
     eg__json_open_object(json, "arena");
-    put_text(json, "unit", "B");
-    put_text(json, "provenance", eg_provenance_name(EG_COUNTED));
-    put_text(json, "source", "lifetimes of values in the plan");
+    eg__report_put_text(json, "unit", "B");
+    eg__report_put_text(json, "provenance", eg_provenance_name(EG_COUNTED));
+    eg__report_put_text(json, "source", "lifetimes of values in the plan");
     eg__json_put_count(json, "planned", info.arena_bytes);
     eg__json_put_count(json, "most", info.arena_bound_bytes);
     eg__json_open_list(json, "steps");
     for (size_t i = 0; (row = eg_profile_in_run(profile, i)); i++) {
         eg__json_open_object(json, NULL);
         eg__json_put_count(json, "step", row->step);
-        put_text(json, "operation", row->operation);
-        put_text(json, "kernel", row->kernel);
-        put_text(json, "shape", row->shape);
+        eg__report_put_text(json, "operation", row->operation);
+        eg__report_put_text(json, "kernel", row->kernel);
+        eg__report_put_text(json, "shape", row->shape);
         eg__json_put_flag(json, "in_scan", row->inside);
         eg__json_put_count(json, "calls", row->calls);
         eg__json_put_count(json, "live", row->live);
@@ -249,24 +254,24 @@ static void put_arena(eg__json *json, const eg_profile *profile) {
 static void put_device(eg__json *json, const eg_report_device *d) {
     const eg_unit_projection *u = &d->projection.unit[d->projection.best];
     eg__json_open_object(json, NULL);
-    put_text(json, "name", d->name);
-    put_text(json, "best_unit", eg_unit_name(d->projection.best));
-    put_number(json, "seconds", u->seconds.value);
-    put_number(json, "low", u->low);
-    put_number(json, "high", u->high);
-    put_number(json, "tflops", u->tflops.value);
-    put_number(json, "gbps", u->bandwidth.value);
-    put_number(json, "memory_gbps", u->memory_bandwidth.value);
-    put_number(json, "utilization", u->utilization.value);
-    put_number(json, "compute_share", u->compute);
-    put_number(json, "memory_share", u->memory);
-    put_number(json, "overhead_share", u->overhead);
-    put_text(json, "condition", u->condition);
-    put_text(json, "provenance", eg_provenance_name(EG_MODELLED));
-    put_text(json, "compute_check", eg_check_name(d->compute.check));
-    put_text(json, "compute_text", d->compute.text);
-    put_text(json, "bandwidth_check", eg_check_name(d->bandwidth.check));
-    put_text(json, "bandwidth_text", d->bandwidth.text);
+    eg__report_put_text(json, "name", d->name);
+    eg__report_put_text(json, "best_unit", eg_unit_name(d->projection.best));
+    eg__report_put_number(json, "seconds", u->seconds.value);
+    eg__report_put_number(json, "low", u->low);
+    eg__report_put_number(json, "high", u->high);
+    eg__report_put_number(json, "tflops", u->tflops.value);
+    eg__report_put_number(json, "gbps", u->bandwidth.value);
+    eg__report_put_number(json, "memory_gbps", u->memory_bandwidth.value);
+    eg__report_put_number(json, "utilization", u->utilization.value);
+    eg__report_put_number(json, "compute_share", u->compute);
+    eg__report_put_number(json, "memory_share", u->memory);
+    eg__report_put_number(json, "overhead_share", u->overhead);
+    eg__report_put_text(json, "condition", u->condition);
+    eg__report_put_text(json, "provenance", eg_provenance_name(EG_MODELLED));
+    eg__report_put_text(json, "compute_check", eg_check_name(d->compute.check));
+    eg__report_put_text(json, "compute_text", d->compute.text);
+    eg__report_put_text(json, "bandwidth_check", eg_check_name(d->bandwidth.check));
+    eg__report_put_text(json, "bandwidth_text", d->bandwidth.text);
     eg__json_close(json);
 }
 
@@ -277,17 +282,19 @@ void eg__report_document(eg__json *json, const eg_profile *profile, const eg_ana
         options->parts ? options->parts : EG_REPORT_COMPUTE | EG_REPORT_MEMORY | EG_REPORT_HARDWARE;
     eg__json_open_object(json, NULL);
     eg__json_put_count(json, "elegans_profile", 1);
-    put_text(json, "model", eg_profile_name(profile));
+    eg__report_put_text(json, "model", eg_profile_name(profile));
     eg__json_put_count(json, "batch", o->batch ? o->batch : 1);
     eg__json_put_count(json, "seq", o->seq ? o->seq : 1);
     eg__json_put_flag(json, "compiled", !o->no_compile);
-    put_text(json, "verdict", eg_analysis_verdict(analysis));
+    if (o->activations) eg__report_put_text(json, "activations", eg_type_name(o->activations));
+    eg__report_put_text(json, "verdict", eg_analysis_verdict(analysis));
     put_ratios(json, analysis);
     put_findings(json, "bottlenecks", analysis, EG_BOTTLENECK);
     put_findings(json, "opportunities", analysis, EG_OPPORTUNITY);
     put_findings(json, "recommendations", analysis, EG_RECOMMENDATION);
     put_findings(json, "tried", analysis, EG_TRIED);
-    put_machine(json, profile->context);
+    eg__json_put_integer(json, "measured_at", profile->measured_at);
+    put_machine(json, profile);
     put_metrics(json, profile);
     put_time(json, profile);
     if (parts & EG_REPORT_COMPUTE) {

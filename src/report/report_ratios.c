@@ -23,30 +23,27 @@ static row row_of(const eg__json_value *item) {
 void eg__report_ratios_html(const eg__sheet *s) {
     const eg__json_value *list = eg__json_get(s->run, "ratios");
     if (!eg__json_length(list)) return;
-    eg__page_put(s->page,
-                 "<h2>Ratios</h2><div class=\"wide\"><table><tr><th>ratio</th><th></th><th>run"
-                 "</th><th>asked</th><th>ratio</th><th>verdict</th></tr>\n");
+    static const char *const heads[] = {"<ratio", "<provenance", "run",
+                                        "asked",  "ratio",       "<verdict"};
+    eg__page_add(s->page, "<h2>Ratios</h2>\n");
+    eg__report_table(s->page, "ratios", 6, heads);
     for (size_t i = 0; i < eg__json_length(list); i++) {
         const eg__json_value *item = eg__json_item(list, i);
         const row w = row_of(item);
-        eg__page_put(s->page, "<tr title=\"");
+        eg__page_add(s->page, "<tr title=\"");
         eg__page_escape(s->page, eg__json_text(item, "text"));
-        eg__page_put(s->page, "\"><td>");
-        eg__page_escape(s->page, w.name);
-        eg__page_put(s->page, "</td><td><span class=\"mark ");
-        eg__page_escape(s->page, w.provenance);
-        eg__page_put(s->page, "\">");
-        eg__page_escape(s->page, w.provenance);
-        eg__page_put(s->page, "</span></td>");
-        const char *const cells[] = {w.value, w.limit, w.ratio, w.verdict};
-        for (int k = 0; k < 4; k++) {
-            eg__page_put(s->page, "<td>");
-            eg__page_escape(s->page, cells[k]);
-            eg__page_put(s->page, "</td>");
-        }
-        eg__page_put(s->page, "</tr>\n");
+        eg__page_add(s->page, "\">");
+        eg__report_cell_name(s->page, w.name);
+        eg__page_add(s->page, "<td class=\"t\">");
+        eg__report_mark(s->page, w.provenance, "");
+        eg__page_add(s->page, "</td>");
+        eg__report_cell(s->page, w.value);
+        eg__report_cell(s->page, w.limit);
+        eg__report_cell(s->page, w.ratio);
+        eg__report_cell_text(s->page, w.verdict);
+        eg__page_add(s->page, "</tr>\n");
     }
-    eg__page_put(s->page, "</table></div>\n");
+    eg__report_table_end(s->page);
 }
 
 void eg__report_ratios_markdown(const eg__sheet *s) {

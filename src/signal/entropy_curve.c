@@ -54,21 +54,61 @@ static void halve(eg_entropy_curve *c) {
     c->info.column_count = EG_ENTROPY_COLUMNS / 2;
 }
 
+/* Sums of floats from 2^-8 to 1 have no bit below 2^-32: a double holds 2^20 of them exactly, in
+ * whatever order they are added. */
+enum { EXACT_MOST = 1 << 20 };
+enum { LANES = 4 }; /* so that an addition does not wait for the one before */
+static const float EXACT_LEAST = 0x1p-8f;
+
 static eg_entropy_column column_of(const float *entropies, size_t count) {
-    eg_entropy_column column = {.least = entropies[0], .most = entropies[0], .count = count};
-    for (size_t i = 0; i < count; i++) {
+    double sums[LANES] = {0};
+    float least[LANES], most[LANES];
+    for (size_t k = 0; k < LANES; k++) least[k] = most[k] = entropies[0];
+    size_t i = 0;
+    for (; count - i >= LANES; i += LANES)
+        for (size_t k = 0; k < LANES; k++) {
+            const float x = entropies[i + k];
+            sums[k] += (double)x;
+            least[k] = x < least[k] ? x : least[k];
+            most[k] = x > most[k] ? x : most[k];
+        }
+    eg_entropy_column column = {.least = least[0], .most = most[0], .count = count};
+    for (size_t k = 0; k < LANES; k++) {
+        column.least = least[k] < column.least ? least[k] : column.least;
+        column.most = most[k] > column.most ? most[k] : column.most;
+        column.sum += sums[k];
+    }
+    for (; i < count; i++) {
         column.sum += (double)entropies[i];
         if (entropies[i] < column.least) column.least = entropies[i];
         if (entropies[i] > column.most) column.most = entropies[i];
     }
+    if (count <= EXACT_MOST && column.least >= EXACT_LEAST && column.most <= 1) return column;
+    column.sum = 0; /* the order is part of the result */
+    for (i = 0; i < count; i++) column.sum += (double)entropies[i];
     return column;
 }
 
 static void count_extremes(eg_entropy_curve_info *c, const float *entropies, size_t count) {
+    enum { PIECE = 1 << 16 }; /* whose counts fit into the lanes of a vector */
     const float low = (float)c->low, high = (float)c->high;
-    for (size_t i = 0; i < count; i++) {
-        c->low_bytes += entropies[i] <= low;
-        c->high_bytes += entropies[i] >= high;
+    for (size_t start = 0; start < count; start += PIECE) {
+        const size_t end = eg__min(count, start + PIECE);
+        int32_t calm[LANES] = {0}, busy[LANES] = {0};
+        size_t i = start;
+        for (; end - i >= LANES; i += LANES)
+            for (size_t k = 0; k < LANES; k++) {
+                calm[k] += entropies[i + k] <= low;
+                busy[k] += entropies[i + k] >= high;
+            }
+        for (; i < end; i++) {
+            calm[0] += entropies[i] <= low;
+            busy[0] += entropies[i] >= high;
+        }
+        for (size_t k = 0; k < LANES; k++) {
+            c->low_bytes += (uint64_t)calm[k];
+            c->high_bytes += (uint64_t)busy[k];
+        }
     }
 }
 

@@ -182,13 +182,24 @@ static uint32_t complete(eg_patcher *p) {
 }
 
 size_t eg_patcher_push(eg_patcher *patcher, const float *entropies, size_t count, uint32_t *sizes) {
+    eg_patcher *p = patcher;
+    const eg_patch_options o = p->options;
+    const double full = p->full - ROUNDING;
     size_t found = 0;
+    /* of the patch that is open: in registers until it may end */
+    uint32_t size = p->size;
+    double entropy = p->entropy, fill = p->fill;
     for (size_t i = 0; i < count; i++) {
-        patcher->size++;
-        patcher->entropy += (double)entropies[i];
-        patcher->fill += patcher->fills[step_of(&patcher->options, entropies[i])];
-        if (ends(patcher)) sizes[found++] = complete(patcher);
+        size++;
+        entropy += (double)entropies[i];
+        fill += p->fills[step_of(&o, entropies[i])];
+        if (o.mode == EG_PATCH_ENTROPY && size != o.maximum && !(fill >= full)) continue;
+        p->size = size, p->entropy = entropy, p->fill = fill;
+        if (!ends(p)) continue;
+        sizes[found++] = complete(p);
+        size = p->size, entropy = p->entropy, fill = p->fill;
     }
+    p->size = size, p->entropy = entropy, p->fill = fill;
     return found;
 }
 

@@ -54,7 +54,8 @@ static eg_status build(hunt *h, eg_node outputs[LEAVES], size_t *count, eg_error
     outputs[0] = n.loss;
     if (!status)
         status = eg__train_gradient(t, h->graph, &all, n.loss, *count, wrt, outputs + 1, error);
-    if (!status) status = eg__round_products(&h->graph, *count + 1, outputs, &rounding, error);
+    if (!status)
+        status = eg__round_products(&h->graph, *count + 1, outputs, &rounding, NULL, error);
     for (uint32_t i = 1; !status && i <= h->graph->size; i++) {
         const unsigned op = h->graph->nodes[i].op;
         if ((op == EG__GRAPH_parameter || op == EG__GRAPH_input) && !bind(h, i))

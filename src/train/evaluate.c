@@ -2,7 +2,7 @@
 #include "base/abi.h"
 #include "elegans/fit.h"
 #include "train/check.h"
-#include "train/trainer.h"
+#include "train/publish.h"
 
 #include <math.h>
 #include <string.h>
@@ -36,24 +36,27 @@ static eg_status one_batch(pass *p, uint64_t first, eg_error *error) {
     eg_trainer *t = p->trainer;
     const uint64_t batch = t->options.batch, left = p->info.windows - first;
     const uint64_t rows = p->info.last ? batch : batch * t->options.time;
+    const eg_train_batch own = eg_trainer_batch(t);
     const float *y;
     double loss, weight = 0;
     if (p->options->stop && p->options->stop(p->options->stop_user))
         return eg__fail(error, EG_ERR_STOPPED, "stopped after %llu of %llu windows",
                         (unsigned long long)first, (unsigned long long)p->info.windows);
+    eg_publisher_begin(p->options->publisher);
     for (uint64_t i = 0; i < batch; i++)
-        eg_data_fill(p->data, &p->units, first + i, batch, t->options.time, i, &t->batch);
+        eg_data_fill(p->data, &p->units, first + i, batch, t->options.time, i, &own);
     eg_status status = eg_trainer_evaluate(t, &loss, &y, error);
     if (status) return status;
-    for (uint64_t i = 0; i < rows * t->batch.target_size; i++) {
-        weight += (double)t->batch.weight[i];
+    eg_publisher_end(p->options->publisher);
+    for (uint64_t i = 0; i < rows * own.target_size; i++) {
+        weight += (double)own.weight[i];
         /* targets of weight 0 are NaN for metrics */
-        if (!(t->batch.weight[i] > 0)) t->batch.target[i] = NAN;
+        if (!(own.weight[i] > 0)) own.target[i] = NAN;
     }
     if (weight > 0) p->sum += loss * weight;
     p->weight += weight;
     if (p->metrics)
-        status = eg_metrics_add(p->metrics, y, t->batch.target, NULL, rows, &p->units, error);
+        status = eg_metrics_add(p->metrics, y, own.target, NULL, rows, &p->units, error);
     if (status) return status;
     if (p->options->outputs) hand_out(p, first, left < batch ? left : batch, y);
     return EG_OK;
@@ -75,6 +78,7 @@ static eg_status prepare(pass *p, eg_error *error) {
                                       .loss = p->options->loss};
     status = eg_trainer_create(p->model, &options, &p->trainer, error);
     if (status) return status;
+    eg__publish_forward_cost(p->options->publisher, p->trainer);
     eg_error reason = {EG_ERR_MEMORY, ""};
     p->row = eg__memory_take_array(p->model->memory, EG_TAG_WEIGHTS, (size_t)p->info.steps,
                                    (size_t)info.outputs * sizeof *p->row, &reason);

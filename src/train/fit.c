@@ -3,6 +3,7 @@
 #include "train/fit.h"
 #include "base/random.h"
 #include "train/check.h"
+#include "train/publish.h"
 
 #include <math.h>
 #include <string.h>
@@ -132,6 +133,7 @@ static eg_status begin(eg__fit *f, eg_error *error) {
         status = eg__loader_start(t, f->validation, &f->validation_loader, error);
     if (!status) status = look_around(f, error);
     if (!status && f->resumed) status = eg__checkpoint_load(f, error);
+    eg__publish_update_cost(f->options.publisher, t, f->options.accumulate);
     f->began = f->saved = eg_clock_ns();
     f->saved_steps = f->state.steps;
     return status;
@@ -153,7 +155,7 @@ static double seconds_since(uint64_t start) { return (double)(eg_clock_ns() - st
 
 static bool tell(eg__fit *f, eg_fit_event event) {
     const eg__fit_state *s = &f->state;
-    if (!f->options.progress) return false;
+    if (!f->options.progress && !f->options.publisher) return false;
     const double seconds = seconds_since(f->began), epoch = seconds_since(f->epoch_began);
     const bool ended = event == EG_FIT_EPOCH || (event == EG_FIT_CHECKPOINT && !s->batch);
     eg_fit_progress p = {.event = event,
@@ -182,7 +184,8 @@ static bool tell(eg__fit *f, eg_fit_event event) {
         (double)(f->options.epochs - s->epoch) - (double)s->batch / (double)f->batches;
     if (f->samples && epoch > 0)
         p.seconds_left = left * (double)f->data.windows * epoch / (double)f->samples;
-    return f->options.progress(f->options.user, &p) != 0;
+    eg__publish_progress(f->options.publisher, &p);
+    return f->options.progress && f->options.progress(f->options.user, &p) != 0;
 }
 
 static eg_status save(eg__fit *f, bool now, bool *stop, eg_error *error) {
@@ -275,6 +278,7 @@ static eg_status learn(eg__fit *f, bool *stop, eg_error *error) {
     eg__loader_begin(f->loader, f->order, f->data.windows, s->batch);
     while (!*stop && (batch = eg__loader_next(f->loader))) {
         eg_train_result result;
+        if (s->batch % accumulate == 0) eg_publisher_begin(f->options.publisher);
         eg_status status = eg_trainer_use(t, batch, error);
         if (!status) status = eg_trainer_gradient(t, &result, error);
         if (status) return blame(f, status, error);
@@ -289,6 +293,7 @@ static eg_status learn(eg__fit *f, bool *stop, eg_error *error) {
         if (status) return blame(f, status, error);
         s->batch++;
         if (!due) continue;
+        eg_publisher_end(f->options.publisher);
         *stop = tell(f, EG_FIT_STEP);
         status = save(f, *stop, stop, error);
         if (status) return status;

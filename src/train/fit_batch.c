@@ -3,8 +3,10 @@
 #include "train/fit.h"
 #include "elegans/batch.h"
 
-/* The best parameters so far, and their running mean. */
-static uint64_t copies(const eg_fit_options *o) { return 1 + (o->average > 0); }
+/* The best parameters so far, their running mean, and the sum of several gradients. */
+static uint64_t copies(const eg_fit_options *o) {
+    return (uint64_t)1 + (o->average > 0) + (o->accumulate > 1);
+}
 
 eg__train_room eg__fit_room(const eg__fit *f) {
     const uint64_t loaders = f->validation ? 2 : 1;

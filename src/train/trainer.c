@@ -14,7 +14,7 @@ static float *take(eg_trainer *t, size_t count, eg_status *status, eg_error *err
     return memory;
 }
 
-eg_status eg_trainer_batch_create(eg_trainer *t, eg_train_batch *out, eg_error *error) {
+static eg_status batch_take(eg_trainer *t, eg_train_batch *out, eg_error *error) {
     const eg_train_options *o = &t->options;
     const size_t steps = (size_t)(o->time * o->batch), rows = o->last ? (size_t)o->batch : steps;
     const size_t targets = rows * (size_t)t->batch.target_size;
@@ -35,10 +35,29 @@ eg_status eg_trainer_batch_create(eg_trainer *t, eg_train_batch *out, eg_error *
                             .timespans = o->timespans ? m + at[3] : NULL,
                             .lengths = o->lengths ? m + at[4] : NULL,
                             .target_size = t->batch.target_size};
-    for (size_t i = 0; i < targets; i++) out->weight[i] = 1;
-    for (size_t i = 0; i < sizes[3]; i++) out->timespans[i] = 1;
-    for (size_t i = 0; i < sizes[4]; i++) out->lengths[i] = (float)o->time;
     return EG_OK;
+}
+
+static void batch_fill(const eg_trainer *t, const eg_train_batch *batch) {
+    const eg_train_options *o = &t->options;
+    const size_t steps = (size_t)(o->time * o->batch), rows = o->last ? (size_t)o->batch : steps;
+    const size_t targets = rows * (size_t)batch->target_size;
+    for (size_t i = 0; i < targets; i++) batch->weight[i] = 1;
+    for (size_t i = 0; batch->timespans && i < steps; i++) batch->timespans[i] = 1;
+    for (size_t i = 0; batch->lengths && i < o->batch; i++) batch->lengths[i] = (float)o->time;
+}
+
+eg_status eg_trainer_batch_create(eg_trainer *t, eg_train_batch *out, eg_error *error) {
+    const eg_status status = batch_take(t, out, error);
+    if (!status) batch_fill(t, out);
+    return status;
+}
+
+/* The trainer's own batch costs nothing until somebody asks for it; a loader has batches of its
+ * own. */
+static void batch_own(eg_trainer *t) {
+    if (!t->batch_filled) batch_fill(t, &t->batch);
+    t->batch_filled = true;
 }
 
 void eg_trainer_batch_destroy(eg_trainer *t, eg_train_batch *batch) {
@@ -93,7 +112,10 @@ static eg_status bind_all(eg_trainer *t, eg_leaf_kind kind, eg_error *error) {
 }
 
 eg_status eg_trainer_use(eg_trainer *t, const eg_train_batch *batch, eg_error *error) {
-    if (!batch) batch = &t->batch;
+    if (!batch) {
+        batch_own(t);
+        batch = &t->batch;
+    }
     if (batch == t->used) return EG_OK;
     t->used = batch;
     return bind_all(t, EG_LEAF_INPUT, error);
@@ -117,20 +139,19 @@ static eg_status create(eg_trainer *t, const eg__train_room *room, eg_error *err
     eg_program *program = t->program ? t->program : t->forward;
     if (!status) status = eg_weights_create(program, &t->weights, error);
     if (!status) status = eg_model_weights(t->model, t->weights, error);
-    if (!status) status = eg_trainer_batch_create(t, &t->batch, error);
+    if (!status) status = batch_take(t, &t->batch, error);
     if (status) return status;
     const uint64_t rows = t->options.last ? t->options.batch : t->options.time * t->options.batch;
     t->count = (size_t)eg_weights_all(t->weights).shape[0];
     t->outputs = take(t, (size_t)(rows * t->info.outputs), &status, error);
     if (t->gives) t->given = take(t, (size_t)(rows * t->info.outputs), &status, error);
-    float **const arrays[] = {&t->gradients, &t->sum, &t->first, &t->second};
-    for (unsigned i = 0; t->program && i < 4; i++) *arrays[i] = take(t, t->count, &status, error);
+    float **const arrays[] = {&t->gradients, &t->first, &t->second};
+    for (unsigned i = 0; t->program && i < 3; i++) *arrays[i] = take(t, t->count, &status, error);
     if (!status && t->program)
         status = eg_instance_create(t->program, t->weights, &t->instance, error);
-    const eg__update_buffers buffers = {eg_weights_all(t->weights).data, t->gradients, t->sum,
-                                        t->first, t->second};
+    const eg__update_buffers buffers = {eg_weights_all(t->weights).data, t->gradients, t->first,
+                                        t->second};
     if (!status && t->program) status = eg__update_bind(&t->update, &buffers, error);
-    if (!status) status = eg_instance_create(t->forward, t->weights, &t->forward_instance, error);
     t->used = &t->batch;
     if (!status) status = bind_all(t, EG_LEAF_INPUT, error);
     if (!status) status = bind_all(t, EG_LEAF_OUTPUT, error);
@@ -190,7 +211,10 @@ void eg_trainer_destroy(eg_trainer *t) {
     eg__memory_give(t->memory, t);
 }
 
-eg_train_batch eg_trainer_batch(eg_trainer *t) { return t->batch; }
+eg_train_batch eg_trainer_batch(eg_trainer *t) {
+    batch_own(t);
+    return t->batch;
+}
 
 const eg_program *eg_trainer_program(const eg_trainer *t) { return t->program; }
 
@@ -206,14 +230,23 @@ const eg_program *eg_trainer_part(const eg_trainer *t, eg_train_part part, eg_in
 }
 
 /* ---- steps */
+
+/* Begins a sum with the gradient there is. Its memory is taken the first time: many trainings never add. */
+static eg_status begin_sum(eg_trainer *t, eg_error *error) {
+    eg_status status = EG_OK;
+    if (!t->sum) t->sum = take(t, t->count, &status, error);
+    if (!status) status = eg__update_sum_in(&t->update, t->sum, error);
+    if (!status) status = eg__update_sum(&t->update, false, error);
+    t->summed = !status;
+    return status;
+}
+
 eg_status eg_trainer_gradient(eg_trainer *t, eg_train_result *out, eg_error *error) {
     if (!t->program) return eg__fail(error, EG_ERR_ARGUMENT, "this trainer only evaluates");
     const eg_run_options options = {.seed = ++t->seed};
+    if (t->used == &t->batch) batch_own(t);
     eg_status status = EG_OK;
-    if (t->added && !t->summed) { /* a single gradient needs no sum */
-        status = eg__update_sum(&t->update, false, error);
-        t->summed = !status;
-    }
+    if (t->added && !t->summed) status = begin_sum(t, error); /* a single gradient needs no sum */
     if (!status) status = eg_run(t->instance, &options, error);
     if (status) return status;
     if (!isfinite(t->loss)) return eg__train_blame(t, NULL, error);
@@ -286,8 +319,22 @@ eg_status eg_trainer_step(eg_trainer *t, double learning_rate, eg_train_result *
     return status ? status : eg_trainer_update(t, learning_rate, out, error);
 }
 
+/* Made when it is needed: it has weights packed in its own way. */
+static eg_status forward_make(eg_trainer *t, eg_error *error) {
+    if (t->forward_instance) return EG_OK;
+    eg_status status = eg_instance_create(t->forward, t->weights, &t->forward_instance, error);
+    if (!status) status = bind_all(t, EG_LEAF_INPUT, error);
+    if (!status) status = bind_all(t, EG_LEAF_OUTPUT, error);
+    if (!status) return EG_OK;
+    eg_instance_destroy(t->forward_instance);
+    t->forward_instance = NULL;
+    return status;
+}
+
 eg_status eg_trainer_evaluate(eg_trainer *t, double *loss, const float **outputs, eg_error *error) {
-    eg_status status = eg_run(t->forward_instance, NULL, error);
+    if (t->used == &t->batch) batch_own(t);
+    eg_status status = forward_make(t, error);
+    if (!status) status = eg_run(t->forward_instance, NULL, error);
     if (status) return status;
     if (loss) *loss = t->loss;
     if (outputs) *outputs = t->outputs;

@@ -14,11 +14,13 @@ struct eg_trainer {
     eg_program *program, *forward; /* with gradients, and without dropout or gradients */
     eg_weights *weights;
     eg_instance *instance, *forward_instance;
-    size_t count; /* floats of all parameters, with the gaps between them */
-    float *gradients, *sum, *first, *second; /* in the order of the weights */
-    eg__update update;                       /* the programs that work on these */
+    size_t count;                      /* floats of all parameters, with the gaps between them */
+    float *gradients, *first, *second; /* in the order of the weights */
+    float *sum;           /* of gradients, in that order; NULL until there are two to add */
+    eg__update update;    /* the programs that work on these */
     bool summed;          /* gradients were accumulated in `sum`; else there was one run, or none */
     eg_train_batch batch; /* its own */
+    bool batch_filled;    /* somebody has asked for it */
     const eg_train_batch *used;
     float *outputs, loss;
     bool gives;   /* evaluation only: the model's public output differs from `outputs` */
@@ -47,8 +49,8 @@ typedef struct eg__train_room {
     uint64_t batches, copies; /* of its input, and of the parameters */
     uint64_t most;            /* bytes; 0 = no limit */
 } eg__train_room;
-/* Weights, gradients, their sum and two moments: each as large as the parameters. */
-enum { EG__TRAIN_ARRAYS = 5 };
+/* Weights, gradients and two moments: each as large as the parameters. */
+enum { EG__TRAIN_ARRAYS = 4 };
 /* Bytes of a trainer with compiled programs, known before anything is allocated. */
 uint64_t eg__train_bytes(const eg_trainer *t, const eg__train_room *room);
 /* ---- trainer.c: fails with EG_ERR_BUDGET before anything but programs is allocated; `room` may be

@@ -128,7 +128,6 @@ eg_status eg__update_bind(eg__update *u, const eg__update_buffers *b, eg_error *
     eg_status status = EG_OK;
     for (unsigned part = EG_TRAIN_SUM; !status && part < EG_TRAIN_PARTS; part++)
         status = eg_instance_create(u->programs[part], NULL, &instances[part], error);
-    if (!status) status = bind(instances[EG_TRAIN_SUM], "sum", 1, u->count, b->sum, error);
     if (!status)
         status = bind(instances[EG_TRAIN_SUM], "gradient", 1, u->count, b->gradients, error);
     if (!status) status = bind(instances[EG_TRAIN_SUM], "adds", 0, 0, &u->adds, error);
@@ -139,6 +138,10 @@ eg_status eg__update_bind(eg__update *u, const eg__update_buffers *b, eg_error *
         status = bind_pieces(u, "second", b->second, error);
     if (!status) status = bind_scalars(u, error);
     return status ? status : eg__update_use(u, b->gradients, error);
+}
+
+eg_status eg__update_sum_in(eg__update *u, float *sum, eg_error *error) {
+    return bind(u->instances[EG_TRAIN_SUM], "sum", 1, u->count, sum, error);
 }
 
 /* ---- runs */

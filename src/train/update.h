@@ -25,7 +25,7 @@ typedef struct eg__update {
 
 /* Buffers of `count` floats, in the order of the weights. */
 typedef struct eg__update_buffers {
-    float *parameters, *gradients, *sum, *first, *second;
+    float *parameters, *gradients, *first, *second;
 } eg__update_buffers;
 
 /* Compiles the programs for the pieces (which cover all `count` floats and are copied).
@@ -36,6 +36,8 @@ eg_status eg__update_compile(eg__update *u, eg_context *context, const eg_optimi
 eg_status eg__update_bind(eg__update *u, const eg__update_buffers *buffers, eg_error *error);
 void eg__update_release(eg__update *u); /* all zero is fine */
 
+/* Before the first eg__update_sum: where that goes. */
+eg_status eg__update_sum_in(eg__update *u, float *sum, eg_error *error);
 /* sum <- gradients or, with `adds`, sum + gradients */
 eg_status eg__update_sum(eg__update *u, bool adds, eg_error *error);
 /* Sets the gradient that norm and step read from now on: gradients or sum. */

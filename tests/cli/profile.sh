@@ -19,7 +19,7 @@ grep -o '"cat":"phase"' trace.json | wc -l | tr -d ' '
 echo "# a report"
 elegans report run.json -o report.html; grep -o '<h2>[A-Za-z ]*' report.html | sed 's/<h2>//' | grep -v 'Bott\|Opti\|Reco' | tr '\n' ','; echo; grep -c '<svg' report.html
 elegans profile cfc:3,in=2 --runs 5 --device M1,"M4 Max" --output devices.json > /dev/null
-elegans report devices.json -o devices.html; grep -o 'aria-label="[^"]*"' devices.html; grep -c ', modelled</text>' devices.html; grep -c ', measured</text>' devices.html
+elegans report devices.json -o devices.html; grep -o 'role="img" aria-label="[^"]*"' devices.html | sed 's/role="img" //'; grep -c ', modelled</text>' devices.html; grep -c ', measured</text>' devices.html
 elegans report run.json --basic | grep -c Recommendations; elegans report run.json --markdown | sed -n '1p;/^## [OFHM]/p' | grep -v Opti
 elegans report devices.json --markdown | sed -n '/^## Mem/,/^## H/p;/^## On/,/^## R/p' | awk -F'|' 'NF > 4 { print $2, $(NF - 1) }' | sed 's/[0-9.]* [KM]*i*B//; s/  */ /g'
 echo "# quickly"
@@ -40,7 +40,7 @@ elegans profile cfc:3,in=2 --runs 10 --sweep seq=2,3,type=f32,f16 --batch 5 | se
 elegans profile cfc:3,in=2 --runs 5 --ablation --json | grep -c '"compiled"' | awk '{ print ($1 >= 2 ? "ways" : $1) }'
 elegans profile cfc:3,in=2 --runs 5 --device M1,"M1 Ultra" | sed -n '/^on other/,$p' | awk '{ print $1, $2 }' | sed 's/ [0-9].*//' | grep -v '^compute\|^bandwidth'
 echo "# GB/s on another chip are those of its DRAM: 68.3 at most on an M1, 0 where caches serve"
-for m in cfc:autoncp:64:16,in=16 cfc:2048,in=64; do elegans profile $m --batch 32 --seq 16 --runs 1 --no-try --device M1 | sed -n 's/^  M1 .*, \([0-9.]*\) GB\/s$/\1/p'; done | awk '{ print ($1 <= 68.3 ? "within" : $1), ($1 > 0 ? "some" : "none") }'
+for m in cfc:autoncp:64:16,in=16 cfc:3072,in=64; do elegans profile $m --batch 32 --seq 16 --runs 1 --no-try --device M1 | sed -n 's/^  M1 .*, \([0-9.]*\) GB\/s$/\1/p'; done | awk '{ print ($1 <= 68.3 ? "within" : $1), ($1 > 0 ? "some" : "none") }'
 elegans report devices.json --markdown | grep '^| chip | unit'
 echo "# what is asked of a batch is asked of a larger one"
 for b in 1 4 64; do elegans profile cfc:512,in=64,backbone=512x2 --batch $b --runs 1 --no-try --device M1 --json | grep '"compute_check"'; done | uniq
@@ -58,7 +58,7 @@ elegans profile q.safetensors --sweep type=int4 --device M1; echo "exit $?"; ele
 echo "# ratios"
 for name in compute bandwidth memory cache engine controller power; do grep -q "\"name\": \"$name\"" p.json || echo "no $name"; done
 elegans profile cfc:3,in=2 --runs 5 | sed -n '/^ratios/,/^$/p' | awk '!/^   / { print $1 }'
-elegans report run.json --markdown | sed -n '/^## Ratios/,/^$/p' | head -n 1; elegans report run.json | grep -c '<td>controller</td>'
+elegans report run.json --markdown | sed -n '/^## Ratios/,/^$/p' | head -n 1; elegans report run.json | grep -c '<th scope="row">controller</th>'
 echo "# the machine, and a checklist"
 elegans diagnose --threads 1 | grep '^  \(ok\|!!\|??\) ' | awk '{ print substr($0, 6, 17) }' | sed 's/ *$//' | grep -v '^$\|list$'
 elegans diagnose cfc:3,in=2 --json > d.json; grep -c '"health"' d.json
@@ -72,7 +72,7 @@ elegans baseline save --history h.db first cfc:3,in=2 --runs 30; echo "exit $?"
 elegans baseline save --history h.db first cfc:3,in=2 --runs 30 --replace > /dev/null; echo "exit $?"
 elegans baseline list --history h.db | awk '{ print $1 }'
 elegans baseline compare --history h.db first --rounds 2 --effect 5 --json | grep -c '"ratio"'
-elegans history cfc:3,in=2 --history h.db --svg trend.svg | wc -l; grep -c polyline trend.svg
+elegans history cfc:3,in=2 --history h.db --svg trend.svg | wc -l; grep -c '<polyline' trend.svg; grep -c 'class="baseline".*first: ' trend.svg; grep -c '>time, UTC</text>' trend.svg
 echo "# notes, other models, another build, fewer cores; the exit code tells"
 elegans baseline save --history n.db noted cfc:3,in=2 --runs 30 --note "before the rewrite" | grep "^  note"
 elegans baseline list --history n.db | sed -n 2p

@@ -127,7 +127,7 @@ figure() { awk '$1 == "rmse" || $1 == "mae" { print $1, $2 }'; }
 elegans train --data room.csv --inputs warm --target light --missing previous --epochs 2 --validation none --test other.csv --quiet --output t.safetensors 2> /dev/null | figure > a.txt
 elegans eval t.safetensors --data other.csv | figure > b.txt; wc -l < a.txt; cmp a.txt b.txt && echo same
 echo "# a limit on the size of files is told as a full disk is, and leaves nothing behind"
-(ulimit -f 8; elegans train $say --model cfc:64 --epochs 1 --quiet --output limited.safetensors 2>&1 > /dev/null; echo "exit $?") | grep -v '^libgcov'; ls -A | grep -e '^\.elegans-' -e '^limited'
+(export GCOV_PREFIX="$PWD/counts"; ulimit -f 8; elegans train $say --model cfc:64 --epochs 1 --quiet --output limited.safetensors 2>&1 > /dev/null; echo "exit $?") | grep -v '^libgcov'; ls -A | grep -e '^\.elegans-' -e '^limited'
 echo "# a checkpoint of something else"
 elegans train room.json --data other.csv --validation 0.2 --rate 0.02 --model cfc:autoncp:16:4 --output d.safetensors --resume > /dev/null; echo "exit $?"
 cp room.safetensors e.checkpoint; elegans train $say --resume --quiet --output e.safetensors > /dev/null; echo "exit $?"

@@ -19,6 +19,6 @@ echo '{"units": 2, "inputs": 1, "outputs": 1, "synapses": [[2, 0, 1]], "sensory"
 elegans wiring bad.json; echo "exit $?"
 echo "# a full disk: the old picture is whole, and nothing is left beside it"
 mkdir full; elegans wiring autoncp:28:4,in=6 --svg full/w.svg > /dev/null; cp full/w.svg old.svg
-(trap '' XFSZ; ulimit -f 1; elegans wiring autoncp:32:4,in=6 --svg full/w.svg > /dev/null; echo "exit $?") 2>&1 | grep -v '^libgcov'
+(export GCOV_PREFIX="$PWD/counts"; trap '' XFSZ; ulimit -f 1; elegans wiring autoncp:32:4,in=6 --svg full/w.svg > /dev/null; echo "exit $?") 2>&1 | grep -v '^libgcov'
 cmp full/w.svg old.svg && echo whole; ls -A full
 elegans wiring autoncp:32:4,in=6 --svg full > /dev/null; echo "exit $?"

@@ -49,11 +49,15 @@ LOOK = r"""
                     say(name + ", over '" + t.textContent + "'", u);
         });
     }
-    const data = document.getElementById("profile");
-    if (data) {
-        try { if (JSON.parse(data.textContent).elegans_profile !== 1) bad.push("#profile is none"); }
-        catch (error) { bad.push("#profile: " + error); }
+    for (const id of ["profile", "diff"]) {
+        const data = document.getElementById(id);
+        if (!data) continue;
+        try { if (JSON.parse(data.textContent)["elegans_" + id] !== 1) bad.push("#" + id + " is none"); }
+        catch (error) { bad.push("#" + id + ": " + error); }
     }
+    for (const cell of document.querySelectorAll("body > main th:not([scope])")) say("a header of nothing", cell);
+    for (const frame of document.querySelectorAll(".wide"))
+        if (frame.tabIndex !== 0 || !frame.getAttribute("aria-label")) say("a frame that no key scrolls", frame);
     return bad;
 })()
 """
@@ -243,4 +247,5 @@ def main():
     print("%d pages in %d views, %d traces: no complaint" % (len(pages), views, len(traces)))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -117,7 +117,7 @@ static const struct {
     {"light-4096", build_light, {64, 64, 0}, 0, 0},
     {"row-1x256x256", build_layer, {1, 256, 256}, 0, 0},
     {"update-16384", build_update, {128, 128, 0}, 1, 0},
-    {"gate-4096", build_gate, {64, 64, 0}, 0, 0},
+    {"gate-8192", build_gate, {128, 64, 0}, 0, 0},
     {"gate-1M", build_gate, {1024, 1024, 0}, 0, 0},
     {"chain-4096", build_chain, {64, 64, 0}, 0, 0},
     {"softmax-384x1024", build_softmax, {384, 1024, 0}, 0, 0},

@@ -83,7 +83,11 @@ def analyze_hardware(what: Any) -> dict[str, Any]:
 
 
 def identify_bottlenecks(what: Any) -> list[dict[str, Any]]:
-    """Operations by the time that they lose against their rooflines: `text`, `action`, `reason`, `gain_seconds`."""
+    """Operations by the time that they lose against their rooflines: `text`, `action`, `reason`, `gain_seconds`.
+
+    >>> [sorted(row) for row in identify_bottlenecks("cfc:8,in=2")[:1]]
+    [['action', 'gain_seconds', 'reason', 'rule', 'text']]
+    """
     return profile_of(what).bottlenecks
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Iterator, Mapping
 
-from .. import _core
-from ._figure import MB, Figure, Figures, figure_of, unavailable
+from .. import _core, _html
+from ._figure import MB, Figure, Figures, figure_of, figure_table, unavailable
 from ._profile import chip_name
 from ._subject import as_model
 
@@ -20,11 +20,16 @@ class Validation(Figures):
 
     @property
     def unknown(self) -> list[str]:
+        """Needs of which there was no figure."""
         return [need for need, (result, _) in self.items() if result == "unknown"]
 
     @property
     def passed(self) -> bool:
+        """Whether no need was missed; unknown ones do not count."""
         return not self.failed
+
+    def _repr_html_(self) -> str:
+        return _html.table([(need, *found) for need, found in self.items()], ("need", "result", "because"))
 
 
 class DeviceConfig:
@@ -77,10 +82,17 @@ class DeviceConfig:
         minimum, target = (Figure(row[key], of[0], row["unit"], of[1]) for key in ("minimum", "target"))
         return minimum, target, figure_of(row["ceiling"])
 
+    @property
+    def bandwidth(self) -> Figure:
+        """GB/s that the memory of the chip has: peak_bandwidth."""
+        return self.peak_bandwidth
+
     def get_optimal_batch_size(self) -> int:
+        """The batch of this chip's preset."""
         return self.batch_size
 
     def get_optimal_backbone(self) -> list[int]:
+        """The units of each backbone layer of this chip's preset."""
         return list(self.backbone_units)
 
     def chip(self) -> dict[str, Any] | None:
@@ -123,6 +135,11 @@ class DeviceConfig:
         row = _core.project(as_model(model), [str(self._chip)], batch, seq)[0]
         memory = ("unknown", "a projection: nothing ran there")
         return Validation(compute=row["compute"], bandwidth=row["bandwidth"], memory=memory)
+
+    def _repr_html_(self) -> str:
+        names = ("min_tflops", "target_tflops", "peak_tflops", "min_bandwidth", "target_bandwidth", "peak_bandwidth")
+        figures = [(name, getattr(self, name)) for name in (*names, "memory", "memory_budget", "power_budget")]
+        return _html.title(self.name, f"tier {self.tier}, batches of {self.batch_size}") + figure_table(figures)
 
     def __repr__(self) -> str:
         where = "this machine" if self._chip is None else "of the table"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import html
 import re
 from typing import Any, Callable, Dict, Iterator, Mapping
+
+from .. import _html
 
 MB = 2**20
 """Bytes of a MB, as these interfaces count them."""
@@ -43,6 +44,7 @@ class Figure(float):
 
     @property
     def available(self) -> bool:
+        """Whether there is a value."""
         return self.provenance != "unavailable"
 
     @property
@@ -157,32 +159,50 @@ def readable(figure: Figure) -> str:
         value *= factor
     elif unit == "B" and value >= 1024:
         value, unit = (value / MB, "MiB") if value >= MB else (value / 1024, "KiB")
-    return f"{value:.4g} {unit}".strip()
+    return f"{number(value)} {unit}".strip()
+
+
+def number(value: float) -> str:
+    """Four digits; large numbers without an exponent, and whole ones with all their digits.
+
+    >>> number(0.066624), number(90133.7), number(16384.0)
+    ('0.06662', '90,130', '16,384')
+    """
+    if not 1e3 <= abs(value) < 1e12:
+        return f"{value:.4g}"
+    return f"{value if value == int(value) else float(f'{value:.4g}'):,.0f}"
 
 
 class Figures(Dict[str, Any]):
     """Figures by name: a dict that notebooks show as a table. `profile` is what they come from; None for projections."""
 
     profile: Any = None
+    others: str = ""
+    """The provenance of values that are no Figure; "" for what is none at all: a verdict, a deadline."""
 
     def rows(self) -> Iterator[tuple[str, Figure]]:
+        """Names and figures; values that are no Figure are left out."""
         for name, value in self.items():
             if isinstance(value, Figure):
                 yield name, value
 
     def _repr_html_(self) -> str:
-        return figure_table(self.rows())
+        parts = {name: value for name, value in self.items() if isinstance(value, Figures)}
+        own = [(name, value) for name, value in self.items() if name not in parts and value not in (None, "")]
+        if own:
+            return figure_table(own, self.others)
+        return "".join(_html.title(name) + part._repr_html_() for name, part in parts.items())
 
 
-def figure_table(rows: Any) -> str:
-    """Figures as a table of HTML, each with its provenance, or with the reason why it is not there."""
-    cells = []
+def figure_table(rows: Any, others: str = "") -> str:
+    """Figures as a table of HTML, each with its provenance, or with the reason why it is not there.
+
+    What is no figure is shown as it is, with `others` as its provenance.
+    """
+    cells, sources = [], []
     for name, figure in rows:
-        about = figure.provenance if figure.available else f"unavailable: {figure.reason}"
-        title = html.escape(figure.source or "", quote=True)
-        cells.append(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:right'>{html.escape(readable(figure))}</td>"
-            f"<td style='text-align:left' title='{title}'>{html.escape(about)}</td></tr>"
-        )
-    return f"<table class='elegans-figures'><tbody>{''.join(cells)}</tbody></table>"
+        is_figure = isinstance(figure, Figure)
+        about = others if not is_figure else figure.provenance if figure.available else f"unavailable: {figure.reason}"
+        cells.append((name, readable(figure) if is_figure else figure, about))
+        sources.append((figure.source or "") if is_figure else "")
+    return _html.table(cells, right=(1,), titles=sources)

@@ -25,14 +25,17 @@ class KeyAverage:
     # the names of torch.profiler, in microseconds
     @property
     def self_cpu_time_total(self) -> float:
+        """Microseconds in this operation itself."""
         return self.self_seconds * 1e6
 
     @property
     def cpu_time_total(self) -> float:
+        """Microseconds with what it contains: of a scan, its steps."""
         return self.total_seconds * 1e6
 
     @property
     def cpu_time(self) -> float:
+        """Microseconds of one call, the mean."""
         return self.cpu_time_total / self.count if self.count else 0.0
 
 
@@ -62,6 +65,7 @@ class KeyAverages(Sequence[KeyAverage]):
 
     @property
     def self_cpu_time_total(self) -> float:
+        """Microseconds of all operations."""
         return sum(row.self_cpu_time_total for row in self)
 
     def table(self, sort_by: str | None = None, row_limit: int = 10) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import _core
-from ._figure import Figure, Figures, figure_of, megabytes, percent, unavailable
+from ._figure import Figure, Figures, figure_of, megabytes, percent, readable, unavailable
 from ._profile import Profile, chip_name
 from ._subject import Subject
 
@@ -114,6 +114,10 @@ def _nothing() -> None:
     pass
 
 
+def _seconds(value: float) -> str:
+    return readable(Figure(value, "modelled", "s"))
+
+
 def projected_figures(subject: Subject, chip: str, enable_ne: bool) -> Figures:
     """What the model would take on another chip: modelled, never measured."""
     if subject.model is None:
@@ -126,7 +130,7 @@ def projected_figures(subject: Subject, chip: str, enable_ne: bool) -> Figures:
     rate = Figure(subject.batch / float(seconds), seconds.provenance, "samples/s", "batch / projected time")
     figures = Figures(
         time_mean=seconds,
-        time_std=unavailable(f"a projection: likely are {unit['low']:.3g} s to {unit['high']:.3g} s", "s"),
+        time_std=unavailable(f"a projection; likely: {_seconds(unit['low'])} to {_seconds(unit['high'])}", "s"),
         samples_per_second=rate,
         tflops=figure_of(unit["tflops"]),
         ne_tflops=figure_of(engine["tflops"]),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import html
 from typing import Any, Iterable, Mapping, Sequence
 
-from ._figure import Figure
+from .. import _html
+from ._figure import Figure, number, readable
 
 COLOURS = ("#3b6ea8", "#c8702b", "#4f8f4a", "#8d5a9e", "#a33f3f", "#6b6b6b")
 STYLE = "font-family='system-ui, sans-serif' font-size='12' fill='currentColor'"
@@ -18,6 +19,7 @@ class Picture:
         self.svg = svg
 
     def save(self, path: Any) -> None:
+        """Writes the SVG."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.svg + "\n")
 
@@ -32,6 +34,10 @@ class Picture:
 
     def _repr_svg_(self) -> str:
         return self.svg
+
+    def _repr_html_(self) -> str:
+        # one of ours has the colour of the text around it, whatever the theme; one with styles of its own stays apart
+        return self.svg if "<style" not in self.svg else _html.image(self.svg, "a picture")
 
     def __repr__(self) -> str:
         return f"Picture({len(self.svg)} characters of SVG)"
@@ -54,8 +60,8 @@ def value_text(value: Any) -> str:
     if isinstance(value, Figure) and not value.available:
         return f"n/a: {value.reason}"
     if isinstance(value, Figure):
-        return f"{float(value):.4g} {value.unit or ''} ({value.provenance})"
-    return f"{float(value):.4g}"
+        return f"{readable(value)} ({value.provenance})"
+    return number(float(value))
 
 
 def is_known(value: Any) -> bool:
@@ -112,7 +118,9 @@ def matrix(title: str, values: Any, rows: str = "from", columns: str = "to") -> 
     """A square for every synapse: one colour excites, the other inhibits."""
     height, width = values.shape
     side = max(2.0, min(16.0, 520 / max(width, height, 1)))
-    parts = [_text(48, 40, f"{columns} \u2192"), _text(8, 62, rows)]
+    names = [f"<tspan fill='{colour}'>\u25a0</tspan> {kind}" for colour, kind in zip(COLOURS, ("excites", "inhibits"))]
+    legend = f"<text x='{max(48 + width * side, 240):.1f}' y='40' text-anchor='end'>{' '.join(names)}</text>"
+    parts = [_text(48, 40, f"{columns} \u2192"), _text(8, 62, rows), legend]
     for i in range(height):
         for j in range(width):
             if values[i, j] == 0:
@@ -126,4 +134,4 @@ def matrix(title: str, values: Any, rows: str = "from", columns: str = "to") -> 
         f"<rect x='48' y='48' width='{width * side:.1f}' height='{height * side:.1f}' fill='none' stroke='currentColor' "
         "opacity='.4'/>"
     )
-    return _frame(64 + width * side, 60 + height * side, title, parts)
+    return _frame(max(64 + width * side, 256), 60 + height * side, title, parts)

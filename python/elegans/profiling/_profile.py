@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
-from .. import _core
-from ._figure import Figure, Figures, figure_of, figure_table
+from .. import _core, _html
+from ._figure import Figure, Figures, figure_of, figure_table, readable
 from ._subject import Forward, Subject, resolve
 
 PathLike = Any
@@ -79,6 +78,7 @@ class Profile:
 
     @property
     def verdict(self) -> str:
+        """One sentence: noise, what bounds it, what is left to do."""
         return str(self.document["verdict"])
 
     @property
@@ -88,14 +88,17 @@ class Profile:
 
     @property
     def bottlenecks(self) -> list[dict[str, Any]]:
+        """Operations by the time they lose against their rooflines: text, action, reason, gain_seconds."""
         return list(self.document.get("bottlenecks", []))
 
     @property
     def opportunities(self) -> list[dict[str, Any]]:
+        """Figures that miss what is required of this chip, in the same form."""
         return list(self.document.get("opportunities", []))
 
     @property
     def recommendations(self) -> list[dict[str, Any]]:
+        """What to do, in the same form."""
         return list(self.document.get("recommendations", []))
 
     @property
@@ -115,6 +118,7 @@ class Profile:
 
     # ---- reports and traces
     def json(self, chips: str | Sequence[str] | None = None) -> str:
+        """The document as text; with `chips`, projections to them are part of it."""
         return self._core.report("json", False, True, _chips(chips))
 
     def html(self, basic: bool = False, chips: str | Sequence[str] | None = None) -> str:
@@ -122,6 +126,7 @@ class Profile:
         return self._core.report("html", basic, False, _chips(chips))
 
     def markdown(self, basic: bool = False, chips: str | Sequence[str] | None = None) -> str:
+        """The report as Markdown; `basic` leaves out ratios and advice."""
         return self._core.report("markdown", basic, False, _chips(chips))
 
     def save(self, path: PathLike, chips: str | Sequence[str] | None = None) -> None:
@@ -143,20 +148,25 @@ class Profile:
         return f"Profile({self._core.name!r}: {self['time_median']!r})"
 
     def _repr_html_(self) -> str:
-        rows = [
-            f"<tr><td style='text-align:left'>{html.escape(' '.join((row['operation'], row['kernel'])))}</td>"
-            f"<td style='text-align:left'>{html.escape(row['shape'])}</td><td>{row['calls']}</td>"
-            f"<td>{row['seconds'] * 1e6:.3g} us</td><td>{row['share'] * 100:.1f} %</td>"
-            f"<td style='text-align:left'>{html.escape(row['bound'])}</td></tr>"
-            for row in self.operations[:10]
-        ]
-        head = "".join(f"<th>{name}</th>" for name in ("operation", "shape", "calls", "time", "share", "bound"))
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>" if rows else ""
         figures = figure_table((name, self[name]) for name in SHOWN)
-        return (
-            f"<div class='elegans-profile'><p><b>{html.escape(self._core.name)}</b>: {html.escape(self.verdict)}</p>"
-            f"{figures}{table}</div>"
+        return _html.title(self._core.name, self.verdict) + figures + operation_table(self.operations)
+
+
+def operation_table(rows: Sequence[Mapping[str, Any]], most: int = 10) -> str:
+    """The longest operations as a table of HTML; their times are measured."""
+    cells = [
+        (
+            " ".join(dict.fromkeys((row["operation"], row["kernel"]))),
+            row["shape"],
+            row["calls"],
+            readable(Figure(row["seconds"], unit="s")),
+            f"{row['share'] * 100:.1f} %",
+            row["bound"],
         )
+        for row in rows[:most]
+    ]
+    head = ("operation", "shape", "calls", "time (measured)", "share", "bound by")
+    return _html.table(cells, head, right=(2, 3, 4))
 
 
 def _chips(chips: str | Sequence[str] | None) -> Any:
@@ -187,6 +197,10 @@ def profile_model(
 
     `num_runs` None: as many as fit into a second. `schedule` is (skip, wait, warmup, active, repeat) of the recorded runs.
     Without `ceilings`, nothing is compared with what this machine can do; without `steps`, nothing is recorded.
+    TypeError for what is no model.
+
+    >>> profile_model("cfc:8,in=2", batch_size=4, seq_length=8, num_runs=10)["flops"].provenance
+    'counted'
     """
     subject = resolve(model, None, batch_size, seq_length)
     if subject.model is None:

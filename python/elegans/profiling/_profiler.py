@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
-from .. import _core
+from .. import _core, monitoring
 from ._figure import Figure, Figures, figure_of, megabytes, percent, unavailable
 from ._parts import (
     COMPUTE,
@@ -21,6 +21,16 @@ from ._subject import Forward, as_model, resolve
 
 HERE = (None, "", "cpu", "cores", "host", "here")
 UNITS = {"gpu": "GPU", "mps": "GPU", "metal": "GPU", "ne": "Neural Engine", "ane": "Neural Engine"}
+
+
+SENSORS = ("cpu_load", "cpu_clock", "memory_used", "temperature", "throttling", "power", "gpu_load")
+
+
+def machine_figures(sample: monitoring.Sample) -> Figures:
+    """The figures of the machine that stand beside those of a model."""
+    figures = Figures({name: sample[name] for name in SENSORS})
+    figures["memory_used"] = megabytes(figures["memory_used"])
+    return figures
 
 
 class MLXProfiler:
@@ -124,8 +134,15 @@ class MLXProfiler:
         )
 
     def profile_realtime(self, num_steps: int = 10000, deadline: float | None = None) -> Figures:
-        """One step after the other, as a robot runs it: the latency of every step, in seconds."""
-        found = _core.latency(as_model(self.model), num_steps)
+        """One step after the other, as a robot runs it: the latency of every step, in seconds.
+
+        With what the sensors of this machine say of that time: load, clock, temperature, power. `elegans monitor` sees it.
+        """
+        model = as_model(self.model)
+        with monitoring.Monitor() as sensors, monitoring.publish(model.name, "realtime") as page:
+            found = _core.latency(model, num_steps)
+            page.add(found["steps"], float(figure_of(found["p50"])) * 1e-6)
+            sample = sensors.read()
         names = {"mean": "mean", "min": "min", "p50": "p50", "p90": "p90", "p99": "p99", "p99_9": "p99_9", "max": "max"}
         figures = Figures({f"latency_{key}": figure_of(found[name]).scaled(1e-6, "s") for key, name in names.items()})
         mean = figures["latency_mean"]
@@ -133,6 +150,7 @@ class MLXProfiler:
         if deadline is not None:
             figures["deadline"] = float(deadline)
             figures["deadline_met"] = bool(figures["latency_max"] <= deadline)
+        figures.update(machine_figures(sample))
         return self._keep("realtime", figures)
 
     def profile_stability(
@@ -172,20 +190,22 @@ class MLXProfiler:
         *,
         input_size: int | None = None,
         forward_fn: Forward | None = None,
-    ) -> dict[str, Figures]:
-        """One profile, and all figures of it: compute, memory, hardware, stream."""
+    ) -> Figures:
+        """One profile, and all figures of it, by part: compute, memory, hardware, stream."""
         profile = self._measure(batch_size, seq_length, num_runs, input_size=input_size)
         compute = compute_figures(profile)
         if forward_fn is not None:
             subject = resolve(self.model, forward_fn, batch_size, seq_length, None, input_size)
             if subject.model is not None:
                 compute = called_figures(subject, num_runs)
-        return {
-            "compute": self._keep("compute", compute),
-            "memory": self._keep("memory", memory_figures(profile)),
-            "hardware": self._keep("hardware", hardware_figures(profile)),
-            "stream": self._keep("stream", stream_figures(profile)),
-        }
+        parts = Figures(
+            compute=self._keep("compute", compute),
+            memory=self._keep("memory", memory_figures(profile)),
+            hardware=self._keep("hardware", hardware_figures(profile)),
+            stream=self._keep("stream", stream_figures(profile)),
+        )
+        parts.profile = profile
+        return parts
 
     def summary(self) -> str:
         """The latest figures of every kind, each with its provenance."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 from typing import Any, Mapping, Sequence
 
-from .. import _core
+from .. import _core, _html
 from ._analysis import profile_of
-from ._figure import Figure, Figures, figure_of, figure_table
-from ._profile import SHOWN
+from ._figure import Figure, Figures, figure_of, figure_table, number, readable
+from ._profile import SHOWN, operation_table
 
 
 class Report:
@@ -30,14 +29,17 @@ class Report:
 
     @property
     def markdown(self) -> str:
+        """The report as Markdown."""
         return _core.report_of_text(self._json, "markdown", self.basic)
 
     @property
     def verdict(self) -> str:
+        """One sentence that sums it up."""
         return str(self.document.get("verdict", ""))
 
     @property
     def figures(self) -> Figures:
+        """Every figure of the document."""
         return Figures({name: figure_of(metric) for name, metric in self.document.get("metrics", {}).items()})
 
     def save(self, path: Any) -> None:
@@ -55,13 +57,22 @@ class Report:
 
     def _repr_html_(self) -> str:
         figures = self.figures
-        head = f"<p><b>{html.escape(str(self.document.get('model', '')))}</b>: {html.escape(self.verdict)}</p>"
-        advice = "".join(
-            f"<li>{html.escape(row['text'])}: {html.escape(row['action'])}</li>"
-            for row in ([] if self.basic else self.document.get("recommendations", []))
-        )
-        table = figure_table((name, figures[name]) for name in SHOWN if name in figures)
-        return f"<div class='elegans-report'>{head}{table}{f'<ul>{advice}</ul>' if advice else ''}</div>"
+        page = _html.title(self.document.get("model", ""), self.verdict)
+        page += figure_table((name, figures[name]) for name in SHOWN if name in figures)
+        if not self.basic:
+            advice = [(row["text"], row["action"]) for row in self.document.get("recommendations", [])]
+            page += operation_table(self.document.get("operations", []))
+            page += _html.table(advice, ("found", "to do"))
+        return page + _html.table([_chip_row(row) for row in self.document.get("devices", [])], _CHIP_HEAD, (1, 2, 3))
+
+
+_CHIP_HEAD = ("chip", "time", "likely", "TFLOP/s", "compute", "bandwidth", "provenance")
+
+
+def _chip_row(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    low, time, high = (readable(Figure(row[key], "modelled", "s")) for key in ("low", "seconds", "high"))
+    checks = (f"{row[f'{need}_check']}: {row[f'{need}_text']}" for need in ("compute", "bandwidth"))
+    return (row["name"], time, f"{low} to {high}", number(row["tflops"]), *checks, row["provenance"])
 
 
 def generate_basic_report(what: Any, path: Any = None, *, chips: str | Sequence[str] | None = None) -> Report:
@@ -75,7 +86,14 @@ def generate_basic_report(what: Any, path: Any = None, *, chips: str | Sequence[
 
 
 def generate_detailed_report(what: Any, path: Any = None, *, chips: str | Sequence[str] | None = None) -> Report:
-    """All of it: the verdict, rooflines, ratios, bottlenecks, advice, and (with `chips`) the times on other chips."""
+    """All of it: the verdict, rooflines, ratios, bottlenecks, advice, and (with `chips`) the times on other chips.
+
+    With a `path`, it is also written: .md, .json, or else the page.
+
+    >>> report = generate_detailed_report("cfc:8,in=2", chips=["M4", "M4_Max"])
+    >>> [(row["name"], row["provenance"]) for row in report.document["devices"]]
+    [('M4', 'modelled'), ('M4 Max', 'modelled')]
+    """
     return _report(what, path, chips, False)
 
 
@@ -90,17 +108,15 @@ class Comparison(Figures):
     """Two profiles beside each other: `verdict`, the `ratio` of the medians with its interval, `p`, and the figures."""
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{old:.6g}</td><td>{new:.6g}</td>"
-            f"<td>{ratio:.4g}</td></tr>"
+        rows = [
+            (name, readable(old), readable(new), f"{ratio:.3f}", new.provenance)
             for name, (old, new, ratio) in self["figures"].items()
-        )
+            if old.available or new.available
+        ]
         value, low, high = self["ratio"]
-        return (
-            f"<p><b>{html.escape(self['verdict'])}</b>: {value:.3f} times the old time ({low:.3f} to {high:.3f}), "
-            f"p = {self['p']:.3g}</p><table><thead><tr><th></th><th>old</th><th>new</th><th>ratio</th></tr></thead>"
-            f"<tbody>{rows}</tbody></table>"
-        )
+        about = f"{value:.3f} times the old time ({low:.3f} to {high:.3f}, measured), p = {self['p']:.3g}"
+        head = ("", "old", "new", "new / old", "provenance")
+        return _html.title(self["verdict"], about) + _html.table(rows, head, (1, 2, 3))
 
 
 def _document(what: Any) -> dict[str, Any]:

@@ -24,6 +24,7 @@ class Schedule(NamedTuple):
     skip_first: int = 0
 
     def is_active(self, step: int) -> bool:
+        """Whether a step is recorded."""
         if not self.active:
             return step >= self.skip_first
         at, cycle = step - self.skip_first, self.wait + self.warmup + self.active
@@ -32,6 +33,7 @@ class Schedule(NamedTuple):
         return at % cycle >= self.wait + self.warmup
 
     def ends_cycle(self, step: int) -> bool:
+        """Whether a step is the last recorded one of a cycle."""
         return (
             bool(self.active)
             and self.is_active(step)
@@ -108,6 +110,7 @@ class profile:
         self.stop()
 
     def start(self) -> None:
+        """Begins to record, as `with` does. RuntimeError while another profile records."""
         global _present
         if _present is not None:
             raise RuntimeError("another profile is recording")
@@ -118,6 +121,7 @@ class profile:
         _core.record(self.schedule.is_active(0))
 
     def stop(self) -> None:
+        """Ends recording; harmless when it has ended."""
         global _present
         if _present is not self:
             return

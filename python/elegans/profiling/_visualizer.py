@@ -33,16 +33,20 @@ class PerformanceVisualizer:
                 self.history.setdefault(name, []).append(value)
 
     def plot_metrics(self, metrics: Sequence[str] | None = None) -> Picture:
+        """A line for each figure that was kept; `metrics` chooses among them."""
         names = list(metrics) if metrics is not None else list(self.history)
         return lines("metrics", {name: self.history.get(name, []) for name in names})
 
     def plot_compute_performance(self, stats: Any, path: Any = None) -> Picture:
+        """Bars of tflops, efficiency, samples per second and times; also written to `path`. ValueError without any."""
         return self._plot("compute performance", stats, COMPUTE, path)
 
     def plot_memory_usage(self, stats: Any, path: Any = None) -> Picture:
+        """Bars of memory and bandwidth; also written to `path`. ValueError without any."""
         return self._plot("memory usage", stats, MEMORY, path)
 
     def plot_hardware_utilization(self, stats: Any, path: Any = None) -> Picture:
+        """Bars of utilization, cache hits and power; also written to `path`. ValueError without any."""
         return self._plot("hardware utilization", stats, HARDWARE + POWER, path)
 
     def _plot(self, title: str, stats: Any, names: Sequence[str], path: Any) -> Picture:

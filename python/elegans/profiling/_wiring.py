@@ -9,7 +9,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
-from .. import _core
+from .. import _core, _html
 from ._figure import MB, Figure, Figures
 from ._picture import Picture, bars, lines, matrix
 from ._profile import Profile, profile_model
@@ -42,6 +42,10 @@ def figures_of(wiring: Any, title: str = "") -> dict[str, Any]:
         with open(path, "w", encoding="utf-8") as file:
             json.dump(document, file)
         return _core.wiring_figures(path, title)
+
+
+def _synapses_text(count: int) -> str:
+    return f"{count} synapse{'' if count == 1 else 's'}"
 
 
 def _synapses(values: Any) -> list[list[int]]:
@@ -83,7 +87,7 @@ class WiringProfiler:
         def counted(value: float, unit: str | None = None) -> Figure:
             return Figure(value, "counted", unit, "synapses of the wiring")
 
-        return Figures(
+        figures = Figures(
             {
                 "sparsity": counted(1 - found["density"]),
                 "avg_in_degree": counted(found["in"][2]),
@@ -99,6 +103,8 @@ class WiringProfiler:
                 "sensory_synapses": found["sensory_synapses"],
             }
         )
+        figures.others = "counted"
+        return figures
 
     def profile_forward(
         self, model: Any, batch_size: int = 32, seq_length: int = 16, num_runs: int | None = 100
@@ -129,13 +135,16 @@ class WiringProfiler:
         return figures
 
     def get_history(self) -> dict[str, list[Any]]:
+        """What was measured so far: memory, forward_time, backward_time, sparsity."""
         return self.history
 
     def plot_history(self, metrics: Sequence[str] | None = None) -> Picture:
+        """A line for each kind of the history; `metrics` chooses among them."""
         names = list(metrics) if metrics is not None else list(self.history)
         return lines("wiring", {name: self.history[name] for name in names})
 
     def summary(self) -> str:
+        """Connectivity and the latest times as text."""
         found = self._found
         rows = [f"{found['kind']}: {found['inputs']} inputs, {found['units']} units, {found['outputs']} outputs"]
         for name, value in self.analyze_connectivity().items():
@@ -177,15 +186,16 @@ class WiringVisualizer:
         return Picture(self._found["svg"])
 
     def plot_connectivity_matrix(self) -> Picture:
-        return matrix("synapses between units", self._found["adjacency"])
+        """A square for each synapse, sources as rows."""
+        return matrix("synapses between units, counted", self._found["adjacency"])
 
     def plot_degree_distribution(self) -> Picture:
         """How many units have so many synapses, in and out."""
         adjacency = self._found["adjacency"] != 0
         degrees = {"in": adjacency.sum(axis=0), "out": adjacency.sum(axis=1)}
         present = sorted({int(d) for part in degrees.values() for d in part})
-        groups = {label: {f"{d} synapses": int((part == d).sum()) for d in present} for label, part in degrees.items()}
-        return bars("units by degree", groups, full=len(adjacency))
+        groups = {label: {_synapses_text(d): int((part == d).sum()) for d in present} for label, part in degrees.items()}
+        return bars("units by degree, counted", groups, full=len(adjacency))
 
     def plot_path_lengths(self) -> Picture:
         """How many pairs of units are so many synapses apart."""
@@ -196,9 +206,12 @@ class WiringVisualizer:
             front = (front.astype(np.int32) @ adjacency.astype(np.int32) > 0) & ~reached
             if not front.any():
                 break
-            counts[f"{length} synapses"] = int(front.sum())
+            counts[_synapses_text(length)] = int(front.sum())
             reached = reached | front
-        return bars("pairs of units by distance", {"pairs": counts}, full=max(counts.values(), default=1))
+        return bars("pairs of units by distance, counted", {"pairs": counts}, full=max(counts.values(), default=1))
 
     def _repr_svg_(self) -> str:
         return self._found["svg"]  # type: ignore[no-any-return]
+
+    def _repr_html_(self) -> str:
+        return _html.image(self._repr_svg_(), "a wiring")

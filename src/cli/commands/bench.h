@@ -4,6 +4,11 @@
 
 #include "cli/cli.h"
 
+/* A page for monitors while a benchmark runs; its steps are cases. Costs of one repetition: 0 = unknown. */
+void bench_begin(eg_context *context, const char *name);
+void bench_tell(uint64_t repetitions, double seconds, double flops, double bytes);
+void bench_end(void);
+
 /* `filter` NULL = all cases; `steps` 0 = the default. All return the exit code. */
 int bench_cells(eg_context *context, const char *filter, uint64_t steps, bool as_json);
 /* On one thread, and large batches also on the flags' (0 = 2). */

@@ -3,7 +3,12 @@
 
 #include <string.h>
 
+static void tell(const eg_bench_cell *c) {
+    bench_tell(c->steps, 1e-6 * c->median.value, c->flops, c->bytes);
+}
+
 static int print_cell(void *user, const eg_bench_cell *c) {
+    tell(c);
     const char **before = user;
     char step[32], median[32], speed[32], share[32];
     if (!*before) {
@@ -23,6 +28,7 @@ static int print_cell(void *user, const eg_bench_cell *c) {
 }
 
 static int append_cell(void *user, const eg_bench_cell *c) {
+    tell(c);
     json *entry = json_new_object();
     const eg_metric flops = {c->flops, EG_COUNTED, "FLOP", "one step of one sample"};
     const eg_metric bytes = {c->bytes, EG_COUNTED, "bytes", "one step of one sample"};

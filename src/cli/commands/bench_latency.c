@@ -98,5 +98,6 @@ int bench_latency(eg_context *context, const char *name, uint64_t steps, bool as
     const eg_status status = eg_bench_latency(model, steps, &result, &error);
     eg_model_destroy(model);
     if (status) return fail_with(&error);
+    bench_tell(result.steps, 1e-6 * result.p50.value, 0, 0);
     return as_json ? put_latency(context, name, &result) : print_latency(name, &result);
 }

@@ -3,7 +3,13 @@
 
 #include <string.h>
 
+static void tell(const eg_bench_training *r) {
+    bench_tell(r->steps, 1e-3 * r->median.value, r->flops + r->update_flops,
+               r->bytes + r->update_bytes);
+}
+
 static int print_training(void *user, const eg_bench_training *r) {
+    tell(r);
     const char **before = user;
     char rate[32], speed[32], share[32], times[32] = "";
     if (!*before) {
@@ -25,6 +31,7 @@ static int print_training(void *user, const eg_bench_training *r) {
 }
 
 static int append_training(void *user, const eg_bench_training *r) {
+    tell(r);
     json *entry = json_new_object();
     const eg_metric flops = {r->flops, EG_COUNTED, "FLOP", "forward and backward"};
     const eg_metric bytes = {r->bytes, EG_COUNTED, "bytes", "forward and backward"};
@@ -76,7 +83,11 @@ int bench_train(const context_flags *flags, const eg_bench_train_options *option
     eg_context *one = NULL, *several = NULL;
     int code = context_open(&first, &one);
     if (!code && second.threads > 1) code = context_open(&second, &several);
-    if (!code) code = measure(one, several, options, as_json);
+    if (!code) {
+        bench_begin(several ? several : one, "train");
+        code = measure(one, several, options, as_json);
+        bench_end();
+    }
     eg_context_destroy(several);
     eg_context_destroy(one);
     return code;

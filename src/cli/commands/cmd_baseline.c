@@ -38,13 +38,18 @@ typedef struct listing {
     json *list; /* NULL = text */
 } listing;
 
-static double median_of(eg_context *context, const eg_history_entry *e) {
+static eg_interval interval_of(eg_context *context, const eg_history_entry *e) {
+    const eg_interval damaged = {(double)NAN, (double)NAN, (double)NAN};
     eg_statistics s;
     eg_error error;
     const eg_status status = eg_statistics_of(context, e->sample_count, e->samples, &s, &error);
     /* damaged samples have no median; without memory nobody knows whether they have */
     if (status == EG_ERR_MEMORY) exit(fail_with(&error));
-    return !status && s.least >= 0 ? s.p50.value : (double)NAN; /* no clock shows less */
+    return !status && s.least >= 0 ? s.p50 : damaged; /* no clock shows less */
+}
+
+static double median_of(eg_context *context, const eg_history_entry *e) {
+    return interval_of(context, e).value;
 }
 
 static void print_below(const char *text) {
@@ -204,39 +209,49 @@ int cmd_baseline(int argc, char **argv) {
 }
 
 /* ---- history */
+enum { TREND_MOST = 256 };
 typedef struct trend {
     eg_context *context;
-    double values[256];
+    eg_report_run runs[TREND_MOST]; /* the newest first; names are to be freed */
     size_t count;
 } trend;
 
-static int add_value(void *user, const eg_history_entry *e) {
+static int add_run(void *user, const eg_history_entry *e) {
     trend *t = user;
-    const double median = median_of(t->context, e);
-    if (t->count < 256 && !isnan(median)) t->values[t->count++] = median;
+    const eg_interval median = interval_of(t->context, e);
+    if (t->count == TREND_MOST || isnan(median.value)) return 0;
+    t->runs[t->count++] = (eg_report_run){.time = e->time,
+                                          .seconds = median.value,
+                                          .low = median.low,
+                                          .high = median.high,
+                                          .name = e->name ? take_text(e->name) : NULL};
     return 0;
+}
+
+static void trend_free(trend *t) {
+    for (size_t i = 0; i < t->count; i++) free((char *)(uintptr_t)t->runs[i].name);
 }
 
 /* From the oldest to the newest, eighths of a line. */
 static void print_trend(const trend *t) {
-    double low = t->values[0], high = t->values[0];
+    double low = t->runs[0].seconds, high = t->runs[0].seconds;
     for (size_t i = 0; i < t->count; i++) {
-        if (t->values[i] < low) low = t->values[i];
-        if (t->values[i] > high) high = t->values[i];
+        if (t->runs[i].seconds < low) low = t->runs[i].seconds;
+        if (t->runs[i].seconds > high) high = t->runs[i].seconds;
     }
     char a[32], b[32], head[80];
     snprintf(head, sizeof head, "  %s .. %s  ", format_seconds(a, low), format_seconds(b, high));
     fputs(head, stdout);
     const size_t room = TEXT_WIDTH - strlen(head);
     for (size_t i = t->count < room ? t->count : room; i-- > 0;)
-        fputs(format_block((t->values[i] - low) / (high - low)), stdout);
+        fputs(format_block((t->runs[i].seconds - low) / (high - low)), stdout);
     putchar('\n');
 }
 
 static int draw(const trend *t, const char *model, const char *path) {
     eg_report *picture;
     eg_error error;
-    if (eg_report_of_times(t->context, model, t->values, t->count, &picture, &error))
+    if (eg_report_of_history(t->context, model, t->runs, t->count, &picture, &error))
         return fail_with(&error);
     return output_report_file(picture, path);
 }
@@ -248,7 +263,7 @@ int cmd_history(int argc, char **argv) {
     const option options[] = {
         {"--limit", OPTION_COUNT, &limit, "N", "number of entries, newest first (default: 30)"},
         {"--history", OPTION_TEXT, &path, "FILE", "the database (default: of this user)"},
-        {"--svg", OPTION_TEXT, &svg, "FILE", "draw the medians over time"},
+        {"--svg", OPTION_TEXT, &svg, "FILE", "draw the medians over time, with baselines"},
         {"--json", OPTION_FLAG, &as_json, NULL, "print JSON"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
     const usage use = {
@@ -272,12 +287,13 @@ int cmd_history(int argc, char **argv) {
     if (eg_history_open(context, path, &history, &error)) code = fail_with(&error);
     else {
         code = list(context, history, &filter, as_json);
-        if (!code && rest && eg_history_list(history, &filter, add_value, &t, &error))
+        if (!code && rest && eg_history_list(history, &filter, add_run, &t, &error))
             code = fail_with(&error);
         if (!code && rest && !t.count)
             code = fail(EXIT_FAILED, "the history has nothing about '%s'", argv[0]);
         if (!code && t.count && !as_json) print_trend(&t);
         if (!code && svg) code = draw(&t, argv[0], svg);
+        trend_free(&t);
         eg_history_close(history);
     }
     eg_context_destroy(context);

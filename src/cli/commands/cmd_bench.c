@@ -24,6 +24,7 @@ static void print_result(const char *what, const eg_bench_result *r) {
 
 static int show_result(const bench_flags *flags, const char *name, const char *size,
                        const eg_bench_result *r) {
+    bench_tell(r->repetitions, r->best_seconds, r->flops, r->bytes);
     if (!flags->json) {
         char title[120];
         snprintf(title, sizeof title, "%s %s", name, size);
@@ -109,9 +110,15 @@ static int bench_gemm(eg_context *context, const bench_flags *flags) {
     return show_result(flags, "gemm", size, &result);
 }
 
+static void tell_kernel(const eg_bench_kernel *k) {
+    if (k->speed.provenance != EG_UNAVAILABLE)
+        bench_tell(1, 1e-9 * k->nanoseconds, k->flops, k->bytes);
+}
+
 static int print_kernel(void *user, const eg_bench_kernel *k) {
     bool *titled = user;
     char speed[96], time[32];
+    tell_kernel(k);
     if (!*titled) print_title("kernels, one thread", "* = in use; measured, best of many bursts");
     *titled = true;
     format_metric(speed, &k->speed);
@@ -125,6 +132,7 @@ static int print_kernel(void *user, const eg_bench_kernel *k) {
 }
 
 static int append_kernel(void *user, const eg_bench_kernel *k) {
+    tell_kernel(k);
     json *entry = json_new_object();
     json_put_text(entry, "operation", k->operation);
     json_put_text(entry, "isa", k->isa);
@@ -199,6 +207,7 @@ static int run(benchmark which, const bench_flags *flags, const char *argument) 
     if (which == ADVICE) return bench_advice(&flags->context, flags->only, flags->json);
     int code = context_open(&flags->context, &context);
     if (code) return code;
+    bench_begin(context, argument ? argument : benchmarks[which].name);
     switch (which) {
     case COPY: code = bench_copy(context, flags); break;
     case GEMM: code = bench_gemm(context, flags); break;
@@ -206,6 +215,7 @@ static int run(benchmark which, const bench_flags *flags, const char *argument) 
     case CELLS: code = bench_cells(context, flags->only, flags->steps, flags->json); break;
     default: code = bench_latency(context, argument, flags->steps, flags->json);
     }
+    bench_end();
     eg_context_destroy(context);
     return code;
 }

@@ -1,6 +1,7 @@
 /* elegans demo: a liquid network learns to balance a pole by watching an expert, then does it alone. */
 #include "cli/commands/cartpole.h"
 #include "cli/commands/profile.h"
+#include "cli/publishing.h"
 
 #include <errno.h>
 #include <math.h>
@@ -91,8 +92,35 @@ static bool renew(policy *p, eg_error *error) {
            eg_stream_create(p->program, &p->stream, error) == EG_OK;
 }
 
+/* What one step of training computes and moves. */
+static void publish_costs(eg_publisher *publisher, const eg_trainer *trainer) {
+    static const eg_train_part parts[] = {EG_TRAIN_GRADIENT, EG_TRAIN_NORM, EG_TRAIN_UPDATE};
+    double flops = 0, bytes = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        eg_program_info info = {.size = sizeof info};
+        eg_program_info_get(eg_trainer_part(trainer, parts[i], NULL), &info);
+        flops += info.flops;
+        bytes += info.bytes;
+    }
+    eg_publisher_cost(publisher, flops, bytes);
+}
+
+static void publish_loss(eg_publisher *publisher, int round, uint64_t step, double loss) {
+    const eg_training_report report = {.size = sizeof report,
+                                       .epoch = (uint64_t)round + 1,
+                                       .epochs = ROUNDS,
+                                       .step = step,
+                                       .loss = loss,
+                                       .validation = NAN,
+                                       .learning_rate = NAN,
+                                       .gradient_norm = NAN,
+                                       .seconds_left = NAN};
+    eg_publisher_train(publisher, &report, NULL);
+}
+
 /* Rounds of recording and learning; later rounds record the network itself. */
-static bool learn(policy *p, int steps, uint64_t seed, double *loss, eg_error *error) {
+static bool learn(policy *p, int steps, uint64_t seed, eg_publisher *publisher, double *loss,
+                  eg_error *error) {
     const eg_train_options options = {.batch = BATCH,
                                       .time = STEPS,
                                       .timespans = 1,
@@ -101,6 +129,7 @@ static bool learn(policy *p, int steps, uint64_t seed, double *loss, eg_error *e
     if (eg_trainer_create(p->model, &options, &trainer, error)) return false;
     record *trips = take_memory((size_t)ROUNDS * TRIPS, sizeof *trips);
     bool fine = renew(p, error);
+    publish_costs(publisher, trainer);
     uint64_t random = seed;
     *loss = 0;
     for (int round = 0; fine && round < ROUNDS; round++) {
@@ -111,8 +140,12 @@ static bool learn(policy *p, int steps, uint64_t seed, double *loss, eg_error *e
             eg_train_result result;
             const double done = (double)(round * steps + s) / (ROUNDS * steps);
             fill_batch(&batch, trips, (size_t)(round + 1) * TRIPS, p->knows_time, &random);
+            eg_publisher_begin(publisher);
             fine = eg_trainer_step(trainer, 0.01 * pow(0.05, done), &result, error) == EG_OK;
+            eg_publisher_end(publisher);
             *loss = s ? 0.95 * *loss + 0.05 * result.loss : result.loss;
+            if (s % 10 == 0)
+                publish_loss(publisher, round, (uint64_t)(round * steps + s) + 1, *loss);
             if (s % 10 == 0)
                 progress(p->knows_time ? "learning" : "learning, time ignored", round * steps + s,
                          ROUNDS * steps, *loss);
@@ -256,10 +289,12 @@ static bool write_report(const eg_profile *profile, const eg_analysis *analysis,
 }
 
 /* False with a message in `error`, or with an empty one when it was printed. */
-static bool profile_policy(eg_model *model, const char *folder, eg_error *error) {
+static bool profile_policy(eg_model *model, const char *folder, eg_publisher *publisher,
+                           eg_error *error) {
     eg_profile *profile = NULL;
     eg_analysis *analysis = NULL;
-    const eg_profile_options options = {.runs = 1000};
+    const eg_profile_options options = {
+        .size = sizeof options, .runs = 1000, .publisher = publisher};
     devices *d = take_memory(1, sizeof *d);
     bool fine = eg_profile_model(model, SPEC, &options, &profile, error) == EG_OK &&
                 eg_analyse(profile, &analysis, error) == EG_OK &&
@@ -301,10 +336,11 @@ static int run(eg_context *context, const char *folder, int steps, uint64_t seed
         "much time has passed.");
     putchar('\n');
     const uint64_t start = eg_clock_ns();
+    eg_publisher *publisher = publish_open(context, "demo", SPEC, NULL, true);
     bool fine = eg_model_open(context, SPEC, &with.model, &error) == EG_OK &&
                 eg_model_open(context, SPEC, &without.model, &error) == EG_OK &&
-                learn(&with, steps, seed, &losses[0], &error) &&
-                learn(&without, steps, seed, &losses[1], &error);
+                learn(&with, steps, seed, publisher, &losses[0], &error) &&
+                learn(&without, steps, seed, publisher, &losses[1], &error);
     const double seconds = (double)(eg_clock_ns() - start) * 1e-9;
     if (fine) {
         drive(&with, 1000000, true);
@@ -312,8 +348,9 @@ static int run(eg_context *context, const char *folder, int steps, uint64_t seed
         const trials done[] = {try_policy(&with), try_policy(&without)};
         if ((fine = save_all(context, &with, folder, &info, &error)))
             print_report(&with, done, losses, seconds, folder, &info);
-        fine = fine && profile_policy(with.model, folder, &error);
+        fine = fine && profile_policy(with.model, folder, publisher, &error);
     }
+    eg_publisher_close(publisher);
     policy *const both[] = {&with, &without};
     for (int i = 0; i < 2; i++) {
         eg_stream_destroy(both[i]->stream);

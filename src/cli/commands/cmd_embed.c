@@ -1,13 +1,14 @@
 /* elegans embed: texts as rows of numbers, to be compared. */
 #include "cli/commands/bytes.h"
 #include "cli/commands/language.h"
+#include "cli/publishing.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct settings {
-    const char *tokenizer, *pooling, *output;
+    const char *tokenizer, *pooling, *output, *activations;
     bool json, unscaled, scaled, compare;
 } settings;
 
@@ -35,16 +36,19 @@ static int read_pooling(const settings *w, eg_embedder_options *out) {
                 w->pooling);
 }
 
-static int embed(const language *l, eg_embedder *e, rows *all) {
+static int embed(const language *l, eg_embedder *e, rows *all, eg_publisher *publisher) {
     for (size_t i = 0; i < all->count; i++) {
         uint32_t *ids;
         size_t count;
         eg_error error;
         int code = language_encode(l, all->texts[i], strlen(all->texts[i]), &ids, &count);
         if (code) return code;
+        eg_publisher_begin(publisher);
         if (!count) code = fail(EXIT_FAILED, "text %zu has no tokens", i + 1);
         else if (eg_embedder_run(e, ids, count, all->values + i * all->width, &error))
             code = fail(EXIT_FAILED, "text %zu: %s", i + 1, error.message);
+        eg_publisher_end(publisher);
+        eg_publisher_tokens(publisher, count);
         free(ids);
         if (code) return code;
     }
@@ -117,18 +121,42 @@ static int save(const rows *all, const char *path) {
     return eg_npy_write(path, &tensor, &error) ? fail_with(&error) : CLI_OK;
 }
 
+/* The same texts with activations of f32. */
+static int compare(const language *l, eg_embedder_options options, const rows *all) {
+    eg_embedder *e = NULL;
+    eg_error error;
+    rows exact = *all;
+    const eg_type type = options.activations;
+    options.activations = EG_F32;
+    if (eg_embedder_create(l->model, &options, &e, &error)) return fail_with(&error);
+    exact.values = take_memory(all->count * all->width, sizeof *exact.values);
+    const int code = embed(l, e, &exact, NULL);
+    if (!code)
+        print_activations(type, &(eg_tensor){EG_F32, 2, {all->count, all->width}, exact.values},
+                          &(eg_tensor){EG_F32, 2, {all->count, all->width}, all->values});
+    free(exact.values);
+    eg_embedder_destroy(e);
+    return code;
+}
+
 static int run(eg_context *context, const char *model, rows *all, const settings *w) {
     language l;
     eg_embedder *e = NULL;
-    eg_embedder_options options = {0};
+    eg_embedder_options options = {.size = sizeof options};
     eg_error error;
     int code = read_pooling(w, &options);
+    if (!code) code = read_activations(w->activations, &options.activations);
     if (code) return code;
     code = language_open(&l, context, model, w->tokenizer);
     if (!code && eg_embedder_create(l.model, &options, &e, &error)) code = fail_with(&error);
     if (!code) all->width = (size_t)eg_embedder_width(e);
     if (!code) all->values = take_memory(all->count * all->width, sizeof *all->values);
-    if (!code) code = embed(&l, e, all);
+    if (!code) {
+        eg_publisher *publisher = publish_open(context, "embed", model, NULL, false);
+        code = embed(&l, e, all, publisher);
+        eg_publisher_close(publisher);
+    }
+    if (!code && options.activations) code = compare(&l, options, all);
     if (!code && w->output) code = save(all, w->output);
     if (!code && w->json) code = print_json(all, model, w->compare);
     else if (!code) {
@@ -170,6 +198,8 @@ int cmd_embed(int argc, char **argv) {
          "print cosine similarities of all pairs instead"},
         {"--output", OPTION_TEXT, &w.output, "FILE", "write the embeddings as .npy"},
         {"--tokenizer", OPTION_TEXT, &w.tokenizer, "FILE", "vocabulary, if not the model's own"},
+        {"--activations", OPTION_TEXT, &w.activations, "TYPE",
+         "what products multiply: f32, bf16 or f16, and its error"},
         {"--json", OPTION_FLAG, &w.json, NULL, "print JSON"},
         CONTEXT_OPTIONS(flags),
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};

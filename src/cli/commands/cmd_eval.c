@@ -37,7 +37,7 @@ static int measure(eg_context *context, const eg_model *model, eval_settings *w,
     code = data_read(context, w->files, &w->data, &more, &classes, &data);
     if (code) return code;
     code = check_targets(w, data);
-    if (!code) code = metrics_of(context, model, data, n->loss, &loss, &metrics);
+    if (!code) code = metrics_of(context, model, w->model, data, n->loss, &loss, &metrics);
     if (!code && w->json) {
         json *document = metrics_json(data, n->loss, loss, metrics);
         json_put_text(document, "model", w->model);

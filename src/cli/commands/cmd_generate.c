@@ -1,28 +1,42 @@
 /* elegans generate: text from a decoder, shown as it comes. */
 #include "cli/commands/generate.h"
 #include "cli/interrupt.h"
+#include "cli/publishing.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct writer { /* of tokens, as text */
     const language *language;
     const generate_settings *settings;
     eg_decoder decoder;
     generate_result *result;
+    eg_publisher *publisher;
     bool closed; /* the reader has closed the pipe */
 } writer;
 
 static double now(void) { return 1e-9 * (double)eg_clock_ns(); }
 
 /* ---- showing */
+
+/* Nobody reads any more: what is left of the text, also in the buffer of stdout, goes nowhere. */
+static void drop_output(void) {
+    const int nowhere = open("/dev/null", O_WRONLY);
+    if (nowhere < 0) return;
+    dup2(nowhere, STDOUT_FILENO);
+    close(nowhere);
+    clearerr(stdout);
+}
+
 static void show(writer *w, const char *text, size_t length) {
     if (w->settings->json) bytes_append(&w->result->text, text, length);
     else if (length && (fwrite(text, 1, length, stdout) != length || fflush(stdout) != 0)) {
         w->closed = true;
-        if (errno == EPIPE) clearerr(stdout); /* but a full disk is reported at the end */
+        if (errno == EPIPE) drop_output(); /* but a full disk is reported at the end */
     }
 }
 
@@ -78,14 +92,20 @@ static int decode(writer *w, eg_generator *g, eg_sampler *sampler, const float *
         if (code || r->tokens == w->settings->count) break;
         r->info.size = sizeof r->info;
         eg_generator_info_get(g, &r->info);
+        eg_publisher_begin(w->publisher);
         const eg_status status = eg_generator_feed(g, &token, 1, &logits, &error);
         if (status == EG_ERR_BUDGET) {
             r->stopped = "context";
             break;
         }
         if (status) return fail_with(&error);
+        const double read =
+            (double)(r->info.weight_bytes + (r->info.length + 1) * r->info.token_bytes);
+        eg_publisher_cost(w->publisher, 0, read);
+        eg_publisher_end(w->publisher);
+        eg_publisher_tokens(w->publisher, 1);
         r->steps++;
-        r->read += (double)(r->info.weight_bytes + (r->info.length + 1) * r->info.token_bytes);
+        r->read += read;
     }
     r->seconds = now() - start;
     return code;
@@ -111,6 +131,7 @@ static int begin(writer *w, eg_generator *g, const uint32_t *ids, size_t count,
     if (eg_generator_feed(g, ids, count, logits, &error)) return fail_with(&error);
     r->prompt_seconds = now() - start;
     r->prompt_tokens = count;
+    eg_publisher_tokens(w->publisher, count);
     return CLI_OK;
 }
 
@@ -132,6 +153,7 @@ static int generate(const language *l, const generate_settings *settings,
     if (!code && !r->ids)
         code = fail(EXIT_FAILED, "no memory for %llu tokens", (unsigned long long)settings->count);
     const float *logits = NULL;
+    if (!code) w.publisher = publish_open(l->context, "generate", settings->model, NULL, false);
     interrupt_begin();
     if (!code) code = begin(&w, g, ids, count, &logits);
     if (!code) code = decode(&w, g, sampler, logits);
@@ -141,6 +163,7 @@ static int generate(const language *l, const generate_settings *settings,
         r->info.size = sizeof r->info;
         eg_generator_info_get(g, &r->info);
     }
+    eg_publisher_close(w.publisher);
     eg_sampler_destroy(sampler);
     eg_generator_destroy(g);
     free(ids);

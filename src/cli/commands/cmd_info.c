@@ -135,7 +135,10 @@ static void print_chip(const eg_context *context) {
         print_row("memory", value, "spec");
     }
     if (row->matrix_unit[0]) {
-        snprintf(value, sizeof value, "%u x %s", row->matrix_units, row->matrix_unit);
+        const unsigned generation = eg_chip_amx_generation(row);
+        snprintf(number, sizeof number, ", generation %u", generation);
+        snprintf(value, sizeof value, "%u x %s%s", row->matrix_units, row->matrix_unit,
+                 generation ? number : "");
         print_row("matrix unit", value, eg_provenance_name(EG_TABLE));
     }
 }
@@ -179,6 +182,31 @@ static void print_ceilings(const eg_context *context, const eg_ceilings *c) {
 /* The kernels of this program run here; which of them would be taken elsewhere, nobody has tried. */
 static const char elsewhere[] = "the machine is recorded, and kernels are chosen where they run";
 
+/* Usable kernels before the selected one of their operation are picked for large shapes; and why there are none of AMX
+ * on a chip that has it: Apple's or Intel's. */
+static void print_large(const eg_context *context) {
+    char words[600] = "";
+    const char *refusal = NULL;
+    const unsigned matrix =
+        eg_context_chip(context)->features & (EG_CPU_APPLE_AMX | EG_CPU_AMX_TILE);
+    eg_kernel_info info = {.size = sizeof info};
+    for (size_t i = 0; i < eg_kernel_count(); i++) {
+        if (eg_kernel_list(context, i, &info, NULL)) continue;
+        const bool amx = info.features & matrix;
+        if (amx && !info.usable) refusal = eg_kernel_refusal(context, i);
+        eg_kernel_info later = {.size = sizeof later};
+        for (size_t j = i + 1; info.usable && !info.selected && j < eg_kernel_count(); j++)
+            if (eg_kernel_list(context, j, &later, NULL) == EG_OK && later.selected &&
+                strcmp(later.operation, info.operation) == 0) {
+                const size_t at = strlen(words);
+                snprintf(words + at, sizeof words - at, "%s%s_%s", at ? " " : "", info.operation,
+                         info.isa);
+            }
+    }
+    if (words[0]) print_words("large shapes", words, "");
+    if (refusal) print_row("amx", refusal, "not used");
+}
+
 /* The selected kernels, by instruction set. */
 static void print_kernels(const eg_context *context) {
     char note[96];
@@ -204,6 +232,7 @@ static void print_kernels(const eg_context *context) {
         }
         print_words(first.isa, words, "");
     }
+    print_large(context);
 }
 
 /* ---- JSON */
@@ -259,6 +288,10 @@ static json *chip_json(const eg_chip *chip) {
                           eg_provenance_name(eg_cpu_feature_provenance(1u << bit)));
     json_put(object, "feature_provenance", from);
     json_put_text(object, "table_row", chip->in_table ? chip->row.name : NULL);
+    const unsigned generation = chip->in_table ? eg_chip_amx_generation(&chip->row) : 0;
+    const eg_metric amx = {generation, generation ? EG_TABLE : EG_UNAVAILABLE, NULL,
+                           generation ? "chip table" : "no chip of the table with AMX"};
+    json_put_metric(object, "amx_generation", &amx);
     return object;
 }
 
@@ -283,6 +316,7 @@ static json *kernels_json(const eg_context *context) {
         json_put_text(entry, "isa", info.isa);
         json_put_flag(entry, "usable", info.usable);
         json_put_flag(entry, "selected", info.selected);
+        if (!info.usable) json_put_text(entry, "refusal", eg_kernel_refusal(context, i));
         json_append(list, entry);
     }
     return list;

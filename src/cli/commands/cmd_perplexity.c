@@ -2,6 +2,7 @@
 #include "cli/commands/bytes.h"
 #include "cli/interrupt.h"
 #include "cli/commands/language.h"
+#include "cli/publishing.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,10 +14,17 @@ enum { PIECE_LEAST = 3 }; /* the first is given, the second begins the second ha
 typedef struct watch {
     uint64_t all; /* tokens that will be predicted, about */
     bool shows;
+    eg_publisher *publisher;
+    uint64_t told, told_ns; /* tokens that were published, and when */
 } watch;
 
 static int tell(void *user, const eg_surprise *now) {
-    const watch *w = user;
+    watch *w = user;
+    const uint64_t time = eg_clock_ns();
+    eg_publisher_tokens(w->publisher, now->tokens - w->told);
+    eg_publisher_add(w->publisher, 1, 1e-9 * (double)(time - w->told_ns));
+    w->told = now->tokens;
+    w->told_ns = time;
     if (w->shows)
         fprintf(stderr, "\r  %5.1f %%  perplexity %-12.4f",
                 w->all ? 100 * (double)now->tokens / (double)w->all : 0, exp2(now->bits));
@@ -78,10 +86,13 @@ static int run(const language *l, const char *model, const char *path, uint64_t 
         watch w = {.all = count / piece * (piece - 1 - piece / 2),
                    .shows = isatty(STDERR_FILENO) != 0};
         const uint64_t start = eg_clock_ns();
+        w.publisher = publish_open(l->context, "perplexity", model, NULL, false);
+        w.told_ns = start;
         interrupt_begin();
         if (eg_perplexity(l->model, ids, count, piece, language_begin(l), tell, &w, &s, &error))
             code = fail_with(&error);
         interrupt_end();
+        eg_publisher_close(w.publisher);
         if (w.shows) fprintf(stderr, "\r%40s\r", "");
         const double seconds = 1e-9 * (double)(eg_clock_ns() - start);
         if (!code) code = print(&s, model, path, count, text.count, piece, seconds, as_json);

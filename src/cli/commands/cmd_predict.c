@@ -1,6 +1,7 @@
 /* elegans predict: what a trained model says of tables, row by row. */
 #include "cli/commands/language.h"
 #include "cli/commands/train.h"
+#include "cli/publishing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -184,9 +185,15 @@ static int predict(eg_context *context, eg_model *model, predict_settings *w, pr
     p->values = take_memory((size_t)d.rows, (size_t)info.outputs * sizeof *p->values);
     p->there = take_memory((size_t)d.rows, sizeof *p->there);
     eg_error error;
-    const eg_evaluate_options options = {.loss = EG_LOSS_MSE, .outputs = keep, .user = p};
+    eg_publisher *publisher = publish_open(context, "predict", w->model, NULL, false);
+    const eg_evaluate_options options = {.size = sizeof options,
+                                         .loss = EG_LOSS_MSE,
+                                         .outputs = keep,
+                                         .user = p,
+                                         .publisher = publisher};
     const uint64_t start = eg_clock_ns();
     if (eg_evaluate(model, data, &options, NULL, NULL, &error)) code = fail_with(&error);
+    eg_publisher_close(publisher);
     const double seconds = (double)(eg_clock_ns() - start) * 1e-9;
     if (!code) code = write_rows(p, model);
     if (!code) code = summary(p, &d, seconds);

@@ -1,6 +1,7 @@
 /* elegans profile: what a model costs on this machine. */
 #include "cli/commands/profile.h"
 #include "cli/commands/baseline.h"
+#include "cli/publishing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -260,10 +261,10 @@ static int read_unit(const char *unit, context_flags *flags) {
 int cmd_profile(int argc, char **argv) {
     profile_settings w = {.parts = PART_COMPUTE};
     eg_recorder_options recorder = {0};
-    eg_profile_options o = {.recorder = &recorder};
+    eg_profile_options o = {.size = sizeof o, .recorder = &recorder};
     context_flags flags = {.threads = 1};
     bool no_compile = false;
-    const char *schedule = NULL, *memory = NULL, *unit = NULL;
+    const char *schedule = NULL, *memory = NULL, *unit = NULL, *activations = NULL;
     const option options[] = {
         {"--batch", OPTION_TEXT, &w.batch, "N", "batch size, or auto (default: 1)"},
         {"--preset", OPTION_TEXT, &w.preset, "CHIP",
@@ -275,6 +276,8 @@ int cmd_profile(int argc, char **argv) {
          "where: cores, or cores with one instruction set (avx2, ref)"},
         {"--quick", OPTION_FLAG, &w.quick, NULL, "only time, rates and memory, in a second"},
         {"--no-compile", OPTION_FLAG, &no_compile, NULL, "no passes: one step per node"},
+        {"--activations", OPTION_TEXT, &activations, "TYPE",
+         "what products multiply: f32, bf16 or f16, and its error"},
         {"--schedule", OPTION_TEXT, &schedule, "A,B,C,D",
          "recorded runs: D times wait A, warm up B, record C"},
         {"--steps", OPTION_FLAG, &w.steps, NULL, "every step, not grouped by operation and shape"},
@@ -316,6 +319,7 @@ int cmd_profile(int argc, char **argv) {
     if (code) return code;
     if (rest < 1 || rest > 2) return fail(EXIT_USAGE, "profile needs a model: a file or a spec");
     if (rest == 2) code = read_part(argv[1], &w.parts);
+    if (!code) code = read_activations(activations, &o.activations);
     if (!code) code = read_unit(unit, &flags);
     if (!code) code = read_schedule(schedule, &recorder);
     if (!code) code = check_sort(w.sort);
@@ -345,7 +349,9 @@ int cmd_profile(int argc, char **argv) {
     eg_context *context;
     code = context_open(&flags, &context);
     if (code) return code;
+    o.publisher = publish_open(context, "profile", w.model, NULL, eg_context_threads(context) == 1);
     code = run(context, &w, &o);
+    eg_publisher_close(o.publisher);
     eg_context_destroy(context);
     return code;
 }

@@ -16,6 +16,9 @@ static int check(const run_settings *w) {
     if (w->stream && (t->short_header || t->no_header || t->decimal || t->dates || t->encoding))
         return fail(EXIT_USAGE, "--stream reads no table: --short-header, --no-header, "
                                 "--decimal, --dates and --encoding do not apply");
+    if (w->activations && (w->stream || w->batch))
+        return fail(EXIT_USAGE, "--activations is for all samples at once: %s does not apply",
+                    w->stream ? "--stream" : "--batch");
     if (w->digits > 17)
         return fail(EXIT_USAGE, "--digits: %llu is not within 1..17",
                     (unsigned long long)w->digits);
@@ -79,10 +82,12 @@ static int run_file(eg_context *context, eg_model *model, const run_settings *w,
     if (code) return code;
     const uint64_t shape[] = {d->batch, d->steps, info->outputs};
     if (eg_tensor_create(context, EG_F32, 3, shape, &d->y, &error)) return fail_with(&error);
-    if (w->batch && d->batched) code = run_batches(context, model, w->size, d);
+    if (d->activations) code = run_rounded(context, model, d);
+    else if (w->batch && d->batched) code = run_batches(context, model, w->model, w->size, d);
     else
-        code = d->batched || looks_ahead(model, info) ? run_batch(context, model, d)
-                                                      : run_steps(model, info, d);
+        code = d->batched || looks_ahead(model, info)
+                   ? run_batch(context, model, d)
+                   : run_steps(context, model, w->model, info, d);
     if (!code) code = run_write(context, w, model, d);
     if (!code) code = run_write_state(w, d);
     if (code) return code;
@@ -95,7 +100,7 @@ static int run_pipe(eg_context *context, eg_model *model, const run_settings *w,
                     const eg_model_info *info, run_data *d) {
     d->batch = 1;
     int code = run_read_state(context, w, info, d);
-    if (!code) code = run_stream(model, w, info, d);
+    if (!code) code = run_stream(context, model, w, info, d);
     if (!code) code = run_write_state(w, d);
     return code;
 }
@@ -121,6 +126,8 @@ int cmd_run(int argc, char **argv) {
          "batch and memory budget as for M1, M4 Max, ..."},
         {"--digits", OPTION_COUNT, &w.digits, "N", "digits after the point (default: all)"},
         {"--raw", OPTION_FLAG, &w.raw, NULL, "logits instead of probabilities"},
+        {"--activations", OPTION_TEXT, &w.activations, "TYPE",
+         "what products multiply: f32, bf16 or f16, and its error"},
         {"--json", OPTION_FLAG, &w.json, NULL, "print timings as JSON, not the outputs"},
         CONTEXT_OPTIONS(flags),
         {NULL, OPTION_FLAG, NULL, NULL, NULL}};
@@ -142,6 +149,8 @@ int cmd_run(int argc, char **argv) {
     if (code) return code;
     if (rest != 1) return fail(EXIT_USAGE, "run needs one model: a file or a spec");
     code = check(&w);
+    eg_type activations = EG_F32;
+    if (!code) code = read_activations(w.activations, &activations);
     preset_store store;
     w.model = argv[0];
     if (!code) code = preset_apply(w.preset, &flags, &w.batch, NULL, &w.model, &store);
@@ -152,7 +161,7 @@ int cmd_run(int argc, char **argv) {
     if (code) return code;
     eg_model *model;
     eg_error error;
-    run_data data = {0};
+    run_data data = {.activations = activations};
     if (eg_model_open(context, w.model, &model, &error)) code = fail_with(&error);
     else {
         eg_model_info info = {.size = sizeof info};

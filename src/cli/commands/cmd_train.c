@@ -2,6 +2,7 @@
 #include "cli/interrupt.h"
 #include "cli/commands/language.h"
 #include "cli/commands/train.h"
+#include "cli/publishing.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -210,7 +211,10 @@ static int fit(training *t) {
     if (code) return code;
     t->progress.data.size = sizeof t->progress.data;
     eg_data_info_get(t->first, &t->progress.data);
+    t->options.size = sizeof t->options;
+    t->options.publisher = publish_open(t->context, "train", training_model(w), NULL, false);
     const eg_status status = eg_fit(t->model, t->first, t->second, &t->options, &t->result, &error);
+    eg_publisher_close(t->options.publisher);
     progress_close(&t->progress);
     if (status) return failed(t, &error);
     if (t->progress.failed) return fail(EXIT_FAILED, "cannot write '%s'", w->log);

@@ -23,7 +23,7 @@ typedef struct entropy_json {
     output_file out;
     FILE *sizes; /* those of the patches, until the entropies are complete; NULL = not wanted */
     bool started;
-    char digits[1000][4]; /* "000" to "999" */
+    char heads[1001][8], tails[1000][4]; /* ",0.123", "456" */
 } entropy_json;
 int entropy_json_begin(entropy_json *j, const char *path, uint64_t window, bool patches);
 void entropy_json_add(entropy_json *j, const float *entropies, size_t count);

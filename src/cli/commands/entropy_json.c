@@ -13,7 +13,9 @@ int entropy_json_begin(entropy_json *j, const char *path, uint64_t window, bool 
     *j = (entropy_json){.sizes = patches ? tmpfile() : NULL};
     if (patches && !j->sizes)
         return fail(EXIT_FAILED, "cannot create a temporary file: %s", strerror(errno));
-    for (int i = 0; i < 1000; i++) snprintf(j->digits[i], sizeof j->digits[i], "%03d", i);
+    for (unsigned i = 0; i < 1000; i++) snprintf(j->tails[i], sizeof j->tails[i], "%03u", i);
+    for (unsigned i = 0; i <= 1000; i++)
+        snprintf(j->heads[i], sizeof j->heads[i], ",%u.%s", i / 1000, j->tails[i % 1000]);
     const int code = output_begin(&j->out, path);
     if (code) {
         if (j->sizes) fclose(j->sizes);
@@ -23,27 +25,23 @@ int entropy_json_begin(entropy_json *j, const char *path, uint64_t window, bool 
     return CLI_OK;
 }
 
-/* Six digits, which is what the values are good for: 0.123456. A table, because there is one of them for
- * each byte of the input. */
-static size_t write_value(const entropy_json *j, char *to, float value) {
+/* Six digits, which is what the values are good for: ",0.123456". Two tables, because there is one of them
+ * for each byte of the input; what is written too far is written over by what follows. */
+enum { VALUE = 9 };
+static void write_value(const entropy_json *j, char *to, float value) {
     const unsigned millionths = (unsigned)((double)value * 1e6 + 0.5);
-    to[0] = millionths < 1000000 ? '0' : '1';
-    to[1] = '.';
-    memcpy(to + 2, j->digits[millionths / 1000 % 1000], 3);
-    memcpy(to + 5, j->digits[millionths % 1000], 3);
-    return 8;
+    memcpy(to, j->heads[millionths / 1000], sizeof j->heads[0]);
+    memcpy(to + 6, j->tails[millionths % 1000], sizeof j->tails[0]);
 }
 
 void entropy_json_add(entropy_json *j, const float *entropies, size_t count) {
-    char text[16384];
-    size_t used = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (j->started) text[used++] = ',';
+    enum { PIECE = 4096 };
+    char text[PIECE * VALUE + sizeof j->tails[0]];
+    for (size_t start = 0; start < count; start += PIECE) {
+        const size_t here = count - start < PIECE ? count - start : PIECE, skip = !j->started;
+        for (size_t i = 0; i < here; i++) write_value(j, text + i * VALUE, entropies[start + i]);
+        fwrite(text + skip, 1, here * VALUE - skip, j->out.file);
         j->started = true;
-        used += write_value(j, text + used, entropies[i]);
-        if (used < sizeof text - 16 && i + 1 < count) continue;
-        fwrite(text, 1, used, j->out.file);
-        used = 0;
     }
 }
 

@@ -85,6 +85,73 @@ json *preset_json(const eg_preset *p, const eg_chip *host, const eg_ceilings *ce
     return object;
 }
 
+/* ---- kernels and blocks of a chip of the table: nothing of it has run */
+static void print_blocks(const eg_chip_row *chip, int slow) {
+    eg_blocks b = {.size = sizeof b};
+    char value[160];
+    if (eg_blocks_of(chip, slow, &b, NULL)) return;
+    snprintf(value, sizeof value, "tile %u x %u, depth %u, %u rows, bands of %u", b.tile_rows,
+             b.tile_columns, b.depth, b.rows, b.band);
+    print_row(slow ? "slow cores" : "fast cores", value, eg_provenance_name(b.provenance));
+    if (!b.sums_needed) return;
+    snprintf(value, sizeof value, "%u sums in a tile, %u keep all pipes busy", b.sums,
+             b.sums_needed);
+    print_row("", value, eg_provenance_name(EG_TABLE));
+}
+
+static void print_choices(const eg_chip_row *chip) {
+    print_section("Kernels", "modelled: none of them has run there");
+    const size_t count = eg_operation_count();
+    for (size_t i = 0; i < count; i++) {
+        eg_kernel_choice first = {.size = sizeof first}, other = {.size = sizeof other};
+        bool seen = false;
+        if (eg_kernel_choice_get(chip, i, &first, NULL)) continue;
+        for (size_t j = 0; j < i && !seen; j++)
+            seen = !eg_kernel_choice_get(chip, j, &other, NULL) && !strcmp(other.isa, first.isa);
+        if (seen) continue;
+        char words[1200] = "";
+        for (size_t j = i; j < count; j++) {
+            if (eg_kernel_choice_get(chip, j, &other, NULL) || strcmp(other.isa, first.isa))
+                continue;
+            const size_t at = strlen(words);
+            snprintf(words + at, sizeof words - at, "%s%s", at ? " " : "", other.operation);
+        }
+        printf("  %-14s ", first.isa);
+        print_folded(words, strlen(words), 17, 17, NULL);
+    }
+    print_section("Blocks of f32 products with NEON", "from the caches of the table");
+    print_blocks(chip, 0);
+    print_blocks(chip, 1);
+}
+
+static json *blocks_json(const eg_chip_row *chip, int slow) {
+    eg_blocks b = {.size = sizeof b};
+    if (eg_blocks_of(chip, slow, &b, NULL)) return NULL;
+    json *object = json_new_object();
+    json_put_count(object, "tile_rows", b.tile_rows);
+    json_put_count(object, "tile_columns", b.tile_columns);
+    json_put_count(object, "depth", b.depth);
+    json_put_count(object, "rows", b.rows);
+    json_put_count(object, "band", b.band);
+    json_put_text(object, "provenance", eg_provenance_name(b.provenance));
+    return object;
+}
+
+static void put_choices(json *document, const eg_chip_row *chip) {
+    json *kernels = json_new_object();
+    for (size_t i = 0; i < eg_operation_count(); i++) {
+        eg_kernel_choice choice = {.size = sizeof choice};
+        if (!eg_kernel_choice_get(chip, i, &choice, NULL))
+            json_put_text(kernels, choice.operation, choice.isa);
+    }
+    json_put(document, "kernels", kernels);
+    json_put_text(document, "kernels_provenance", eg_provenance_name(EG_MODELLED));
+    for (int slow = 0; slow < 2; slow++) {
+        json *blocks = blocks_json(chip, slow);
+        if (blocks) json_put(document, slow ? "slow_blocks" : "fast_blocks", blocks);
+    }
+}
+
 /* ---- every chip of the table, or one */
 /* Power is from elsewhere than the rest, and says so itself. */
 static void print_line(const eg_preset *p) {
@@ -126,9 +193,16 @@ int preset_show(const char *chip, bool as_json) {
     if (strcmp(chip, "all") == 0) return print_all(as_json);
     if (eg_preset_find(chip, &preset, &error))
         return fail(EXIT_FAILED, "--preset: %s", error.message);
-    if (as_json) return json_print(preset_json(&preset, NULL, NULL));
+    eg_chip_row row;
+    const bool known = eg_chip_table_find(preset.chip, &row, NULL) == EG_OK;
+    if (as_json) {
+        json *document = preset_json(&preset, NULL, NULL);
+        if (known) put_choices(document, &row);
+        return json_print(document);
+    }
     print_title(preset.chip, "");
     preset_print(&preset, NULL, NULL);
+    if (known) print_choices(&row);
     return CLI_OK;
 }
 

@@ -23,6 +23,8 @@ static const char *short_name(const char *name, char out[16]) {
                                              {"cache_hits", "program reuse"},
                                              {"energy_per_run", "energy per run"},
                                              {"cache_hit_rate", "L1 hit rate"},
+                                             {"activations_rms", "rms error"},
+                                             {"activations_max", "largest error"},
                                              {"cache", "L1 hit rate"}};
     for (size_t i = 0; i < sizeof shorter / sizeof *shorter; i++)
         if (strcmp(name, shorter[i][0]) == 0) return shorter[i][1];
@@ -191,16 +193,47 @@ static void print_memory(const eg_profile *profile) {
 static void print_hardware(const eg_profile *profile) {
     static const eg_profile_metric_id ids[] = {
         EG_PROFILE_cache_hit_rate, EG_PROFILE_memory_bandwidth, EG_PROFILE_mc_utilization,
-        EG_PROFILE_power_usage,    EG_PROFILE_energy_per_run,   EG_PROFILE_ne_tflops,
-        EG_PROFILE_ne_utilization, EG_PROFILE_ne_cycles,        EG_PROFILE_transfer_rate,
-        EG_PROFILE_METRICS};
+        EG_PROFILE_ne_tflops,      EG_PROFILE_ne_utilization,   EG_PROFILE_ne_cycles,
+        EG_PROFILE_transfer_rate,  EG_PROFILE_METRICS};
     eg_hardware h;
     eg_profile_hardware(profile, &h);
     print_section("hardware", "over all timed runs");
-#define PRINT(name, unit, text) print_metric(#name, &h.name);
+    const char *const apart[] = {"energy", "power"}; /* of the section before */
+#define PRINT(name, unit, text) \
+    if (strcmp(#name, apart[0]) != 0 && strcmp(#name, apart[1]) != 0) print_metric(#name, &h.name);
     EG_HARDWARE_MAP(PRINT)
 #undef PRINT
     print_metrics(profile, ids);
+}
+
+static void print_joules(const eg_profile_row *row, double run) {
+    char name[64], value[96], all[32], call[32];
+    snprintf(name, sizeof name, "%s %s", row->operation, row->shape);
+    snprintf(value, sizeof value, "%s, %.1f %%, %s per call", format_joules(all, row->joules),
+             100 * row->joules / run,
+             format_joules(call, row->joules / (double)(row->calls ? row->calls : 1)));
+    print_row(name, value, "modelled");
+}
+
+static void print_energy(const eg_profile *profile) {
+    static const eg_profile_metric_id power[] = {EG_PROFILE_power_usage, EG_PROFILE_METRICS};
+    char joules[32];
+    const eg_metric run = eg_profile_metric(profile, EG_PROFILE_energy_per_run);
+    const eg_profile_row *row;
+    if (run.provenance == EG_UNAVAILABLE) { /* one line is enough */
+        print_section("energy", "");
+        print_metric("energy_per_run", &run);
+        return;
+    }
+    print_section("energy", run.source);
+    print_metrics(profile, power);
+    print_row("energy per run", format_joules(joules, run.value),
+              eg_provenance_name(run.provenance));
+    for (size_t i = 0; i < 5 && (row = eg_profile_operation(profile, i)); i++)
+        print_joules(row, run.value);
+    if (eg_profile_operation(profile, 0))
+        printf("  %soperations: the energy of a run, times the share of its time%s\n", style_dim(),
+               style_end());
 }
 
 static const char *format_figure(char out[32], double value, bool bytes) {
@@ -269,22 +302,29 @@ int profile_print(const eg_profile *profile, const eg_analysis *analysis,
                                                EG_PROFILE_compile_time,
                                                EG_PROFILE_cache_hits,
                                                EG_PROFILE_METRICS};
+    static const eg_profile_metric_id rounded[] = {EG_PROFILE_activations_rms,
+                                                   EG_PROFILE_activations_max, EG_PROFILE_METRICS};
     char note[96];
     const eg_profile_options *o = eg_profile_options_of(profile);
-    snprintf(note, sizeof note, "batch %llu, %llu step%s%s",
+    snprintf(note, sizeof note, "batch %llu, %llu step%s%s%s%s",
              (unsigned long long)(o->batch ? o->batch : 1),
              (unsigned long long)(o->seq ? o->seq : 1), o->seq > 1 ? "s" : "",
-             o->no_compile ? ", not compiled" : "");
+             o->no_compile ? ", not compiled" : "", o->activations ? ", activations " : "",
+             o->activations ? eg_type_name(o->activations) : "");
     print_title(eg_profile_name(profile), note);
     print_wrapped(eg_analysis_verdict(analysis));
     print_time(profile);
     if (w->parts & PART_COMPUTE) {
         print_section("compute", "");
         print_metrics(profile, ids);
+        if (o->activations) print_metrics(profile, rounded);
         const int code = print_table(profile, w);
         if (code) return code;
     }
     if (w->parts & PART_MEMORY) print_memory(profile);
+    if (w->parts & PART_HARDWARE ||
+        eg_profile_metric(profile, EG_PROFILE_energy_per_run).provenance != EG_UNAVAILABLE)
+        print_energy(profile);
     if (w->parts & PART_HARDWARE) print_hardware(profile);
     print_ratios(analysis);
     eg_statistics time;

@@ -16,6 +16,7 @@ typedef struct run_settings {
     const char *preset; /* of a chip: its batch and memory budget */
     uint64_t size;      /* of the batch; 0 = auto */
     bool stream, raw, json;
+    const char *activations;
 } run_settings;
 
 /* A batch of sequences and what becomes of them. */
@@ -28,6 +29,7 @@ typedef struct run_data {
     eg_tensor states;    /* [batch, state]: before the run, and after it */
     eg_link link;        /* of the model, also with --raw */
     double seconds;      /* of the run alone */
+    eg_type activations; /* of runs of all samples at once */
 } run_data;
 
 /* How far a model is from another one, and what both take. */
@@ -47,10 +49,15 @@ int run_first_span(const run_settings *settings, const eg_model *model, bool tim
 int run_read_state(eg_context *context, const run_settings *settings, const eg_model_info *info,
                    run_data *data);
 /* ---- run_steps.c */
-int run_steps(eg_model *model, const eg_model_info *info, run_data *data); /* one sample */
+/* One sample; `name` is the model's. */
+int run_steps(eg_context *context, eg_model *model, const char *name, const eg_model_info *info,
+              run_data *data);
 int run_batch(eg_context *context, const eg_model *model, run_data *data);
+/* The same with activations of f32 and with those of the data, and how far these are from each other. */
+int run_rounded(eg_context *context, const eg_model *model, run_data *data);
 /* So many samples at a time; 0 = as many as fit into memory, more and more of them. */
-int run_batches(eg_context *context, const eg_model *model, uint64_t size, run_data *data);
+int run_batches(eg_context *context, const eg_model *model, const char *name, uint64_t size,
+                run_data *data);
 /* ---- run_compare.c */
 /* On the input of the wish or, without, on random sequences. Both have the same inputs and outputs. */
 int run_compare(eg_context *context, const run_settings *settings, const eg_model *wide,
@@ -62,8 +69,8 @@ void run_print_difference(const run_difference *difference);
 void run_put_difference(json *object, const eg_difference *difference);
 void run_put_outputs(json *object, const run_settings *settings, const run_difference *difference);
 /* ---- run_stream.c: lines from stdin, one step each */
-int run_stream(eg_model *model, const run_settings *settings, const eg_model_info *info,
-               run_data *data);
+int run_stream(eg_context *context, eg_model *model, const run_settings *settings,
+               const eg_model_info *info, run_data *data);
 /* ---- run_output.c */
 int run_write(eg_context *context, const run_settings *settings, const eg_model *model,
               const run_data *data);

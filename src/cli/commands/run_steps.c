@@ -1,5 +1,6 @@
 /* Runs a model over sequences: one step after the other, or all samples at once. */
 #include "cli/commands/run.h"
+#include "cli/publishing.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -20,15 +21,18 @@ static void show_progress(progress *p, uint64_t done, uint64_t all) {
     fprintf(stderr, "\r%5.1f %%", 100 * (double)done / (double)all);
 }
 
-static int run_all(eg_stream *stream, const eg_model_info *info, float span, run_data *data) {
+static int run_all(eg_stream *stream, const eg_model_info *info, float span, run_data *data,
+                   eg_publisher *publisher) {
     const float *x = data->x.data, *timespans = data->timespans.data;
     float *y = data->y.data;
     eg_error error;
     progress p = {.started = eg_clock_ns(), .visible = isatty(STDERR_FILENO)};
     for (uint64_t i = 0; i < data->steps; i++) {
+        eg_publisher_begin(publisher);
         if (eg_stream_step(stream, x + i * info->inputs, timespans ? timespans[i] : span,
                            y + i * info->outputs, &error))
             return fail(EXIT_FAILED, "step %llu: %s", (unsigned long long)i, error.message);
+        eg_publisher_end(publisher);
         show_progress(&p, i, data->steps);
     }
     data->seconds = (double)(eg_clock_ns() - p.started) * 1e-9;
@@ -36,7 +40,8 @@ static int run_all(eg_stream *stream, const eg_model_info *info, float span, run
     return CLI_OK;
 }
 
-int run_steps(eg_model *model, const eg_model_info *info, run_data *data) {
+int run_steps(eg_context *context, eg_model *model, const char *name, const eg_model_info *info,
+              run_data *data) {
     eg_stream_program *program = NULL;
     eg_stream *stream = NULL;
     eg_error error;
@@ -44,9 +49,13 @@ int run_steps(eg_model *model, const eg_model_info *info, run_data *data) {
     if (eg_stream_compile(model, &program, &error) || eg_stream_create(program, &stream, &error))
         code = fail_with(&error);
     if (!code) {
+        eg_program_info costs = {.size = sizeof costs};
+        eg_stream_program_info_get(program, &costs);
+        eg_publisher *publisher = publish_open(context, "run", name, &costs, true);
         eg_stream_state_set(stream, data->states.data);
-        code = run_all(stream, info, eg_model_timespan(model), data);
+        code = run_all(stream, info, eg_model_timespan(model), data, publisher);
         eg_stream_state_get(stream, data->states.data);
+        eg_publisher_close(publisher);
     }
     eg_stream_destroy(stream);
     eg_stream_program_destroy(program);
@@ -81,7 +90,8 @@ static eg_status compile(eg_context *context, const eg_model *model, const run_d
         snprintf(names[i], sizeof names[i], "final.%zu", i);
         outputs[1 + i] = (eg_output){names[i], b->nodes.final[i]};
     }
-    status = eg_compile(context, b->graph, 1 + b->nodes.states, outputs, NULL, &b->program, error);
+    const eg_compile_options how = {.products = data->activations};
+    status = eg_compile(context, b->graph, 1 + b->nodes.states, outputs, &how, &b->program, error);
     if (!status) status = eg_model_lend(model, b->program, &b->weights, error);
     return status ? status : eg_instance_create(b->program, b->weights, &b->instance, error);
 }
@@ -146,6 +156,28 @@ int run_batch(eg_context *context, const eg_model *model, run_data *data) {
     return batch_once(context, model, data, &error) ? fail_with(&error) : CLI_OK;
 }
 
+int run_rounded(eg_context *context, const eg_model *model, run_data *data) {
+    run_data exact = *data;
+    eg_error error;
+    int code = CLI_OK;
+    exact.activations = EG_F32;
+    exact.y.data = exact.states.data = NULL;
+    if (eg_tensor_create(context, EG_F32, data->y.rank, data->y.shape, &exact.y, &error) ||
+        eg_tensor_create(context, EG_F32, data->states.rank, data->states.shape, &exact.states,
+                         &error))
+        code = fail_with(&error);
+    if (!code) {
+        memcpy(exact.states.data, data->states.data,
+               (size_t)(data->states.shape[0] * data->states.shape[1]) * sizeof(float));
+        code = run_batch(context, model, &exact);
+    }
+    if (!code) code = run_batch(context, model, data);
+    if (!code) print_activations(data->activations, &exact.y, &data->y);
+    eg_tensor_release(context, &exact.y);
+    eg_tensor_release(context, &exact.states);
+    return code;
+}
+
 /* ---- some of them at a time */
 
 /* Samples [from, from + count) as data of their own, in the same memory. */
@@ -166,7 +198,8 @@ static run_data part_of(const run_data *all, uint64_t from, uint64_t count) {
 
 static bool is_full(eg_status status) { return status == EG_ERR_MEMORY || status == EG_ERR_BUDGET; }
 
-int run_batches(eg_context *context, const eg_model *model, uint64_t size, run_data *data) {
+static int run_parts(eg_context *context, const eg_model *model, uint64_t size, run_data *data,
+                     eg_publisher *publisher) {
     eg_batch batch;
     eg_error error;
     eg_batch_begin(&batch, size, size, size ? size : data->batch);
@@ -181,7 +214,16 @@ int run_batches(eg_context *context, const eg_model *model, uint64_t size, run_d
         if (status) continue;
         at += count;
         data->seconds += part.seconds;
+        eg_publisher_add(publisher, 1, part.seconds);
         eg_batch_adjust(&batch, 1);
     }
     return CLI_OK;
+}
+
+int run_batches(eg_context *context, const eg_model *model, const char *name, uint64_t size,
+                run_data *data) {
+    eg_publisher *publisher = publish_open(context, "run", name, NULL, false);
+    const int code = run_parts(context, model, size, data, publisher);
+    eg_publisher_close(publisher);
+    return code;
 }

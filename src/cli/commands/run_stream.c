@@ -1,5 +1,6 @@
 /* A model that lives in a pipe: a line with the features in, a line with the outputs out. */
 #include "cli/commands/run.h"
+#include "cli/publishing.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,6 +11,7 @@ typedef struct pipe_run {
     const run_settings *settings;
     const eg_model_info *info;
     eg_stream *stream;
+    eg_publisher *publisher;
     uint64_t line, fields, time; /* time: which field, from 0; fields = none */
     float span;                  /* what passes from line to line where no field says it */
     double first, last;          /* elapsed time of the first step; time of the last one */
@@ -71,11 +73,13 @@ static int follow(pipe_run *p, run_data *data) {
         p->line++;
         code = read_line(p, text, &elapsed);
         if (code) break;
+        eg_publisher_begin(p->publisher);
         if (eg_stream_check(p->stream, p->x, &error) ||
             eg_stream_step(p->stream, p->x, elapsed, p->y, &error)) {
             code = fail(EXIT_FAILED, "line %llu: %s", (unsigned long long)p->line, error.message);
             break;
         }
+        eg_publisher_end(p->publisher);
         run_print_values(p->settings, p->y, p->info->outputs);
         putchar('\n');
         /* whoever reads us needs the answer now */
@@ -103,8 +107,8 @@ static int find_time(pipe_run *p) {
     return CLI_OK;
 }
 
-int run_stream(eg_model *model, const run_settings *settings, const eg_model_info *info,
-               run_data *data) {
+int run_stream(eg_context *context, eg_model *model, const run_settings *settings,
+               const eg_model_info *info, run_data *data) {
     pipe_run p = {.settings = settings, .info = info};
     eg_stream_program *program = NULL;
     eg_error error;
@@ -118,8 +122,12 @@ int run_stream(eg_model *model, const run_settings *settings, const eg_model_inf
     p.x = take_memory((size_t)(info->inputs + info->outputs), sizeof *p.x);
     if (!code) {
         p.y = p.x + info->inputs;
+        eg_program_info costs = {.size = sizeof costs};
+        eg_stream_program_info_get(program, &costs);
+        p.publisher = publish_open(context, "stream", settings->model, &costs, true);
         eg_stream_state_set(p.stream, data->states.data);
         code = follow(&p, data);
+        eg_publisher_close(p.publisher);
     }
     free(p.values);
     free(p.x);

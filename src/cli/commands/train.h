@@ -103,8 +103,8 @@ int progress_tell(void *user, const eg_fit_progress *now); /* an eg_fit_function
 /* ---- train_metrics.c */
 /* The name of a loss, of "mse" .. */
 int loss_parse(const char *name, eg_loss *out);
-int metrics_of(eg_context *context, const eg_model *model, const eg_data *data, eg_loss loss,
-               double *value, eg_metrics **out);
+int metrics_of(eg_context *context, const eg_model *model, const char *name, const eg_data *data,
+               eg_loss loss, double *value, eg_metrics **out);
 void metrics_print(const char *name, const eg_data *data, eg_loss loss, double value,
                    const eg_metrics *metrics);
 json *metrics_json(const eg_data *data, eg_loss loss, double value, const eg_metrics *metrics);

@@ -1,5 +1,6 @@
 /* How good a model is, as text and as JSON. */
 #include "cli/commands/train.h"
+#include "cli/publishing.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,14 +14,18 @@ int loss_parse(const char *name, eg_loss *out) {
     return fail(EXIT_USAGE, "loss '%s' is not mse, mae, huber, binary or classes", name);
 }
 
-int metrics_of(eg_context *context, const eg_model *model, const eg_data *data, eg_loss loss,
-               double *value, eg_metrics **out) {
+int metrics_of(eg_context *context, const eg_model *model, const char *name, const eg_data *data,
+               eg_loss loss, double *value, eg_metrics **out) {
     eg_model_info info = {.size = sizeof info};
     eg_error error;
     eg_model_info_get(model, &info);
-    const eg_evaluate_options options = {.loss = loss};
-    if (eg_metrics_create(context, loss, info.outputs, 0, out, &error) ||
-        eg_evaluate(model, data, &options, value, *out, &error)) {
+    eg_publisher *publisher = publish_open(context, "eval", name, NULL, false);
+    const eg_evaluate_options options = {
+        .size = sizeof options, .loss = loss, .publisher = publisher};
+    eg_status status = eg_metrics_create(context, loss, info.outputs, 0, out, &error);
+    if (!status) status = eg_evaluate(model, data, &options, value, *out, &error);
+    eg_publisher_close(publisher);
+    if (status) {
         eg_metrics_destroy(*out);
         *out = NULL;
         return fail_with(&error);

@@ -115,7 +115,8 @@ int training_report(const training *t) {
     warn_of(t);
     for (int i = 0; !code && i < 2; i++)
         if (sets[i])
-            code = metrics_of(t->context, t->model, sets[i], t->loss, &losses[i], &metrics[i]);
+            code = metrics_of(t->context, t->model, training_model(t->settings), sets[i], t->loss,
+                              &losses[i], &metrics[i]);
     if (!code && w->json) code = print_json(t, losses, metrics);
     else if (!code) {
         print_tail(t);

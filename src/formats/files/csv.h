@@ -31,6 +31,11 @@ typedef struct eg__csv_field {
 eg__csv eg__csv_begin(const void *bytes, size_t length);
 /* EG_ERR_FORMAT names line and field. Not after `done`. */
 eg_status eg__csv_next(eg__csv *csv, eg__csv_field *out, eg_error *error);
+/* The same for a field that is a number as most are, read at once. False, and nothing happened. */
+bool eg__csv_next_number(eg__csv *csv, eg__csv_field *out, double *value);
+/* Passes a whole record that has `fields` fields and no quotes, the quick way. False, and nothing
+ * happened: it must be read field by field. */
+bool eg__csv_skip_record(eg__csv *csv, uint64_t fields);
 /* A number, or NaN for what says so. */
 bool eg__csv_number(const eg__csv *csv, const eg__csv_field *field, double *out);
 bool eg__csv_comma_number(const char *text, size_t length, double *out); /* "1,5" */

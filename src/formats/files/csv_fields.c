@@ -1,4 +1,5 @@
 /* The fields of comma-separated values, as RFC 4180 has them. */
+#include "base/decimal.h"
 #include "formats/files/csv.h"
 #include "formats/files/utf8.h"
 
@@ -82,10 +83,17 @@ static eg_status read_quoted(eg__csv *csv, eg__csv_field *out, eg_error *error) 
     return ends(csv, csv->at) ? EG_OK : mistake(out, "text after a quote", error);
 }
 
+/* What may end a field, or must not be inside of one. */
+static const unsigned char special[256] = {
+    ['\n'] = 1, ['\r'] = 1, ['"'] = 1, [','] = 1, [';'] = 1, ['\t'] = 1};
+
 static eg_status read_plain(eg__csv *csv, eg__csv_field *out, eg_error *error) {
     const char *at = csv->at, *stop;
-    for (; !ends(csv, at); at++)
+    for (;; at++) {
+        while (at < csv->end && !special[(unsigned char)*at]) at++;
+        if (ends(csv, at)) break;
         if (*at == '"') return mistake(out, "a quote inside of a field", error);
+    }
     for (stop = at, out->text = csv->at; out->text < stop && *out->text == ' ';) out->text++;
     while (stop > out->text && stop[-1] == ' ') stop--;
     out->length = (size_t)(stop - out->text);
@@ -93,11 +101,8 @@ static eg_status read_plain(eg__csv *csv, eg__csv_field *out, eg_error *error) {
     return EG_OK;
 }
 
-eg_status eg__csv_next(eg__csv *csv, eg__csv_field *out, eg_error *error) {
-    *out = (eg__csv_field){.text = csv->at, .line = csv->line, .field = csv->field};
-    const bool quoted = csv->at < csv->end && *csv->at == '"';
-    eg_status status = quoted ? read_quoted(csv, out, error) : read_plain(csv, out, error);
-    if (status) return status;
+/* Over what ends a field. */
+static void pass_end(eg__csv *csv, eg__csv_field *out) {
     out->last = csv->at == csv->end || *csv->at != csv->separator;
     csv->field = out->last ? 1 : csv->field + 1;
     if (csv->at < csv->end) { /* over the separator or the end of the line */
@@ -106,7 +111,55 @@ eg_status eg__csv_next(eg__csv *csv, eg__csv_field *out, eg_error *error) {
     }
     if (out->last && !csv->single) skip_lines(csv);
     csv->done = out->last && csv->at == csv->end;
-    return EG_OK;
+}
+
+eg_status eg__csv_next(eg__csv *csv, eg__csv_field *out, eg_error *error) {
+    *out = (eg__csv_field){.text = csv->at, .line = csv->line, .field = csv->field};
+    const bool quoted = csv->at < csv->end && *csv->at == '"';
+    eg_status status = quoted ? read_quoted(csv, out, error) : read_plain(csv, out, error);
+    if (!status) pass_end(csv, out);
+    return status;
+}
+
+bool eg__csv_next_number(eg__csv *csv, eg__csv_field *out, double *value) {
+    if (csv->decimal != '.' || csv->at == csv->end) return false;
+    const char *end = eg__decimal_scan(csv->at, csv->end, value);
+    if (!end || end == csv->end || !ends(csv, end)) return false;
+    *out = (eg__csv_field){
+        .text = csv->at, .length = (size_t)(end - csv->at), .line = csv->line, .field = csv->field};
+    csv->at = end;
+    pass_end(csv, out);
+    return true;
+}
+
+/* Of eight bytes: a 1 in each that is zero. */
+static uint64_t zeros_of(uint64_t x) {
+    const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
+    return ~(((x & low) + low) | x | low) >> 7;
+}
+
+bool eg__csv_skip_record(eg__csv *csv, uint64_t fields) {
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    const char *end =
+        csv->at < csv->end ? memchr(csv->at, '\n', (size_t)(csv->end - csv->at)) : NULL;
+    if (!end || csv->field != 1) return false;
+    const char *at = csv->at;
+    uint64_t separators = 0, quotes = 0, word;
+    for (; end - at >= 8; at += 8) {
+        memcpy(&word, at, sizeof word);
+        separators += zeros_of(word ^ ones * (unsigned char)csv->separator) * ones >> 56;
+        quotes |= zeros_of(word ^ ones * '"');
+    }
+    for (; at < end; at++) {
+        separators += *at == csv->separator;
+        quotes |= *at == '"';
+    }
+    if (quotes || separators + 1 != fields) return false;
+    csv->at = end + 1;
+    csv->line++;
+    if (!csv->single) skip_lines(csv);
+    csv->done = csv->at == csv->end;
+    return true;
 }
 
 /* What has a point as well means something else by its comma. */
@@ -125,7 +178,8 @@ bool eg__csv_date(const eg__csv *csv, const eg__csv_field *field, double *out) {
 
 bool eg__csv_number(const eg__csv *csv, const eg__csv_field *field, double *out) {
     static const char *const missing[] = {"", "NaN", "NA", "NAN"};
-    for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
+    const bool word = !field->length || field->text[0] > '9';
+    for (size_t i = 0; word && i < sizeof missing / sizeof *missing; i++)
         if (strlen(missing[i]) == field->length &&
             memcmp(missing[i], field->text, field->length) == 0)
             return *out = NAN, true;

@@ -19,7 +19,8 @@ size_t eg_csv_row(char *out, size_t room, const double *values, uint64_t count,
     if (EG__OPTIONS(eg_csv_options, &kept, given, NULL)) return 0;
     size_t length = 0;
     for (uint64_t i = 0; i < count; i++) {
-        char text[1 + EG__FIXED_SIZE] = ",";
+        char text[1 + EG__FIXED_SIZE];
+        text[0] = ',';
         const size_t skip = i == 0, wide = 1 - skip + format_value(text + 1, values[i], options);
         if (length < room) memcpy(out + length, text + skip, eg__min(wide, room - length));
         length += wide;
@@ -55,10 +56,10 @@ static eg_status write_table(eg__writer *writer, const eg_table *table,
     const double *value = table->values;
     for (uint64_t row = 0; !status && row < table->rows; row++) {
         for (uint64_t i = 0; !status && i < table->columns; i++) {
-            char text[EG__FIXED_SIZE];
-            if (i) status = eg__writer_append(writer, ",", 1, error);
-            const size_t length = format_value(text, *value++, options);
-            if (!status) status = eg__writer_append(writer, text, length, error);
+            char text[1 + EG__FIXED_SIZE];
+            text[0] = ',';
+            const size_t skip = i == 0, length = 1 + format_value(text + 1, *value++, options);
+            status = eg__writer_append(writer, text + skip, length - skip, error);
         }
         if (!status) status = eg__writer_append(writer, "\n", 1, error);
     }

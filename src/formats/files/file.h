@@ -88,5 +88,8 @@ eg_status eg__writer_commit(eg__writer *writer, eg_error *error);
 void eg__writer_abort(eg__writer *writer);
 /* Commits when `status` is EG_OK, aborts otherwise; returns what came of it. */
 eg_status eg__writer_end(eg__writer *writer, eg_status status, eg_error *error);
+/* A whole file from bytes in memory. */
+eg_status eg__file_write(eg__memory *memory, const char *path, const void *bytes, size_t size,
+                         eg_error *error);
 
 #endif

@@ -61,3 +61,15 @@ eg_status eg__writer_end(eg__writer *writer, eg_status status, eg_error *error) 
     eg__writer_abort(writer);
     return status;
 }
+
+eg_status eg__file_write(eg__memory *memory, const char *path, const void *bytes, size_t size,
+                         eg_error *error) {
+    eg_error reason = {EG_ERR_MEMORY, ""};
+    eg__writer *writer = eg__memory_take(memory, EG_TAG_FILE, sizeof *writer, &reason);
+    if (!writer) return eg__fail(error, reason.status, "%s", reason.message);
+    eg_status status = eg__writer_begin(writer, path, error);
+    if (!status)
+        status = eg__writer_end(writer, eg__writer_append(writer, bytes, size, error), error);
+    eg__memory_give(memory, writer);
+    return status;
+}

@@ -16,6 +16,7 @@ const eg__json_value *eg__json_get(const eg__json_value *object, const char *key
 const char *eg__json_text(const eg__json_value *object, const char *key);
 double eg__json_number(const eg__json_value *object, const char *key);
 bool eg__json_flag(const eg__json_value *object, const char *key);
+bool eg__json_is_list(const eg__json_value *value);
 size_t eg__json_length(const eg__json_value *list);
 const eg__json_value *eg__json_item(const eg__json_value *list, size_t index);
 double eg__json_item_number(const eg__json_value *list, size_t index);

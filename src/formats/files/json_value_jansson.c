@@ -28,6 +28,7 @@ double eg__json_number(const eg__json_value *object, const char *key) {
 bool eg__json_flag(const eg__json_value *object, const char *key) {
     return json_is_true(json_object_get(object, key));
 }
+bool eg__json_is_list(const eg__json_value *value) { return json_is_array(value); }
 size_t eg__json_length(const eg__json_value *list) { return json_array_size(list); }
 const eg__json_value *eg__json_item(const eg__json_value *list, size_t index) {
     return json_array_get(list, index);

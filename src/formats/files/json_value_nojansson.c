@@ -26,6 +26,10 @@ bool eg__json_flag(const eg__json_value *object, const char *key) {
     (void)object, (void)key;
     return false;
 }
+bool eg__json_is_list(const eg__json_value *value) {
+    (void)value;
+    return false;
+}
 size_t eg__json_length(const eg__json_value *list) {
     (void)list;
     return 0;

@@ -54,6 +54,10 @@ static eg_status count(eg__csv csv, const eg_table_options *options, counts *c, 
     if (csv.done) return eg__fail(error, EG_ERR_FORMAT, "the file has no lines");
     while (!csv.done) {
         eg__csv_field field;
+        if (c->records && eg__csv_skip_record(&csv, c->columns)) {
+            c->records++;
+            continue;
+        }
         eg_status status = eg__csv_next(&csv, &field, error);
         if (!status && !c->records) status = add_first(c, &csv, &field, options, error);
         if (!status && field.last) status = check_width(c, &field, options, error);
@@ -107,6 +111,12 @@ static eg_status no_number(const eg_table *table, const eg__csv_field *field, eg
                     eg_table_hint(text));
 }
 
+static void add_number(eg__table_column *column, const eg__csv_field *field, double *to) {
+    column->letters += field->length + 1;
+    column->number = true;
+    if (column->other) *to = NAN;
+}
+
 static void read_value(const eg__csv *csv, const eg__csv_field *field, eg__table_column *column,
                        double *to) {
     *to = NAN;
@@ -138,10 +148,13 @@ static eg_status read_rows(eg__memory *memory, eg__csv csv, eg__table_column *co
     uint64_t *line = lines;
     for (double *to = out->values; !csv.done; to++) {
         eg__csv_field field;
-        status = eg__csv_next(&csv, &field, error);
+        const bool number = eg__csv_next_number(&csv, &field, to);
+        if (!number) status = eg__csv_next(&csv, &field, error);
         if (status) return status;
         if (field.field == 1) *line++ = field.line;
-        if (columns) read_value(&csv, &field, &columns[field.field - 1], to);
+        if (number && columns) add_number(&columns[field.field - 1], &field, to);
+        else if (number) continue;
+        else if (columns) read_value(&csv, &field, &columns[field.field - 1], to);
         else if (!eg__csv_number(&csv, &field, to)) return no_number(out, &field, error);
     }
     return EG_OK;

@@ -370,7 +370,7 @@ eg_status eg__program_compile(const eg_graph *graph, const eg__kernels *kernels,
         status =
             eg__graph_rewrite(graph, count, nodes, options->training, &plain, &p->graph, error);
     if (!status) status = eg__passes_run(&p->graph, count, nodes, options, error);
-    if (!status) status = eg__round_products(&p->graph, count, nodes, options, error);
+    if (!status) status = eg__round_products(&p->graph, count, nodes, options, kernels, error);
     if (!status) {
         l.graph = p->graph;
         lower_all(&l);

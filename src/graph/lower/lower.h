@@ -57,6 +57,7 @@ typedef enum eg__layout { EG__PACKED, EG__PACKED_TRANSPOSED, EG__TRANSPOSED } eg
 typedef struct eg__packed {
     uint32_t node;
     eg__layout layout;
+    eg_type type;
     eg__view view;
 } eg__packed;
 
@@ -230,6 +231,9 @@ static inline eg__step eg__lower_begin(uint32_t id, eg__step_id kind) {
 /* The same for `rows` rows: sets items, rows and timed as its region requires. */
 eg__step eg__lower_step(eg__lowering *l, uint32_t region, uint32_t id, eg__step_id kind,
                         size_t rows, size_t columns);
+/* Fewest items of a thread, so that no more threads divide them than its kernel has matrix units;
+ * 0 = any. */
+size_t eg__lower_unit_grain(const eg__lowering *l, const eg__step *step, size_t items);
 /* An operand at `view`, with `stride` elements between rows; `moves` when items have their own rows. */
 eg__operand eg__lower_operand(const eg__step *step, const eg__view *view, size_t stride,
                               bool moves);

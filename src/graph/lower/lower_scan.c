@@ -210,6 +210,18 @@ static void plan_body(loop *s, size_t position) {
         }
 }
 
+/* Samples whose values in one time step fit a part of the L2 cache, beside the weights. A product of
+ * so many rows reads each weight often enough even from a slower cache. */
+static size_t block_of(const eg__region *region) {
+    enum { BYTES = 128 << 10, LEAST = 32 };
+    double bytes = 0; /* operands of steps that all items share do not count */
+    for (size_t i = 0; i < region->count; i++)
+        bytes += (double)region->steps[i].items * (double)region->steps[i].rows *
+                 (double)region->steps[i].columns * sizeof(float);
+    const size_t fit = (size_t)(BYTES * (double)region->batch_items / (bytes + 1));
+    return eg__max(fit / LEAST * LEAST, LEAST);
+}
+
 static void emit(loop *s) {
     enum { WORTH_NS = 10000, FEWEST = 4 };
     eg__lowering *l = s->l;
@@ -221,6 +233,7 @@ static void emit(loop *s) {
     step.u.scan = (eg__step_scan){.region = s->region,
                                   .count = (uint32_t)region->count,
                                   .length = l->length ? 0 : s->length,
+                                  .block = block_of(region),
                                   .reverse = s->reverse};
     double ns = 0;
     for (size_t i = 0; i < region->count; i++) {
@@ -230,6 +243,9 @@ static void emit(loop *s) {
     }
     if (region->batch_items)
         step.grain = eg__max(FEWEST, (size_t)(WORTH_NS * (double)region->batch_items / (ns + 1)));
+    for (size_t i = 0; step.grain && i < region->count; i++)
+        step.grain =
+            eg__max(step.grain, eg__lower_unit_grain(l, &region->steps[i], region->batch_items));
     eg__lower_emit(l, EG__REGION_MAIN, &step, 0, NULL);
 }
 

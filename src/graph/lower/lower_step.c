@@ -62,6 +62,7 @@ static size_t grain_of(const eg__step *step, size_t items) {
     enum { WORTH_NS = 5000 };
     const eg__cut cut = eg__step_kind_of(step)->cut;
     if (cut == EG__CUT_BODY) return step->grain;
+    if (step->kernel[0] && step->kernel[0]->whole) return 0;
     if (!items || cut == EG__CUT_NEVER || (cut == EG__CUT_SLICES && !step->slices)) return 0;
     const bool product = cut == EG__CUT_PRODUCT, fast = product || cut == EG__CUT_FAST;
     double ns = (step->flops / (fast ? 60 : 6) + step->bytes / 20) / (double)items;
@@ -71,16 +72,31 @@ static size_t grain_of(const eg__step *step, size_t items) {
     return grain;
 }
 
-static void pick_kernels(const eg__lowering *l, eg__step *step) {
+static void pick_kernels(const eg__lowering *l, uint32_t region, eg__step *step) {
     const eg__step_shape shape = eg__step_shape_of(step, eg__max(l->length, 1));
-    const eg__kernel_shape sizes = {.m = shape.rows, .n = shape.columns, .k = shape.depth};
+    const bool cut =
+        region != EG__REGION_MAIN || eg__step_kind_of(step)->cut != EG__CUT_PRODUCT || step->slices;
+    const eg__kernel_shape sizes = {
+        .m = shape.rows, .n = shape.columns, .k = shape.depth, .cut = cut};
     step->blocks = &l->kernels->blocks;
     for (unsigned i = 0; i < EG__STEP_KERNELS; i++)
         if (step->operation[i] != EG__OP_COUNT) {
             step->kernel[i] = eg__kernels_pick(l->kernels, step->operation[i], &sizes);
             step->function[i] = step->kernel[i]->function;
             if (step->kernel[i]->blocks.rows) step->blocks = &step->kernel[i]->blocks;
+            if (step->kernel[i]->enter) step->run = eg__run_entered;
         }
+}
+
+/* More threads than matrix units would only wait for each other; items / grain is what divides them. */
+size_t eg__lower_unit_grain(const eg__lowering *l, const eg__step *step, size_t items) {
+    size_t grain = 0;
+    for (unsigned i = 0; i < EG__STEP_KERNELS; i++)
+        if (step->kernel[i] && step->kernel[i]->units) {
+            const size_t units = eg__max(l->kernels->clusters, 1) * step->kernel[i]->units;
+            grain = eg__max(grain, items / (units + 1) + 1);
+        }
+    return grain;
 }
 
 void eg__lower_emit(eg__lowering *l, uint32_t region, eg__step *step, size_t count,
@@ -104,8 +120,9 @@ void eg__lower_emit(eg__lowering *l, uint32_t region, eg__step *step, size_t cou
     const size_t items =
         (step->timed ? step->items * l->length : step->items) * eg__max(step->slices, 1);
     step->traits = traits_of(step);
-    pick_kernels(l, step);
+    pick_kernels(l, region, step);
     step->grain = grain_of(step, items);
+    if (step->grain) step->grain = eg__max(step->grain, eg__lower_unit_grain(l, step, items));
     r->steps[r->count++] = *step;
 }
 

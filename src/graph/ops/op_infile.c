@@ -101,7 +101,7 @@ void eg__lower_infile_matmul(eg__lowering *l, uint32_t id, const eg__view *home,
                                    .row_bytes = row_bytes,
                                    .skip = (size_t)node->attributes.infile_matmul.first * row_bytes,
                                    .integers = integers}};
-    if (integers) step.traits |= EG_STEP_INTEGERS;
+    step.traits |= EG_STEP_CONVERTED | (integers ? EG_STEP_INTEGERS : 0);
     if (!step.timed &&
         !l->regions[l->region[id]].batch_items) { /* an item is a chunk of columns, for all rows */
         step.u.gemm.chunk = EG__STORED_CHUNK;

@@ -1,4 +1,5 @@
-/* matmul: products of the last two axes; the others broadcast. */
+/* matmul: products of the last two axes; the others broadcast. Both sides are f32, or both f16 or bf16; the result is f32. The kind
+ * of a node is the type that its f32 sides are rounded to (round.c); 0 = none. */
 #include "graph/lower/lower.h"
 
 eg_node eg_matmul_transposed(eg_graph *graph, eg_node a, int a_transposed, eg_node b,
@@ -21,8 +22,9 @@ static eg_status infer(const eg_graph *graph, eg__node *node, eg_error *error) {
     const eg__node *b = eg__node_at(graph, eg__node_input(graph, node, 1));
     const bool ta = node->attributes.matmul.a_transposed, tb = node->attributes.matmul.b_transposed;
     char first[160], second[160];
-    if (a->type != EG_F32 || b->type != EG_F32)
-        return eg__fail(error, EG_ERR_ARGUMENT, "needs f32, got '%s' and '%s'",
+    if (a->type != b->type || (a->type != EG_F32 && !eg__is_half(a->type)))
+        return eg__fail(error, EG_ERR_ARGUMENT,
+                        "needs f32, f16 or bf16 on both sides, got '%s' and '%s'",
                         eg_type_name(a->type), eg_type_name(b->type));
     if (a->rank < 2 || b->rank < 2 || columns(a, ta) != rows(b, tb))
         return eg__fail(error, EG_ERR_ARGUMENT,
@@ -52,7 +54,9 @@ static void gradient(eg__backward *backward, eg_node node, eg_node d) {
     const eg__node n = *eg__node_at(g, node);
     const eg_node a = eg__node_input(g, &n, 0), b = eg__node_input(g, &n, 1);
     const int ta = n.attributes.matmul.a_transposed, tb = n.attributes.matmul.b_transposed;
-    if (eg__backward_wants(backward, a)) { /* dA = D B', or its transpose */
+    const eg_type type = eg__node_at(g, a)->type;
+    if (eg__is_half(type)) d = eg_cast(g, d, type); /* its products are of halves, too */
+    if (eg__backward_wants(backward, a)) {          /* dA = D B', or its transpose */
         eg_node value = eg__backward_value(backward, b);
         eg__backward_give(backward, a,
                           ta ? eg_matmul_transposed(g, value, tb, d, 1)
@@ -64,6 +68,17 @@ static void gradient(eg__backward *backward, eg_node node, eg_node d) {
                           tb ? eg_matmul_transposed(g, d, 1, value, ta)
                              : eg_matmul_transposed(g, value, !ta, d, 0));
     }
+}
+
+/* What the product multiplies: halves, or f32. */
+static eg_type product_type(const eg__node *node, const eg__node *a) {
+    return node->kind ? (eg_type)node->kind : a->type;
+}
+
+static double side(const eg__node *node, double x) {
+    if (!node->kind) return x;
+    const eg_type type = (eg_type)node->kind;
+    return eg__half_to_f32(type, eg__half_from_f32(type, (float)x));
 }
 
 static void evaluate(const eg_graph *graph, const eg__node *node, const double *const *in,
@@ -83,7 +98,8 @@ static void evaluate(const eg_graph *graph, const eg__node *node, const double *
             for (uint64_t j = 0; j < n; j++) {
                 double sum = 0;
                 for (uint64_t p = 0; p < k; p++)
-                    sum += x[ta ? p * m + i : i * k + p] * y[tb ? j * k + p : p * n + j];
+                    sum += side(node, x[ta ? p * m + i : i * k + p]) *
+                           side(node, y[tb ? j * k + p : p * n + j]);
                 out[i * n + j] = sum;
             }
     }
@@ -102,6 +118,7 @@ static uint64_t leading(const eg__node *x) {
 static eg__view dense(eg__lowering *l, uint32_t id, uint32_t input, bool transposed) {
     const eg__node *node = eg__lower_node(l, id), *x = eg__lower_node(l, input);
     eg__node shape = *node;
+    shape.type = x->type;
     shape.shape[node->rank - 2] = rows(x, transposed);
     shape.shape[node->rank - 1] = columns(x, transposed);
     eg__view view = eg__lower_value(l, input);
@@ -121,20 +138,40 @@ static eg__view dense(eg__lowering *l, uint32_t id, uint32_t input, bool transpo
 }
 
 /* Looks for an operand that was packed or transposed already: several products may share it. */
-static bool find_packed(const eg__lowering *l, uint32_t node, eg__layout layout, eg__view *view) {
+static bool find_packed(const eg__lowering *l, uint32_t node, eg__layout layout, eg_type type,
+                        eg__view *view) {
     for (size_t i = 0; i < l->packed_count; i++)
-        if (l->packed[i].node == node && l->packed[i].layout == layout) {
+        if (l->packed[i].node == node && l->packed[i].layout == layout &&
+            l->packed[i].type == type) {
             *view = l->packed[i].view;
             return true;
         }
     return false;
 }
 
-static void keep_packed(eg__lowering *l, uint32_t node, eg__layout layout, eg__view view) {
+static void keep_packed(eg__lowering *l, uint32_t node, eg__layout layout, eg_type type,
+                        eg__view view) {
     void *packed = l->packed;
     if (!eg__lower_grow(l, &packed, l->packed_count, &l->packed_room, sizeof *l->packed)) return;
     l->packed = packed;
-    l->packed[l->packed_count++] = (eg__packed){node, layout, view};
+    l->packed[l->packed_count++] = (eg__packed){node, layout, type, view};
+}
+
+/* A step that packs a right side of that many numbers of `from` for products of `type`. */
+static eg__step pack_step(eg__step step, eg_type from, eg_type type, double numbers) {
+    if (eg__is_half(type)) step.operation[0] = eg__narrow_operation(type);
+    step.bytes = numbers * (double)(eg__element_size(from) + eg__element_size(type));
+    return step;
+}
+static eg__step_id pack_kind(eg_type type) {
+    return eg__is_half(type) ? EG__STEP_pack_halves : EG__STEP_pack;
+}
+/* Bytes of a packed right side, and of a column of it. */
+static size_t packed_bytes(eg_type type, size_t k, size_t n) {
+    return sizeof(float) * eg__gemm_packed_size(eg__is_half(type) ? eg__gemm_pairs(k) : k, n);
+}
+static size_t column_bytes(eg_type type, size_t k) {
+    return sizeof(float) * (eg__is_half(type) ? eg__gemm_pairs(k) : k);
 }
 
 /* Packs the right side `b`, or its part `x`, into `to` from column `first` on. */
@@ -146,13 +183,13 @@ static void pack_part(eg__lowering *l, uint32_t b, uint32_t x, bool transposed, 
     const uint32_t region = l->region[b];
     const size_t row = from.stride[node->rank - 2], column = from.stride[node->rank - 1];
     const bool k_timed = l->timed[b] && !transposed && node->rank == 2 && l->length;
-    eg__step step = eg__lower_begin(b, EG__STEP_pack);
+    eg__step step = pack_step(eg__lower_begin(b, pack_kind(to->type)), node->type, to->type,
+                              (double)k * (double)n);
     step.items = 1;
     const bool panels = !l->regions[region].batch_items;
     const size_t lane = first % EG__PANEL;
     if (panels) step.items = eg__ceil_div(lane + n, EG__PANEL);
     step.columns = n;
-    step.bytes = 8.0 * (double)k * (double)n;
     step.u.pack = (eg__step_pack){.n = n,
                                   .k = k_timed ? k / l->length : k,
                                   .row_stride = transposed ? column : row,
@@ -163,17 +200,19 @@ static void pack_part(eg__lowering *l, uint32_t b, uint32_t x, bool transposed, 
                                   .products = 1};
     eg__operand operands[] = {eg__lower_operand(&step, &from, 0, false),
                               eg__lower_operand(&step, to, 0, false)};
-    operands[1].offset += k * (first - lane) * sizeof(float);
+    operands[1].offset += column_bytes(to->type, k) * (first - lane);
     eg__lower_emit(l, region, &step, 2, operands);
 }
 
-static eg__view pack(eg__lowering *l, uint32_t b, bool transposed) {
+static eg__view pack(eg__lowering *l, uint32_t b, bool transposed, eg_type type) {
     const eg__node *node = eg__lower_node(l, b);
     const size_t k = (size_t)rows(node, transposed), n = (size_t)columns(node, transposed);
     const eg__layout layout = transposed ? EG__PACKED_TRANSPOSED : EG__PACKED;
     eg__view view = {0};
-    if (l->status || find_packed(l, b, layout, &view)) return view;
-    view = (eg__view){.buffer = eg__lower_floats(l, l->region[b], eg__gemm_packed_size(k, n))};
+    if (l->status || find_packed(l, b, layout, type, &view)) return view;
+    view = (eg__view){
+        .buffer = eg__lower_floats(l, l->region[b], packed_bytes(type, k, n) / sizeof(float)),
+        .type = type};
     size_t first = 0;
     if (!eg__lower_packs_parts(l, b)) pack_part(l, b, b, transposed, 0, &view);
     else
@@ -182,7 +221,7 @@ static eg__view pack(eg__lowering *l, uint32_t b, bool transposed) {
             pack_part(l, b, part, transposed, first, &view);
             first += (size_t)columns(eg__lower_node(l, part), transposed);
         }
-    keep_packed(l, b, layout, view);
+    keep_packed(l, b, layout, type, view);
     return view;
 }
 
@@ -210,9 +249,12 @@ bool eg__lower_packs_parts(const eg__lowering *l, uint32_t id) {
 }
 
 void eg__lower_pack_early(eg__lowering *l, uint32_t id) {
-    for (uint32_t k = l->user_first[id]; k < l->user_first[id + 1] && !l->status; k++)
+    for (uint32_t k = l->user_first[id]; k < l->user_first[id + 1] && !l->status; k++) {
+        const eg__node *user = eg__lower_node(l, l->users[k]);
         if (is_packed_for(l, id, l->users[k]))
-            pack(l, id, eg__lower_node(l, l->users[k])->attributes.matmul.b_transposed);
+            pack(l, id, user->attributes.matmul.b_transposed,
+                 product_type(user, eg__lower_node(l, id)));
+    }
 }
 
 /* The rows of the left side; leading axes are merged into them where possible. */
@@ -222,11 +264,12 @@ static eg__matrix left_rows(eg__lowering *l, uint32_t a, bool transposed) {
     const size_t k = (size_t)node->shape[0], m = (size_t)node->shape[1];
     const eg__view from = eg__lower_value(l, a);
     eg__view to = {0};
-    if (!find_packed(l, a, EG__TRANSPOSED, &to)) {
+    if (!find_packed(l, a, EG__TRANSPOSED, node->type, &to)) {
         const uint32_t region = l->region[a];
-        to = (eg__view){.buffer = eg__lower_floats(l, region, k * m), .stride = {1, k}};
+        to = (eg__view){
+            .buffer = eg__lower_floats(l, region, k * m), .type = node->type, .stride = {1, k}};
         eg__lower_copy(l, region, a, node, &from, &to);
-        keep_packed(l, a, EG__TRANSPOSED, to);
+        keep_packed(l, a, EG__TRANSPOSED, node->type, to);
     }
     return (eg__matrix){to, m, k, k};
 }
@@ -351,7 +394,7 @@ static bool is_transposed(eg__lowering *l, uint32_t id) {
     const eg__node *node = eg__lower_node(l, id);
     const uint32_t a = eg__lower_input(l, id, 0), b = eg__lower_input(l, id, 1);
     if (!node->attributes.matmul.a_transposed || node->attributes.matmul.b_transposed ||
-        l->regions[l->region[id]].batch_items)
+        product_type(node, eg__lower_node(l, a)) != EG_F32 || l->regions[l->region[id]].batch_items)
         return false;
     const eg__view left = eg__lower_value(l, a), right = eg__lower_value(l, b);
     return left.stride[1] == 1 && left.stride[0] <= LONGEST && right.stride[1] == 1 &&
@@ -388,25 +431,43 @@ static void lower_transposed(eg__lowering *l, uint32_t id, const eg__view *home,
     eg__lower_emit(l, l->region[id], &step, 3 + count, operands);
 }
 
+/* A step that multiplies halves, or f32. */
+static eg__step product_step(eg__lowering *l, uint32_t id, eg_type type, size_t rows,
+                             size_t columns) {
+    eg__step step =
+        eg__lower_step(l, l->region[id], id,
+                       eg__is_half(type) ? EG__STEP_gemm_halves : EG__STEP_gemm, rows, columns);
+    if (!eg__is_half(type)) return step;
+    step.operation[0] = eg__halves_operation(type);
+    step.operation[1] = eg__narrow_operation(type);
+    step.name = eg__operation_name(step.operation[0]);
+    if (!l->kernels->row[step.operation[0]]->widens) step.traits |= EG_STEP_HALVES;
+    return step;
+}
+static double product_bytes(eg_type left, eg_type right, double m, double n, double k) {
+    return m * k * (double)eg__element_size(left) + k * n * (double)eg__element_size(right) +
+           m * n * 4;
+}
+
 static void lower_product(eg__lowering *l, uint32_t id, const eg__view *home,
                           const eg__fused_program *epilogue, size_t count, eg__operand *more) {
     const eg__node *node = eg__lower_node(l, id);
     const uint32_t a = eg__lower_input(l, id, 0), b = eg__lower_input(l, id, 1);
     const bool ta = node->attributes.matmul.a_transposed, tb = node->attributes.matmul.b_transposed;
+    const eg_type type = product_type(node, eg__lower_node(l, a));
     const eg__matrix left = left_rows(l, a, ta);
-    const eg__view right = pack(l, b, tb);
+    const eg__view right = pack(l, b, tb, type);
     eg__matrix out = {{0}, 1, 1, 1};
     if (l->status) return;
     eg__view_rows(node, home, &out);
-    eg__step step = eg__lower_step(l, l->region[id], id, EG__STEP_gemm, left.rows, out.columns);
+    eg__step step = product_step(l, id, type, left.rows, out.columns);
     const bool k_timed = ta && l->timed[a] && l->length;
     step.u.gemm = (eg__step_gemm){.n = out.columns,
                                   .k = k_timed ? left.columns / l->length : left.columns,
                                   .k_timed = k_timed};
     step.flops = flops(l->graph, node);
-    step.bytes = 4.0 * ((double)left.rows * (double)left.columns +
-                        (double)left.columns * (double)out.columns +
-                        (double)left.rows * (double)out.columns);
+    step.bytes = product_bytes(left.view.type, type, (double)left.rows, (double)out.columns,
+                               (double)left.columns);
     const eg__product_places places = {left, out, right, home};
     eg__lower_product(l, id, &step, &places, epilogue, count, more);
 }
@@ -420,11 +481,14 @@ static void lower_products(eg__lowering *l, uint32_t id, const eg__view *home) {
     const size_t n = (size_t)columns(eg__lower_node(l, b), tb), batch = (size_t)leading(node);
     const uint32_t region = l->region[id];
     const eg__view left = dense(l, id, a, ta), right = dense(l, id, b, tb);
-    const size_t packed_size = eg__gemm_packed_size(k, n);
-    const eg__view packed = {.buffer = eg__lower_floats(l, region, batch * packed_size)};
-    eg__step step = eg__lower_step(l, region, id, EG__STEP_pack, batch, n);
+    const eg_type type = product_type(node, eg__lower_node(l, a));
+    const size_t packed_size = packed_bytes(type, k, n) / eg__element_size(type);
+    const eg__view packed = {
+        .buffer = eg__lower_floats(l, region, batch * packed_bytes(type, k, n) / sizeof(float)),
+        .type = type};
+    eg__step step = pack_step(eg__lower_step(l, region, id, pack_kind(type), batch, n), right.type,
+                              type, (double)batch * (double)k * (double)n);
     const size_t products = step.rows; /* per item */
-    step.bytes = 8.0 * (double)batch * (double)k * (double)n;
     step.u.pack = (eg__step_pack){.n = n,
                                   .k = k,
                                   .row_stride = n,
@@ -434,7 +498,7 @@ static void lower_products(eg__lowering *l, uint32_t id, const eg__view *home) {
     eg__operand packing[] = {eg__lower_operand(&step, &right, k * n, true),
                              eg__lower_operand(&step, &packed, packed_size, true)};
     eg__lower_emit(l, region, &step, 2, packing);
-    step = eg__lower_step(l, region, id, EG__STEP_gemm, batch, n);
+    step = product_step(l, id, type, batch, n);
     eg__operand operands[] = {eg__lower_operand(&step, &left, m * k, true),
                               eg__lower_operand(&step, &packed, packed_size, true),
                               eg__lower_operand(&step, home, m * n, true)};
@@ -448,7 +512,7 @@ static void lower_products(eg__lowering *l, uint32_t id, const eg__view *home) {
                                   .b_step = packed_size,
                                   .c_step = m * n};
     step.flops = flops(l->graph, node);
-    step.bytes = 4.0 * (double)batch * (double)(m * k + k * n + m * n);
+    step.bytes = (double)batch * product_bytes(left.type, type, (double)m, (double)n, (double)k);
     eg__lower_emit(l, region, &step, 3, operands);
 }
 
@@ -517,6 +581,7 @@ static bool lifts(const eg_graph *graph, const eg__node *node) {
 }
 
 const eg__op eg__op_matmul = {.name = "matmul",
+                              .takes_halves = true,
                               .is_kept = eg__always_kept,
                               .infer = infer,
                               .flops = flops,

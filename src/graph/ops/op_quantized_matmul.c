@@ -156,7 +156,7 @@ void eg__lower_quantized_matmul(eg__lowering *l, uint32_t id, const eg__view *ho
         eg__lower_step(l, l->region[id], id, EG__STEP_gemm_quantized, left.rows, packed.n);
     step.operation[0] = eg__quantized_operation(packed.type, integers);
     step.name = eg__operation_name(step.operation[0]);
-    if (integers) step.traits |= EG_STEP_INTEGERS;
+    step.traits |= EG_STEP_CONVERTED | (integers ? EG_STEP_INTEGERS : 0);
     step.u.gemm =
         (eg__step_gemm){.n = packed.n,
                         .k = packed.k,

@@ -61,6 +61,56 @@ eg_node eg_synapses(eg_graph *graph, const eg_synapse_nodes *n, uint64_t targets
     return eg__synapses(graph, n, join_ends(graph, n), targets);
 }
 
+/* ---- what is known of a list: its largest ends, and whether it is in lanes */
+typedef struct facts {
+    int64_t sources, targets; /* that its ends are below; targets < 0: an end is none at all */
+    bool in_lanes;
+} facts;
+
+static bool same_target(int32_t a, int32_t b) {
+    return eg__synapse_target(a) == eg__synapse_target(b);
+}
+
+/* A list in rows of EG__LANES, each lane with a fixed target; see eg__synapse_list. */
+static bool is_in_lanes(const int32_t *ends, uint64_t count) {
+    if (count % EG__LANES) return false;
+    for (uint64_t p = 0, first = 0; p < count; p += EG__LANES) {
+        if (ends[p] < 0) return false;
+        if (!same_target(ends[p], ends[first])) first = p;
+        for (unsigned lane = 0; lane < EG__LANES; lane++)
+            if (ends[p + lane] >= 0 && !same_target(ends[p + lane], ends[first + lane]))
+                return false;
+    }
+    return true;
+}
+
+static facts find_facts(const int32_t *ends, uint64_t count) {
+    int32_t source = -1, most = -1, least = 0;
+    for (uint64_t p = 0; p < count; p++) {
+        const int32_t from = (int32_t)eg__synapse_source(ends[p]);
+        const int32_t to = eg__synapse_target(ends[p]);
+        source = from > source ? from : source;
+        most = to > most ? to : most;
+        least = to < least ? to : least;
+    }
+    return (facts){source + 1, least < -1 ? -1 : most + 1, is_in_lanes(ends, count)};
+}
+
+/* Every pass infers every node again, and a list may have millions of synapses: looked at once. */
+enum { KNOWN = 1, IN_LANES = 2, TARGETS_AT = 2, SOURCES_AT = 32 };
+static facts facts_of(const eg__node *list) {
+    int64_t *memo = list->data_is_lent ? NULL : eg__numbers_memo(list->data);
+    const int64_t known = memo ? __atomic_load_n(memo, __ATOMIC_RELAXED) : 0;
+    if (known)
+        return (facts){known >> SOURCES_AT, ((known & UINT32_MAX) >> TARGETS_AT) - 1,
+                       known & IN_LANES};
+    const facts f = find_facts(list->data, list->shape[0]);
+    const int64_t found =
+        f.sources << SOURCES_AT | (f.targets + 1) << TARGETS_AT | f.in_lanes * IN_LANES | KNOWN;
+    if (memo) __atomic_store_n(memo, found, __ATOMIC_RELAXED);
+    return f;
+}
+
 static const eg__node *at(const eg_graph *graph, const eg__node *node, unsigned i) {
     return eg__node_at(graph, eg__node_input(graph, node, i));
 }
@@ -88,6 +138,10 @@ static eg_status check(const eg_graph *graph, const eg__node *node, eg_error *er
     }
     if (at(graph, node, ENDS)->op != EG__GRAPH_constant)
         return eg__fail(error, EG_ERR_ARGUMENT, "the ends of synapses must be a constant");
+    const facts known = facts_of(at(graph, node, ENDS));
+    if (known.sources <= (int64_t)v->shape[v->rank - 1] && known.targets >= 0 &&
+        known.targets <= (int64_t)targets)
+        return EG_OK;
     const int32_t *ends = at(graph, node, ENDS)->data;
     for (uint64_t p = 0; p < weight->shape[0]; p++) {
         const size_t from = eg__synapse_source(ends[p]);
@@ -245,23 +299,6 @@ static void evaluate_dp(const eg_graph *graph, const eg__node *node, const doubl
 
 /* ---- steps */
 
-static bool same_target(int32_t a, int32_t b) {
-    return eg__synapse_target(a) == eg__synapse_target(b);
-}
-
-/* A list in rows of EG__LANES, each lane with a fixed target; see eg__synapse_list. */
-static bool is_in_lanes(const int32_t *ends, uint64_t count) {
-    if (count % EG__LANES) return false;
-    for (uint64_t p = 0, first = 0; p < count; p += EG__LANES) {
-        if (ends[p] < 0) return false;
-        if (!same_target(ends[p], ends[first])) first = p;
-        for (unsigned lane = 0; lane < EG__LANES; lane++)
-            if (ends[p + lane] >= 0 && !same_target(ends[p + lane], ends[first + lane]))
-                return false;
-    }
-    return true;
-}
-
 static void lower_any(eg__lowering *l, uint32_t id, eg__step_id kind, bool over_batch) {
     const eg__node *node = eg__lower_node(l, id);
     const uint32_t region = l->region[id];
@@ -282,7 +319,7 @@ static void lower_any(eg__lowering *l, uint32_t id, eg__step_id kind, bool over_
                                           .targets = (size_t)targets,
                                           .count = (size_t)ends->shape[0],
                                           .batch = v.rows,
-                                          .in_lanes = is_in_lanes(ends->data, ends->shape[0])};
+                                          .in_lanes = facts_of(ends).in_lanes};
     if (over_batch) {
         step.timed = false;
         step.items = (size_t)ends->shape[0];

@@ -11,6 +11,7 @@ static void mark(eg__lift *l) {
         const eg__node *node = eg__old(r, i);
         if (!r->reachable[i]) continue;
         l->late[i] = node->op == EG__GRAPH_carry;
+        l->quantized |= eg__is_quantized_leaf(node);
         for (unsigned k = 0; k < node->input_count; k++) {
             const uint32_t input = eg__old_input(r, i, k);
             if (node->scan && eg__old(r, input)->scan == node->scan) l->late[i] |= l->late[input];

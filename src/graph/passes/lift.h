@@ -9,6 +9,7 @@ typedef struct eg__lift {
     eg_node *lifted; /* per old node: the lifted value, made on demand */
     /* per old node inside a scan: depends on a carry a carry depends on it */
     unsigned char *late, *needed;
+    bool quantized; /* a parameter is */
 } eg__lift;
 
 /* Begin and end of a rewriter whose `user` is an eg__lift. */

@@ -16,9 +16,9 @@ static bool is_inner_sum(const eg__rewrite *r, uint32_t id) {
 
 static bool is_product(const eg__rewrite *r, uint32_t id) {
     const eg__node *node = eg__old(r, id);
-    return node->op == EG__GRAPH_matmul && !node->attributes.matmul.a_transposed &&
-           !r->settled[id] && r->settled[eg__old_input(r, id, 1)] &&
-           eg__old(r, eg__old_input(r, id, 1))->rank == 2 &&
+    return node->op == EG__GRAPH_matmul && eg__old(r, eg__old_input(r, id, 0))->type == EG_F32 &&
+           !node->attributes.matmul.a_transposed && !r->settled[id] &&
+           r->settled[eg__old_input(r, id, 1)] && eg__old(r, eg__old_input(r, id, 1))->rank == 2 &&
            eg__old(r, eg__old_input(r, id, 1))->op != EG__GRAPH_widen && eg__rewrite_in_sum(r, id);
 }
 

@@ -1,6 +1,7 @@
 /* Loop-invariant and per-step products that depend on no carry are hoisted out of a scan: one large
  * product for all steps before it. [x, h] W is split into x Wx + h Wh where x Wx can be hoisted;
- * biases go with it. */
+ * biases go with it. Products of many rows are as fast in each step, so they stay in the scan if their results for all
+ * steps would have to go through memory. */
 #include "graph/passes/lift.h"
 #include "graph/passes/passes.h"
 
@@ -10,8 +11,9 @@ typedef struct sum {
     uint32_t scan;
     unsigned early, late, outside; /* counts */
     uint32_t early_term[TERMS], late_term[TERMS], outside_term[TERMS];
-    /* a product whose left side concatenates hoistable and carried values; 0 = none */
-    uint32_t split;
+    /* products whose left side concatenates hoistable and carried values */
+    unsigned splits;
+    uint32_t split[TERMS];
 } sum;
 
 /* Whether the node and all it depends on inside the scan can be computed for all steps at once. */
@@ -72,21 +74,20 @@ static bool collect(sum *s, uint32_t id, unsigned rank) {
         else if (!node->scan) fits = add_term(s->outside_term, &s->outside, term);
         else if (is_early(l, term) && node->rank == rank)
             fits = add_term(s->early_term, &s->early, term);
-        else if (!s->split && can_split(l, term) && (term == id || l->r->uses[term] == 1)) {
-            s->split = term;
-            fits = true;
-        } else fits = add_term(s->late_term, &s->late, term);
+        else if (can_split(l, term) && (term == id || l->r->uses[term] == 1))
+            fits = add_term(s->split, &s->splits, term);
+        else fits = add_term(s->late_term, &s->late, term);
         if (!fits) return false;
     }
     return true;
 }
 
 /* The product of some of the concat's inputs with the rows of W that belong to them. */
-static eg_node split_half(sum *s, bool early) {
+static eg_node split_half(sum *s, uint32_t id, bool early) {
     eg__rewrite *r = s->lift->r;
     eg_graph *g = r->to;
-    const uint32_t left = eg__old_input(r, s->split, 0);
-    const eg__node *a = eg__old(r, left), *node = eg__old(r, s->split);
+    const uint32_t left = eg__old_input(r, id, 0);
+    const eg__node *a = eg__old(r, left), *node = eg__old(r, id);
     const bool transposed = node->attributes.matmul.b_transposed;
     eg_node parts[64], rows[64];
     unsigned count = 0;
@@ -96,8 +97,7 @@ static eg_node split_half(sum *s, bool early) {
         const uint64_t size = eg__old(r, part)->shape[a->rank - 1];
         if (is_early(s->lift, part) == early) {
             parts[count] = early ? eg__lift_node(s->lift, part) : r->map[part];
-            rows[count++] =
-                eg_slice(g, r->map[eg__old_input(r, s->split, 1)], transposed, start, size);
+            rows[count++] = eg_slice(g, r->map[eg__old_input(r, id, 1)], transposed, start, size);
             if (early && !eg__old(r, part)->scan) { /* the same for all steps */
                 uint64_t shape[EG_RANK_MAX] = {eg__old(r, s->scan)->attributes.scan.length};
                 for (unsigned k = 0; k < eg__old(r, part)->rank; k++)
@@ -117,6 +117,18 @@ static eg_node add_to(eg_graph *g, eg_node total, eg_node term) {
     return total.id ? eg_add(g, total, term) : term;
 }
 
+/* Whether the result of all steps is larger than a part of the L2 cache, although a product of one step has enough rows to be
+ * fast. Quantized weights are dequantized for every product, so large ones are better. */
+static bool is_better_inside(const eg__rewrite *r, const eg__node *node) {
+    enum { ROWS = 8, BYTES = 1 << 20 };
+    if (node->op == EG__GRAPH_conv || node->rank < 2 || ((const eg__lift *)r->user)->quantized)
+        return false;
+    const double elements = (double)eg__node_elements(node);
+    const double steps = (double)eg__old(r, node->scan)->attributes.scan.length;
+    return elements >= ROWS * (double)node->shape[node->rank - 1] &&
+           elements * steps * sizeof(float) > BYTES;
+}
+
 static eg_node rule(eg__rewrite *r, uint32_t id) {
     eg__lift *lift = r->user;
     const eg__node *node = eg__old(r, id);
@@ -126,7 +138,7 @@ static eg_node rule(eg__rewrite *r, uint32_t id) {
                                   : (eg_node){0};
     if (!node->scan ||
         (!eg__is_add(node) && node->op != EG__GRAPH_matmul && node->op != EG__GRAPH_conv) ||
-        eg__rewrite_in_sum(r, id))
+        eg__rewrite_in_sum(r, id) || is_better_inside(r, node))
         return (eg_node){0};
     /* the whole sum is hoisted, unless a larger one that contains it is */
     if (is_early(lift, id)) {
@@ -136,18 +148,20 @@ static eg_node rule(eg__rewrite *r, uint32_t id) {
     if (node->op == EG__GRAPH_conv) return (eg_node){0};
     sum s = {.lift = lift, .scan = node->scan};
     if (!collect(&s, id, node->rank)) return (eg_node){0};
-    bool product = s.split != 0;
+    bool product = s.splits != 0;
     for (unsigned i = 0; i < s.early; i++) product = product || has_product(lift, s.early_term[i]);
     if (!product) return (eg_node){0};
     eg_node before = {0}, inside = {0};
     for (unsigned i = 0; i < s.early; i++)
         before = add_to(g, before, eg__lift_node(lift, s.early_term[i]));
-    if (s.split) before = add_to(g, before, split_half(&s, true));
+    for (unsigned i = 0; i < s.splits; i++)
+        before = add_to(g, before, split_half(&s, s.split[i], true));
     eg_node outside = {0}; /* a sum of biases alone is computed in the prologue anyway */
     for (unsigned i = 0; i < s.outside; i++)
         outside = add_to(g, outside, r->map[s.outside_term[i]]);
     if (outside.id) before = eg_add(g, before, outside);
-    if (s.split) inside = split_half(&s, false);
+    for (unsigned i = 0; i < s.splits; i++)
+        inside = add_to(g, inside, split_half(&s, s.split[i], false));
     for (unsigned i = 0; i < s.late; i++) inside = add_to(g, inside, r->map[s.late_term[i]]);
     before = eg_scan_step(g, r->map[s.scan], before);
     return eg_add(g, inside, before);

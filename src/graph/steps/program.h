@@ -222,6 +222,7 @@ typedef struct eg__step_scan {
     uint32_t region, first, count; /* steps of the body */
     size_t length;                 /* 0 = that of the run */
     bool reverse;
+    size_t block; /* items that go through all time steps together, at least */
 } eg__step_scan;
 
 /* parameters that are plain numbers: a row of steps.def each */
@@ -249,7 +250,7 @@ struct eg__step {
     bool timed;     /* items are per time step */
     uint8_t slices; /* split-K: number of slices; 0 = not split */
     uint32_t operands;
-    eg__step_function *run; /* that of its kind */
+    eg__step_function *run; /* that of its kind, or eg__run_entered */
     const eg__operand *operand;
     size_t items, rows, columns; /* items of `rows` rows each */
     size_t grain;                /* fewest items worth a thread; 0 = never split */
@@ -341,16 +342,23 @@ static inline const eg__step_scan *eg__step_body(const eg__step *step) {
 /* Runs a step in one thread for the items of `frame`. */
 static inline eg_status eg__step_one(const eg__step *step, const eg__frame *frame) {
     /* direct calls for the most frequent kinds: an indirect one costs as much as a small kernel */
-    if (step->kind == EG__STEP_fused) return eg__run_fused(step, frame);
-    if (step->kind == EG__STEP_gemm) return eg__run_gemm(step, frame);
-    if (step->kind == EG__STEP_copy) return eg__run_copy(step, frame);
+    if (step->run == eg__run_fused) return eg__run_fused(step, frame);
+    if (step->run == eg__run_gemm) return eg__run_gemm(step, frame);
+    if (step->run == eg__run_copy) return eg__run_copy(step, frame);
     return step->run(step, frame);
 }
+/* What the kind does between `enter` and `leave` of the kernel that has them. */
+eg__step_function eg__run_entered;
 /* Prefixes the message with the step that failed. */
 void eg__step_failed(const struct eg_program *program, const eg__step *step, eg_status status,
                      eg_error *error);
 static inline size_t eg__step_items(const eg__step *step, size_t length) {
     return step->timed ? step->items * length : step->items;
+}
+/* Products of halves: how many rows of k halves of the left side are rounded at a time, and the scratch memory of these. */
+size_t eg__halves_band(size_t k);
+static inline size_t eg__halves_band_floats(size_t k) {
+    return eg__round_up((eg__halves_band(k) + 1) * eg__ceil_div(k, 2), 16);
 }
 /* The arguments of a product's epilogue for `rows` rows. */
 void eg__epilogue_fill(const eg__step *step, const eg__frame *frame, eg__fused_f32_function *fused,

@@ -5,13 +5,18 @@
 
 #include "base/ticks.h"
 
+enum { EG__RECORD_EVERY = 4096 };
+
 /* Two fit into a cache line; 48 bits count a run every microsecond for eight years. */
 typedef struct eg__event {
     uint64_t begin, end; /* ticks */
     uint32_t step;       /* of the program */
     uint32_t time;       /* of the scan that it is part of */
-    uint64_t parts : 16; /* how many threads share the step; 1 = this one alone */
-    uint64_t run : 48;   /* counted since the record was made */
+    /* How many threads share the step, 1 = this one alone; inside a scan, for how many time steps the event stands:
+     * its own and those after it that were not recorded. */
+    uint64_t parts : 15;
+    uint64_t first : 1; /* of the time steps of a block of samples */
+    uint64_t run : 48;  /* counted since the record was made */
 } eg__event;
 
 typedef struct eg__ring {
@@ -29,6 +34,8 @@ typedef struct eg__record {
      * recorded and `active` runs that are; recording ends after `repeat` cycles (0 = never). active
      * 0 = all runs. */
     uint32_t skip, wait, warmup, active, repeat;
+    uint32_t every;              /* of time steps inside a scan; 0 = by what events cost */
+    double event_ticks;          /* what an event costs */
     uint64_t began, ended;       /* ticks: begin of the first recorded run, end of the last */
     uint64_t began_ns, ended_ns; /* the same in nanoseconds of the system clock */
 } eg__record;
@@ -36,7 +43,11 @@ typedef struct eg__record {
 static inline void eg__ring_add(eg__ring *ring, uint64_t begin, uint64_t end, uint32_t step,
                                 uint32_t time, unsigned parts, uint64_t run) {
     ring->events[ring->count++ & (ring->room - 1)] =
-        (eg__event){begin, end, step, time, parts & 0xffff, run & 0xffffffffffff};
+        (eg__event){begin, end, step, time, parts & 0x7fff, false, run & 0xffffffffffff};
+}
+
+static inline eg__event *eg__ring_last(eg__ring *ring) {
+    return &ring->events[(ring->count - 1) & (ring->room - 1)];
 }
 
 /* Counts a run and returns whether it is recorded. */

@@ -7,8 +7,11 @@ _Static_assert(EG__OP_COUNT <= UINT8_MAX, "operations of kernels fit their field
 #define scratch_none   NULL
 #define scratch_slices eg__step_scratch_slices
 
+static size_t kernel_floats(const eg__kernel *kernel, const eg__kernel_shape *shape) {
+    return eg__ceil_div(eg__kernel_scratch(kernel, shape), sizeof(float));
+}
 static size_t floats_of(const eg__step *step, const eg__kernel_shape *shape) {
-    return eg__ceil_div(eg__kernel_scratch(step->kernel[0], shape), sizeof(float));
+    return kernel_floats(step->kernel[0], shape);
 }
 static size_t scratch_gemm(const eg__step *step, size_t length) {
     const eg__step_gemm *g = &step->u.gemm;
@@ -17,6 +20,11 @@ static size_t scratch_gemm(const eg__step *step, size_t length) {
                                                .n = g->n,
                                                .k = g->k_timed ? g->k * length : g->k,
                                                .blocks = step->blocks});
+}
+static size_t scratch_gemm_halves(const eg__step *step, size_t length) {
+    const eg__step_gemm *g = &step->u.gemm;
+    const size_t k = g->k_timed ? g->k * length : g->k;
+    return scratch_gemm(step, length) + eg__halves_band_floats(2 * eg__gemm_pairs(k));
 }
 static size_t scratch_gemm_quantized(const eg__step *step, size_t length) {
     const eg__step_gemm *g = &step->u.gemm;
@@ -52,14 +60,25 @@ static size_t scratch_rotary(const eg__step *step, size_t length) {
     (void)length;
     return floats_of(step, &(eg__kernel_shape){.k = step->u.rotary.d});
 }
-/* The scratch is for the largest of several kernels. */
+/* The scratch is for the largest of several kernels, then what the second, a product, needs. */
 static size_t scratch_conv(const eg__step *step, size_t length) {
+    const eg__conv_shape *s = &step->u.conv.shape;
     (void)length;
-    return eg__conv_scratch(&step->u.conv.shape);
+    const eg__kernel_shape product = {.m = s->filters / s->groups,
+                                      .n = eg__conv_block(s),
+                                      .k = eg__conv_depth(s),
+                                      .blocks = step->blocks};
+    return eg__conv_scratch(s) + kernel_floats(step->kernel[1], &product);
 }
 static size_t scratch_conv_dw(const eg__step *step, size_t length) {
+    const eg__conv_shape *s = &step->u.conv.shape;
     (void)length;
-    return eg__conv_dw_scratch(&step->u.conv.shape);
+    const eg__conv_dw_cut cut = eg__conv_dw_cut_of(s);
+    const eg__kernel_shape product = {.m = cut.channels * eg__conv_taps(s),
+                                      .n = cut.filters,
+                                      .k = cut.block,
+                                      .blocks = step->blocks};
+    return eg__conv_dw_scratch(s) + kernel_floats(step->kernel[1], &product);
 }
 
 /* ---- shapes; rows and columns are set from the items by default */
@@ -134,6 +153,15 @@ const eg__step_kind eg__step_kinds[EG__STEP_COUNT] = {
      EG__CUT_##cut, scratch_##scratch, shape_##shape,  eg__cost_##cost, kernels},
 #include "graph/steps/steps.def"
 };
+
+eg_status eg__run_entered(const eg__step *step, const eg__frame *frame) {
+    unsigned i = 0;
+    while (!step->kernel[i] || !step->kernel[i]->enter) i++;
+    eg__kernel_enter(step->kernel[i]);
+    const eg_status status = eg__step_kind_of(step)->run(step, frame);
+    eg__kernel_leave(step->kernel[i]);
+    return status;
+}
 
 /* A piece made at run time (eg__pack_piece) is not among the program's steps. */
 void eg__step_failed(const struct eg_program *program, const eg__step *step, eg_status status,

@@ -35,7 +35,8 @@ static void run_products(const eg__step *step, const eg__frame *frame) {
                                         frame->scratch,
                                         NULL,
                                         0,
-                                        step->blocks};
+                                        step->blocks,
+                                        step->kernel[GEMM]->cblas};
         step->function[GEMM].gemm_f32(&args);
     }
 }
@@ -78,7 +79,8 @@ eg_status eg__run_gemm(const eg__step *step, const eg__frame *frame) {
                                     frame->scratch,
                                     add,
                                     g->add ? step->operand[g->add].stride : 0,
-                                    step->blocks};
+                                    step->blocks,
+                                    step->kernel[GEMM]->cblas};
     step->function[GEMM].gemm_f32(&args);
     return EG_OK;
 }

@@ -63,6 +63,7 @@ void eg__conv_f32(const eg__conv_kernels *kernels, const eg__conv_f32_args *args
             .b = args->scratch,
             .c = args->out + (sample * s->filters + group * filters) * positions + first,
             .c_stride = positions,
+            .scratch = args->scratch + eg__conv_scratch(s),
             .blocks = kernels->blocks};
         kernels->gemm(&product);
     }
@@ -158,6 +159,7 @@ static void add_block(const eg__conv_kernels *kernels, const eg__conv_f32_args *
                                        .c = p->sums,
                                        .c_stride = cut->wide,
                                        .accumulate = sample || first,
+                                       .scratch = args->scratch + eg__conv_dw_scratch(s),
                                        .blocks = kernels->blocks};
     kernels->gemm(&product);
 }

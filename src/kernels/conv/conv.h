@@ -108,7 +108,7 @@ typedef struct eg__conv_f32_args {
     float *out;         /* y, or dw */
     size_t samples;     /* gradient by the filters: an item is a part of these, over all samples */
     size_t first, count;
-    float *scratch; /* eg__conv_scratch, eg__conv_dw_scratch */
+    float *scratch; /* eg__conv_scratch, eg__conv_dw_scratch; then what the gemm kernel needs */
 } eg__conv_f32_args;
 
 static inline bool eg__conv_is_depthwise(const eg__conv_shape *s) {

@@ -94,8 +94,8 @@ INLINE void instruction_run(eg__fused_op op, const view *out, const view *a, con
     case EG__FUSED_TANH: RUN(1, vf_tanh_n(n, x));
     case EG__FUSED_SIGMOID: RUN(1, vf_sigmoid_n(n, x));
     case EG__FUSED_SOFTPLUS: LIGHT(1, vf_softplus(x[l]));
-    case EG__FUSED_ERF: LIGHT(1, vf_erf(x[l]));
-    case EG__FUSED_GELU: LIGHT(1, vf_gelu(x[l]));
+    case EG__FUSED_ERF: RUN(1, vf_erf_n(n, x));
+    case EG__FUSED_GELU: RUN(1, vf_gelu_n(n, x));
     case EG__FUSED_SILU: RUN(1, vf_silu_n(n, x));
     case EG__FUSED_RELU: LIGHT(1, vf_max(zero, x[l]));
     case EG__FUSED_SIN: LIGHT(1, vf_sin(x[l]));

@@ -41,6 +41,8 @@ static inline eg__gemm_blocks eg__gemm_blocks_or(const eg__gemm_blocks *blocks) 
 /* Blocks for an L1 and L2 of so many bytes per core; 0 = unknown. */
 eg__gemm_blocks eg__gemm_blocks_for(uint64_t first_cache, uint64_t second_cache);
 
+struct eg__cblas;
+
 /* C = A*B; with `accumulate`, C += A*B, else with `add`, C = A*B + add. Strides are in floats. B and
  * `scratch` are aligned to 64 bytes. */
 typedef struct eg__gemm_f32_args {
@@ -56,12 +58,21 @@ typedef struct eg__gemm_f32_args {
     const float *add;              /* may be C itself; NULL = nothing */
     size_t add_stride;             /* 0: the same row, such as a bias, is added to all */
     const eg__gemm_blocks *blocks; /* NULL = EG__GEMM_BLOCKS */
+    const struct eg__cblas *cblas; /* what the row of that name calls; NULL = none */
 } eg__gemm_f32_args;
 
 /* Whether packing A pays: it is large and each of its elements is used often. */
 static inline bool eg__gemm_copies_a(size_t m, size_t n, size_t k) {
     enum { LEAST_COLUMNS = 320, LEAST_ELEMENTS = 86016 };
     return n >= LEAST_COLUMNS && m * k >= LEAST_ELEMENTS;
+}
+/* Rows of A in a block: as many as stay in L2 beside the columns of C that are finished together, which an epilogue reads
+ * again. Tall products are thus read from memory once, whatever the number of their columns. */
+static inline size_t eg__gemm_band(size_t m, size_t n, size_t k, const eg__gemm_blocks *blocks) {
+    enum { COLUMNS = 48 }; /* of the widest tile */
+    if (m <= blocks->rows || eg__gemm_copies_a(m, n, k)) return blocks->rows; /* no division */
+    const size_t deep = k < blocks->depth ? k : blocks->depth;
+    return blocks->rows * blocks->depth / (deep + COLUMNS) + 1;
 }
 static inline size_t eg__gemm_scratch(size_t m, size_t n, size_t k, const eg__gemm_blocks *blocks) {
     const eg__gemm_blocks b = eg__gemm_blocks_or(blocks);

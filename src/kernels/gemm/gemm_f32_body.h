@@ -9,12 +9,20 @@
  *   TILES(X)              X(rows, vectors, start): every tile to compile; `start` is the vector of
  *                         its panel where it begins, for widths that do not divide a panel
  *   is_narrow(n)          true for widths that narrow_product(args) is better at
- *   row_limit(m, n)       how many rows a tile may have in a product of m rows and n columns */
+ *   row_limit(m, n)       how many rows a tile may have in a product of m rows and n columns
+ * and, where an element is a pair of halves, GEMM, the name, SINGLE_ROWS, if TILES has one row, and
+ * COPIES_A(m, n, k), whether rows of A are copied. */
 #include "kernels/kernels.h"
 #include "kernels/rows/unroll.h"
 
 #include <assert.h>
 #include <string.h>
+
+#ifndef GEMM
+#define GEMM        SIMD(eg__gemm_f32)
+#define SINGLE_ROWS false
+#define COPIES_A    eg__gemm_copies_a
+#endif
 
 enum {
     PANEL_VECTORS = EG__PANEL / VF_N,
@@ -36,6 +44,7 @@ typedef struct walk {
     size_t c_stride;
     size_t add_stride; /* between rows of what is added */
     bool cold;         /* C is too large for L1 */
+    const float *next; /* the rows of A after this block, if they are dense; else NULL */
 } walk;
 
 /* rows, vectors and start are constants wherever this is inlined. `add` may be c, or NULL. `ahead` is
@@ -206,9 +215,12 @@ INLINE void handover_advance(handover *h, size_t columns_done) {
     h->done = columns_done;
 }
 
-/* What the tile of row block `i` prefetches: a quarter of one of the next panels. */
-INLINE const char *next_part(const float *next, const walk *w, size_t i) {
-    return (const char *)(next + i / STEP * w->panel_stride + i % STEP * (w->k / STEP * EG__PANEL));
+/* What tile `i` of a strip prefetches, `left` strips before the last: a quarter of one of the next panels or, in the last two
+ * strips of a block, a half of as many rows of the next block of A. */
+INLINE const char *next_part(const float *panel, const walk *w, size_t i, size_t left) {
+    const size_t part = w->k / STEP * EG__PANEL;
+    if (w->next && left < 2) return (const char *)(w->next + i * MAX_ROWS * w->k + left * part);
+    return (const char *)(panel + i / STEP * w->panel_stride + i % STEP * part);
 }
 
 /* m rows of C from `row` on, for w->k columns of A and as many rows of B; `add` belongs to all of C. */
@@ -229,7 +241,7 @@ static void block_run(const eg__gemm_f32_args *g, const walk *w, size_t row, siz
         for (size_t i = 0; i < rows.count; i++) {
             const size_t size = split_size(&rows, i);
             tile_run(size, take, v % PANEL_VECTORS, w, a, b, c, more, g->n - column,
-                     next_part(next, w, i));
+                     next_part(next, w, i, columns.count - 1 - part));
             a += size * w->a_stride;
             c += size * g->c_stride;
             if (more) more += size * w->add_stride;
@@ -250,10 +262,11 @@ static void copy_rows(size_t m, size_t k, const float *a, size_t a_stride, float
 INLINE const float *first_add(const eg__gemm_f32_args *g) { return g->accumulate ? g->c : g->add; }
 
 static void product(const eg__gemm_f32_args *g) {
-    const bool copies = eg__gemm_copies_a(g->m, g->n, g->k);
+    const bool copies = COPIES_A(g->m, g->n, g->k);
     const eg__gemm_blocks blocks = eg__gemm_blocks_or(g->blocks);
     const size_t depth = eg__round_up(part_size(g->k, blocks.depth), STEP);
-    const size_t height = copies ? eg__round_up(part_size(g->m, blocks.rows), MAX_ROWS) : g->m;
+    const size_t band = eg__gemm_band(g->m, g->n, g->k, &blocks);
+    const size_t height = eg__round_up(part_size(g->m, band), MAX_ROWS);
     size_t k = 0;
     do {
         const float *add = k ? g->c : first_add(g);
@@ -262,7 +275,8 @@ static void product(const eg__gemm_f32_args *g) {
                   EG__PANEL * g->k,
                   g->c_stride,
                   k || g->accumulate ? g->c_stride : g->add_stride,
-                  g->m * g->n * sizeof(float) > COLD_BYTES};
+                  g->m * g->n * sizeof(float) > COLD_BYTES,
+                  NULL};
         for (size_t row = 0, m; row < g->m; row += m) {
             m = eg__min(height, g->m - row);
             m += g->m - row - m == 1; /* no tile has a single row */
@@ -271,7 +285,7 @@ static void product(const eg__gemm_f32_args *g) {
                 w.a_stride = blocks.depth + EG__PANEL;
                 copy_rows(m, w.k, a, g->a_stride, g->scratch, w.a_stride);
                 a = g->scratch;
-            }
+            } else w.next = g->a_stride == w.k && row + m < g->m ? a + m * w.k : NULL;
             block_run(g, &w, row, m, a, g->b + k * EG__PANEL, add, k + depth >= g->k);
         }
         k += depth;
@@ -290,15 +304,16 @@ static void product_tile(const eg__gemm_f32_args *g) {
                     EG__PANEL * g->k,
                     g->c_stride,
                     g->accumulate ? g->c_stride : g->add_stride,
-                    false};
+                    false,
+                    NULL};
     tile_run(g->m, eg__ceil_div(g->n, VF_N), 0, &w, g->a, g->b, g->c, first_add(g), g->n,
              (const char *)g->b);
     if (g->epilogue) g->epilogue->apply(g->epilogue->user, g->c, g->c_stride, 0, g->m, 0, g->n);
 }
 
-void SIMD(eg__gemm_f32)(const eg__gemm_f32_args *g) {
+void GEMM(const eg__gemm_f32_args *g) {
     if (!g->m || !g->n) return;
-    if (g->m == 1) {
+    if (g->m == 1 && !SINGLE_ROWS) {
         eg__gemv_f32_args row = {g->n, g->k, g->a, g->b, g->c, first_add(g)};
         SIMD(eg__gemv_f32)(&row);
         if (g->epilogue) g->epilogue->apply(g->epilogue->user, g->c, g->c_stride, 0, 1, 0, g->n);

@@ -1,41 +1,94 @@
 /* synapses_f32 for any vector width: included by synapses_f32_<isa>.c after its simd header. Many
  * samples are side by side in the lanes; few samples are processed one by one, with a lane per
- * target. */
+ * target. Both add the same numbers in the same order, so a sample's result is the same in any batch. */
 #include "kernels/liquid/synapses_block.h"
 
-enum { VECTORS = EG__LANES / VF_N, FEW = 4 };
+/* A vector with fewer samples than this takes longer than they do one by one. */
+enum { VECTORS = EG__LANES / VF_N, FEW = 3 * VF_N / 4 };
 
 /* ---- many samples: [sources][BLOCK] in, [targets][BLOCK] out */
-INLINE void columns(const int n, const eg__synapses_f32_args *args, size_t p, const float *v,
-                    float *current, float *conductance) {
-    const vf slope = vf_set(args->slope[p]), middle = vf_set(args->middle[p]);
-    const vf weight = vf_set(args->weight[p]), reversal = vf_set(args->reversal[p]);
+
+/* Adds `m` synapses to the sums of `n` vectors of samples. */
+INLINE void conduct(const int m, const int n, const eg__synapses_f32_args *args, const size_t *p,
+                    const float *v, vf *current, vf *conductance) {
     vf x[LOCKSTEP];
+    UNROLL
+    for (int s = 0; s < m; s++) {
+        const vf slope = vf_set(args->slope[p[s]]), middle = vf_set(args->middle[p[s]]);
+        const float *from = v + eg__synapse_source(args->list.ends[p[s]]) * BLOCK;
+        EACH_VECTOR(n) x[s * n + l] = vf_mul(slope, vf_sub(middle, vf_load(from + l * VF_N)));
+    }
     /* weight * sigmoid, without vf_sigmoid's handling of denormal results */
-    EACH_VECTOR(n) x[l] = vf_mul(slope, vf_sub(middle, vf_load(v + l * VF_N)));
-    vf_exp_n(n, x);
-    EACH_VECTOR(n) x[l] = vf_div(weight, vf_add(x[l], vf_set(1.0f)));
+    vf_exp_n(m * n, x);
+    UNROLL
+    for (int s = 0; s < m; s++) {
+        const vf weight = vf_set(args->weight[p[s]]);
+        EACH_VECTOR(n) x[s * n + l] = vf_div(weight, vf_add(x[s * n + l], vf_set(1.0f)));
+    }
+    UNROLL
+    for (int s = 0; s < m; s++) {
+        const vf reversal = vf_set(args->reversal[p[s]]);
+        EACH_VECTOR(n) current[l] = vf_fma(x[s * n + l], reversal, current[l]);
+        EACH_VECTOR(n) conductance[l] = vf_add(conductance[l], x[s * n + l]);
+    }
+}
+
+/* The synapses from `first` to `end`, every `step`, all of one target: sums in registers, several
+ * synapses in lockstep where there are few vectors. */
+INLINE void add_lane(const int n, const eg__synapses_f32_args *args, size_t first, size_t end,
+                     size_t step, const float *v, float *current, float *conductance) {
+    vf c[LOCKSTEP], g[LOCKSTEP];
+    size_t found[LOCKSTEP];
+    int count = 0;
+    EACH_VECTOR(n) c[l] = g[l] = vf_zero();
+    for (size_t p = first; p < end; p += step) {
+        if (eg__synapse_target(args->list.ends[p]) < 0) continue;
+        found[count++] = p;
+        if (count < LOCKSTEP / n) continue;
+        conduct(LOCKSTEP / n, n, args, found, v, c, g);
+        count = 0;
+    }
+    for (int k = 0; k < count; k++) conduct(1, n, args, found + k, v, c, g);
+    EACH_VECTOR(n) vf_store(current + l * VF_N, vf_add(vf_load(current + l * VF_N), c[l]));
     EACH_VECTOR(n)
-    vf_store(current + l * VF_N, vf_fma(x[l], reversal, vf_load(current + l * VF_N)));
-    EACH_VECTOR(n) vf_store(conductance + l * VF_N, vf_add(x[l], vf_load(conductance + l * VF_N)));
+    vf_store(conductance + l * VF_N, vf_add(vf_load(conductance + l * VF_N), g[l]));
+}
+
+static void lane_run(const eg__synapses_f32_args *args, size_t first, size_t end, size_t step,
+                     size_t wide, float *v, float *current) {
+    const size_t targets = args->list.targets;
+    const size_t at = (size_t)eg__synapse_target(args->list.ends[first]) * BLOCK;
+    size_t i = 0;
+#define TAKE(n)                                                      \
+    for (; i + (n)*VF_N <= wide; i += (n)*VF_N)                      \
+        add_lane(n, args, first, end, step, v + i, current + at + i, \
+                 current + targets * BLOCK + at + i);
+    TAKE(4)
+    TAKE(2)
+    TAKE(1)
+#undef TAKE
+}
+
+/* The end of the group of lanes that begins at `first`. */
+static size_t group_end(const eg__synapse_list *list, size_t first) {
+    size_t end = first + EG__LANES;
+    while (end < list->count &&
+           eg__synapse_target(list->ends[end]) == eg__synapse_target(list->ends[first]))
+        end += EG__LANES;
+    return end;
 }
 
 static void block_run(const eg__synapses_f32_args *args, size_t row, size_t rows) {
     const eg__synapse_list *list = &args->list;
     float *v = args->scratch, *current = v + list->sources * BLOCK;
-    float *conductance = current + list->targets * BLOCK;
-    const size_t wide = eg__round_up(rows, VF_N);
+    const size_t wide = eg__round_up(rows, VF_N), width = list->in_lanes ? EG__LANES : 1;
     block_load(rows, list->sources, args->v + row * args->v_stride, args->v_stride, v);
     block_zero(0, rows, 2 * list->targets, current);
-    for (size_t p = 0; p < list->count; p++) {
-        const int32_t target = eg__synapse_target(list->ends[p]);
-        if (target < 0) continue;
-        const float *from = v + eg__synapse_source(list->ends[p]) * BLOCK;
-        float *c = current + (size_t)target * BLOCK, *g = conductance + (size_t)target * BLOCK;
-        size_t i = 0;
-        for (; i + LOCKSTEP * VF_N <= wide; i += LOCKSTEP * VF_N)
-            columns(LOCKSTEP, args, p, from + i, c + i, g + i);
-        for (; i < wide; i += VF_N) columns(1, args, p, from + i, c + i, g + i);
+    for (size_t first = 0, end; first < list->count; first = end) {
+        end = list->in_lanes ? group_end(list, first) : first + 1;
+        for (size_t lane = first; lane < first + width; lane++)
+            if (eg__synapse_target(list->ends[lane]) >= 0)
+                lane_run(args, lane, end, width, wide, v, current);
     }
     block_store(rows, 2 * list->targets, current, args->out + row * args->out_stride,
                 args->out_stride);
@@ -159,10 +212,9 @@ static void sample_run(const eg__synapses_f32_args *args, size_t b) {
 }
 
 void SIMD(eg__synapses_f32)(const eg__synapses_f32_args *args) {
-    if (args->list.in_lanes && args->batch <= FEW) {
-        for (size_t b = 0; b < args->batch; b++) sample_run(args, b);
-        return;
-    }
-    for (size_t row = 0; row < args->batch; row += BLOCK)
-        block_run(args, row, eg__min(BLOCK, args->batch - row));
+    size_t few = args->list.in_lanes ? args->batch % VF_N : 0;
+    if (few > FEW) few = 0;
+    for (size_t row = 0; row < args->batch - few; row += BLOCK)
+        block_run(args, row, eg__min(BLOCK, args->batch - few - row));
+    for (size_t b = args->batch - few; b < args->batch; b++) sample_run(args, b);
 }

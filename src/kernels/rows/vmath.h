@@ -102,28 +102,34 @@ INLINE vf vf_log(vf x) {
 }
 
 /* Near 0 as x + x P(x^2), elsewhere as 1 - exp(Q(|x|)). */
-INLINE vf vf_erf(vf x) {
-    const vf t = vf_min(vf_set(4.0f), vf_abs(x)), s = vf_mul(x, x);
-    vf q = vf_fma(vf_set(-2.12256127e-05f), t, vf_set(0.000435951602f));
-    q = vf_fma(q, t, vf_set(-0.00417819573f));
-    q = vf_fma(q, t, vf_set(0.025138041f));
-    q = vf_fma(q, t, vf_set(-0.10830868f));
-    q = vf_fma(q, t, vf_set(-0.633321047f));
-    q = vf_fma(q, t, vf_set(-1.12952769f));
-    q = vf_fma(q, t, vf_set(0.000177334019f));
-    const vf far = vf_or(vf_sub(vf_set(1.0f), vf_exp(q)), vf_and(x, SIGN_BIT));
-    vf p = vf_fma(vf_set(7.99664194e-05f), s, vf_set(-0.000804976909f));
-    p = vf_fma(p, s, vf_set(0.00519240508f));
-    p = vf_fma(p, s, vf_set(-0.0268557314f));
-    p = vf_fma(p, s, vf_set(0.112836257f));
-    p = vf_fma(p, s, vf_set(-0.376126289f));
-    p = vf_fma(p, s, vf_set(0.128379166f));
-    return vf_select(vf_le(t, vf_set(0.93f)), vf_fma(p, x, x), far);
+INLINE void vf_erf_n(const int n, vf *x) {
+    vf t[LOCKSTEP], s[LOCKSTEP], q[LOCKSTEP], p[LOCKSTEP];
+    EACH(n) t[i] = vf_min(vf_set(4.0f), vf_abs(x[i]));
+    EACH(n) s[i] = vf_mul(x[i], x[i]);
+    EACH(n) q[i] = vf_fma(vf_set(-2.12256127e-05f), t[i], vf_set(0.000435951602f));
+    EACH(n) p[i] = vf_fma(vf_set(7.99664194e-05f), s[i], vf_set(-0.000804976909f));
+    EACH(n) q[i] = vf_fma(q[i], t[i], vf_set(-0.00417819573f));
+    EACH(n) p[i] = vf_fma(p[i], s[i], vf_set(0.00519240508f));
+    EACH(n) q[i] = vf_fma(q[i], t[i], vf_set(0.025138041f));
+    EACH(n) p[i] = vf_fma(p[i], s[i], vf_set(-0.0268557314f));
+    EACH(n) q[i] = vf_fma(q[i], t[i], vf_set(-0.10830868f));
+    EACH(n) p[i] = vf_fma(p[i], s[i], vf_set(0.112836257f));
+    EACH(n) q[i] = vf_fma(q[i], t[i], vf_set(-0.633321047f));
+    EACH(n) p[i] = vf_fma(p[i], s[i], vf_set(-0.376126289f));
+    EACH(n) q[i] = vf_fma(q[i], t[i], vf_set(-1.12952769f));
+    EACH(n) p[i] = vf_fma(p[i], s[i], vf_set(0.128379166f));
+    EACH(n) q[i] = vf_fma(q[i], t[i], vf_set(0.000177334019f));
+    vf_exp_n(n, q);
+    EACH(n) q[i] = vf_or(vf_sub(vf_set(1.0f), q[i]), vf_and(x[i], SIGN_BIT));
+    EACH(n) x[i] = vf_select(vf_le(t[i], vf_set(0.93f)), vf_fma(p[i], x[i], x[i]), q[i]);
 }
 
-INLINE vf vf_gelu(vf x) {
-    const vf half = vf_mul(vf_set(0.5f), x);
-    return vf_fma(half, vf_erf(vf_mul(x, vf_set(0.707106781f))), half);
+INLINE void vf_gelu_n(const int n, vf *x) {
+    vf half[LOCKSTEP];
+    EACH(n) half[i] = vf_mul(vf_set(0.5f), x[i]);
+    EACH(n) x[i] = vf_mul(x[i], vf_set(0.707106781f));
+    vf_erf_n(n, x);
+    EACH(n) x[i] = vf_fma(half[i], x[i], half[i]);
 }
 
 /* max(x, 0) + log1p(e), e = exp(-|x|); the last term restores what 1 + e rounds away. */

@@ -115,6 +115,13 @@ INLINE vf vf_load_f16(const void *p) {
 INLINE vf vf_load_bf16(const void *p) {
     return vi_bits(vi_shl(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p)), 16));
 }
+/* f16 in the low and in the high halves of words, as f32. */
+INLINE vf vf_packed_f16(vi words) { /* whose high halves are 0 */
+    return _mm256_cvtph_ps(
+        _mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
+}
+INLINE vf vf_low_f16(vi words) { return vf_packed_f16(vi_and(words, vi_set(0xffff))); }
+INLINE vf vf_high_f16(vi words) { return vf_packed_f16(_mm256_srli_epi32(words, 16)); }
 INLINE vf vf_load_i8(const void *p) {
     return vi_to_float(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p)));
 }

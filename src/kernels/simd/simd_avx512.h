@@ -127,6 +127,9 @@ INLINE vf vf_load_f16(const void *p) {
 INLINE vf vf_load_bf16(const void *p) {
     return vi_bits(vi_shl(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p)), 16));
 }
+/* f16 in the low and in the high halves of words, as f32. */
+INLINE vf vf_low_f16(vi words) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(words)); }
+INLINE vf vf_high_f16(vi words) { return vf_low_f16(_mm512_srli_epi32(words, 16)); }
 INLINE vf vf_load_i8(const void *p) {
     return vi_to_float(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p)));
 }

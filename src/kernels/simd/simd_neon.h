@@ -107,6 +107,11 @@ INLINE vf vf_load_f16(const void *p) {
 INLINE vf vf_load_bf16(const void *p) {
     return vreinterpretq_f32_u32(vshll_n_u16(vreinterpret_u16_u8(vld1_u8((const uint8_t *)p)), 16));
 }
+/* f16 in the low and in the high halves of words, as f32. */
+INLINE vf vf_low_f16(vi words) { return vcvt_f32_f16(vreinterpret_f16_s16(vmovn_s32(words))); }
+INLINE vf vf_high_f16(vi words) {
+    return vcvt_f32_f16(vreinterpret_f16_s16(vshrn_n_s32(words, 16)));
+}
 INLINE vf vf_load_i8(const void *p) {
     int32_t word; /* four bytes: eight would read past the end */
     memcpy(&word, p, sizeof word);

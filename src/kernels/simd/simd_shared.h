@@ -27,6 +27,9 @@ INLINE vf vf_split(vf x, vf *n, vf *rounded) {
 #define vf_byte(w, t)   vi_to_float(vi_sar(vi_shl(w, 24 - 8 * (t)), 24))
 #define vf_nibble(w, t) vi_to_float(vi_sar(vi_shl(w, 28 - (t) % 4 * 8 - (t) / 4 * 4), 28))
 #endif
+/* bf16 in the low and in the high halves of words, as f32. */
+INLINE vf vf_low_bf16(vi words) { return vi_bits(vi_shl(words, 16)); }
+INLINE vf vf_high_bf16(vi words) { return vi_bits(vi_and(words, vi_set((int32_t)0xffff0000))); }
 INLINE vi vi_broadcast(const void *p) { /* four bytes */
     int32_t x;
     memcpy(&x, p, sizeof x);

@@ -28,6 +28,7 @@ typedef struct product {
     uint64_t add; /* what is added at the end; 0 = nothing */
     size_t a_stride, c_stride, add_stride;
     const eg__cache_fused *epilogue; /* of all of C; NULL = none */
+    bool halves;                     /* an element is a pair of them */
 } product;
 
 static void epilogue_run(const product *p, size_t row, size_t rows, size_t column, size_t columns) {
@@ -156,13 +157,13 @@ static void block_run(const product *p, tile t, size_t row, size_t m, bool last)
 }
 
 static void blocks_run(const product *p) {
-    const bool copies = eg__gemm_copies_a(p->m, p->n, p->k);
+    const bool copies = (p->halves ? eg__gemm_copies_pairs : eg__gemm_copies_a)(p->m, p->n, p->k);
     const eg__gemm_blocks blocks = eg__gemm_blocks_or(p->w->step->blocks);
     const size_t copy_stride = blocks.depth + EG__PANEL;
     const split depths = split_evenly(p->k, blocks.depth);
-    const split heights = split_evenly(p->m, copies ? blocks.rows : p->m);
+    const split heights = split_evenly(p->m, eg__gemm_band(p->m, p->n, p->k, &blocks));
     const size_t depth = eg__max(DEPTH_STEP, eg__round_up(split_size(&depths, 0), DEPTH_STEP));
-    const size_t height = copies ? eg__round_up(split_size(&heights, 0), max_rows(p->lanes)) : p->m;
+    const size_t height = eg__round_up(split_size(&heights, 0), max_rows(p->lanes));
     size_t k = 0;
     do {
         tile t = {.k = eg__min(depth, p->k - k),
@@ -217,12 +218,14 @@ void eg__cache_product_run(const eg__cache_walk *w, size_t lanes, const eg__cach
 }
 
 /* ---- steps */
-void eg__cache_step_gemm(const eg__cache_walk *w, const eg__step *step) {
+/* The product of a step, its first one if there are several; `fused` is for its epilogue. */
+static product product_of(const eg__cache_walk *w, const eg__step *step, size_t lanes,
+                          eg__cache_fused *fused) {
     const eg__step_gemm *g = &step->u.gemm;
     const eg__operand *o = step->operand;
-    eg__cache_fused fused = eg__cache_chain(w, step, 3, &g->epilogue, 0, 0);
+    *fused = eg__cache_chain(w, step, 3, &g->epilogue, 0, 0);
     product p = {.w = w,
-                 .lanes = eg__cache_lanes(w, EG__OP_gemm_f32),
+                 .lanes = lanes,
                  .m = g->products ? step->rows : w->count * step->rows,
                  .n = g->n,
                  .k = eg__cache_timed(w, g->k, g->k_timed),
@@ -231,22 +234,119 @@ void eg__cache_step_gemm(const eg__cache_walk *w, const eg__step *step) {
                  .c = eg__cache_at(w, &o[2]),
                  .a_stride = o[0].stride,
                  .c_stride = o[2].stride,
-                 .epilogue = g->has_epilogue ? &fused : NULL};
+                 .epilogue = g->has_epilogue ? fused : NULL};
     if (g->add) { /* which the kernel does itself */
         p.add = eg__cache_at(w, &o[g->add]);
         p.add_stride = o[g->add].stride;
         p.c = eg__cache_at(w, &o[g->sum]);
         p.c_stride = o[g->sum].stride;
-        fused.program = &g->rest;
+        fused->program = &g->rest;
         if (!g->rest.length) p.epilogue = NULL;
     }
-    for (size_t i = 0; i < (g->products ? w->count * g->products : 1); i++) {
+    return p;
+}
+static size_t products_of(const eg__cache_walk *w, const eg__step *step) {
+    return step->u.gemm.products ? w->count * step->u.gemm.products : 1;
+}
+
+void eg__cache_step_gemm(const eg__cache_walk *w, const eg__step *step) {
+    const eg__step_gemm *g = &step->u.gemm;
+    eg__cache_fused fused;
+    const product p = product_of(w, step, eg__cache_lanes(w, EG__OP_gemm_f32), &fused);
+    for (size_t i = 0; i < products_of(w, step); i++) {
         product one = p;
         one.a += sizeof(float) * i * g->a_step;
         one.b += sizeof(float) * i * g->b_step;
         one.c += sizeof(float) * i * g->c_step;
         product_run(&one);
     }
+}
+
+/* The rows of a chain from `row` on. */
+static eg__cache_fused fused_from(const eg__cache_fused *all, size_t row) {
+    eg__cache_fused part = *all;
+    for (unsigned i = 0; i < part.program->operands; i++)
+        if (part.program->kind[i] == EG__FULL || part.program->kind[i] == EG__ROW)
+            part.at[i] += sizeof(float) * row * part.stride[i];
+    return part;
+}
+
+/* A product of halves: a pair of them is as large as a float. Rows of the left side that are not pairs of halves are made so, a
+ * band at a time (steps_halves.c). */
+static void halves_run(const product *all, const eg__step *step, size_t k) {
+    const eg__operand *left = &step->operand[0];
+    const size_t size = eg__element_size(left->type), even = 2 * all->k, lanes = all->lanes;
+    product p = *all;
+    if (left->type != EG_F32 && even == k && left->stride % 2 == 0 && all->a % 4 == 0) {
+        p.a_stride = left->stride / 2;
+        product_run(&p);
+        return;
+    }
+    eg__cache_walk inner = *all->w;
+    inner.scratch += sizeof(float) * eg__halves_band_floats(even);
+    for (size_t row = 0; row < all->m; row += p.m) {
+        p = *all;
+        p.w = &inner;
+        p.m = eg__min(eg__halves_band(even), all->m - row);
+        p.m += all->m - row - p.m == 1;
+        for (size_t i = 0; i < p.m; i++)
+            for (size_t j = 0; j < k; j += lanes) {
+                const size_t n = eg__min(lanes, k - j);
+                eg__cache_access(inner.cache, all->a + ((row + i) * left->stride + j) * size,
+                                 (unsigned)(n * size), false);
+                eg__cache_access(inner.cache, all->w->scratch + (i * even + j) * sizeof(uint16_t),
+                                 (unsigned)(n * sizeof(uint16_t)), true);
+            }
+        p.a = all->w->scratch;
+        p.a_stride = all->k;
+        p.c += sizeof(float) * row * p.c_stride;
+        if (p.add) p.add += sizeof(float) * row * p.add_stride;
+        eg__cache_fused part;
+        if (p.epilogue) {
+            part = fused_from(p.epilogue, row);
+            p.epilogue = &part;
+        }
+        product_run(&p);
+    }
+}
+
+void eg__cache_step_gemm_halves(const eg__cache_walk *w, const eg__step *step) {
+    const size_t k = eg__cache_timed(w, step->u.gemm.k, step->u.gemm.k_timed);
+    const size_t size = eg__element_size(step->operand[0].type);
+    eg__cache_fused fused;
+    const product p = product_of(w, step, step->kernel[0]->lanes, &fused);
+    for (size_t i = 0; i < products_of(w, step); i++) {
+        product one = p;
+        one.k = eg__gemm_pairs(k);
+        one.halves = true;
+        one.a += size * i * step->u.gemm.a_step;
+        one.b += sizeof(uint16_t) * i * step->u.gemm.b_step;
+        one.c += sizeof(float) * i * step->u.gemm.c_step;
+        halves_run(&one, step, k);
+    }
+}
+
+/* A line of pairs for every two rows. */
+void eg__cache_step_pack_halves(const eg__cache_walk *w, const eg__step *step) {
+    const eg__step_pack *p = &step->u.pack;
+    const size_t k = eg__cache_timed(w, p->k, p->k_timed);
+    const size_t size = eg__element_size(step->operand[0].type), panels = eg__gemm_panels(p->n);
+    const uint64_t from = eg__cache_at(w, &step->operand[0]);
+    uint64_t to = eg__cache_at(w, &step->operand[1]);
+    for (size_t m = 0; m < (p->panels ? 1 : w->count * p->products); m++)
+        for (size_t panel = 0; panel < (p->panels ? eg__min(panels, w->count) : panels); panel++) {
+            const size_t column = panel * EG__PANEL, width = eg__min(EG__PANEL, p->n - column);
+            for (size_t i = 0; i < k; i++) {
+                for (size_t j = 0; j < width; j++)
+                    eg__cache_access(w->cache,
+                                     from + size * (m * p->from_step + i * p->row_stride +
+                                                    (column + j) * p->column_stride),
+                                     (unsigned)size, false);
+                if (i % 2) continue;
+                eg__cache_write(w, to, EG__PANEL);
+                to += sizeof(float) * EG__PANEL;
+            }
+        }
 }
 
 /* Rows by memcpy or number by number, the padding of the last panel by memset. */

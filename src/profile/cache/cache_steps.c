@@ -69,17 +69,26 @@ static void step_one(eg__cache_walk *w, const eg__step *step) {
     if (accesses[step->kind]) accesses[step->kind](w, step);
 }
 
-static void step_scan(const eg__cache_walk *outer, const eg__step *step) {
+static void block_scan(eg__cache_walk *w, const eg__step *step) {
     const eg__step_scan *scan = &step->u.scan;
-    const size_t length = scan->length ? scan->length : outer->length;
-    eg__cache_walk w = *outer;
+    const size_t length = scan->length ? scan->length : w->length;
     for (size_t t = 0; t < length; t++) {
-        w.time = scan->reverse ? length - 1 - t : t;
+        w->time = scan->reverse ? length - 1 - t : t;
         for (uint32_t i = 0; i < scan->count; i++) {
-            const eg__step *inner = &w.program->steps[scan->first + i];
-            if (step->items == 1) w.count = inner->items; /* a body that is not cut */
-            step_one(&w, inner);
+            const eg__step *inner = &w->program->steps[scan->first + i];
+            if (step->items == 1) w->count = inner->items; /* a body that is not cut */
+            step_one(w, inner);
         }
+    }
+}
+
+static void step_scan(const eg__cache_walk *outer, const eg__step *step) {
+    eg__cache_walk w = *outer;
+    const size_t block = step->u.scan.block, blocks = eg__max(outer->count / block, 1);
+    for (size_t i = 0; i < blocks; i++) {
+        w.first = i * block;
+        w.count = i + 1 < blocks ? block : outer->count - w.first;
+        block_scan(&w, step);
     }
 }
 

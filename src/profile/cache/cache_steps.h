@@ -9,13 +9,13 @@
 typedef struct eg__cache_walk {
     eg__cache *cache;
     const eg_program *program;
-    eg__cache_counts *counts; /* per step of the program */
-    const uint64_t *base;     /* addresses of the spaces */
-    uint64_t scratch, stack;  /* and of what a thread has beside them */
-    uint64_t steps, operands; /* and of the program's own description */
-    size_t length;            /* steps of the scans */
-    size_t time, count;       /* as in eg__frame */
-    const eg__step *step;     /* the one that runs */
+    eg__cache_counts *counts;  /* per step of the program */
+    const uint64_t *base;      /* addresses of the spaces */
+    uint64_t scratch, stack;   /* and of what a thread has beside them */
+    uint64_t steps, operands;  /* and of the program's own description */
+    size_t length;             /* steps of the scans */
+    size_t time, first, count; /* as in eg__frame */
+    const eg__step *step;      /* the one that runs */
 } eg__cache_walk;
 
 /* Bytes of stack that eg__cache_walk needs: the buffers of the interpreter. */
@@ -25,7 +25,8 @@ void eg__cache_walk_run(eg__cache_walk *walk); /* the whole program, once */
 
 /* ---- for the files that know the kernels */
 static inline uint64_t eg__cache_at(const eg__cache_walk *w, const eg__operand *o) {
-    return w->base[o->space] + o->offset + w->time * o->time + w->count * o->scale;
+    return w->base[o->space] + o->offset + w->time * o->time + w->first * o->item +
+           w->count * o->scale;
 }
 static inline size_t eg__cache_timed(const eg__cache_walk *w, size_t n, bool per_step) {
     return per_step ? n * w->length : n;

@@ -185,8 +185,9 @@ double eg__level_ceiling(const eg_profile *p, int level) {
     return best;
 }
 
-/* int8 kernels do four products per f32 lane, ARM's matrix instructions eight. */
+/* int8 kernels do four products per f32 lane, ARM's matrix instructions eight; halves come in pairs. */
 double eg__peak_times(const eg_profile *p, uint32_t traits) {
+    if (traits & EG_STEP_HALVES) return 2;
     if (!(traits & EG_STEP_INTEGERS)) return 1;
     return eg__isa_named(p->context->kernels.row[EG__OP_gemm_i8i8]->isa)->bytes;
 }

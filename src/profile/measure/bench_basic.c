@@ -105,7 +105,7 @@ eg_status eg_bench_gemm(eg_context *context, eg_type type, uint64_t m, uint64_t 
     gemm_job job = {context,
                     {(size_t)m, (size_t)n, (size_t)k, a, (size_t)k, b, c, (size_t)n, false, NULL,
                      scratch_size ? c + eg__round_up((size_t)(m * n), 16) : NULL, NULL, 0,
-                     &context->kernels.blocks}};
+                     &context->kernels.blocks, NULL}};
     eg__burst_times times = iterations ? eg__burst_repeat(gemm_run, &job, iterations)
                                        : eg__burst_measure(gemm_run, &job, 1.0);
     memset(out, 0, sizeof *out);

@@ -31,6 +31,7 @@ typedef struct bench {
         eg__depthwise_f32_args depthwise;
         eg__depthwise_dw_f32_args depthwise_dw;
         eg__gemm_quantized_args quantized;
+        eg__gemm_halves_args halves;
         eg__infile_args stored;
     } args;
     eg__fused_program program; /* of cfc_gate_back_f32 */
@@ -234,11 +235,33 @@ static void prepare(bench *b) {
     b->n = 1 << 16;
     switch (b->row->operation) {
     case EG__OP_gemm_f32:
-        b->args.gemm = (eg__gemm_f32_args){M, N,     K,    in,   K,    in + M * K, out,
-                                           N, false, NULL, NULL, NULL, 0,          NULL};
+        b->args.gemm = (eg__gemm_f32_args){.m = M,
+                                           .n = N,
+                                           .k = K,
+                                           .a = in,
+                                           .a_stride = K,
+                                           .b = in + M * K,
+                                           .c = out,
+                                           .c_stride = N,
+                                           .scratch = out + M * N};
         b->shape = "128x256x256";
         b->flops = 2.0 * M * N * K;
         b->bytes = 4.0 * (M * K + K * N + M * N);
+        break;
+    case EG__OP_gemm_f16f16:
+    case EG__OP_gemm_bf16bf16:
+        b->args.halves = (eg__gemm_halves_args){.m = M,
+                                                .n = N,
+                                                .k = K,
+                                                .a = (const uint16_t *)in,
+                                                .a_stride = K,
+                                                .b = (const uint16_t *)(in + M * K),
+                                                .c = out,
+                                                .c_stride = N,
+                                                .scratch = out + SPACE / 8};
+        b->shape = "128x256x256";
+        b->flops = 2.0 * M * N * K;
+        b->bytes = 2.0 * (M * K + K * N) + 4.0 * M * N;
         break;
     case EG__OP_gemm_tn_f32:
         b->args.turned = (eg__gemm_tn_f32_args){M, N, K, in, M, in + M * K, N, out, N, false, NULL};
@@ -436,6 +459,8 @@ static void run(void *job) {
     case EG__OP_depthwise_dw_f32: f->depthwise_dw_f32(&b->args.depthwise_dw); break;
     case EG__OP_gemm_f16: f->gemm_f16(&b->args.quantized); break;
     case EG__OP_gemm_bf16: f->gemm_bf16(&b->args.quantized); break;
+    case EG__OP_gemm_f16f16: f->gemm_f16f16(&b->args.halves); break;
+    case EG__OP_gemm_bf16bf16: f->gemm_bf16bf16(&b->args.halves); break;
     case EG__OP_gemm_i8: f->gemm_i8(&b->args.quantized); break;
     case EG__OP_gemm_i4: f->gemm_i4(&b->args.quantized); break;
     case EG__OP_gemm_i8i8: f->gemm_i8i8(&b->args.quantized); break;
@@ -470,7 +495,9 @@ static void measure(eg_context *context, bench *b, eg_bench_kernel *result) {
         result->speed = eg__metric_unavailable(unit, "this machine cannot run it");
         return;
     }
+    eg__kernel_enter(b->row);
     double best = eg__burst_measure(run, b, 0.03).best;
+    eg__kernel_leave(b->row);
     result->nanoseconds = best * 1e9;
     result->speed = eg__metric((b->flops > 0 ? b->flops : b->bytes) / best * 1e-9, unit,
                                EG_MEASURED, "best of many bursts");

@@ -1,30 +1,11 @@
 /* Ceilings are measured once per machine and number of threads, and kept in the user's cache. */
 #include "base/abi.h"
+#include "base/cache_folder.h"
 #include "formats/files/file.h"
 #include "profile/measure/ceilings.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-/* The folder, created if needed; false if that is not possible. */
-static bool cache_folder(const char *given, char out[EG__PATH_SIZE]) {
-    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int length;
-    if (given) length = snprintf(out, EG__PATH_SIZE, "%s", given);
-    else if (xdg && xdg[0]) length = snprintf(out, EG__PATH_SIZE, "%s/elegans", xdg);
-    else if (home && home[0]) length = snprintf(out, EG__PATH_SIZE, "%s/.cache/elegans", home);
-    else return false;
-    if (length <= 0 || length >= EG__PATH_SIZE - 64) return false;
-    for (char *slash = strchr(out + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = 0;
-        mkdir(out, 0777); /* the last one tells whether it worked */
-        *slash = '/';
-    }
-    return mkdir(out, 0777) == 0 || errno == EEXIST;
-}
 
 static eg_status load(eg_context *context, const char *path, eg_ceilings *out, eg_error *error) {
     void *text;
@@ -46,14 +27,7 @@ static eg_status store(eg_context *context, const char *path, const eg_ceilings 
                        eg_error *error) {
     char text[EG__CEILINGS_TEXT];
     size_t length = eg__ceilings_write(ceilings, eg__threads_count(context->threads), text);
-    eg_error reason = {EG_ERR_MEMORY, ""};
-    eg__writer *writer = eg__memory_take(context->memory, EG_TAG_FILE, sizeof *writer, &reason);
-    if (!writer) return eg__fail(error, reason.status, "%s", reason.message);
-    eg_status status = eg__writer_begin(writer, path, error);
-    if (!status)
-        status = eg__writer_end(writer, eg__writer_append(writer, text, length, error), error);
-    eg__memory_give(context->memory, writer);
-    return status;
+    return eg__file_write(context->memory, path, text, length, error);
 }
 
 eg_status eg_ceilings_measure(eg_context *context, const eg_ceilings_options *options,
@@ -67,15 +41,18 @@ eg_status eg_ceilings_measure(eg_context *context, const eg_ceilings_options *op
         return eg__fail(error, EG_ERR_ARGUMENT, "%g seconds of measuring are out of range",
                         wanted.seconds);
     char folder[EG__PATH_SIZE], path[EG__PATH_SIZE];
-    bool kept = cache_folder(wanted.cache_folder, folder);
+    bool kept = eg__cache_folder(wanted.cache_folder, !wanted.stored, folder, sizeof folder);
     if (kept)
         snprintf(path, sizeof path, "%.*s/ceilings-%s-%s-%u", EG__PATH_SIZE - 64, folder,
                  context->chip.fingerprint, context->kernels.isa,
                  eg__threads_count(context->threads));
     eg_error unread;
-    const eg_status status =
-        kept && wanted.cached ? load(context, path, out, &unread) : EG_ERR_NOT_FOUND;
+    const eg_status status = kept && (wanted.cached || wanted.stored)
+                                 ? load(context, path, out, &unread)
+                                 : EG_ERR_NOT_FOUND;
     if (!status) return EG_OK;
+    if (wanted.stored)
+        return eg__fail(error, EG_ERR_NOT_FOUND, "no ceilings of this machine are stored");
     if (status == EG_ERR_FORMAT)
         eg__log_write(&context->log, EG_LOG_WARNING, "'%s' is measured again: %s", path,
                       unread.message);

@@ -140,7 +140,6 @@ static void read_state(const char *root, const eg_chip *chip, eg_environment *ou
                                                "the system, with limits of control groups")
                                   : eg__metric_unavailable("bytes", "the system does not tell");
     read_swap(root, out);
-    eg__power_read(root, &out->power, &out->battery);
     out->accelerators = eg__accelerators_read(root, chip);
 }
 
@@ -190,7 +189,7 @@ eg_status eg_environment_read(eg_context *context, const char *system_root, eg_e
     read_state(system_root, chip, out);
     read_clock(out);
     write_fingerprint(chip, eg__threads_count(context->threads), out);
-    return EG_OK;
+    return eg__power_read(context, system_root, &out->power, &out->battery, error);
 }
 
 /* ---- matching: parts "key=value", with "; " between them */

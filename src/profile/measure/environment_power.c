@@ -1,59 +1,38 @@
-/* What feeds the machine: every supply that Linux lists, batteries of mice and pens aside. */
-#include "chip/detect.h"
+/* What feeds the machine, as its sensors say. */
+#include "base/base.h"
+#include "elegans/sensors.h"
 #include "profile/measure/environment.h"
 
-#include <dirent.h>
-#include <string.h>
-
-static const char folder[] = "sys/class/power_supply";
-
-typedef struct supplies {
-    /* a supply is plugged in; a battery discharges; a battery is present */
-    bool mains, discharging, charged;
-    unsigned batteries;
-    double charge; /* sum over the batteries, percent */
-} supplies;
-
-static bool supply_text(const char *root, const char *name, const char *file, char *out,
-                        size_t size) {
-    char path[512];
-    const int length = snprintf(path, sizeof path, "%s/%s/%s", folder, name, file);
-    out[0] = 0;
-    return length > 0 && (size_t)length < sizeof path && eg__root_text(root, path, out, size);
-}
-
-static void supply_read(const char *root, const char *name, supplies *s) {
-    char type[32], text[32];
-    uint64_t number;
-    if (!supply_text(root, name, "type", type, sizeof type)) return;
-    if (supply_text(root, name, "scope", text, sizeof text) && strcmp(text, "Device") == 0) return;
-    if (strcmp(type, "Battery") != 0) {
-        supply_text(root, name, "online", text, sizeof text);
-        s->mains |= eg__text_number(text, &number) && number > 0;
-        return;
+static void read_battery(const eg_sensor_sample *sample, eg_metric *out) {
+    double charge = 0;
+    unsigned batteries = 0;
+    for (size_t i = 0; i < sample->count; i++) {
+        const eg_reading *r = &sample->readings[i];
+        if (r->sensor != EG_SENSOR_battery || r->metric.provenance == EG_UNAVAILABLE) continue;
+        charge += r->metric.value;
+        batteries++;
     }
-    supply_text(root, name, "status", text, sizeof text);
-    s->discharging |= strcmp(text, "Discharging") == 0;
-    s->charged |= strcmp(text, "Charging") == 0 || strcmp(text, "Full") == 0 ||
-                  strcmp(text, "Not charging") == 0;
-    supply_text(root, name, "capacity", text, sizeof text);
-    if (!eg__text_number(text, &number) || number > 100) return;
-    s->batteries++;
-    s->charge += (double)number;
+    *out = batteries ? eg__metric(charge / batteries, "%", EG_COUNTED, "its own gauge")
+                     : eg__metric_unavailable("%", "no battery is told of");
 }
 
-void eg__power_read(const char *root, eg_fact *power, eg_metric *battery) {
-    static const char source[] = "/sys/class/power_supply", none[] = "no power supply is told of";
-    char path[1024];
-    supplies s = {0};
-    const int length = snprintf(path, sizeof path, "%s/%s", root ? root : "", folder);
-    DIR *list = length > 0 && (size_t)length < sizeof path ? opendir(path) : NULL;
-    for (struct dirent *entry; list && (entry = readdir(list));)
-        if (entry->d_name[0] != '.') supply_read(root, entry->d_name, &s);
-    if (list) closedir(list);
-    /* a battery that discharges although a supply is plugged in: the supply is too weak */
-    const char *text = s.discharging ? "battery" : s.mains || s.charged ? "mains" : "";
-    *power = eg__fact(text, source, none);
-    *battery = s.batteries ? eg__metric(s.charge / s.batteries, "%", EG_COUNTED, source)
-                           : eg__metric_unavailable("%", "no battery is told of");
+eg_status eg__power_read(eg_context *context, const char *root, eg_fact *power, eg_metric *battery,
+                         eg_error *error) {
+    const eg_sensors_options options = {.size = sizeof options, .root = root};
+    eg_sensors *sensors;
+    eg_sensor_sample sample = {.size = sizeof sample};
+    eg_status status = eg_sensors_open(context, &options, &sensors, error);
+    if (status) return status;
+    status = eg_sensors_read(sensors, &sample, error);
+    if (!status) {
+        const eg_reading *mains = eg_sensor_find(&sample, EG_SENSOR_on_mains, "");
+        const bool known = mains && mains->metric.provenance != EG_UNAVAILABLE;
+        *power = eg__fact(!known                    ? ""
+                          : mains->metric.value > 0 ? "mains"
+                                                    : "battery",
+                          "the power supplies of the system", "no power supply is told of");
+        read_battery(&sample, battery);
+    }
+    eg_sensors_close(sensors);
+    return status;
 }

@@ -22,17 +22,17 @@ bool eg__thread_counter_stop(eg__thread_counter *counter, double *value, bool *w
 
 typedef struct eg__hardware_watch {
     eg__thread_counter counters[EG__COUNTERS];
-    uint64_t start_ns;
+    uint64_t start_ns;          /* where the system counts energy per process */
     double cpu_seconds, energy; /* at the start; NaN = no source */
     uint64_t switches, faults;
-    char energy_source[128];
     double process_cycles,
         process_instructions; /* where the system counts per process; NaN = not */
 } eg__hardware_watch;
 
-/* `root` stands before paths of the system; "" outside of tests. */
+/* `root`: a folder with the files of another machine; NULL = this one. */
 void eg__hardware_begin(eg__hardware_watch *watch, const char *root);
-/* Counts since the start; sources are static texts or live as long as the watch. */
+/* Counts since the start; sources are static texts. Energy and power are those of this process, where the system counts
+ * them: energy.h has those of rails. */
 void eg__hardware_end(eg__hardware_watch *watch, const char *root, eg_hardware *out);
 
 /* ---- usage.c: seconds of all threads, context switches, page faults of this process so far */

@@ -3,7 +3,6 @@
 
 #include <libproc.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -18,12 +17,10 @@ static bool read_process(double *cycles, double *instructions, double *energy) {
 }
 
 void eg__hardware_begin(eg__hardware_watch *w, const char *root) {
-    (void)root;
+    (void)root; /* none of these is a file */
     memset(w, 0, sizeof *w);
     if (!read_process(&w->process_cycles, &w->process_instructions, &w->energy))
         w->process_cycles = w->process_instructions = w->energy = NAN;
-    snprintf(w->energy_source, sizeof w->energy_source, "%s",
-             isnan(w->energy) ? "this macOS reports no energy of a process" : "proc_pid_rusage");
     eg__usage_read(&w->cpu_seconds, &w->switches, &w->faults);
     w->start_ns = eg_clock_ns();
 }

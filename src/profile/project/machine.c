@@ -123,3 +123,30 @@ void eg__cost_terms(const eg_step_cost *cost, const eg__machine *machine, double
     if (cost->work == EG_WORK_SYNAPSES || cost->work == EG_WORK_SYNAPSES_ONE)
         out[EG__TERM_BYTES] = 0;
 }
+
+/* Rates of products in f32. The first chip of a kind was measured (chips.csv: 1475 GFLOP/s of an M1 at 3.204 GHz without
+ * loads, 2000 of an M4 at 4.512 GHz); others are taken to follow the clock. With the loads of a real product an M1 was seen
+ * at 610 to 680; SME reads its operands in vectors, and 2300 of a product were published of an M4. */
+static const struct {
+    const char *unit;
+    double gflops, mhz, reached;
+    const char *condition;
+} matrix_units[] = {
+    {"AMX", 1475, 3204, 0.44, "the kernels 'amx', which never ran on a chip of Apple"},
+    {"SME2", 2000, 4512, 0.9, "the kernels 'sme', which never ran on a chip of Apple"}};
+
+bool eg__machine_matrix(const eg_chip_row *row, eg__machine *machine, const char **why) {
+    *why = row ? "no matrix unit in the chip table" : "no figures of a matrix unit";
+    for (size_t i = 0; row && i < sizeof matrix_units / sizeof *matrix_units; i++) {
+        if (strcmp(row->matrix_unit, matrix_units[i].unit) != 0) continue;
+        double peak = row->matrix_gflops;
+        if (!(peak > 0) && row->fast_mhz > 0)
+            peak = matrix_units[i].gflops * row->fast_mhz / matrix_units[i].mhz;
+        machine->units = row->fast_clusters;
+        machine->unit_rate = peak * matrix_units[i].reached;
+        machine->unit_condition = matrix_units[i].condition;
+        *why = "no rate of its matrix unit, nor its clock, in the chip table";
+        return machine->units && machine->unit_rate > 0;
+    }
+    return false;
+}

@@ -56,6 +56,15 @@ typedef struct cores {
     const eg__retyping *retyping;
 } cores;
 
+/* Whether the matrix unit's kernels would be picked: all 32 rows of their tiles, and as many columns and as much
+ * depth (kernels.def). */
+static bool is_worth_a_unit(const eg_step_cost *cost) {
+    enum { LEAST = 32 };
+    const double flops = cost->product > 0 ? cost->product : cost->flops;
+    return cost->work == EG_WORK_GEMM && !(cost->traits & (EG_STEP_CONVERTED | EG_STEP_HALVES)) &&
+           cost->rows >= LEAST && flops >= 2. * LEAST * LEAST * cost->rows;
+}
+
 /* One step in all its calls with so many threads; at most as many as it has rows are busy. */
 static spent step_spent(const cores *c, const eg_step_cost *cost, unsigned threads) {
     const eg_work_efficiency *k = &c->efficiency->work[cost->work];
@@ -76,6 +85,12 @@ static spent step_spent(const cores *c, const eg_step_cost *cost, unsigned threa
                    speed,
                .memory = bytes,
                .overhead = (k->call + k->row * terms[EG__TERM_ROW] / speed) * c->slower};
+    if (machine.units && is_worth_a_unit(cost)) { /* more threads than units only wait */
+        const double products = k->product * terms[EG__TERM_PRODUCT] / speed;
+        const double units = busy < machine.units ? busy : machine.units;
+        const double there = terms[EG__TERM_PRODUCT] * machine.peak / (units * machine.unit_rate);
+        s.compute += fmin(0, there - products);
+    }
     if (busy > 1 && !cost->in_scan) s.overhead += machine.launch;
     s.compute *= cost->calls;
     s.memory *= cost->calls;
@@ -325,6 +340,26 @@ static void project_cores(cores *c, size_t count, const eg_step_cost *costs, eg_
               c->efficiency->source, out);
 }
 
+static void project_matrix(const eg_chip_row *row, cores c, size_t count, const eg_step_cost *costs,
+                           eg_type type, const eg_projection *p, eg_unit_projection *out) {
+    const char *why;
+    double by_work[EG_WORK_COUNT] = {0};
+    if (type != EG_F32 || !eg__machine_matrix(row, &c.machine, &why)) {
+        unit_none(type != EG_F32 ? "only f32 is projected to the matrix unit" : why, out);
+        return;
+    }
+    const spent s = cores_spent(&c, count, costs, by_work);
+    out->condition = c.machine.unit_condition;
+    /* a factor of two, as for the other units that no kernel of ours was measured on */
+    unit_fill(
+        p, &s, fmax(c.machine.units * c.machine.unit_rate, c.machine.peak),
+        beyond_caches(&c, count, costs), 2,
+        row->matrix_gflops > 0
+            ? "chip table: peak of a unit as others measured it, times the share that products reach"
+            : "peak of the first chip with such a unit by the clock, times the share that products reach",
+        out);
+}
+
 eg_status eg_project(size_t count, const eg_step_cost *costs, const eg_chip_row *row,
                      const eg_project_options *options, eg_projection *out, eg_error *error) {
     eg_project_options o;
@@ -354,6 +389,7 @@ eg_status eg_project(size_t count, const eg_step_cost *costs, const eg_chip_row 
     const bool here = o.ceilings && o.efficiency && o.efficiency->provenance == EG_MEASURED;
     project_cores(&c, count, costs, o.type, here, !o.ceilings, out, &out->unit[EG_UNIT_CORES]);
     out->start = cores_start(&c, count, costs) * 1e-9;
+    project_matrix(row, c, count, costs, o.type, out, &out->unit[EG_UNIT_MATRIX]);
     project_gpu(row, count, costs, &retyping, out, &out->unit[EG_UNIT_GPU]);
     project_ane(row, count, costs, o.type, out, &out->unit[EG_UNIT_NEURAL_ENGINE]);
     best_find(out);

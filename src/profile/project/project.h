@@ -13,11 +13,16 @@ typedef struct eg__machine {
     double memory_all;            /* bytes/ns of the memory, all cores */
     /* bytes of L2: what one core may use, what the fast cores share; 0 = size[1] is private */
     double cluster_l2, all_l2;
-    unsigned fast, slow; /* cores; fast 0 = as many equal ones as requested */
-    double slow_speed;   /* speed of a slow core relative to a fast one */
-    double launch;       /* ns to start and join threads */
-    double clock;        /* GHz; 0 = unknown */
+    unsigned fast, slow;        /* cores; fast 0 = as many equal ones as requested */
+    double slow_speed;          /* speed of a slow core relative to a fast one */
+    double launch;              /* ns to start and join threads */
+    double clock;               /* GHz; 0 = unknown */
+    unsigned units;             /* matrix units of the fast clusters; 0 = none, or not to be used */
+    double unit_rate;           /* FLOP/ns of products on one of them */
+    const char *unit_condition; /* under which that holds; static */
 } eg__machine;
+/* The same machine, its matrix units used; false and the reason: it has none, or none with a known rate. */
+bool eg__machine_matrix(const eg_chip_row *row, eg__machine *machine, const char **why);
 /* Bytes of the last-level cache: the measured size if it is less than the reported one (virtual
  * machines report their host's). `ceilings` may be NULL. 0 = none, or none faster than the DRAM. */
 uint64_t eg__last_cache(const eg_chip *chip, const eg_ceilings *ceilings);

@@ -28,6 +28,23 @@ static eg_status take_rings(eg_recorder *r, uint64_t room, eg_error *error) {
     return EG_OK;
 }
 
+/* What an event costs: the best of a few turns, because any of them may be interrupted. */
+static double event_ticks(eg__ring *ring) {
+    enum { TURNS = 8, EVENTS = 128 };
+    uint64_t best = UINT64_MAX;
+    for (int turn = 0; turn < TURNS; turn++) {
+        const uint64_t begin = eg__ticks();
+        uint64_t last = begin;
+        for (uint32_t i = 0; i < EVENTS; i++) {
+            const uint64_t now = eg__ticks();
+            eg__ring_add(ring, last, now, i, i, 1, 0);
+            last = now;
+        }
+        best = eg__min(best, last - begin);
+    }
+    return (double)best / EVENTS;
+}
+
 void eg_recorder_clear(eg_recorder *r) {
     eg__ring *rings = r->record.rings;
     const eg_recorder_options *o = &r->options;
@@ -38,7 +55,9 @@ void eg_recorder_clear(eg_recorder *r) {
                              .wait = o->wait,
                              .warmup = o->warmup,
                              .active = o->active,
-                             .repeat = o->repeat};
+                             .repeat = o->repeat,
+                             .every = o->every,
+                             .event_ticks = r->record.event_ticks};
 }
 
 eg_status eg_recorder_create(eg_context *context, const eg_recorder_options *options,
@@ -58,14 +77,19 @@ eg_status eg_recorder_create(eg_context *context, const eg_recorder_options *opt
     r->options = kept;
     const uint64_t events = r->options.events ? r->options.events : 65536;
     r->record.threads = eg__threads_count(context->threads);
-    eg_status status = events > (uint64_t)1 << 32
-                           ? eg__fail(error, EG_ERR_ARGUMENT, "%llu events are out of range",
-                                      (unsigned long long)events)
-                           : take_rings(r, power_of_two(events), error);
+    eg_status status = EG_OK;
+    if (kept.every > EG_RECORD_EVERY)
+        status = eg__fail(error, EG_ERR_ARGUMENT, "one of %u time steps is not one of 1..%d",
+                          kept.every, EG_RECORD_EVERY);
+    else if (events > (uint64_t)1 << 32)
+        status = eg__fail(error, EG_ERR_ARGUMENT, "%llu events are out of range",
+                          (unsigned long long)events);
+    else status = take_rings(r, power_of_two(events), error);
     if (status) {
         eg_recorder_destroy(r);
         return status;
     }
+    r->record.event_ticks = event_ticks(r->record.rings);
     eg_recorder_clear(r);
     *out = r;
     return EG_OK;

@@ -101,10 +101,11 @@ static bool counts(const choice *c, uint64_t run, uint64_t *at) {
 }
 
 /* Only thread 0 records steps outside of scans; inside a scan each thread has its part of the
- * batch, and the time of the step is the mean over threads. */
-static void add_events(const eg_recorder *r, const choice *c, eg_step_time *steps, size_t count,
-                       const uint32_t *parts) {
+ * batch, and the time of the step is the mean over threads. Returns whether some stand for others. */
+static bool add_events(const eg_recorder *r, const choice *c, eg_step_time *steps, size_t count,
+                       const uint32_t *parts, uint32_t *blocks) {
     const double seconds = eg__record_tick(&r->record) * 1e-9;
+    bool sampled = false;
     for (unsigned i = 0; i < r->record.threads; i++) {
         const eg__ring *ring = &r->record.rings[i];
         for (uint64_t k = 0, at = 0; k < eg__ring_there(ring); k++) {
@@ -115,10 +116,13 @@ static void add_events(const eg_recorder *r, const choice *c, eg_step_time *step
             eg_step_time *s = &steps[e->step];
             s->least = s->calls && s->least < time ? s->least : time;
             s->most = s->most > time ? s->most : time;
-            s->calls++;
-            s->seconds += inside ? time / parts[e->step] : time;
+            s->calls += inside ? e->parts : 1;
+            blocks[e->step] += !inside || e->first;
+            s->seconds += inside ? time * e->parts / parts[e->step] : time;
+            sampled |= inside && e->parts > 1;
         }
     }
+    return sampled;
 }
 
 /* Of a scan, how many threads shared it; the steps of its body say the same. */
@@ -132,14 +136,23 @@ static void find_parts(const eg_recorder *r, const eg_program *p, uint32_t *part
     }
 }
 
-/* Inside a scan that threads share, each thread calls a step for its part: together they count as
- * one call. */
-static void finish(const eg_program *p, size_t count, uint64_t runs, const uint32_t *parts,
-                   eg_step_time *steps, double *run) {
+/* Time steps that stand for others may add up to more than the scan took, if one of them was interrupted: then they say how
+ * the scan's time divides. */
+static void fit_body(const eg__step_scan *scan, double seconds, eg_step_time *steps) {
+    double sum = 0;
+    for (uint32_t k = 0; k < scan->count; k++) sum += steps[scan->first + k].seconds;
+    for (uint32_t k = 0; k < scan->count && sum > seconds; k++)
+        steps[scan->first + k].seconds *= seconds / sum;
+}
+
+/* Inside a scan a step is called for each block of samples, by the threads that share it: together they count
+ * as one call per time step. `blocks` counts the calls of all runs in the first one. */
+static void finish(const eg_program *p, size_t count, uint64_t runs, const uint32_t *blocks,
+                   bool sampled, eg_step_time *steps, double *run) {
     double all = 0;
     for (size_t i = 0; i < count; i++) {
         eg_step_time *s = &steps[i];
-        const uint64_t each = runs * parts[i];
+        const uint64_t each = i >= p->main_count && blocks[i] ? blocks[i] : runs;
         s->calls = (s->calls + each / 2) / each;
         s->seconds /= (double)runs;
         if (i < p->main_count) all += s->seconds;
@@ -149,6 +162,7 @@ static void finish(const eg_program *p, size_t count, uint64_t runs, const uint3
         s->self = s->seconds;
         const eg__step_scan *scan = eg__step_body(&p->steps[i]);
         if (scan) {
+            if (sampled) fit_body(scan, s->seconds, steps);
             for (uint32_t k = 0; k < scan->count; k++) s->self -= steps[scan->first + k].seconds;
             if (s->self < 0) s->self = 0; /* parts that include waiting for each other */
         }
@@ -168,7 +182,7 @@ eg_status eg_recorder_steps(const eg_recorder *r, const eg_program *p, eg_step_t
     if (status) return status;
     eg_error reason = {EG_ERR_MEMORY, ""};
     uint32_t *parts =
-        eg__memory_take_array(r->memory, EG_TAG_OTHER, info.steps + 1, sizeof *parts, &reason);
+        eg__memory_take_array(r->memory, EG_TAG_OTHER, 2 * info.steps + 1, sizeof *parts, &reason);
     if (!parts) {
         eg__memory_give(r->memory, c.list);
         return eg__fail(error, reason.status, "%s", reason.message);
@@ -176,8 +190,9 @@ eg_status eg_recorder_steps(const eg_recorder *r, const eg_program *p, eg_step_t
     for (size_t i = 0; i < info.steps; i++) parts[i] = 1;
     memset(steps, 0, info.steps * sizeof *steps);
     find_parts(r, p, parts);
-    add_events(r, &c, steps, info.steps, parts);
-    finish(p, info.steps, c.counted, parts, steps, run);
+    uint32_t *blocks = parts + info.steps;
+    const bool sampled = add_events(r, &c, steps, info.steps, parts, blocks);
+    finish(p, info.steps, c.counted, blocks, sampled, steps, run);
     eg__memory_give(r->memory, parts);
     eg__memory_give(r->memory, c.list);
     return EG_OK;

@@ -57,7 +57,8 @@ static void say_event(output *o, const eg_profile *p, const eg_record_event *e,
         row->operation, row->kernel, row->inside ? "scan" : "run", begin, length, e->thread,
         e->step, row->shape, (unsigned long long)e->run);
     if (e->time != UINT32_MAX) say(o, ",\"time\":%u", e->time);
-    if (e->parts > 1) say(o, ",\"threads\":%u", e->parts);
+    if (e->parts > 1)
+        say(o, ",\"%s\":%u", e->time == UINT32_MAX ? "threads" : "stands for", e->parts);
     if (row->text[0]) say(o, ",\"does\":\"%s\"", row->text);
     say(o, "}}");
 }
