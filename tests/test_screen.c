@@ -35,6 +35,9 @@ static void lead(const session *s, int link, const char *program, const char *co
     if (child == 0) {
         for (int i = 0; i < 3; i++) dup2(s->theirs, i);
         close(link);
+        /* a shell that runs the tests in the background has them ignored, and the program would inherit that */
+        for (size_t i = 0; i < sizeof of_the_program / sizeof *of_the_program; i++)
+            signal(of_the_program[i], SIG_DFL);
         setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* it is killed on purpose */
         setenv("TERM", term, 1);
         setenv("LC_ALL", "C.UTF-8", 1);
